@@ -7,7 +7,7 @@ import pg from 'pg'
 import { Outbox, postgresStore } from 'yaoki/outbox'
 import { answering } from './answering.ts'
 import { BATCH, type Body, bodies, nanoseconds } from './peer.ts'
-import { BARE, BARE_JSON, BARE_VALUES, YAOKI } from './peers/index.ts'
+import { BARE, BARE_ARRAYS, BARE_JSON, BARE_VALUES, YAOKI } from './peers/index.ts'
 import { message } from './peers/yaoki.ts'
 import { inTurns, type Turn } from './rounds.ts'
 
@@ -30,6 +30,9 @@ const FROM_JSON = `insert into bare.outbox (${COLUMNS})
 	select ${COLUMNS} from json_to_recordset($1)
 	as rows (id uuid, destination text, topic text, due_at bigint, created_at bigint, payload text)`
 
+const FROM_ARRAYS = `insert into bare.outbox (${COLUMNS})
+	select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])`
+
 let made = 0
 /** Ordered by time, like the outbox's ids: random ids would be slower for the index. */
 function nextId(): string {
@@ -48,6 +51,12 @@ function rowOf(body: Body): object {
 	const now = Date.now()
 	const payload = JSON.stringify(body)
 	return { id: nextId(), destination: 'jobs', topic: 'jobs', due_at: now, created_at: now, payload }
+}
+
+/** The same rows, column by column. */
+function columnsOf(all: readonly Body[]): unknown[][] {
+	const rows = all.map(valuesOf)
+	return Array.from({ length: WIDTH }, (_, at) => rows.map((row) => row[at]))
 }
 
 /** Calls `work` `count` times in one transaction; returns the rate per second, including the commit. */
@@ -75,6 +84,7 @@ const oneAtATime = (count: number): Turn[] => [
 
 const batched = (count: number): Turn[] => [
 	turn(BARE_VALUES, count, BATCH, (from) => client.query(MANY, many(from).flatMap(valuesOf))),
+	turn(BARE_ARRAYS, count, BATCH, (from) => client.query(FROM_ARRAYS, columnsOf(many(from)))),
 	turn(BARE_JSON, count, BATCH, (from) => client.query(FROM_JSON, [JSON.stringify(many(from).map(rowOf))])),
 	turn(YAOKI, count, BATCH, (from) => outbox.enqueue(many(from).map(message), { tx: client })),
 ]

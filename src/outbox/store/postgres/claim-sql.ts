@@ -24,20 +24,27 @@ const CRASHES = 'o.crashes + (o.locked_by is not null)::int'
 /** Number of followers checked for one in flight. */
 const LOOK_AHEAD = 32
 
+const followers = (columns: string, condition: string): string => `
+	select ${columns} from {s}.outbox f
+	where f.destination = o.destination and f.key = o.key and f.seq > o.seq${condition}
+	order by f.seq limit`
+
 /**
- * Sequence numbers are assigned when rows are written, not when they are committed, so an earlier message can appear while a later one is in
- * flight. It must wait for that one. The check is bounded because a key may have any number of followers.
+ * An earlier message can appear while a later one is in flight: by a replay, or because its transaction was committed late and did not lock the
+ * key. It must wait for that one. The check is bounded because a key may have any number of followers. Messages that were enqueued under the lock
+ * of their key need no check, which took a quarter of the time of a claim.
+ *
+ * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next message is locked too: the message is
+ * unblocked if the one that can be locked and is free is the one that the snapshot shows as next.
  */
 const IS_UNBLOCKED = `
 	(select d.seq from {s}.outbox_dead d
 		where d.destination collate "C" = o.destination and d.key = o.key and (d.key, d.seq) < (o.key, o.seq) and d.blocks
 		limit 1) is null
-	and not exists (
-		select from (
-			select f.lease_until from {s}.outbox f
-			where f.destination = o.destination and f.key = o.key and f.seq > o.seq
-			order by f.seq limit ${LOOK_AHEAD}
-		) later where later.lease_until > ${NOW})`
+	and (o.in_order or (not exists (
+		select from (${followers('f.lease_until', '')} ${LOOK_AHEAD}) later where later.lease_until > ${NOW})
+	and (${followers('f.seq', '')} 1) is not distinct from (
+		${followers('f.seq', ` and (f.lease_until is null or f.lease_until <= ${NOW})`)} 1 for no key update skip locked)))`
 
 const headOf = (columns: string, key: string): string =>
 	`select ${columns} from {s}.outbox e where e.destination = l.destination and e.key = ${key} order by e.seq limit 1`

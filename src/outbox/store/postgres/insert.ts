@@ -34,14 +34,18 @@ const ONE_NOW = `
 insert into {s}.outbox (id, topic, destination, key, payload, headers, expires_at, max_retries)
 values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-/** The time is read after the locks were taken, so that it is in the order of the numbers. */
-const oneSql = (from: string): string => `
-insert into {s}.outbox (${COLUMNS})
-select $1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, null, coalesce($7::bigint, n.ms), n.ms, $8::bigint, $9::int
-from (select {now} as ms${from}) n`
+/** Claims need not expect earlier messages to appear if the key was locked: `in_order`. */
+const LOCKED_COLUMNS = `${COLUMNS}, in_order`
 
-const ONE = oneSql('')
-const ONE_LOCKED = `with ${lockOne('$3::text', '$4::text')}${oneSql(' from locked')}`
+const ONE_VALUES = `$1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, null, coalesce($7::bigint, n.ms), n.ms, $8::bigint, $9::int`
+
+const ONE = `
+insert into {s}.outbox (${COLUMNS}) select ${ONE_VALUES} from (select {now} as ms) n`
+
+/** The time is read after the locks were taken, so that it is in the order of the numbers. */
+const ONE_LOCKED = `
+with ${lockOne('$3::text', '$4::text')}
+insert into {s}.outbox (${LOCKED_COLUMNS}) select ${ONE_VALUES}, true from (select {now} as ms from locked) n`
 
 /** Separates payloads. */
 const SEPARATOR = '\x01'
@@ -67,8 +71,8 @@ select ${valuesWith('null')} from (select {now} as ms) n cross join ${GIVEN}) as
 
 const MANY_LOCKED = `
 with r as materialized (select * from ${GIVEN}) with ordinality as r(${NAMES}, at)),${LOCKS}
-insert into {s}.outbox (${COLUMNS})
-select ${valuesWith('null')} from n cross join r order by r.at`
+insert into {s}.outbox (${LOCKED_COLUMNS})
+select ${valuesWith('null')}, true from n cross join r order by r.at`
 
 /**
  * What a statement adds that must write nothing outside a transaction: everything depends on `r`, which is empty there. In a transaction it
@@ -96,8 +100,8 @@ s as materialized (
 const manySql = (locks: string, { first, where, last }: Condition): string => `
 with${first} r as materialized (select * from ${GIVEN}) with ordinality as r(${NAMES}, at)${where}),${locks},
 written as (
-	insert into {s}.outbox (${COLUMNS})
-	select ${valuesWith('null')} from n cross join r order by r.at
+	insert into {s}.outbox (${LOCKED_COLUMNS})
+	select ${valuesWith('null')}, ${locks === LOCKS} from n cross join r order by r.at
 )
 ${last}`
 
@@ -108,8 +112,8 @@ const MANY_IF_OPEN_LOCKED = manySql(LOCKS, ifOpen(10))
 const dedupedSql = (locks: string, { first, where, last }: Condition): string => `
 with${first} r as materialized (select * from ${GIVEN}, $10::text[]) with ordinality as r(${NAMES}, dedupe_key, at)${where}),${locks},${takeKeys('$11::double precision')},
 written as (
-	insert into {s}.outbox (${COLUMNS})
-	select ${valuesWith('r.dedupe_key')} from n cross join r left join holders h on h.dedupe_key = r.dedupe_key
+	insert into {s}.outbox (${LOCKED_COLUMNS})
+	select ${valuesWith('r.dedupe_key')}, ${locks === LOCKS} from n cross join r left join holders h on h.dedupe_key = r.dedupe_key
 	where r.dedupe_key is null or h.id = r.id order by r.at
 )
 select r.id::text as id, h.id::text as "by" from r join holders h on h.dedupe_key = r.dedupe_key where h.id <> r.id

@@ -53,7 +53,8 @@ create table {s}.outbox (${MESSAGE},
 	first_due_after_ms bigint,
 	locked_by text,
 	locked_at bigint,
-	lease_until bigint
+	lease_until bigint,
+	in_order boolean not null default false
 ) with (
 	fillfactor = 45,
 	autovacuum_vacuum_scale_factor = 0,

@@ -1,0 +1,87 @@
+/** A relay whose claim is not committed yet, for example because the server waits for a replica, beside another relay. */
+import type pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { ClaimedRow } from '../../../../src/outbox/store/rows.ts'
+import type { Store } from '../../../../src/outbox/store/store.ts'
+import { newRow, newRows } from '../rows.ts'
+import { postgresRig } from './rig.ts'
+import { wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+const ORDERED = { isOrdered: true }
+const BY_KEY = { ...ORDERED, keys: ['k'] }
+
+/** A store all of whose statements belong to one transaction, until `commit`. */
+async function heldStore(): Promise<{ readonly store: Store; commit(): Promise<unknown> }> {
+	const client = await rig.pool.connect()
+	onTestFinished(() => client.release(true))
+	await client.query('begin')
+	const query = (given: string | pg.QueryConfig, values?: unknown[]) => {
+		if (typeof given !== 'string') return client.query(given)
+		return /^(begin|commit)/.test(given) ? client.query('select 1') : client.query(given, values)
+	}
+	const held = { query, release() {}, on() {}, removeListener() {} }
+	const pool = { ...held, connect: async () => held }
+	return { store: postgresStore({ client: pool, schema: rig.schema }), commit: () => client.query('commit') }
+}
+
+const idsClaimed = async (store: Store, lane: object, owner: string): Promise<string[]> =>
+	(await store.claim(wanted(lane, { owner }))).rows.map(({ id }: ClaimedRow) => id)
+
+/** Claims by scan and by key, as another relay. */
+const claimedByAnother = async (): Promise<string[]> => [
+	...(await idsClaimed(rig.store, ORDERED, 'another')),
+	...(await idsClaimed(rig.store, BY_KEY, 'another')),
+]
+
+test('the next message of a key is not claimed while the claim of the first is not committed', async () => {
+	const rows = newRows(3, { key: 'k' })
+	await rig.store.insert(rows)
+	const { store, commit } = await heldStore()
+	expect(await idsClaimed(store, ORDERED, 'held')).toEqual([rows[0]?.id])
+	expect(await claimedByAnother()).toEqual([])
+	await commit()
+	expect(await claimedByAnother()).toEqual([])
+})
+
+test.each([
+	['one follower', 0],
+	['several followers', 3],
+])(
+	'a message that was inserted earlier but committed later is not claimed while the claim of a later one of its key is not committed: %s',
+	async (_, more) => {
+		const user = await rig.pool.connect()
+		onTestFinished(() => user.release(true))
+		await user.query('begin')
+		const [early, late] = [newRow({ key: 'k' }), newRow({ key: 'k' })]
+		await rig.store.insert([early], user, { lockKeys: false })
+		await rig.store.insert([late, ...newRows(more, { key: 'k' })], undefined, { lockKeys: false })
+		const { store, commit } = await heldStore()
+		expect(await idsClaimed(store, ORDERED, 'held')).toEqual([late.id])
+		await user.query('commit')
+		expect(await claimedByAnother()).toEqual([])
+		await commit()
+		expect(await claimedByAnother()).toEqual([])
+		await rig.store.settle('held', [{ type: 'sent', id: late.id, attempt: 1 }], false)
+		expect(await claimedByAnother()).toEqual([early.id])
+	},
+)
+
+test('a replayed message is not claimed while the claim of a later one of its key is not committed', async () => {
+	const [first, second] = newRows(2, { key: 'k' })
+	if (!first || !second) throw new Error('two rows')
+	await rig.store.insert([first, second])
+	await rig.store.claim(wanted(ORDERED))
+	const dead = { type: 'dead', id: first.id, attempt: 1, cause: 'permanent', error: null } as const
+	await rig.store.settle('relay', [{ ...dead, afterDeadLetter: 'skip' }], false)
+	const { store, commit } = await heldStore()
+	expect(await idsClaimed(store, BY_KEY, 'held')).toEqual([second.id])
+	expect(await rig.store.replay({}, 10, { by: 'someone', reason: null })).toEqual([first.id])
+	expect(await claimedByAnother()).toEqual([])
+	await commit()
+	expect(await claimedByAnother()).toEqual([])
+	await rig.store.settle('held', [{ type: 'sent', id: second.id, attempt: 1 }], false)
+	expect(await claimedByAnother()).toEqual([first.id])
+})
