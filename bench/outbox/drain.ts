@@ -101,9 +101,9 @@ function figuresOf(taken: ReadonlyMap<string, readonly number[]>): Figure[] {
 		},
 		{
 			figure: 'outbox, drain on SQLite',
-			asked: 'at least 100,000 msg/s',
+			asked: 'at least 110,000 msg/s',
 			measured: perSecond(onSqlite),
-			reached: onSqlite >= 100_000,
+			reached: onSqlite >= 110_000,
 		},
 	]
 }

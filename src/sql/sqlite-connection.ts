@@ -21,7 +21,7 @@ const SETTINGS = `
 	PRAGMA journal_mode = WAL;
 	PRAGMA synchronous = FULL;
 	PRAGMA temp_store = MEMORY;
-	PRAGMA cache_size = -16000;
+	PRAGMA cache_size = -32000;
 	PRAGMA wal_autocheckpoint = 8000;
 	PRAGMA journal_size_limit = 67108864;
 `

@@ -133,4 +133,6 @@ function toMessage(row: ClaimedRow): Message {
 	}
 }
 
-export const claimRef = ({ id, attempt, claimedAt }: ClaimedRow): ClaimRef => ({ id, attempt, claimedAt })
+export const claimRef = ({ id, attempt, claimedAt, sequence }: ClaimedRow): ClaimRef => ({
+	...{ id, attempt, claimedAt, sequence },
+})

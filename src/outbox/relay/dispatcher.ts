@@ -7,6 +7,7 @@ import type { DeadLetterCause } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
 import { isPoison } from '../store/decisions/poison.ts'
+import type { Settlement } from '../store/rows.ts'
 import { claimRef, type Delivery, invokeHandler, LeaseLostError, RelayStoppedError } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
@@ -150,8 +151,9 @@ export class Dispatcher {
 		const now = runtime.now()
 		const durationMs = now - startedAt
 		state.settings.retry.budget?.recordOutcome(true)
-		const { id, attempt, claimedAt } = delivery.row
-		this.#parts.settler.settle(state, delivery, { type: 'sent', id, attempt, claimedAt }, durationMs)
+		const { id, attempt, claimedAt, sequence } = delivery.row
+		const sent: Settlement = { type: 'sent', id, attempt, claimedAt, sequence }
+		this.#parts.settler.settle(state, delivery, sent, durationMs)
 		const change = state.breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
 		this.#parts.breaker.apply(state, change)
 	}

@@ -55,6 +55,8 @@ export interface ClaimRef {
 	 * With `claimedAt`, a settlement that is written again because its first response was lost does not end that later claim.
 	 */
 	readonly claimedAt?: number | undefined
+	/** From the claimed row. A store may find the row by it instead of by the id. */
+	readonly sequence?: number | undefined
 }
 
 /** The outcome of a claimed message. */

@@ -5,12 +5,12 @@
  *
  * Indexes are named with INDEXED BY: table statistics of a queue are misleading, and ANALYZE on an empty or overfull table would make claims slow.
  */
-import type { SqliteConnection, SqlRow, SqlValue } from '../../../sql/sqlite-connection.ts'
+import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
 import { admitsClaim, toCircuit } from '../decisions/circuit.ts'
 import type { ClaimedRow, ClaimRequest, ClaimTarget, DestinationCircuit } from '../rows.ts'
 import { timeAfter } from '../time-after.ts'
 import { readCircuit } from './circuits.ts'
-import { idsByAttempt, MATCH_CLAIMS } from './claim-match.ts'
+import { claimsByAttempt, isRange, MATCH_CLAIMS } from './claim-match.ts'
 import type { Operations } from './executor.ts'
 
 const COLUMNS = `q.seq, q.locked_by, q.id, q.topic, q.key, q.payload, q.headers, q.attempts, q.max_retries, q.delay_ms, q.crashes,
@@ -62,7 +62,8 @@ export const CLAIM_TEXTS: Readonly<Record<CrashFilter, ClaimTexts>> = {
 /** A row that is still locked was held by a process that died; its attempt was the latest. */
 const COUNT_CRASHES = `UPDATE yaoki_outbox SET crashes = crashes + 1, last_attempt_at = locked_at
 	WHERE seq IN (SELECT value FROM json_each(?))`
-const MARK = 'UPDATE yaoki_outbox SET attempts = attempts + 1, locked_by = ?, locked_at = ?, lease_until = ?'
+const MARK =
+	'UPDATE yaoki_outbox SET attempts = attempts + 1, locked_by = ?, locked_at = ?, lease_until = ?, spare = NULL'
 const MARK_RANGE = `${MARK} WHERE seq BETWEEN ? AND ?`
 export const MARK_LIST: string = `${MARK} WHERE seq IN (SELECT value FROM json_each(?))`
 
@@ -80,26 +81,20 @@ function claimTarget(
 	const from = byKeys ? JSON.stringify(byKeys) : since
 	const found = connection.rows(text, destination, now, limit, poisonAfter, from)
 	if (found.length === 0) return
-	const seqs: SqlValue[] = []
-	const crashed: SqlValue[] = []
+	const seqs: number[] = []
+	const crashed: number[] = []
 	for (const row of found) {
-		const [seq = null, lockedBy] = row
-		seqs.push(seq)
-		if (lockedBy !== null) crashed.push(seq)
-		into.push(toClaimedRow(row, destination, now))
+		const claimed = toClaimedRow(row, destination, now)
+		seqs.push(claimed.sequence)
+		if (row[1] !== null) crashed.push(claimed.sequence)
+		into.push(claimed)
 	}
 	if (crashed.length > 0) connection.run(COUNT_CRASHES, `[${crashed.join()}]`)
 	const leaseUntil = timeAfter(now, leaseMs)
-	const [first = null] = seqs
-	const last = seqs.at(-1) ?? null
-	// Usually the rows are consecutive; a range then avoids writing and parsing a list.
-	const isRange = Number(last) - Number(first) === seqs.length - 1 && isAscending(seqs)
-	if (isRange) connection.run(MARK_RANGE, owner, now, leaseUntil, first, last)
+	const [first = 0] = seqs
+	if (isRange(seqs)) connection.run(MARK_RANGE, owner, now, leaseUntil, first, first + seqs.length - 1)
 	else connection.run(MARK_LIST, owner, now, leaseUntil, `[${seqs.join()}]`)
 }
-
-const isAscending = (seqs: readonly SqlValue[]): boolean =>
-	seqs.every((seq, at) => at === 0 || Number(seq) > Number(seqs[at - 1]))
 
 const toClaimedRow = (row: SqlRow, destination: string, claimedAt: number): ClaimedRow => ({
 	id: row[2] as string,
@@ -139,7 +134,7 @@ export const claimOperations = (connection: SqliteConnection): Operations<'claim
 	renew(owner, leaseMs, claims) {
 		const leaseUntil = timeAfter(connection.now(), leaseMs)
 		const lost: string[] = []
-		for (const [attempt, ids] of idsByAttempt(claims)) {
+		for (const { attempt, ids } of claimsByAttempt(claims)) {
 			const json = JSON.stringify(ids)
 			if (connection.run(RENEW, json, owner, attempt, leaseUntil) === ids.length) continue
 			const held = new Set(connection.rows(STILL_HELD, json, owner, attempt).map(([id]) => id))

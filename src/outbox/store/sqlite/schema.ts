@@ -33,6 +33,9 @@ const MESSAGE = `
 	delay_ms REAL,
 	crashes INTEGER NOT NULL DEFAULT 0,`
 
+/** What a claim writes into a row. Rows without that space would not fit into their full page any more, and SQLite would split it. */
+const CLAIM_BYTES = 36
+
 const LATEST_FAILURE = `
 	last_attempt_at INTEGER,
 	error_type TEXT,
@@ -76,7 +79,8 @@ CREATE TABLE yaoki_outbox (
 	first_due_after_ms INTEGER,
 	locked_by TEXT,
 	locked_at INTEGER,
-	lease_until INTEGER,${LATEST_FAILURE}${CONTENT}
+	lease_until INTEGER,
+	spare TEXT DEFAULT '${'.'.repeat(CLAIM_BYTES)}',${LATEST_FAILURE}${CONTENT}
 ) STRICT;
 CREATE INDEX yaoki_outbox_due ON yaoki_outbox (destination, due_at);
 CREATE INDEX yaoki_outbox_key ON yaoki_outbox (destination, key) WHERE key IS NOT NULL;

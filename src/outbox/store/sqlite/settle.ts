@@ -1,5 +1,6 @@
 /**
- * Writes the outcome of messages. Sent messages, nearly all of them, are deleted in one statement whose row count shows whether all were still held;
+ * Writes the outcome of messages. Sent messages, nearly all of them, are deleted in one statement whose row count shows whether all were still held,
+ * and by their row numbers, because finding each id in its index takes a fifth of the time of a claim and its settlement;
  * only if not, or if a row cannot be written, the work runs again alone, row by row. Failures are always written row by row: each statement
  * shows whether that row was held, and a bad row affects no other.
  *
@@ -12,7 +13,14 @@ import type { StoredError } from '../../message/message.ts'
 import type { ClaimRef, Settlement } from '../rows.ts'
 import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
 import { timeAfter } from '../time-after.ts'
-import { idsByAttempt, MATCH_CLAIMS, MATCHES_CLAIM, MATCHES_EXACT_CLAIM } from './claim-match.ts'
+import {
+	type ClaimGroup,
+	claimsByAttempt,
+	isRange,
+	MATCH_BY,
+	MATCHES_CLAIM,
+	MATCHES_EXACT_CLAIM,
+} from './claim-match.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
 
 type FailedSettlement = Exclude<Settlement, { readonly type: 'sent' }>
@@ -27,14 +35,23 @@ interface Batch {
 }
 
 const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${MATCHES_CLAIM}`
-const DELETE_MANY = `DELETE FROM yaoki_outbox WHERE ${MATCH_CLAIMS}`
+export const DELETE_BY = {
+	range: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.range}`,
+	list: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.list}`,
+	ids: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.ids}`,
+} as const
 
 const copyToHistory = (
 	condition: string,
+	now = '?4',
 ): string => `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, last_attempt_at, ended_at)
-	SELECT ${HISTORY_COLUMNS}, locked_at, ?4 FROM yaoki_outbox WHERE ${condition}`
+	SELECT ${HISTORY_COLUMNS}, locked_at, ${now} FROM yaoki_outbox WHERE ${condition}`
 const COPY_ONE = copyToHistory(MATCHES_CLAIM)
-const COPY_MANY = copyToHistory(MATCH_CLAIMS)
+const COPY_BY = {
+	range: copyToHistory(MATCH_BY.range, '?5'),
+	list: copyToHistory(MATCH_BY.list),
+	ids: copyToHistory(MATCH_BY.ids),
+} as const
 
 const UNLOCKED = 'locked_by = NULL, locked_at = NULL, lease_until = NULL'
 /** The age of a message counts from its first due time, which is about to be replaced. */
@@ -59,20 +76,24 @@ export function settle(
 		if (settlement.type === 'sent') sent.push(settlement)
 		else if (!settleFailed(batch, settlement)) lost.push(settlement.id)
 	}
-	for (const [attempt, ids] of idsByAttempt(sent)) {
-		if (!isSolo) deleteTogether(batch, attempt, ids)
+	for (const group of claimsByAttempt(sent)) {
+		const { attempt, ids } = group
+		if (!isSolo) deleteTogether(batch, group)
 		else for (const id of ids) if (!deleteOne(batch, { id, attempt })) lost.push(id)
 	}
 	return lost
 }
 
-function deleteTogether(batch: Batch, attempt: number, ids: readonly string[]): void {
+function deleteTogether(batch: Batch, group: ClaimGroup): void {
 	const { connection, owner, now, keepHistory } = batch
-	const [only] = ids
-	const isOne = ids.length === 1 && only !== undefined
-	const which = isOne ? only : JSON.stringify(ids)
-	if (keepHistory) connection.run(isOne ? COPY_ONE : COPY_MANY, which, owner, attempt, now)
-	const deleted = connection.run(isOne ? DELETE_ONE : DELETE_MANY, which, owner, attempt)
+	const { attempt, ids, sequences } = group
+	const [first = 0] = sequences
+	const isNumbered = sequences.length === ids.length
+	const how = !isNumbered ? 'ids' : isRange(sequences) ? 'range' : 'list'
+	const which = how === 'ids' ? JSON.stringify(ids) : how === 'range' ? first : `[${sequences.join()}]`
+	const params = [which, owner, attempt, ...(how === 'range' ? [first + ids.length - 1] : [])]
+	if (keepHistory) connection.run(COPY_BY[how], ...params, now)
+	const deleted = connection.run(DELETE_BY[how], ...params)
 	if (deleted < ids.length) throw RUN_ALONE
 }
 

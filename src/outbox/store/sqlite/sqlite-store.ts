@@ -40,7 +40,7 @@ export interface SqliteStoreOptions {
 	readonly open?: ((file: string) => BetterSqliteDatabase) | undefined
 	/** For tests: replaces the database's clock, milliseconds since 1970. */
 	readonly clock?: (() => number) | undefined
-	/** Timers and randomness for pauses while the database is busy. Default: the system's. */
+	/** The clock, and timers and randomness for pauses while the database is busy. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 

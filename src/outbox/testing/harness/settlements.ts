@@ -4,7 +4,9 @@ import type { AfterDeadLetter, ClaimRef, Settlement } from '../../store/rows.ts'
 
 export const BOOM: StoredError = { type: 'Error', message: 'boom', fingerprint: 'f-boom' }
 
-export const claimRef = ({ id, attempt, claimedAt }: ClaimRef): ClaimRef => ({ id, attempt, claimedAt })
+export const claimRef = ({ id, attempt, claimedAt, sequence }: ClaimRef): ClaimRef => ({
+	...{ id, attempt, claimedAt, sequence },
+})
 
 export const sent = (row: ClaimRef): Settlement => ({ type: 'sent', ...claimRef(row) })
 

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { CLAIM_TEXTS, MARK_LIST } from '../../../../src/outbox/store/sqlite/claim.ts'
 import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/destination-names.ts'
 import { BLOCKING, QUEUED_BEFORE } from '../../../../src/outbox/store/sqlite/messages.ts'
+import { DELETE_BY } from '../../../../src/outbox/store/sqlite/settle.ts'
 import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import {
 	FAILED_FIRST,
@@ -68,6 +69,21 @@ describe('a claim', () => {
 		expect(planOf(store, CLAIM_TEXTS['few crashes'].ordered)).toBe(before)
 		expect(await claimRows(store, { isOrdered: true })).toHaveLength(1)
 	})
+})
+
+it('deletes sent messages by their row numbers', async () => {
+	const store = await emptyStore()
+	for (const how of ['range', 'list'] as const)
+		expect(planOf(store, DELETE_BY[how])).toContain('SEARCH yaoki_outbox USING INTEGER PRIMARY KEY')
+})
+
+it('a claim does not lengthen a row, so that full pages are not split', async () => {
+	const store = await emptyStore()
+	const pages = (): number => Number(store.database.prepare('PRAGMA page_count').get()?.['page_count'])
+	await store.insert(newRows(2_000))
+	const before = pages()
+	await claimRows(store, { limit: 2_000 }, 'relay-12345-1a2b3c4d')
+	expect(pages()).toBe(before)
 })
 
 it('finds destinations by jumping through the index', async () => {

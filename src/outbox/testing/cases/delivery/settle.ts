@@ -16,6 +16,30 @@ export const settle: CaseTable = {
 		await t.expectCounts({ sent: 0 })
 	},
 
+	'removes exactly the sent messages of a batch, in any order': async (t) => {
+		const ids = await t.enqueueMany(8)
+		const rows = await t.claimMany(8)
+		await t.settle([7, 2, 5].flatMap((at) => rows.slice(at, at + 1)).map(sent))
+		await t.settle(rows.slice(3, 5).map(sent))
+		assert.deepEqual(sorted(await t.list()), sorted([0, 1, 6].flatMap((at) => ids.slice(at, at + 1))))
+	},
+
+	'a batch with a lost claim in the middle removes the others': async (t) => {
+		await t.enqueueMany(5)
+		const rows = await t.claimMany(5)
+		const lost = rows.slice(2, 3)
+		await t.settle(lost.map((row) => release(row)))
+		assert.deepEqual(await t.store.settle('r1', rows.map(sent), false), idsOf(lost))
+		assert.deepEqual(await t.list(), idsOf(lost))
+	},
+
+	'a settlement without a sequence matches by id': async (t) => {
+		await t.enqueueMany(3)
+		const rows = await t.claimMany(3)
+		await t.settle(rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt })))
+		assert.deepEqual(await t.list(), [])
+	},
+
 	'a failed message is due after its delay, with its error': async (t) => {
 		const row = await t.enqueueAndClaim()
 		const now = await t.now()
