@@ -45,6 +45,20 @@ interface BoundedSettings {
 	guard<T>(work: () => Promise<T>): Promise<T>
 }
 
+/** Limits of one statement. */
+export interface StatementLimits {
+	/** Cancelled by the server after this time, or after its own `statement_timeout` if that is shorter. */
+	readonly timeoutMs: number
+	/** Identifies the statement among those that run now; shown in `pg_stat_activity`. */
+	readonly label: string
+	/** Cancels the statement on the server when it is aborted. */
+	readonly signal?: AbortSignal | undefined
+}
+
+const CANCEL = `
+select pg_cancel_backend(pid) from pg_stat_activity
+where datname = current_database() and state = 'active' and pid <> pg_backend_pid() and starts_with(query, $1::text)`
+
 /** Runs a constant text. */
 export interface StatementRunner {
 	run<Row>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>
@@ -54,17 +68,24 @@ export class BoundedExecutor implements StatementRunner {
 	readonly #given: BoundedSettings
 	/** Becomes false behind a pooler that changes the server's connection between two texts. */
 	#canPrepare: boolean
+	/** The server's default, looked up once. */
+	#serverTimeoutMs: number | undefined
 
 	constructor(given: BoundedSettings) {
 		this.#given = given
 		this.#canPrepare = given.prepare
 	}
 
-	run<Row>(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+	/** Limits do not apply to PGlite, which runs in this process. */
+	run<Row>(
+		sql: string,
+		values: readonly Value[] = [],
+		limits?: StatementLimits | undefined,
+	): Promise<readonly Row[]> {
 		const { client, guard } = this.#given
 		return guard(async () => {
 			if (isPGlite(client)) return rowsOf<Row>(await client.exec(`${ALONE}${this.#inline(sql, values)}`))
-			return this.#runOnPool<Row>(client, sql, values)
+			return this.#runOnPool<Row>(client, sql, values, limits)
 		})
 	}
 
@@ -83,8 +104,22 @@ export class BoundedExecutor implements StatementRunner {
 		})
 	}
 
-	async #runOnPool<Row>(pool: PgPool, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
+	async #runOnPool<Row>(
+		pool: PgPool,
+		sql: string,
+		values: readonly Value[],
+		limits: StatementLimits | undefined,
+	): Promise<readonly Row[]> {
 		const client = await pool.connect()
+		const signal = limits?.signal
+		if (signal?.aborted) {
+			client.release()
+			throw signal.reason
+		}
+		const comment = limits ? `/* yaoki ${limits.label.replaceAll(/[^\w.: -]/g, '_')} */ ` : ''
+		// On another connection, and by the text: behind a pooler, this process does not know the number of the server's process.
+		const cancel = () => void pool.query(CANCEL, [comment]).catch(() => {})
+		signal?.addEventListener('abort', cancel)
 		let isBroken = false
 		// A lost connection emits an event, and without a handler that ends the process.
 		const onError = () => {
@@ -92,21 +127,39 @@ export class BoundedExecutor implements StatementRunner {
 		}
 		client.on('error', onError)
 		try {
-			return await this.#runAlone<Row>(client, sql, values)
+			const timeout = limits ? await this.#timeoutSql(client, limits.timeoutMs) : ''
+			return await this.#runAlone<Row>(client, `${comment}${ALONE}${timeout}`, sql, values)
 		} catch (error) {
 			isBroken ||= sqlState(error) === ''
 			throw error
 		} finally {
+			signal?.removeEventListener('abort', cancel)
 			client.release(isBroken)
 			client.removeListener('error', onError)
 		}
 	}
 
-	async #runAlone<Row>(client: PgClient, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
+	async #timeoutSql(client: PgClient, timeoutMs: number): Promise<string> {
+		this.#serverTimeoutMs ??= Number(
+			rowsOf<{ setting: string }>(
+				await client.query("select setting from pg_settings where name = 'statement_timeout'"),
+			)[0]?.setting,
+		)
+		// 0 is no timeout.
+		const ms = Math.min(timeoutMs, this.#serverTimeoutMs || Infinity)
+		return `set local statement_timeout = ${Math.ceil(ms)}; `
+	}
+
+	async #runAlone<Row>(
+		client: PgClient,
+		before: string,
+		sql: string,
+		values: readonly Value[],
+	): Promise<readonly Row[]> {
 		while (this.#canPrepare) {
-			const isNew = await this.#prepare(client, sql)
+			const isNew = await this.#prepare(client, before, sql)
 			try {
-				return rowsOf(await client.query(`${ALONE}${this.#execution(sql, values)}`))
+				return rowsOf(await client.query(`${before}${this.#execution(sql, values)}`))
 			} catch (error) {
 				if (!isMissingStatement(error)) throw error
 				// Prepared a moment ago: the text ran on another connection of the server. Otherwise something removed it, for example DISCARD.
@@ -114,7 +167,7 @@ export class BoundedExecutor implements StatementRunner {
 				namesOn(client).clear()
 			}
 		}
-		return rowsOf(await client.query(`${ALONE}${this.#inline(sql, values)}`))
+		return rowsOf(await client.query(`${before}${this.#inline(sql, values)}`))
 	}
 
 	/** In a transaction an error cannot be repaired; the relay runs the transaction again. */
@@ -133,11 +186,12 @@ export class BoundedExecutor implements StatementRunner {
 	}
 
 	/** Prepares the statement if this connection has not done so. Returns true if it did so now. */
-	async #prepare(client: PgClient, sql: string): Promise<boolean> {
+	async #prepare(client: PgClient, before: string, sql: string): Promise<boolean> {
 		const { name, text } = this.#given.complete(sql)
 		const names = namesOn(client)
 		if (names.has(name)) return false
-		await client.query(preparation(name, text)).catch((error: unknown) => {
+		// With its timeout, because it waits for locks of the tables too.
+		await client.query(`${before}${preparation(name, text)}`).catch((error: unknown) => {
 			// The name is derived from the text, so a statement of that name is this one.
 			if (!isDuplicateStatement(error)) throw error
 		})

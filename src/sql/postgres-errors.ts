@@ -19,6 +19,9 @@ export const isDataError = (error: unknown): boolean => /^(22|23|54)/.test(sqlSt
 /** Returns true if a prepared statement is missing, or exists although this client has not prepared it: a pooler changed the connection. */
 export const isLostStatement = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error))
 
+/** Returns true if the server cancelled the statement: because of its `statement_timeout`, or on request. */
+export const isCancelledStatement = (error: unknown): boolean => sqlState(error) === '57014'
+
 /** Returns true if a prepared statement does not exist. */
 export const isMissingStatement = (error: unknown): boolean => sqlState(error) === '26000'
 

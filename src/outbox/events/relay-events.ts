@@ -89,6 +89,8 @@ export interface StoreFailureEvent extends EventBase, ErrorFacts {
 	readonly type: 'store_failure'
 	readonly operation: string
 	readonly retryInMs: number
+	/** The next claim asks for at most this many messages, because a larger one took too long and was cancelled. */
+	readonly claimLimit?: number
 }
 
 /** A database operation succeeded after failures. */

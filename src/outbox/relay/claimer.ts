@@ -2,8 +2,11 @@
  * The relay's main loop: claims messages for destinations that need some. One claim at a time for all destinations, while the results of earlier
  * messages are written concurrently; then it waits until it is woken, a slot is free, or the next message is due.
  */
+
+import { TimeoutError } from '../../core/errors/errors.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
+import { ClaimLimit } from '../timing/claim-limit.ts'
 import { PollSchedule } from '../timing/poll-schedule.ts'
 import { EventLoopYield } from '../timing/yield.ts'
 import { Delivery } from './delivery.ts'
@@ -22,6 +25,7 @@ export class Claimer {
 	readonly #yield: EventLoopYield
 	readonly #discovery: DestinationDiscovery
 	readonly #polls: PollSchedule
+	readonly #limit = new ClaimLimit()
 	#isWoken = true
 	/** True from a poll until the scan that it caused. */
 	#isPolling = false
@@ -121,21 +125,40 @@ export class Claimer {
 		// Together with the claim and not after it: some stores combine both writes.
 		settler.flush()
 		let startedAt = 0
+		let parts = this.#limit.divide(targets)
 		const { owner, settings } = context
-		const result = await context.callStore('claim', () => {
+		const claim = async (_: number, signal: AbortSignal) => {
 			// The start of the successful try: measured from the first of several, leases could be over already.
 			startedAt = context.runtime.now()
-			return context.store.claim({
-				...{ owner, leaseMs: settings.leaseMs, targets, poisonCandidates: false },
-				poisonAfter: CANDIDATE_AFTER,
-			})
-		})
+			parts = this.#limit.divide(targets)
+			try {
+				return await context.store.claim({
+					...{ owner, leaseMs: settings.leaseMs, targets: parts.now, poisonCandidates: false },
+					...{ poisonAfter: CANDIDATE_AFTER, signal },
+				})
+			} catch (error) {
+				if (signal.aborted || error instanceof TimeoutError) this.#limit.recordTimeout(parts.now)
+				throw error
+			}
+		}
+		const reduced = () => (this.#limit.max < Infinity ? { claimLimit: this.#limit.max } : {})
+		const result = await context.callStore('claim', claim, reduced)
+		this.#limit.recordSuccess(targets)
+		for (const target of parts.later) this.#postpone(target)
 		this.#nextDueKnown.clear()
 		context.syncClock(result.now)
 		if (this.#isPolling) this.#polls.recordPoll(context.runtime.now(), longestLag(result))
 		this.#isPolling = false
-		this.#accept(targets, result, startedAt)
-		return result.rows.length > 0
+		this.#accept(parts.now, result, startedAt)
+		return result.rows.length > 0 || parts.later.length > 0
+	}
+
+	/** Returns the tokens and keys of a target that a reduced claim left out. */
+	#postpone({ destination, limit, keys = [] }: ClaimTarget): void {
+		const state = this.#parts.states.byName.get(destination)
+		if (!state) return
+		this.#returnTokens(state, limit)
+		for (const key of keys) state.freeKeys.add(key)
 	}
 
 	async #claimTargets(): Promise<ClaimTarget[]> {

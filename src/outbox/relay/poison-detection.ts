@@ -68,9 +68,16 @@ export class PoisonDetection {
 				isOrdered: afterDeadLetter !== undefined,
 			}))
 		if (targets.length === 0) return undefined
-		const result = await this.#context.callStore('claim', () => {
+		const result = await this.#context.callStore('claim', (_, signal) => {
 			this.#claimStartedAt = runtime.now()
-			return store.claim({ owner, leaseMs, targets, poisonCandidates: true, poisonAfter: CANDIDATE_AFTER })
+			return store.claim({
+				owner,
+				leaseMs,
+				targets,
+				poisonCandidates: true,
+				poisonAfter: CANDIDATE_AFTER,
+				signal,
+			})
 		})
 		this.#context.syncClock(result.now)
 		const [row, ...others] = result.rows

@@ -9,13 +9,18 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Emitter, EventDetails } from '../events/emitter.ts'
-import type { RelayEvent } from '../events/relay-events.ts'
+import type { RelayEvent, StoreFailureEvent } from '../events/relay-events.ts'
 import type { Store } from '../store/store.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { RelaySettings } from './options.ts'
 
 /** Longer than a store waits for locks, so that an operation is not repeated while it runs. */
 const MIN_STORE_TIMEOUT_MS = 15_000
+
+/** How long a cancelled operation may take to end before it is repeated. */
+const CANCEL_MS = 1_000
+
+type StoreFailureDetails = Pick<StoreFailureEvent, 'claimLimit'>
 
 const STORE_BACKOFF = readBackoff({ ...presets.database, baseDelayMs: 100, maxDelayMs: 5_000 })
 
@@ -70,11 +75,18 @@ export class RelayContext {
 		return this.runtime.now() + (this.#clockOffset ?? 0)
 	}
 
-	/** Runs a database operation until it succeeds; `run` receives the number of earlier failures. Rejects only after `abandonStore`. */
-	async callStore<T>(operation: string, run: (failures: number) => Promise<T>): Promise<T> {
+	/**
+	 * Runs a database operation until it succeeds; `run` receives the number of earlier failures, and a signal that is aborted when the operation is
+	 * given up. `details` are added to the event of a failure. Rejects only after `abandonStore`.
+	 */
+	async callStore<T>(
+		operation: string,
+		run: (failures: number, signal: AbortSignal) => Promise<T>,
+		details: () => StoreFailureDetails = () => ({}),
+	): Promise<T> {
 		for (let failures = 0; ; failures++) {
 			try {
-				const result = await this.callStoreOnce(() => run(failures))
+				const result = await this.callStoreOnce((signal) => run(failures, signal))
 				this.isStoreDown = false
 				if (failures > 0) this.emit({ type: 'store_recovered', operation })
 				return result
@@ -82,33 +94,45 @@ export class RelayContext {
 				if (this.#hasAbandonedStore) throw error
 				this.isStoreDown = true
 				const retryInMs = Math.round(computeDelayMs(STORE_BACKOFF, failures, 0, this.runtime))
-				this.emitStoreFailure(operation, error, retryInMs)
+				this.emitStoreFailure(operation, error, retryInMs, details())
 				await this.#storeSleep(retryInMs)
 				if (this.#hasAbandonedStore) throw new RelayStoppedError()
 			}
 		}
 	}
 
-	emitStoreFailure(operation: string, error: unknown, retryInMs: number): void {
+	emitStoreFailure(
+		operation: string,
+		error: unknown,
+		retryInMs: number,
+		details: StoreFailureDetails = {},
+	): void {
 		if (!this.hasListeners) return
-		this.emit({ type: 'store_failure', operation, retryInMs, ...errorFacts(error) })
+		this.emit({ type: 'store_failure', operation, retryInMs, ...details, ...errorFacts(error) })
 	}
 
-	/** Runs a database operation once, with a timeout: over a half-open TCP connection no response ever arrives. */
-	callStoreOnce<T>(run: () => Promise<T>): Promise<T> {
+	/**
+	 * Runs a database operation once, with a timeout: over a half-open TCP connection no response ever arrives. After the timeout the operation may
+	 * still end, which is awaited for a moment, so that it is not repeated while the database cancels it.
+	 */
+	callStoreOnce<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
 		const timeoutMs = Math.max(MIN_STORE_TIMEOUT_MS, this.settings.leaseMs / 2)
+		const given = new AbortController()
 		return new Promise((resolve, reject) => {
-			const cancel = this.#waitForStore(timeoutMs, (isTimeout) =>
-				reject(isTimeout ? new TimeoutError('store', timeoutMs) : new RelayStoppedError()),
-			)
-			new Promise<T>((start) => start(run())).then(
+			let cancel = this.#waitForStore(timeoutMs, (isTimeout) => {
+				const error = isTimeout ? new TimeoutError('store', timeoutMs) : new RelayStoppedError()
+				given.abort(error)
+				if (!isTimeout) reject(error)
+				else cancel = this.#waitForStore(CANCEL_MS, () => reject(error))
+			})
+			new Promise<T>((start) => start(run(given.signal))).then(
 				(result) => {
 					cancel()
 					resolve(result)
 				},
 				(error: unknown) => {
 					cancel()
-					reject(error)
+					reject(given.signal.aborted ? given.signal.reason : error)
 				},
 			)
 		})

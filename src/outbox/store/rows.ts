@@ -113,6 +113,8 @@ export interface ClaimRequest {
 	readonly poisonCandidates: boolean
 	/** Number of crashes, including one that this claim discovers. */
 	readonly poisonAfter: number
+	/** Aborted when the relay gives the claim up. A store whose database goes on without it cancels the claim there. */
+	readonly signal?: AbortSignal | undefined
 }
 
 export interface ClaimResult {

@@ -81,6 +81,7 @@ export interface DueDestinations {
 
 /** Claims and settles messages: the relay's main loop. */
 export interface QueueStore {
+	/** Claims messages. Rejects with a `TimeoutError` if the database cancelled it because of its duration; the relay then claims fewer. */
 	claim(request: ClaimRequest): Promise<ClaimResult>
 	/**
 	 * Writes the outcome of claimed messages. Returns the ids that this owner no longer holds with that attempt; these are left

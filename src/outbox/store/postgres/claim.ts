@@ -1,5 +1,7 @@
 /** Claims messages. */
+import { TimeoutError } from '../../../core/errors/errors.ts'
 import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
+import { isCancelledStatement } from '../../../sql/postgres-errors.ts'
 import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
 import type { ClaimedRow, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
 import { parseCircuits } from './circuits.ts'
@@ -30,7 +32,11 @@ const MAX_INT = 2 ** 31 - 1
 
 const ALL_KINDS: readonly TargetKind[] = ['unordered', 'ordered', 'keys']
 
-export async function claim(executor: BoundedExecutor, request: ClaimRequest): Promise<ClaimResult> {
+export async function claim(
+	executor: BoundedExecutor,
+	request: ClaimRequest,
+	timeoutMs: number,
+): Promise<ClaimResult> {
 	const { targets, poisonCandidates, poisonAfter } = request
 	const kinds = new Set(targets.map(kindOf))
 	const sql = claimSql({
@@ -46,12 +52,16 @@ export async function claim(executor: BoundedExecutor, request: ClaimRequest): P
 		keys: target.keys,
 		probe: target.isProbe,
 	}))
-	const [head, ...rows] = await executor.run<Row>(sql, [
+	const values = [
 		JSON.stringify(wanted),
 		request.owner,
 		Math.ceil(request.leaseMs),
 		Math.min(poisonAfter, MAX_INT),
-	])
+	]
+	const limits = { timeoutMs, label: `claim ${request.owner}`, signal: request.signal }
+	const [head, ...rows] = await executor.run<Row>(sql, values, limits).catch((error: unknown) => {
+		throw isCancelledStatement(error) ? new TimeoutError('claim', timeoutMs) : error
+	})
 	const now = Number(head?.due_at)
 	return {
 		now,

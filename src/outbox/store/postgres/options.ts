@@ -15,6 +15,8 @@ export interface PostgresStoreOptions {
 	 * prints a warning when the pooler has lost a statement, and continues without. Default true.
 	 */
 	readonly prepare?: boolean | undefined
+	/** How long a claim may take before the server cancels it; the relay then claims fewer messages. Default 10,000. */
+	readonly claimTimeoutMs?: number | undefined
 	/** For tests: milliseconds added to the database's clock, an integer. Default 0. */
 	readonly clockOffsetMs?: number | (() => number) | undefined
 	/** Timers and randomness for reconnecting. Default: the system's. */
@@ -23,12 +25,19 @@ export interface PostgresStoreOptions {
 
 export interface PostgresStoreSettings extends PostgresSettings {
 	readonly runtime: Runtime
+	readonly claimTimeoutMs: number
 }
+
+/** Shorter than a relay waits for its store, so that the server ends a claim before the relay tries again. */
+const DEFAULT_CLAIM_TIMEOUT_MS = 10_000
+/** An int of the server. */
+const MAX_CLAIM_TIMEOUT_MS = 2 ** 31 - 1
 
 const OPTIONS: OptionSchema = {
 	client: 'any',
 	schema: 'string',
 	prepare: 'any',
+	claimTimeoutMs: [1, MAX_CLAIM_TIMEOUT_MS, DEFAULT_CLAIM_TIMEOUT_MS],
 	clockOffsetMs: 'any',
 	runtime: 'any',
 }
@@ -41,7 +50,7 @@ const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,49}$/
 export function readPostgresOptions(given: PostgresStoreOptions): PostgresStoreSettings {
 	if (isPostgresClient(given)) invalidOption('options', 'a pool', 'an object such as { client: pool }')
 	checkNames(given, OPTIONS)
-	const options = readOptions<PostgresStoreOptions>(given, OPTIONS)
+	const options = readOptions<PostgresStoreOptions & { readonly claimTimeoutMs: number }>(given, OPTIONS)
 	const { client, schema = DEFAULT_SCHEMA, prepare = true, clockOffsetMs = 0 } = options
 	if (!isPostgresClient(client))
 		invalidOption('client', client, 'a Pool of pg (not a Client) or a PGlite database')
@@ -61,5 +70,6 @@ export function readPostgresOptions(given: PostgresStoreOptions): PostgresStoreS
 		warn: (text) => console.warn(text),
 		offsetMs: typeof clockOffsetMs === 'function' ? clockOffsetMs : () => clockOffsetMs,
 		runtime: options.runtime ?? systemRuntime,
+		claimTimeoutMs: options.claimTimeoutMs,
 	}
 }

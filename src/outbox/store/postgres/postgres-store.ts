@@ -56,7 +56,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 		insert: (rows, tx, options) =>
 			insert(executor, rows, tx !== undefined && isSqlClient(tx) ? tx : undefined, options),
 		dropDedupeKeys: (limit) => dropDedupeKeys(executor, limit),
-		claim: (request) => claim(executor.bounded, request),
+		claim: (request) => claim(executor.bounded, request, settings.claimTimeoutMs),
 		...settleOperations(executor.bounded),
 		...scheduleOperations(executor.bounded),
 		...circuitOperations(executor.bounded),

@@ -91,7 +91,7 @@ test('with read committed as the default, an insert is one round trip after one 
 })
 
 test.each(['read committed', 'serializable'])(
-	'with %s as the default, a claim is one round trip after its preparation',
+	'with %s as the default, a claim is one round trip after its preparation and one lookup',
 	async (level) => {
 		await withDefault(level, async () => {
 			const pool = rig.anotherPool({ max: 1 })
@@ -100,7 +100,7 @@ test.each(['read committed', 'serializable'])(
 			client.release()
 			const store = postgresStore({ client: pool, schema: rig.schema })
 			for (let round = 0; round < 3; round++) await store.claim(wanted())
-			expect(query).toHaveBeenCalledTimes(4)
+			expect(query).toHaveBeenCalledTimes(5)
 		})
 	},
 )

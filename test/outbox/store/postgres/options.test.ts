@@ -20,6 +20,7 @@ const invalid: readonly [what: string, options: object, message: RegExp][] = [
 	['a schema that is too long', { client, schema: 'a'.repeat(51) }, /schema.* at most 50/],
 	['a fraction of a millisecond', { client, clockOffsetMs: 0.5 }, /clockOffsetMs.* an integer/],
 	['a text for prepare', { client, prepare: 'no' }, /prepare.* a boolean/],
+	['a claim timeout of 0, which would be none', { client, claimTimeoutMs: 0 }, /claimTimeoutMs/],
 	['an unknown option', { client, shema: 'a' }, /shema/],
 	['a text for options', Object('x') as object, /0/],
 ]
