@@ -33,8 +33,7 @@ interface RelayInfo extends RelayReport {
 }
 
 /** The shared circuit of a destination that had failures or was paused. */
-export interface CircuitInfo
-	extends Pick<DestinationCircuit, 'destination' | 'state' | 'pausedForMs' | 'reason'> {
+interface CircuitInfo extends Pick<DestinationCircuit, 'destination' | 'state' | 'pausedForMs' | 'reason'> {
 	/** Who paused the destination, why and since when; undefined without a pause by an operator. */
 	readonly operatorPause: (Omit<OperatorPause, 'pausedAt'> & { readonly pausedAt: Date }) | undefined
 }

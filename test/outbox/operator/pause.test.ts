@@ -36,6 +36,23 @@ test('every relay stops within its poll, finishes what is in flight and uses no 
 	expect(elsewhere.eventsOf('paused')).toMatchObject([pause])
 })
 
+test('an ordered destination stops too, within a run of messages of one key', async () => {
+	await using here = await world()
+	const deliver = here.sends(() => here.pause(400))
+	await here.relay({ jobs: { deliver, order: true } }, { pollMs: POLL_MS, rampUpMs: 0 })
+	await here.enqueue(100, { key: 'k' })
+	await here.clock.advance(2_000)
+	await here.outbox.pause('jobs')
+	await here.clock.advance(POLL_MS + 400)
+	const sent = here.sendings.length
+	expect(sent).toBeGreaterThan(0)
+	await here.clock.advance(60_000)
+	expect(here.sendings).toHaveLength(sent)
+	await here.outbox.resume('jobs')
+	await here.clock.advance(60_000)
+	expect(here.payloads()).toEqual(Array.from({ length: 100 }, (_, index) => index + 1))
+})
+
 test('a pause survives a restart of all relays, and resume ends it within a poll', async () => {
 	await using here = await world()
 	await here.outbox.pause('jobs')
