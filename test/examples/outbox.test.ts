@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { yaoki } from '../../src/cli/commands.ts'
 import { createLedger, renderLedger } from '../../src/cli/demo/ledger.ts'
+import { GLOBAL_OPTIONS } from '../../src/cli/option-tables.ts'
 import { HEADERS_BYTES, KEY_BYTES, NAME_BYTES } from '../../src/outbox/enqueue/fields.ts'
 import { migrationsIn } from '../../src/outbox/store/postgres/schema.ts'
 import { PLAIN } from '../../src/text/style.ts'
@@ -49,7 +50,7 @@ describe('the command line', () => {
 		const known = new Set(commands.flatMap(({ options }) => Object.keys(options)).map(flag))
 		for (const { text, path } of [commandLine, operations, stores])
 			for (const [, name = ''] of text.matchAll(/--([a-z]+(?:-[a-z]+)*)/g))
-				expect([...known, 'json', 'quiet', 'no-color'], `${path}: --${name}`).toContain(name)
+				expect([...known, ...Object.keys(GLOBAL_OPTIONS).map(flag)], `${path}: --${name}`).toContain(name)
 	})
 
 	const flag = (option: string): string => option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
