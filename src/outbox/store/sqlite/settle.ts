@@ -35,11 +35,11 @@ interface Batch {
 }
 
 const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${MATCHES_CLAIM}`
-export const DELETE_BY = {
+export const DELETE_BY: Readonly<Record<'range' | 'list' | 'ids', string>> = {
 	range: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.range}`,
 	list: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.list}`,
 	ids: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.ids}`,
-} as const
+}
 
 const copyToHistory = (
 	condition: string,
