@@ -74,9 +74,13 @@ export class QueueModel {
 		return duplicates
 	}
 
-	/** Returns true if it is the first message of its key. */
-	#isHead({ destination, key, seq }: Entry): boolean {
+	/** Returns true if it is the first message of its key, and no later one is in flight. */
+	#isHead({ destination, key, seq }: Entry, now: number): boolean {
 		if (key === null) return true
+		const isLaterInFlight = (other: Entry): boolean =>
+			other.seq > seq && other.lockedBy !== null && other.leaseUntil > now
+		const ofKey = this.at('queue').filter((other) => other.destination === destination && other.key === key)
+		if (ofKey.some(isLaterInFlight)) return false
 		return !this.entries.some(
 			(other) =>
 				other.destination === destination &&
@@ -94,7 +98,7 @@ export class QueueModel {
 			.filter(
 				(entry) => entry.crashes + (entry.lockedBy === null ? 0 : 1) >= poisonAfter === poisonCandidates,
 			)
-			.filter((entry) => !target.isOrdered || this.#isHead(entry))
+			.filter((entry) => !target.isOrdered || this.#isHead(entry, now))
 			.filter((entry) => target.keys === undefined || (entry.key !== null && target.keys.includes(entry.key)))
 			.sort((a, b) => a.dueAt - b.dueAt || a.seq - b.seq)
 			.slice(0, target.limit)

@@ -123,7 +123,7 @@ export const deadLetterOperations = (
 		const columns = MOVED_COLUMNS.split(', ')
 		const params = columns.flatMap((column) => values.get(column) ?? (values.has(column) ? [null] : []))
 		const sources = columns.map((column) => (values.has(column) ? '?' : (RESET[column] ?? column)))
-		const copy = `INSERT INTO yaoki_outbox (${MOVED_COLUMNS}) SELECT ${sources.join(', ')} FROM yaoki_outbox_dead WHERE ${IS_SELECTED}`
+		const copy = `INSERT INTO yaoki_outbox (${MOVED_COLUMNS}, in_order) SELECT ${sources.join(', ')}, 0 FROM yaoki_outbox_dead WHERE ${IS_SELECTED}`
 		connection.run(copy, ...params, seqs)
 		const changes = editChanges(edit)
 		const action = changes === null ? 'replay' : 'edit'

@@ -80,6 +80,7 @@ CREATE TABLE yaoki_outbox (
 	locked_by TEXT,
 	locked_at INTEGER,
 	lease_until INTEGER,
+	in_order INTEGER NOT NULL DEFAULT 1,
 	spare TEXT DEFAULT '${'.'.repeat(CLAIM_BYTES)}',${LATEST_FAILURE}${CONTENT}
 ) STRICT;
 CREATE INDEX yaoki_outbox_due ON yaoki_outbox (destination, due_at);

@@ -77,6 +77,18 @@ export const order: CaseTable = {
 		await t.expectClaim([high], ORDERED)
 	},
 
+	'a replayed message waits for a later one of its key in flight': async (t) => {
+		const [first, second] = await t.enqueue(k, k, k)
+		await t.deadLetterHead('skip')
+		const later = await t.claimOne(ORDERED)
+		assert.equal(later.id, second)
+		await t.replay({}, MANY)
+		await t.expectClaim([], R2)
+		await t.expectClaim([], { ...R2, keys: ['k'] })
+		await t.settle([sent(later)])
+		await t.expectClaim([first], R2)
+	},
+
 	'sequence numbers increase with every message of a key, in one batch and over batches': async (t) => {
 		const sequences: number[] = []
 		for (let round = 0; round < 3; round++) {
