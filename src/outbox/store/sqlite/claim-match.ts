@@ -10,8 +10,10 @@ export const MATCH_CLAIMS = 'id IN (SELECT value FROM json_each(?1)) AND locked_
 /** ?4 is the time of the claim, or null. */
 export const MATCHES_EXACT_CLAIM: string = `${MATCHES_CLAIM} AND locked_at = coalesce(?4, locked_at)`
 
-/** How many claims are matched with one statement: by a range of row numbers, a list of them, or a list of ids. */
-export const MATCH_BY: Readonly<Record<'range' | 'list' | 'ids', string>> = {
+/** How one statement matches many claims: by a range of row numbers, a list of them, or a list of ids. */
+export type MatchBy = 'range' | 'list' | 'ids'
+
+export const MATCH_BY: Readonly<Record<MatchBy, string>> = {
 	range: 'seq BETWEEN ?1 AND ?4 AND locked_by = ?2 AND attempts = ?3',
 	list: 'seq IN (SELECT value FROM json_each(?1)) AND locked_by = ?2 AND attempts = ?3',
 	ids: MATCH_CLAIMS,

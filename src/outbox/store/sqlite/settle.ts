@@ -20,6 +20,7 @@ import {
 	MATCH_BY,
 	MATCHES_CLAIM,
 	MATCHES_EXACT_CLAIM,
+	type MatchBy,
 } from './claim-match.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
 
@@ -35,7 +36,7 @@ interface Batch {
 }
 
 const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${MATCHES_CLAIM}`
-export const DELETE_BY: Readonly<Record<'range' | 'list' | 'ids', string>> = {
+export const DELETE_BY: Readonly<Record<MatchBy, string>> = {
 	range: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.range}`,
 	list: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.list}`,
 	ids: `DELETE FROM yaoki_outbox WHERE ${MATCH_BY.ids}`,
@@ -47,11 +48,11 @@ const copyToHistory = (
 ): string => `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, last_attempt_at, ended_at)
 	SELECT ${HISTORY_COLUMNS}, locked_at, ${now} FROM yaoki_outbox WHERE ${condition}`
 const COPY_ONE = copyToHistory(MATCHES_CLAIM)
-const COPY_BY = {
+const COPY_BY: Readonly<Record<MatchBy, string>> = {
 	range: copyToHistory(MATCH_BY.range, '?5'),
 	list: copyToHistory(MATCH_BY.list),
 	ids: copyToHistory(MATCH_BY.ids),
-} as const
+}
 
 const UNLOCKED = 'locked_by = NULL, locked_at = NULL, lease_until = NULL'
 /** The age of a message counts from its first due time, which is about to be replaced. */
