@@ -6,7 +6,7 @@ import type { CappedCount, DestinationCounts } from '../store/store.ts'
  * A relay that stops removes itself. A killed one cannot: it counts as ended when this many of its heartbeats are missing, and after a second at the
  * earliest, because a relay with a very short lease may be late without having ended.
  */
-export const MISSED_HEARTBEATS = 3
+const MISSED_HEARTBEATS = 3
 const MIN_OVERDUE_MS = 1_000
 
 /** A heartbeat in the future is one before the clock was set back: a running relay replaces it. */

@@ -5,7 +5,7 @@
  */
 
 /** The shortest interval, and how long a message must have been due: a notification takes a few milliseconds. */
-export const MIN_POLL_MS = 50
+const MIN_POLL_MS = 50
 const GROWTH = 1.25
 
 export class PollSchedule {
