@@ -4,6 +4,7 @@ import { outboxDrain } from './outbox/drain.ts'
 import { outboxEnqueue } from './outbox/enqueue.ts'
 import { outboxLatency } from './outbox/latency.ts'
 import { outboxOpenTransaction } from './outbox/open-transaction.ts'
+import { outboxOrdered } from './outbox/ordered.ts'
 import { share } from './outbox/servers.ts'
 import { outboxWaiting } from './outbox/waiting.ts'
 
@@ -24,5 +25,6 @@ export const OUTBOX_PARTS: Readonly<Record<string, () => Promise<Report>>> = {
 	'outbox-enqueue': () => onlyInFull(outboxEnqueue),
 	'outbox-latency': () => onlyInFull(outboxLatency),
 	'outbox-open-transaction': () => onlyInFull(outboxOpenTransaction),
+	'outbox-ordered': () => onlyInFull(outboxOrdered),
 	'outbox-waiting': () => onlyInFull(outboxWaiting),
 }
