@@ -2,6 +2,7 @@
 import type { Peer } from '../peer.ts'
 
 export const YAOKI = 'yaoki'
+export const YAOKI_ONE_KEY = 'yaoki, one key in order'
 export const YAOKI_SQLITE = 'yaoki on SQLite'
 export const RAW = 'raw claim + delete'
 export const RAW_AT_ONCE = 'raw delete returning'
@@ -19,6 +20,7 @@ export const QUEUES: readonly string[] = [GRAPHILE, PG_BOSS, BULLMQ_POSTGRES, BU
 
 export const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>>> = {
 	[YAOKI]: async (url) => (await import('./yaoki.ts')).yaoki(url),
+	[YAOKI_ONE_KEY]: async (url) => (await import('./yaoki.ts')).yaoki(url, 'hot'),
 	[YAOKI_SQLITE]: async (file) => (await import('./yaoki.ts')).yaokiOnSqlite(file),
 	[RAW]: async (url) => (await import('./raw.ts')).raw(url, false),
 	[RAW_AT_ONCE]: async (url) => (await import('./raw.ts')).raw(url, true),

@@ -20,36 +20,35 @@ const TOPIC = 'jobs'
 
 export const message = (payload: Body): { topic: string; payload: Body } => ({ topic: TOPIC, payload })
 
-function worker(outbox: Outbox): Peer['work'] {
+function worker(outbox: Outbox, order = false): Peer['work'] {
 	// Default options.
 	return async (handle: Handle) => {
-		const relay = new Relay(outbox, {
-			destinations: {
-				[TOPIC]: async ({ payload }: { readonly payload: unknown }) => handle((payload as Body).seq),
-			},
-		})
+		const deliver = async ({ payload }: { readonly payload: unknown }) => handle((payload as Body).seq)
+		const relay = new Relay(outbox, { destinations: { [TOPIC]: order ? { deliver, order } : deliver } })
 		await relay.start()
 		return () => relay.stop()
 	}
 }
 
-export async function yaoki(url: string): Promise<Peer> {
+/** With a key, all messages have it and are sent in order. */
+export async function yaoki(url: string, key?: string): Promise<Peer> {
 	const pool = new pg.Pool({ connectionString: url })
 	const outbox = new Outbox({ store: postgresStore({ client: pool }) })
 	await outbox.migrate()
-	const send = (seq: number) => committed(pool, (tx) => outbox.enqueue(message({ ...ORDER, seq }), { tx }))
+	const keyed = (payload: Body) => (key === undefined ? message(payload) : { ...message(payload), key })
+	const send = (seq: number) => committed(pool, (tx) => outbox.enqueue(keyed({ ...ORDER, seq }), { tx }))
 	return {
 		fill: (count) =>
 			inBatches(count, (from, to) =>
-				committed(pool, (tx) => outbox.enqueue(bodies(from, to).map(message), { tx })),
+				committed(pool, (tx) => outbox.enqueue(bodies(from, to).map(keyed), { tx })),
 			),
 		async enqueueEach(count) {
 			await committed(pool, async (tx) => {
-				for (let seq = 0; seq < count; seq++) await outbox.enqueue(message({ ...ORDER, seq }), { tx })
+				for (let seq = 0; seq < count; seq++) await outbox.enqueue(keyed({ ...ORDER, seq }), { tx })
 			})
 		},
 		send,
-		work: worker(outbox),
+		work: worker(outbox, key !== undefined),
 		isEmpty: async () => !(await exists(pool, 'yaoki.outbox')),
 		async tidy() {
 			await pool.query('truncate yaoki.outbox')

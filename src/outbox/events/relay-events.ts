@@ -39,7 +39,7 @@ export interface DeadLetterEvent extends MessageEventBase, ErrorFacts {
 
 /**
  * Why a claimed message was released: the relay stops, its destination is paused, the relay lost permits for it, the retry budget is exhausted,
- * a poison candidate must run alone, or its lease expired before it was started.
+ * a poison candidate must run alone, its lease expired before it was started, or the message before it in the order of its key was not sent.
  */
 export type ReleaseReason =
 	| 'stopping'
@@ -48,6 +48,7 @@ export type ReleaseReason =
 	| 'retry-budget'
 	| 'poison-check'
 	| 'lease-expired'
+	| 'not-first'
 
 /** A claimed message was returned to the queue unsent. The attempt does not count. */
 export interface ReleasedEvent extends MessageEventBase {

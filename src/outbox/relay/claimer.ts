@@ -89,7 +89,7 @@ export class Claimer {
 			this.#housekeptAt = now
 			// Another relay may have ended a pause early, or paused a destination for which this relay has messages.
 			const isAffected = ([, state]: [string, DestinationState]) =>
-				state.breaker.pausedUntil > now || state.queued.length > 0
+				state.breaker.pausedUntil > now || state.waiting > 0
 			const affected = new Map([...states.byName].filter(isAffected))
 			if (affected.size > 0) await breaker.refresh(affected)
 			await this.#poison.runCandidates()

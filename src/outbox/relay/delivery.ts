@@ -47,6 +47,9 @@ export class Delivery implements TimeoutEntry {
 	generation = 0
 	/** True once its result is decided. Its handler may still be running. */
 	isSettled = false
+	/** Set by KeyRuns. */
+	isFollower = false
+	hasFollower = false
 	releaseReason: ReleaseReason = 'paused'
 	/** What the handler threw, for events. */
 	error: unknown

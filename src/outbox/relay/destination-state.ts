@@ -4,6 +4,7 @@
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { findTimeoutList, type TimeoutList } from '../../core/runtime/timeout-list.ts'
+import { KeyRuns } from '../order/key-runs.ts'
 import type { ClaimedRow, ClaimTarget } from '../store/rows.ts'
 import { ScanSchedule } from '../timing/scan-schedule.ts'
 import type { Delivery } from './delivery.ts'
@@ -15,6 +16,9 @@ const CLAIM_AHEAD_MS = 500
 
 const MIN_THROUGHPUT_SAMPLE_MS = 10
 
+/** Maximum number of messages of one key per claim. A store checks as many followers of a message for one in flight. */
+const MAX_PER_KEY = 32
+
 export class DestinationState {
 	readonly destination: string
 	readonly settings: DestinationSettings
@@ -23,6 +27,8 @@ export class DestinationState {
 	/** Claimed and not started, in reverse order. */
 	queued: Delivery[] = []
 	readonly inFlight: Set<Delivery> = new Set()
+	/** Claimed, and waiting for an earlier message of their key. */
+	readonly runs: KeyRuns<Delivery> = new KeyRuns()
 	/** Keys whose first message was settled, so that the next one can be claimed. */
 	readonly freeKeys: Set<string> = new Set()
 	/** This relay's share of `maxConcurrent`, and until when it is valid. */
@@ -103,9 +109,36 @@ export class DestinationState {
 		return this.#wasHung && !wasHung ? hung : 0
 	}
 
+	/** The number of messages that are claimed and not started. */
+	get waiting(): number {
+		return this.queued.length + this.runs.size
+	}
+
+	/** Yields all messages that this relay holds and has not settled. */
+	*held(): Generator<Delivery> {
+		yield* this.queued
+		yield* this.inFlight
+		yield* this.runs
+	}
+
 	/** Adds claimed messages after those that are already queued. */
 	enqueue(claimed: readonly Delivery[]): void {
-		this.queued = [...claimed.toReversed(), ...this.queued]
+		const isOrdered = this.settings.afterDeadLetter !== undefined
+		const first = isOrdered ? this.runs.split(claimed, this.inFlight) : claimed
+		this.queued = [...first.toReversed(), ...this.queued]
+	}
+
+	/** Queues the message after this one, which has been sent, as the next one to start. */
+	continueRun(sent: Delivery): void {
+		const next = this.runs.next(sent)
+		if (next) this.queued.push(next)
+	}
+
+	/** Removes and returns all messages that are claimed and not started. */
+	takeWaiting(): readonly Delivery[] {
+		const waiting = [...this.runs.takeAll(), ...this.queued]
+		this.queued = []
+		return waiting
 	}
 
 	finish(delivery: Delivery): void {
@@ -116,6 +149,7 @@ export class DestinationState {
 	/** Returns how many messages to claim now; 0 if enough are queued. */
 	claimSize(now: number): number {
 		const limit = this.#limit(now)
+		// Without those that wait for an earlier one of their key: they need no slot.
 		const queued = this.queued.length
 		if (limit <= 0) return 0
 		if (this.breaker.isProbing || this.#isScarce) return Math.max(0, limit - this.inFlight.size - queued)
@@ -128,7 +162,7 @@ export class DestinationState {
 		return Math.max(0, Math.min(this.#batchSize, ahead - queued))
 	}
 
-	/** Returns what to claim: `limit` messages, and the next message of each free key. */
+	/** Returns what to claim: `limit` messages, and the next messages of each free key. */
 	claimTargets(limit: number, now: number): ClaimTarget[] {
 		const { destination } = this
 		const isOrdered = this.settings.afterDeadLetter !== undefined
@@ -142,7 +176,11 @@ export class DestinationState {
 		// With a rate or permits, messages of free keys count towards the limit.
 		const keys = [...this.freeKeys].slice(0, isScarce ? limit : Infinity)
 		for (const key of keys) this.freeKeys.delete(key)
-		const ofKeys: ClaimTarget = { destination, limit: keys.length, since: 0, isOrdered, isProbe, keys }
+		const perKey = isScarce ? 1 : this.#perKey(limit, keys.length)
+		const ofKeys: ClaimTarget = {
+			...{ destination, limit: keys.length * perKey, since: 0, isOrdered, isProbe, keys },
+			perKey,
+		}
 		// A free key alone is no reason to scan for other messages.
 		const others = now < this.scan.nextAt ? 0 : size
 		const rest = isScarce ? limit - keys.length : others
@@ -150,10 +188,15 @@ export class DestinationState {
 	}
 
 	/** Frees the key of a settled message; returns true if later messages may wait for it. */
-	freeKey(row: ClaimedRow): boolean {
-		if (this.settings.afterDeadLetter === undefined || row.key === null) return false
+	freeKey({ row, hasFollower }: Delivery): boolean {
+		if (this.settings.afterDeadLetter === undefined || row.key === null || hasFollower) return false
 		this.freeKeys.add(row.key)
 		return true
+	}
+
+	/** Returns how many messages to claim per free key: not more than `limit` in total, with those that wait already. */
+	#perKey(limit: number, keys: number): number {
+		return Math.max(1, Math.min(MAX_PER_KEY, Math.floor((limit - this.runs.size) / keys)))
 	}
 
 	/** True if permits are required and none have been requested yet. */
@@ -163,7 +206,7 @@ export class DestinationState {
 
 	/** Returns the number of permits in use, and uses no more until `setPermits`: the store shares the rest among the other relays. */
 	freezePermits(): number {
-		const inUse = this.inFlight.size + this.queued.length
+		const inUse = this.inFlight.size + this.waiting
 		this.#permits = Math.min(this.#permits, inUse)
 		return inUse
 	}

@@ -91,6 +91,7 @@ export class Dispatcher {
 		const { id: messageId, topic, destination: key, attempt: attempts } = delivery.row
 		if (delivery.isSettled) return
 		delivery.isSettled = true
+		this.#parts.settler.releaseFollowers(state, delivery)
 		delivery.abort(new LeaseLostError(messageId))
 		delivery.list?.remove(delivery)
 		state.queued = state.queued.filter((one) => one !== delivery)

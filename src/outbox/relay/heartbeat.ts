@@ -75,7 +75,7 @@ export class Heartbeat {
 		const renewBefore = now + (settings.leaseMs * 2) / 3
 		const due = new Map<string, readonly [Delivery, DestinationState | undefined]>()
 		for (const state of this.#parts.states.byName.values())
-			for (const delivery of [...state.queued, ...state.inFlight])
+			for (const delivery of state.held())
 				if (!delivery.isSettled && delivery.leaseUntil <= renewBefore)
 					due.set(delivery.row.id, [delivery, state])
 		for (const delivery of this.#parts.settler.unwritten())
@@ -95,7 +95,7 @@ export class Heartbeat {
 			if (state.settings.maxConcurrent === Infinity) continue
 			await this.#context.callStoreOnce(() => acquirePermits(this.#context, state))
 			// Other relays get the permits that this one lost; queued messages would hold them back.
-			if (state.queued.length > Math.max(0, state.capacity(this.#context.runtime.now())))
+			if (state.waiting > Math.max(0, state.capacity(this.#context.runtime.now())))
 				this.#parts.settler.releaseQueued(state, 'no-permit')
 			this.#parts.signal.wake()
 		}

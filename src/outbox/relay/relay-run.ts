@@ -52,7 +52,7 @@ export class RelayRun {
 
 	get queued(): number {
 		let queued = 0
-		for (const state of this.#parts.states.byName.values()) queued += state.queued.length
+		for (const state of this.#parts.states.byName.values()) queued += state.waiting
 		return queued
 	}
 

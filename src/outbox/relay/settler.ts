@@ -38,6 +38,9 @@ export class Settler {
 
 	settle(state: DestinationState, delivery: Delivery, settlement: Settlement, durationMs: number): void {
 		delivery.isSettled = true
+		if (settlement.type === 'sent') state.continueRun(delivery)
+		// Before the message itself: once its outcome is written, its key may be claimed again.
+		else this.releaseFollowers(state, delivery)
 		if ((settlement.type === 'retry' || settlement.type === 'release') && settlement.inMs !== undefined)
 			state.scan.expect(this.#context.runtime.now() + Math.max(settlement.inMs, 1))
 		this.#pending.push({ state, delivery, settlement, durationMs })
@@ -50,10 +53,15 @@ export class Settler {
 		this.settle(state, delivery, { type: 'release', ...claimRef(delivery.row), inMs }, 0)
 	}
 
+	/** Returns the messages that wait for this one to the queue, because it was not sent. */
+	releaseFollowers(state: DestinationState, { row }: Delivery): void {
+		for (const follower of state.runs.take(row.key))
+			if (!follower.isSettled) this.release(state, follower, 'not-first')
+	}
+
+	/** Returns all messages that are not started to the queue. */
 	releaseQueued(state: DestinationState, reason: ReleaseReason): void {
-		const { queued } = state
-		state.queued = []
-		for (const delivery of queued) this.release(state, delivery, reason)
+		for (const delivery of state.takeWaiting()) this.release(state, delivery, reason)
 	}
 
 	/** Starts to write now. A store can combine it with another operation that is started in the same tick. */
@@ -121,9 +129,10 @@ export class Settler {
 			const { state, delivery, settlement } = settled
 			this.#countAndEmit(settled, lost.has(settlement.id))
 			if (settlement.type === 'sent' || settlement.type === 'dead')
-				isKeyFree = state.freeKey(delivery.row) || isKeyFree
-			// It keeps its due time, which is before the next scan's start.
-			if (settlement.type === 'release' && settlement.inMs === undefined) state.scan.reset()
+				isKeyFree = state.freeKey(delivery) || isKeyFree
+			// It keeps its due time, which is before the next scan's start. A follower is claimed by its key, after the message that it waits for.
+			if (settlement.type === 'release' && settlement.inMs === undefined && !delivery.isFollower)
+				state.scan.reset()
 		}
 		if (isKeyFree) this.#signal.wake()
 	}

@@ -100,6 +100,11 @@ export interface ClaimTarget {
 	readonly isOrdered: boolean
 	/** Ordered destinations: claims only the first message of each of these keys, regardless of `since`. */
 	readonly keys?: readonly string[] | undefined
+	/**
+	 * With `keys`: claims a run of up to this many messages of each key: its first one, and those that directly follow it. A run ends before a message that is
+	 * not due, in flight, blocked by a dead letter, or has too many crashes. The relay sends a run one by one. Default 1.
+	 */
+	readonly perKey?: number | undefined
 	/** True for a half-open probe, which may claim while the circuit is open. */
 	readonly isProbe: boolean
 }
@@ -120,7 +125,7 @@ export interface ClaimRequest {
 export interface ClaimResult {
 	/** The database's time. */
 	readonly now: number
-	/** In the order of the targets; within a destination by due time, then in enqueue order. */
+	/** In the order of the targets; within a destination by due time, then in enqueue order. The messages of a run are in enqueue order. */
 	readonly rows: readonly ClaimedRow[]
 	/** Circuits of the claimed destinations that have one. An open circuit or a pause yields rows only to a probe. */
 	readonly circuits: readonly DestinationCircuit[]

@@ -11,6 +11,7 @@ import { isolation } from './cases/delivery/isolation.ts'
 import { leases, repeatedSettlements } from './cases/delivery/leases.ts'
 import { claimByKey, order, predecessors } from './cases/delivery/order.ts'
 import { poisonCandidates } from './cases/delivery/poison.ts'
+import { claimRuns } from './cases/delivery/runs.ts'
 import { retryNow, schedule } from './cases/delivery/schedule.ts'
 import { settle } from './cases/delivery/settle.ts'
 import { errorTexts, texts } from './cases/delivery/texts.ts'
@@ -50,6 +51,7 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	'repeated settlements': repeatedSettlements,
 	order,
 	'claim by key': claimByKey,
+	'claim of runs': claimRuns,
 	'after dead letter': afterDeadLetter,
 	predecessors,
 	circuits,

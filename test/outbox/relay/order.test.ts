@@ -115,3 +115,100 @@ test('afterDeadLetter dead-letter-rest makes later messages dead letters', async
 	const causes = await Promise.all(ids.map(async (id) => (await here.outbox.find(id))?.cause))
 	expect(causes).toEqual(['permanent', 'predecessor-dead', 'predecessor-dead'])
 })
+
+test('claims many messages of one key together, and sends them one by one', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	await here.enqueue(320, { key: 'hot' })
+	const { deliver, done, overlaps } = inOrder(here, () => here.pause(1))
+	await there.relay({ jobs: { deliver, order: true } })
+	await here.clock.advance(5_000)
+	expect(overlaps).toEqual([])
+	expect(done['hot']).toEqual(ascending(done['hot']))
+	expect(done['hot']).toHaveLength(320)
+	// Regression: a claim per message, which made one key a hundred times slower than many.
+	expect(there.calls.filter((call) => call === 'claim').length).toBeLessThan(64)
+})
+
+test('a failed message returns the rest of its run to the queue, with refunded attempts and in order', async () => {
+	await using here = await world()
+	const ids = await here.enqueue(10, { key: 'k' })
+	let failures = 0
+	const { deliver, done } = inOrder(here, (payload) => {
+		if (payload === 4 && failures++ === 0) throw new Error('no')
+	})
+	await here.relay({ jobs: { deliver, order: true } }, { retry: RETRY })
+	await here.clock.advance(500)
+	expect(done['k']).toEqual([1, 2, 3])
+	const rest = await Promise.all(ids.slice(3).map((id) => here.outbox.find(id)))
+	expect(rest.map((message) => [message?.status, message?.attempts])).toEqual([
+		['pending', 1],
+		...Array.from({ length: 6 }, () => ['pending', 0]),
+	])
+	expect(here.eventsOf('released').map(({ reason }) => reason)).toEqual(
+		Array.from({ length: 6 }, () => 'not-first'),
+	)
+	await here.clock.advance(1_000)
+	expect(done['k']).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+})
+
+test('a stopping relay sends the message in flight and releases the rest of its run', async () => {
+	await using here = await world()
+	const ids = await here.enqueue(10, { key: 'k' })
+	const { deliver, done } = inOrder(here, () => here.pause(100))
+	const relay = await here.relay({ jobs: { deliver, order: true } })
+	await here.clock.advance(150)
+	const stopped = relay.stop()
+	await here.clock.advance(1_000)
+	await stopped
+	expect(done['k']).toEqual([1, 2])
+	const rest = await Promise.all(ids.slice(2).map((id) => here.outbox.find(id)))
+	expect(rest.map((message) => [message?.attempts, message?.lockedBy])).toEqual(
+		Array.from({ length: 8 }, () => [0, undefined]),
+	)
+})
+
+test('a destination that is paused while a run is in flight gets no other message of it', async () => {
+	await using here = await world()
+	await here.enqueue(10, { key: 'k' })
+	const { deliver, done } = inOrder(here, () => here.pause(100))
+	const relay = await here.relay({ jobs: { deliver, order: true } }, { pollMs: 50 })
+	await here.clock.advance(150)
+	await here.store.pause('jobs', 10_000, 'retry-after')
+	await here.clock.advance(5_000)
+	expect(done['k']).toHaveLength(2)
+	expect(relay.stats.queued).toBe(0)
+	await here.clock.advance(20_000)
+	expect(done['k']).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+})
+
+test('a slow run of one key does not keep other keys from being claimed', async () => {
+	await using here = await world()
+	await here.enqueue(40, { key: 'slow' })
+	const { deliver } = inOrder(here, (payload) => here.pause(payload <= 40 ? 1_000 : 1))
+	await here.relay({ jobs: { deliver, order: true, concurrency: 2 } })
+	await here.clock.advance(2_500)
+	await here.enqueue(20, { key: 'fast' })
+	await here.clock.advance(1_500)
+	expect(
+		here
+			.payloads()
+			.map(Number)
+			.filter((payload) => payload > 40),
+	).toHaveLength(20)
+})
+
+test('leases of messages that wait for their turn are renewed', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	await here.enqueue(20, { key: 'k' })
+	const { deliver, done, overlaps } = inOrder(here, () => here.pause(1_000))
+	await here.relay({ jobs: { deliver, order: true } }, { leaseMs: 3_000 })
+	await here.clock.advance(2_500)
+	await there.relay({ jobs: { deliver, order: true } }, { leaseMs: 3_000 })
+	await here.clock.advance(20_000)
+	expect(overlaps).toEqual([])
+	expect(done['k']).toEqual(ascending(done['k']))
+	expect(done['k']).toHaveLength(20)
+	expect(here.sendings).toHaveLength(20)
+})

@@ -6,7 +6,8 @@
  */
 import { circuitsOf } from './circuits.ts'
 
-export type TargetKind = 'unordered' | 'ordered' | 'keys'
+type ScanKind = 'unordered' | 'ordered'
+export type TargetKind = ScanKind | 'keys' | 'runs'
 
 interface ClaimShape {
 	readonly kinds: readonly TargetKind[]
@@ -49,7 +50,7 @@ const IS_UNBLOCKED = `
 const headOf = (columns: string, key: string): string =>
 	`select ${columns} from {s}.outbox e where e.destination = l.destination and e.key = ${key} order by e.seq limit 1`
 
-const SELECTED: Record<Exclude<TargetKind, 'keys'>, string> = {
+const SELECTED: Record<ScanKind, string> = {
 	unordered: 'o.due_at >= l.since',
 	ordered: `o.due_at >= l.since and (o.key is null or (o.seq = (${headOf('e.seq', 'o.key')}) and ${IS_UNBLOCKED}))`,
 }
@@ -60,7 +61,7 @@ const OF_DESTINATION_CRASHED = 'o.destination collate "C" = l.destination and o.
 
 const DUE = `o.due_at <= ${NOW} and ${FREE}`
 
-const scanPart = (kind: Exclude<TargetKind, 'keys'>, destination: string, crashes: string): string => `
+const scanPart = (kind: ScanKind, destination: string, crashes: string): string => `
 	select x.at from l cross join lateral (
 		select o.ctid as at from {s}.outbox o
 		where ${destination} and ${DUE} and ${crashes} and ${SELECTED[kind]}
@@ -82,16 +83,56 @@ const keysPart = (crashes: string): string => `
 		) y limit l.max_rows
 	) x where l.kind = 'keys'`
 
+/** The sequence number of the first dead letter that blocks the key; the collation is that of its index. */
+const BLOCKED_FROM = `
+	select d.seq from {s}.outbox_dead d
+	where d.destination collate "C" = l.destination and d.key = k.value and d.blocks order by d.key, d.seq limit 1`
+
+/**
+ * Selects the first message of each key and those that directly follow it, then locks exactly those. If one of them was changed or locked meanwhile, the
+ * run ends before it, so that no message is claimed without its predecessor.
+ */
+const runsPart = (crashes: string): string => {
+	const claimable = `${DUE} and ${crashes}`
+	return `
+	select x.at from l cross join lateral (
+		select z.at from (
+			select y.at, y.nth, row_number() over (partition by k.value order by y.nth) as found
+			from (select distinct value from json_array_elements_text(l.keys) j(value)) k
+			cross join lateral (
+				select q.at, q.nth from (
+					select o.at, row_number() over w as nth,
+						bool_and(${claimable} and o.seq <= coalesce((${BLOCKED_FROM}), o.seq)) over w as is_claimable
+					from (
+						select e.ctid as at, e.seq, e.due_at, e.lease_until, e.crashes, e.locked_by from {s}.outbox e
+						where e.destination = l.destination and e.key = k.value order by e.seq limit l.per_key
+					) o
+					window w as (order by o.seq rows unbounded preceding)
+				) q where q.is_claimable
+			) r
+			cross join lateral (
+				select o.ctid as at, r.nth from {s}.outbox o
+				where o.ctid = r.at and ${claimable} and (r.nth > 1 or (${IS_UNBLOCKED}))
+				for no key update of o skip locked
+			) y
+		) z where z.nth = z.found
+		order by z.nth limit l.max_rows
+	) x where l.kind = 'runs'`
+}
+
 const buildSql = ({ kinds, poisonCandidates, hasRecordedCrash }: ClaimShape): string => {
 	const crashes = `${CRASHES} ${poisonCandidates ? '>=' : '<'} $4::int`
 	const destination = poisonCandidates && hasRecordedCrash ? OF_DESTINATION_CRASHED : OF_DESTINATION
-	const partFor = (kind: TargetKind) =>
-		kind === 'keys' ? keysPart(crashes) : scanPart(kind, destination, crashes)
+	const partFor = (kind: TargetKind) => {
+		if (kind === 'keys') return keysPart(crashes)
+		if (kind === 'runs') return runsPart(crashes)
+		return scanPart(kind, destination, crashes)
+	}
 	return `
 with n as materialized (select {now} as ms),
 a as materialized (
 	select * from json_to_recordset($1::text::json)
-	as a(destination text, max_rows int, since bigint, kind text, keys json, probe boolean)
+	as a(destination text, max_rows int, since bigint, kind text, keys json, per_key int, probe boolean)
 ),
 l as materialized (
 	select * from a where (

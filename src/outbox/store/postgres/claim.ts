@@ -24,13 +24,15 @@ interface Row {
 	readonly seq: Big
 }
 
-const kindOf = (target: ClaimTarget): TargetKind =>
-	target.keys !== undefined ? 'keys' : target.isOrdered ? 'ordered' : 'unordered'
+function kindOf({ keys, perKey = 1, isOrdered }: ClaimTarget): TargetKind {
+	if (keys !== undefined) return perKey > 1 ? 'runs' : 'keys'
+	return isOrdered ? 'ordered' : 'unordered'
+}
 
 /** Stands for Infinity, which is not an int. */
 const MAX_INT = 2 ** 31 - 1
 
-const ALL_KINDS: readonly TargetKind[] = ['unordered', 'ordered', 'keys']
+const ALL_KINDS: readonly TargetKind[] = ['unordered', 'ordered', 'keys', 'runs']
 
 export async function claim(
 	executor: BoundedExecutor,
@@ -50,6 +52,7 @@ export async function claim(
 		since: Math.floor(target.since),
 		kind: kindOf(target),
 		keys: target.keys,
+		per_key: target.perKey,
 		probe: target.isProbe,
 	}))
 	const values = [
@@ -77,11 +80,24 @@ function inOrder(rows: readonly Row[], targets: readonly ClaimTarget[], now: num
 		targets.forEach(({ destination }, at) => {
 			if (!positions.has(destination)) positions.set(destination, at)
 		})
+	const runs = keysOfRuns(targets)
 	return rows
-		.map((row) => ({ row: toClaimedRow(row, now), position: positions.get(row.destination) ?? 0 }))
-		.sort((a, b) => a.position - b.position || a.row.dueAt - b.row.dueAt || a.row.sequence - b.row.sequence)
+		.map((row) => ({
+			row: toClaimedRow(row, now),
+			position: positions.get(row.destination) ?? 0,
+			// A retry of the first message of a run is due later than those that follow it.
+			dueAt: row.key !== null && runs.get(row.destination)?.has(row.key) ? 0 : Number(row.due_at),
+		}))
+		.sort((a, b) => a.position - b.position || a.dueAt - b.dueAt || a.row.sequence - b.row.sequence)
 		.map(({ row }) => row)
 }
+
+const keysOfRuns = (targets: readonly ClaimTarget[]): ReadonlyMap<string, ReadonlySet<string>> =>
+	new Map(
+		targets.flatMap(({ destination, keys, perKey = 1 }) =>
+			keys && perKey > 1 ? [[destination, new Set(keys)]] : [],
+		),
+	)
 
 const toClaimedRow = (row: Row, claimedAt: number): ClaimedRow => ({
 	id: row.id ?? '',

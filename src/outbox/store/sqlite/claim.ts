@@ -52,6 +52,11 @@ const keysSql = (
 		WHERE f.destination = ?1 AND f.key = k.value)
 	WHERE ${FREE} AND ${HAS_CRASHES[crashes]} AND ${IS_UNBLOCKED} ${IN_ORDER}`
 
+/** The messages after ?5, the sequence number of the first one of the key ?6, and whether each can be claimed with it. */
+const FOLLOWERS = `SELECT ${COLUMNS}, ${FREE} AND ${HAS_CRASHES['few crashes']} AND ${IS_UNBLOCKED}
+	FROM yaoki_outbox q INDEXED BY yaoki_outbox_key
+	WHERE q.destination = ?1 AND q.key = ?6 AND q.seq > ?5 ORDER BY q.seq LIMIT ?3`
+
 type ClaimTexts = Readonly<Record<'unordered' | 'ordered' | 'keys', string>>
 
 const textsFor = (crashes: CrashFilter): ClaimTexts => ({
@@ -77,7 +82,7 @@ export const MARK_LIST: string = `${MARK} WHERE seq IN (SELECT value FROM json_e
 function claimTarget(
 	connection: SqliteConnection,
 	{ owner, leaseMs, poisonCandidates, poisonAfter }: ClaimRequest,
-	{ destination, limit, since, isOrdered, keys }: ClaimTarget,
+	{ destination, limit, since, isOrdered, keys, perKey = 1 }: ClaimTarget,
 	now: number,
 	into: ClaimedRow[],
 ): void {
@@ -85,9 +90,14 @@ function claimTarget(
 	const crashes = !poisonCandidates ? 'few crashes' : poisonAfter >= 2 ? 'recorded crashes' : 'many crashes'
 	const byKeys = isOrdered ? keys : undefined
 	const text = CLAIM_TEXTS[crashes][byKeys ? 'keys' : isOrdered ? 'ordered' : 'unordered']
-	const from = byKeys ? JSON.stringify(byKeys) : since
-	const found = connection.rows(text, destination, now, limit, poisonAfter, from)
-	if (found.length === 0) return
+	const which = byKeys ? JSON.stringify(byKeys) : since
+	const first = connection.rows(text, destination, now, limit, poisonAfter, which)
+	if (first.length === 0) return
+	const followers = (head: SqlRow, max: number): readonly SqlRow[] =>
+		followersOf(
+			connection.rows(FOLLOWERS, destination, now, max, poisonAfter, head[0] ?? null, head[4] ?? null),
+		)
+	const found = byKeys && perKey > 1 ? withFollowers(first, limit, perKey, followers) : first
 	const seqs: number[] = []
 	const crashed: number[] = []
 	for (const row of found) {
@@ -98,9 +108,30 @@ function claimTarget(
 	}
 	if (crashed.length > 0) connection.run(COUNT_CRASHES, `[${crashed.join()}]`)
 	const leaseUntil = timeAfter(now, leaseMs)
-	const [first = 0] = seqs
-	if (isRange(seqs)) connection.run(MARK_RANGE, owner, now, leaseUntil, first, first + seqs.length - 1)
+	const [from = 0] = seqs
+	if (isRange(seqs)) connection.run(MARK_RANGE, owner, now, leaseUntil, from, from + seqs.length - 1)
 	else connection.run(MARK_LIST, owner, now, leaseUntil, `[${seqs.join()}]`)
+}
+
+/** Returns the first messages of keys, each with those that follow it; the first ones fit the limit. */
+function withFollowers(
+	first: readonly SqlRow[],
+	limit: number,
+	perKey: number,
+	followers: (head: SqlRow, max: number) => readonly SqlRow[],
+): readonly SqlRow[] {
+	let left = limit - first.length
+	return first.flatMap((head) => {
+		const run = left > 0 ? followers(head, Math.min(perKey - 1, left)) : []
+		left -= run.length
+		return [head, ...run]
+	})
+}
+
+/** Returns the rows before the first that cannot be claimed; the last column says which can. */
+function followersOf(rows: readonly SqlRow[]): readonly SqlRow[] {
+	const end = rows.findIndex((row) => row.at(-1) !== 1)
+	return end === -1 ? rows : rows.slice(0, end)
 }
 
 const toClaimedRow = (row: SqlRow, destination: string, claimedAt: number): ClaimedRow => ({

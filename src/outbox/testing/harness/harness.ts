@@ -31,8 +31,9 @@ export type CaseTable = Readonly<Record<string, (t: StoreHarness) => Promise<voi
 export type ClaimOverrides = Partial<ClaimTarget> & Partial<Omit<ClaimRequest, 'targets'>>
 
 export const target = (overrides: Partial<ClaimTarget> = {}): ClaimTarget => {
-	const { destination = 'a', limit = 100, since = 0, isOrdered = false, isProbe = false, keys } = overrides
-	return { destination, limit, since, isOrdered, isProbe, keys }
+	const { destination = 'a', limit = 100, since = 0, isOrdered = false, isProbe = false } = overrides
+	const { keys, perKey } = overrides
+	return { destination, limit, since, isOrdered, isProbe, keys, perKey }
 }
 
 type Rows<Count extends number, List extends ClaimedRow[] = []> = List['length'] extends Count

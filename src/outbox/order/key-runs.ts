@@ -1,0 +1,94 @@
+/**
+ * The claimed messages of ordered destinations that wait for an earlier one of their key. A relay claims a run of messages of a key and sends them one
+ * after the other, so that a key with many messages does not need a claim and a commit for each. At most one message of a key is queued or in flight;
+ * the others are here until it is sent, or until the run is released because it failed.
+ */
+
+/** A claimed message, as a run sees it. */
+interface Member {
+	readonly row: { readonly key: string | null }
+	readonly isSettled: boolean
+	/** True while an earlier message of its run is queued or in flight. */
+	isFollower: boolean
+	/** True if the next message of its run follows it, so that its key does not become free. */
+	hasFollower: boolean
+}
+
+export class KeyRuns<Delivery extends Member> {
+	/** By key, in reverse order. */
+	readonly #followers = new Map<string, Delivery[]>()
+	#size = 0
+
+	get size(): number {
+		return this.#size
+	}
+
+	/** Keeps all but the first message of each key; returns the others. `busy` are deliveries in flight, whose keys have a first message already. */
+	split(claimed: readonly Delivery[], busy: Iterable<Delivery>): readonly Delivery[] {
+		if (!hasRuns(claimed)) return claimed
+		const keys = new Set<string | null>()
+		for (const { row, isSettled } of busy) if (!isSettled) keys.add(row.key)
+		const runs = new Map<string, Delivery[]>()
+		const heads = claimed.filter((delivery) => {
+			const { key } = delivery.row
+			if (key === null) return true
+			const isHead = !keys.has(key)
+			keys.add(key)
+			if (isHead) return true
+			delivery.isFollower = true
+			const run = runs.get(key)
+			if (run) run.push(delivery)
+			else runs.set(key, [delivery])
+			return false
+		})
+		for (const [key, run] of runs) {
+			this.#followers.set(key, [...run.reverse(), ...(this.#followers.get(key) ?? [])])
+			this.#size += run.length
+		}
+		return heads
+	}
+
+	/** Returns the message after this one, which has been sent. */
+	next(sent: Delivery): Delivery | undefined {
+		const { key } = sent.row
+		const run = key === null ? undefined : this.#followers.get(key)
+		const next = run?.pop()
+		if (!next || !run || key === null) return undefined
+		this.#size--
+		if (run.length === 0) this.#followers.delete(key)
+		sent.hasFollower = true
+		next.isFollower = false
+		return next
+	}
+
+	/** Removes and returns what waits for a message with this key. */
+	take(key: string | null): readonly Delivery[] {
+		const run = key === null ? undefined : this.#followers.get(key)
+		if (!run || key === null) return []
+		this.#followers.delete(key)
+		this.#size -= run.length
+		return run
+	}
+
+	takeAll(): readonly Delivery[] {
+		if (this.#size === 0) return []
+		const all = [...this]
+		this.#followers.clear()
+		this.#size = 0
+		return all
+	}
+
+	*[Symbol.iterator](): Generator<Delivery> {
+		for (const run of this.#followers.values()) yield* run
+	}
+}
+
+function hasRuns(claimed: readonly Member[]): boolean {
+	const keys = new Set<string>()
+	for (const { row } of claimed) {
+		if (row.key === null) continue
+		if (keys.has(row.key)) return true
+		keys.add(row.key)
+	}
+	return false
+}
