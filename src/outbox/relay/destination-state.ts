@@ -18,6 +18,8 @@ const MIN_THROUGHPUT_SAMPLE_MS = 10
 
 /** Maximum number of messages of one key per claim. A store checks as many followers of a message for one in flight. */
 const MAX_PER_KEY = 32
+/** With more free keys, one message of each is a large batch, and a claim of runs costs more per message. */
+const MAX_KEYS_WITH_RUNS = 32
 
 export class DestinationState {
 	readonly destination: string
@@ -196,6 +198,7 @@ export class DestinationState {
 
 	/** Returns how many messages to claim per free key: not more than `limit` in total, with those that wait already. */
 	#perKey(limit: number, keys: number): number {
+		if (keys > MAX_KEYS_WITH_RUNS) return 1
 		return Math.max(1, Math.min(MAX_PER_KEY, Math.floor((limit - this.runs.size) / keys)))
 	}
 
