@@ -43,8 +43,8 @@ test('a message that crashes its process five times while it runs alone becomes 
 		const lines = existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n') : []
 		for (const other of OTHERS) expect(lines).toContain(`${other} done`)
 		// The last time it was sent alone: all messages before it were done.
-		const begun = lines.slice(0, lines.lastIndexOf('poison'))
-		expect(begun.at(-1)).toMatch(/ done$/)
+		const others = lines.slice(0, lines.lastIndexOf('poison')).filter((line) => line !== 'poison')
+		expect(others.at(-1)).toMatch(/ done$/)
 	} finally {
 		isStopped = true
 		relay?.kill('SIGKILL')

@@ -17,23 +17,26 @@ select front.destination, front.key, front.id::text as id, front.since, (select 
 		limit (select rows + 1 from share)
 	) w
 ) as behind
-from front order by front.destination, front.key`
+from front order by front.destination collate "C", front.key`
+
+/** The collation is that of the index. */
+const DESTINATION = 'd.destination collate "C"'
 
 const behindDeadSql = (where: string): string => `
 with recursive found as (
-	(select d.destination, d.key from {s}.outbox_dead d where d.blocks${where} order by d.destination, d.key limit 1)
+	(select d.destination, d.key from {s}.outbox_dead d where d.blocks${where} order by ${DESTINATION}, d.key limit 1)
 	union all
 	select next.destination, next.key from found f cross join lateral (
 		select d.destination, d.key from {s}.outbox_dead d
-		where d.blocks and (d.destination, d.key) > (f.destination, f.key)${where}
-		order by d.destination, d.key limit 1
+		where d.blocks and (${DESTINATION}, d.key) > (f.destination, f.key)${where}
+		order by ${DESTINATION}, d.key limit 1
 	) next
 ),
 keys as materialized (select destination, key from found limit ${MAX_BLOCKING + 1}),
 front as materialized (
 	select keys.destination, keys.key, first.id, first.seq, first.died_at as since from keys cross join lateral (
 		select d.id, d.seq, d.died_at from {s}.outbox_dead d
-		where d.blocks and d.destination = keys.destination and d.key = keys.key order by d.seq limit 1
+		where d.blocks and ${DESTINATION} = keys.destination and d.key = keys.key order by d.seq limit 1
 	) first
 ),${COUNT_BEHIND}`
 
@@ -55,7 +58,7 @@ front as materialized (
 ),${COUNT_BEHIND}`
 
 const ALL = { dead: behindDeadSql(''), retry: behindRetrySql(ALL_NAMES) }
-const ONE = { dead: behindDeadSql(' and d.destination = $2::text'), retry: behindRetrySql(ONE_NAME) }
+const ONE = { dead: behindDeadSql(` and ${DESTINATION} = $2::text`), retry: behindRetrySql(ONE_NAME) }
 
 type Row = BlockingMessage & { readonly limit: Big }
 

@@ -107,7 +107,8 @@ export const duplicates: CaseTable = {
 		const insertFailing = async (tx: Queryable): Promise<void> => {
 			await assert.rejects(t.store.insert([t.row({ ...d, id: taken })], tx))
 		}
-		await t.transaction(insertFailing, 'commit')
+		// After the error, a client may reject the commit, which then is a rollback.
+		await t.transaction(insertFailing, 'commit').catch(() => {})
 		assert.equal(await insertAgain(t), undefined)
 	},
 
