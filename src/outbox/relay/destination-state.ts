@@ -130,10 +130,11 @@ export class DestinationState {
 		this.queued = [...first.toReversed(), ...this.queued]
 	}
 
-	/** Queues the message after this one, which has been sent, as the next one to start. */
-	continueRun(sent: Delivery): void {
+	/** Queues the message after this one, which has been sent, as the next one to start. Returns false if there is none. */
+	continueRun(sent: Delivery): boolean {
 		const next = this.runs.next(sent)
 		if (next) this.queued.push(next)
+		return next !== undefined
 	}
 
 	/** Removes and returns all messages that are claimed and not started. */

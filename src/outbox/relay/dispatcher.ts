@@ -29,6 +29,7 @@ export class Dispatcher {
 
 	constructor(parts: Omit<RelayParts, 'dispatcher'>) {
 		this.#parts = parts
+		parts.settler.onRunContinued = () => this.pump()
 	}
 
 	pump(): void {

@@ -30,6 +30,8 @@ export class Settler {
 	#writing: readonly SettledDelivery[] = []
 	#cancelFlush: CancelTimer | undefined
 	#flushing: Promise<void> | undefined
+	/** Called when the next messages of runs can start. */
+	onRunContinued: () => void = () => {}
 
 	constructor(context: RelayContext, signal: WakeSignal) {
 		this.#context = context
@@ -38,9 +40,8 @@ export class Settler {
 
 	settle(state: DestinationState, delivery: Delivery, settlement: Settlement, durationMs: number): void {
 		delivery.isSettled = true
-		if (settlement.type === 'sent') state.continueRun(delivery)
 		// Before the message itself: once its outcome is written, its key may be claimed again.
-		else this.releaseFollowers(state, delivery)
+		if (settlement.type !== 'sent') this.releaseFollowers(state, delivery)
 		if ((settlement.type === 'retry' || settlement.type === 'release') && settlement.inMs !== undefined)
 			state.scan.expect(this.#context.runtime.now() + Math.max(settlement.inMs, 1))
 		this.#pending.push({ state, delivery, settlement, durationMs })
@@ -125,9 +126,12 @@ export class Settler {
 
 	#onWritten(batch: readonly SettledDelivery[], lost: ReadonlySet<string>): void {
 		let isKeyFree = false
+		let isRunContinued = false
 		for (const settled of batch) {
 			const { state, delivery, settlement } = settled
-			this.#countAndEmit(settled, lost.has(settlement.id))
+			const isLost = lost.has(settlement.id)
+			this.#countAndEmit(settled, isLost)
+			if (settlement.type === 'sent') isRunContinued = this.#continueRun(settled, isLost) || isRunContinued
 			if (settlement.type === 'sent' || settlement.type === 'dead')
 				isKeyFree = state.freeKey(delivery) || isKeyFree
 			// It keeps its due time, which is before the next scan's start. A follower is claimed by its key, after the message that it waits for.
@@ -135,6 +139,17 @@ export class Settler {
 				state.scan.reset()
 		}
 		if (isKeyFree) this.#signal.wake()
+		if (isRunContinued) this.onRunContinued()
+	}
+
+	/**
+	 * The next message of a run starts when the one before it is recorded as sent. If it started earlier, a crash would repeat a message after a later
+	 * one of its key. Returns true if there is a next message.
+	 */
+	#continueRun({ state, delivery }: SettledDelivery, isLost: boolean): boolean {
+		if (!isLost) return state.continueRun(delivery)
+		this.releaseFollowers(state, delivery)
+		return false
 	}
 
 	#countAndEmit({ delivery, settlement, durationMs }: SettledDelivery, isLost: boolean): void {

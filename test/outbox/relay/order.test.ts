@@ -130,6 +130,19 @@ test('claims many messages of one key together, and sends them one by one', asyn
 	expect(there.calls.filter((call) => call === 'claim').length).toBeLessThan(64)
 })
 
+test('the next message of a run starts when the one before it is recorded as sent (regression: a crash repeated a message after a later one)', async () => {
+	await using here = await world()
+	const ids = await here.enqueue(10, { key: 'k' })
+	const recorded: boolean[] = []
+	const { deliver, done } = inOrder(here, async (payload) => {
+		if (payload > 1) recorded.push((await here.outbox.find(ids[payload - 2] ?? '')) === undefined)
+	})
+	await here.relay({ jobs: { deliver, order: true } })
+	await here.clock.advance(1_000)
+	expect(done['k']).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+	expect(recorded).toEqual(Array.from({ length: 9 }, () => true))
+})
+
 test('a failed message returns the rest of its run to the queue, with refunded attempts and in order', async () => {
 	await using here = await world()
 	const ids = await here.enqueue(10, { key: 'k' })
