@@ -48,15 +48,20 @@ export class KeyRuns<Delivery extends Member> {
 		return heads
 	}
 
-	/** Returns the message after this one, which has been sent. */
+	/** Records whether a message follows this one, which has been sent. Later, another run of the key may have been claimed. */
+	recordFollower(sent: Delivery): void {
+		sent.hasFollower = sent.row.key !== null && this.#followers.has(sent.row.key)
+	}
+
+	/** Returns the message after this one, which has been sent. It is missing if the run was released meanwhile. */
 	next(sent: Delivery): Delivery | undefined {
 		const { key } = sent.row
-		const run = key === null ? undefined : this.#followers.get(key)
+		const run = key === null || !sent.hasFollower ? undefined : this.#followers.get(key)
 		const next = run?.pop()
+		sent.hasFollower = next !== undefined
 		if (!next || !run || key === null) return undefined
 		this.#size--
 		if (run.length === 0) this.#followers.delete(key)
-		sent.hasFollower = true
 		next.isFollower = false
 		return next
 	}

@@ -40,8 +40,9 @@ export class Settler {
 
 	settle(state: DestinationState, delivery: Delivery, settlement: Settlement, durationMs: number): void {
 		delivery.isSettled = true
+		if (settlement.type === 'sent') state.runs.recordFollower(delivery)
 		// Before the message itself: once its outcome is written, its key may be claimed again.
-		if (settlement.type !== 'sent') this.releaseFollowers(state, delivery)
+		else this.releaseFollowers(state, delivery)
 		if ((settlement.type === 'retry' || settlement.type === 'release') && settlement.inMs !== undefined)
 			state.scan.expect(this.#context.runtime.now() + Math.max(settlement.inMs, 1))
 		this.#pending.push({ state, delivery, settlement, durationMs })
@@ -148,7 +149,7 @@ export class Settler {
 	 */
 	#continueRun({ state, delivery }: SettledDelivery, isLost: boolean): boolean {
 		if (!isLost) return state.continueRun(delivery)
-		this.releaseFollowers(state, delivery)
+		if (delivery.hasFollower) this.releaseFollowers(state, delivery)
 		return false
 	}
 
