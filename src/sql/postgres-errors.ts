@@ -16,9 +16,6 @@ export const isMissingTable = (error: unknown): boolean => ['42P01', '3F000'].in
 /** Returns true for a value that cannot be written: bad data, a violated constraint, a server limit. Retrying it unchanged cannot succeed. */
 export const isDataError = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error))
 
-/** Returns true if a prepared statement is missing, or exists although this client has not prepared it: a pooler changed the connection. */
-export const isLostStatement = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error))
-
 /** Returns true if the server cancelled the statement: because of its `statement_timeout`, or on request. */
 export const isCancelledStatement = (error: unknown): boolean => sqlState(error) === '57014'
 
@@ -27,6 +24,10 @@ export const isMissingStatement = (error: unknown): boolean => sqlState(error) =
 
 /** Returns true if a prepared statement of that name exists. */
 export const isDuplicateStatement = (error: unknown): boolean => sqlState(error) === '42P05'
+
+/** Returns true if a prepared statement is missing, or exists although this client has not prepared it: a pooler changed the connection. */
+export const isLostStatement = (error: unknown): boolean =>
+	isMissingStatement(error) || isDuplicateStatement(error)
 
 const HINTS: Readonly<Record<string, string>> = {
 	'53100': 'The disk of the database is full; nothing was written. Free some space.',

@@ -117,7 +117,10 @@ export interface CoordinationStore {
 	): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }>
 	/** Pauses claiming for `forMs` unless a longer pause is active. Does not change the circuit state. */
 	pause(destination: string, forMs: number, reason: RelayPauseReason): Promise<void>
-	/** Applies the change of an operator and writes an audit record, in one transaction. `isChanged` is false if there was nothing to resume or to close. Returns the circuit as it is now. */
+	/**
+	 * Applies the change of an operator and writes an audit record, in one transaction. `isChanged` is false if there was nothing to resume
+	 * or to close. Returns the circuit as it is now.
+	 */
 	changeByOperator(
 		change: OperatorChange,
 	): Promise<{ readonly isChanged: boolean; readonly circuit: DestinationCircuit }>
@@ -128,8 +131,7 @@ export interface CoordinationStore {
 	/** Returns unused tokens to the bucket. */
 	returnTokens(destination: string, count: number, rate: Rate): Promise<void>
 	/**
-	 * Returns how many of `total` permits this relay may use until `leaseMs` from now: its fair share, at most `wanted`, and
-	 * never more than the
+	 * Returns how many of `total` permits this relay may use until `leaseMs` from now: its fair share, at most `wanted`, and never more than the
 	 * other relays leave free. The relay starts nothing while it uses that many. The store records the larger of the share and `inUse`, so
 	 * that the permits in use never exceed `total` while shares move between relays.
 	 */

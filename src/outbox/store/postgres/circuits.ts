@@ -9,7 +9,7 @@ import type { Big } from '../../../sql/postgres-values.ts'
 import { applyOperatorChange, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import { tokenGrant } from '../decisions/tokens.ts'
 import type { DestinationCircuit, OperatorChange, Rate } from '../rows.ts'
-import type { Store } from '../store.ts'
+import type { CoordinationStore } from '../store.ts'
 import { MAX_TIME } from '../time-after.ts'
 import { auditChange } from './dead-letters.ts'
 
@@ -152,19 +152,8 @@ update {s}.outbox_destinations as d set
 	bucket_parts = least(${CAPACITY}, ${filledAt('{now}')} + ${COUNT} * ${INTERVAL}), bucket_interval = ${INTERVAL}, bucket_at = {now}
 where d.destination = $1::text and d.bucket_parts is not null`
 
-export function circuitOperations(
-	executor: BoundedExecutor,
-): Pick<
-	Store,
-	| 'circuits'
-	| 'changeCircuit'
-	| 'pause'
-	| 'changeByOperator'
-	| 'operatorPauses'
-	| 'acquireTokens'
-	| 'returnTokens'
-> {
-	const circuits: Store['circuits'] = async (destinations) => {
+export function circuitOperations(executor: BoundedExecutor): Omit<CoordinationStore, 'acquirePermits'> {
+	const circuits: CoordinationStore['circuits'] = async (destinations) => {
 		const [found] = await executor.run<CircuitRows>(CIRCUITS, [JSON.stringify(destinations)])
 		return parseCircuits(found?.circuits ?? null, Number(found?.ms))
 	}

@@ -83,23 +83,18 @@ const AUDIT_CONDITIONS = {
 	until: ['done_at <', 'bigint'],
 } as const satisfies Record<keyof AuditFilter, readonly [string, string]>
 
-const DROP_AUDIT = `
+/** Deletes the oldest rows of a table, a limited number at a time. `id` identifies a row. */
+const dropSql = (table: string, id: string, time: string): string => `
 with w as (
-	delete from {s}.outbox_audit where seq = any(array(
-		select seq from {s}.outbox_audit where done_at < {now} - $1::bigint
-		order by done_at limit $2::int for update skip locked
+	delete from {s}.${table} where ${id} = any(array(
+		select ${id} from {s}.${table} where ${time} < {now} - $1::bigint
+		order by ${time} limit $2::int for update skip locked
 	)) returning 1
 )
 select count(*) as count from w`
 
-const DROP_HISTORY = `
-with w as (
-	delete from {s}.outbox_history where id = any(array(
-		select id from {s}.outbox_history where ended_at < {now} - $1::bigint
-		order by ended_at limit $2::int for update skip locked
-	)) returning 1
-)
-select count(*) as count from w`
+const DROP_AUDIT = dropSql('outbox_audit', 'seq', 'done_at')
+const DROP_HISTORY = dropSql('outbox_history', 'id', 'ended_at')
 
 export function deadLetterOperations(
 	executor: PostgresExecutor,

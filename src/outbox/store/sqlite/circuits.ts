@@ -10,6 +10,7 @@ import {
 } from '../decisions/circuit.ts'
 import * as bucket from '../decisions/tokens.ts'
 import type { DestinationCircuit, RelayPauseReason, SharedCircuitState } from '../rows.ts'
+import type { CoordinationStore } from '../store.ts'
 import { auditChange } from './dead-letters.ts'
 import type { Operations } from './executor.ts'
 
@@ -88,15 +89,7 @@ const saveBucket = (
 
 export const circuitOperations = (
 	connection: SqliteConnection,
-): Operations<
-	| 'circuits'
-	| 'changeCircuit'
-	| 'pause'
-	| 'changeByOperator'
-	| 'operatorPauses'
-	| 'acquireTokens'
-	| 'returnTokens'
-> => ({
+): Operations<Exclude<keyof CoordinationStore, 'acquirePermits'>> => ({
 	circuits: (destinations) => readCircuits(connection, destinations, connection.now()),
 	changeCircuit(change) {
 		const now = connection.now()

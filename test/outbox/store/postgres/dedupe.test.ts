@@ -1,6 +1,6 @@
 /** Dedupe keys of concurrent transactions, at every isolation level. */
 import { describe, expect, test } from 'vitest'
-import { newRow, newRows } from '../rows.ts'
+import { newRow } from '../rows.ts'
 import { begin, untilWaiting } from './concurrent.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -49,10 +49,15 @@ describe.each(['repeatable read', 'serializable'])('%s', (level) => {
 	})
 })
 
-test('a message waits for an uncommitted one with its key, and is its duplicate after the commit', async () => {
+/** Returns two messages with one dedupe key, and two transactions. */
+const twoWithOneKey = async () => {
 	const [one, two] = [await begin(rig.pool), await begin(rig.pool)]
-	const [first, second] = newRows(2, { dedupeKey: 'once' })
-	if (!first || !second) throw new Error('two rows')
+	const [first, second] = [newRow({ dedupeKey: 'once' }), newRow({ dedupeKey: 'once' })]
+	return { one, two, first, second }
+}
+
+test('a message waits for an uncommitted one with its key, and is its duplicate after the commit', async () => {
+	const { one, two, first, second } = await twoWithOneKey()
 	await rig.store.insert([first], one)
 	const later = rig.store.insert([second], two)
 	await untilWaiting(rig.pool, two)
@@ -62,9 +67,7 @@ test('a message waits for an uncommitted one with its key, and is its duplicate 
 })
 
 test('a message waits for an uncommitted one with its key, and is enqueued after the rollback', async () => {
-	const [one, two] = [await begin(rig.pool), await begin(rig.pool)]
-	const [first, second] = newRows(2, { dedupeKey: 'once' })
-	if (!first || !second) throw new Error('two rows')
+	const { one, two, first, second } = await twoWithOneKey()
 	await rig.store.insert([first], one)
 	const later = rig.store.insert([second], two)
 	await untilWaiting(rig.pool, two)
@@ -75,9 +78,7 @@ test('a message waits for an uncommitted one with its key, and is enqueued after
 })
 
 test('a key that expired before its transaction was committed is not used again by one that waited for it', async () => {
-	const [one, two] = [await begin(rig.pool), await begin(rig.pool)]
-	const [first, second] = newRows(2, { dedupeKey: 'once' })
-	if (!first || !second) throw new Error('two rows')
+	const { one, two, first, second } = await twoWithOneKey()
 	await rig.store.insert([first], one, { dedupeForMs: 1_000 })
 	await rig.opened.advance(60_000)
 	const later = rig.store.insert([second], two)
