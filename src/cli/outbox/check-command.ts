@@ -2,6 +2,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
 import type { Outbox } from '../../outbox/index.ts'
+import { CANDIDATE_AFTER } from '../../outbox/store/decisions/poison.ts'
 import type { Store } from '../../outbox/store/store.ts'
 import { formatCount, formatDuration, joinList } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
@@ -111,8 +112,6 @@ async function checkDead(
 
 /** Poison messages are old and therefore among the first; a health check must not read millions. */
 const POISON_SCAN_LIMIT = 1000
-/** One crash may be a restart. From two on, relays isolate the message because it may be the cause. */
-const POISON_CRASHES = 2
 
 async function checkPoison(outbox: Outbox, flags: string): Promise<HealthCheck> {
 	const [pending, processing, { count: dead }] = await Promise.all([
@@ -120,7 +119,7 @@ async function checkPoison(outbox: Outbox, flags: string): Promise<HealthCheck> 
 		outbox.list({ status: 'processing' }, { limit: POISON_SCAN_LIMIT }),
 		outbox.dead.count({ cause: 'crashed' }),
 	])
-	const suspects = [...pending, ...processing].filter(({ crashes }) => crashes >= POISON_CRASHES)
+	const suspects = [...pending, ...processing].filter(({ crashes }) => crashes >= CANDIDATE_AFTER)
 	const ids = suspects.map(({ id }) => id)
 	const parts = [
 		...(ids.length > 0 ? [`relay processes crashed repeatedly with ${joinList(ids, 'and', 1)}`] : []),
