@@ -6,7 +6,7 @@
 import type { Runtime } from '../runtime/runtime.ts'
 import { CANCELLED, type Classification, type Classifier, type FailureKind } from './classification.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'
-import { ErrorSignals } from './error-signals.ts'
+import { readSignals } from './error-signals.ts'
 
 /** The kinds of the latest texts: during an outage the same error occurs thousands of times. */
 const kindCache = new Map<string, FailureKind | 'unknown'>()
@@ -41,7 +41,7 @@ export function classify(
 ): Classification {
 	if (options?.signal?.aborted) return CANCELLED
 	try {
-		const { text, retryAfterMs } = new ErrorSignals(options?.runtime).add(error)
+		const { text, retryAfterMs } = readSignals(error, options?.runtime)
 		const kind = findKind(text)
 		const isKnown = kind !== 'unknown'
 		const classification: Classification = { kind: isKnown ? kind : 'transient', isKnown }
@@ -71,5 +71,5 @@ export function isRetryableStatus(status: number): boolean {
 
 /** Returns true if the network failed, and not the server, the caller or the program. */
 export function isRetryableNetworkError(error: unknown): boolean {
-	return isRetryable(error) && NETWORK_FAILURE.test(new ErrorSignals().add(error).text)
+	return isRetryable(error) && NETWORK_FAILURE.test(readSignals(error).text)
 }

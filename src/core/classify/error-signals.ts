@@ -18,7 +18,7 @@ const MAX_TEXT_LENGTH = 9_999
 const MAX_MESSAGE_LENGTH = 256
 
 /** Returns the value if it is an HTTP error status, else 0. */
-function toErrorStatus(value: unknown): number {
+const toErrorStatus = (value: unknown): number => {
 	const status = value === undefined ? 0 : Number(value)
 	return status >= 400 && status < 600 ? status : 0
 }
@@ -31,72 +31,74 @@ const line = (text: unknown): string =>
 const codeLine = (code: unknown): string =>
 	typeof code === 'string' || (typeof code === 'number' && code > 0) ? line(`code ${code}`) : ''
 
-/** The signals of one error, its causes and its parts. */
-export class ErrorSignals {
-	text = ''
-	/** The longest wait that any of the errors asks for. */
-	retryAfterMs: number | undefined
-	readonly #runtime: Runtime
+/** What identifies an error, and the longest wait that it, one of its causes or one of its parts asks for. */
+interface Signals {
+	readonly text: string
+	readonly retryAfterMs: number | undefined
+}
+
+/** Returns the signals of an error, its causes and its parts. */
+export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): Signals {
+	let text = ''
+	let retryAfterMs: number | undefined
 	/** The outermost error that decides whether it is retryable. */
-	#verdict: boolean | undefined
+	let verdict: boolean | undefined
 	/** Created for the first error that has causes or parts. */
-	#seen: unknown[] | undefined
-
-	constructor(runtime: Runtime = systemRuntime) {
-		this.#runtime = runtime
-	}
-
-	add(error: unknown): this {
-		if (this.text.length > MAX_TEXT_LENGTH) return this
-		if (!isErrorLike(error)) {
-			this.text += line(error)
-			return this
-		}
-		const { code, errors, errorLabels, errcode } = error
-		const cause = causeOf(error)
-		if (cause !== undefined || errors !== undefined) {
-			this.#seen ??= []
-			if (this.#seen.length > MAX_ERRORS || this.#seen.includes(error)) return this
-			this.#seen.push(error)
-		}
-		const waitMs = askedWaitMs(error, this.#runtime)
-		if (waitMs !== undefined) this.retryAfterMs = Math.max(waitMs, this.retryAfterMs ?? 0)
-		this.text += line(code) + line(error.name) + line(error.errno) + line(error.reason)
-		this.text += line(error.sqlState) + line(error.errorCode)
-		this.#addVerdict(error)
-		if (Array.isArray(error.issues) || isMarkedPermanent(error)) this.text += 'permanent\n'
-		if (Array.isArray(errorLabels)) for (const label of errorLabels.slice(0, 9)) this.text += line(label)
-		// The lower byte is the result code without its extension.
-		if (typeof errcode === 'number') this.text += `sqlite ${errcode & 255}\n`
-		if (typeof error.command === 'string') this.text += `smtp ${Number(error.responseCode)}\n`
-		const http = readStatus(error) || toErrorStatus(code)
-		const parts: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, MAX_ERRORS) : []
-		// With a status, causes and messages are skipped: a message may quote a URL or a body, which would mislead. Only the
-		// `reason` of a part counts, which is GCP's error code. A 413 with Retry-After is classified like a 429.
-		if (http) for (const part of parts) this.text += line(isErrorLike(part) ? part.reason : undefined)
-		else for (const part of parts) this.add(part)
-		// A DOMException has small numeric codes too, so a gRPC code counts only beside gRPC's `details` or `metadata`.
-		const isGrpc = typeof code === 'number' && code > 0 && code < 17
-		if (isGrpc && (error.details ?? error.metadata) !== undefined) this.text += `grpc ${code}\n`
-		else if (http) this.text += `http ${http === 413 && waitMs !== undefined ? 429 : http}\n`
-		else {
-			this.text += codeLine(code) + codeLine(error.errno) + codeLine(error.codeName) + line(error.message)
-			// What opened a circuit says nothing about a call that was rejected later.
-			if (cause !== undefined && code !== CIRCUIT_OPEN) this.add(cause)
-		}
-		return this
-	}
+	let seen: unknown[] | undefined
 
 	/** The outermost decision counts. An error that says only that retries were exhausted, as in kafkajs, decides nothing. */
-	#addVerdict({ retryable, retriable, isRetryable, $retryable, name }: ErrorLike): void {
-		const verdict =
-			toBoolean(retryable) ?? toBoolean(retriable) ?? toBoolean(isRetryable) ?? toBoolean($retryable)
+	const writeVerdict = ({ retryable, retriable, isRetryable, $retryable, name }: ErrorLike): void => {
 		if (typeof $retryable === 'object' && $retryable)
-			this.text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
-		if (verdict === undefined || this.#verdict !== undefined || /RetriesEx/.test(`${name}`)) return
-		this.#verdict = verdict
-		this.text += verdict ? 'retryable\n' : 'permanent\n'
+			text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
+		const own =
+			toBoolean(retryable) ?? toBoolean(retriable) ?? toBoolean(isRetryable) ?? toBoolean($retryable)
+		if (own === undefined || verdict !== undefined || /RetriesEx/.test(`${name}`)) return
+		verdict = own
+		text += own ? 'retryable\n' : 'permanent\n'
 	}
+
+	const add = (error: unknown): void => {
+		if (text.length > MAX_TEXT_LENGTH) return
+		if (!isErrorLike(error)) {
+			text += line(error)
+			return
+		}
+		const { code, errno, errors, errorLabels, errcode } = error
+		const cause = causeOf(error)
+		if (cause !== undefined || errors !== undefined) {
+			seen ??= []
+			if (seen.length > MAX_ERRORS || seen.includes(error)) return
+			seen.push(error)
+		}
+		const waitMs = askedWaitMs(error, runtime)
+		if (waitMs !== undefined) retryAfterMs = Math.max(waitMs, retryAfterMs ?? 0)
+		text += line(code) + line(error.name) + line(errno) + line(error.reason)
+		text += line(error.sqlState) + line(error.errorCode)
+		writeVerdict(error)
+		if (Array.isArray(error.issues) || isMarkedPermanent(error)) text += 'permanent\n'
+		if (Array.isArray(errorLabels)) for (const label of errorLabels.slice(0, 9)) text += line(label)
+		// The lower byte is the result code without its extension.
+		if (typeof errcode === 'number') text += `sqlite ${errcode & 255}\n`
+		if (typeof error.command === 'string') text += `smtp ${Number(error.responseCode)}\n`
+		const http = readStatus(error) || toErrorStatus(code)
+		// With a status, causes and messages are skipped: a message may quote a URL or a body, which would mislead. Only the
+		// `reason` of a part counts, which is GCP's error code. A 413 with Retry-After is classified like a 429.
+		for (const part of Array.isArray(errors) ? errors.slice(0, MAX_ERRORS) : [])
+			if (!http) add(part)
+			else if (isErrorLike(part)) text += line(part.reason)
+		// A DOMException has small numeric codes too, so a gRPC code counts only beside gRPC's `details` or `metadata`.
+		const isGrpc = typeof code === 'number' && code > 0 && code < 17
+		if (isGrpc && (error.details ?? error.metadata) !== undefined) text += `grpc ${code}\n`
+		else if (http) text += `http ${http === 413 && waitMs !== undefined ? 429 : http}\n`
+		else {
+			text += codeLine(code) + codeLine(errno) + codeLine(error.codeName) + line(error.message)
+			// What opened a circuit says nothing about a call that was rejected later.
+			if (cause !== undefined && code !== CIRCUIT_OPEN) add(cause)
+		}
+	}
+
+	add(thrown)
+	return { text, retryAfterMs }
 }
 
 const toBoolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined)
