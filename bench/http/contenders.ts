@@ -29,15 +29,23 @@ export const CONTENDERS: Readonly<Record<string, () => Promise<Get>>> = {
 		const call = resilientFetch(ALL)
 		return async (url) => (await call(url)).text()
 	},
-	'yaoki client over fetch': async () => {
+	'yaoki client': async () => {
 		const { ResilientHttpClient } = await import('yaoki/http')
 		const client = new ResilientHttpClient(ALL)
 		return async (url) => (await client.request(url)).text()
 	},
-	'yaoki client over undici request': async () => {
-		const { ResilientHttpClient, undiciTransport } = await import('yaoki/http')
-		const client = new ResilientHttpClient({ ...ALL, transport: undiciTransport(await import('undici')) })
-		return async (url) => (await client.request(url)).text()
+	'undici request with yaoki interceptor': async () => {
+		const [{ undiciInterceptor }, { Agent, request }] = await Promise.all([
+			import('yaoki/http'),
+			import('undici'),
+		])
+		const dispatcher = new Agent().compose(undiciInterceptor(ALL))
+		return async (url) => (await request(url, { dispatcher })).body.text()
+	},
+	'undici request with RetryAgent': async () => {
+		const { Agent, RetryAgent, request } = await import('undici')
+		const dispatcher = new RetryAgent(new Agent(), { maxRetries: 3 })
+		return async (url) => (await request(url, { dispatcher })).body.text()
 	},
 	'ky 2': async () => {
 		const { default: ky } = await import('ky')

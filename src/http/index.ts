@@ -36,5 +36,3 @@ export type {
 export { deadlineExceededResponse } from './server/responses.ts'
 export { createServerContext, getServerContext } from './server/server-context.ts'
 export type { RequestBody } from './transport/request-body.ts'
-export type { HttpResponse, Transport, TransportInit } from './transport/transport.ts'
-export { type UndiciTransportOptions, undiciTransport } from './transport/undici-transport.ts'

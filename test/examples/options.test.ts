@@ -62,7 +62,7 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 async function httpPipeline(): Promise<{ readonly name: string }> {
 	const names: string[] = []
 	const client = new ResilientHttpClient({
-		transport: async () => new Response(),
+		fetch: async () => new Response(),
 		onEvent: ({ pipeline: name = '' }) => names.push(name),
 	})
 	await client.get('http://localhost/')

@@ -34,7 +34,6 @@ import type {
 	ResilientFetchOptions,
 	RetryAfterOptions,
 	ServerMiddlewareOptions,
-	UndiciTransportOptions,
 } from 'yaoki/http'
 import type {
 	DeadLetterCause,
@@ -83,7 +82,6 @@ export interface Options {
 	'http: option': keyof HttpOptions
 	'http: cache option': keyof CacheOptions
 	'http: request option': keyof RequestOptions
-	'http: undici option': keyof UndiciTransportOptions
 	'retry-after: retry-after option': keyof RetryAfterOptions
 	'across-services: server option': keyof ServerMiddlewareOptions
 	'outbox: outbox option': keyof OutboxOptions

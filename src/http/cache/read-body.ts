@@ -83,7 +83,7 @@ function resumedStream(read: readonly Bytes[], reader: BodyReader): ReadableStre
 	)
 }
 
-/** A user's transport may return a stream of strings; a `Response` rejects it with the same type of error. */
+/** A user's `fetch` may return a stream of strings; a `Response` rejects it with the same type of error. */
 function notBytesError(reader: BodyReader): TypeError {
 	const error = new TypeError('The response body contains chunks that are not bytes')
 	reader.cancel(error).catch(() => {})

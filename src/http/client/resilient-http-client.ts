@@ -24,20 +24,13 @@ import type { PreparedRequest } from '../request/http-call.ts'
 import { setMessage } from '../request/status-error.ts'
 import { canFollow, currentFetch, followByFetch, showsRedirects } from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
-import {
-	type HttpResponse,
-	MAX_DRAIN_MS,
-	sendWithAbortSource,
-	type Transport,
-} from '../transport/transport.ts'
+import { MAX_DRAIN_MS } from '../transport/transport.ts'
 import { HttpEngine, type RequestStats, stopHint } from './http-engine.ts'
 
 /** Options of `ResilientHttpClient`. */
-export interface HttpClientOptions<R extends HttpResponse = Response>
-	extends HttpOptions,
-		ResponseLimitOptions {
-	/** Sends the requests. Default `fetch`; `undiciTransport(undici)` is about twice as fast. */
-	readonly transport?: Transport<R> | undefined
+export interface HttpClientOptions extends HttpOptions, ResponseLimitOptions {
+	/** The `fetch` that sends the requests. Default: the global one, looked up for each request. */
+	readonly fetch?: typeof fetch | undefined
 	/** Stores the last successful response of each GET and returns it while the circuit is open. Default: off. */
 	readonly cache?: CacheOptions | boolean | undefined
 }
@@ -53,7 +46,7 @@ export interface HttpClientStats extends RequestStats {
 	readonly cache: CacheStats | undefined
 }
 
-const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, transport: 'function', cache: 'any' } as const
+const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, fetch: 'function', cache: 'any' } as const
 
 /**
  * An HTTP client with a circuit breaker, a bulkhead and a retry budget per origin. Returns 2xx responses and throws an HttpError for
@@ -64,21 +57,23 @@ const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, transport: 'function'
  * const user = await (await client.get('https://api.example.com/users/7')).json()
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT], whose computed name isolatedDeclarations cannot emit.
-export class ResilientHttpClient<R extends HttpResponse = Response> {
+export class ResilientHttpClient {
 	readonly #engine: HttpEngine
-	readonly #transport: Transport<R>
+	readonly #send: PreparedRequest['send']
 	readonly #follow: PreparedRequest['follow']
 	readonly #cache: ResponseCache | undefined
 
-	constructor(options: HttpClientOptions<R> = {}) {
+	constructor(options: HttpClientOptions = {}) {
 		const settings = readHttpOptions(options, SCHEMA, 'ResilientHttpClient', CLIENT_BULKHEAD)
 		const cache = createCache(options.cache)
 		const { runtime = systemRuntime } = settings
 		this.#cache = cache
-		// Without a transport R is Response, which is what `fetch` returns.
-		this.#transport = options.transport ?? (fetchTransport as Transport<HttpResponse> as Transport<R>)
-		// Another transport follows redirects itself.
-		this.#follow = options.transport === undefined && showsRedirects() ? followRedirects : undefined
+		const { fetch: given } = options
+		const plainFetch = (): typeof globalThis.fetch => given ?? currentFetch()
+		this.#send = (url, init) => plainFetch()(url, init)
+		this.#follow = showsRedirects()
+			? (response, url, init) => followByFetch(response, url, init, plainFetch())
+			: undefined
 		this.#engine = new HttpEngine(settings, {
 			requiresOk: true,
 			async onFailedStatus(error, call) {
@@ -97,34 +92,34 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 	}
 
 	/** Sends a request, with retries, and returns a 2xx response. Throws an HttpError for any other final status. */
-	request(url: string | URL, init: HttpClientInit = {}): Promise<R> {
+	request(url: string | URL, init: HttpClientInit = {}): Promise<Response> {
 		try {
 			const options = readRequestOptions(init.yaoki, this.#engine.settings.maxRetries)
 			const sent = this.#engine.send(this.#prepare(toUrl(url), init), options, init.signal ?? undefined)
-			// From the transport, or a real Response from the cache.
-			return sent as Promise<R>
+			// A `fetch` returns real responses.
+			return sent as Promise<Response>
 		} catch (error) {
 			return Promise.reject(error)
 		}
 	}
 
-	get(url: string | URL, init?: HttpClientInit): Promise<R> {
+	get(url: string | URL, init?: HttpClientInit): Promise<Response> {
 		return this.request(url, { ...init, method: 'GET' })
 	}
 
-	post(url: string | URL, init?: HttpClientInit): Promise<R> {
+	post(url: string | URL, init?: HttpClientInit): Promise<Response> {
 		return this.request(url, { ...init, method: 'POST' })
 	}
 
-	put(url: string | URL, init?: HttpClientInit): Promise<R> {
+	put(url: string | URL, init?: HttpClientInit): Promise<Response> {
 		return this.request(url, { ...init, method: 'PUT' })
 	}
 
-	patch(url: string | URL, init?: HttpClientInit): Promise<R> {
+	patch(url: string | URL, init?: HttpClientInit): Promise<Response> {
 		return this.request(url, { ...init, method: 'PATCH' })
 	}
 
-	delete(url: string | URL, init?: HttpClientInit): Promise<R> {
+	delete(url: string | URL, init?: HttpClientInit): Promise<Response> {
 		return this.request(url, { ...init, method: 'DELETE' })
 	}
 
@@ -181,8 +176,7 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 			body: text ?? body,
 			init: rest as RequestInit,
 			isSingleUse: false,
-			send: this.#transport,
-			sendWithAbortSource: sendWithAbortSource(this.#transport),
+			send: this.#send,
 			follow: canFollow(rest.redirect, rest.integrity) ? this.#follow : undefined,
 		}
 		if (!cache) return request
@@ -196,8 +190,7 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 	}
 }
 
-// biome-ignore lint/correctness/noUnusedVariables: the type parameters must be those of the class.
-export interface ResilientHttpClient<R extends HttpResponse = Response> extends Inspectable {}
+export interface ResilientHttpClient extends Inspectable {}
 
 function createCache(given: CacheOptions | boolean | undefined): ResponseCache | undefined {
 	if (given === null || !['undefined', 'boolean', 'object'].includes(typeof given))
@@ -212,8 +205,3 @@ function toUrl(url: unknown): string {
 		invalidOption('url', url, 'a string or URL')
 	return String(url)
 }
-
-const fetchTransport: Transport<Response> = (url, init) => currentFetch()(url, init)
-
-const followRedirects: PreparedRequest['follow'] = (response, url, init) =>
-	followByFetch(response, url, init, currentFetch())

@@ -9,7 +9,6 @@ import { readRetryAfter } from '../headers/retry-after.ts'
 import { addJitter } from '../origin/origin.ts'
 import { readText } from '../request/drain-body.ts'
 import { HttpStatusError, setMessage } from '../request/status-error.ts'
-import type { HttpResponse } from '../transport/transport.ts'
 
 /** Options of `retryWithRetryAfter`. */
 export interface RetryAfterOptions
@@ -57,7 +56,7 @@ function notAResponse(fn: unknown, result: unknown): InvalidOptionError {
  * @example
  * const response = await retryWithRetryAfter(({ signal }) => fetch(url, { signal }), 3)
  */
-export async function retryWithRetryAfter<R extends HttpResponse>(
+export async function retryWithRetryAfter<R extends Response>(
 	fn: (context: CallContext) => R | Promise<R>,
 	maxRetries = 3,
 	options: RetryAfterOptions = {},

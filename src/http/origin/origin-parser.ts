@@ -53,7 +53,7 @@ export class OriginParser {
 	}
 }
 
-/** Schemes that every transport supports. */
+/** Schemes that every `fetch` supports. */
 export const isHttpScheme = (scheme: string): boolean => /^https?:$/.test(scheme)
 
 /** Schemes that `fetch` may support: Bun reads files and S3, and an app its own pages, whatever their scheme. */

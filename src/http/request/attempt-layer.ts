@@ -13,7 +13,6 @@ import { type HttpResponse, isObservable } from '../transport/transport.ts'
 import { type AttemptOwner, AttemptScope, attemptOf } from './attempt-scope.ts'
 import type { TimeoutLists } from './attempt-timeouts.ts'
 import type { HttpCall } from './http-call.ts'
-import { LazyAbortSignal } from './lazy-abort-signal.ts'
 import { HttpStatusError } from './status-error.ts'
 import { trackBody } from './track-body.ts'
 
@@ -71,10 +70,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	}
 
 	#start(call: Call, bound: BoundLayer): Step {
-		const { scope: outer } = call
 		const scope = new AttemptScope(call, bound, this)
-		// A scope inside one that can be aborted itself, such as a branch of a hedge, needs a real link.
-		if (!outer.abortsItself) scope.link = new LazyAbortSignal()
 		call.scope = scope
 		return call.enterLayer(bound, scope)
 	}

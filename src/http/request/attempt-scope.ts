@@ -77,13 +77,12 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 		return true
 	}
 
-	/** Returns the abort of this attempt. The caller's abort triggers it too, also while the body is read. */
-	connect(): SignalLink {
-		if (!this.link) scopeSignal(this)
-		const link = this.link ?? { signal: scopeSignal(this) }
-		const signal = this.call?.options?.signal
-		if (signal) this.#callerLink = new CallerLink(signal, link)
-		return link
+	/** Returns the signal of this attempt. The caller's abort triggers it too, also while the body is read. */
+	connect(): AbortSignal {
+		const signal = scopeSignal(this)
+		const caller = this.call?.options?.signal
+		if (caller && this.link) this.#callerLink = new CallerLink(caller, this.link)
+		return signal
 	}
 
 	/** Without the caller's signal, which is linked separately, because it applies to the body too. */
@@ -208,14 +207,12 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 /** Returns what lives as long as the body: its stream or, if that is created on first use, a response that its stream references. */
 const bodyOf = (response: HttpResponse): object | null => (isObservable(response) ? response : response.body)
 
-/** Returns the origin of the URL of a response, which is empty if a user's transport does not know it. */
+/** Returns the origin of the URL of a response, which is empty if a user's `fetch` does not know it. */
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
 
 /** Returns true if the caller reads or has read the stream itself. */
 const isStreamTaken = (response: HttpResponse): boolean =>
-	isObservable(response)
-		? response.isStreamTaken === true
-		: response.bodyUsed || response.body?.locked === true
+	!isObservable(response) && (response.bodyUsed || response.body?.locked === true)
 
 /** Returns the attempt whose response this is. */
 export function attemptOf(response: object): AttemptScope | undefined {

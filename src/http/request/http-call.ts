@@ -6,7 +6,6 @@ import { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
-import type { SignalLink } from '../../core/engine/scope.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { writeDeadline } from '../headers/deadline-headers.ts'
@@ -20,16 +19,10 @@ import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import { randomUuid } from '../transport/random-uuid.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
 import { discardBody, isReplayable, isStream, type RequestBody } from '../transport/request-body.ts'
-import {
-	type HttpResponse,
-	headerOf,
-	type SendWithAbortSource,
-	type TransportInit,
-} from '../transport/transport.ts'
+import { type HttpResponse, headerOf, type TransportInit } from '../transport/transport.ts'
 import { AttemptScope } from './attempt-scope.ts'
-import { abortReason, createBody, isAborted } from './create-body.ts'
+import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
-import { LazyAbortSignal } from './lazy-abort-signal.ts'
 import { limitBody } from './limit-body.ts'
 import { hasOutermostRetry } from './retry-layer.ts'
 import { isUnprocessed } from './retry-safety.ts'
@@ -50,8 +43,6 @@ export interface PreparedRequest {
 	/** True if the request contains a body, beside `body`, that can be sent only once. */
 	readonly isSingleUse: boolean
 	readonly send: (url: string, init: TransportInit) => Promise<HttpResponse>
-	/** The same for a transport that does not need a real signal. */
-	readonly sendWithAbortSource?: SendWithAbortSource | undefined
 	/** Follows redirects from this response. If set, requests are sent with `redirect: 'manual'`. */
 	readonly follow?:
 		| ((response: HttpResponse, url: string, init: TransportInit) => Promise<HttpResponse>)
@@ -132,16 +123,14 @@ export class HttpCall implements CallOptions {
 		const { origin, request } = this
 		const { body } = request
 		const scope = scopeOf(context)
-		const link = scope.connect()
-		const given = typeof body === 'function' ? await createBody(body, link) : body
+		const signal = scope.connect()
+		const given = typeof body === 'function' ? await createBody(body, signal) : body
 		this.#isSent = true
 		origin.onRequest()
 		let response: HttpResponse
 		try {
-			const init = this.#initFor(context, scope, link, given)
-			response = await (link instanceof LazyAbortSignal && !init.signal && request.sendWithAbortSource
-				? request.sendWithAbortSource(request.url, init, link)
-				: request.send(request.url, init))
+			const init = this.#initFor(context, scope, signal, given)
+			response = await request.send(request.url, init)
 			if (request.follow && isRedirect(response.status))
 				response = await request.follow(response, request.url, init)
 		} finally {
@@ -151,10 +140,10 @@ export class HttpCall implements CallOptions {
 		// If another origin has responded, this one has sent a redirect.
 		origin.endProbe(this, respondent !== origin || (response.status !== 429 && response.status < 500))
 		respondent?.readQuota(response)
-		// A transport that ignores its signal may respond after the abort.
-		if (isAborted(link)) {
+		// A `fetch` that ignores its signal may respond after the abort.
+		if (signal.aborted) {
 			void drainBody(response, this.runtime)
-			throw abortReason(link)
+			throw signal.reason
 		}
 		const { maxResponseBytes = Infinity } = origin.settings
 		if (maxResponseBytes < Infinity) response = limitBody(response, maxResponseBytes, origin.name)
@@ -167,7 +156,7 @@ export class HttpCall implements CallOptions {
 		return response
 	}
 
-	/** Ends the request body if the call was rejected before it was sent. A body that was sent belongs to the transport. */
+	/** Ends the request body if the call was rejected before it was sent. A body that was sent belongs to `fetch`. */
 	discardUnsentBody(reason: unknown): void {
 		if (this.#isSent) return
 		const { body, ownBody } = this.request
@@ -203,18 +192,16 @@ export class HttpCall implements CallOptions {
 		return request.isSingleUse || !isReplayable(request.body) ? 'body-used' : undefined
 	}
 
-	#initFor(context: CallContext, scope: AttemptScope, link: SignalLink, body: RequestBody): TransportInit {
-		const { request, call, headers } = this
-		const { method, init, follow, sendWithAbortSource } = request
-		const caller = call?.options?.signal
+	#initFor(context: CallContext, scope: AttemptScope, signal: AbortSignal, body: RequestBody): TransportInit {
+		const { request, headers } = this
+		const { method, init, follow } = request
 		const extra = this.#extraHeaders(context)
-		const needsNoSignal = !caller && sendWithAbortSource && link instanceof LazyAbortSignal
 		const sent = {
 			...init,
 			method,
 			headers: extra ? addHeaders(headers, extra) : headers,
 			body,
-			signal: needsNoSignal ? undefined : link.signal,
+			signal,
 			redirect: follow ? 'manual' : init?.redirect,
 			[REDIRECT_OBSERVER]: scope,
 		}

@@ -40,9 +40,9 @@ export class HttpStatusError extends HttpError {
 		return new HttpError(this.statusCode, undefined, { retryAfterMs: this.retryAfterMs })
 	}
 
-	/** The response itself, with its headers. */
-	get response(): HttpResponse {
-		return this.#response
+	/** The response itself, with its headers. In hooks of an adapter it has only the commonly used part of a `Response`. */
+	get response(): Response {
+		return this.#response as Response
 	}
 
 	/** @internal */

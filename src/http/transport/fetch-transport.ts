@@ -6,10 +6,15 @@
  */
 import { isOriginBound } from '../headers/credential-headers.ts'
 import { pageOrigin } from './page.ts'
-import { followRedirect, isRedirect, MAX_REDIRECTS, redirectObserverOf } from './redirect.ts'
+import {
+	followRedirect,
+	isRedirect,
+	MAX_REDIRECTS,
+	redirectObserverOf,
+	type WireRequest,
+} from './redirect.ts'
 import { isStream } from './request-body.ts'
 import type { HttpResponse, TransportInit } from './transport.ts'
-import type { WireRequest } from './wire-request.ts'
 
 type Fetch = typeof globalThis.fetch
 

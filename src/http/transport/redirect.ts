@@ -1,10 +1,18 @@
 /**
- * Follows redirects by the rules of `fetch`, except that API keys and idempotency keys are not sent to another origin either. undici's
- * redirect interceptor has different rules: a user who changes the transport must not send cookies to another host.
+ * The rules of `fetch` for redirects, except that API keys and idempotency keys are not sent to another origin either.
  */
 import { isOriginBound } from '../headers/credential-headers.ts'
 import { isIdempotentMethod } from './methods.ts'
-import type { WireRequest } from './wire-request.ts'
+
+/** A request to one URL; a redirect creates another one. */
+export interface WireRequest {
+	readonly method: string
+	/** Name, value, name, value; names in lower case. */
+	readonly headers: readonly string[]
+	readonly body: unknown
+	/** True if the body can be sent once only. */
+	readonly isSingleUse: boolean
+}
 
 /** Notified of the redirects of one attempt: the first origin must not be paused for what another one responds. */
 export interface RedirectObserver {
@@ -17,7 +25,7 @@ export interface RedirectObserver {
 	onRedirect(url: string | undefined, isKeyLost: boolean): void
 }
 
-/** The observer in the init of a transport. A symbol, because it is not part of the public type. */
+/** The observer in the init of a request. A symbol, because it is not part of the public type. */
 export const REDIRECT_OBSERVER: unique symbol = Symbol('yaoki.redirectObserver')
 
 export const redirectObserverOf = (init: object): RedirectObserver | undefined =>

@@ -1,27 +1,21 @@
-/**
- * How a request is sent. A transport is a function like `fetch`, so `fetch` itself is one, and its result is the commonly used part of a
- * `Response`. `HttpResponse` is an interface and not the class, because creating a real `Response` costs more than the rest of a
- * request over undici's `request`.
- */
+/** What is sent, and what the engine sees of a response: a `Response`, or the view of an adapter on one of its package. */
 
-/** The part of a `Response` that every transport returns. A real `Response` is one. */
-export interface HttpResponse {
-	readonly status: number
-	readonly statusText: string
-	/** True for a status from 200 to 299. */
-	readonly ok: boolean
-	/** The URL after redirects. */
-	readonly url: string
-	readonly redirected: boolean
-	readonly headers: Headers
-	readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null
-	readonly bodyUsed: boolean
-	text(): Promise<string>
-	// The same type as `fetch` declares.
-	json(): ReturnType<Response['json']>
-	arrayBuffer(): Promise<ArrayBuffer>
-	blob(): Promise<Blob>
-}
+/** The part of a `Response` that adapters return too. Retry hooks receive it. */
+export type HttpResponse = Pick<
+	Response,
+	| 'status'
+	| 'statusText'
+	| 'ok'
+	| 'url'
+	| 'redirected'
+	| 'headers'
+	| 'body'
+	| 'bodyUsed'
+	| 'text'
+	| 'json'
+	| 'arrayBuffer'
+	| 'blob'
+>
 
 /** Notified of what happens to a response body, so that the body's timeout ends with it. */
 export interface BodyObserver {
@@ -37,15 +31,10 @@ export interface BodyObserver {
 export interface ObservableResponse extends HttpResponse {
 	/** Called at most once, before the body is read. */
 	observe(observer: BodyObserver): void
-	/** Passes the decoded body through a function. Called at most once, before the body is read. */
-	pipeBody?(through: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): void
-	/** True if the caller reads or has read the stream itself. Accessing `body` is not reading it. */
-	readonly isStreamTaken?: boolean
 	/** Drains or cancels the rest of the body and frees the connection. Never rejects. */
 	drain(): Promise<void>
 }
 
-/** Checks the shape, because users can write their own transports. */
 export const isObservable = (response: HttpResponse): response is ObservableResponse => 'observe' in response
 
 /** Unread bodies are drained up to this size and time to reuse the connection, then cancelled. */
@@ -70,47 +59,10 @@ export function headerFrom(
 	return Array.isArray(value) ? value.join(', ') : (value ?? null)
 }
 
-/** The request that a transport sends. The body is new for each attempt. */
+/** The init of one attempt. The body is new for each attempt. */
 export interface TransportInit extends RequestInit {
 	readonly method: string
 	readonly signal: AbortSignal
 	/** Set if the body is a stream, as `fetch` requires. */
 	readonly duplex?: 'half'
 }
-
-/**
- * Sends a request and resolves when the head of the response has arrived. Rejects as `fetch` does: with the signal's reason after an
- * abort, otherwise with the network error.
- *
- * @example
- * const client = new ResilientHttpClient({ transport: undiciTransport(undici) })
- */
-export type Transport<R extends HttpResponse = HttpResponse> = (
-	url: string,
-	init: TransportInit,
-) => Promise<R>
-
-/** The part of a signal that undici needs. It has no `aborted`, or undici would pass it to Node as a real signal. */
-export interface AbortSource {
-	readonly isAborted: boolean
-	/** What it was aborted with. */
-	readonly cause: unknown
-	addEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
-	removeEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
-}
-
-/** A transport that does not need a real signal: creating one costs a tenth of a request, and it is rarely aborted. */
-export type SendWithAbortSource = (
-	url: string,
-	init: Omit<TransportInit, 'signal'>,
-	abortSource: AbortSource,
-) => Promise<HttpResponse>
-
-const SEND_WITH_ABORT_SOURCE = Symbol('yaoki.sendWithAbortSource')
-
-/** Attaches the second form to a transport, under a symbol so that it is not part of the public type. */
-export const attachAbortSource = <T extends Transport>(transport: T, send: SendWithAbortSource): T =>
-	Object.defineProperty(transport, SEND_WITH_ABORT_SOURCE, { value: send })
-
-export const sendWithAbortSource = (transport: Transport): SendWithAbortSource | undefined =>
-	(transport as { [SEND_WITH_ABORT_SOURCE]?: SendWithAbortSource })[SEND_WITH_ABORT_SOURCE]

@@ -7,7 +7,6 @@ import { invalidOption } from '../../core/options/schema.ts'
 import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
 import { urlForMessage } from '../../http/origin/origin-parser.ts'
 import { HttpStatusError } from '../../http/request/status-error.ts'
-import type { Transport } from '../../http/transport/transport.ts'
 import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'
 
@@ -20,8 +19,8 @@ export interface HttpDestinationOptions<M extends Message = Message> extends Des
 		| Readonly<Record<string, string>>
 		| ((message: M) => Readonly<Record<string, string>>)
 		| undefined
-	/** Sends the requests. Default: the runtime's `fetch`. */
-	readonly transport?: Transport | undefined
+	/** The `fetch` that sends the requests. Default: the global one, looked up for each request. */
+	readonly fetch?: typeof fetch | undefined
 }
 
 /**
@@ -38,7 +37,7 @@ export function httpDestination<M extends Message = Message>(
 	options: HttpDestinationOptions<M>,
 ): Destination<M> {
 	if (Object(options) !== options) invalidOption('options', options, 'an object with a url')
-	const { url, headers, transport, ...settings } = options
+	const { url, headers, fetch, ...settings } = options
 	if (typeof url !== 'function') checkUrl(url)
 	if (headers !== undefined && typeof headers !== 'function' && Object(headers) !== headers)
 		invalidOption(
@@ -56,7 +55,7 @@ export function httpDestination<M extends Message = Message>(
 		...{ maxRetryAfterMs: 0, longRetryAfter: 'clamp' },
 		// The relay's timeout applies.
 		timeout: Infinity,
-		...(transport === undefined ? {} : { transport }),
+		fetch,
 	})
 	return {
 		...settings,

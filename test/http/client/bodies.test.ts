@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { Deadline, explain, TimeoutError } from 'yaoki'
-import type { HttpResponse } from 'yaoki/http'
 import {
 	answer,
 	chunkedGarbage,
@@ -11,20 +10,20 @@ import {
 	reset,
 	wrongLength,
 } from '../faults/fault-server.ts'
-import { failure, setting, TRANSPORTS, textOf } from './setting.ts'
+import { FETCHES, failure, setting, textOf } from './setting.ts'
 
 const fine = answer({ body: 'fine' })
 
 const READERS = ['text', 'json', 'arrayBuffer', 'blob'] as const
 
 /** The first bytes of a stream, and what comes after them. */
-async function firstOf({ body }: HttpResponse) {
+async function firstOf({ body }: Response) {
 	const reader = body?.getReader()
 	const { value } = (await reader?.read()) ?? {}
 	return { text: new TextDecoder().decode(value), next: () => reader?.read() ?? Promise.resolve() }
 }
 
-describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
+describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	describe.each([
 		['is cut off by the end of the connection', fin('body')],
 		['is cut off by a reset', reset('body')],
@@ -32,7 +31,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		['has chunks that are none', chunkedGarbage()],
 	])('that %s', (_what, fault) => {
 		it.each(READERS)('fails in %s with an error, and never looks complete', async (read) => {
-			const { client, server } = await setting(transport, fault)
+			const { client, server } = await setting(fetch, fault)
 			// A reset may overtake the head: then there is no response, and the request itself has failed.
 			const response = await client.get(server.url(), { yaoki: { maxRetries: 0 } }).catch((error) => error)
 			const error = response instanceof Error ? response : await failure(response[read]())
@@ -41,14 +40,14 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		})
 
 		it('does not retry after the caller has the response', async () => {
-			const { client, server } = await setting(transport, [fault, fine], { maxRetries: 0 })
+			const { client, server } = await setting(fetch, [fault, fine], { maxRetries: 0 })
 			await failure(textOf(client.get(server.url())))
 			expect(server.requests).toHaveLength(1)
 		})
 	})
 
 	it.each(READERS)('that stalls rejects %s with TimeoutError and closes the connection', async (read) => {
-		const { client, server, clock } = await setting(transport, hang('body'), { timeout: 5_000 })
+		const { client, server, clock } = await setting(fetch, hang('body'), { timeout: 5_000 })
 		const response = await client.get(server.url())
 		const reading = failure(response[read]())
 		await clock.advance(4_999)
@@ -61,7 +60,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 
 	it('that drips endlessly rejects with TimeoutError', async () => {
-		const { client, server, clock } = await setting(transport, drip(), { timeout: 5_000 })
+		const { client, server, clock } = await setting(fetch, drip(), { timeout: 5_000 })
 		const reading = failure(textOf(client.get(server.url())))
 		await server.requested(1)
 		await server.until('some drops', () => (server.requests[0]?.bytesWritten ?? 0) > 200)
@@ -71,7 +70,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 
 	it('has the remaining total timeout if that is less', async () => {
-		const { client, server, clock } = await setting(transport, [answer({ status: 503 }), hang('body')], {
+		const { client, server, clock } = await setting(fetch, [answer({ status: 503 }), hang('body')], {
 			timeout: 5_000,
 			totalTimeoutMs: 6_000,
 			baseDelayMs: 3_000,
@@ -86,7 +85,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 
 	it('has the timeout of its request, if set', async () => {
-		const { client, server, clock } = await setting(transport, hang('body'))
+		const { client, server, clock } = await setting(fetch, hang('body'))
 		const response = await client.get(server.url(), { yaoki: { timeout: 700 } })
 		const reading = failure(response.text())
 		await clock.advance(700)
@@ -94,7 +93,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 
 	it("that exceeds the caller's deadline rejects with DeadlineExceededError, not TimeoutError", async () => {
-		const { client, server, clock, runtime } = await setting(transport, hang('body'))
+		const { client, server, clock, runtime } = await setting(fetch, hang('body'))
 		const deadline = Deadline.after(900, { runtime })
 		const response = await client.get(server.url(), { yaoki: { deadline } })
 		const reading = failure(response.text())
@@ -103,7 +102,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 
 	it("rejects with the caller's abort reason", async () => {
-		const { client, server } = await setting(transport, hang('body'))
+		const { client, server } = await setting(fetch, hang('body'))
 		const abort = new AbortController()
 		const response = await client.get(server.url(), { signal: abort.signal })
 		const reading = failure(response.text())
@@ -115,7 +114,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 
 	it('has no timeout once the caller reads its stream: an event stream may last for hours', async () => {
 		const done = deferred()
-		const { client, server, clock } = await setting(transport, drip({ stop: done.promise }), {
+		const { client, server, clock } = await setting(fetch, drip({ stop: done.promise }), {
 			timeout: 1_000,
 		})
 		const response = await client.get(server.url())
@@ -128,7 +127,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 
 	it('leaves no timer after it was read, drained, or never started', async () => {
-		const { client, server, clock } = await setting(transport, {
+		const { client, server, clock } = await setting(fetch, {
 			'/fine': fine,
 			'/empty': answer({ status: 204 }),
 			'/gone': answer({ status: 410, body: 'gone' }),
@@ -142,7 +141,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 
 	it('of an error that stalls is read for at most a second, and the error has the received part', async () => {
 		const broken = hang('body', { status: 500, body: 'half of the reason' })
-		const { client, server, clock } = await setting(transport, broken, { maxRetries: 0 })
+		const { client, server, clock } = await setting(fetch, broken, { maxRetries: 0 })
 		const failed = failure(client.get(server.url()))
 		await server.until('the half body', () => (server.requests[0]?.bytesWritten ?? 0) > 18)
 		// The client has to have read it, too. It is in the same process: the bytes are with it a few turns later.
@@ -156,9 +155,9 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 })
 
-describe.each(TRANSPORTS)('a request over %s without a response', (_, transport) => {
+describe.each(FETCHES)('a request over %s without a response', (_, fetch) => {
 	it('is a TimeoutError for each attempt, retried and explained', async () => {
-		const { client, server, clock } = await setting(transport, [hang(), hang(), fine], { timeout: 5_000 })
+		const { client, server, clock } = await setting(fetch, [hang(), hang(), fine], { timeout: 5_000 })
 		const answered = client.get(server.url())
 		for (const n of [1, 2]) {
 			await server.requested(n)
@@ -176,7 +175,7 @@ describe.each(TRANSPORTS)('a request over %s without a response', (_, transport)
 
 	it('ends with the total timeout, during an attempt', async () => {
 		const options = { timeout: 5_000, totalTimeoutMs: 5_500 }
-		const { client, server, clock } = await setting(transport, hang(), options)
+		const { client, server, clock } = await setting(fetch, hang(), options)
 		const failed = failure(client.get(server.url()))
 		await server.requested(1)
 		await clock.advance(5_000)
@@ -188,7 +187,7 @@ describe.each(TRANSPORTS)('a request over %s without a response', (_, transport)
 	})
 
 	it("rejects immediately with the caller's abort reason, also between attempts", async () => {
-		const { client, server, waiting } = await setting(transport, answer({ status: 503 }), {
+		const { client, server, waiting } = await setting(fetch, answer({ status: 503 }), {
 			areWaitsHeld: true,
 		})
 		const abort = new AbortController()

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { CircuitOpenError, explain } from 'yaoki'
-import { type HttpResponse, isCachedResponse, type Transport } from 'yaoki/http'
+import { isCachedResponse } from 'yaoki/http'
 import { answer, fin, type Step } from '../faults/fault-server.ts'
-import { failure, type Setting, type SettingOptions, setting, TRANSPORTS, textOf } from './setting.ts'
+import { FETCHES, failure, type Setting, type SettingOptions, setting, textOf } from './setting.ts'
 
 const rates = answer({ headers: { 'content-type': 'text/plain', 'x-version': '7' }, body: 'rates of today' })
 const broken = answer({ status: 500, body: 'broken' })
@@ -11,23 +11,23 @@ const caching: SettingOptions = { maxRetries: 0, circuitBreaker: { failureThresh
 
 /** A client that has requested `/rates` once, and whatever `ask` requests, and whose circuit is open now. */
 async function opened(
-	transport: Transport | undefined,
+	fetch: typeof globalThis.fetch | undefined,
 	ask: (setting: Setting) => Promise<unknown> = async ({ client, server }) =>
 		textOf(client.get(server.url('/rates'))),
 	{ step = rates, ...options }: SettingOptions & { step?: Step } = {},
 ): Promise<Setting> {
-	const all = await setting(transport, step, { ...caching, ...options })
+	const all = await setting(fetch, step, { ...caching, ...options })
 	await ask(all)
 	all.server.play(broken)
 	for (let n = 0; n < 2; n++) await failure(all.client.get(all.server.url('/broken')))
 	return all
 }
 
-const isOpen = async (request: Promise<HttpResponse>) => (await failure(request)) instanceof CircuitOpenError
+const isOpen = async (request: Promise<Response>) => (await failure(request)) instanceof CircuitOpenError
 
-describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
+describe.each(FETCHES)('the cache over %s', (_, fetch) => {
 	it('returns marked responses while the circuit is open', async () => {
-		const { client, server, clock } = await opened(transport)
+		const { client, server, clock } = await opened(fetch)
 		await clock.advance(4_200)
 		const response = await client.get(server.url('/rates'))
 		expect(isCachedResponse(response)).toBe(true)
@@ -43,7 +43,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	})
 
 	it('returns the whole body each time, also the first, fresh one', async () => {
-		const { client, server } = await opened(transport, async ({ client, server }) => {
+		const { client, server } = await opened(fetch, async ({ client, server }) => {
 			const fresh = await client.get(server.url('/rates'))
 			expect(isCachedResponse(fresh)).toBe(false)
 			expect(fresh.headers.get('cache-status')).toBeNull()
@@ -60,7 +60,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	})
 
 	it('is reported in stats, in explain and in an event', async () => {
-		const { client, server, events } = await opened(transport)
+		const { client, server, events } = await opened(fetch)
 		const before = client.stats
 		const response = await client.get(server.url('/rates'), { yaoki: { name: 'rates' } })
 		await failure(client.get(server.url('/unknown')))
@@ -82,7 +82,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	})
 
 	it('does not change what explain says about a fresh response, and leaves no timer', async () => {
-		const { client, server, clock } = await setting(transport, [broken, rates], { ...caching, maxRetries: 1 })
+		const { client, server, clock } = await setting(fetch, [broken, rates], { ...caching, maxRetries: 1 })
 		const response = await client.get(server.url('/rates'))
 		expect(explain(response)).toMatchObject({ stop: 'success', attempts: [{ outcome: 'transient' }, {}] })
 		expect(response.url).toBe(server.url('/rates'))
@@ -91,7 +91,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	})
 
 	it('is not used while the circuit is closed', async () => {
-		const { client, server } = await setting(transport, rates, caching)
+		const { client, server } = await setting(fetch, rates, caching)
 		await textOf(client.get(server.url('/rates')))
 		server.play([broken, fin('request-head'), rates])
 		expect(await failure(client.get(server.url('/rates')))).toMatchObject({ statusCode: 500 })
@@ -101,7 +101,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	})
 
 	it('is not used after the server has recovered', async () => {
-		const { client, server, clock } = await opened(transport)
+		const { client, server, clock } = await opened(fetch)
 		server.play(answer({ body: 'rates of tomorrow' }))
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
 		await clock.advance(30_000)
@@ -116,7 +116,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	it.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
 		'neither stores nor returns a response to %s',
 		async (method) => {
-			const { client, server } = await opened(transport, ({ client, server }) =>
+			const { client, server } = await opened(fetch, ({ client, server }) =>
 				client.request(server.url('/rates'), { method }),
 			)
 			expect(client.stats.cache?.entries).toBe(0)
@@ -126,14 +126,14 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	)
 
 	it('never uses the response to a GET for a HEAD or POST', async () => {
-		const { client, server } = await opened(transport)
+		const { client, server } = await opened(fetch)
 		for (const method of ['HEAD', 'POST'])
 			expect(await isOpen(client.request(server.url('/rates'), { method }))).toBe(true)
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
 	})
 
 	it('removes the entry after a write to its URL', async () => {
-		const { client, server } = await opened(transport, async ({ client, server }) => {
+		const { client, server } = await opened(fetch, async ({ client, server }) => {
 			await client.get(server.url('/rates'))
 			await client.put(server.url('/rates'), { body: 'new' })
 		})
@@ -148,13 +148,13 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	])('does not store %s', async (_what, step) => {
 		const ask = async ({ client, server }: Setting) =>
 			textOf(client.get(server.url('/rates'))).catch(() => {})
-		const { client, server } = await opened(transport, ask, { step })
+		const { client, server } = await opened(fetch, ask, { step })
 		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
 		expect(client.stats.cache).toMatchObject({ entries: 0, bytes: 0 })
 	})
 
 	it('stores no broken body, and retries the request', async () => {
-		const { client, server } = await setting(transport, [fin('body'), rates], { ...caching, maxRetries: 1 })
+		const { client, server } = await setting(fetch, [fin('body'), rates], { ...caching, maxRetries: 1 })
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
 		expect(server.requests).toHaveLength(2)
 		expect(client.stats.cache?.entries).toBe(1)
@@ -162,13 +162,13 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 
 	it('passes a body above the limit through and does not store it', async () => {
 		const large = answer({ headers: { 'transfer-encoding': 'chunked' }, body: 'x'.repeat(200_000) })
-		const { client, server } = await setting(transport, large, { ...caching, cache: { maxBodyBytes: 1_000 } })
+		const { client, server } = await setting(fetch, large, { ...caching, cache: { maxBodyBytes: 1_000 } })
 		expect(await textOf(client.get(server.url('/large')))).toHaveLength(200_000)
 		expect(client.stats.cache).toMatchObject({ entries: 0, bytes: 0 })
 	})
 
 	it("is not used after the caller's abort", async () => {
-		const { client, server } = await opened(transport)
+		const { client, server } = await opened(fetch)
 		const reason = new Error('the user went home')
 		const error = await failure(client.get(server.url('/rates'), { signal: AbortSignal.abort(reason) }))
 		expect(error).toBe(reason)
@@ -176,7 +176,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	})
 
 	it('is not used for a request with no-cache or no-store', async () => {
-		const { client, server } = await opened(transport)
+		const { client, server } = await opened(fetch)
 		for (const control of ['no-cache', 'no-store'])
 			expect(await isOpen(client.get(server.url('/rates'), { headers: { 'cache-control': control } }))).toBe(
 				true,
@@ -185,19 +185,19 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 
 	it('removes expired entries, and everything with clearCache', async () => {
 		const options = { cache: { maxAgeMs: 20_000 } }
-		const { client, server, clock } = await opened(transport, undefined, options)
+		const { client, server, clock } = await opened(fetch, undefined, options)
 		await clock.advance(20_000)
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
 		client.clearCache()
 		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
-		const again = await opened(transport, undefined, options)
+		const again = await opened(fetch, undefined, options)
 		await again.clock.advance(20_001)
 		expect(await isOpen(again.client.get(again.server.url('/rates')))).toBe(true)
 		expect(again.client.stats.cache?.entries).toBe(0)
 	})
 
 	it('is also used while the origin is isolated', async () => {
-		const { client, server } = await setting(transport, rates, caching)
+		const { client, server } = await setting(fetch, rates, caching)
 		await textOf(client.get(server.url('/rates')))
 		const release = client.circuitBreaker(server.origin)?.isolate()
 		expect(isCachedResponse(await client.get(server.url('/rates')))).toBe(true)
@@ -206,7 +206,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	})
 
 	it('is off by default', async () => {
-		const { client, server } = await opened(transport, undefined, { cache: false })
+		const { client, server } = await opened(fetch, undefined, { cache: false })
 		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
 		expect(client.stats.cache).toBeUndefined()
 		client.clearCache()

@@ -4,14 +4,14 @@ import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { INSPECT } from '../../../src/core/inspect/inspect.ts'
 import { exceptCalls } from '../../scenario.ts'
 import { answer, hang } from '../faults/fault-server.ts'
-import { failure, serve, setting, TRANSPORTS, virtualTime } from './setting.ts'
+import { FETCHES, failure, serve, setting, virtualTime } from './setting.ts'
 
 const fine = answer({ body: 'fine' })
 const busy = answer({ status: 503, headers: { 'retry-after': '2' } })
 
-describe.each(TRANSPORTS)('events of a client over %s', (_, transport) => {
+describe.each(FETCHES)('events of a client over %s', (_, fetch) => {
 	test('carry pipeline, policy, origin, method, call id and attempt', async () => {
-		const { client, server, events } = await setting(transport, [answer({ status: 500 }), fine], {
+		const { client, server, events } = await setting(fetch, [answer({ status: 500 }), fine], {
 			name: 'orders',
 		})
 		await client.put(server.url(), { body: 'an order', yaoki: { name: 'place order' } })
@@ -34,7 +34,7 @@ describe.each(TRANSPORTS)('events of a client over %s', (_, transport) => {
 	})
 
 	test('carry status, Retry-After and error type of a failed response as fields', async () => {
-		const { client, server, events } = await setting(transport, [busy, fine])
+		const { client, server, events } = await setting(fetch, [busy, fine])
 		await client.get(server.url())
 		expect(events[0]).toMatchObject({
 			type: 'retry_attempt',
@@ -47,7 +47,7 @@ describe.each(TRANSPORTS)('events of a client over %s', (_, transport) => {
 	})
 
 	test('carry the timeout of an attempt and the duration of the call', async () => {
-		const { client, server, clock, events } = await setting(transport, hang(), {
+		const { client, server, clock, events } = await setting(fetch, hang(), {
 			timeout: 1_000,
 			maxRetries: 0,
 		})
@@ -64,7 +64,7 @@ describe.each(TRANSPORTS)('events of a client over %s', (_, transport) => {
 	})
 
 	test('differ in their call ids between requests', async () => {
-		const { client, server, events } = await setting(transport, fine)
+		const { client, server, events } = await setting(fetch, fine)
 		await client.get(server.url())
 		await client.get(server.url())
 		expect(new Set(events.map(({ callId }) => callId)).size).toBe(2)

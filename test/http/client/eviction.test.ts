@@ -16,11 +16,11 @@ afterEach(() => warn.mockRestore())
 function clientOf(failures: Readonly<Record<string, () => Response>> = {}, options: HttpClientOptions = {}) {
 	const clock = virtualRuntime()
 	const sent: string[] = []
-	const transport = async (url: string) => {
-		sent.push(url)
-		return failures[url]?.() ?? new Response('fine')
+	const fetch = async (url: unknown) => {
+		sent.push(String(url))
+		return failures[String(url)]?.() ?? new Response('fine')
 	}
-	const client = new ResilientHttpClient({ transport, runtime: clock, maxRetries: 0, ...options })
+	const client = new ResilientHttpClient({ fetch, runtime: clock, maxRetries: 0, ...options })
 	const useOthers = async (count: number) => {
 		for (let n = 0; n < count; n++) await client.get(originOf(n))
 	}

@@ -1,22 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import { explain, type YaokiEvent } from 'yaoki'
-import { ResilientHttpClient, type Transport } from 'yaoki/http'
+import { ResilientHttpClient } from 'yaoki/http'
 import { answer, deferred, drip, hang, reset, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
-import { failure, type SettingOptions, setting, TRANSPORTS, textOf, virtualTime } from './setting.ts'
+import { FETCHES, failure, type SettingOptions, setting, textOf, virtualTime } from './setting.ts'
 
 const fine = answer({ body: 'fine' })
 const broken = answer({ status: 500, body: 'broken' })
 
-const hedged = (transport: Transport | undefined, script: Script<Step>, options: SettingOptions = {}) =>
-	setting(transport, script, { hedge: { delayMs: 50 }, ...options })
+const hedged = (
+	fetch: typeof globalThis.fetch | undefined,
+	script: Script<Step>,
+	options: SettingOptions = {},
+) => setting(fetch, script, { hedge: { delayMs: 50 }, ...options })
 
 const hedgesIn = (events: readonly YaokiEvent[]) =>
 	events.filter((event) => event.type === 'hedge').map(({ outcome, hedge }) => `${outcome} ${hedge}`)
 
-describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
+describe.each(FETCHES)('a hedge over %s', (_, fetch) => {
 	it('wins against a slow request, which is aborted', async () => {
-		const { client, server, clock, events } = await hedged(transport, [hang(), fine])
+		const { client, server, clock, events } = await hedged(fetch, [hang(), fine])
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(49)
@@ -32,7 +35,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 
 	it('is not sent if the first request is fast enough', async () => {
-		const { client, server, clock, events } = await hedged(transport, fine)
+		const { client, server, clock, events } = await hedged(fetch, fine)
 		expect(await textOf(client.get(server.url()))).toBe('fine')
 		await clock.advance(1_000)
 		expect(server.requests).toHaveLength(1)
@@ -42,7 +45,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	it('is aborted if the first request completes after all', async () => {
 		const slow = deferred()
 		const first = answer({ body: 'first', after: slow.promise })
-		const { client, server, clock, events } = await hedged(transport, [first, hang()])
+		const { client, server, clock, events } = await hedged(fetch, [first, hang()])
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(50)
@@ -56,7 +59,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 
 	it('that won has its whole body, though the other request was aborted before', async () => {
 		const done = deferred()
-		const { client, server, clock } = await hedged(transport, [hang(), drip({ stop: done.promise })])
+		const { client, server, clock } = await hedged(fetch, [hang(), drip({ stop: done.promise })])
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(50)
@@ -70,7 +73,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 
 	it('leaves no connections after many wins', async () => {
-		const { client, server, clock } = await hedged(transport, ({ n }) =>
+		const { client, server, clock } = await hedged(fetch, ({ n }) =>
 			n % 2 ? hang() : answer({ headers: { connection: 'close' } }),
 		)
 		for (let n = 1; n <= 10; n++) {
@@ -85,7 +88,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 
 	it.each(['GET', 'HEAD', 'OPTIONS'])('is sent for %s', async (method) => {
-		const { client, server, clock } = await hedged(transport, [hang(), fine])
+		const { client, server, clock } = await hedged(fetch, [hang(), fine])
 		const answered = client.request(server.url(), { method })
 		await server.requested(1)
 		await clock.advance(50)
@@ -96,7 +99,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	it.each(['POST', 'PATCH', 'PUT', 'DELETE'])('is never sent for %s, not even with a key', async (method) => {
 		const slow = deferred()
 		const script = answer({ body: 'slow', after: slow.promise })
-		const { client, server, clock } = await hedged(transport, script, { idempotency: 'auto' })
+		const { client, server, clock } = await hedged(fetch, script, { idempotency: 'auto' })
 		const answered = textOf(client.request(server.url(), { method, yaoki: { idempotencyKey: 'k7' } }))
 		await server.requested(1)
 		await clock.advance(5_000)
@@ -107,7 +110,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 
 	it('is not sent for a GET with idempotent: false', async () => {
 		const slow = deferred()
-		const { client, server, clock } = await hedged(transport, answer({ after: slow.promise }))
+		const { client, server, clock } = await hedged(fetch, answer({ after: slow.promise }))
 		const answered = client.get(server.url(), { yaoki: { idempotent: false } })
 		await server.requested(1)
 		await clock.advance(5_000)
@@ -120,7 +123,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		const budget = { maxRetryRatio: 0, minRetriesPerSecond: 0.1, windowMs: 10_000 }
 		const held = deferred()
 		const slow = answer({ body: 'slow', after: held.promise })
-		const { client, server, clock, events } = await hedged(transport, [hang(), fine, slow], { budget })
+		const { client, server, clock, events } = await hedged(fetch, [hang(), fine, slow], { budget })
 		const first = textOf(client.get(server.url()))
 		await server.requested(1)
 		await clock.advance(50)
@@ -142,7 +145,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 			reset('request-head', { after: cut.promise }),
 			answer({ body: 'fine', after: held.promise }),
 		] as const
-		const { client, server, clock, waits } = await hedged(transport, script)
+		const { client, server, clock, waits } = await hedged(fetch, script)
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(50)
@@ -158,7 +161,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	it('that fails too is one failed attempt, which is retried, and one call for the breaker', async () => {
 		const held = deferred()
 		const first = answer({ status: 500, body: 'x'.repeat(1_000), after: held.promise })
-		const { client, server, clock, waits, events } = await hedged(transport, [first, broken, fine])
+		const { client, server, clock, waits, events } = await hedged(fetch, [first, broken, fine])
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(50)
@@ -178,7 +181,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 
 	it('is sent for each attempt, and all failures count once for the breaker', async () => {
 		const options = { maxRetries: 1, circuitBreaker: { failureThreshold: 2 } }
-		const { client, server, clock } = await hedged(transport, hang(), { ...options, timeout: 1_000 })
+		const { client, server, clock } = await hedged(fetch, hang(), { ...options, timeout: 1_000 })
 		const failed = failure(client.get(server.url()))
 		await server.requested(1)
 		await clock.advance(50)
@@ -198,7 +201,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 
 	it("ends with the caller's abort, like the first request", async () => {
-		const { client, server, clock } = await hedged(transport, hang())
+		const { client, server, clock } = await hedged(fetch, hang())
 		const abort = new AbortController()
 		const failed = failure(client.get(server.url(), { signal: abort.signal }))
 		await server.requested(1)
@@ -211,7 +214,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 
 	it('is sent after the live p95 by default, and not before that is known', async () => {
-		const { client, server, clock } = await hedged(transport, fine, { hedge: true })
+		const { client, server, clock } = await hedged(fetch, fine, { hedge: true })
 		for (let n = 1; n <= 20; n++) {
 			const held = deferred()
 			server.play(answer({ after: held.promise }))
@@ -232,14 +235,14 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 })
 
-describe('a hedge over a transport that ignores aborts', () => {
+describe('a hedge over a fetch that ignores aborts', () => {
 	it('drains the late response of the loser', async () => {
 		const { clock, runtime } = virtualTime()
 		const late = deferred()
 		const loser = new Response('late')
 		const answers = [late.promise.then(() => loser), Promise.resolve(new Response('fine'))]
-		const transport = () => answers.shift() ?? Promise.reject(new Error('a third request'))
-		const client = new ResilientHttpClient({ transport, runtime, hedge: { delayMs: 50 } })
+		const fetch = () => answers.shift() ?? Promise.reject(new Error('a third request'))
+		const client = new ResilientHttpClient({ fetch, runtime, hedge: { delayMs: 50 } })
 		const answered = client.get('http://a.example.com/')
 		await clock.advance(50)
 		expect(await textOf(answered)).toBe('fine')

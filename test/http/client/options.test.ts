@@ -7,7 +7,7 @@ const made = (options: string) => () => new ResilientHttpClient(JSON.parse(optio
 describe('a client rejects invalid options', () => {
 	it.each([
 		['{"retries":3}', 'retries'],
-		['{"transport":"undici"}', 'Invalid option "transport"'],
+		['{"fetch":"undici"}', 'Invalid option "fetch"'],
 		['{"cache":"yes"}', 'Invalid option "cache": expected an options object, true or false, got "yes"'],
 		['{"cache":null}', 'Invalid option "cache": expected an options object, true or false, got null'],
 		['{"cache":{"maxEntries":0}}', /Invalid option "cache\.maxEntries": expected .*, got 0/],

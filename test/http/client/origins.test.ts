@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { BulkheadRejectedError, CircuitOpenError, explain } from 'yaoki'
-import { type HttpResponse, ResilientHttpClient, type Transport } from 'yaoki/http'
+import { ResilientHttpClient } from 'yaoki/http'
 import { answer, deferred, refusedUrl, reset } from '../faults/fault-server.ts'
-import { type Client, failure, serve, setting, TRANSPORTS, textOf, virtualTime } from './setting.ts'
+import { type Client, FETCHES, failure, serve, setting, textOf, virtualTime } from './setting.ts'
 
 const fine = answer({ body: 'fine' })
 const broken = answer({ status: 500, body: 'broken' })
@@ -13,9 +13,9 @@ async function open(client: Client, url: string): Promise<void> {
 	for (let n = 0; n < 2; n++) await failure(client.get(url))
 }
 
-describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
+describe.each(FETCHES)('origins over %s', (_, fetch) => {
 	it('have separate circuits', async () => {
-		const { client, server: down } = await setting(transport, broken, eager)
+		const { client, server: down } = await setting(fetch, broken, eager)
 		const up = await serve(fine)
 		await open(client, down.url())
 		const error = await failure(client.get(down.url('/other/path')))
@@ -29,7 +29,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	})
 
 	it('reject with the failed status as the cause, without the response of another caller', async () => {
-		const { client, server } = await setting(transport, broken, eager)
+		const { client, server } = await setting(fetch, broken, eager)
 		await open(client, server.url())
 		const { cause } = (await failure(client.get(server.url()))) as CircuitOpenError
 		expect(cause).toMatchObject({ name: 'HttpError', statusCode: 500, body: undefined })
@@ -37,7 +37,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	})
 
 	it('are distinguished by host and port, not by the spelling of the URL', async () => {
-		const { client, server } = await setting(transport, broken, eager)
+		const { client, server } = await setting(fetch, broken, eager)
 		const { origin } = server
 		await open(client, `${origin}/a`)
 		for (const url of [origin, `${origin}?q=//x/y`, `${origin}/b#c`, origin.replace('http', 'HTTP')])
@@ -47,7 +47,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	})
 
 	it('are probed after resetTimeoutMs, and then the circuit closes', async () => {
-		const { client, server, clock, events } = await setting(transport, [broken, broken, fine], eager)
+		const { client, server, clock, events } = await setting(fetch, [broken, broken, fine], eager)
 		await open(client, server.url())
 		await clock.advance(30_000)
 		expect(await textOf(client.get(server.url()))).toBe('fine')
@@ -60,7 +60,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	})
 
 	it('do not count a 4xx or an abort as a failure, but every network error', async () => {
-		const { client, server } = await setting(transport, answer({ status: 404 }), eager)
+		const { client, server } = await setting(fetch, answer({ status: 404 }), eager)
 		for (let n = 0; n < 5; n++) await failure(client.get(server.url()))
 		for (let n = 0; n < 5; n++) await failure(client.get(server.url(), { signal: AbortSignal.abort() }))
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
@@ -73,14 +73,14 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	})
 
 	it('count a call once, however many attempts it made', async () => {
-		const { client, server } = await setting(transport, broken, { ...eager, maxRetries: 3 })
+		const { client, server } = await setting(fetch, broken, { ...eager, maxRetries: 3 })
 		await failure(client.get(server.url()))
 		expect(server.requests).toHaveLength(4)
 		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ state: 'closed', failureCount: 1 })
 	})
 
 	it('can be isolated and reset by an operator', async () => {
-		const { client, server } = await setting(transport, fine, eager)
+		const { client, server } = await setting(fetch, fine, eager)
 		await client.get(server.url())
 		const release = client.circuitBreaker(server.origin)?.isolate()
 		const error = await failure(client.get(server.url()))
@@ -98,7 +98,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	})
 
 	it('can be isolated before the first request, by any of their URLs', async () => {
-		const { client, server } = await setting(transport, fine, eager)
+		const { client, server } = await setting(fetch, fine, eager)
 		const { origin } = server
 		const breaker = client.circuitBreaker(origin)
 		for (const url of [`${origin}/`, `${origin}/some/path?q=1`, new URL(origin), new URL('/a#b', origin)])
@@ -120,7 +120,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	it('have separate bulkheads with stats', async () => {
 		const held = deferred()
 		const slow = answer({ body: 'slow', after: held.promise })
-		const { client, server } = await setting(transport, slow, { bulkhead: { maxConcurrent: 2, maxQueue: 1 } })
+		const { client, server } = await setting(fetch, slow, { bulkhead: { maxConcurrent: 2, maxQueue: 1 } })
 		const other = await serve(fine)
 		const answers = [1, 2, 3].map(() => textOf(client.get(server.url())))
 		await server.requested(2)
@@ -141,7 +141,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 
 	it('have no breaker and no bulkhead if these are off', async () => {
 		const options = { maxRetries: 0, circuitBreaker: false, bulkhead: false, budget: false } as const
-		const { client, server } = await setting(transport, broken, options)
+		const { client, server } = await setting(fetch, broken, options)
 		for (let n = 0; n < 10; n++)
 			expect(await failure(client.get(server.url()))).toMatchObject({ statusCode: 500 })
 		expect(client.stats.origins[server.origin]).toEqual({
@@ -156,7 +156,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 
 	it('report how many retries their budgets allow', async () => {
 		const budget = { minRetriesPerSecond: 0.2, windowMs: 10_000 }
-		const { client, server } = await setting(transport, broken, { budget, maxRetries: 1 })
+		const { client, server } = await setting(fetch, broken, { budget, maxRetries: 1 })
 		const left = async () => {
 			const error = await failure(client.get(server.url()))
 			return [client.stats.origins[server.origin]?.retriesAvailable, explain(error)?.stop]
@@ -169,11 +169,11 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 })
 
 describe('ten thousand origins', () => {
-	const answerAtOnce: Transport<Response> = async () => new Response('fine')
+	const answerAtOnce = async () => new Response('fine')
 
 	it('are kept up to maxOrigins, the most recently used ones', async () => {
 		const { runtime } = virtualTime()
-		const client = new ResilientHttpClient({ transport: answerAtOnce, maxOrigins: 100, runtime })
+		const client = new ResilientHttpClient({ fetch: answerAtOnce, maxOrigins: 100, runtime })
 		for (let n = 0; n < 10_000; n++) await client.get(`https://tenant-${n}.example.com/`)
 		const names = Object.keys(client.stats.origins)
 		expect(names).toHaveLength(100)
@@ -185,12 +185,12 @@ describe('ten thousand origins', () => {
 
 	it('are all kept while each has a request in flight, and evicted after', async () => {
 		const held = deferred()
-		const transport: Transport<HttpResponse> = async () => {
+		const fetch = async () => {
 			await held.promise
 			return new Response('fine')
 		}
 		const { runtime } = virtualTime()
-		const client = new ResilientHttpClient({ transport, maxOrigins: 10, runtime })
+		const client = new ResilientHttpClient({ fetch, maxOrigins: 10, runtime })
 		const answers = Array.from({ length: 1_000 }, (_, n) => client.get(`https://tenant-${n}.example.com/`))
 		expect(Object.keys(client.stats.origins)).toHaveLength(1_000)
 		held.resolve()
@@ -200,7 +200,7 @@ describe('ten thousand origins', () => {
 
 	it('without requests for ten minutes are evicted, but not one in use', async () => {
 		const { runtime, clock } = virtualTime()
-		const client = new ResilientHttpClient({ transport: answerAtOnce, runtime })
+		const client = new ResilientHttpClient({ fetch: answerAtOnce, runtime })
 		await client.get('https://a.example.com/')
 		await clock.advance(600_000)
 		await client.get('https://b.example.com/')

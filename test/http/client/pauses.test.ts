@@ -16,14 +16,14 @@ function clientOf(responses: readonly (Response | Error | undefined)[], options:
 	const { clock, runtime } = virtualTime({ areWaitsHeld: true })
 	const sentAt: number[] = []
 	const left = [...responses]
-	const transport = async () => {
+	const fetch = async () => {
 		sentAt.push(clock.now())
 		const next = left.shift() ?? new Response('fine')
 		if (next instanceof Error) throw next
 		return next
 	}
 	const client = new ResilientHttpClient({
-		transport,
+		fetch,
 		runtime,
 		maxRetries: 0,
 		circuitBreaker: false,
@@ -82,12 +82,12 @@ describe('an origin that asked for a pause of an hour', () => {
 	test('is probed although the response to an earlier probe never arrives', async () => {
 		const { clock, runtime } = virtualTime({ areWaitsHeld: true })
 		let requests = 0
-		const transport = () => {
+		const fetch = () => {
 			requests++
 			if (requests === 1) return Promise.resolve(comeBack('3600'))
 			return requests === 2 ? new Promise<Response>(() => {}) : Promise.resolve(new Response('fine'))
 		}
-		const client = new ResilientHttpClient({ transport, runtime, maxRetries: 0, timeout: Infinity })
+		const client = new ResilientHttpClient({ fetch, runtime, maxRetries: 0, timeout: Infinity })
 		await failure(client.get(URL))
 		await failure(client.get(URL))
 		await clock.advance(MINUTE_MS)

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type HttpResponse, isCachedResponse, ResilientHttpClient, type Transport } from 'yaoki/http'
+import { isCachedResponse, ResilientHttpClient } from 'yaoki/http'
 import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
 import { answer, type FaultServer, type Step } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
-import { failure, serve, setting, TRANSPORTS, textOf } from './setting.ts'
+import { FETCHES, failure, serve, setting, textOf } from './setting.ts'
 
 /** The headers by which the test server identifies principals; it names the last one in Vary. */
 const OF_THE_PRINCIPAL = ['authorization', 'cookie', 'x-api-key', 'accept-language'] as const
@@ -33,15 +33,11 @@ const principal: fc.Arbitrary<Principal> = fc.record(
 
 const headersOf = (one: Principal): Record<string, string> => ({ ...one })
 
-const clientOf = (transport: Transport | undefined) =>
-	new ResilientHttpClient<HttpResponse>({ transport, cache: true, maxRetries: 0 })
+const clientOf = (fetch: typeof globalThis.fetch | undefined) =>
+	new ResilientHttpClient({ fetch, cache: true, maxRetries: 0 })
 
 /** What each of them receives: the text if it came from the cache, undefined if the request was rejected. */
-async function given(
-	client: ResilientHttpClient<HttpResponse>,
-	server: FaultServer,
-	who: readonly Principal[],
-) {
+async function given(client: ResilientHttpClient, server: FaultServer, who: readonly Principal[]) {
 	const texts: (string | undefined)[] = []
 	for (const one of who) {
 		const response = await client.get(server.url('/me'), { headers: headersOf(one) }).catch(() => undefined)
@@ -51,13 +47,13 @@ async function given(
 	return texts
 }
 
-describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
+describe.each(FETCHES)('principals over %s', (_, fetch) => {
 	it('receive only their own responses', async () => {
 		const server = await serve(mirror)
 		const principals = fc.array(principal, { minLength: 1, maxLength: 5 })
 		await fc.assert(
 			fc.asyncProperty(principals, principals, async (known, strangers) => {
-				const client = clientOf(transport)
+				const client = clientOf(fetch)
 				await Promise.all(known.map((one) => client.get(server.url('/me'), { headers: headersOf(one) })))
 				client.circuitBreaker(server.origin)?.isolate()
 				expect(await given(client, server, known)).toEqual(known.map(answerFor))
@@ -71,7 +67,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 
 	it.each(CREDENTIAL_HEADERS)('are distinguished by %s, though the server does not name it', async (name) => {
 		const server = await serve(({ headers }) => answer({ body: `for ${headers[name]}` }))
-		const client = clientOf(transport)
+		const client = clientOf(fetch)
 		await client.get(server.url('/me'), { headers: { [name]: 'Ada' } })
 		client.circuitBreaker(server.origin)?.isolate()
 		const get = (headers: Record<string, string>) => client.get(server.url('/me'), { headers })
@@ -82,7 +78,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 
 	it('are distinguished in any form of headers', async () => {
 		const server = await serve(mirror)
-		const client = clientOf(transport)
+		const client = clientOf(fetch)
 		await client.get(server.url('/me'), { headers: new Headers({ authorization: 'Ada' }) })
 		client.circuitBreaker(server.origin)?.isolate()
 		const forms = [{ Authorization: ' Ada ' }, [['AUTHORIZATION', 'Ada']] satisfies [string, string][]]
@@ -91,7 +87,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 	})
 
 	it('are not mixed up if the caller changes the headers during the request', async () => {
-		const { client, server } = await setting(transport, mirror, { cache: true })
+		const { client, server } = await setting(fetch, mirror, { cache: true })
 		const headers = new Headers({ authorization: 'Ada' })
 		const answered = client.get(server.url('/me'), { headers })
 		headers.set('authorization', 'Bob')
@@ -103,7 +99,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 	})
 
 	it('that lost access do not receive their earlier response', async () => {
-		const { client, server } = await setting(transport, mirror, { cache: true })
+		const { client, server } = await setting(fetch, mirror, { cache: true })
 		const get = (authorization: string) => client.get(server.url('/me'), { headers: { authorization } })
 		await get('Ada')
 		await get('Bob')
@@ -122,7 +118,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 			const vary = { vary: 'x-user', 'cache-control': 'no-store' }
 			return answer({ status: 302, headers: { location: `/${headers['x-user']}`, ...vary } })
 		})
-		const client = clientOf(transport)
+		const client = clientOf(fetch)
 		const get = (user: string) => client.get(server.url('/me'), { headers: { 'x-user': user } })
 		expect(await textOf(get('ada'))).toBe('for ada')
 		client.circuitBreaker(server.origin)?.isolate()
@@ -131,7 +127,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 	})
 
 	it('do not receive a response from before the URL was redirected', async () => {
-		const { client, server } = await setting(transport, mirror, { cache: true })
+		const { client, server } = await setting(fetch, mirror, { cache: true })
 		await client.get(server.url('/me'))
 		server.play({ '/me': answer({ status: 302, headers: { location: '/login' } }), '/login': answer() })
 		await client.get(server.url('/me'))
@@ -146,7 +142,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 			return headers.get('x-user') ?? undefined
 		}
 		const privately = answer({ headers: { 'cache-control': 'private' }, body: 'for ada' })
-		const { client, server } = await setting(transport, privately, { cache: { principal } })
+		const { client, server } = await setting(fetch, privately, { cache: { principal } })
 		const get = (headers: Record<string, string>) => client.get(server.url('/me'), { headers })
 		await get({ 'x-user': 'ada' })
 		client.circuitBreaker(server.origin)?.isolate()
@@ -159,7 +155,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 	it('of a principal function that returns a promise are rejected, because all promises look alike', async () => {
 		const principal: unknown = async () => 'ada'
 		const options = { cache: { principal: principal as () => string } }
-		const { client, server } = await setting(transport, mirror, options)
+		const { client, server } = await setting(fetch, mirror, options)
 		expect(await failure(client.get(server.url('/me')))).toMatchObject({
 			name: 'InvalidOptionError',
 			optionPath: 'cache.principal(request)',
@@ -168,7 +164,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 	})
 
 	it('of a URL with another query are separate', async () => {
-		const { client, server } = await setting(transport, ({ path }) => answer({ body: path }), { cache: true })
+		const { client, server } = await setting(fetch, ({ path }) => answer({ body: path }), { cache: true })
 		await client.get(server.url('/me?user=ada'))
 		client.circuitBreaker(server.origin)?.isolate()
 		expect(await textOf(client.get(server.url('/me?user=ada')))).toBe('/me?user=ada')

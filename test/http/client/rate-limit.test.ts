@@ -4,12 +4,12 @@ import { answer, type Step } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import {
 	type Client,
+	FETCHES,
 	failure,
 	type Setting,
 	type SettingOptions,
 	serve,
 	setting,
-	TRANSPORTS,
 	textOf,
 } from './setting.ts'
 
@@ -114,10 +114,10 @@ async function askOften(client: Client, url: string, times: number): Promise<rea
 	return [first, ...(await Promise.all(Array.from({ length: times - 1 }, ask)))]
 }
 
-describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
+describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 	describe.each(WORDINGS)('reported by %s', (_name, wording) => {
 		it('never sends a 429 for a hundred requests', async () => {
-			const all = await setting(transport, answer(), { ...patient, areWaitsHeld: true })
+			const all = await setting(fetch, answer(), { ...patient, areWaitsHeld: true })
 			const { client, server, clock } = all
 			server.play(counting(clock, wording))
 			const statuses = await unhurried(all, askOften(client, server.url(), 100))
@@ -129,7 +129,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 		})
 
 		it('sends a 429 for the excess with honorRateLimit: false', async () => {
-			const { client, server, clock, waits } = await setting(transport, answer(), {
+			const { client, server, clock, waits } = await setting(fetch, answer(), {
 				...patient,
 				honorRateLimit: false,
 			})
@@ -141,7 +141,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 	})
 
 	it('receives concurrently what the quota allows', async () => {
-		const { client, server, clock } = await setting(transport, answer(), { ...patient, areWaitsHeld: true })
+		const { client, server, clock } = await setting(fetch, answer(), { ...patient, areWaitsHeld: true })
 		const [, wording] = WORDINGS[0] ?? []
 		if (wording) server.play(counting(clock, wording))
 		await textOf(client.get(server.url()))
@@ -154,7 +154,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 
 	it('does not delay other origins, and calls without time are rejected immediately', async () => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=20' } })
-		const { client, server, waits } = await setting(transport, used, patient)
+		const { client, server, waits } = await setting(fetch, used, patient)
 		const other = await serve(answer({ body: 'fine' }))
 		await textOf(client.get(server.url()))
 		expect(await textOf(client.get(other.url()))).toBe('fine')
@@ -168,7 +168,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 
 	it('that resets in an hour: calls are rejected with retryAfterMs', async () => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
-		const { client, server, clock, waits } = await setting(transport, used, patient)
+		const { client, server, clock, waits } = await setting(fetch, used, patient)
 		await textOf(client.get(server.url()))
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({ code: 'YAOKI_RATE_LIMITED', retryAfterMs: 3_600_000 })
@@ -183,7 +183,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 		['ignore', 0],
 	] as const)('that resets in an hour is handled by %s like a Retry-After', async (longRetryAfter, least) => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
-		const { client, server, clock } = await setting(transport, used, { ...patient, longRetryAfter })
+		const { client, server, clock } = await setting(fetch, used, { ...patient, longRetryAfter })
 		await textOf(client.get(server.url()))
 		await textOf(client.get(server.url()))
 		expect(clock.now()).toBeGreaterThanOrEqual(least)
@@ -195,7 +195,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 		['without a reset time', { ratelimit: '"default";r=0' }],
 		['that is reset in the past', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1000000000' }],
 	])('%s delays no request', async (_what, headers) => {
-		const { client, server, waits } = await setting(transport, answer({ headers }), patient)
+		const { client, server, waits } = await setting(fetch, answer({ headers }), patient)
 		for (let n = 0; n < 5; n++) await textOf(client.get(server.url()))
 		expect(waits).toEqual([])
 	})

@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest'
 import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
 import { answer, type FaultServer, hang, refusedUrl, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
-import { failure, type SettingOptions, serve, setting, TRANSPORTS, textOf } from './setting.ts'
+import { FETCHES, failure, type SettingOptions, serve, setting, textOf } from './setting.ts'
 
 const FINE = answer({ body: 'fine' })
 const EAGER: SettingOptions = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } }
 
 const redirectTo = (location: string, status = 302): Step => answer({ status, headers: { location } })
 
-describe.each(TRANSPORTS)('a redirect to another origin over %s', (_, transport) => {
+describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 	/** A client of `good`, whose `/go` redirects to `evil`. */
 	const between = async (evil: Script<Step>, options: SettingOptions = {}, status = 302) => {
 		const other = await serve(evil)
 		const script = { '/go': redirectTo(other.url('/there'), status), '/': FINE }
-		return { ...(await setting(transport, script, options)), other }
+		return { ...(await setting(fetch, script, options)), other }
 	}
 
 	it('that responds with Retry-After does not pause the first origin', async () => {
@@ -57,7 +57,7 @@ describe.each(TRANSPORTS)('a redirect to another origin over %s', (_, transport)
 	})
 
 	it('that is down does not open the circuit of the first origin', async () => {
-		const { client, server } = await setting(transport, redirectTo(await refusedUrl()), EAGER)
+		const { client, server } = await setting(fetch, redirectTo(await refusedUrl()), EAGER)
 		for (let n = 0; n < 3; n++) await failure(client.get(server.url()))
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
 	})
@@ -101,7 +101,7 @@ describe.each(TRANSPORTS)('a redirect to another origin over %s', (_, transport)
 
 	it('does not carry a key that a second redirect leads back with', async () => {
 		const other = await serve(({ path }) => redirectTo(`${path}`.slice(1), 307))
-		const { client, server } = await setting(transport, ({ path }) =>
+		const { client, server } = await setting(fetch, ({ path }) =>
 			path === '/go' ? redirectTo(`${other.origin}/${server.url('/back')}`, 307) : FINE,
 		)
 		await textOf(client.get(server.url('/go'), { headers: { 'x-api-key': 'secret' } }))
@@ -129,10 +129,10 @@ describe.each(TRANSPORTS)('a redirect to another origin over %s', (_, transport)
 	})
 })
 
-describe.each(TRANSPORTS)('a redirect within an origin over %s', (_, transport) => {
+describe.each(FETCHES)('a redirect within an origin over %s', (_, fetch) => {
 	it('keeps API keys, and a failure counts', async () => {
 		const { client, server } = await setting(
-			transport,
+			fetch,
 			{ '/go': redirectTo('/there', 307), '/there': answer({ status: 500 }) },
 			EAGER,
 		)

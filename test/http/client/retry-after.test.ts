@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { Deadline, explain, RateLimitedError } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { answer } from '../faults/fault-server.ts'
-import { failure, serve, setting, TRANSPORTS, textOf, virtualTime } from './setting.ts'
+import { FETCHES, failure, serve, setting, textOf, virtualTime } from './setting.ts'
 
 const fine = answer({ body: 'fine' })
 const comeBack = (after: string, status = 429, headers = {}) =>
 	answer({ status, headers: { 'retry-after': after, ...headers }, body: 'later' })
 
-describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
+describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	it('is waited for, plus jitter and never less', async () => {
-		const { client, server, waits } = await setting(transport, [comeBack('7'), fine])
+		const { client, server, waits } = await setting(fetch, [comeBack('7'), fine])
 		const response = await client.get(server.url())
 		expect(await response.text()).toBe('fine')
 		expect(waits).toHaveLength(1)
@@ -21,7 +21,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it.each([429, 503, 500])('of a %i pauses the origin for every caller', async (status) => {
-		const { client, server, clock, waiting } = await setting(transport, [comeBack('1', status), fine], {
+		const { client, server, clock, waiting } = await setting(fetch, [comeBack('1', status), fine], {
 			areWaitsHeld: true,
 		})
 		const first = textOf(client.get(server.url()))
@@ -38,7 +38,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it.each(['10', '60'])('of %s s releases paused callers at different moments', async (asked) => {
-		const { client, server, waiting, waits } = await setting(transport, [comeBack(asked), fine], {
+		const { client, server, waiting, waits } = await setting(fetch, [comeBack(asked), fine], {
 			totalTimeoutMs: Infinity,
 			areWaitsHeld: true,
 			maxRetries: 0,
@@ -55,7 +55,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	])(
 		'of %s s, above maxRetryAfterMs, rejects other calls immediately, for an hour at most',
 		async (asked, pausedForMs) => {
-			const { client, server, clock } = await setting(transport, [comeBack(asked), fine], {
+			const { client, server, clock } = await setting(fetch, [comeBack(asked), fine], {
 				areWaitsHeld: true,
 			})
 			expect(await failure(client.get(server.url()))).toMatchObject({ retryAfterMs: Number(asked) * 1_000 })
@@ -68,7 +68,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	)
 
 	it('does not affect callers of another origin', async () => {
-		const { client, server, waits } = await setting(transport, comeBack('30'), { maxRetries: 0 })
+		const { client, server, waits } = await setting(fetch, comeBack('30'), { maxRetries: 0 })
 		const other = await serve(fine)
 		await failure(client.get(server.url()))
 		expect(await textOf(client.get(other.url()))).toBe('fine')
@@ -78,7 +78,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it('of a request that is not retried still pauses the origin', async () => {
-		const { client, server, waits } = await setting(transport, [comeBack('7'), fine])
+		const { client, server, waits } = await setting(fetch, [comeBack('7'), fine])
 		const error = await failure(client.post(server.url(), { body: 'order' }))
 		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 7_000 })
 		await client.get(server.url())
@@ -86,7 +86,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it('of a 404 does not pause the origin', async () => {
-		const { client, server, waits } = await setting(transport, [comeBack('7', 404), fine])
+		const { client, server, waits } = await setting(fetch, [comeBack('7', 404), fine])
 		expect(await failure(client.get(server.url()))).toMatchObject({ statusCode: 404, retryAfterMs: 7_000 })
 		await client.get(server.url())
 		expect(waits).toEqual([])
@@ -94,7 +94,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 
 	it('that arrives during a pause extends it', async () => {
 		const script = [comeBack('1'), comeBack('5'), fine] as const
-		const { client, server, clock, waiting } = await setting(transport, script, { areWaitsHeld: true })
+		const { client, server, clock, waiting } = await setting(fetch, script, { areWaitsHeld: true })
 		const all = [textOf(client.get(server.url()))]
 		await waiting(1)
 		all.push(textOf(client.get(server.url())), textOf(client.get(server.url())))
@@ -112,7 +112,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it('rejects a paused call immediately if its deadline is earlier', async () => {
-		const { client, server, runtime, waits } = await setting(transport, [comeBack('10'), fine], {
+		const { client, server, runtime, waits } = await setting(fetch, [comeBack('10'), fine], {
 			maxRetries: 0,
 		})
 		await failure(client.get(server.url()))
@@ -137,7 +137,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it('ends the failed call immediately if its deadline is earlier', async () => {
-		const { client, server, waits } = await setting(transport, comeBack('10'), { totalTimeoutMs: 9_000 })
+		const { client, server, waits } = await setting(fetch, comeBack('10'), { totalTimeoutMs: 9_000 })
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 10_000, body: 'later' })
 		expect(explain(error)?.stop).toBe('deadline')
@@ -145,7 +145,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it('ends a paused call immediately on abort', async () => {
-		const { client, server, waiting, clock } = await setting(transport, [comeBack('10'), fine], {
+		const { client, server, waiting, clock } = await setting(fetch, [comeBack('10'), fine], {
 			areWaitsHeld: true,
 			maxRetries: 0,
 		})
@@ -163,7 +163,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it('above maxRetryAfterMs fails with retryAfterMs', async () => {
-		const { client, server, waits } = await setting(transport, comeBack('3600'))
+		const { client, server, waits } = await setting(fetch, comeBack('3600'))
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({
 			name: 'HttpError',
@@ -178,7 +178,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 
 	it("is clamped to maxRetryAfterMs with longRetryAfter: 'clamp'", async () => {
 		const options = { maxRetryAfterMs: 2_000, longRetryAfter: 'clamp' } as const
-		const { client, server, waits } = await setting(transport, [comeBack('99999999999'), fine], options)
+		const { client, server, waits } = await setting(fetch, [comeBack('99999999999'), fine], options)
 		expect(await textOf(client.get(server.url()))).toBe('fine')
 		expect(waits[0]).toBeGreaterThan(2_000)
 		expect(waits[0]).toBeLessThanOrEqual(2_500)
@@ -187,7 +187,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	it("above maxRetryAfterMs is ignored with longRetryAfter: 'ignore'", async () => {
 		const options = { maxRetryAfterMs: 2_000, longRetryAfter: 'ignore' } as const
 		const { client, server, waits } = await setting(
-			transport,
+			fetch,
 			[comeBack('3'), fine, comeBack('1'), fine],
 			options,
 		)
@@ -199,7 +199,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 
 	it.each(['-1', '1e3', '0x10', '', 'soon', '1, soon'])('of %j is ignored', async (text) => {
-		const { client, server, waits } = await setting(transport, [comeBack(text), fine])
+		const { client, server, waits } = await setting(fetch, [comeBack(text), fine])
 		await client.get(server.url())
 		expect(waits).toEqual([100])
 	})
@@ -209,7 +209,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 			date: 'Thu, 01 Jan 2026 05:00:00 GMT',
 			'retry-after': 'Thu, 01 Jan 2026 05:00:07 GMT',
 		}
-		const { client, server, waits } = await setting(transport, [comeBack('', 503, aheadByHours), fine])
+		const { client, server, waits } = await setting(fetch, [comeBack('', 503, aheadByHours), fine])
 		await client.get(server.url())
 		expect(waits[0]).toBeGreaterThan(7_000)
 		expect(waits[0]).toBeLessThanOrEqual(8_750)
@@ -228,11 +228,11 @@ describe('for any random numbers', () => {
 					const { clock, runtime } = virtualTime({ seed, areWaitsHeld: true })
 					const sentAt: number[] = []
 					const headers = { 'retry-after': `${seconds}` }
-					const transport = async () => {
+					const fetch = async () => {
 						const isFirst = sentAt.push(clock.now()) === 1
 						return new Response('', isFirst ? { status: 429, headers } : {})
 					}
-					const client = new ResilientHttpClient({ transport, runtime, totalTimeoutMs: Infinity })
+					const client = new ResilientHttpClient({ fetch, runtime, totalTimeoutMs: Infinity })
 					const calls = [client.get('http://a.example.com/')]
 					// The others start at a random time during the pause.
 					await clock.advance((seconds * 1_000 * share) / 100)

@@ -1,19 +1,16 @@
-import * as undici from 'undici'
 import { describe, expect, it, vi } from 'vitest'
 import { type CallContext, Deadline, explain, HttpError } from 'yaoki'
-import { type HttpResponse, type RetryAfterOptions, retryWithRetryAfter, undiciTransport } from 'yaoki/http'
+import { type RetryAfterOptions, retryWithRetryAfter } from 'yaoki/http'
 import { answer, hang, hugeBody, reset, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
-import { failure, type SettingOptions, serve, virtualTime } from './setting.ts'
+import { FETCHES, failure, type SettingOptions, serve, virtualTime } from './setting.ts'
 
-type Send = (url: string, context: CallContext) => Promise<HttpResponse>
+type Send = (url: string, context: CallContext) => Promise<Response>
 
-const overUndici = undiciTransport(undici)
-
-const SENDERS: readonly (readonly [name: string, send: Send])[] = [
-	['fetch', (url, { signal }) => fetch(url, { signal })],
-	['undici request', (url, { signal }) => overUndici(url, { method: 'GET', signal })],
-]
+const SENDERS = FETCHES.map(([name, given = fetch]): readonly [name: string, send: Send] => [
+	name,
+	(url, { signal }) => given(url, { signal }),
+])
 
 const fine = answer({ body: 'fine' })
 const busy = answer({ status: 503, headers: { 'retry-after': '7' }, body: 'busy' })

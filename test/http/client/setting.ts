@@ -1,30 +1,27 @@
 /**
- * Shared by the tests of the client: one suite for both transports, fault servers on real sockets, and a clock that
+ * Shared by the tests of the client: one suite for both kinds of `fetch`, fault servers on real sockets, and a clock that
  * the test controls. Only time is virtual: the network is real, and tests wait for its events.
  */
 import * as undici from 'undici'
 import { onTestFinished } from 'vitest'
 import type { Runtime, YaokiEvent } from 'yaoki'
-import {
-	type HttpClientOptions,
-	type HttpResponse,
-	ResilientHttpClient,
-	type Transport,
-	undiciTransport,
-} from 'yaoki/http'
+import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { type FaultServer, type Step, startFaultServer } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
 
-/** The client behaves the same over each of them; undefined is `fetch`, the default. */
-export const TRANSPORTS: readonly (readonly [name: string, transport: Transport | undefined])[] = [
+// Its types differ from the platform's, its behavior does not.
+const undiciFetch: unknown = undici.fetch
+
+/** The client behaves the same over each of them; undefined is the global one. The responses of undici have their own class. */
+export const FETCHES: readonly (readonly [name: string, fetch: typeof globalThis.fetch | undefined])[] = [
 	['fetch', undefined],
-	['undici request', undiciTransport(undici)],
+	['the fetch of undici', undiciFetch as typeof globalThis.fetch],
 ]
 
-export type Client = ResilientHttpClient<HttpResponse>
+export type Client = ResilientHttpClient
 
-export interface SettingOptions extends Omit<HttpClientOptions<HttpResponse>, 'runtime' | 'onEvent'> {
+export interface SettingOptions extends Omit<HttpClientOptions, 'runtime' | 'onEvent'> {
 	/** Whether waits last until the test advances the clock. Default: time jumps to the end of each. */
 	readonly areWaitsHeld?: boolean
 	readonly seed?: number
@@ -81,15 +78,15 @@ export async function serve(script?: Script<Step>): Promise<FaultServer> {
 
 /** A server with this script and a client for it. Delays between attempts are exactly 100 ms by default. */
 export async function setting(
-	transport: Transport | undefined,
+	fetch: typeof globalThis.fetch | undefined,
 	script: Script<Step>,
 	{ areWaitsHeld, seed, ...options }: SettingOptions = {},
 ): Promise<Setting> {
 	const server = await serve(script)
 	const time = virtualTime({ ...(areWaitsHeld && { areWaitsHeld }), ...(seed && { seed }) })
 	const events: YaokiEvent[] = []
-	const client = new ResilientHttpClient<HttpResponse>({
-		transport,
+	const client = new ResilientHttpClient({
+		fetch,
 		runtime: time.runtime,
 		onEvent: (event) => events.push(event),
 		baseDelayMs: 100,
@@ -101,7 +98,7 @@ export async function setting(
 }
 
 /** Returns the text of a response. */
-export const textOf = async (answer: Promise<HttpResponse>): Promise<string> => (await answer).text()
+export const textOf = async (answer: Promise<Response>): Promise<string> => (await answer).text()
 
 /** Returns the reason of a rejected promise. */
 export function failure(promise: Promise<unknown>): Promise<unknown> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { HttpError, ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { answer, hang } from '../faults/fault-server.ts'
-import { serve, TRANSPORTS } from './setting.ts'
+import { FETCHES, serve } from './setting.ts'
 
 /** Only an async function with `await` is in the stack of an error that is created later. */
 async function theCaller(send: () => Promise<unknown>): Promise<void> {
@@ -10,9 +10,9 @@ async function theCaller(send: () => Promise<unknown>): Promise<void> {
 
 const errorOf = (send: () => Promise<unknown>) => theCaller(send).catch((error) => error)
 
-describe.each(TRANSPORTS)('the stack of an error over %s contains the callers', (_, transport) => {
+describe.each(FETCHES)('the stack of an error over %s contains the callers', (_, fetch) => {
 	test('of the HttpError of a failed status, at the first attempt and after retries', async () => {
-		const client = new ResilientHttpClient({ transport, baseDelayMs: 1, maxRetries: 1 })
+		const client = new ResilientHttpClient({ fetch, baseDelayMs: 1, maxRetries: 1 })
 		for (const status of [404, 500]) {
 			const server = await serve(answer({ status }))
 			const error = await errorOf(() => client.get(server.url()))
@@ -23,7 +23,7 @@ describe.each(TRANSPORTS)('the stack of an error over %s contains the callers', 
 
 	test('of the TimeoutError of an attempt', async () => {
 		const server = await serve(hang())
-		const client = new ResilientHttpClient({ transport, timeout: 20, maxRetries: 0 })
+		const client = new ResilientHttpClient({ fetch, timeout: 20, maxRetries: 0 })
 		const error = await errorOf(() => client.get(server.url()))
 		expect(error).toMatchObject({
 			name: 'TimeoutError',

@@ -70,7 +70,7 @@ describe('an option', () => {
 		['retries', { retries: 3 }],
 		['timeoutMs', { timeoutMs: 3 }],
 		['maxRetry', { maxRetry: 3 }],
-		['transport', { transport: () => {} }],
+		['dispatcher', { dispatcher: {} }],
 		['yaoki', { yaoki: {} }],
 	])('that is unknown (%s) is rejected by its name', (name, options) => {
 		expect(refused(options)).toMatchObject({ name: 'InvalidOptionError', optionPath: name })

@@ -162,10 +162,9 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 		const entry = fileURLToPath(new URL('../../../src/http/index.ts', import.meta.url))
 		// A leaked timer would keep the process alive for ten minutes.
 		const program = (how: string) => `
-		import * as undici from 'undici'
-		import { ResilientHttpClient, resilientFetch, undiciTransport } from ${JSON.stringify(entry)}
+		import { ResilientHttpClient, resilientFetch } from ${JSON.stringify(entry)}
 		const options = { timeout: 600_000, baseDelayMs: 1 }
-		const client = new ResilientHttpClient({ ...options, transport: undiciTransport(undici) })
+		const client = new ResilientHttpClient(options)
 		const fetch = ${isFetch ? 'resilientFetch(options)' : '(url) => client.get(url)'}
 		const response = await fetch(process.argv[1])
 		${how}

@@ -17,7 +17,7 @@ import { failure, SENDERS } from './setting.ts'
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_CANCEL } = constants
 const OK = answerStream({ body: 'fine' })
 
-describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
+describe.each(SENDERS)('over $name', ({ fetching, networkError }) => {
 	/** A sender over undici 8 with HTTP/2, and its server. */
 	async function overHttp2(...script: readonly [Http2Step, ...Http2Step[]]) {
 		const server = await startHttp2Server(script)
@@ -39,11 +39,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
 			const { server, post } = await overHttp2(step, OK)
 			const response = await post()
 			expect([response.status, await response.text()]).toEqual([200, 'fine'])
-			// For request, and not for fetch, undici sends it once more by itself: then both are one attempt.
-			const success = { outcome: 'success' }
-			expect(explain(response)?.attempts).toMatchObject(
-				isFetch ? [{ outcome: 'transient' }, success] : [success],
-			)
+			expect(explain(response)?.attempts).toMatchObject([{ outcome: 'transient' }, { outcome: 'success' }])
 			expect(server.requests).toHaveLength(2)
 			expect(server.requests[1]).toMatchObject({ method: 'POST', body: 'an order' })
 		})
@@ -52,7 +48,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
 			const { post, server } = await overHttp2(refuseStream())
 			const error = await failure(post())
 			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
-			expect(server.requests).toHaveLength(isFetch ? 3 : 6)
+			expect(server.requests).toHaveLength(3)
 			expect(networkError(error)).toHaveProperty('message', expect.stringContaining('REFUSED_STREAM'))
 		})
 
@@ -64,7 +60,8 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
 			['a failing GOAWAY covers it', goAway({ covers: true, code: NGHTTP2_INTERNAL_ERROR })],
 			['the connection is closed', cutSession('fin')],
 			['the connection is reset', cutSession('reset')],
-		])('that may have been processed is sent once: %s', async (_, step) => {
+			// Repeated if undici does not notice the reset: its own fetch, without this package, then never settles.
+		])('that may have been processed is sent once: %s', { retry: 3, timeout: 15_000 }, async (_, step) => {
 			const { server, post } = await overHttp2(step, OK)
 			expect(explain(await failure(post()))?.stop).toBe('not-idempotent')
 			expect(server.requests).toHaveLength(1)

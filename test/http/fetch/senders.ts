@@ -1,17 +1,13 @@
 /**
- * The two ways to send a request behind one interface, so that one suite tests both: `resilientFetch` over the `fetch`
- * of the runtime, and a client over undici's `request`. The second is the client and not a `resilientFetch` with another
- * `fetch` under it, since that is what people use, and only a client sends without a signal.
+ * The two ways to send a request behind one interface, so that one suite tests both: `resilientFetch` and a client.
  */
 import * as undici from 'undici'
 import {
-	type HttpResponse,
 	HttpStatusError,
 	type ResilientFetch,
 	type ResilientFetchOptions,
 	ResilientHttpClient,
 	resilientFetch,
-	undiciTransport,
 } from 'yaoki/http'
 
 export interface SenderOptions extends ResilientFetchOptions {
@@ -22,17 +18,16 @@ export interface SenderOptions extends ResilientFetchOptions {
 export type Make = (options: SenderOptions) => ResilientFetch
 
 export const byFetch: Make = ({ dispatcher, ...options }) =>
-	resilientFetch(dispatcher ? { ...options, fetch: through(dispatcher) } : options)
+	resilientFetch({ ...(dispatcher && { fetch: through(dispatcher) }), ...options })
 
-export const byClient: Make = ({ dispatcher, fetch: _, ...options }) => {
-	const transport = undiciTransport(undici, { dispatcher, runtime: options.runtime })
-	const client = new ResilientHttpClient<HttpResponse>({ ...options, transport })
+export const byClient: Make = ({ dispatcher, ...options }) => {
+	const client = new ResilientHttpClient({ ...(dispatcher && { fetch: through(dispatcher) }), ...options })
 	const send: unknown = (url: string | URL, init?: object) => client.request(url, init).catch(answerOf)
 	return send as ResilientFetch
 }
 
 /** A client throws where `fetch` returns a response. The response is in the error, but its body has been read. */
-function answerOf(error: unknown): HttpResponse {
+function answerOf(error: unknown): Response {
 	if (!(error instanceof HttpStatusError)) throw error
 	return Object.defineProperty(error.response, 'text', { value: async () => error.body })
 }

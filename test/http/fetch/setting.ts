@@ -70,9 +70,9 @@ const PLAIN: ResilientFetchOptions = {
 /** The sender of a suite, and its intended differences. */
 export interface Sender {
 	readonly name: string
-	/** Whether it uses `fetch`, with its own behavior. */
+	/** Whether it is `resilientFetch`. */
 	readonly isFetch: boolean
-	/** Returns the network error. `fetch` wraps it in a TypeError; undici's `request` throws it directly. */
+	/** Returns the network error, which `fetch` wraps in a TypeError. */
 	networkError(error: unknown): unknown
 	/** A server with this script, and a sender for it. */
 	setting(script: Script<Step>, options?: SettingOptions): Promise<Setting>
@@ -94,7 +94,7 @@ function senderOf(name: string, isFetch: boolean, make: Make): Sender {
 	return {
 		name,
 		isFetch,
-		networkError: isFetch ? unwrapped : (error) => error,
+		networkError: unwrapped,
 		async setting(script, { areWaitsHeld, ...options } = {}) {
 			const server = await startFaultServer(script)
 			onTestFinished(() => server.close())
@@ -104,10 +104,10 @@ function senderOf(name: string, isFetch: boolean, make: Make): Sender {
 	}
 }
 
-const FETCH = senderOf('the fetch of the runtime', true, byFetch)
+const FETCH = senderOf('resilientFetch', true, byFetch)
 
 /** All senders must behave the same. */
-export const SENDERS: readonly Sender[] = [FETCH, senderOf('a client with undici', false, byClient)]
+export const SENDERS: readonly Sender[] = [FETCH, senderOf('a client', false, byClient)]
 
 /** For tests of `resilientFetch` only. */
 export const { setting, fetching } = FETCH

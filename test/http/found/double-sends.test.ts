@@ -2,18 +2,18 @@
 import { describe, expect, it, vi } from 'vitest'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { isUnprocessed } from '../../../src/http/request/retry-safety.ts'
-import { failure, serve, setting, TRANSPORTS, textOf } from '../client/setting.ts'
+import { FETCHES, failure, serve, setting, textOf } from '../client/setting.ts'
 import { answer, refusedUrl } from '../faults/fault-server.ts'
 
 const FINE = answer({ body: 'fine' })
 const BAD = answer({ status: 500 })
 
-describe.each(TRANSPORTS)('over %s', (_, transport) => {
+describe.each(FETCHES)('over %s', (_, fetch) => {
 	it.each([301, 302, 303, 307, 308])(
 		'an order that was redirected by a %i to a host that is down is not sent again',
 		async (status) => {
 			const location = await refusedUrl()
-			const { client, server } = await setting(transport, answer({ status, headers: { location } }))
+			const { client, server } = await setting(fetch, answer({ status, headers: { location } }))
 			await failure(client.post(server.url('/order'), { body: '1 tea' }))
 			expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /order'])
 		},
@@ -22,7 +22,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	it('an order that was redirected to a host that responds with 421 is not sent again', async () => {
 		const other = await serve(answer({ status: 421 }))
 		const { client, server } = await setting(
-			transport,
+			fetch,
 			answer({ status: 307, headers: { location: other.url() } }),
 		)
 		await failure(client.post(server.url('/order'), { body: '1 tea' }))
@@ -40,7 +40,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		async (status, method) => {
 			const other = await serve(FINE)
 			const { client, server } = await setting(
-				transport,
+				fetch,
 				answer({ status, headers: { location: other.url('/done') } }),
 			)
 			const headers = { authorization: 'alice', 'x-trace': '7' }
@@ -61,14 +61,14 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	)
 
 	it('an order that never got a connection is still sent again', async () => {
-		const { client } = await setting(transport, FINE)
+		const { client } = await setting(fetch, FINE)
 		await failure(client.post(await refusedUrl(), { body: '1 tea' }))
 		expect(client.stats.attempts).toBe(4)
 	})
 
 	it('a retry sends its own headers, though the caller has changed the object', async () => {
 		const { client, server, waiting, clock } = await setting(
-			transport,
+			fetch,
 			{ '/1': [BAD, FINE], '/2': FINE },
 			{ areWaitsHeld: true },
 		)
@@ -86,13 +86,13 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	})
 
 	it.each([undefined, null])('a key that is %s is not a key', async (key) => {
-		const { client, server } = await setting(transport, BAD)
+		const { client, server } = await setting(fetch, BAD)
 		await failure(client.post(server.url(), { headers: { 'idempotency-key': key } as never, body: 'tea' }))
 		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined])
 	})
 
 	it('a body that can be iterated only once is sent once', async () => {
-		const { client, server } = await setting(transport, [BAD, FINE])
+		const { client, server } = await setting(fetch, [BAD, FINE])
 		const pieces = (function* () {
 			yield new TextEncoder().encode('payload')
 		})()

@@ -1,15 +1,15 @@
 /** Regressions: leaked connections, origins and cached responses, and origins that stayed paused. */
 import { describe, expect, it } from 'vitest'
-import { type HttpResponse, isCachedResponse, ResilientHttpClient } from 'yaoki/http'
-import { failure, setting, TRANSPORTS, textOf, virtualTime } from '../client/setting.ts'
+import { isCachedResponse, ResilientHttpClient } from 'yaoki/http'
+import { FETCHES, failure, setting, textOf, virtualTime } from '../client/setting.ts'
 import { answer, deferred, hang } from '../faults/fault-server.ts'
 
 const FINE = answer({ body: 'fine' })
 
-describe.each(TRANSPORTS)('over %s', (_, transport) => {
+describe.each(FETCHES)('over %s', (_, fetch) => {
 	it('a response in flight is not cached if the cache is cleared', async () => {
 		const { promise, resolve } = deferred()
-		const { client, server } = await setting(transport, answer({ body: 'of alice', after: promise }), {
+		const { client, server } = await setting(fetch, answer({ body: 'of alice', after: promise }), {
 			cache: true,
 		})
 		const asked = client.get(server.url('/me'))
@@ -24,7 +24,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	it('a response that was overtaken by a write is not cached', async () => {
 		const { promise, resolve } = deferred()
 		const { client, server } = await setting(
-			transport,
+			fetch,
 			({ method }) => (method === 'PUT' ? FINE : answer({ body: 'old', after: promise })),
 			{ cache: true },
 		)
@@ -42,7 +42,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '999999999' },
 		{ ratelimit: '"d";r=0;t=999999999999' },
 	])('a response with %o does not pause its origin for more than an hour', async (headers) => {
-		const { client, server, clock } = await setting(transport, answer({ headers, body: 'fine' }))
+		const { client, server, clock } = await setting(fetch, answer({ headers, body: 'fine' }))
 		await textOf(client.get(server.url()))
 		expect(await failure(client.get(server.url()))).toMatchObject({ name: 'RateLimitedError' })
 		await clock.advance(3_600_000)
@@ -56,7 +56,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		const headers = { connection: 'close' }
 		const { promise, resolve } = deferred()
 		const { client, server, clock } = await setting(
-			transport,
+			fetch,
 			({ n }) =>
 				n % 2 === odd
 					? answer({ status: 503, body: 'x'.repeat(500_000), headers })
@@ -74,7 +74,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	})
 
 	it('a request that cannot be sent does not keep its origin in use', async () => {
-		const { client } = await setting(transport, FINE, { maxOrigins: 10 })
+		const { client } = await setting(fetch, FINE, { maxOrigins: 10 })
 		for (let n = 1; n <= 50; n++)
 			await failure(client.post(`http://host-${n}.example/`, { headers: [['bad']] as never }))
 		expect(Object.keys(client.stats.origins).length).toBeLessThanOrEqual(10)
@@ -82,7 +82,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 
 	it('a body that was created too late is closed', async () => {
 		const { promise, resolve } = deferred()
-		const { client, server, clock } = await setting(transport, hang(), { timeout: 100, maxRetries: 0 })
+		const { client, server, clock } = await setting(fetch, hang(), { timeout: 100, maxRetries: 0 })
 		let closed = false
 		const late = async () => {
 			await promise
@@ -106,13 +106,13 @@ it('an origin with a long call is not evicted', async () => {
 	const { runtime, clock } = virtualTime({ areWaitsHeld: true })
 	const { promise, resolve } = deferred()
 	let isSlow = false
-	const transport = async (): Promise<HttpResponse> => {
+	const fetch = async (): Promise<Response> => {
 		if (isSlow) await promise
 		return new Response('bad', { status: 500 })
 	}
 	const client = new ResilientHttpClient({
 		runtime,
-		transport,
+		fetch,
 		maxRetries: 0,
 		timeout: Infinity,
 		totalTimeoutMs: Infinity,

@@ -1,10 +1,8 @@
-import { getEventListeners, once } from 'node:events'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import * as undici from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
+import { describe, expect, it } from 'vitest'
 import { deferred } from '../deferred.ts'
-import { init, observableTransport, serve, settled, transports } from './local-server.ts'
+import { init, SENDERS, serve, settled } from './local-server.ts'
 
 /** A server that sends a head and half a body; `held` is its response. */
 async function serveHalf() {
@@ -19,9 +17,9 @@ async function serveHalf() {
 
 const reasons = [new Error('too late'), 'a text', 0, null]
 
-describe.each(transports)('an abort over $name', ({ name, send }) => {
+describe.each(SENDERS)('an abort over $name', ({ send }) => {
 	// For a falsy reason, fetch creates its own error once there is a body.
-	const reasonsInBody = name === 'fetch' ? reasons.slice(0, 2) : reasons
+	const reasonsInBody = reasons.slice(0, 2)
 
 	it.each(reasons)('with the reason %s before the call sends nothing', async (reason) => {
 		const { url, sockets } = await serve()
@@ -114,48 +112,5 @@ describe.each(transports)('an abort over $name', ({ name, send }) => {
 			else controller.abort(reason)
 		})
 		await expect(send(url, init({ signal: controller.signal }))).rejects.toBe(reason)
-	})
-})
-
-it.each(['GET', 'HEAD'])('a signal has no listener left after a %s over undici', async (method) => {
-	const { signal } = new AbortController()
-	const { url } = await serve(({ path }, response) => {
-		if (path === '/') response.writeHead(302, { location: '/there' })
-		response.end('ok')
-	})
-	const send = undiciTransport(undici)
-	for (let i = 0; i < 20; i++) await (await send(url, init({ method, signal }))).text()
-	await settled()
-	expect(getEventListeners(signal, 'abort')).toEqual([])
-})
-
-describe('an abort that undici does not notice yet', () => {
-	/** Aborts a request that waits in `dispatcher`. */
-	async function abortWaiting(dispatcher: undici.Agent, url: string) {
-		const controller = new AbortController()
-		const asked = undiciTransport(undici, { dispatcher })(url, init({ signal: controller.signal }))
-		await settled()
-		const reason = new Error('too late')
-		controller.abort(reason)
-		await expect(asked).rejects.toBe(reason)
-	}
-
-	it('rejects immediately while connecting', async () => {
-		const dispatcher = new undici.Agent({ connect: () => {} })
-		await abortWaiting(dispatcher, 'http://127.0.0.1:1')
-	})
-
-	it('rejects immediately while the request waits for a connection, and never sends it', async () => {
-		const dispatcher = new undici.Agent({ connections: 1 })
-		onTestFinished(() => dispatcher.destroy())
-		const { url, held, seen } = await serveHalf()
-		const send = observableTransport(undici, { dispatcher })
-		const first = await send(`${url}/first`, init())
-		await abortWaiting(dispatcher, `${url}/waiting`)
-		held[0]?.end('.'.repeat(96))
-		await first.text()
-		const third = await send(`${url}/third`, init())
-		await third.drain()
-		expect(seen.map(({ path }) => path)).not.toContain('/waiting')
 	})
 })

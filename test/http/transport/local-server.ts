@@ -1,10 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import * as undici from 'undici'
 import { onTestFinished } from 'vitest'
-import type { Transport, TransportInit } from '../../../src/http/transport/transport.ts'
-import type { UndiciResponse } from '../../../src/http/transport/undici-response.ts'
-import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
+import { resilientFetch } from 'yaoki/http'
 
 /** One request as the server saw it. */
 interface Seen {
@@ -53,20 +50,16 @@ export async function serve(handler: Handler = (_, response) => response.end('ok
 	return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, sockets }
 }
 
-/** The undici transport with the class of its responses, which its public type hides. */
-export const observableTransport = (
-	...args: Parameters<typeof undiciTransport>
-): ((url: string, init: TransportInit) => Promise<UndiciResponse>) =>
-	undiciTransport(...args) as Transport<UndiciResponse>
+export type Send = (url: string, init: RequestInit) => Promise<Response>
 
 /** Both accept the same requests and must respond alike. */
-export const transports: readonly { readonly name: string; readonly send: Transport }[] = [
+export const SENDERS: readonly { readonly name: string; readonly send: Send }[] = [
 	{ name: 'fetch', send: (url, init) => fetch(url, init) },
-	{ name: 'undici', send: undiciTransport(undici) },
+	{ name: 'resilientFetch', send: resilientFetch({ maxRetries: 0 }) },
 ]
 
 /** A request whose signal is never aborted. */
-export const init = (given: Partial<TransportInit> = {}): TransportInit => ({
+export const init = (given: RequestInit & { readonly duplex?: 'half' } = {}): RequestInit => ({
 	method: 'GET',
 	signal: new AbortController().signal,
 	...given,

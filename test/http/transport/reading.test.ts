@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { type Handler, init, serve, transports } from './local-server.ts'
+import { type Handler, init, SENDERS, serve } from './local-server.ts'
 
 const json: Handler = (_, response) =>
 	response.writeHead(201, 'Made', { 'content-type': 'application/json; charset=utf-8' }).end('{"name":"Ada"}')
@@ -15,7 +15,7 @@ const canDoBrotli = (() => {
 	}
 })()
 
-describe.each(transports)('a response over $name', ({ send }) => {
+describe.each(SENDERS)('a response over $name', ({ send }) => {
 	const get = async (handler: Handler, method = 'GET') =>
 		await send((await serve(handler)).url, init({ method }))
 

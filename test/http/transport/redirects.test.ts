@@ -1,8 +1,6 @@
-import * as undici from 'undici'
 import { describe, expect, it } from 'vitest'
-import type { Transport } from '../../../src/http/transport/transport.ts'
-import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
-import { type Handler, init, serve, settled, transports } from './local-server.ts'
+import { resilientFetch } from 'yaoki/http'
+import { type Handler, init, SENDERS, type Send, serve, settled } from './local-server.ts'
 
 /** `/302/there` redirects to `/there`; any other path responds directly. */
 const redirecting =
@@ -13,7 +11,7 @@ const redirecting =
 		response.end(path)
 	}
 
-const sent = async (send: Transport, status: number, method: string, body?: BodyInit) => {
+const sent = async (send: Send, status: number, method: string, body?: BodyInit) => {
 	const { url, seen } = await serve(redirecting())
 	const given = body === undefined ? { method } : { method, body, duplex: 'half' as const }
 	const response = await send(`${url}/${status}/there`, init(given))
@@ -21,7 +19,7 @@ const sent = async (send: Transport, status: number, method: string, body?: Body
 	return { response, url, last: seen.at(-1) }
 }
 
-describe.each(transports)('a redirect over $name', ({ send }) => {
+describe.each(SENDERS)('a redirect over $name', ({ send }) => {
 	it('is followed, and the response has the final URL', async () => {
 		const { url } = await serve(redirecting())
 		const response = await send(`${url}/301/302/307/there#part`, init())
@@ -118,19 +116,11 @@ describe.each(transports)('a redirect over $name', ({ send }) => {
 	})
 })
 
-describe('the undici transport', () => {
-	it('says why it did not follow', async () => {
-		const { url } = await serve(redirecting())
-		const none = undiciTransport(undici, { maxRedirects: 0 })
-		await expect(none(`${url}/302/there`, init())).rejects.toThrow(new TypeError('redirect count exceeded'))
-		const never = init({ redirect: 'error' })
-		await expect(none(`${url}/302/there`, never)).rejects.toThrow(new TypeError('unexpected redirect'))
-	})
-
-	it('does not use a connection for each redirect', async () => {
-		const { url, sockets } = await serve(redirecting())
-		await (await undiciTransport(undici)(`${url}${'/302'.repeat(20)}/there`, init())).text()
-		await settled()
-		expect(sockets.length).toBeLessThan(3)
-	})
+it('resilientFetch says why it did not follow, and does not use a connection for each redirect', async () => {
+	const { url, sockets } = await serve(redirecting())
+	const fetch = resilientFetch({ maxRetries: 0 })
+	await expect(fetch(`${url}${'/302'.repeat(21)}/there`)).rejects.toThrow('redirect count exceeded')
+	await (await fetch(`${url}${'/302'.repeat(20)}/there`)).text()
+	await settled()
+	expect(sockets.length).toBeLessThan(5)
 })

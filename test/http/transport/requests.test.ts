@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { init, serve, transports } from './local-server.ts'
+import { init, SENDERS, serve } from './local-server.ts'
 
 const bytes = new TextEncoder().encode('-bytes-')
 
@@ -8,7 +8,7 @@ async function* pieces() {
 	yield bytes
 }
 
-describe.each(transports)('a request over $name', ({ send }) => {
+describe.each(SENDERS)('a request over $name', ({ send }) => {
 	const post = async (body: unknown, headers?: HeadersInit) => {
 		const { url, seen } = await serve()
 		const given = { method: 'POST', duplex: 'half' as const, body: body as BodyInit }

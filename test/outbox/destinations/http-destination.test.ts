@@ -130,11 +130,11 @@ test('a response with a broken body counts as sent', async () => {
 	await expect(deliver({ url: server.url() })).resolves.toBeUndefined()
 })
 
-test('uses a custom transport', async () => {
+test('uses a custom fetch', async () => {
 	const urls: string[] = []
 	await deliver({
 		url: 'http://nowhere.test/x',
-		transport: async (url) => {
+		fetch: async (url) => {
 			urls.push(String(url))
 			return new Response(null, { status: 204 })
 		},
@@ -148,7 +148,7 @@ test.each<[string, unknown, string]>([
 	['another protocol', { url: 'ftp://a/b' }, 'url'],
 	['a relative URL', { url: '/orders' }, 'url'],
 	['invalid headers', { url: 'http://a/', headers: 'x' }, 'headers'],
-	['an invalid transport', { url: 'http://a/', transport: 5 }, 'transport'],
+	['an invalid fetch', { url: 'http://a/', fetch: 5 }, 'fetch'],
 ])('rejects %s', (_, options, optionPath) => {
 	expect(() => httpDestination(options as HttpDestinationOptions)).toThrow(
 		expect.objectContaining({ optionPath }),

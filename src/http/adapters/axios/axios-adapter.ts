@@ -61,7 +61,8 @@ export function axiosAdapter<Config extends AxiosConfig, Result extends AxiosRes
 		} catch (error) {
 			if (signal?.aborted) throw result.cancelled(error)
 			if (!(error instanceof HttpStatusError)) throw result.failure(error)
-			return result.response(error.response as AxiosResponseView<Result>, error)
+			const { response: view }: { readonly response: unknown } = error
+			return result.response(view as AxiosResponseView<Result>, error)
 		} finally {
 			release()
 		}
