@@ -8,6 +8,7 @@ import { HttpError, type Policy, retry } from 'yaoki'
 export const id = '7'
 export const url = 'https://example.com/users/7'
 export const apiKey = 'a key of your own'
+export const getToken = async (): Promise<string> => 'a fresh token'
 export const order = { id: 'o-1', amount: 1_200 }
 
 export interface User {

@@ -1,12 +1,13 @@
 import type { PolicyListener } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable } from '../../core/inspect/inspect.ts'
 import {
-	HTTP_SCHEMA,
+	FETCH_SCHEMA,
 	type HttpOptions,
-	RESPONSE_LIMIT_SCHEMA,
+	type HttpSettings,
 	type ResponseLimitOptions,
 	readHttpOptions,
 } from '../options/http-options.ts'
+import type { RequestHooks } from '../options/request-hooks.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
 import { isFetchScheme } from '../origin/origin-parser.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
@@ -22,7 +23,7 @@ import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
 import { HttpEngine } from './http-engine.ts'
 
 /** Options of `resilientFetch`. */
-export interface ResilientFetchOptions extends HttpOptions, ResponseLimitOptions {
+export interface ResilientFetchOptions extends HttpOptions, ResponseLimitOptions, RequestHooks {
 	/** The `fetch` that sends the requests. Default: the global one, looked up for each request. */
 	readonly fetch?: typeof fetch | undefined
 }
@@ -34,8 +35,6 @@ export interface ResilientFetch extends Inspectable {
 	subscribe(listener: PolicyListener): () => void
 }
 
-const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, fetch: 'function' } as const
-
 /**
  * Creates a `fetch` with retries, a circuit breaker per origin, Retry-After support and timeouts. It has the signature of `fetch` and
  * resolves with any final status. `explain(response)` shows all attempts.
@@ -46,7 +45,7 @@ const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, fetch: 'function' } a
  * console.log(response.status, String(explain(response)))
  */
 export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFetch {
-	const settings = readHttpOptions(options, SCHEMA, 'resilientFetch')
+	const settings = readHttpOptions(options, FETCH_SCHEMA, 'resilientFetch')
 	const engine = new HttpEngine(settings, {
 		onFailedStatus: ({ response }) => response,
 		isAllowedScheme: isFetchScheme,
@@ -62,7 +61,7 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 		try {
 			const requestOptions = readRequestOptions(init?.yaoki, settings.maxRetries)
 			const request = isRequest(input)
-				? prepareRequest(input, init, plainFetch, areVisible ? settings.idempotencyHeader : undefined)
+				? prepareRequest(input, init, plainFetch, areVisible ? settings : undefined)
 				: prepareUrl(String(input), init, send, follow)
 			// A `fetch` returns real responses.
 			return engine.send(request, requestOptions, signalOf(input, init)) as Promise<Response>
@@ -112,12 +111,12 @@ function prepareUrl(
 	}
 }
 
-/** The body of a Request is a stream and can be sent once. Without `idempotencyHeader` the platform follows redirects. */
+/** The body of a Request is a stream and can be sent once. Without `settings` the platform follows redirects. */
 function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,
 	plainFetch: () => typeof fetch,
-	idempotencyHeader: string | undefined,
+	settings: HttpSettings | undefined,
 ): PreparedRequest {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
 	// As in `fetch`, a null body does not remove the body of the Request.
@@ -126,8 +125,10 @@ function prepareRequest(
 	const { redirect = request.redirect, integrity = request.integrity } = init ?? NO_INIT
 	// `fetch` can send the body of a Request again after a redirect, and this function cannot.
 	const isFollowed =
-		idempotencyHeader !== undefined &&
-		(!hasBody || hasOriginBoundHeader(new Headers(headers), idempotencyHeader))
+		settings !== undefined &&
+		(!hasBody ||
+			settings.onRequest !== undefined ||
+			hasOriginBoundHeader(new Headers(headers), settings.idempotencyHeader))
 	return {
 		url: request.url,
 		method: method.toUpperCase(),

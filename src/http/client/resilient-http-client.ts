@@ -10,12 +10,12 @@ import { type CacheStats, ResponseCache } from '../cache/response-cache.ts'
 import { addHeaders } from '../headers/request-headers.ts'
 import {
 	CLIENT_BULKHEAD,
-	HTTP_SCHEMA,
+	FETCH_SCHEMA,
 	type HttpOptions,
-	RESPONSE_LIMIT_SCHEMA,
 	type ResponseLimitOptions,
 	readHttpOptions,
 } from '../options/http-options.ts'
+import type { RequestHooks } from '../options/request-hooks.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
 import { isHttpScheme, urlForMessage } from '../origin/origin-parser.ts'
 import { httpCallOf } from '../request/attempt-layer.ts'
@@ -28,7 +28,7 @@ import { MAX_DRAIN_MS } from '../transport/transport.ts'
 import { HttpEngine, type RequestStats, stopHint } from './http-engine.ts'
 
 /** Options of `ResilientHttpClient`. */
-export interface HttpClientOptions extends HttpOptions, ResponseLimitOptions {
+export interface HttpClientOptions extends HttpOptions, ResponseLimitOptions, RequestHooks {
 	/** The `fetch` that sends the requests. Default: the global one, looked up for each request. */
 	readonly fetch?: typeof fetch | undefined
 	/** Stores the last successful response of each GET and returns it while the circuit is open. Default: off. */
@@ -46,7 +46,7 @@ export interface HttpClientStats extends RequestStats {
 	readonly cache: CacheStats | undefined
 }
 
-const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, fetch: 'function', cache: 'any' } as const
+const SCHEMA = { ...FETCH_SCHEMA, cache: 'any' } as const
 
 /**
  * An HTTP client with a circuit breaker, a bulkhead and a retry budget per origin. Returns 2xx responses and throws an HttpError for
@@ -65,7 +65,7 @@ export class ResilientHttpClient {
 
 	constructor(options: HttpClientOptions = {}) {
 		const settings = readHttpOptions(options, SCHEMA, 'ResilientHttpClient', CLIENT_BULKHEAD)
-		const cache = createCache(options.cache)
+		const cache = createCache(options)
 		const { runtime = systemRuntime } = settings
 		this.#cache = cache
 		const { fetch: given } = options
@@ -192,9 +192,19 @@ export class ResilientHttpClient {
 
 export interface ResilientHttpClient extends Inspectable {}
 
-function createCache(given: CacheOptions | boolean | undefined): ResponseCache | undefined {
+function createCache({
+	cache: given,
+	onRequest,
+}: Pick<HttpClientOptions, 'cache' | 'onRequest'>): ResponseCache | undefined {
 	if (given === null || !['undefined', 'boolean', 'object'].includes(typeof given))
 		invalidOption('cache', given, 'an options object, true or false')
+	// Users whose credentials `onRequest` sets would receive each other's responses.
+	if (given && onRequest && !Object(given).principal)
+		invalidOption(
+			'cache.principal',
+			undefined,
+			'a function, because the cache does not see what onRequest sets',
+		)
 	return given ? withOptionPath('cache', () => new ResponseCache(given === true ? {} : given)) : undefined
 }
 

@@ -17,6 +17,7 @@ import {
 	readOptions,
 } from '../../core/options/schema.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
+import { HOOKS_SCHEMA, type RequestHooks } from './request-hooks.ts'
 
 /** Options of `resilientFetch`, `ResilientHttpClient` and the adapters. */
 export interface HttpOptions extends BackoffOptions, PolicyOptions {
@@ -101,6 +102,7 @@ type Policies = 'circuitBreaker' | 'bulkhead' | 'budget' | 'hedge'
 /** The validated options with defaults. */
 export interface HttpSettings
 	extends ResponseLimitOptions,
+		RequestHooks,
 		Omit<HttpOptions, Defaulted | Policies | 'deadlineHeader'>,
 		Readonly<{ [name in Defaulted]: NonNullable<HttpOptions[name]> }>,
 		Readonly<{ [name in Policies]: Exclude<HttpOptions[name], boolean> }> {
@@ -145,7 +147,13 @@ export const HTTP_SCHEMA: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-export const RESPONSE_LIMIT_SCHEMA: OptionSchema = { maxResponseBytes: [1, Infinity, Infinity] }
+/** What `resilientFetch` and the client have in addition. */
+export const FETCH_SCHEMA: OptionSchema = {
+	...HTTP_SCHEMA,
+	...HOOKS_SCHEMA,
+	maxResponseBytes: [1, Infinity, Infinity],
+	fetch: 'function',
+}
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/
 

@@ -104,8 +104,12 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const { rareState } = call
 		rareState.keepsRecord = true
 		rareState.isForeignFailure = scope.isForeign
-		if (call.stop || call.isAborted) return
+		if (call.isAborted || (call.stop && !scope.hasHookThrown)) return
 		const { kind } = call.classify(bound)
+		if (scope.hasHookThrown) {
+			call.stop = 'hook-threw'
+			return
+		}
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.
 		if (kind === 'cancelled' || (kind === 'permanent' && !this.origin.settings.shouldRetry)) return
 		call.stop = httpCallOf(call).retryBlocker(call.value, call.attempt, scope)

@@ -57,6 +57,10 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 	redirectedTo: string | undefined
 	/** True if another origin received a request that is unsafe to repeat, without its idempotency key. */
 	isKeyLost = false
+	/** True after the request was sent: not while its body or a hook is pending. */
+	isSent = false
+	/** True if a hook of the user threw. */
+	hasHookThrown = false
 	/** Set until the body has been read. */
 	response: HttpResponse | undefined
 	#callerLink: CallerLink | undefined

@@ -13,6 +13,7 @@ import { addHeaders, copyHeaders, type HeaderSource, requestHeader } from '../he
 import { readRetryAfter } from '../headers/retry-after.ts'
 import { areRetriesExhausted, OUTERMOST, RETRY_ATTEMPT, RETRY_LAYER } from '../headers/retry-headers.ts'
 import { DEFAULT_TOTAL_FACTOR, type HttpSettings } from '../options/http-options.ts'
+import type { AttemptRequest } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import { addJitter, MAX_PAUSE_MS, type Origin } from '../origin/origin.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
@@ -20,6 +21,7 @@ import { randomUuid } from '../transport/random-uuid.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
 import { discardBody, isReplayable, isStream, type RequestBody } from '../transport/request-body.ts'
 import { type HttpResponse, headerOf, type TransportInit } from '../transport/transport.ts'
+import { runOnRequest, runOnResponse } from './attempt-hooks.ts'
 import { AttemptScope } from './attempt-scope.ts'
 import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
@@ -124,12 +126,21 @@ export class HttpCall implements CallOptions {
 		const { body } = request
 		const scope = scopeOf(context)
 		const signal = scope.connect()
+		const { onRequest, onResponse, maxResponseBytes = Infinity } = origin.settings
 		const given = typeof body === 'function' ? await createBody(body, signal) : body
-		this.#isSent = true
+		let init = this.#initFor(context, scope, signal, given)
+		let hooked: AttemptRequest | undefined
+		if (onRequest || onResponse) {
+			const headers = new Headers(init.headers)
+			init = { ...init, headers }
+			const { url, method } = request
+			hooked = { url, method, headers, body: given, attempt: context.attempt, signal }
+			if (onRequest) await runOnRequest(onRequest, hooked, given !== body, scope)
+		}
+		this.#isSent = scope.isSent = true
 		origin.onRequest()
 		let response: HttpResponse
 		try {
-			const init = this.#initFor(context, scope, signal, given)
 			response = await request.send(request.url, init)
 			if (request.follow && isRedirect(response.status))
 				response = await request.follow(response, request.url, init)
@@ -145,8 +156,9 @@ export class HttpCall implements CallOptions {
 			void drainBody(response, this.runtime)
 			throw signal.reason
 		}
-		const { maxResponseBytes = Infinity } = origin.settings
 		if (maxResponseBytes < Infinity) response = limitBody(response, maxResponseBytes, origin.name)
+		if (onResponse && hooked)
+			response = await runOnResponse(onResponse, response, hooked, scope, this.runtime)
 		if (request.finish) response = await request.finish(response)
 		if (response.status >= 400) {
 			this.#failedResponses ??= []
@@ -186,10 +198,11 @@ export class HttpCall implements CallOptions {
 		}
 		const hasKey = idempotencyKey !== undefined && !scope.isKeyLost
 		const isRepeatable = idempotent ?? (hasKey || isIdempotentMethod(request.method))
-		// The server that sent a redirect has seen the request.
-		const mayBeProcessed = scope.redirectedTo !== undefined || !isUnprocessed(error)
+		// The server that sent a redirect has seen the request. A timeout may expire before anything is sent.
+		const mayBeProcessed = scope.isSent && (scope.redirectedTo !== undefined || !isUnprocessed(error))
 		if (!isRepeatable && mayBeProcessed) return 'not-idempotent'
-		return request.isSingleUse || !isReplayable(request.body) ? 'body-used' : undefined
+		const isBodySent = this.#isSent && (request.isSingleUse || !isReplayable(request.body))
+		return isBodySent ? 'body-used' : undefined
 	}
 
 	#initFor(context: CallContext, scope: AttemptScope, signal: AbortSignal, body: RequestBody): TransportInit {

@@ -1,0 +1,48 @@
+import type { Hook } from '../../core/options/hook.ts'
+import type { OptionSchema } from '../../core/options/schema.ts'
+import type { BodySource } from '../transport/request-body.ts'
+
+/** A request, as functions of the user see it. */
+export interface OutgoingRequest {
+	/** The URL before redirects, with its query. */
+	readonly url: string
+	readonly method: string
+	readonly headers: Headers
+	/** The body as it is sent. Do not read a stream. Undefined if there is none, or if it is inside a `Request`. */
+	readonly body: BodySource
+}
+
+/** The request of one attempt. */
+export interface AttemptRequest extends OutgoingRequest {
+	/** The headers of this attempt, those of the package included. `onRequest` may change them. */
+	readonly headers: Headers
+	/** The attempt, counted from 0. The requests of a hedge have the same number. */
+	readonly attempt: number
+	/** Aborted if the caller aborts, or if the timeout of the attempt or of the call expires. */
+	readonly signal: AbortSignal
+}
+
+/** Functions that are called inside each attempt. Their time counts for its timeout. */
+export interface RequestHooks {
+	/**
+	 * Called before each attempt, hedges included, and may set headers: a fresh token, a signature. It is not called again for redirects;
+	 * credentials are not sent to other origins. The attempt waits for its promise. If it throws, the call ends with that error.
+	 *
+	 * @example
+	 * onRequest: async ({ headers }) => headers.set('authorization', `Bearer ${await getToken()}`)
+	 */
+	readonly onRequest?: Hook<[request: AttemptRequest], unknown> | undefined
+	/**
+	 * Called with the response of each attempt, of any status, before the status is examined. It may return another response in its
+	 * place, for example with the status 429 for a page that says so. If it throws, the call ends with that error.
+	 *
+	 * @example
+	 * onResponse: (response) => response.headers.has('x-throttled') ? new Response(null, { status: 429 }) : undefined
+	 */
+	readonly onResponse?: Hook<[response: Response, request: AttemptRequest], HookResult> | undefined
+}
+
+/** A response, or nothing. */
+export type HookResult = Response | void | Promise<Response | undefined> | Promise<void>
+
+export const HOOKS_SCHEMA: OptionSchema = { onRequest: 'function', onResponse: 'function' }
