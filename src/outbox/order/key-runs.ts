@@ -23,6 +23,10 @@ export class KeyRuns<Delivery extends Member> {
 		return this.#size
 	}
 
+	get keys(): readonly string[] {
+		return [...this.#followers.keys()]
+	}
+
 	/** Keeps all but the first message of each key; returns the others. `busy` are deliveries in flight, whose keys have a first message already. */
 	split(claimed: readonly Delivery[], busy: Iterable<Delivery>): readonly Delivery[] {
 		if (!hasRuns(claimed)) return claimed

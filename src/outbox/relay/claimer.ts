@@ -7,7 +7,7 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
 import { ClaimLimit } from '../timing/claim-limit.ts'
-import { PollSchedule } from '../timing/poll-schedule.ts'
+import { longestLag, PollSchedule } from '../timing/poll-schedule.ts'
 import { EventLoopYield } from '../timing/yield.ts'
 import { Delivery } from './delivery.ts'
 import { DestinationDiscovery } from './destination-discovery.ts'
@@ -147,7 +147,7 @@ export class Claimer {
 		for (const target of parts.later) this.#postpone(target)
 		this.#nextDueKnown.clear()
 		context.syncClock(result.now)
-		if (this.#isPolling) this.#polls.recordPoll(context.runtime.now(), longestLag(result))
+		if (this.#isPolling) this.#polls.recordPoll(context.runtime.now(), longestLag(result, parts.now))
 		this.#isPolling = false
 		this.#accept(parts.now, result, startedAt)
 		return result.rows.length > 0 || parts.later.length > 0
@@ -268,13 +268,6 @@ export class Claimer {
 function hasKey(keys: readonly string[] = [], isInverted: boolean): (row: ClaimedRow) => boolean {
 	const known = new Set<string | null>(keys)
 	return ({ key }) => known.has(key) !== isInverted
-}
-
-/** Returns how long the oldest new message has been due; undefined if there is none. Retries are found at their time, without a notification. */
-function longestLag({ rows, now }: ClaimResult): number | undefined {
-	let lagMs: number | undefined
-	for (const { attempt, dueAt } of rows) if (attempt === 1) lagMs = Math.max(lagMs ?? 0, now - dueAt)
-	return lagMs
 }
 
 const latestDueAt = (rows: readonly ClaimedRow[]): number =>

@@ -16,8 +16,8 @@ const CLAIM_AHEAD_MS = 500
 
 const MIN_THROUGHPUT_SAMPLE_MS = 10
 
-/** Maximum number of messages of one key per claim. A store checks as many followers of a message for one in flight. */
-const MAX_PER_KEY = 32
+/** Maximum number of messages of one key per claim: while the next run is claimed, the key is idle. */
+const MAX_PER_KEY = 256
 /** With more free keys, one message of each is a large batch, and a claim of runs costs more per message. */
 const MAX_KEYS_WITH_RUNS = 32
 
@@ -174,7 +174,7 @@ export class DestinationState {
 		const since = this.scan.since(now)
 		// Tokens were acquired for the whole limit.
 		const size = isScarce ? limit : this.scan.limit(since, limit)
-		const all: ClaimTarget = { destination, limit: size, since, isOrdered, isProbe }
+		const all: ClaimTarget = { destination, limit: size, since, isOrdered, isProbe, heldKeys: this.runs.keys }
 		if (this.freeKeys.size === 0 || isProbe) return [all]
 		// With a rate or permits, messages of free keys count towards the limit.
 		const keys = [...this.freeKeys].slice(0, isScarce ? limit : Infinity)

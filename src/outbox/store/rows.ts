@@ -105,6 +105,11 @@ export interface ClaimTarget {
 	 * not due, in flight, blocked by a dead letter, or has too many crashes. The relay sends a run one by one. Default 1.
 	 */
 	readonly perKey?: number | undefined
+	/**
+	 * Without `keys`: keys of which the relay holds messages, so that nothing of them can be claimed. A store need not use it; it saves the search for the
+	 * first message of a key for each of its messages.
+	 */
+	readonly heldKeys?: readonly string[] | undefined
 	/** True for a half-open probe, which may claim while the circuit is open. */
 	readonly isProbe: boolean
 }

@@ -4,6 +4,8 @@
  * by others in short intervals, and each that finds none makes the interval longer. An idle relay, and one that is notified, polls once per `pollMs`.
  */
 
+import type { ClaimResult, ClaimTarget } from '../store/rows.ts'
+
 /** The shortest interval, and how long a message must have been due: a notification takes a few milliseconds. */
 const MIN_POLL_MS = 50
 const GROWTH = 1.25
@@ -34,4 +36,17 @@ export class PollSchedule {
 		this.#intervalMs = Math.min(isLate ? MIN_POLL_MS : this.#intervalMs * GROWTH, this.#maxMs)
 		this.#nextAt = now + this.#intervalMs
 	}
+}
+
+/**
+ * Returns how long the oldest message that the scan found has been due; undefined if there is none. Retries are found at their time without a
+ * notification, and the messages of a free key had to wait for it.
+ */
+export function longestLag({ rows, now }: ClaimResult, targets: readonly ClaimTarget[]): number | undefined {
+	const keysOf = new Map(targets.map(({ destination, keys }) => [keys && destination, new Set(keys)]))
+	let lagMs: number | undefined
+	for (const { attempt, dueAt, destination, key } of rows)
+		if (attempt === 1 && (key === null || !keysOf.get(destination)?.has(key)))
+			lagMs = Math.max(lagMs ?? 0, now - dueAt)
+	return lagMs
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PollSchedule } from '../../../src/outbox/timing/poll-schedule.ts'
+import { longestLag, PollSchedule } from '../../../src/outbox/timing/poll-schedule.ts'
 
 /** Polls until `endsAt`; each finds the messages that became due since the previous one. Returns the delays, and the number of polls. */
 function simulate(schedule: PollSchedule, dueAt: readonly number[], endsAt: number) {
@@ -64,4 +64,32 @@ test('intervals are never longer than pollMs', () => {
 	expect(schedule.nextAt).toBe(20)
 	schedule.recordPoll(20, 100)
 	expect(schedule.nextAt).toBe(40)
+})
+
+test('messages that had to wait for their key do not count as late (regression: a long queue of one key made the relay scan it without pause)', () => {
+	const target = { limit: 10, since: 0, isOrdered: true, isProbe: false }
+	const row = (destination: string, key: string | null, attempt: number, dueAt: number) => ({
+		...{
+			id: '',
+			sequence: 0,
+			destination,
+			topic: '',
+			key,
+			payload: '',
+			headers: null,
+			attempt,
+			claimedAt: 0,
+		},
+		...{ maxRetries: null, delayMs: null, crashes: 0, createdAt: 0, dueAt, expiresAt: null },
+	})
+	const lagOf = (...rows: ReturnType<typeof row>[]) =>
+		longestLag({ now: 1_000, rows, circuits: [] }, [
+			{ ...target, destination: 'a', keys: ['hot'] },
+			{ ...target, destination: 'a' },
+			{ ...target, destination: 'b' },
+		])
+	expect(lagOf(row('a', 'hot', 1, 0))).toBeUndefined()
+	expect(lagOf(row('a', 'hot', 1, 0), row('a', 'other', 1, 900), row('a', null, 1, 800))).toBe(200)
+	expect(lagOf(row('b', 'hot', 1, 700))).toBe(300)
+	expect(lagOf(row('b', 'hot', 2, 0))).toBeUndefined()
 })

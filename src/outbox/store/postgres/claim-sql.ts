@@ -52,7 +52,7 @@ const headOf = (columns: string, key: string): string =>
 
 const SELECTED: Record<ScanKind, string> = {
 	unordered: 'o.due_at >= l.since',
-	ordered: `o.due_at >= l.since and (o.key is null or (o.seq = (${headOf('e.seq', 'o.key')}) and ${IS_UNBLOCKED}))`,
+	ordered: `o.due_at >= l.since and (o.key is null or (o.key <> all(l.held) and o.seq = (${headOf('e.seq', 'o.key')}) and ${IS_UNBLOCKED}))`,
 }
 
 /** Poison candidates have an index of their own, which only this comparison fits. */
@@ -132,7 +132,7 @@ const buildSql = ({ kinds, poisonCandidates, hasRecordedCrash }: ClaimShape): st
 with n as materialized (select {now} as ms),
 a as materialized (
 	select * from json_to_recordset($1::text::json)
-	as a(destination text, max_rows int, since bigint, kind text, keys json, per_key int, probe boolean)
+	as a(destination text, max_rows int, since bigint, kind text, keys json, per_key int, held text[], probe boolean)
 ),
 l as materialized (
 	select * from a where (

@@ -53,6 +53,7 @@ export async function claim(
 		kind: kindOf(target),
 		keys: target.keys,
 		per_key: target.perKey,
+		held: target.heldKeys ?? [],
 		probe: target.isProbe,
 	}))
 	const values = [

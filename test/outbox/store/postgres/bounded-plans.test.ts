@@ -182,3 +182,19 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 		}
 	}, 30_000)
 })
+
+test('a scan does not search for the first message of a key that the relay holds', async () => {
+	const pool = rig.anotherPool({ max: 1 })
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	const recorder = await recordStatements(pool)
+	await store.insert(newRows(500, { destination: 'a', key: 'hot' }))
+	const searched = async (heldKeys: readonly string[]): Promise<number> => {
+		const target = { destination: 'a', isOrdered: true, limit: LIMIT, heldKeys }
+		await store.claim(wanted(target))
+		const plan = await recorder.explain(recorder.latest, { isRun: true })
+		const lookups = scansOf(plan).filter((node) => node['Index Name'] === 'outbox_order')
+		return lookups.reduce((sum, node) => sum + (node['Actual Loops'] ?? 0), 0)
+	}
+	expect(await searched([])).toBeGreaterThan(490)
+	expect(await searched(['hot'])).toBe(0)
+})
