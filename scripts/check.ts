@@ -40,8 +40,7 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 				() =>
 					tool('@arethetypeswrong/cli', 'attw', [
 						'--no-definitely-typed',
-						'--profile',
-						'esm-only',
+
 						packed.tarball,
 					]),
 				() => userTypes(packed),

@@ -2,13 +2,14 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { exportedSubpaths } from './build/layout.ts'
 import { npm, type Ran, ROOT, readJson } from './tools.ts'
 
 export interface Packed {
 	/** A separate project whose only dependency is the package. */
 	readonly home: string
 	readonly tarball: string
-	/** The entries that a user can import, such as `yaoki/testing`, with their JavaScript files in the package. */
+	/** The entries that a user can import, such as `yaoki/testing`, with their ES modules in the package. */
 	readonly entries: ReadonlyMap<string, string>
 	remove(): void
 }
@@ -16,7 +17,7 @@ export interface Packed {
 /** Packs dist/ as it is. Build it first. */
 export function pack(): Packed {
 	const home = realpathSync(mkdtempSync(join(tmpdir(), 'yaoki-')))
-	const { name, version, exports } = readJson(join(ROOT, 'package.json'))
+	const { name, version } = readJson(join(ROOT, 'package.json'))
 	const tarball = join(home, `${name}-${version}.tgz`)
 	writeFileSync(join(home, 'package.json'), '{ "private": true, "type": "module" }\n')
 	must('npm pack', npm(['pack', '--ignore-scripts', '--pack-destination', home]))
@@ -24,19 +25,11 @@ export function pack(): Packed {
 	return {
 		home,
 		tarball,
-		entries: entriesOf(String(name), exports as Exports),
+		entries: new Map(
+			exportedSubpaths().map(([subpath, target]) => [`${name}${subpath.slice(1)}`, target.default.default]),
+		),
 		remove: () => rmSync(home, { recursive: true, force: true }),
 	}
-}
-
-type Exports = Readonly<Record<string, string | { readonly default: string }>>
-
-function entriesOf(name: string, exports: Exports): Map<string, string> {
-	const entries = new Map<string, string>()
-	for (const [subpath, target] of Object.entries(exports)) {
-		if (typeof target === 'object') entries.set(name + subpath.slice(1), target.default)
-	}
-	return entries
 }
 
 function must(what: string, { ok, output }: Ran): void {

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { join, posix, sep } from 'node:path'
+import { join, posix, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { ROOT } from '../tools.ts'
@@ -15,8 +15,8 @@ const PACKAGE = `workerd-${process.platform}-${process.arch === 'x64' ? '64' : p
 const WORKERD = join(ROOT, 'test', 'runtimes', 'node_modules', '@cloudflare', PACKAGE, 'bin', 'workerd')
 /** The newest date that the pinned version knows. */
 const COMPATIBILITY_DATE = '2026-11-01'
-/** Parts of the package that a Worker can import. */
-const FOLDERS = ['core', 'http', 'sim', 'testing', 'text']
+/** Files below `dist/` that a Worker cannot import. */
+const NEEDS_NODE = /^(cli|chunks\/(node|outbox|sql)|node|outbox)\b/
 
 export const inWorkerd: Runtime = {
 	name: 'workerd',
@@ -122,13 +122,14 @@ async function portOf({ stderr, stdio }: ChildProcess): Promise<number> {
 /** Lists the modules: an import is resolved like a path, so an entry of the package is a module with its name. */
 function configOf({ home, entries }: Site): string {
 	const installed = join('node_modules', 'yaoki')
-	const files = FOLDERS.flatMap((folder) => scriptsIn(home, join(installed, 'dist', folder)))
+	const dist = join(installed, 'dist')
+	const files = scriptsIn(home, dist).filter((file) => !NEEDS_NODE.test(posixPath(relative(dist, file))))
 	const suite = scriptsIn(home, '.').filter((file) => file !== 'main.js' && file !== 'worker.js')
 	const modules = ['worker.js', ...suite, ...files].map(
-		(file) => `(name = "${file.replaceAll(sep, '/')}", esModule = embed "${file}")`,
+		(file) => `(name = "${posixPath(file)}", esModule = embed "${file}")`,
 	)
 	for (const [name, file] of entries)
-		if (FOLDERS.some((folder) => file.startsWith(`./dist/${folder}/`)))
+		if (!NEEDS_NODE.test(file.replace('./dist/', '')))
 			modules.push(`(name = "${name}", esModule = "${reexport(name, file)}")`)
 	return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -146,6 +147,8 @@ const config :Workerd.Config = (
 /** Relative to the module with the name of the entry, such as `yaoki/http`. */
 const reexport = (name: string, file: string): string =>
 	`export * from '${posix.relative(posix.dirname(name), posix.join('node_modules/yaoki', file)).replace(/^(?!\\.)/, './')}'`
+
+const posixPath = (file: string): string => file.replaceAll(sep, '/')
 
 /** The scripts of a folder of the package with those of its subfolders; of the suite without. */
 const scriptsIn = (home: string, folder: string): string[] =>

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { entryName, exportedSubpaths } from '../build/layout.ts'
 import { ROOT, readJson, tsc } from '../tools.ts'
 import { type Listing, listSurface } from './listing.ts'
 
@@ -13,7 +14,15 @@ export const fileName = (entry: string): string => `${entry.replaceAll('/', '-')
 export function currentSurface(): Map<string, Listing> {
 	const out = mkdtempSync(join(tmpdir(), 'yaoki-surface-'))
 	try {
-		const { ok, output } = tsc('-p', 'tsconfig.build.json', '--outDir', out, '--emitDeclarationOnly')
+		const { ok, output } = tsc(
+			'-p',
+			'tsconfig.build.json',
+			'--outDir',
+			out,
+			'--noEmit',
+			'false',
+			'--emitDeclarationOnly',
+		)
 		if (!ok) throw new Error(`src does not compile, so it has no surface:\n${output}`)
 		return listSurface(entriesIn(out))
 	} finally {
@@ -22,11 +31,11 @@ export function currentSurface(): Map<string, Listing> {
 }
 
 function entriesIn(out: string): Map<string, string> {
-	const { name, exports } = readJson(join(ROOT, 'package.json'))
-	const entries = new Map<string, string>()
-	for (const [subpath, target] of Object.entries(exports as Record<string, { types?: string }>)) {
-		if (target.types !== undefined)
-			entries.set(`${name}${subpath.slice(1)}`, join(out, target.types.replace(/^\.\/dist\//, '')))
-	}
-	return entries
+	const { name } = readJson(join(ROOT, 'package.json'))
+	return new Map(
+		exportedSubpaths().map(([subpath, target]) => [
+			`${name}${subpath.slice(1)}`,
+			join(out, entryName(target.default.default), 'index.d.ts'),
+		]),
+	)
 }

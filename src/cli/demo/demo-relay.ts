@@ -1,6 +1,8 @@
 /** The relay of a relay process: sends orders to the receiver and reports its counts. */
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { httpDestination, Outbox, Relay } from '../../outbox/index.ts'
+import { httpDestination } from '../../outbox/destinations/http-destination.ts'
+import { Outbox } from '../../outbox/outbox.ts'
+import { Relay } from '../../outbox/relay/relay.ts'
 import { openStore } from '../outbox/open-outbox.ts'
 import { every } from '../relay/every.ts'
 import { RELAY_HEADER } from './receiver.ts'

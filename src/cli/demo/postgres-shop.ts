@@ -1,6 +1,7 @@
 /** The shop in a PostgreSQL database that others may use too: in a schema of its own, which is dropped at the end. */
 import { randomBytes } from 'node:crypto'
-import { Outbox, postgresStore } from '../../outbox/index.ts'
+import { Outbox } from '../../outbox/outbox.ts'
+import { postgresStore } from '../../outbox/store/postgres/postgres-store.ts'
 import type { PostgresTarget } from '../outbox/database-target.ts'
 import { openPostgresPool } from '../outbox/open-outbox.ts'
 import { orderMessage, type Shop } from './shop.ts'

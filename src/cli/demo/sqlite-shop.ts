@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Outbox, sqliteStore } from '../../outbox/index.ts'
+import { Outbox } from '../../outbox/outbox.ts'
+import { sqliteStore } from '../../outbox/store/sqlite/sqlite-store.ts'
 import { orderMessage, type Shop } from './shop.ts'
 
 export async function sqliteShop(): Promise<Shop> {

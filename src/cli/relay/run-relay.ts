@@ -2,7 +2,8 @@
  * The work of `yaoki relay`. Ctrl-C arrives as `io.signal`; SIGTERM, with which a supervisor stops a service, is handled here
  * because only a command that runs permanently has messages to finish. A second signal of the same kind ends the process.
  */
-import { httpDestination, Relay } from '../../outbox/index.ts'
+import { httpDestination } from '../../outbox/destinations/http-destination.ts'
+import { Relay } from '../../outbox/relay/relay.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'

@@ -111,12 +111,12 @@ export interface CircuitSettings {
 export type CircuitBreakerSettings = Omit<CircuitBreakerOptions, keyof CircuitSettings> & CircuitSettings
 
 // The base is resetTimeoutMs, and a circuit probes for as long as there are calls.
-const {
+const RESET_BACKOFF_SCHEMA: OptionSchema = /* @__PURE__ */ (({
 	baseDelayMs: _base,
 	maxRetries: _retries,
 	maxElapsedMs: _elapsed,
-	...RESET_BACKOFF_SCHEMA
-} = BACKOFF_SCHEMA
+	...rest
+}) => rest)(BACKOFF_SCHEMA)
 
 const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
 	failureThreshold: [1, Infinity, 5],

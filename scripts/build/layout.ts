@@ -1,0 +1,61 @@
+/**
+ * Which files the package consists of. Every entry is one small file that exports its names from chunks, and there is one chunk per folder
+ * of `src/`: a program loads three or four files instead of hundreds, and an error's stack names the folder.
+ */
+import { join, sep } from 'node:path'
+import { ROOT, readJson } from '../tools.ts'
+
+const SRC = join(ROOT, 'src')
+
+/** What a subpath of the package resolves to. */
+export interface Conditions {
+	readonly 'module-sync': { readonly types: string; readonly default: string }
+	readonly require: { readonly types: string; readonly default: string }
+	readonly default: { readonly types: string; readonly default: string }
+}
+
+/** Returns the subpaths of package.json that are code, with their targets. */
+export function exportedSubpaths(): [subpath: string, target: Conditions][] {
+	const exports = readJson(join(ROOT, 'package.json'))['exports'] as Record<string, string | Conditions>
+	return Object.entries(exports).flatMap(([subpath, target]) =>
+		typeof target === 'string' ? [] : [[subpath, target]],
+	)
+}
+
+/** Returns the name of an entry in `dist/`: `./dist/outbox/store.js` is `outbox/store`. */
+export const entryName = (built: string): string => built.replace(/^\.\/dist\/(.*)\.js$/, '$1')
+
+/** Returns the sources of the entries by their names in `dist/`: `dist/http.js` is built from `src/http/index.ts`. */
+export function libraryEntries(): Record<string, string> {
+	const names = exportedSubpaths().map(([, target]) => entryName(target.default.default))
+	return Object.fromEntries(names.map((name) => [name, join(SRC, name, 'index.ts')]))
+}
+
+/** The command, and the programs that it starts by the name of their file. */
+export const COMMAND_ENTRIES: Readonly<Record<string, string>> = {
+	'cli/main': join(SRC, 'cli', 'main.ts'),
+	'cli/worker': join(SRC, 'cli', 'simulate', 'worker.ts'),
+	'cli/relay-worker': join(SRC, 'cli', 'demo', 'relay-worker.ts'),
+}
+
+/** Loaded on demand, each a chunk of its own: the scenarios of the simulator, and the parts of the command. */
+const ON_DEMAND = /^(cli\/|sim\/scenarios\/(?!catalog|herd))/
+
+/** Returns the chunk that a source belongs to. `null`: the bundler decides. An entry itself only names exports, and is no part of a chunk. */
+export function chunkOf(id: string): string | null {
+	const path = sourcePath(id)
+	if (path === undefined || ON_DEMAND.test(path) || Object.values(libraryEntries()).includes(id)) return null
+	if (path.startsWith('outbox/testing/')) return 'outbox-testing'
+	return path.split('/')[0] ?? null
+}
+
+/** Returns the path of a source below `src/`. */
+export const sourcePath = (id: string): string | undefined =>
+	id.startsWith(SRC + sep) ? id.slice(SRC.length + 1).replaceAll(sep, '/') : undefined
+
+/**
+ * Chunks that exist once, as CommonJS, and that ES modules import: they need Node, so no browser and hardly a bundler loads them. Two
+ * copies of each would be a third of the package. They load the other chunks by `#chunks/…`, so that Node gives them the ES modules that
+ * the program has loaded too, and Jest the CommonJS files.
+ */
+export const ONCE: readonly string[] = ['sql', 'outbox', 'outbox-testing']
