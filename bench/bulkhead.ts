@@ -1,13 +1,14 @@
 /**
- * The cost of the queue: a hundred concurrent callers share ten slots, repeatedly. There is no figure to reach, because the
- * peers only limit concurrency and do nothing else. The part shows the difference.
+ * The cost of the queue: a hundred concurrent callers share ten slots, repeatedly. p-limit, p-queue and cockatiel only limit
+ * concurrency: a queued call has no timeout and cannot be aborted.
  */
 import { bulkhead as cockatielBulkhead } from 'cockatiel'
 import pLimit from 'p-limit'
 import PQueue from 'p-queue'
 import { bulkhead as yaokiBulkhead } from 'yaoki'
-import { column, type Report } from './figure.ts'
-import { type Contender, line, race } from './harness.ts'
+import { column, type Report, times } from './figure.ts'
+import { type Contender, line, race, ratioOf } from './harness.ts'
+import { mollitiaBulkhead, underMollitia } from './mollitia.ts'
 
 const CALLERS = 100
 const SLOTS = 10
@@ -49,6 +50,7 @@ export async function bulkhead(): Promise<Report> {
 		'cockatiel 4': (fn) => cockatiel.execute(fn),
 		'p-limit 7': pLimit(SLOTS),
 		'p-queue 10': (fn) => queue.add(fn),
+		'mollitia 0.1': underMollitia(mollitiaBulkhead(SLOTS, CALLERS)),
 	}
 	const rows = await race(
 		Object.entries(limits).map(([name, limit]) => crowd(name, limit)),
@@ -56,6 +58,7 @@ export async function bulkhead(): Promise<Report> {
 	)
 	const most: Record<string, number> = {}
 	for (const [name, limit] of Object.entries(limits)) most[name] = await mostAtOnce(limit)
+	const [ours, peer] = [ratioOf(rows, 'yaoki'), ratioOf(rows, 'cockatiel 4')]
 	return {
 		title: `${CALLERS} concurrent callers through ${SLOTS} slots, cost of a call`,
 		lines: [
@@ -63,7 +66,14 @@ export async function bulkhead(): Promise<Report> {
 			'maximum concurrency:',
 			...Object.entries(most).map(([name, count]) => column(name, String(count))),
 		],
-		figures: [],
+		figures: [
+			{
+				figure: 'a bulkhead under contention',
+				asked: `at most cockatiel 4 (${times(peer)})`,
+				measured: times(ours),
+				reached: ours <= peer,
+			},
+		],
 		data: { rows, most },
 	}
 }

@@ -8,6 +8,7 @@ import Opossum from 'opossum'
 import { circuitBreaker } from 'yaoki'
 import { type Report, times } from './figure.ts'
 import { type Contender, line, race, ratioOf } from './harness.ts'
+import { mollitiaBreaker, underMollitia } from './mollitia.ts'
 
 const HOUR = 3_600_000
 const reused = new Error('down')
@@ -32,7 +33,7 @@ const rejecting = (name: string, call: () => Promise<unknown>): Contender => ({
 
 /** Opens the breaker by failures: a breaker that is forced open has no `retryAfterMs`. */
 async function opened(call: () => Promise<unknown>): Promise<() => Promise<unknown>> {
-	for (let i = 0; i < 5; i++) await call().catch(() => {})
+	for (let i = 0; i < 10; i++) await call().catch(() => {})
 	if ((await call().catch((error: unknown) => error)) === reused)
 		throw new Error('a breaker that should be open let a call through')
 	return call
@@ -45,6 +46,7 @@ export async function openCircuit(): Promise<Report> {
 		halfOpenAfter: HOUR,
 	})
 	const opossum = new Opossum(down, { resetTimeout: HOUR })
+	const mollitia = underMollitia(mollitiaBreaker())
 	const yaoki = await opened(() => breaker.execute(down))
 	const rows = await race(
 		[
@@ -53,6 +55,7 @@ export async function openCircuit(): Promise<Report> {
 			rejecting('yaoki', yaoki),
 			rejecting('cockatiel 4', await opened(() => cockatiel.execute(down))),
 			rejecting('opossum 10', await opened(() => opossum.fire())),
+			rejecting('mollitia 0.1', await opened(() => mollitia(down))),
 		],
 		{ rounds: 25, count: 20_000 },
 	)
@@ -66,7 +69,7 @@ export async function openCircuit(): Promise<Report> {
 		title: 'A rejection by an open circuit, its message and retryAfterMs read',
 		lines: rows.map(line),
 		figures: [
-			...['cockatiel 4', 'opossum 10'].map((name) => ({
+			...['cockatiel 4', 'opossum 10', 'mollitia 0.1'].map((name) => ({
 				figure,
 				asked: `not more than ${name} (${times(ratioOf(rows, name))})`,
 				measured: times(ours),

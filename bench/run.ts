@@ -3,12 +3,14 @@
  * `npm run bench -- --json` prints the data instead; `npm run bench -- retry` runs the parts whose names start with it.
  */
 import { bulkhead } from './bulkhead.ts'
+import { creation } from './creation.ts'
 import type { Report } from './figure.ts'
 import { http, httpBurst } from './http.ts'
 import { idleBreakers } from './idle-breakers.ts'
 import { memory } from './memory.ts'
 import { openCircuit } from './open-circuit.ts'
 import { OUTBOX_PARTS } from './outbox.ts'
+import { rateBreaker } from './rate-breaker.ts'
 import { failsTwice, success } from './retry.ts'
 import { simulator } from './simulator.ts'
 import { stack } from './stack.ts'
@@ -20,8 +22,10 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	'retry-failures': failsTwice,
 	stack,
 	'open-circuit': openCircuit,
+	'rate-breaker': rateBreaker,
 	window: timeWindow,
 	bulkhead,
+	creation,
 	http,
 	'http-burst': httpBurst,
 	virtual,

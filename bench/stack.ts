@@ -4,45 +4,23 @@
  * cooperative timeout only aborts the signal and is cheaper, so the figures are compared with it. The aggressive timeout
  * also rejects if the operation ignores the signal, as Yaoki's does.
  */
-import {
-	ConsecutiveBreaker,
-	bulkhead as cockatielBulkhead,
-	circuitBreaker as cockatielCircuitBreaker,
-	retry as cockatielRetry,
-	timeout as cockatielTimeout,
-	ExponentialBackoff,
-	handleAll,
-	TimeoutStrategy,
-	wrap,
-} from 'cockatiel'
+import { TimeoutStrategy } from 'cockatiel'
 import { Effect, Schedule, Scope, Semaphore } from 'effect'
 import * as EffectBreaker from 'effect/persistence/CircuitBreaker'
 import Opossum from 'opossum'
 import pLimit from 'p-limit'
 import PQueue from 'p-queue'
-import { bulkhead, circuitBreaker, pipeline, retry, timeout } from 'yaoki'
 import { byHandStack } from './by-hand.ts'
+import { cockatielFour, yaokiFour } from './creation.ts'
 import { bytes, column, type Report, times } from './figure.ts'
 import { calling, line, race, ratioOf } from './harness.ts'
+import { mollitiaFour } from './mollitia.ts'
 import { microtaskTurns } from './turns.ts'
 import { bytesAllocated } from './weigh.ts'
 
 const work = async () => 1
 
-const yaoki = pipeline(
-	bulkhead({ maxConcurrent: 10, maxQueue: 50 }),
-	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 }),
-	retry({ maxRetries: 3 }),
-	timeout(5_000),
-)
-
-const cockatiel = (strategy: TimeoutStrategy, abortOnReturn = true) =>
-	wrap(
-		cockatielBulkhead(10, 50),
-		cockatielCircuitBreaker(handleAll, { breaker: new ConsecutiveBreaker(5), halfOpenAfter: 30_000 }),
-		cockatielRetry(handleAll, { maxAttempts: 3, backoff: new ExponentialBackoff() }),
-		cockatielTimeout(5_000, { strategy, abortOnReturn }),
-	)
+const yaoki = yaokiFour()
 
 /**
  * The four policies of Effect in the same order. Its breaker is experimental, so the other three are also measured without
@@ -73,10 +51,11 @@ async function effects() {
 export async function stack(): Promise<Report> {
 	const effect = await effects()
 	const byHand = byHandStack()
-	const cooperative = cockatiel(TimeoutStrategy.Cooperative)
-	const aggressive = cockatiel(TimeoutStrategy.Aggressive)
-	const notAborting = cockatiel(TimeoutStrategy.Cooperative, false)
+	const cooperative = cockatielFour(TimeoutStrategy.Cooperative)
+	const aggressive = cockatielFour(TimeoutStrategy.Aggressive)
+	const notAborting = cockatielFour(TimeoutStrategy.Cooperative, false)
 	const [opossum, untimed] = [new Opossum(work), new Opossum(work, { timeout: false })]
+	const mollitia = mollitiaFour().fn(work)
 	const limit = pLimit(10)
 	const queue = new PQueue({ concurrency: 10 })
 	const calls: Record<string, () => Promise<unknown>> = {
@@ -86,6 +65,7 @@ export async function stack(): Promise<Report> {
 		'cockatiel 4': () => cooperative.execute(work),
 		'cockatiel 4, aggressive timeout': () => aggressive.execute(work),
 		'cockatiel 4, abortOnReturn off': () => notAborting.execute(work),
+		'mollitia 0.1': () => mollitia.execute(),
 		'opossum 10, breaker alone': () => opossum.fire(),
 		'opossum 10, breaker without timeout': () => untimed.fire(),
 		'p-limit 7, alone': () => limit(work),
@@ -116,7 +96,7 @@ export async function stack(): Promise<Report> {
 			...costs.map((cost) => column(cost.name, String(cost.turns), bytes(cost.bytes))),
 		],
 		figures: [
-			{ figure, asked: 'at most 6.00 x a bare await', measured: times(ours), reached: ours <= 6 },
+			{ figure, asked: 'at most 5.00 x a bare await', measured: times(ours), reached: ours <= 5 },
 			{
 				figure,
 				asked: `at most a twentieth of cockatiel's wrap (${times(wrapped)})`,

@@ -3,7 +3,7 @@ import { REJECTED } from '../engine/layer.ts'
 import { createCall, LeafPolicy } from '../engine/policy.ts'
 import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { finishRejection } from '../engine/rejection.ts'
-import { runFrom } from '../engine/runner.ts'
+import { rejectSoon, run } from '../engine/runner.ts'
 import { CIRCUIT_OPEN, CircuitOpenError, circuitOpenMessage } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { mergeOptions } from '../options/schema.ts'
@@ -69,8 +69,8 @@ export class CircuitBreaker extends LeafPolicy {
 				pipeline: undefined,
 				retryAfterMs: whenMs,
 			})
-			result = Promise.reject(finishRejection(call, error))
-		} else result = runFrom(call, step)
+			result = rejectSoon(finishRejection(call, error))
+		} else result = run(call, step)
 		if (isFallback)
 			result = result.catch((error: unknown) => {
 				if (call.stop === 'rejected' && error instanceof CircuitOpenError) return second(error)

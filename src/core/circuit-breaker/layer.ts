@@ -27,7 +27,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	/** The call whose entry or outcome is being recorded, while there is a listener: the cause of a change of state. */
 	#cause: Call | undefined
 
-	/** True if only consecutive failures count. Then successes need no second clock read. */
+	/** True if only consecutive failures count. Then successes need no clock read. */
 	isPlain: boolean
 
 	constructor(settings: CircuitBreakerSettings) {
@@ -49,7 +49,8 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	}
 
 	enter(call: Call, bound: BoundLayer): Step {
-		return this.isPlain && !this.emit && this.state === 'closed'
+		// The duration matters only to a rule for slow calls and to listeners.
+		return this.state === 'closed' && !this.emit && this.settings.slowCallMs === Infinity
 			? call.enterLayer(bound, this.generation)
 			: this.#enter(call, bound)
 	}
@@ -83,52 +84,54 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const { runtime } = bound
 		const state = call.layerState(bound) as number | TimedCall | undefined
 		if (state === undefined) return GO
+		if (typeof state !== 'number') {
+			this.#recordOutcome(call, bound, state.ticket, state.since)
+			return GO
+		}
 		// A call's time is on its pipeline's clock, and is of no use to a breaker with its own runtime.
 		const since = runtime === call.pipeline.runtime ? call.startedAt : undefined
-		const isTimed = typeof state !== 'number'
-		if (call.ok && !isTimed)
+		if (call.ok && this.isPlain)
 			this.recordSuccessFast(
 				state,
 				since ?? (call.pipeline.consecutiveSuccesses % SUCCESSES_PER_CLOCK_READ ? undefined : runtime.now()),
 			)
-		else this.#recordOutcome(call, bound, isTimed ? state : { ticket: state, since: since ?? runtime.now() })
+		else this.#recordOutcome(call, bound, state, since)
 		return GO
 	}
 
-	#recordOutcome(call: Call, bound: BoundLayer, timed: TimedCall): void {
+	#recordOutcome(call: Call, bound: BoundLayer, ticket: number, since: number | undefined): void {
 		const { isFailure, isFailureResult } = this.settings
-		const { ok, value } = call
+		const { ok, value, lastAttempt, pipeline } = call
+		const { runtime } = bound
 		if (ok) {
-			this.#count(
-				call,
-				bound,
-				timed,
-				isFailureResult && requireSync('isFailureResult', isFailureResult(value)),
-			)
+			const isBad = isFailureResult && requireSync('isFailureResult', isFailureResult(value))
+			this.#count(call, bound, ticket, since, runtime.now(), isBad)
 			return
 		}
-		const { runtime } = bound
 		// A hook threw, here (then this runs a second time) or further in: that says nothing about the dependency.
 		const { kind, retryAfterMs } = call.stop === 'hook-threw' ? CANCELLED : call.classify(bound)
-		if (kind === 'cancelled') this.ignore(timed.ticket, runtime.now(), runtime)
+		// If the classification has recorded the attempt, the clock was just read.
+		const recorded = call.lastAttempt === lastAttempt ? undefined : call.lastAttempt
+		const now = recorded && runtime === pipeline.runtime ? recorded.endedAt : runtime.now()
+		if (kind === 'cancelled') this.ignore(ticket, now, runtime)
 		else {
 			const counts = isFailure ? requireSync('isFailure', isFailure(value)) : kind !== 'permanent'
-			this.#count(call, bound, timed, counts && !call.rare?.isForeignFailure, retryAfterMs)
+			this.#count(call, bound, ticket, since, now, counts && !call.rare?.isForeignFailure, retryAfterMs)
 		}
 	}
 
 	#count(
 		call: Call,
 		bound: BoundLayer,
-		timed: TimedCall,
+		ticket: number,
+		since: number | undefined,
+		now: number,
 		isFailure: boolean | undefined,
 		retryAfterMs?: number,
 	): void {
 		const { emit } = this
 		const { runtime } = bound
-		const { ticket, since } = timed
-		const now = runtime.now()
-		const durationMs = now - since
+		const durationMs = now - (since ?? now)
 		if (isFailure) {
 			emit?.(call, bound, { type: 'failure', durationMs, ...(call.ok ? {} : errorFacts(call.value)) })
 			if (emit) this.#cause = call

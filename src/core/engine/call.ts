@@ -307,7 +307,9 @@ export class Call implements CallRecord, Scope {
 		pipeline.consecutiveSuccesses = 0
 		if (ok && !this.rare?.keepsRecord) return
 		try {
-			if (!ok && (!this.stop || this.stop === 'inner-retry')) this.classify(pipeline)
+			// A layer that counts or retries failures has classified this one already.
+			const isRecorded = this.lastAttempt?.attempt === this.attempt && this.lastAttempt.error === this.value
+			if (!ok && !isRecorded && (!this.stop || this.stop === 'inner-retry')) this.classify(pipeline)
 		} catch (error) {
 			this.hookThrew(error)
 		}

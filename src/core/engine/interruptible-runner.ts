@@ -11,20 +11,29 @@
  */
 import type { Call } from './call.ts'
 import { DONE, type Step } from './layer.ts'
-import { captureResolve, isWait, lastResolve, MAX_PROMISE_CHAIN, startOperation, wait } from './runner.ts'
+import {
+	captureResolve,
+	isWait,
+	lastResolve,
+	MAX_PROMISE_CHAIN,
+	nextMicrotask,
+	operationOf,
+	wait,
+} from './runner.ts'
 
 /** The next step of the call; undefined if it was interrupted. */
 type RunEnd = Step | undefined
 
+/** Starts the operation and checks in the next microtask whether it has settled. */
 export function runInterruptibly(call: Call, step: Step): Promise<unknown> {
-	return isWait(step) ? runWait(call, step) : runOperation(call)
+	if (isWait(step)) return runWait(call, step)
+	const settled = startRun(call)
+	return nextMicrotask.then(() => (call.isOver ? advance(call, DONE) : finishRun(call, settled)))
 }
 
 /** The same for an operation that never settles immediately: accepts interruptions from the start. */
-export function runPending(call: Call, step: Step): Promise<unknown> {
-	if (isWait(step)) return runWait(call, step)
-	return runUntilEnd(call).then((end) => proceed(call, end))
-}
+export const runPending = (call: Call, step: Step): Promise<unknown> =>
+	isWait(step) ? runWait(call, step) : finishRun(call, startRun(call))
 
 /** Runs a branch of a call from this step on and calls `ended`. The outcome is in the branch itself. */
 export function runBranch(call: Call, step: Step, ended: () => void): void {
@@ -36,36 +45,36 @@ export function runBranch(call: Call, step: Step, ended: () => void): void {
 function advance(call: Call, step: Step): unknown {
 	if (step === DONE) {
 		call.rare?.onBranchEnd?.()
-		return outcome(call)
+		if (call.ok) return call.value
+		// A rejected promise without a handler would cost more.
+		throw call.value
 	}
-	if (call.attempt >= MAX_PROMISE_CHAIN) return runLoop(call, step)
-	return runInterruptibly(call, step)
+	return call.attempt < MAX_PROMISE_CHAIN ? runInterruptibly(call, step) : runLoop(call, step)
 }
-
-const outcome = ({ ok, value }: Call): unknown => (ok ? value : Promise.reject(value))
 
 function runWait(call: Call, step: Step): Promise<unknown> {
 	call.onPending()
 	return wait(call, step).then(() => advance(call, resume(call)))
 }
 
-/** Starts the operation and checks in the next microtask whether it has settled. */
-function runOperation(call: Call): Promise<unknown> {
-	const turn = call.beginRun()
-	const settled = startRun(call, turn)
-	return nextMicrotask.then(() => {
-		if (call.isOver) return advance(call, DONE)
-		return untilEnd(call, turn, settled).then((end) => proceed(call, end))
-	})
-}
-
-function proceed(call: Call, end: RunEnd): unknown {
-	return advance(call, nextStep(call, end))
-}
+const finishRun = (call: Call, settled: Promise<RunEnd>): Promise<unknown> =>
+	untilEnd(call, settled).then((end) => advance(call, nextStep(call, end)))
 
 /** An interruption may still come after the operation has settled, before the call continues. */
 const nextStep = (call: Call, end: RunEnd): Step =>
 	end === undefined || call.rare?.interruption ? resume(call) : end
+
+/** Runs the remaining attempts in a loop, without growing the promise chain. */
+async function runLoop(call: Call, from: Step): Promise<unknown> {
+	for (let step = from; step !== DONE; ) {
+		if (isWait(step)) {
+			call.onPending()
+			await wait(call, step)
+			step = resume(call)
+		} else step = nextStep(call, await untilEnd(call, startRun(call)))
+	}
+	return advance(call, DONE)
+}
 
 /** The error of a timeout was created in the callback of a timer. Here V8 finds the callers, so its stack is captured again. */
 function resume(call: Call): Step {
@@ -75,27 +84,11 @@ function resume(call: Call): Step {
 	return call.resume()
 }
 
-/** Runs the remaining attempts in a loop, without growing the promise chain. */
-async function runLoop(call: Call, from: Step): Promise<unknown> {
-	for (let step = from; step !== DONE; ) {
-		if (isWait(step)) {
-			call.onPending()
-			await wait(call, step)
-			step = resume(call)
-		} else step = nextStep(call, await runUntilEnd(call))
-	}
-	return advance(call, DONE)
-}
-
-function runUntilEnd(call: Call): Promise<RunEnd> {
-	const turn = call.beginRun()
-	return untilEnd(call, turn, startRun(call, turn))
-}
-
 /** Starts the operation. The promise resolves when it has settled, with undefined if the call no longer waits for it. */
-function startRun(call: Call, turn: number): Promise<RunEnd> {
+function startRun(call: Call): Promise<RunEnd> {
+	const turn = call.beginRun()
 	try {
-		return startOperation(call).then(
+		return Promise.resolve(operationOf(call)(call.context())).then(
 			(value) => endRun(call, turn, true, value),
 			(error) => endRun(call, turn, false, error),
 		)
@@ -108,8 +101,9 @@ const endRun = (call: Call, turn: number, ok: boolean, value: unknown): RunEnd =
 	call.endRun(turn) ? call.settle(ok, value) : undefined
 
 /** Returns a promise that resolves when the operation has settled, or when an interruption wakes the call. */
-function untilEnd(call: Call, turn: number, settled: Promise<RunEnd>): Promise<RunEnd> {
-	if (turn !== call.run && !call.rare?.interruption) return settled
+function untilEnd(call: Call, settled: Promise<RunEnd>): Promise<RunEnd> {
+	// The run is even if the operation has ended, and if an interruption has ended the wait for it.
+	if (!(call.run % 2) && !call.rare?.interruption) return settled
 	const ended = new Promise<RunEnd>(captureResolve)
 	const wake = lastResolve as (end?: RunEnd) => void
 	call.wake = wake
@@ -118,6 +112,3 @@ function untilEnd(call: Call, turn: number, settled: Promise<RunEnd>): Promise<R
 	if (call.rare?.interruption) wake()
 	return ended
 }
-
-/** Its continuations run in the next microtask, after those of an operation that settled immediately. */
-const nextMicrotask = /* @__PURE__ */ Promise.resolve()

@@ -2,7 +2,7 @@
  * What a timer is for. A caller waits for a `wait`, such as a backoff delay. A `limit` ends an operation that takes too
  * long. Both keep the process alive; `housekeeping` does not.
  */
-type TimerKind = 'wait' | 'limit' | 'housekeeping'
+export type TimerKind = 'wait' | 'limit' | 'housekeeping'
 
 /** Cancels a timer. `keepAlive`, if supported, changes whether the timer keeps the process alive. */
 export interface CancelTimer {

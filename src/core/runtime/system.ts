@@ -2,7 +2,7 @@
  * The runtime of production. Every global is looked up when it is used: vitest, jest and node:test install fake timers
  * after this module is loaded, and a stored reference would bypass them.
  */
-import type { CancelTimer, Runtime } from './runtime.ts'
+import type { CancelTimer, Runtime, TimerKind } from './runtime.ts'
 
 /** A JavaScript timer has a 31-bit delay and fires immediately above that, so longer timers are chained. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -38,18 +38,24 @@ export const systemRuntime: Runtime = {
 	createId: () => crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join('-'),
 	timerSource: () => (hasRequestTimers ? {} : globalThis.setTimeout),
 	setTimer(ms, fn, kind) {
-		let timer: unknown
-		const arm = (left: number): void => {
-			// Rounded up, because timers truncate and would fire early.
-			const rest = left - MAX_TIMER_MS
-			timer = rest > 0 ? setTimeout(() => arm(rest), MAX_TIMER_MS) : setTimeout(fn, Math.ceil(left))
-			if (kind === 'housekeeping') keepAlive(timer, false)
-		}
-		arm(ms)
+		if (ms > MAX_TIMER_MS) return chainTimers(ms, fn, kind)
+		// Rounded up, because timers truncate and would fire early.
+		const timer: unknown = setTimeout(fn, Math.ceil(ms))
+		if (kind === 'housekeeping') keepAlive(timer, false)
 		const cancel: CancelTimer = () => clearTimeout(timer as number)
 		// A plain object is a fake timer. Tests count those, so they are cancelled instead of kept with unref.
 		if (kind === 'limit' && !hasRequestTimers && Object(timer).constructor !== Object)
 			cancel.keepAlive = (isNeeded) => keepAlive(timer, isNeeded)
 		return cancel
 	},
+}
+
+function chainTimers(ms: number, ...rest: [fn: () => void, kind: TimerKind | undefined]): CancelTimer {
+	const next = () => {
+		current = systemRuntime.setTimer(ms - MAX_TIMER_MS, ...rest)
+	}
+	let current = systemRuntime.setTimer(MAX_TIMER_MS, next, rest[1])
+	const cancel: CancelTimer = () => current()
+	if (current.keepAlive) cancel.keepAlive = (isNeeded) => current.keepAlive?.(isNeeded)
+	return cancel
 }

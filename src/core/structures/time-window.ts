@@ -39,11 +39,12 @@ export class TimeWindow {
 		counts[sum] = (counts[sum] ?? 0) + amount
 	}
 
-	/** Returns the count of a kind in the window. */
+	/** Returns the count of a kind in the window; 0 for one that it does not have. */
 	sum(now: number, kind: number): number {
 		const counts = this.#counts
-		if (counts) this.#rotate(now, counts)
-		return counts?.[BUCKETS * this.#kinds + kind] ?? 0
+		if (!counts || kind >= this.#kinds) return 0
+		if (now - this.#origin >= this.#end) this.#rotate(now, counts)
+		return counts[BUCKETS * this.#kinds + kind] ?? 0
 	}
 
 	clear(): void {
