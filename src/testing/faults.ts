@@ -1,8 +1,8 @@
 import type { BoundLayer, Call, Layer } from '../core/engine/call.ts'
 import { GO, type Step } from '../core/engine/layer.ts'
 import { LeafPolicy, type Policy } from '../core/engine/policy.ts'
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../core/engine/policy-options.ts'
-import { invalidOption, isAmount, type OptionSchema, readOptions } from '../core/options/schema.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../core/engine/policy-options.ts'
+import { invalidOption, isAmount, type OptionSchema } from '../core/options/schema.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /** Options of `faults`. */
@@ -28,12 +28,12 @@ const FAULTS_SCHEMA: OptionSchema = {
 }
 
 function readFaultOptions(options: FaultOptions): Settings {
-	checkPolicyOptions(options, FAULTS_SCHEMA, 'faults')
-	const { latencyMs = 0 } = options
+	const settings = readPolicyOptions<Settings>(options, 'faults', FAULTS_SCHEMA)
+	const { latencyMs = 0 } = settings
 	const [min, max] = toRange(latencyMs)
 	if (!isAmount(min) || !isAmount(max) || min > max)
 		invalidOption('latencyMs', latencyMs, 'milliseconds, or [min, max]')
-	return readOptions<Settings>(options, FAULTS_SCHEMA)
+	return settings
 }
 
 const toRange = (latencyMs: number | readonly [number, number]): readonly [number, number] =>

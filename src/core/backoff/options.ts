@@ -1,4 +1,11 @@
-import { invalidOption, isAmount, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
+import {
+	checkName,
+	invalidOption,
+	isAmount,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../options/schema.ts'
 import { GROWTHS, JITTERS } from './formula.ts'
 import type { BackoffGrowth, BackoffSettings, JitterStrategy } from './settings.ts'
 
@@ -35,40 +42,38 @@ export const BACKOFF_SCHEMA: OptionSchema = {
 	jitterStrategy: 'any',
 	jitterFactor: [0, 1, 0.3],
 	jitterRangeMs: [0, MAX_NUMBER, 1_000],
-	maxRetries: [0, Infinity, 3],
+	maxRetries: [0, Infinity, 3, 'integer'],
 	maxElapsedMs: [0, MAX_NUMBER, Infinity],
 }
 
-/** Validates the options and fills in every default. `schema` is `BACKOFF_SCHEMA`, or that and more options. */
+/** Validates the options and fills in every default. `read` are the options as read by a schema that has more than these. */
 export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	options: BackoffOptions,
-	schema: OptionSchema = BACKOFF_SCHEMA,
+	read: Settings = readOptions(options, BACKOFF_SCHEMA),
 ): Settings {
 	const { growth = 'exponential' } = options
 	const jitterStrategy = selectJitter(options)
 	const unused = unusedJitter(options, jitterStrategy)
 	const settings = {
-		...readOptions<Settings>(options, schema),
+		...read,
 		growth,
 		jitterStrategy,
 		...(unused.length ? { unusedOptions: unused } : {}),
 	}
 	const { baseDelayMs, maxDelayMs, maxRetries, maxElapsedMs } = settings
-	checkName('jitterStrategy', jitterStrategy, JITTERS, '')
+	checkName('jitterStrategy', jitterStrategy, Object.keys(JITTERS))
 	if (Array.isArray(growth)) {
 		if (!growth.length || !growth.every(isAmount))
 			invalidOption('growth', growth, 'a non-empty list of milliseconds')
 	} else if (typeof growth !== 'function') {
-		checkName('growth', growth, GROWTHS, ', a list of milliseconds, a function')
+		checkName('growth', growth, Object.keys(GROWTHS), ', a list of milliseconds, a function')
 	}
-	if (maxRetries === Infinity) {
-		if (maxElapsedMs === Infinity || !baseDelayMs)
-			invalidOption(
-				'maxRetries',
-				maxRetries,
-				'an integer, or Infinity together with maxElapsedMs and a baseDelayMs above 0',
-			)
-	} else if (maxRetries % 1) invalidOption('maxRetries', maxRetries, 'a non-negative integer')
+	if (maxRetries === Infinity && (maxElapsedMs === Infinity || !baseDelayMs))
+		invalidOption(
+			'maxRetries',
+			maxRetries,
+			'an integer, or Infinity together with maxElapsedMs and a baseDelayMs above 0',
+		)
 	// A list or a function does not grow from the base, so its cap may be below the default base.
 	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated'))) {
 		invalidOption(
@@ -102,8 +107,3 @@ const JITTER_AMOUNTS = [
 	['jitterFactor', 'proportional'],
 	['jitterRangeMs', 'additive'],
 ] as const
-
-function checkName(option: string, value: unknown, table: object, more: string): void {
-	if (!Object.hasOwn(table, String(value)))
-		invalidOption(option, value, `one of ${Object.keys(table).join(', ')}${more}`)
-}

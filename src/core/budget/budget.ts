@@ -3,7 +3,7 @@
  * fail, three retries each are four times the traffic. A budget is shared by many calls and knows their sum. It is an
  * interface and not one class with modes, so that a bundle contains only the budget that is used.
  */
-import { checkPolicyOptions } from '../engine/policy-options.ts'
+import { readPolicyOptions } from '../engine/policy-options.ts'
 import { mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
@@ -46,6 +46,6 @@ export function readBudget<Settings>(
 	settings?: Settings,
 ): Settings {
 	// The counts belong to the clock they were made with, so an update cannot replace the runtime.
-	checkPolicyOptions(options, settings ? schema : { ...schema, runtime: 'any' }, owner)
+	readPolicyOptions(options, owner, settings ? schema : { ...schema, runtime: 'any' })
 	return readOptions(settings ? mergeOptions({ ...settings }, options) : options, schema)
 }

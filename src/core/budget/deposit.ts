@@ -1,5 +1,6 @@
 import { safeGet } from '../classify/safe-get.ts'
 import type { Call } from '../engine/call.ts'
+import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Budget } from './budget.ts'
 
@@ -13,6 +14,12 @@ export function recordRequestOnce(call: Call, budget: Budget, runtime: Runtime):
 	if (rareState.deposits.includes(budget)) return
 	rareState.deposits.push(budget)
 	budget.recordRequest(call.now(runtime))
+}
+
+/** Throws unless the value is a budget or undefined. */
+export function checkBudget(budget: Budget | undefined): void {
+	if (budget !== undefined && typeof budget?.canRetry !== 'function')
+		invalidOption('budget', budget, 'a budget, such as retryBudget()')
 }
 
 /** Some budgets charge more for a retry after a timeout, because the first attempt may still be running. */

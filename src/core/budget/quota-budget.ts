@@ -4,7 +4,7 @@
  * wait until it has passed. Timeouts cost more, because they occupy a connection and a caller the whole time. All
  * amounts are integers, so that sums do not drift.
  */
-import { invalidOption, type OptionSchema } from '../options/schema.ts'
+import type { OptionSchema } from '../options/schema.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
 /** Options of `quotaBudget`. All are integers. */
@@ -27,21 +27,16 @@ export interface QuotaBudgetStats {
 }
 
 export const QUOTA_BUDGET_SCHEMA: OptionSchema = {
-	capacity: [0, 1e9, 500],
-	retryCost: [1, 1e9, 5],
-	timeoutCost: [1, 1e9, 10],
-	successRefund: [0, 1e9, 1],
+	capacity: [0, 1e9, 500, 'integer'],
+	retryCost: [1, 1e9, 5, 'integer'],
+	timeoutCost: [1, 1e9, 10, 'integer'],
+	successRefund: [0, 1e9, 1, 'integer'],
 }
 
 type Settings = BudgetSettings<QuotaBudgetOptions>
 
-function readQuota(options: QuotaBudgetOptions, before?: Settings): Settings {
-	const settings = readBudget<Settings>(options, QUOTA_BUDGET_SCHEMA, 'quotaBudget', before)
-	for (const [name, value] of Object.entries(settings)) {
-		if (value % 1) invalidOption(name, value, 'an integer')
-	}
-	return settings
-}
+const readQuota = (options: QuotaBudgetOptions, before?: Settings): Settings =>
+	readBudget(options, QUOTA_BUDGET_SCHEMA, 'quotaBudget', before)
 
 /**
  * A budget that takes the cost of a retry from a quota, and refunds it if the retry succeeds.

@@ -1,7 +1,7 @@
-import { checkPolicyOptions } from '../engine/policy-options.ts'
-import { checkRange, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
+import { readPolicyOptions } from '../engine/policy-options.ts'
+import { checkName, checkRange, invalidOption, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 import { ALGORITHMS, type LimitSettings, within } from './limits.ts'
-import { checkIntegers, QUEUE_SCHEMA, type QueueOptions, type QueueSettings } from './options.ts'
+import { QUEUE_SCHEMA, type QueueOptions, type QueueSettings } from './options.ts'
 
 /** How the bulkhead finds its limit, and within which bounds. */
 export interface AdaptiveBulkheadOptions extends QueueOptions {
@@ -27,22 +27,19 @@ export interface AdaptiveBulkheadSettings extends QueueSettings, LimitSettings {
 
 const ADAPTIVE_SCHEMA: OptionSchema = {
 	algorithm: 'any',
-	minConcurrent: [1, MAX_NUMBER, 1],
-	maxConcurrent: [1, MAX_NUMBER, 200],
-	initialConcurrent: [1, MAX_NUMBER, 20],
+	minConcurrent: [1, MAX_NUMBER, 1, 'integer'],
+	maxConcurrent: [1, MAX_NUMBER, 200, 'integer'],
+	initialConcurrent: [1, MAX_NUMBER, 20, 'integer'],
 	latencyTolerance: [1, MAX_NUMBER, 1.5],
 	latencyLimitMs: [0, Infinity, Infinity],
 	...QUEUE_SCHEMA,
 }
 
 export function readAdaptiveBulkheadOptions(options: AdaptiveBulkheadOptions): AdaptiveBulkheadSettings {
-	checkPolicyOptions(options, ADAPTIVE_SCHEMA, 'adaptiveBulkhead')
-	const settings = readOptions<AdaptiveBulkheadSettings>(options, ADAPTIVE_SCHEMA)
-	const { minConcurrent, maxConcurrent, maxQueue } = settings
+	const settings = readPolicyOptions<AdaptiveBulkheadSettings>(options, 'adaptiveBulkhead', ADAPTIVE_SCHEMA)
+	const { minConcurrent, maxConcurrent } = settings
 	const { algorithm = 'gradient', initialConcurrent = within(settings, settings.initialConcurrent) } = options
-	if (!Object.hasOwn(ALGORITHMS, String(algorithm)))
-		invalidOption('algorithm', algorithm, `one of ${Object.keys(ALGORITHMS).join(', ')}`)
-	checkIntegers({ minConcurrent, maxConcurrent, initialConcurrent, maxQueue })
+	checkName('algorithm', algorithm, Object.keys(ALGORITHMS))
 	if (maxConcurrent < minConcurrent) {
 		invalidOption(
 			'maxConcurrent',

@@ -3,7 +3,7 @@ import { requireSync } from '../engine/hooks.ts'
 import { GO, PARK, type Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { BulkheadRejectedError, DeadlineExceededError } from '../errors/errors.ts'
-import { checkRange, MAX_NUMBER } from '../options/schema.ts'
+import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { findTimeoutList, type TimeoutEntry, type TimeoutList } from '../runtime/timeout-list.ts'
 import type { QueueSettings } from './options.ts'
@@ -160,7 +160,7 @@ function releaseAfterOrphans(
 
 function priorityOf(call: Call, priority: NonNullable<QueueSettings['priority']>): number {
 	const result = requireSync('priority', priority(call.options ?? {}))
-	checkRange('priority(call)', result, -MAX_NUMBER)
+	if (!Number.isFinite(result)) invalidOption('priority(call)', result, 'a finite number')
 	return result
 }
 

@@ -1,6 +1,6 @@
 import type { CallOptions } from '../engine/call-options.ts'
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
-import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
+import { MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
 /** Queue limits, and when a hung slot is reclaimed. */
 export interface QueueOptions extends PolicyOptions {
@@ -37,26 +37,15 @@ export interface BulkheadSettings extends QueueSettings {
 }
 
 export const QUEUE_SCHEMA: OptionSchema = {
-	maxQueue: [0, Infinity, 50],
+	maxQueue: [0, Infinity, 50, 'integer'],
 	queueTimeoutMs: [0, Infinity, 30_000],
 	abandonAfterMs: [0, Infinity, Infinity],
 	priority: 'function',
 	...POLICY_SCHEMA,
 }
 
-const BULKHEAD_SCHEMA: OptionSchema = { maxConcurrent: [1, MAX_NUMBER, 10], ...QUEUE_SCHEMA }
+const BULKHEAD_SCHEMA: OptionSchema = { maxConcurrent: [1, MAX_NUMBER, 10, 'integer'], ...QUEUE_SCHEMA }
 
 export function readBulkheadOptions(options: BulkheadOptions): BulkheadSettings {
-	checkPolicyOptions(options, BULKHEAD_SCHEMA, 'bulkhead')
-	const settings = readOptions<BulkheadSettings>(options, BULKHEAD_SCHEMA)
-	const { maxConcurrent, maxQueue } = settings
-	checkIntegers({ maxConcurrent, maxQueue })
-	return settings
-}
-
-/** Throws for counts that are not integers. Infinity passes. */
-export function checkIntegers(counts: Readonly<Record<string, number>>): void {
-	for (const [option, count] of Object.entries(counts)) {
-		if (count % 1) invalidOption(option, count, 'an integer')
-	}
+	return readPolicyOptions(options, 'bulkhead', BULKHEAD_SCHEMA)
 }

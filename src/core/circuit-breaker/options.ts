@@ -1,10 +1,10 @@
 import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff, selectJitter } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { CircuitState, YaokiEvent } from '../events/events.ts'
 import type { Hook } from '../options/hook.ts'
 import { withOptionPath } from '../options/option-path.ts'
-import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
+import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
 /** Growth and jitter of the open time: it starts at `resetTimeoutMs` and grows with every failed probe. */
 interface ResetBackoffOptions
@@ -119,21 +119,21 @@ const RESET_BACKOFF_SCHEMA: OptionSchema = /* @__PURE__ */ (({
 }) => rest)(BACKOFF_SCHEMA)
 
 const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
-	failureThreshold: [1, Infinity, 5],
-	successThreshold: [1, MAX_NUMBER, 2],
+	failureThreshold: [1, Infinity, 5, 'integer'],
+	successThreshold: [1, MAX_NUMBER, 2, 'integer'],
 	halfOpenFailureRate: [0, 1, 0],
 	resetTimeoutMs: [1, MAX_NUMBER, 30_000],
-	halfOpenMaxConcurrent: [1, MAX_NUMBER, 1],
+	halfOpenMaxConcurrent: [1, MAX_NUMBER, 1, 'integer'],
 	monitorWindowMs: [1, MAX_NUMBER, 60_000],
 	errorRateThreshold: [0, 1, Infinity],
-	minimumRequests: [1, MAX_NUMBER, 10],
+	minimumRequests: [1, MAX_NUMBER, 10, 'integer'],
 	slowCallMs: [1, MAX_NUMBER, Infinity],
 	slowCallRateThreshold: [0, 1, 0.5],
-	windowSize: [1, 1e6, Infinity],
+	windowSize: [1, 1e6, Infinity, 'integer'],
 	probeTimeoutMs: [1, MAX_NUMBER, 0],
 	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	resetBackoff: 'any',
-	shadow: 'any',
+	shadow: 'boolean',
 	isFailure: 'function',
 	isFailureResult: 'function',
 	onStateChange: 'function',
@@ -141,23 +141,15 @@ const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-const INTEGER_OPTIONS = [
-	'failureThreshold',
-	'successThreshold',
-	'halfOpenMaxConcurrent',
-	'minimumRequests',
-	'windowSize',
-] as const
-
 /** Validates the options and fills in the defaults. */
 export function readCircuitBreakerOptions(options: CircuitBreakerOptions): CircuitBreakerSettings {
-	checkPolicyOptions(options, CIRCUIT_BREAKER_SCHEMA, 'circuitBreaker')
-	const settings = readOptions<CircuitBreakerSettings>(options, CIRCUIT_BREAKER_SCHEMA)
+	const settings = readPolicyOptions<CircuitBreakerSettings>(
+		options,
+		'circuitBreaker',
+		CIRCUIT_BREAKER_SCHEMA,
+	)
 	const { failureThreshold, errorRateThreshold, minimumRequests, slowCallMs, windowSize, resetTimeoutMs } =
 		settings
-	// Infinity has no remainder, so it passes where the rule allows it.
-	for (const name of INTEGER_OPTIONS)
-		if (settings[name] % 1) invalidOption(name, settings[name], 'an integer')
 	for (const name of ['errorRateThreshold', 'slowCallRateThreshold'] as const)
 		if (!settings[name]) invalidOption(name, 0, 'a number above 0, up to 1')
 	if (options.slowCallRateThreshold !== undefined && slowCallMs === Infinity)
@@ -172,8 +164,7 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 		const why = options.minimumRequests === undefined ? ' instead of the default' : ''
 		invalidOption('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
 	}
-	const { shadow = false, resetBackoff } = options
-	if (typeof shadow !== 'boolean') invalidOption('shadow', shadow, 'true or false')
+	const { resetBackoff } = options
 	return {
 		...settings,
 		probeTimeoutMs: settings.probeTimeoutMs || resetTimeoutMs,

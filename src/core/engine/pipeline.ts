@@ -4,14 +4,14 @@ import { isObject } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
 import { isPolicy, Policy, type SubstituteOf } from './policy.ts'
-import { checkPolicyOptions, type PolicyOptions } from './policy-options.ts'
+import { type PolicyOptions, readPolicyOptions } from './policy-options.ts'
 
 class Pipeline<Substitute> extends Policy<Substitute> {
 	readonly #policies: readonly Policy<unknown>[]
 
 	constructor(options: PolicyOptions, policies: readonly Policy<unknown>[]) {
 		super(UNNAMED, options)
-		checkPolicyOptions(options, undefined, 'pipeline')
+		readPolicyOptions(options, 'pipeline')
 		this.#policies = policies
 	}
 

@@ -20,16 +20,17 @@ export const NO_OPTIONS: PolicyOptions = /* @__PURE__ */ Object.freeze({})
 
 export const POLICY_SCHEMA: OptionSchema = { name: 'string', runtime: 'any', classify: 'function' }
 
-/** Throws for invalid policy options and for names that `schema` does not have. `owner` is named in the error. */
-export function checkPolicyOptions(
+/** Validates the options of a policy and fills in the defaults of `schema`. `owner` is named in the error of an unknown option. */
+export function readPolicyOptions<Settings extends PolicyOptions = PolicyOptions>(
 	options: PolicyOptions,
+	owner: string,
 	schema: OptionSchema = POLICY_SCHEMA,
-	owner?: string,
-): void {
+): Settings {
 	if (typeof options === 'function')
 		invalidOption('options', options, `an object of options, and the function in ${owner}(...).execute(fn)`)
 	checkNames(options, schema, owner)
-	readOptions(options, POLICY_SCHEMA)
-	const { runtime } = options
+	const settings = readOptions<Settings>(options, schema)
+	const { runtime } = settings
 	if (runtime && !runtime.setTimer) invalidOption('runtime', runtime, 'a Runtime')
+	return settings
 }

@@ -34,7 +34,7 @@ export interface UnknownOption {
  * An option has an invalid value or an unknown name. Thrown when the policy or client is created.
  *
  * @example
- * retry({ maxRetries: 1.5 }) // Invalid option "maxRetries": expected a non-negative integer, got 1.5
+ * retry({ maxRetries: 1.5 }) // Invalid option "maxRetries": expected an integer, 0 or more, got 1.5
  */
 export class InvalidOptionError extends YaokiError {
 	override readonly name = 'InvalidOptionError'
@@ -42,7 +42,7 @@ export class InvalidOptionError extends YaokiError {
 	readonly optionPath: string
 	/** The value that was passed. */
 	readonly received: unknown
-	/** What is valid: a phrase such as `a non-negative integer`. For an unknown name, the list of valid names. */
+	/** What is valid: a phrase such as `an integer, 0 or more`. For an unknown name, the list of valid names. */
 	readonly expected: string
 	/** The nearest valid name, if the name is unknown and looks like a typo. */
 	readonly suggestion: string | undefined

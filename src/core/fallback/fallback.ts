@@ -5,13 +5,13 @@ import { GO, type Step, SUBSTITUTE } from '../engine/layer.ts'
 import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/policy.ts'
 import {
 	type Changes,
-	checkPolicyOptions,
 	POLICY_SCHEMA,
 	type PolicyOptions,
+	readPolicyOptions,
 } from '../engine/policy-options.ts'
 import { errorFacts } from '../events/error-facts.ts'
 import type { Hook } from '../options/hook.ts'
-import { invalidOption, mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
+import { invalidOption, mergeOptions, type OptionSchema } from '../options/schema.ts'
 import { LastGoodValue } from './last-good-value.ts'
 
 /** Any value. `unknown` would lose literals: `fallback('none')` returns `'none'`, not a string. */
@@ -65,11 +65,11 @@ export class Fallback<Substitute = unknown> extends LeafPolicy<Exclude<Substitut
 }
 
 function read(options: FallbackOptions): FallbackOptions {
-	checkPolicyOptions(options, FALLBACK_SCHEMA, 'fallback')
-	const { orElse } = options
+	const settings = readPolicyOptions<FallbackOptions>(options, 'fallback', FALLBACK_SCHEMA)
+	const { orElse } = settings
 	if (orElse !== undefined && !Array.isArray(orElse))
 		invalidOption('orElse', orElse, 'a list of alternatives')
-	return readOptions(options, FALLBACK_SCHEMA)
+	return settings
 }
 
 export class FallbackLayer implements ObservableLayer {

@@ -1,6 +1,7 @@
 import type { Budget } from '../budget/budget.ts'
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
-import { invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
+import { checkBudget } from '../budget/deposit.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
+import type { OptionSchema } from '../options/schema.ts'
 
 /** When a second request is sent, and how many there may be. */
 export interface HedgeOptions extends PolicyOptions {
@@ -28,20 +29,13 @@ export interface HedgeSettings extends PolicyOptions {
 const HEDGE_RULES: OptionSchema = {
 	delayMs: [0, 2 ** 31, -1],
 	percentile: [0, 100, 95],
-	maxHedges: [1, 100, 1],
+	maxHedges: [1, 100, 1, 'integer'],
 	budget: 'any',
 	...POLICY_SCHEMA,
 }
 
 export function readHedgeOptions(options: HedgeOptions): HedgeSettings {
-	checkPolicyOptions(options, HEDGE_RULES, 'hedge')
-	const settings = readOptions<HedgeSettings>(options, HEDGE_RULES)
+	const settings = readPolicyOptions<HedgeSettings>(options, 'hedge', HEDGE_RULES)
 	checkBudget(settings.budget)
-	if (settings.maxHedges % 1) invalidOption('maxHedges', settings.maxHedges, 'an integer')
 	return settings
-}
-
-function checkBudget(budget: Budget | undefined): void {
-	if (budget !== undefined && typeof budget?.canRetry !== 'function')
-		invalidOption('budget', budget, 'a budget, such as retryBudget()')
 }

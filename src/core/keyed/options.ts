@@ -1,5 +1,5 @@
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
-import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
+import { MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
 /** How many keys are kept, and for how long. */
 export interface KeyedOptions extends PolicyOptions {
@@ -20,15 +20,11 @@ export interface KeyedSettings extends PolicyOptions {
 }
 
 const KEYED_SCHEMA: OptionSchema = {
-	maxKeys: [1, MAX_NUMBER, 1_000],
+	maxKeys: [1, MAX_NUMBER, 1_000, 'integer'],
 	idleMs: [0, Infinity, 600_000],
 	...POLICY_SCHEMA,
 }
 
 export function readKeyedOptions(options: KeyedOptions): KeyedSettings {
-	checkPolicyOptions(options, KEYED_SCHEMA, 'keyed')
-	const settings = readOptions<KeyedSettings>(options, KEYED_SCHEMA)
-	const { maxKeys } = settings
-	if (maxKeys % 1) invalidOption('maxKeys', maxKeys, 'an integer')
-	return settings
+	return readPolicyOptions(options, 'keyed', KEYED_SCHEMA)
 }

@@ -1,13 +1,19 @@
 /**
- * Option schemas: one table per options object. A number's row is minimum, maximum and default; for anything else it is
- * the type. Validation, error message, default and list of names come from the same row and cannot drift apart, and
+ * Option schemas: one table per options object. A number's row is minimum, maximum, default and, for counts, `'integer'`; a
+ * list of names starts with the default; for anything else the row is the type. Validation, error message, default and list of names come from the same row and cannot drift apart, and
  * `lint` reads the same table. A schema library would be a dependency of core and several times its size.
  */
 import { InvalidOptionError } from '../errors/errors.ts'
 import { nearestName } from './nearest-name.ts'
 
 /** `'any'` is validated elsewhere, or accepts everything. */
-type OptionRule = readonly [min: number, max: number, fallback: number] | 'function' | 'string' | 'any'
+type OptionRule =
+	| readonly [min: number, max: number, fallback: number, kind?: 'integer']
+	| readonly string[]
+	| 'function'
+	| 'string'
+	| 'boolean'
+	| 'any'
 
 export type OptionSchema = Readonly<Record<string, OptionRule>>
 
@@ -24,17 +30,29 @@ export const isAmount = (value: unknown): value is number => isInRange(0, MAX_NU
 export const isObject = (value: unknown): value is object =>
 	typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Throws an InvalidOptionError. `expected` is a phrase such as `a non-negative integer`. */
+/** Throws an InvalidOptionError. `expected` is a phrase such as `an integer, 0 or more`. */
 export function invalidOption(option: string, value: unknown, expected: string): never {
 	throw new InvalidOptionError(option, value, expected)
 }
 
 /** Throws unless `value` is a number from `min` to `max`. */
-export function checkRange(option: string, value: unknown, min = 0, max: number = MAX_NUMBER): void {
-	if (isInRange(min, max, value)) return
-	const finite = min === -MAX_NUMBER ? 'a finite number' : `a finite number, ${min} or more`
-	const expected = max < MAX_NUMBER ? `a number from ${min} to ${max}` : finite
-	invalidOption(option, value, expected)
+export function checkRange(
+	option: string,
+	value: unknown,
+	min = 0,
+	max: number = MAX_NUMBER,
+	kind?: 'integer',
+): void {
+	// Infinity has no remainder, so it passes where the range allows it.
+	if (isInRange(min, max, value) && !(kind && value % 1)) return
+	const noun = kind ? 'an integer' : max < MAX_NUMBER ? 'a number' : 'a finite number'
+	const range = max < MAX_NUMBER ? ` from ${min} to ${max}` : `, ${min} or more`
+	invalidOption(option, value, noun + range)
+}
+
+/** Throws unless `value` is one of the names. `more` names what else is valid. */
+export function checkName(option: string, value: unknown, names: readonly unknown[], more = ''): void {
+	if (!names.includes(value)) invalidOption(option, value, `one of ${names.join(', ')}${more}`)
 }
 
 /**
@@ -51,20 +69,27 @@ export function checkNames(given: object, schema: OptionSchema, owner?: string):
 	}
 }
 
-/** Validates `given` and fills in the defaults of numbers. `Settings` is the resulting type. */
+/** Validates `given` and fills in the defaults. `Settings` is the resulting type. */
 export function readOptions<Settings>(given: object, schema: OptionSchema): Settings {
 	const settings: Record<string, unknown> = { ...given }
 	for (const [name, rule] of Object.entries(schema)) {
 		const value = settings[name]
-		if (typeof rule === 'object') {
-			// Converted from a string, so that each default is a small integer where it can be: an array that contains a fraction
-			// makes V8 box all its numbers, one heap object per policy and option.
-			if (value === undefined) settings[name] = Number(`${rule[2]}`)
-			else checkRange(name, value, rule[0], rule[1])
-		} else if (value !== undefined && rule !== 'any' && typeof value !== rule)
-			invalidOption(name, value, `a ${rule}`)
+		if (value !== undefined) checkOption(name, value, rule)
+		// Converted from a string, so that each default is a small integer where it can be: an array that contains a fraction
+		// makes V8 box all its numbers, one heap object per policy and option.
+		else if (isRange(rule)) settings[name] = Number(`${rule[2]}`)
+		else if (typeof rule === 'object') settings[name] = rule[0]
 	}
 	return settings as Settings
+}
+
+const isRange = (rule: OptionRule): rule is Extract<OptionRule, readonly [number, ...unknown[]]> =>
+	typeof rule[0] === 'number'
+
+function checkOption(name: string, value: unknown, rule: OptionRule): void {
+	if (isRange(rule)) checkRange(name, value, rule[0], rule[1], rule[3])
+	else if (typeof rule === 'object') checkName(name, value, rule)
+	else if (rule !== 'any' && typeof value !== rule) invalidOption(name, value, `a ${rule}`)
 }
 
 /** Merges `given` into `options`, for policies whose settings change later. Undefined values keep the old setting. */

@@ -1,5 +1,5 @@
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
-import { invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
+import type { OptionSchema } from '../options/schema.ts'
 
 /** `'token-bucket'` allows a burst and then an even rate; `'sliding-window'` limits every interval exactly. */
 type RateLimiterAlgorithm = 'token-bucket' | 'sliding-window'
@@ -25,25 +25,18 @@ export type RateLimiterSettings = PolicyOptions & {
 	>
 }
 
+/** Integers, because sums of fractions have rounding errors, and one error is one call too many. */
 const RATE_LIMITER_SCHEMA: OptionSchema = {
-	limit: [1, 1e9, 10],
-	intervalMs: [1, 86_400_000, 1_000],
+	limit: [1, 1e9, 10, 'integer'],
+	intervalMs: [1, 86_400_000, 1_000, 'integer'],
 	// 0 means `limit`.
-	burst: [1, 1e9, 0],
-	algorithm: 'any',
+	burst: [1, 1e9, 0, 'integer'],
+	algorithm: ['token-bucket', 'sliding-window'],
 	maxWaitMs: [0, Infinity, 0],
 	...POLICY_SCHEMA,
 }
 
 export function readRateLimiterOptions(options: RateLimiterOptions): RateLimiterSettings {
-	checkPolicyOptions(options, RATE_LIMITER_SCHEMA, 'rateLimiter')
-	const settings = readOptions<RateLimiterSettings>(options, RATE_LIMITER_SCHEMA)
-	const { limit, intervalMs, burst, algorithm = 'token-bucket' } = settings
-	// Sums of fractions have rounding errors, and one error is one call too many.
-	for (const [name, value] of Object.entries({ limit, intervalMs, burst })) {
-		if (value % 1) invalidOption(name, value, 'an integer')
-	}
-	if (algorithm !== 'token-bucket' && algorithm !== 'sliding-window')
-		invalidOption('algorithm', algorithm, 'one of token-bucket, sliding-window')
-	return { ...settings, burst: burst || limit, algorithm }
+	const settings = readPolicyOptions<RateLimiterSettings>(options, 'rateLimiter', RATE_LIMITER_SCHEMA)
+	return { ...settings, burst: settings.burst || settings.limit }
 }

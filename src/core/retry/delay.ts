@@ -1,5 +1,5 @@
 import { computeDelayMs } from '../backoff/formula.ts'
-import { checkRange, invalidOption } from '../options/schema.ts'
+import { checkRange, invalidOption, MAX_NUMBER } from '../options/schema.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import { type RetryOptions, type RetrySettings, readDelayOptions } from './options.ts'
 
@@ -43,8 +43,7 @@ export function calculateDelay(
 ): number {
 	const settings = readCached(options)
 	const previous = previousDelayMs ?? settings.baseDelayMs
-	checkRange('attempt', attempt)
-	if (attempt % 1) invalidOption('attempt', attempt, 'an integer')
+	checkRange('attempt', attempt, 0, MAX_NUMBER, 'integer')
 	checkRange('previousDelayMs', previous)
 	return computeDelayMs(settings, attempt, previous, options.runtime ?? systemRuntime)
 }

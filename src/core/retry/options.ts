@@ -1,10 +1,11 @@
 import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
 import type { Budget } from '../budget/budget.ts'
+import { checkBudget } from '../budget/deposit.ts'
 import type { Deadline } from '../deadline/deadline.ts'
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { Hook } from '../options/hook.ts'
-import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
+import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** The result for which `retryResult` asked for a retry. */
 export interface UnwantedResult {
@@ -75,27 +76,22 @@ const RETRY_SCHEMA: OptionSchema = {
 	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	onRetry: 'function',
 	budget: 'any',
-	nested: 'any',
+	nested: ['innermost', 'outermost'],
 	...POLICY_SCHEMA,
 }
 
 /** Validates the options and fills in the defaults. `owner` is named in errors. */
 export function readRetryOptions(options: RetryOptions, owner = 'retry'): RetrySettings {
-	checkPolicyOptions(options, RETRY_SCHEMA, owner)
-	return readSettings(options)
+	return readSettings(options, readPolicyOptions(options, owner, RETRY_SCHEMA))
 }
 
 /** The same for functions that only compute delays. Of a runtime they need nothing but its random numbers. */
 export function readDelayOptions(options: RetryOptions, owner: string): RetrySettings {
 	checkNames(options, RETRY_SCHEMA, owner)
-	return readSettings(options)
+	return readSettings(options, readOptions(options, RETRY_SCHEMA))
 }
 
-function readSettings(options: RetryOptions): RetrySettings {
-	const { budget, nested = 'innermost' } = options
-	if (budget !== undefined && typeof budget?.canRetry !== 'function')
-		invalidOption('budget', budget, 'a budget, such as retryBudget()')
-	if (nested !== 'innermost' && nested !== 'outermost')
-		invalidOption('nested', nested, "'innermost' or 'outermost'")
-	return readBackoff<RetrySettings>(options, RETRY_SCHEMA)
+function readSettings(options: RetryOptions, read: RetrySettings): RetrySettings {
+	checkBudget(read.budget)
+	return readBackoff(options, read)
 }

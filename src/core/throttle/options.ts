@@ -1,5 +1,5 @@
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
-import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
+import { MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
 /** Options of `adaptiveThrottle`. */
 export interface AdaptiveThrottleOptions extends PolicyOptions {
@@ -29,17 +29,14 @@ const THROTTLE_SCHEMA: OptionSchema = {
 	k: [1, 1e6, 2],
 	windowMs: [1, 86_400_000, 120_000],
 	maxRejectionRate: [0, 1, 0.9],
-	minimumRequests: [1, MAX_NUMBER, 10],
+	minimumRequests: [1, MAX_NUMBER, 10, 'integer'],
 	...POLICY_SCHEMA,
 }
 
 /** Validates the options and fills in the defaults. */
 export function readThrottleOptions(options: AdaptiveThrottleOptions): ThrottleSettings {
-	checkPolicyOptions(options, THROTTLE_SCHEMA, 'adaptiveThrottle')
-	const { k, windowMs, maxRejectionRate, minimumRequests } = readOptions<ThrottleSettings>(
-		options,
-		THROTTLE_SCHEMA,
-	)
-	if (minimumRequests % 1) invalidOption('minimumRequests', minimumRequests, 'an integer')
+	const { k, windowMs, maxRejectionRate, minimumRequests } = readPolicyOptions<
+		ThrottleSettings & PolicyOptions
+	>(options, 'adaptiveThrottle', THROTTLE_SCHEMA)
 	return { k, windowMs, maxRejectionRate, minimumRequests }
 }

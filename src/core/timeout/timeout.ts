@@ -1,5 +1,5 @@
 import { LeafPolicy } from '../engine/policy.ts'
-import { checkPolicyOptions, type PolicyOptions } from '../engine/policy-options.ts'
+import { type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import { checkRange } from '../options/schema.ts'
 import { TimeoutLayer } from './layer.ts'
 
@@ -16,7 +16,7 @@ export type TimeoutOptions = PolicyOptions
 export class Timeout extends LeafPolicy {
 	readonly #layer: TimeoutLayer
 	constructor(ms: number, options: TimeoutOptions = {}) {
-		checkPolicyOptions(options, undefined, 'timeout')
+		readPolicyOptions(options, 'timeout')
 		const layer = new TimeoutLayer(checked(ms))
 		super('timeout', options, layer)
 		layer.name = this.name

@@ -1,10 +1,4 @@
-import {
-	checkNames,
-	invalidOption,
-	MAX_NUMBER,
-	type OptionSchema,
-	readOptions,
-} from '../../core/options/schema.ts'
+import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 
 /** The request that `principal` receives. */
 export interface PrincipalRequest {
@@ -36,18 +30,14 @@ type Limits = Readonly<Record<Exclude<keyof CacheOptions, 'principal'>, number>>
 export type CacheSettings = Limits & Pick<CacheOptions, 'principal'>
 
 const CACHE_SCHEMA: OptionSchema = {
-	maxEntries: [1, MAX_NUMBER, 500],
-	maxBytes: [0, MAX_NUMBER, 10_000_000],
-	maxBodyBytes: [0, MAX_NUMBER, 1_000_000],
+	maxEntries: [1, MAX_NUMBER, 500, 'integer'],
+	maxBytes: [0, MAX_NUMBER, 10_000_000, 'integer'],
+	maxBodyBytes: [0, MAX_NUMBER, 1_000_000, 'integer'],
 	maxAgeMs: [0, Infinity, 300_000],
 	principal: 'function',
 }
 
 export function readCacheOptions(options: CacheOptions): CacheSettings {
 	checkNames(options, CACHE_SCHEMA, 'cache')
-	const settings = readOptions<CacheSettings>(options, CACHE_SCHEMA)
-	const { maxEntries, maxBytes, maxBodyBytes } = settings
-	for (const [option, count] of Object.entries({ maxEntries, maxBytes, maxBodyBytes }))
-		if (count % 1) invalidOption(option, count, 'an integer')
-	return settings
+	return readOptions(options, CACHE_SCHEMA)
 }

@@ -5,17 +5,11 @@ import type { RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
 import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
-import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../../core/engine/policy-options.ts'
+import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../../core/engine/policy-options.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
 import type { Hook } from '../../core/options/hook.ts'
-import {
-	invalidOption,
-	isObject,
-	MAX_NUMBER,
-	type OptionSchema,
-	readOptions,
-} from '../../core/options/schema.ts'
+import { invalidOption, isObject, MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
 import { HOOKS_SCHEMA, type RequestHooks } from './request-hooks.ts'
 
@@ -132,16 +126,16 @@ export const HTTP_SCHEMA: OptionSchema = {
 	hedge: 'any',
 	shouldRetry: 'function',
 	onRetry: 'function',
-	nested: 'any',
+	nested: ['innermost', 'outermost'],
 	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
-	longRetryAfter: 'any',
+	longRetryAfter: ['fail', 'clamp', 'ignore'],
 	maxPauseMs: [0, Infinity, 60_000],
-	honorRateLimit: 'any',
-	idempotency: 'any',
+	honorRateLimit: 'boolean',
+	idempotency: ['manual', 'auto'],
 	idempotencyHeader: 'string',
 	retryVetoHeaders: 'any',
 	deadlineHeader: 'any',
-	maxOrigins: [1, MAX_NUMBER, 1_000],
+	maxOrigins: [1, MAX_NUMBER, 1_000, 'integer'],
 	getContext: 'function',
 	onEvent: 'function',
 	...POLICY_SCHEMA,
@@ -151,7 +145,7 @@ export const HTTP_SCHEMA: OptionSchema = {
 export const FETCH_SCHEMA: OptionSchema = {
 	...HTTP_SCHEMA,
 	...HOOKS_SCHEMA,
-	maxResponseBytes: [1, Infinity, Infinity],
+	maxResponseBytes: [1, Infinity, Infinity, 'integer'],
 	fetch: 'function',
 }
 
@@ -169,16 +163,6 @@ function policyOptions<Options extends object>(
 		invalidOption(name, given, 'an options object, true or false')
 	// All origins would share the policy, and the outage of one would block the others.
 	if ('execute' in given) invalidOption(name, given, 'an options object, not a policy')
-	return given
-}
-
-function checkChoice<const Choice extends string>(
-	name: string,
-	given: Choice | undefined,
-	choices: readonly Choice[],
-): Choice | undefined {
-	if (given !== undefined && !choices.includes(given))
-		invalidOption(name, given, choices.map((choice) => `'${choice}'`).join(' or '))
 	return given
 }
 
@@ -207,19 +191,14 @@ export function readHttpOptions(
 	bulkhead?: BulkheadOptions,
 ): HttpSettings {
 	if (!isObject(options)) invalidOption('options', options, 'an object')
-	checkPolicyOptions(options, schema, owner)
 	checkTimeout('timeout', options.timeout)
 	checkTimeout('totalTimeoutMs', options.totalTimeoutMs)
-	const settings = readOptions<HttpSettings>(options, schema)
-	const { totalTimeoutMs, deadlineHeader, honorRateLimit, idempotencyHeader = 'idempotency-key' } = options
+	const settings = readPolicyOptions<HttpSettings>(options, owner, schema)
+	const { totalTimeoutMs, deadlineHeader, idempotencyHeader = 'idempotency-key' } = options
 	if (!HEADER_NAME.test(idempotencyHeader))
 		invalidOption('idempotencyHeader', idempotencyHeader, 'a valid header name')
 	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
 		invalidOption('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)
-	for (const name of ['maxOrigins', 'maxResponseBytes'] as const)
-		if ((settings[name] ?? Infinity) % 1) invalidOption(name, settings[name], 'an integer')
-	if (honorRateLimit !== undefined && typeof honorRateLimit !== 'boolean')
-		invalidOption('honorRateLimit', honorRateLimit, 'true or false')
 	return {
 		...settings,
 		jitterStrategy: selectJitter(options),
@@ -230,11 +209,7 @@ export function readHttpOptions(
 		bulkhead: policyOptions('bulkhead', options.bulkhead, bulkhead),
 		budget: policyOptions<Budget | RetryBudgetOptions>('budget', options.budget, {}),
 		hedge: policyOptions('hedge', options.hedge, undefined),
-		longRetryAfter:
-			checkChoice('longRetryAfter', options.longRetryAfter, ['fail', 'clamp', 'ignore']) ?? 'fail',
-		nested: checkChoice('nested', options.nested, ['innermost', 'outermost']),
-		honorRateLimit: honorRateLimit ?? true,
-		idempotency: checkChoice('idempotency', options.idempotency, ['manual', 'auto']) ?? 'manual',
+		honorRateLimit: settings.honorRateLimit ?? true,
 		idempotencyHeader: idempotencyHeader.toLowerCase(),
 		vetoes: readVetoes(options.retryVetoHeaders),
 		deadlineHeader: deadlineHeader === false ? undefined : (deadlineHeader ?? 'x-request-timeout-ms'),

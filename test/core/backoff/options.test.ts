@@ -40,7 +40,7 @@ describe('an invalid option is rejected when the policy is created', () => {
 	})
 
 	it.each([
-		[{ maxRetries: 1.5 }, 'Invalid option "maxRetries": expected a non-negative integer, got 1.5'],
+		[{ maxRetries: 1.5 }, 'Invalid option "maxRetries": expected an integer, 0 or more, got 1.5'],
 		[
 			{ maxRetries: Infinity },
 			'Invalid option "maxRetries": expected an integer, or Infinity together with maxElapsedMs and a baseDelayMs above 0, got Infinity',

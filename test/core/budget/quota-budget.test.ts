@@ -57,17 +57,23 @@ describe('quotaBudget', () => {
 	})
 
 	it.each([
-		[{ capacity: -1 }, 'Invalid option "capacity": expected a number from 0 to 1000000000, got -1'],
-		[{ capacity: 1.5 }, 'Invalid option "capacity": expected an integer, got 1.5'],
-		[{ retryCost: 0 }, 'Invalid option "retryCost": expected a number from 1 to 1000000000, got 0'],
-		[{ retryCost: 2.5 }, 'Invalid option "retryCost": expected an integer, got 2.5'],
+		[{ capacity: -1 }, 'Invalid option "capacity": expected an integer from 0 to 1000000000, got -1'],
+		[{ capacity: 1.5 }, 'Invalid option "capacity": expected an integer from 0 to 1000000000, got 1.5'],
+		[{ retryCost: 0 }, 'Invalid option "retryCost": expected an integer from 1 to 1000000000, got 0'],
+		[{ retryCost: 2.5 }, 'Invalid option "retryCost": expected an integer from 1 to 1000000000, got 2.5'],
 		[
 			{ timeoutCost: Number.NaN },
-			'Invalid option "timeoutCost": expected a number from 1 to 1000000000, got NaN',
+			'Invalid option "timeoutCost": expected an integer from 1 to 1000000000, got NaN',
 		],
-		[{ timeoutCost: 1.1 }, 'Invalid option "timeoutCost": expected an integer, got 1.1'],
-		[{ successRefund: -1 }, 'Invalid option "successRefund": expected a number from 0 to 1000000000, got -1'],
-		[{ successRefund: 0.5 }, 'Invalid option "successRefund": expected an integer, got 0.5'],
+		[{ timeoutCost: 1.1 }, 'Invalid option "timeoutCost": expected an integer from 1 to 1000000000, got 1.1'],
+		[
+			{ successRefund: -1 },
+			'Invalid option "successRefund": expected an integer from 0 to 1000000000, got -1',
+		],
+		[
+			{ successRefund: 0.5 },
+			'Invalid option "successRefund": expected an integer from 0 to 1000000000, got 0.5',
+		],
 		[{ cost: 1 }, 'Unknown option "cost" for quotaBudget. Valid options: capacity, '],
 	])('rejects %j', (options, message) => {
 		expect(() => new QuotaBudget(options as QuotaBudgetOptions)).toThrow(message)

@@ -35,13 +35,13 @@ describe('a bulkhead', () => {
 	})
 
 	it.each([
-		[{ maxConcurrent: 0 }, 'Invalid option "maxConcurrent": expected a finite number, 1 or more, got 0'],
-		[{ maxConcurrent: 2.5 }, 'Invalid option "maxConcurrent": expected an integer, got 2.5'],
+		[{ maxConcurrent: 0 }, 'Invalid option "maxConcurrent": expected an integer, 1 or more, got 0'],
+		[{ maxConcurrent: 2.5 }, 'Invalid option "maxConcurrent": expected an integer, 1 or more, got 2.5'],
 		[
 			{ maxConcurrent: Infinity },
-			'Invalid option "maxConcurrent": expected a finite number, 1 or more, got Infinity',
+			'Invalid option "maxConcurrent": expected an integer, 1 or more, got Infinity',
 		],
-		[{ maxQueue: 0.5 }, 'Invalid option "maxQueue": expected an integer, got 0.5'],
+		[{ maxQueue: 0.5 }, 'Invalid option "maxQueue": expected an integer, 0 or more, got 0.5'],
 		[{ maxQueue: -1 }, /^Invalid option "maxQueue": expected .*, got -1/],
 		[{ queueTimeoutMs: Number.NaN }, /^Invalid option "queueTimeoutMs": expected .*, got NaN/],
 		[{ abandonAfterMs: -5 }, /^Invalid option "abandonAfterMs": expected .*, got -5/],
@@ -99,10 +99,13 @@ describe('an adaptive bulkhead', () => {
 			{ initialConcurrent: 3, minConcurrent: 5 },
 			'Invalid option "initialConcurrent": expected a number from 5 to 200, got 3',
 		],
-		[{ initialConcurrent: 2.5 }, 'Invalid option "initialConcurrent": expected an integer, got 2.5'],
-		[{ minConcurrent: 1.5 }, 'Invalid option "minConcurrent": expected an integer, got 1.5'],
-		[{ maxConcurrent: 9.5 }, 'Invalid option "maxConcurrent": expected an integer, got 9.5'],
-		[{ maxQueue: 9.5 }, 'Invalid option "maxQueue": expected an integer, got 9.5'],
+		[
+			{ initialConcurrent: 2.5 },
+			'Invalid option "initialConcurrent": expected an integer, 1 or more, got 2.5',
+		],
+		[{ minConcurrent: 1.5 }, 'Invalid option "minConcurrent": expected an integer, 1 or more, got 1.5'],
+		[{ maxConcurrent: 9.5 }, 'Invalid option "maxConcurrent": expected an integer, 1 or more, got 9.5'],
+		[{ maxQueue: 9.5 }, 'Invalid option "maxQueue": expected an integer, 0 or more, got 9.5'],
 		[
 			{ minConcurrent: 9, maxConcurrent: 8 },
 			'Invalid option "maxConcurrent": expected at least minConcurrent (9), got 8',

@@ -101,7 +101,7 @@ describe('an invalid option is rejected at construction', () => {
 		'%s: 2.5',
 		(option) => {
 			expect(refused({ [option]: 2.5 }).message).toBe(
-				`Invalid option "${option}": expected an integer, got 2.5`,
+				`Invalid option "${option}": expected an integer${option === 'windowSize' ? ' from 1 to 1000000' : ', 1 or more'}, got 2.5`,
 			)
 		},
 	)
@@ -139,8 +139,8 @@ describe('an invalid option is rejected at construction', () => {
 			{ windowSize: 5 },
 			'Invalid option "minimumRequests": expected at most windowSize (5) instead of the default, got 10',
 		],
-		[{ windowSize: 1e7 }, 'Invalid option "windowSize": expected a number from 1 to 1000000, got 10000000'],
-		[{ shadow: 'yes' }, 'Invalid option "shadow": expected true or false, got "yes"'],
+		[{ windowSize: 1e7 }, 'Invalid option "windowSize": expected an integer from 1 to 1000000, got 10000000'],
+		[{ shadow: 'yes' }, 'Invalid option "shadow": expected a boolean, got "yes"'],
 		[{ isFailure: true }, 'Invalid option "isFailure": expected a function, got true'],
 		[{ isFailureResult: 1 }, 'Invalid option "isFailureResult": expected a function, got 1'],
 		[{ onStateChange: {} }, 'Invalid option "onStateChange": expected a function, got [object Object]'],

@@ -11,9 +11,9 @@ it('accepts every option', () => {
 })
 
 it.each([
-	[{ maxKeys: 0 }, 'Invalid option "maxKeys": expected a finite number, 1 or more, got 0'],
-	[{ maxKeys: 1.5 }, 'Invalid option "maxKeys": expected an integer, got 1.5'],
-	[{ maxKeys: Infinity }, 'Invalid option "maxKeys": expected a finite number, 1 or more, got Infinity'],
+	[{ maxKeys: 0 }, 'Invalid option "maxKeys": expected an integer, 1 or more, got 0'],
+	[{ maxKeys: 1.5 }, 'Invalid option "maxKeys": expected an integer, 1 or more, got 1.5'],
+	[{ maxKeys: Infinity }, 'Invalid option "maxKeys": expected an integer, 1 or more, got Infinity'],
 	[{ idleMs: -1 }, /^Invalid option "idleMs": expected .*, got -1/],
 	[{ idleMs: Number.NaN }, /^Invalid option "idleMs": expected .*, got NaN/],
 	[{ idle: 5 }, 'Unknown option "idle"'],

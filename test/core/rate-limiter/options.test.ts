@@ -29,13 +29,16 @@ describe('rate limiter options', () => {
 	})
 
 	it.each([
-		[{ limit: 0 }, 'Invalid option "limit": expected a number from 1 to 1000000000, got 0'],
-		[{ limit: 2.5 }, 'Invalid option "limit": expected an integer, got 2.5'],
-		[{ limit: Number.NaN }, 'Invalid option "limit": expected a number from 1 to 1000000000, got NaN'],
-		[{ intervalMs: 0 }, 'Invalid option "intervalMs": expected a number from 1 to 86400000, got 0'],
-		[{ intervalMs: 1_000 / 3 }, 'expected an integer, got 333.3333333333333'],
-		[{ burst: 0 }, 'Invalid option "burst": expected a number from 1 to 1000000000, got 0'],
-		[{ burst: 1.5 }, 'Invalid option "burst": expected an integer, got 1.5'],
+		[{ limit: 0 }, 'Invalid option "limit": expected an integer from 1 to 1000000000, got 0'],
+		[{ limit: 2.5 }, 'Invalid option "limit": expected an integer from 1 to 1000000000, got 2.5'],
+		[{ limit: Number.NaN }, 'Invalid option "limit": expected an integer from 1 to 1000000000, got NaN'],
+		[{ intervalMs: 0 }, 'Invalid option "intervalMs": expected an integer from 1 to 86400000, got 0'],
+		[
+			{ intervalMs: 1_000 / 3 },
+			'Invalid option "intervalMs": expected an integer from 1 to 86400000, got 333.3333333333333',
+		],
+		[{ burst: 0 }, 'Invalid option "burst": expected an integer from 1 to 1000000000, got 0'],
+		[{ burst: 1.5 }, 'Invalid option "burst": expected an integer from 1 to 1000000000, got 1.5'],
 		[{ maxWaitMs: -1 }, /Invalid option "maxWaitMs": expected .*, got -1/],
 		[{ maxWaitMs: Number.NaN }, /Invalid option "maxWaitMs": expected .*, got NaN/],
 		[

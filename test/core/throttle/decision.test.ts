@@ -73,8 +73,8 @@ describe('throttle options', () => {
 		[{ k: Number.NaN }, 'Invalid option "k": expected a number from 1 to 1000000, got NaN'],
 		[{ windowMs: 0 }, 'Invalid option "windowMs": expected a number from 1 to 86400000, got 0'],
 		[{ maxRejectionRate: 1.1 }, 'Invalid option "maxRejectionRate": expected a number from 0 to 1, got 1.1'],
-		[{ minimumRequests: 1.5 }, 'Invalid option "minimumRequests": expected an integer, got 1.5'],
-		[{ minimumRequests: 0 }, 'Invalid option "minimumRequests": expected a finite number, 1 or more, got 0'],
+		[{ minimumRequests: 1.5 }, 'Invalid option "minimumRequests": expected an integer, 1 or more, got 1.5'],
+		[{ minimumRequests: 0 }, 'Invalid option "minimumRequests": expected an integer, 1 or more, got 0'],
 		[{ classify: 1 }, 'Invalid option "classify": expected a function, got 1'],
 		[{ K: 2 }, 'Unknown option "K" for adaptiveThrottle. Did you mean "k"?'],
 	])('are rejected if invalid: %j', (options, message) => {

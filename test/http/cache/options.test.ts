@@ -18,12 +18,12 @@ it('accepts every option', () => {
 })
 
 it.each([
-	[{ maxEntries: 0 }, 'Invalid option "maxEntries": expected a finite number, 1 or more, got 0'],
-	[{ maxEntries: 1.5 }, 'Invalid option "maxEntries": expected an integer, got 1.5'],
-	[{ maxBytes: 0.5 }, 'Invalid option "maxBytes": expected an integer, got 0.5'],
-	[{ maxBytes: Infinity }, 'Invalid option "maxBytes": expected a finite number, 0 or more, got Infinity'],
-	[{ maxBodyBytes: -1 }, 'Invalid option "maxBodyBytes": expected a finite number, 0 or more, got -1'],
-	[{ maxBodyBytes: '1MB' }, 'Invalid option "maxBodyBytes": expected a finite number, 0 or more, got "1MB"'],
+	[{ maxEntries: 0 }, 'Invalid option "maxEntries": expected an integer, 1 or more, got 0'],
+	[{ maxEntries: 1.5 }, 'Invalid option "maxEntries": expected an integer, 1 or more, got 1.5'],
+	[{ maxBytes: 0.5 }, 'Invalid option "maxBytes": expected an integer, 0 or more, got 0.5'],
+	[{ maxBytes: Infinity }, 'Invalid option "maxBytes": expected an integer, 0 or more, got Infinity'],
+	[{ maxBodyBytes: -1 }, 'Invalid option "maxBodyBytes": expected an integer, 0 or more, got -1'],
+	[{ maxBodyBytes: '1MB' }, 'Invalid option "maxBodyBytes": expected an integer, 0 or more, got "1MB"'],
 	[{ maxAgeMs: Number.NaN }, /^Invalid option "maxAgeMs": expected .*, got NaN/],
 	[{ principal: 'ann' }, 'Invalid option "principal": expected a function, got "ann"'],
 	[{ maxAge: 5 }, 'Unknown option "maxAge" for cache. Did you mean "maxAgeMs"?'],

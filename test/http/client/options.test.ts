@@ -26,11 +26,14 @@ describe('a client rejects invalid options', () => {
 		['{"hedge":1}', 'Invalid option "hedge": expected an options object, true or false, got 1'],
 		['{"longRetryAfter":"wait"}', /Invalid option "longRetryAfter": expected .*, got "wait"/],
 		['{"maxRetryAfterMs":-1}', /Invalid option "maxRetryAfterMs": expected .*, got -1/],
-		['{"honorRateLimit":"on"}', 'Invalid option "honorRateLimit": expected true or false, got "on"'],
+		['{"honorRateLimit":"on"}', 'Invalid option "honorRateLimit": expected a boolean, got "on"'],
 		['{"maxOrigins":0}', /Invalid option "maxOrigins": expected .*, got 0/],
-		['{"maxOrigins":1.5}', 'Invalid option "maxOrigins": expected an integer, got 1.5'],
+		['{"maxOrigins":1.5}', 'Invalid option "maxOrigins": expected an integer, 1 or more, got 1.5'],
 		['{"maxResponseBytes":0}', /Invalid option "maxResponseBytes": expected .*, got 0/],
-		['{"maxResponseBytes":1.5}', 'Invalid option "maxResponseBytes": expected an integer, got 1.5'],
+		[
+			'{"maxResponseBytes":1.5}',
+			'Invalid option "maxResponseBytes": expected an integer, 1 or more, got 1.5',
+		],
 		['{"idempotency":"always"}', /Invalid option "idempotency": expected .*, got "always"/],
 		['{"deadlineHeader":"x-mine"}', /Invalid option "deadlineHeader": expected .*, got "x-mine"/],
 	])('%s', (options, message) => {
