@@ -20,7 +20,13 @@ export { type RetryAfterOptions, retryWithRetryAfter } from './client/retry-with
 export type { DeadlineHeader } from './headers/deadline-headers.ts'
 export { parseRetryAfter } from './headers/retry-after.ts'
 export type { HttpOptions, ResponseLimitOptions } from './options/http-options.ts'
-export type { AttemptRequest, HookResult, OutgoingRequest, RequestHooks } from './options/request-hooks.ts'
+export type {
+	AttemptRequest,
+	HookResult,
+	OutgoingRequest,
+	RequestHooks,
+	ValidationResult,
+} from './options/request-hooks.ts'
 export type { RequestOptions, ResilientRequestInit } from './options/request-options.ts'
 export { ResponseTooLargeError } from './request/limit-body.ts'
 export { HttpStatusError } from './request/status-error.ts'

@@ -146,11 +146,13 @@ function createClassifier(custom: HttpSettings['classify']): Classifier {
 }
 
 function classifyStatus(error: HttpStatusError, classification: Classification): Classification {
-	// Misdirected Request: another connection may reach the right server.
-	if (error.statusCode === 421) return { kind: 'transient', isKnown: true }
+	const { statusCode } = error
+	// Misdirected Request: another connection may reach the right server. Below 400 the content is invalid.
+	const isTransient = statusCode === 421 || statusCode < 400
 	const { waitMs: retryAfterMs, isInProgress } = HttpStatusError.factsOf(error)
-	if (retryAfterMs === undefined && !isInProgress) return classification
-	return { kind: isInProgress ? 'throttled' : classification.kind, isKnown: true, retryAfterMs }
+	if (retryAfterMs === undefined && !isInProgress && !isTransient) return classification
+	const kind = isInProgress ? 'throttled' : isTransient ? 'transient' : classification.kind
+	return { kind, isKnown: true, retryAfterMs }
 }
 
 function createBudget(given: Budget | RetryBudgetOptions | undefined, runtime: Runtime): Budget | undefined {

@@ -40,9 +40,36 @@ export interface RequestHooks {
 	 * onResponse: (response) => response.headers.has('x-throttled') ? new Response(null, { status: 429 }) : undefined
 	 */
 	readonly onResponse?: Hook<[response: Response, request: AttemptRequest], HookResult> | undefined
+	/**
+	 * Called with a copy of each 2xx response, for services that report failures with the status 200. Returns false if the content is a
+	 * failure: the attempt has then failed with a transient HttpError. If it throws, the attempt fails with that error, classified like
+	 * any other; `throw permanent(error)` prevents a retry.
+	 *
+	 * @example
+	 * validateResponse: async (response) => (await response.json()).ok
+	 */
+	readonly validateResponse?:
+		| Hook<[response: Response, request: AttemptRequest], ValidationResult>
+		| undefined
+	/**
+	 * Returns true if the request may be sent twice, such as a GraphQL query or a completion of a language model. Called after a failure,
+	 * for requests that neither their method nor an idempotency key makes safe to retry. Synchronous. Default: none of them is retried.
+	 *
+	 * @example
+	 * idempotent: ({ url }) => url.endsWith('/chat/completions')
+	 */
+	readonly idempotent?: Hook<[request: OutgoingRequest], boolean> | undefined
 }
+
+/** Whether a response is valid: anything but false. */
+export type ValidationResult = boolean | void | Promise<boolean | undefined> | Promise<void>
 
 /** A response, or nothing. */
 export type HookResult = Response | void | Promise<Response | undefined> | Promise<void>
 
-export const HOOKS_SCHEMA: OptionSchema = { onRequest: 'function', onResponse: 'function' }
+export const HOOKS_SCHEMA: OptionSchema = {
+	onRequest: 'function',
+	onResponse: 'function',
+	validateResponse: 'function',
+	idempotent: 'function',
+}

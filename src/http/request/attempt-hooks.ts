@@ -6,17 +6,11 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { AttemptRequest, RequestHooks } from '../options/request-hooks.ts'
 import { moveToUrlOf } from '../transport/rebuild-response.ts'
 import { discardBody } from '../transport/request-body.ts'
-import type { HttpResponse } from '../transport/transport.ts'
 import type { AttemptScope } from './attempt-scope.ts'
 import { drainBody } from './drain-body.ts'
 
-/** Returns the result of a hook. After its error or an abort, `discard` ends what the hook was called with. */
-async function runHook<T>(
-	scope: AttemptScope,
-	signal: AbortSignal,
-	hook: () => T,
-	discard: (reason: unknown) => unknown,
-): Promise<Awaited<T>> {
+/** Returns the result of a hook. Rejects with its error, or as soon as the signal is aborted. */
+async function untilAbort<T>(signal: AbortSignal, hook: () => T): Promise<Awaited<T>> {
 	let onAbort = () => {}
 	const aborted = new Promise<never>((_, reject) => {
 		onAbort = () => reject(signal.reason)
@@ -26,49 +20,72 @@ async function runHook<T>(
 		const result = await Promise.race([hook(), aborted])
 		signal.throwIfAborted()
 		return result
-	} catch (error) {
-		// After an abort, the call ends for another reason.
-		scope.hasHookThrown = !signal.aborted
-		discard(error)
-		throw error
 	} finally {
 		signal.removeEventListener('abort', onAbort)
 	}
 }
 
 /** Calls `onRequest`. A body that was created for this attempt is closed if it is not sent. */
-export const runOnRequest = (
+export async function runOnRequest(
 	hook: NonNullable<RequestHooks['onRequest']>,
 	request: AttemptRequest,
 	isBodyCreated: boolean,
 	scope: AttemptScope,
-): Promise<unknown> =>
-	runHook(
-		scope,
-		request.signal,
-		() => hook(request),
-		(reason) => isBodyCreated && discardBody(request.body, reason),
-	)
+): Promise<void> {
+	const { signal, body } = request
+	try {
+		await untilAbort(signal, () => hook(request))
+	} catch (error) {
+		// After an abort, the call ends for another reason.
+		scope.hasHookThrown = !signal.aborted
+		if (isBodyCreated) discardBody(body, error)
+		throw error
+	}
+}
 
 /** Calls `onResponse` and returns its response, or the given one. What the caller does not receive is drained. */
 export async function runOnResponse(
 	hook: NonNullable<RequestHooks['onResponse']>,
-	response: HttpResponse,
+	response: Response,
 	request: AttemptRequest,
 	scope: AttemptScope,
 	runtime: Runtime,
-): Promise<HttpResponse> {
+): Promise<Response> {
 	const { signal } = request
-	const drain = () => void drainBody(response, runtime)
-	const replace = async () => {
-		// `fetch` returns real responses.
-		const result = await hook(response as Response, request)
-		if (result && signal.aborted) void drainBody(result, runtime)
-		return result
+	try {
+		const result = await untilAbort(signal, async () => {
+			const replacement = await hook(response, request)
+			if (replacement && signal.aborted) void drainBody(replacement, runtime)
+			return replacement
+		})
+		if (!result || result === response) return response
+		// A response around the same stream reads it. One around a branch of it has locked it, which ends draining immediately.
+		if (result.body !== response.body) void drainBody(response, runtime)
+		return moveToUrlOf(response, result)
+	} catch (error) {
+		scope.hasHookThrown = !signal.aborted
+		void drainBody(response, runtime)
+		throw error
 	}
-	const result = await runHook(scope, signal, replace, drain)
-	if (!result || result === response) return response
-	// A response around the same stream reads it. One around a branch of it has locked it, which ends draining immediately.
-	if (result.body !== response.body) drain()
-	return moveToUrlOf(response, result)
+}
+
+/** Calls `validateResponse` with a copy. Returns whether the response is valid; if the function throws, the response is drained. */
+export async function isValid(
+	validate: NonNullable<RequestHooks['validateResponse']>,
+	response: Response,
+	request: AttemptRequest,
+	scope: AttemptScope,
+	runtime: Runtime,
+): Promise<boolean> {
+	const copy = response.clone()
+	try {
+		return (await untilAbort(request.signal, () => validate(copy, request))) !== false
+	} catch (error) {
+		scope.hasResponse = true
+		void drainBody(response, runtime)
+		throw error
+	} finally {
+		// The stream would keep for an unread copy all that the caller reads.
+		if (!copy.body?.locked) copy.body?.cancel().catch(() => {})
+	}
 }

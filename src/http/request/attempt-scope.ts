@@ -59,6 +59,8 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 	isKeyLost = false
 	/** True after the request was sent: not while its body or a hook is pending. */
 	isSent = false
+	/** True if the server has responded, whatever the error says. */
+	hasResponse = false
 	/** True if a hook of the user threw. */
 	hasHookThrown = false
 	/** Set until the body has been read. */

@@ -6,6 +6,7 @@ import { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
+import { requireSync } from '../../core/engine/hooks.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { writeDeadline } from '../headers/deadline-headers.ts'
@@ -21,14 +22,14 @@ import { randomUuid } from '../transport/random-uuid.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
 import { discardBody, isReplayable, isStream, type RequestBody } from '../transport/request-body.ts'
 import { type HttpResponse, headerOf, type TransportInit } from '../transport/transport.ts'
-import { runOnRequest, runOnResponse } from './attempt-hooks.ts'
+import { isValid, runOnRequest, runOnResponse } from './attempt-hooks.ts'
 import { AttemptScope } from './attempt-scope.ts'
 import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
 import { limitBody } from './limit-body.ts'
 import { hasOutermostRetry } from './retry-layer.ts'
 import { isUnprocessed } from './retry-safety.ts'
-import { HttpStatusError } from './status-error.ts'
+import { HttpStatusError, setMessage } from './status-error.ts'
 
 /** A request as `resilientFetch`, the client or an adapter prepares it. */
 export interface PreparedRequest {
@@ -120,17 +121,17 @@ export class HttpCall implements CallOptions {
 		this.headers = copyHeaders(request.headers)
 	}
 
-	/** Runs one attempt. Returns a response with a status below 400; throws for anything else. */
+	/** Runs one attempt. Returns a valid response with a status below 400; throws for anything else. */
 	async attempt(context: CallContext): Promise<HttpResponse> {
 		const { origin, request } = this
 		const { body } = request
 		const scope = scopeOf(context)
 		const signal = scope.connect()
-		const { onRequest, onResponse, maxResponseBytes = Infinity } = origin.settings
+		const { onRequest, onResponse, validateResponse, maxResponseBytes = Infinity } = origin.settings
 		const given = typeof body === 'function' ? await createBody(body, signal) : body
 		let init = this.#initFor(context, scope, signal, given)
 		let hooked: AttemptRequest | undefined
-		if (onRequest || onResponse) {
+		if (onRequest || onResponse || validateResponse) {
 			const headers = new Headers(init.headers)
 			init = { ...init, headers }
 			const { url, method } = request
@@ -157,13 +158,22 @@ export class HttpCall implements CallOptions {
 			throw signal.reason
 		}
 		if (maxResponseBytes < Infinity) response = limitBody(response, maxResponseBytes, origin.name)
-		if (onResponse && hooked)
-			response = await runOnResponse(onResponse, response, hooked, scope, this.runtime)
-		if (request.finish) response = await request.finish(response)
-		if (response.status >= 400) {
+		let isFailure = false
+		if (hooked) {
+			// Only `fetch` has these hooks, and it returns real responses.
+			let real = response as Response
+			if (onResponse) real = await runOnResponse(onResponse, real, hooked, scope, this.runtime)
+			if (validateResponse && real.ok)
+				isFailure = !(await isValid(validateResponse, real, hooked, scope, this.runtime))
+			response = real
+		}
+		if (request.finish && !isFailure) response = await request.finish(response)
+		if (isFailure || response.status >= 400) {
 			this.#failedResponses ??= []
 			this.#failedResponses.push(response)
-			throw this.#statusError(response, respondent)
+			const error = this.#statusError(response, respondent)
+			if (isFailure) setMessage(error, `${error.message}, but validateResponse returned false`)
+			throw error
 		}
 		return response
 	}
@@ -197,12 +207,24 @@ export class HttpCall implements CallOptions {
 			if (HttpStatusError.factsOf(error).isTooLong) return 'retry-after'
 		}
 		const hasKey = idempotencyKey !== undefined && !scope.isKeyLost
-		const isRepeatable = idempotent ?? (hasKey || isIdempotentMethod(request.method))
+		const isRepeatable =
+			idempotent ?? (hasKey || isIdempotentMethod(request.method) || this.#isCalledIdempotent)
 		// The server that sent a redirect has seen the request. A timeout may expire before anything is sent.
-		const mayBeProcessed = scope.isSent && (scope.redirectedTo !== undefined || !isUnprocessed(error))
+		const hasArrived = scope.hasResponse || scope.redirectedTo !== undefined
+		const mayBeProcessed = scope.isSent && (hasArrived || !isUnprocessed(error))
 		if (!isRepeatable && mayBeProcessed) return 'not-idempotent'
 		const isBodySent = this.#isSent && (request.isSingleUse || !isReplayable(request.body))
 		return isBodySent ? 'body-used' : undefined
+	}
+
+	/** True if the user's function says that the request may be sent twice. */
+	get #isCalledIdempotent(): boolean {
+		const { url, method, body } = this.request
+		const hook = this.origin.settings.idempotent
+		if (!hook) return false
+		const headers = new Headers(this.headers)
+		const sent = typeof body === 'function' ? undefined : body
+		return requireSync('idempotent', hook({ url, method, headers, body: sent }))
 	}
 
 	#initFor(context: CallContext, scope: AttemptScope, signal: AbortSignal, body: RequestBody): TransportInit {
