@@ -50,8 +50,15 @@ interface Row {
 	readonly payload: string
 }
 
-/** Claims, commits and deletes after the work; or deletes before the work and loses messages in a crash. */
-export async function raw(url: string, takesAtOnce: boolean): Promise<Peer> {
+type Mode =
+	/** Claims, commits and deletes after the work. */
+	| 'claim'
+	/** The same with a delete and a commit per message, as messages in order require. */
+	| 'one by one'
+	/** Deletes before the work, and loses messages in a crash. */
+	| 'at once'
+
+export async function raw(url: string, mode: Mode): Promise<Peer> {
 	const pool = new pg.Pool({ connectionString: url })
 	const client = await pool.connect()
 	if (!(await exists(pool, `pg_tables where tablename = 'jobs'`))) await client.query(TABLE)
@@ -59,9 +66,12 @@ export async function raw(url: string, takesAtOnce: boolean): Promise<Peer> {
 
 	/** Claims once and handles the messages; returns their number. */
 	async function round(handle: Handle): Promise<number> {
-		const { rows } = await client.query<Row>(takesAtOnce ? DELETE_RETURNING : CLAIM)
-		for (const { payload } of rows) handle(JSON.parse(payload).seq)
-		if (rows.length && !takesAtOnce) await client.query({ ...DELETE, values: [rows.map(({ id }) => id)] })
+		const { rows } = await client.query<Row>(mode === 'at once' ? DELETE_RETURNING : CLAIM)
+		for (const { id, payload } of rows) {
+			handle(JSON.parse(payload).seq)
+			if (mode === 'one by one') await client.query({ ...DELETE, values: [[id]] })
+		}
+		if (rows.length && mode === 'claim') await client.query({ ...DELETE, values: [rows.map(({ id }) => id)] })
 		return rows.length
 	}
 
