@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Child, startChild } from './child.ts'
-import { BULLMQ_REDIS, YAOKI_SQLITE } from './peers/index.ts'
+import { BULLMQ_REDIS, RAW_SQLITE, YAOKI_SQLITE } from './peers/index.ts'
 import { openServer, type Server } from './postgres.ts'
 import { type Redis, startRedis } from './redis.ts'
 
@@ -62,6 +62,7 @@ export class Servers {
 
 	async #urlFor(name: string): Promise<string | undefined> {
 		if (name === YAOKI_SQLITE) return join(this.#home, 'outbox.db')
+		if (name === RAW_SQLITE) return join(this.#home, 'raw.db')
 		if (name !== BULLMQ_REDIS) return this.#postgres.database(name)
 		this.#redis ??= await startRedis()
 		return this.#redis?.url

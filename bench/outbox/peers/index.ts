@@ -4,6 +4,7 @@ import type { Peer } from '../peer.ts'
 export const YAOKI = 'yaoki'
 export const YAOKI_ONE_KEY = 'yaoki, one key in order'
 export const YAOKI_SQLITE = 'yaoki on SQLite'
+export const RAW_SQLITE = 'raw claim + delete on SQLite'
 export const RAW = 'raw claim + delete'
 export const RAW_AT_ONCE = 'raw delete returning'
 export const RAW_ONE_BY_ONE = 'raw, a commit per message'
@@ -23,6 +24,7 @@ export const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>>> = {
 	[YAOKI]: async (url) => (await import('./yaoki.ts')).yaoki(url),
 	[YAOKI_ONE_KEY]: async (url) => (await import('./yaoki.ts')).yaoki(url, 'hot'),
 	[YAOKI_SQLITE]: async (file) => (await import('./yaoki.ts')).yaokiOnSqlite(file),
+	[RAW_SQLITE]: async (file) => (await import('./raw-sqlite.ts')).rawOnSqlite(file),
 	[RAW]: async (url) => (await import('./raw.ts')).raw(url, 'claim'),
 	[RAW_AT_ONCE]: async (url) => (await import('./raw.ts')).raw(url, 'at once'),
 	[RAW_ONE_BY_ONE]: async (url) => (await import('./raw.ts')).raw(url, 'one by one'),
