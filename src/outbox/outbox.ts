@@ -2,6 +2,7 @@
  * The outbox as an application uses it: writes messages and returns information about them. Relays send them, in this process or in
  * another.
  */
+import { checkNames } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { runBatches } from './dead-letters/batches.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
@@ -15,7 +16,7 @@ import {
 	TransactionCheck,
 } from './enqueue/transaction-check.ts'
 import { Emitter } from './events/emitter.ts'
-import type { OutboxEvent, OutboxListener } from './events/outbox-events.ts'
+import type { MessagesChangedEvent, OutboxEvent, OutboxListener } from './events/outbox-events.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
@@ -30,7 +31,7 @@ import {
 	toAuditRecord,
 } from './operator/audit.ts'
 import { DestinationControl, type PauseOptions, type ResumeOptions } from './operator/destination-control.ts'
-import type { OperatorOptions } from './operator/operator.ts'
+import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator/operator.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import type { InsertOptions } from './store/insert-options.ts'
 import type { InsertResult, NewRow } from './store/rows.ts'
@@ -187,6 +188,26 @@ export class Outbox<T extends Topics = Topics> {
 	}
 
 	/**
+	 * Makes queued messages expire now: a relay moves them to the dead letters with the cause `expired`. This ends messages that are retried without
+	 * limit. Messages in flight are not changed. Returns their number.
+	 *
+	 * @example
+	 * await outbox.expire({ destination: 'billing', until: new Date('2026-11-01') }, { reason: 'replaced by the monthly run' })
+	 */
+	async expire(filter: MessageFilter, options: OperatorOptions = {}): Promise<number> {
+		checkNames(options, OPERATOR_SCHEMA, 'expire')
+		const operator = readOperator(options)
+		const { done } = await runBatches(
+			this.#runtime,
+			toFilter(filter),
+			(batch, limit) => this.store.expire(batch, limit, operator),
+			{},
+		)
+		if (done > 0) this.#onChanged('expired', done)
+		return done
+	}
+
+	/**
 	 * Pauses a destination for all relays, until `resume` or for `forMs`. It survives restarts, and messages of the destination use no
 	 * attempts. Relays obey at their next poll at the latest; messages in flight are finished.
 	 */
@@ -284,7 +305,7 @@ export class Outbox<T extends Topics = Topics> {
 		this.#emitter.emit({ type: 'enqueued', count: rows.length - duplicates, duplicates, topics })
 	}
 
-	#onChanged(type: 'replayed' | 'discarded' | 'retried', count: number): void {
+	#onChanged(type: MessagesChangedEvent['type'], count: number): void {
 		this.wake()
 		this.#emitter.emit({ type, count })
 	}

@@ -59,6 +59,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 			const from = chosen.findIndex(({ id }) => id === after) + 1
 			return Promise.resolve(chosen.slice(from, from + limit).map(stored))
 		},
+		expire: async () => [],
 		retryNow: (filter) => {
 			store.retryFilters.push(filter)
 			return Promise.resolve(store.retryBatches.shift() ?? [])

@@ -1,5 +1,5 @@
 /**
- * The commands that change messages: `outbox retry`, `outbox replay` and `outbox discard`. Each needs ids, a filter or `--all`.
+ * The commands that change messages: `outbox retry`, `outbox expire`, `outbox replay` and `outbox discard`. Each needs ids, a filter or `--all`.
  *
  * `retry` with a filter leaves scheduled messages without an attempt alone: a reminder for tomorrow must not go out because
  * billing is back. `discard` is the only command that loses data, so it needs `--yes`.
@@ -61,6 +61,37 @@ export const retry: Command = defineCommand({
 				const circuitClosed = await outbox.closeCircuit(destination, { by, reason })
 				io.result({ due, circuitClosed }, circuitClosed ? `${text} The circuit is closed.` : text)
 			}
+			return 'ok' as const
+		})
+	},
+})
+
+export const expire: Command = defineCommand({
+	examples: [
+		[
+			'yaoki outbox expire 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
+			'end one message that is retried without limit',
+		],
+		['yaoki outbox expire --destination billing --until 2h', 'end older messages of a destination'],
+	],
+	options: {
+		...DATABASE_OPTIONS,
+		...QUEUE_FILTER_OPTIONS,
+		all: flag('all queued messages'),
+		...OPERATOR_OPTIONS,
+	},
+	positionals: {
+		ids: { placeholder: 'ID', description: 'message ids', optional: true, multiple: true },
+	},
+	async run(args, io) {
+		const filter = toSelection(args, io.runtime.wallNow())
+		const { by, reason } = args
+		const { withOutbox } = await import('./open-outbox.ts')
+		return withOutbox(args, io, async ({ outbox }) => {
+			await requireMessages(outbox, args.ids, 'pending')
+			const expired = await outbox.expire(filter, { by, reason })
+			const text = `${formatCount(expired, 'message')} expired. A relay moves them to the dead letters.`
+			io.result({ expired }, expired === 0 ? 'No queued message matches.' : text)
 			return 'ok' as const
 		})
 	},

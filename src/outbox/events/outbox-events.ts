@@ -12,9 +12,9 @@ export interface EnqueuedEvent extends EventBase {
 	readonly topics: Readonly<Record<string, number>>
 }
 
-/** Dead letters were replayed or discarded, or waiting messages were made due by `retry`. One event per batch. */
+/** Dead letters were replayed or discarded, or queued messages were made due by `retry` or ended by `expire`. One event per batch. */
 export interface MessagesChangedEvent extends EventBase {
-	readonly type: 'replayed' | 'discarded' | 'retried'
+	readonly type: 'replayed' | 'discarded' | 'retried' | 'expired'
 	readonly count: number
 }
 

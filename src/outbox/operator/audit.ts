@@ -48,7 +48,15 @@ export interface AuditRecord {
 }
 
 const ACTIONS: Readonly<Record<AuditAction, true>> = {
-	...{ replay: true, edit: true, discard: true, pause: true, resume: true, 'close-circuit': true },
+	...{
+		expire: true,
+		replay: true,
+		edit: true,
+		discard: true,
+		pause: true,
+		resume: true,
+		'close-circuit': true,
+	},
 }
 
 const SCHEMA: Readonly<Record<keyof AuditFilter, 'any'>> = {

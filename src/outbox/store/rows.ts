@@ -194,7 +194,7 @@ export type OperatorChange = Operator & { readonly destination: string } & (
 	)
 
 /** What an operator did. */
-export type AuditAction = 'replay' | 'edit' | 'discard' | OperatorChange['action']
+export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | OperatorChange['action']
 
 /** A record of what an operator did, to one message or to a destination. */
 export interface AuditRow extends Operator {

@@ -318,6 +318,11 @@ export interface DiagnosticsStore {
 	 */
 	retryNow(filter: StoreFilter, limit: number): Promise<readonly string[]>
 	/**
+	 * Makes queued messages expire now, and due, so that a relay moves them to the dead letters; records it in the audit. Skips messages in flight
+	 * and those that have expired. Returns the ids.
+	 */
+	expire(filter: StoreFilter, limit: number, operator: Operator): Promise<readonly string[]>
+	/**
 	 * Returns the message that this one waits for at an ordered destination: the dead letter that blocks its key, otherwise the first queued
 	 * message of the key. Undefined if there is none.
 	 */

@@ -12,7 +12,7 @@ import { leases, repeatedSettlements } from './cases/delivery/leases.ts'
 import { claimByKey, order, predecessors } from './cases/delivery/order.ts'
 import { poisonCandidates } from './cases/delivery/poison.ts'
 import { claimRuns } from './cases/delivery/runs.ts'
-import { retryNow, schedule } from './cases/delivery/schedule.ts'
+import { expire, retryNow, schedule } from './cases/delivery/schedule.ts'
 import { settle } from './cases/delivery/settle.ts'
 import { errorTexts, texts } from './cases/delivery/texts.ts'
 import { audit } from './cases/operations/audit.ts'
@@ -66,6 +66,7 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	discard,
 	audit,
 	'retry now': retryNow,
+	expire,
 	list,
 	filters,
 	stats,

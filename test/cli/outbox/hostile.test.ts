@@ -49,6 +49,7 @@ const commands: Readonly<Record<string, () => readonly string[]>> = {
 	retry: () => ['retry', '--destination', HOSTILE, '--close-circuit'],
 	'replay with a canary': () => ['replay', '--destination', HOSTILE, '--canary', '--timeout', '1ms'],
 	replay: () => ['replay', dead],
+	expire: () => ['expire', '--destination', HOSTILE],
 	discard: () => ['discard', '--destination', HOSTILE, '--yes'],
 	'discard without --yes': () => ['discard', '--destination', HOSTILE],
 	'an unknown id': () => ['show', HOSTILE],

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { Relay } from 'yaoki/outbox'
 import { enqueue, failMessages, killMessages } from './fixtures.ts'
 import { temporaryFolder } from './run-yaoki.ts'
 import { LATER, only, testOutbox } from './test-outbox.ts'
@@ -48,6 +49,34 @@ describe('retry', () => {
 		expect(code).toBe(3)
 		expect(stderr).toContain(`Message ${dead} is dead, expected pending.`)
 		expect((await env.outbox.stats()).totals).toMatchObject({ due: { count: 0 } })
+	})
+})
+
+describe('expire', () => {
+	test('ends queued messages: a relay makes them dead letters, and the audit says who did it', async () => {
+		const [id = ''] = await enqueue(env.outbox, 'billing', 2, { maxRetries: Number.POSITIVE_INFINITY })
+		await failMessages(env.outbox.store, 'billing')
+		expect(await env.cli(`expire ${id} --by ada --reason stuck`)).toMatchObject({
+			...{ code: 0, stdout: '1 message expired. A relay moves them to the dead letters.\n' },
+		})
+		expect(await env.cli(`expire ${id}`)).toMatchObject({ code: 0, stdout: 'No queued message matches.\n' })
+		expect(await env.outbox.audit()).toMatchObject([
+			{ action: 'expire', by: 'ada', reason: 'stuck', messageId: id },
+		])
+		const relay = new Relay(env.outbox, { destinations: { billing: () => {} } })
+		const ended = new Promise((resolve) =>
+			relay.subscribe((event) => event.type === 'dead_letter' && resolve(event)),
+		)
+		await relay.start()
+		expect(await ended).toMatchObject({ messageId: id, cause: 'expired' })
+		await relay.stop()
+		expect(await env.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'expired' })
+	})
+
+	test('changes nothing without a selection', async () => {
+		const [id = ''] = await enqueue(env.outbox, 'billing', 1)
+		expect(await env.cli('expire')).toMatchObject({ code: 2 })
+		expect(await env.outbox.find(id)).toMatchObject({ expiresAt: undefined })
 	})
 })
 

@@ -315,6 +315,7 @@ export class FakeStore implements Store {
 	heartbeat = notHere
 	removeRelay = notHere
 	retryNow = notHere
+	expire = notHere
 	notify = notHere
 	listen = notHere
 }

@@ -20,7 +20,7 @@ export const audit: Command = defineCommand({
 	options: {
 		...DATABASE_OPTIONS,
 		action: text('ACTION', 'only this action', {
-			choices: ['replay', 'edit', 'discard', 'pause', 'resume', 'close-circuit'],
+			choices: ['expire', 'replay', 'edit', 'discard', 'pause', 'resume', 'close-circuit'],
 		}),
 		destination: text('NAME', 'changes of this destination and its messages'),
 		by: text('NAME', 'changes by this person or process'),

@@ -1,5 +1,5 @@
 /**
- * Lists, replays and discards dead letters, and makes scheduled messages due. Moving a message is one statement that deletes it here and inserts it
+ * Lists, replays and discards dead letters, and makes queued messages due or expire. Moving a message is one statement that deletes it here and inserts it
  * there, so that it always exists in one table.
  */
 import type { StatementRunner } from '../../../sql/bounded-executor.ts'
@@ -52,11 +52,12 @@ function auditSql(
 	{ by, reason }: Operator,
 	changes: string | null,
 	parameters: Parameters,
+	cause = 'cause',
 ): string {
 	const values = [by, reason, action, changes].map((value) => parameters.add(value, 'text'))
 	return `, a as (
 		insert into {s}.outbox_audit (done_at, done_by, reason, action, changes, destination, message_id, topic, key, cause, payload, headers)
-		select {now}, ${values.join(', ')}, destination, id, topic, key, cause, payload, headers from d order by seq
+		select {now}, ${values.join(', ')}, destination, id, topic, key, ${cause}, payload, headers from d order by seq
 	)`
 }
 
@@ -98,7 +99,7 @@ const DROP_HISTORY = dropSql('outbox_history', 'id', 'ended_at')
 
 export function deadLetterOperations(
 	executor: PostgresExecutor,
-): DeadLetterStore & AuditStore & Pick<Store, 'retryNow' | 'dropHistory'> {
+): DeadLetterStore & AuditStore & Pick<Store, 'retryNow' | 'expire' | 'dropHistory'> {
 	const runForIds = async (sql: string, { values }: Parameters): Promise<readonly string[]> =>
 		(await executor.runOnce<{ id: string }>(sql, values)).map(({ id }) => id)
 	return {
@@ -163,6 +164,20 @@ export function deadLetterOperations(
 				order by seq limit ${parameters.add(limit, 'int')} for no key update skip locked
 			)) returning id, seq
 		)
+		select id::text as id from d order by seq`
+			return runForIds(sql, parameters)
+		},
+		async expire(filter, limit, operator) {
+			const parameters = new Parameters()
+			const sql = `
+		with n as materialized (select {now} as ms), d as (
+			update {s}.outbox set expires_at = (select ms from n), due_at = least(due_at, (select ms from n)) where id = any(array(
+				select id from {s}.outbox
+				where (expires_at is null or expires_at > (select ms from n))
+					and (lease_until is null or lease_until <= (select ms from n)) and ${filterSql('outbox', filter, parameters)}
+				order by seq limit ${parameters.add(limit, 'int')} for no key update skip locked
+			)) returning *
+		)${auditSql('expire', operator, null, parameters, 'null')}
 		select id::text as id from d order by seq`
 			return runForIds(sql, parameters)
 		},

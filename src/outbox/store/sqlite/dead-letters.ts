@@ -1,4 +1,4 @@
-/** Lists, replays and discards dead letters, and makes scheduled messages due. A copy is written before a row is deleted. */
+/** Lists, replays and discards dead letters, and makes queued messages due or expire. A copy is written before a row is deleted. */
 import type { SqliteConnection, SqlValue } from '../../../sql/sqlite-connection.ts'
 import type { DeadLetterCause } from '../../message/message.ts'
 import { editChanges, operatorChanges } from '../audit-changes.ts'
@@ -46,9 +46,14 @@ const EDIT_COLUMNS = {
 const COPY_TO_HISTORY = `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, last_attempt_at, ended_at, cause)
 	SELECT ${HISTORY_COLUMNS}, last_attempt_at, ?, cause FROM yaoki_outbox_dead WHERE ${IS_SELECTED}`
 
-const AUDIT = `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination, message_id, topic, key, cause,
-		payload, headers)
-	SELECT ?, ?, ?, ?, ?, destination, id, topic, key, cause, payload, headers FROM yaoki_outbox_dead WHERE ${IS_SELECTED} ORDER BY seq`
+const auditSql = (
+	table: string,
+	cause: string,
+): string => `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination,
+		message_id, topic, key, cause, payload, headers)
+	SELECT ?, ?, ?, ?, ?, destination, id, topic, key, ${cause}, payload, headers FROM ${table} WHERE ${IS_SELECTED} ORDER BY seq`
+const AUDIT = auditSql('yaoki_outbox_dead', 'cause')
+const AUDIT_QUEUED = auditSql('yaoki_outbox', 'NULL')
 
 const AUDIT_CHANGE = `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination) VALUES (?, ?, ?, ?, ?, ?)`
 
@@ -83,7 +88,15 @@ const DROP_HISTORY = `DELETE FROM yaoki_outbox_history WHERE seq IN
 export const deadLetterOperations = (
 	connection: SqliteConnection,
 ): Operations<
-	'deadGroups' | 'countDead' | 'replay' | 'discard' | 'retryNow' | 'dropHistory' | 'audit' | 'dropAudit'
+	| 'deadGroups'
+	| 'countDead'
+	| 'replay'
+	| 'discard'
+	| 'retryNow'
+	| 'expire'
+	| 'dropHistory'
+	| 'audit'
+	| 'dropAudit'
 > => ({
 	deadGroups(filter, limit) {
 		if (!includesDead(filter)) return []
@@ -148,6 +161,19 @@ export const deadLetterOperations = (
 		const text = `SELECT seq, id FROM yaoki_outbox WHERE ${sql} ${hasFailed} AND due_at > ? ORDER BY seq LIMIT ?`
 		const { ids, seqs } = toSelection(connection.rows(text, ...params, now, limit))
 		if (ids.length > 0) connection.run(`UPDATE yaoki_outbox SET due_at = ? WHERE ${IS_SELECTED}`, now, seqs)
+		return ids
+	},
+	expire(filter, limit, { by, reason }) {
+		const { status = 'pending' } = filter
+		if (status !== 'pending') return []
+		const now = connection.now()
+		const { sql, params } = conditionOf({ ...filter, status }, 'yaoki_outbox', now)
+		const text = `SELECT seq, id FROM yaoki_outbox WHERE ${sql} AND (expires_at IS NULL OR expires_at > ?) ORDER BY seq LIMIT ?`
+		const { ids, seqs } = toSelection(connection.rows(text, ...params, now, limit))
+		if (ids.length === 0) return ids
+		connection.run(AUDIT_QUEUED, now, by, reason, 'expire', null, seqs)
+		const update = `UPDATE yaoki_outbox SET expires_at = ?1, due_at = min(due_at, ?1) WHERE seq IN (SELECT value FROM json_each(?2))`
+		connection.run(update, now, seqs)
 		return ids
 	},
 	audit(filter, limit, before) {

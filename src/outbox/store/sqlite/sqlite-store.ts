@@ -109,6 +109,7 @@ const WRITES = {
 	replay: 'replay dead letters',
 	discard: 'discard dead letters',
 	retryNow: 'retry messages',
+	expire: 'expire messages',
 } as const
 
 type Operation = keyof typeof READS | keyof typeof WRITES

@@ -1,8 +1,8 @@
-/** Due times: the next due message, destinations with due messages, and making retries due now. */
+/** Due times: the next due message, destinations with due messages, making retries due now, and ending messages. */
 import assert from 'node:assert/strict'
 import type { NewRow } from '../../../store/rows.ts'
-import { assertNear, HOUR, sorted } from '../../harness/assertions.ts'
-import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
+import { assertFields, assertNear, HOUR, required, sorted } from '../../harness/assertions.ts'
+import { type CaseTable, MANY, OPERATOR, type StoreHarness } from '../../harness/harness.ts'
 import { retry, sent } from '../../harness/settlements.ts'
 
 /** Asserts the time to the next due message. */
@@ -188,5 +188,58 @@ export const retryNow: CaseTable = {
 		await failedOnce(t, {})
 		assert.deepEqual(await t.store.retryNow({ ids: [] }, MANY), [])
 		await t.expectClaim([])
+	},
+}
+
+export const expire: CaseTable = {
+	'makes queued messages expire and due, scheduled ones too': async (t) => {
+		const ids = await t.enqueue(
+			{},
+			{ notBefore: (await t.now()) + 50 * HOUR },
+			{ expiresAt: (await t.now()) + HOUR },
+		)
+		await t.advance(1)
+		assert.deepEqual(await t.store.expire({}, MANY, OPERATOR), ids)
+		const now = await t.now()
+		for (const row of await t.claim()) assert.ok(row.dueAt <= now && (row.expiresAt ?? Infinity) <= now)
+	},
+
+	'expires a message that waits for a retry, with its attempts': async (t) => {
+		const [id = ''] = await failedOnce(t, {})
+		assert.deepEqual(await t.store.expire({ ids: [id] }, MANY, OPERATOR), [id])
+		await t.expectClaimed({ attempt: 2 })
+	},
+
+	'ignores messages in flight, dead letters, and messages that have expired': async (t) => {
+		const dead = await t.addDeadLetter()
+		const { id } = await t.enqueueAndClaim()
+		const before = await t.find(id)
+		assert.deepEqual(await t.store.expire({}, MANY, OPERATOR), [])
+		assert.deepEqual(await t.find(id), before)
+		await t.expectStatus('dead', [dead])
+		const queued = await t.enqueueOne()
+		assert.deepEqual(await t.store.expire({}, MANY, OPERATOR), [queued])
+		await t.advance(1)
+		assert.deepEqual(await t.store.expire({}, MANY, OPERATOR), [])
+	},
+
+	'expires at most limit matching messages, oldest first': async (t) => {
+		const ids = await t.enqueue({ topic: 't' }, { topic: 'u' }, { topic: 't' }, { topic: 't' })
+		assert.deepEqual(await t.store.expire({ topic: 't' }, 2, OPERATOR), [ids[0], ids[2]])
+		assert.deepEqual(await t.store.expire({ ids: [] }, MANY, OPERATOR), [])
+	},
+
+	'is recorded in the audit with the original message': async (t) => {
+		const id = await t.enqueueOne({ topic: 't', key: 'k', payload: '[1]', headers: '{"h":"1"}' })
+		await t.store.expire({}, MANY, OPERATOR)
+		const [row] = await t.store.audit({}, MANY)
+		assertFields(required(row, 'the record'), {
+			...OPERATOR,
+			action: 'expire',
+			messageId: id,
+			cause: null,
+			changes: null,
+		})
+		assertFields(required(row, 'the record'), { topic: 't', key: 'k', payload: '[1]', headers: '{"h":"1"}' })
 	},
 }

@@ -1,7 +1,7 @@
 /** Migrations, and calls without tables. */
 import assert from 'node:assert/strict'
 import { required } from '../../harness/assertions.ts'
-import { type CaseTable, target } from '../../harness/harness.ts'
+import { type CaseTable, OPERATOR, target } from '../../harness/harness.ts'
 
 export const schema: CaseTable = {
 	'numbers its steps from 1, each with a name and SQL': async ({ store }) => {
@@ -93,6 +93,7 @@ export const withoutTables: CaseTable = {
 			audit: () => store.audit({}, 10),
 			dropAudit: () => store.dropAudit(1_000, 10),
 			retryNow: () => store.retryNow({}, 10),
+			expire: () => store.expire({}, 10, OPERATOR),
 			findPredecessor: () => store.findPredecessor(claim.id),
 			stats: () => store.stats(10),
 			'stats of one destination': () => store.stats(10, 'a'),
