@@ -26,7 +26,7 @@ export const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>>> = {
 	[YAOKI_SQLITE]: async (file) => (await import('./yaoki.ts')).yaokiOnSqlite(file),
 	[RAW_SQLITE]: async (file) => (await import('./raw-sqlite.ts')).rawOnSqlite(file),
 	[RAW]: async (url) => (await import('./raw.ts')).raw(url, 'claim'),
-	[RAW_AT_ONCE]: async (url) => (await import('./raw.ts')).raw(url, 'at once'),
+	[RAW_AT_ONCE]: async (url) => (await import('./raw.ts')).raw(url, 'together'),
 	[RAW_ONE_BY_ONE]: async (url) => (await import('./raw.ts')).raw(url, 'one by one'),
 	[GRAPHILE]: async (url) => (await import('./graphile.ts')).graphile(url),
 	[PG_BOSS]: async (url) => (await import('./pg-boss.ts')).pgBoss(url),

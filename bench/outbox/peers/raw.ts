@@ -56,7 +56,7 @@ type Mode =
 	/** The same with a delete and a commit per message, as messages in order require. */
 	| 'one by one'
 	/** Deletes before the work, and loses messages in a crash. */
-	| 'at once'
+	| 'together'
 
 export async function raw(url: string, mode: Mode): Promise<Peer> {
 	const pool = new pg.Pool({ connectionString: url })
@@ -66,7 +66,7 @@ export async function raw(url: string, mode: Mode): Promise<Peer> {
 
 	/** Claims once and handles the messages; returns their number. */
 	async function round(handle: Handle): Promise<number> {
-		const { rows } = await client.query<Row>(mode === 'at once' ? DELETE_RETURNING : CLAIM)
+		const { rows } = await client.query<Row>(mode === 'together' ? DELETE_RETURNING : CLAIM)
 		for (const { id, payload } of rows) {
 			handle(JSON.parse(payload).seq)
 			if (mode === 'one by one') await client.query({ ...DELETE, values: [[id]] })
