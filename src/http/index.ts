@@ -3,20 +3,25 @@
  * Retry-After, and deadlines across services. Runs anywhere.
  */
 export { HttpError } from '../core/errors/errors.ts'
+export type { SchemaIssue, StandardSchema } from '../core/options/standard-schema.ts'
 export { type AxiosAdapterOptions, axiosAdapter } from './adapters/axios/axios-adapter.ts'
 export { type UndiciInterceptor, undiciInterceptor } from './adapters/undici/undici-interceptor.ts'
 export { isCachedResponse } from './cache/cached-response.ts'
 export type { CacheOptions, PrincipalRequest } from './cache/options.ts'
 export type { CacheStats } from './cache/response-cache.ts'
+export type { HttpClientOptions } from './client/client-options.ts'
+export type { HttpClientInit } from './client/client-request.ts'
+export { InvalidResponseError } from './client/invalid-response-error.ts'
 export type { OriginStats } from './client/origin-pipeline.ts'
+export type { RequestDefaultOptions, RequestHeaders } from './client/request-defaults.ts'
 export { type ResilientFetch, type ResilientFetchOptions, resilientFetch } from './client/resilient-fetch.ts'
 export {
-	type HttpClientInit,
-	type HttpClientOptions,
 	type HttpClientStats,
 	ResilientHttpClient,
 } from './client/resilient-http-client.ts'
+export type { ResponsePromise } from './client/response-promise.ts'
 export { type RetryAfterOptions, retryWithRetryAfter } from './client/retry-with-retry-after.ts'
+export type { SearchParams } from './client/search-params.ts'
 export type { DeadlineHeader } from './headers/deadline-headers.ts'
 export { parseRetryAfter } from './headers/retry-after.ts'
 export type { HttpOptions, ResponseLimitOptions } from './options/http-options.ts'

@@ -1,4 +1,6 @@
 /** `yaoki/outbox`: messages written in your own transaction, and relays that deliver them with retries that survive a restart. */
+
+export type { StandardSchema } from '../core/options/standard-schema.ts'
 export type { Queryable } from '../sql/clients.ts'
 export type {
 	DeadLetterChanges,
@@ -52,7 +54,6 @@ export type {
 } from './message/message.ts'
 export type { Redact, RedactableMessage } from './message/redact.ts'
 export { redactFields } from './message/redact-fields.ts'
-export type { StandardSchema } from './message/standard-schema.ts'
 export type { AuditFilter, AuditPageOptions, AuditRecord } from './operator/audit.ts'
 export type { PauseOptions, ResumeOptions } from './operator/destination-control.ts'
 export type { OperatorOptions } from './operator/operator.ts'

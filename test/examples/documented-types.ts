@@ -34,6 +34,7 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'http: option': true,
 	'http: cache option': true,
 	'http: request option': true,
+	'http-client: client option': true,
 	'retry-after: retry-after option': true,
 	'across-services: server option': true,
 	'outbox: outbox option': true,
@@ -51,15 +52,16 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 }
 
 function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
-	const [backoff, events, http, relay, dead] = [
+	const [backoff, events, http, client, relay, dead] = [
 		guide('backoff'),
 		guide('explain-and-events'),
 		guide('http'),
+		guide('http-client'),
 		guide('relay'),
 		guide('dead-letters'),
 	]
 	const released = table(relay, '`type`', 'when').find(([type]) => type === '`released`')
-	const stats = table(http, '', '').find(([member]) => member === '`stats`')
+	const stats = table(client, '', '').find(([member]) => member === '`stats`')
 	return {
 		growth: firstNames(table(backoff, '`growth`')),
 		jitterStrategy: firstNames(table(backoff, '`jitterStrategy`')),

@@ -35,6 +35,7 @@ afterEach(() => {
 test('every example has a test', () => {
 	const names = readdirSync(folder).filter((file) => file.endsWith('.ts'))
 	expect(names.sort()).toEqual([
+		'client.ts',
 		'deadline.ts',
 		'explain.ts',
 		'http.ts',
@@ -55,6 +56,18 @@ test('retry: fails twice and succeeds in the third attempt', async () => {
 			'retry 1 after HttpError: HTTP 503',
 			'retry 2 after HttpError: HTTP 503',
 			'loaded Ada in attempt 3',
+		].join('\n'),
+	)
+})
+
+test('client: retries, validates, and explains what does not match', async () => {
+	expect(await output('client')).toBe(
+		[
+			'green tea costs 4.2',
+			'requests: /v1/products/tea?lang=en shop, /v1/products/tea?lang=en shop',
+			'GET /v1/cart: expected JSON, got "<!doctype html><title>Log in</title>" (HTTP 200, text/html)',
+			'GET /v1/products/old: the body does not match the schema: 2 issues, at name, price (HTTP 200, application/json)',
+			'hello, admin',
 		].join('\n'),
 	)
 })

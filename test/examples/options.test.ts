@@ -89,6 +89,7 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['pipelines', 'keyed option', readKeyedOptions],
 	['http', 'option', httpDefaults],
 	['http', 'cache option', readCacheOptions],
+	['http-client', 'client option', (options) => onlyChecked(new ResilientHttpClient(options))],
 	['across-services', 'server option', serverDefaults],
 	['outbox', 'outbox option', outboxDefaults],
 	['relay', 'relay option', (options) => plain(readRelayOptions(options))],

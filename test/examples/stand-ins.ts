@@ -9,6 +9,7 @@ export const id = '7'
 export const url = 'https://example.com/users/7'
 export const apiKey = 'a key of your own'
 export const getToken = async (): Promise<string> => 'a fresh token'
+export const newTraceId = async (): Promise<string> => 'trace-7'
 export const order = { id: 'o-1', amount: 1_200 }
 
 export interface User {

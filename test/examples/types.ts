@@ -82,6 +82,7 @@ export interface Options {
 	'http: option': keyof HttpOptions
 	'http: cache option': keyof CacheOptions
 	'http: request option': keyof RequestOptions
+	'http-client: client option': Exclude<keyof HttpClientOptions, keyof ResilientFetchOptions>
 	'retry-after: retry-after option': keyof RetryAfterOptions
 	'across-services: server option': keyof ServerMiddlewareOptions
 	'outbox: outbox option': keyof OutboxOptions
@@ -113,7 +114,7 @@ export interface Facts {
 	'error facts': keyof ErrorFacts
 	'reason of rejected': EventOf<YaokiEvent, 'rejected'>['reason']
 	explanation: Exclude<keyof Explanation | keyof Explanation['attempts'][number], 'toString'>
-	'beyond HttpOptions': Exclude<keyof ResilientFetchOptions | keyof HttpClientOptions, keyof HttpOptions>
+	'beyond HttpOptions': Exclude<keyof ResilientFetchOptions, keyof HttpOptions>
 	'stats of the client': keyof HttpClientStats | keyof OriginStats
 	'reason of released': EventOf<RelayEvent, 'released'>['reason']
 	'breaker of a relay': keyof Chosen<RelayOptions['breaker']>

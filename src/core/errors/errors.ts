@@ -228,7 +228,7 @@ export function quoteBody(body: unknown): string {
 
 /**
  * An HTTP response that is not a success. The message quotes the first 200 characters of a `body` that is a string. The
- * errors of `yaoki/http` never quote a response in their message.
+ * HttpErrors of `yaoki/http` do not quote it.
  *
  * @example
  * if (!response.ok) throw new HttpError(response.status, await response.text())

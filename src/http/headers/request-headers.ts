@@ -6,7 +6,7 @@ const isPlain = (headers: HeaderSource): headers is Record<string, string> =>
 	typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
 
 /** `fetch` would send the words "undefined" and "null"; such headers are treated as absent. */
-const isGiven = (value: unknown): value is string => value !== undefined && value !== null
+export const isGiven = (value: unknown): value is string => value !== undefined && value !== null
 
 /** Returns a copy, because the caller may change the object while the request waits. */
 export function copyHeaders(headers: HeaderSource): HeaderSource {

@@ -69,7 +69,7 @@ export function urlForMessage(url: string): string {
 }
 
 /** Returns the same for a URL that cannot be parsed or has another scheme, shortened. */
-function textForMessage(url: string): string {
+export function textForMessage(url: string): string {
 	const text = url.replace(/[?#].*/s, '').replace(/^([a-z][\w+.-]*:)?([/\\]*)[^/\\]*@/i, '$1$2')
 	return text.length > 200 ? `${text.slice(0, 200)}...` : text
 }

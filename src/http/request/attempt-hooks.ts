@@ -10,7 +10,7 @@ import type { AttemptScope } from './attempt-scope.ts'
 import { drainBody } from './drain-body.ts'
 
 /** Returns the result of a hook. Rejects with its error, or as soon as the signal is aborted. */
-async function untilAbort<T>(signal: AbortSignal, hook: () => T): Promise<Awaited<T>> {
+export async function untilAbort<T>(signal: AbortSignal, hook: () => T): Promise<Awaited<T>> {
 	let onAbort = () => {}
 	const aborted = new Promise<never>((_, reject) => {
 		onAbort = () => reject(signal.reason)

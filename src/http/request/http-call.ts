@@ -41,6 +41,8 @@ export interface PreparedRequest {
 	readonly principal?: string | undefined
 	/** The rest of the caller's init. */
 	readonly init: RequestInit | undefined
+	/** The part of `totalTimeoutMs` that has passed before. */
+	readonly spentMs?: number
 	/** A body beside `body`, such as that of a `Request`. */
 	readonly ownBody?: unknown
 	/** True if the request contains a body, beside `body`, that can be sent only once. */
@@ -99,7 +101,8 @@ export class HttpCall implements CallOptions {
 			(timeout === undefined || settings.isTotalGiven
 				? settings.totalTimeoutMs
 				: DEFAULT_TOTAL_FACTOR * timeout)
-		const total = totalMs < Infinity ? Deadline.after(totalMs, { runtime }) : undefined
+		const leftMs = Math.max(0, totalMs - (request.spentMs ?? 0))
+		const total = leftMs < Infinity ? Deadline.after(leftMs, { runtime }) : undefined
 		const isCallersEarlier = deadline && !(total && total.remainingMs < deadline.remainingMs)
 		const isSafe = isSafeMethod(request.method)
 		const key = isSafe ? undefined : idempotencyKeyOf(request, options, settings)

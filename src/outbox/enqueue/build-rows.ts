@@ -2,10 +2,11 @@
  * Builds the rows of messages. All messages of a batch are checked before anything is written, so a batch is written completely or not at all;
  * and unless a schema is asynchronous, the rows are built within the tick of the call.
  */
+
+import type { SchemaResult } from '../../core/options/standard-schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { didYouMean, nearestName } from '../../text/nearest.ts'
 import { InvalidMessageError, invalidField, type MessageRef } from '../message/errors.ts'
-import type { SchemaResult } from '../message/standard-schema.ts'
 import type { NewRow } from '../store/rows.ts'
 import { checkText, KEY_BYTES, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from './fields.ts'
 import { toPayloadText } from './payload.ts'

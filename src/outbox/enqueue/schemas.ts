@@ -3,11 +3,11 @@
  * every delivery. A synchronous schema is not awaited, because with `node:sqlite` the user may commit in the same tick.
  */
 import { invalidOption } from '../../core/options/schema.ts'
+import type { SchemaIssue, SchemaResult } from '../../core/options/standard-schema.ts'
 import { joinList } from '../../text/format.ts'
 import { didYouMean, nearestName } from '../../text/nearest.ts'
 import { InvalidMessageError, type MessageRef } from '../message/errors.ts'
 import type { Topics } from '../message/message.ts'
-import type { SchemaIssue, SchemaResult } from '../message/standard-schema.ts'
 import { pathStep } from './json-check.ts'
 
 type Validator = (payload: unknown) => SchemaResult<unknown> | Promise<SchemaResult<unknown>>

@@ -1,6 +1,7 @@
 /** Messages as users see them: what is enqueued, what a handler receives, and what can be read about a message. */
+
+import type { StandardSchema } from '../../core/options/standard-schema.ts'
 import type { Jsonified } from './jsonified.ts'
-import type { StandardSchema } from './standard-schema.ts'
 
 /** A schema per topic. */
 export type Topics = Readonly<Record<string, StandardSchema>>

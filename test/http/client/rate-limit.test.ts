@@ -146,6 +146,8 @@ describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 		if (wording) server.play(counting(clock, wording))
 		await textOf(client.get(server.url()))
 		for (let n = 0; n < 20; n++) void client.get(server.url())
+		// Requests are sent in the next microtask.
+		await undefined
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(9)
 		await server.done(10)
 		expect(client.stats.attempts).toBe(10)

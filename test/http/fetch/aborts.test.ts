@@ -66,6 +66,8 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			)
 			await fetch(url, { yaoki: { maxRetries: 0 } })
 			const asked = failure(ask())
+			// A client sends in the next microtask.
+			await undefined
 			expect(waits).toHaveLength(1)
 			abort()
 			expect(await asked).toBe(REASON)

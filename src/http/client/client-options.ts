@@ -1,0 +1,50 @@
+/** The options of a client, and its cache. Without the engine, so that the chain of imports stays short. */
+import { withOptionPath } from '../../core/options/option-path.ts'
+import { invalidOption, type OptionSchema } from '../../core/options/schema.ts'
+import type { CacheOptions } from '../cache/options.ts'
+import { ResponseCache } from '../cache/response-cache.ts'
+import { FETCH_SCHEMA, type HttpOptions, type ResponseLimitOptions } from '../options/http-options.ts'
+import type { RequestHooks } from '../options/request-hooks.ts'
+import type { PreparedRequest } from '../request/http-call.ts'
+import type { HttpEngine } from './http-engine.ts'
+import { DEFAULTS_SCHEMA, type RequestDefaultOptions } from './request-defaults.ts'
+
+/** Options of `ResilientHttpClient`. */
+export interface HttpClientOptions
+	extends HttpOptions,
+		ResponseLimitOptions,
+		RequestHooks,
+		RequestDefaultOptions {
+	/** The `fetch` that sends the requests. Default: the global one, looked up for each request. */
+	readonly fetch?: typeof fetch | undefined
+	/** Stores the last successful response of each GET and returns it while the circuit is open. Default: off. */
+	readonly cache?: CacheOptions | boolean | undefined
+}
+
+export const CLIENT_SCHEMA: OptionSchema = {
+	...FETCH_SCHEMA,
+	...DEFAULTS_SCHEMA,
+	cache: 'any',
+}
+
+/** What a client shares with the clients that extend it: policies and their state, the cache, and how requests are sent. */
+export interface ClientCore extends Pick<PreparedRequest, 'send' | 'follow'> {
+	readonly engine: HttpEngine
+	readonly cache: ResponseCache | undefined
+}
+
+export function createCache({
+	cache: given,
+	onRequest,
+}: Pick<HttpClientOptions, 'cache' | 'onRequest'>): ResponseCache | undefined {
+	if (given === null || !['undefined', 'boolean', 'object'].includes(typeof given))
+		invalidOption('cache', given, 'an options object, true or false')
+	// Users whose credentials `onRequest` sets would receive each other's responses.
+	if (given && onRequest && !Object(given).principal)
+		invalidOption(
+			'cache.principal',
+			undefined,
+			'a function, because the cache does not see what onRequest sets',
+		)
+	return given ? withOptionPath('cache', () => new ResponseCache(given === true ? {} : given)) : undefined
+}

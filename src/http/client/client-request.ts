@@ -1,0 +1,113 @@
+/** Prepares the requests of a client: its URL, headers, search parameters and body. */
+import { invalidOption } from '../../core/options/schema.ts'
+import { cachedRequest, storeResponse } from '../cache/cache-policy.ts'
+import type { ResponseCache } from '../cache/response-cache.ts'
+import { addHeaders, copyHeaders, type HeaderSource } from '../headers/request-headers.ts'
+import type { ResilientRequestInit } from '../options/request-options.ts'
+import type { PreparedRequest } from '../request/http-call.ts'
+import { canFollow } from '../transport/fetch-transport.ts'
+import { BODY_ALREADY_READ, isBodyUsed, type RequestBody } from '../transport/request-body.ts'
+import type { ClientCore } from './client-options.ts'
+import { isOwnUrl, type RequestDefaults, type RequestHeaders } from './request-defaults.ts'
+import { addSearchParams, readSearchParams, type SearchParams } from './search-params.ts'
+
+/** The init of a request: that of `fetch`, plus search parameters and a JSON value. */
+export interface HttpClientInit extends Omit<ResilientRequestInit, 'headers'> {
+	/** Replace the client's headers of the same names. A header whose value is undefined is not sent. */
+	readonly headers?: RequestHeaders
+	/** Added to the URL. They replace parameters of the same names in the URL and of the client. */
+	readonly searchParams?: SearchParams | undefined
+	/** Sent as a JSON body with its content-type. */
+	readonly json?: unknown
+}
+
+/** A request until it is sent in the next microtask. */
+export class Draft {
+	method = ''
+	url = ''
+	/** A copy of the caller's headers that keeps undefined values, which remove headers of the client. */
+	headers: HeaderSource
+	body: RequestBody
+	/** The rest of the caller's init. */
+	init: RequestInit | undefined
+	/** True if the client's headers may be sent to this URL. */
+	isOwn = false
+	sendsJson = false
+	/** Set by `json()` of the response. */
+	acceptsJson = false
+	/** How long the call has waited for its headers. */
+	spentMs = 0
+}
+
+/** Reads and validates the arguments of a request. Synchronous, because the caller may change them after the call. */
+export function readRequest(
+	draft: Draft,
+	url: unknown,
+	init: HttpClientInit,
+	defaults: RequestDefaults,
+): void {
+	const { method = 'GET', yaoki: _, json, searchParams, headers, ...rest } = init
+	const { body } = rest
+	if (isBodyUsed(body)) throw new TypeError(BODY_ALREADY_READ)
+	if (json !== undefined && body !== undefined) invalidOption('json', json, 'either json or body, not both')
+	const text = json === undefined ? undefined : JSON.stringify(json)
+	if (json !== undefined && text === undefined)
+		invalidOption('json', json, 'a value that JSON.stringify can convert')
+	const given = toUrl(url)
+	const resolved = defaults.resolve(given)
+	// An absolute URL, which `resolve` does not change, may belong to another origin.
+	draft.isOwn = resolved !== given || isOwnUrl(defaults, given)
+	draft.method = method.toUpperCase()
+	draft.url = addSearchParams(resolved, draft.isOwn ? defaults.params : [], readSearchParams(searchParams))
+	draft.headers = headers && addHeaders(headers as HeaderSource, {})
+	draft.body = text ?? body
+	draft.init = rest as RequestInit
+	draft.sendsJson = json !== undefined
+}
+
+const JSON_BODY = { 'content-type': 'application/json' }
+const JSON_RESPONSE = { accept: 'application/json' }
+
+/** Returns the request that is sent. Its own headers take precedence over the client's, and those over the ones for JSON. */
+export function prepareRequest(
+	draft: Draft,
+	clientHeaders: Record<string, string> | undefined,
+	{ send, follow, cache, engine }: ClientCore,
+): PreparedRequest {
+	const { method, url, body, init, isOwn, sendsJson, acceptsJson, spentMs } = draft
+	let { headers } = draft
+	if (isOwn && clientHeaders) headers = addHeaders(headers, clientHeaders)
+	if (sendsJson) headers = addHeaders(headers, JSON_BODY)
+	if (acceptsJson) headers = addHeaders(headers, JSON_RESPONSE)
+	const request: PreparedRequest = {
+		url,
+		method,
+		headers,
+		body,
+		init,
+		isSingleUse: false,
+		send,
+		follow: canFollow(init?.redirect, init?.integrity) ? follow : undefined,
+		spentMs,
+	}
+	return cache ? withCache(request, cache, () => engine.runtime.now()) : request
+}
+
+/** Returns the request with what the cache needs. */
+function withCache(request: PreparedRequest, cache: ResponseCache, now: () => number): PreparedRequest {
+	const { method, url } = request
+	// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up two principals.
+	const headers = new Headers(copyHeaders(request.headers))
+	const principal = cache.principalOf({ method, url, headers })
+	const sent = { ...request, headers, principal }
+	const cached = cachedRequest(sent, cache.generation)
+	return { ...sent, finish: (response) => storeResponse(cache, cached, response, now) }
+}
+
+/** A Request is not accepted: its method and body would be lost. A URL may be of another class than the runtime's. */
+export function toUrl(url: unknown): string {
+	if (typeof url === 'string') return url
+	if (typeof url !== 'object' || url === null || !('href' in url))
+		invalidOption('url', url, 'a string or URL')
+	return String(url)
+}

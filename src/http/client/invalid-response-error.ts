@@ -1,0 +1,48 @@
+import { YaokiError } from '../../core/errors/errors.ts'
+import { attachRecord, findRecord } from '../../core/explain/record.ts'
+import type { SchemaIssue } from '../../core/options/standard-schema.ts'
+import { urlForMessage } from '../origin/origin-parser.ts'
+
+/**
+ * A successful response whose body is not what `json()` expects: it is empty, not JSON, or does not match the schema. It is not retried.
+ *
+ * @example
+ * const error = await client.get(url).json(User).catch((error) => error)
+ * if (error.code === 'YAOKI_INVALID_RESPONSE') console.log(error.statusCode, error.issues)
+ */
+export class InvalidResponseError extends YaokiError {
+	override readonly name = 'InvalidResponseError'
+	readonly method: string
+	/** Without the query, which may contain secrets. */
+	readonly url: string
+	readonly statusCode: number
+	readonly contentType: string | undefined
+	/** Private, so that loggers do not print it: issues of some libraries contain the value. */
+	readonly #issues: readonly SchemaIssue[] | undefined
+
+	/** @internal `what` says what is wrong. */
+	constructor(
+		what: string,
+		{ method, url }: { readonly method: string; readonly url: string },
+		response: Response,
+		issues?: readonly SchemaIssue[],
+		options?: ErrorOptions,
+	) {
+		const contentType = response.headers.get('content-type') ?? undefined
+		const place = urlForMessage(url)
+		const type = contentType === undefined ? 'no content-type' : contentType
+		super('YAOKI_INVALID_RESPONSE', `${method} ${place}: ${what} (HTTP ${response.status}, ${type})`, options)
+		this.method = method
+		this.url = place
+		this.statusCode = response.status
+		this.contentType = contentType
+		this.#issues = issues
+		const record = findRecord(response)
+		if (record) attachRecord(this, record)
+	}
+
+	/** What does not match the schema; undefined if the body is empty or not JSON. */
+	get issues(): readonly SchemaIssue[] | undefined {
+		return this.#issues
+	}
+}
