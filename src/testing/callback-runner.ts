@@ -4,6 +4,7 @@
  */
 import type { Call, Operation } from '../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
+import { endRun, notifyPending } from '../core/engine/interrupt.ts'
 import { DONE, GO, REJECTED, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
 import { createCall, type Policy } from '../core/engine/policy.ts'
 import { createRejection } from '../core/engine/rejection.ts'
@@ -81,7 +82,7 @@ class CallbackRun<T> {
 			if (step === GO || step === SUBSTITUTE) step = this.#attempt()
 			else if (step === 0) step = call.resume()
 			else {
-				call.onPending()
+				notifyPending(call)
 				this.#sleep()
 				startWait(call, step)
 				return
@@ -104,7 +105,7 @@ class CallbackRun<T> {
 
 	#attempt(): Step | undefined {
 		const call = this.#call
-		const runId = call.beginRun()
+		const runId = ++call.run
 		let isPending = true
 		this.#nextStep = undefined
 		this.#isInOperation = true
@@ -120,14 +121,14 @@ class CallbackRun<T> {
 			settle(false, error)
 		}
 		this.#isInOperation = false
-		if (isPending) call.onPending()
+		if (isPending) notifyPending(call)
 		return this.#nextStep
 	}
 
 	#settle(runId: number, ok: boolean, value: unknown): void {
 		const isFirst = beginTurn()
 		try {
-			if (!this.#call.endRun(runId)) return
+			if (!endRun(this.#call, runId)) return
 			this.#isAsleep = false
 			const step = this.#call.settle(ok, value)
 			if (this.#isInOperation) this.#nextStep = step

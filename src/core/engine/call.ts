@@ -13,7 +13,7 @@ import { InvalidOptionError } from '../errors/errors.ts'
 import type { AttemptEntry, CallRecord, StopReason } from '../explain/record.ts'
 import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { type CallContext, type CallOptions, inheritCallOptions } from './call-options.ts'
+import type { CallContext, CallOptions } from './call-options.ts'
 import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
 import {
@@ -86,7 +86,7 @@ export class Call implements CallRecord, Scope {
 		operation: Operation | InvalidOptionError,
 	) {
 		this.pipeline = pipeline
-		this.options = options?.parent ? inheritCallOptions(options, options.parent) : options
+		this.options = options
 		this.operation = operation
 	}
 
@@ -185,14 +185,6 @@ export class Call implements CallRecord, Scope {
 		return index === 3 ? this.state3 : this.rare?.states?.[index]
 	}
 
-	/** The call does not complete synchronously. Layers now create what would be too expensive for every call. */
-	onPending(): void {
-		// Layers around a branch belong to the call that it is a branch of.
-		const outermost = this.rare?.branchIndex ?? -1
-		for (let bound = this.current; bound && bound.index > outermost; bound = bound.outer)
-			bound.layer.onPending?.(this, bound)
-	}
-
 	/** A wait is over, or the caller's abort or an interruption ended it. */
 	resume(): Step {
 		this.pipeline.observer?.onResume(this)
@@ -272,21 +264,6 @@ export class Call implements CallRecord, Scope {
 		this.run = OVER
 		this.pipeline.observer?.onEnd(this)
 		return DONE
-	}
-
-	/** The operation starts. */
-	beginRun(): number {
-		return ++this.run
-	}
-
-	/** The operation of a run has ended. Returns whether the call still waits for it. */
-	endRun(turn: number): boolean {
-		const isInTime = turn === this.run
-		if (isInTime) this.run++
-		else
-			for (const late of this.rare?.orphans ?? [])
-				if (late.run === turn && late.index === Infinity) for (const end of late.onEnd.splice(0)) end()
-		return isInTime
 	}
 
 	/**

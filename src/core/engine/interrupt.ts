@@ -51,6 +51,24 @@ function unwind(
 	return call.runLeave()
 }
 
+/** The call does not complete synchronously. Layers now create what would be too expensive for every call. */
+export function notifyPending(call: Call): void {
+	// Layers around a branch belong to the call that it is a branch of.
+	const outermost = call.rare?.branchIndex ?? -1
+	for (let bound = call.current; bound && bound.index > outermost; bound = bound.outer)
+		bound.layer.onPending?.(call, bound)
+}
+
+/** The operation of a run has ended. Returns whether the call still waits for it. */
+export function endRun(call: Call, turn: number): boolean {
+	const isInTime = turn === call.run
+	if (isInTime) call.run++
+	else
+		for (const late of call.rare?.orphans ?? [])
+			if (late.run === turn && late.index === Infinity) for (const end of late.onEnd.splice(0)) end()
+	return isInTime
+}
+
 /**
  * The operation is still running, but its call no longer waits for it. Layers that hold a resource for it learn when
  * it ends.

@@ -10,6 +10,7 @@
  * finds the callers for the stack of an error. A result promise that is resolved from elsewhere would end it.
  */
 import type { Call } from './call.ts'
+import { endRun, notifyPending } from './interrupt.ts'
 import { DONE, type Step } from './layer.ts'
 import {
 	captureResolve,
@@ -53,7 +54,7 @@ function advance(call: Call, step: Step): unknown {
 }
 
 function runWait(call: Call, step: Step): Promise<unknown> {
-	call.onPending()
+	notifyPending(call)
 	return wait(call, step).then(() => advance(call, resume(call)))
 }
 
@@ -68,7 +69,7 @@ const nextStep = (call: Call, end: RunEnd): Step =>
 async function runLoop(call: Call, from: Step): Promise<unknown> {
 	for (let step = from; step !== DONE; ) {
 		if (isWait(step)) {
-			call.onPending()
+			notifyPending(call)
 			await wait(call, step)
 			step = resume(call)
 		} else step = nextStep(call, await untilEnd(call, startRun(call)))
@@ -86,19 +87,19 @@ function resume(call: Call): Step {
 
 /** Starts the operation. The promise resolves when it has settled, with undefined if the call no longer waits for it. */
 function startRun(call: Call): Promise<RunEnd> {
-	const turn = call.beginRun()
+	const turn = ++call.run
 	try {
 		return Promise.resolve(operationOf(call)(call.context())).then(
-			(value) => endRun(call, turn, true, value),
-			(error) => endRun(call, turn, false, error),
+			(value) => settle(call, turn, true, value),
+			(error) => settle(call, turn, false, error),
 		)
 	} catch (error) {
-		return Promise.resolve(endRun(call, turn, false, error))
+		return Promise.resolve(settle(call, turn, false, error))
 	}
 }
 
-const endRun = (call: Call, turn: number, ok: boolean, value: unknown): RunEnd =>
-	call.endRun(turn) ? call.settle(ok, value) : undefined
+const settle = (call: Call, turn: number, ok: boolean, value: unknown): RunEnd =>
+	endRun(call, turn) ? call.settle(ok, value) : undefined
 
 /** Returns a promise that resolves when the operation has settled, or when an interruption wakes the call. */
 function untilEnd(call: Call, settled: Promise<RunEnd>): Promise<RunEnd> {
@@ -108,7 +109,7 @@ function untilEnd(call: Call, settled: Promise<RunEnd>): Promise<RunEnd> {
 	const wake = lastResolve as (end?: RunEnd) => void
 	call.wake = wake
 	void settled.then(wake)
-	call.onPending()
+	notifyPending(call)
 	if (call.rare?.interruption) wake()
 	return ended
 }

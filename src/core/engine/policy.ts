@@ -3,7 +3,7 @@ import { createEvent, observeCalls } from '../events/call-event.ts'
 import type { EventDetails, PolicyListener } from '../events/events.ts'
 import { attachRecord } from '../explain/record.ts'
 import { Call, type CompiledPipeline, type Layer, type Operation } from './call.ts'
-import { type CallContext, type CallOptions, findInvalidOption } from './call-options.ts'
+import { type CallContext, type CallOptions, findInvalidOption, inheritCallOptions } from './call-options.ts'
 import { compilePipeline, DEFAULT_ENV, inheritEnv, type UnboundLayer } from './compile.ts'
 import { notify } from './hooks.ts'
 import type { LayerEnv } from './layer.ts'
@@ -159,7 +159,12 @@ export function createCall(
 	operation: Operation,
 ): Call {
 	const invalid = options && findInvalidOption(options)
-	return new Call(pipeline, invalid ? undefined : options, invalid ?? operation)
+	if (invalid) return new Call(pipeline, undefined, invalid)
+	return new Call(
+		pipeline,
+		options?.parent ? inheritCallOptions(options, options.parent) : options,
+		operation,
+	)
 }
 
 /** Duck typing, because a policy may come from another copy of the package. */

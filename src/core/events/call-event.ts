@@ -4,8 +4,8 @@ import type { CallOptions } from '../engine/call-options.ts'
 import type { CallObserver, CallTimes } from '../engine/layer.ts'
 import { pipelineNameOf, UNNAMED } from '../errors/errors.ts'
 import type { StopReason } from '../explain/record.ts'
+import { randomUuid } from '../runtime/random-uuid.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { systemRuntime } from '../runtime/system.ts'
 import { errorFacts } from './error-facts.ts'
 import type { ErrorFacts, EventDetails, PolicyListener, YaokiEvent } from './events.ts'
 
@@ -51,7 +51,7 @@ function callId(call: Call): string {
 	let whole = call
 	for (let outer = call.rare?.branchOf; outer; outer = outer.rare?.branchOf) whole = outer
 	const { rareState, pipeline } = whole
-	rareState.callId ??= pipeline.runtime.createId?.() ?? systemRuntime.createId?.() ?? ''
+	rareState.callId ??= pipeline.runtime.createId?.() ?? randomUuid()
 	return rareState.callId
 }
 

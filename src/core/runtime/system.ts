@@ -34,8 +34,6 @@ export const systemRuntime: Runtime = {
 	now: () => performance.now(),
 	wallNow: () => Date.now(),
 	random: () => Math.random(),
-	// randomUUID does not exist on pages without HTTPS.
-	createId: () => crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join('-'),
 	timerSource: () => (hasRequestTimers ? {} : globalThis.setTimeout),
 	setTimer(ms, fn, kind) {
 		if (ms > MAX_TIMER_MS) return chainTimers(ms, fn, kind)

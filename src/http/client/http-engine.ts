@@ -1,5 +1,6 @@
 /** The part that `resilientFetch`, the client and the adapters share: sends each request through the pipeline of its origin. */
 import { Call } from '../../core/engine/call.ts'
+import { inheritCallOptions } from '../../core/engine/call-options.ts'
 import { notify } from '../../core/engine/hooks.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
@@ -122,7 +123,8 @@ export class HttpEngine {
 		const { origin, compiled } = entry.value
 		http.origin = origin
 		http.key = origin.name
-		const call = new Call(compiled, http, (context) => {
+		const merged = http.parent ? inheritCallOptions(http, http.parent) : http
+		const call = new Call(compiled, merged, (context) => {
 			counts.attempts++
 			return http.attempt(context)
 		})
