@@ -1,11 +1,12 @@
 /**
  * `npm run runtimes`: builds and packs the package, installs it as a user would, and runs the same suite (test/runtimes/suite.js)
- * on every supported runtime. Prints a row for each; exits with 1 if a test fails.
+ * on every supported runtime. Prints a row for each; exits with 1 if a test fails. `-- Jest` runs only those whose name contains the text.
  */
-import { copyFileSync, readdirSync } from 'node:fs'
+import { copyFileSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { pack } from './pack.ts'
 import { inChromium } from './runtimes/chromium.ts'
+import { inJest, installJest } from './runtimes/jest.ts'
 import { installRuntimes, processes } from './runtimes/processes.ts'
 import type { Runtime, Site } from './runtimes/runtime.ts'
 import { startServers } from './runtimes/servers.ts'
@@ -16,7 +17,7 @@ const SUITE = join(ROOT, 'test', 'runtimes')
 
 const row = (...cells: readonly unknown[]): string =>
 	[
-		String(cells[0]).padEnd(10),
+		String(cells[0]).padEnd(14),
 		String(cells[1]).padEnd(16),
 		...cells.slice(2).map((cell) => String(cell).padStart(7)),
 	]
@@ -45,20 +46,25 @@ async function tryOn(runtime: Runtime, site: Site): Promise<readonly [passed: nu
 const built = run(process.execPath, ['scripts/build.ts'])
 if (!built.ok) throw new Error(`The build failed:\n${built.output}`)
 installRuntimes()
+installJest()
 const packed = pack()
 for (const file of readdirSync(SUITE))
-	if (file.endsWith('.js')) copyFileSync(join(SUITE, file), join(packed.home, file))
+	if (/\.c?js$/.test(file)) copyFileSync(join(SUITE, file), join(packed.home, file))
+// The driver is the one of the tests. Users install it themselves.
+symlinkSync(join(ROOT, 'node_modules', 'pg'), join(packed.home, 'node_modules', 'pg'))
 const servers = await startServers(packed.home)
 try {
 	let total: readonly [number, number] = [0, 0]
 	console.log(row('runtime', 'version', 'passed', 'failed', 'skipped', 'ms'))
-	for (const runtime of [...processes, inWorkerd, inChromium]) {
+	const wanted = process.argv[2] ?? ''
+	for (const runtime of [...processes, ...inJest, inWorkerd, inChromium]) {
+		if (!runtime.name.includes(wanted)) continue
 		const [passed, failed] = await tryOn(runtime, { ...packed, urls: servers.urls })
 		total = [total[0] + passed, total[1] + failed]
 	}
 	console.log(`${total[0]} passed, ${total[1]} failed`)
 	process.exitCode = total[1] > 0 ? 1 : 0
 } finally {
-	servers.close()
+	await servers.close()
 	packed.remove()
 }

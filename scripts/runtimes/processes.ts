@@ -10,23 +10,31 @@ const bin = (home: string, command: string): string => join(home, 'node_modules'
 /** By its path: two versions of Node in one folder both claim .bin/node. */
 const node = (home: string, name = 'node'): string => join(home, 'node_modules', name, 'bin', 'node')
 
-/** Deno gets access to the network and the folder only: the package itself needs no permission. */
-const DENO = ['run', '--no-lock', '--node-modules-dir=manual', '--allow-net=127.0.0.1', '--allow-read=.']
+/** Deno gets access to the network and the folder only: the package itself needs no permission. An outbox reads and writes files. */
+const denoRun = (file: string): string[] => {
+	const permissions = file === 'outbox.js' ? ['--allow-all'] : ['--allow-net=127.0.0.1', '--allow-read=.']
+	return ['run', '--no-lock', '--node-modules-dir=manual', ...permissions, file]
+}
+
+export const NODE_22: string = node(HOME)
+export const NODE_24: string = node(ROOT)
 
 export const processes: readonly Runtime[] = [
-	inProcess('Node 22', node(HOME)),
-	inProcess('Node 24', node(ROOT)),
+	inProcess('Node 22', NODE_22),
+	inProcess('Node 24', NODE_24),
 	inProcess('Node 26', node(HOME, 'node-26')),
 	inProcess('Bun', bin(HOME, 'bun')),
-	inProcess('Deno', bin(HOME, 'deno'), DENO),
+	inProcess('Deno', bin(HOME, 'deno'), denoRun),
 ]
 
-/** Installs runtimes that are missing or do not have the pinned version. */
-export function installRuntimes(): void {
-	const wanted = readJson(join(HOME, 'package.json'))['devDependencies'] as Record<string, string>
+export const installRuntimes = (): void => installIn(HOME)
+
+/** Installs the dependencies of a folder under test/ if one is missing or does not have the pinned version. */
+export function installIn(home: string): void {
+	const wanted = readJson(join(home, 'package.json'))['devDependencies'] as Record<string, string>
 	const isThere = ([name, version]: [string, string]) => {
 		try {
-			const installed = readJson(join(HOME, 'node_modules', name, 'package.json'))['version']
+			const installed = readJson(join(home, 'node_modules', name, 'package.json'))['version']
 			// An alias such as npm:node@26.0.0 ends with the version.
 			return installed === version.split('@').at(-1)
 		} catch {
@@ -34,21 +42,31 @@ export function installRuntimes(): void {
 		}
 	}
 	if (Object.entries(wanted).every(isThere)) return
-	console.log('Installing the runtimes ...')
-	const { ok, output } = npm(['ci', '--no-audit', '--no-fund'], HOME)
-	if (!ok) throw new Error(`npm ci in test/runtimes failed:\n${output}`)
+	console.log(`Installing ${Object.keys(wanted).join(', ')} ...`)
+	const { ok, output } = npm(['ci', '--no-audit', '--no-fund'], home)
+	if (!ok) throw new Error(`npm ci in ${home} failed:\n${output}`)
 }
 
-function inProcess(name: string, command: string, args: readonly string[] = []): Runtime {
+function inProcess(name: string, command: string, toRun = (file: string): string[] => [file]): Runtime {
 	return {
 		name,
 		async run({ home, urls }: Site) {
 			const { stdout } = await start(command, ['--version'], home)
-			const suite = await start(command, [...args, 'main.js', JSON.stringify(urls)], home)
+			const suite = await start(command, [...toRun('main.js'), JSON.stringify(urls)], home)
+			const required = await start(command, toRun('required.cjs'), home)
 			const outcomes = [
 				resultOf(suite) ?? failure('the suite', suite),
+				resultOf(required) ?? failure('require', required),
 				await prints('ended', 'a deadline without a waiting call lets the process end', 'ends.js', home),
 				await prints('waited', 'a wait keeps the process alive until it ends', 'waits.js', home),
+				await prints('delivered', 'an outbox in SQLite delivers a message', 'outbox.js', home),
+				await prints(
+					'delivered',
+					'an outbox in PostgreSQL delivers a message',
+					'outbox.js',
+					home,
+					urls.postgresUrl,
+				),
 				await prints('ended', 'an unread body lets the process end', 'unread.js', home, urls.faultyUrl),
 			]
 			return {
@@ -68,7 +86,7 @@ function inProcess(name: string, command: string, args: readonly string[] = []):
 		home: string,
 		...given: readonly string[]
 	): Promise<Outcome> {
-		const ended = await start(command, [...args, file, ...given], home, 15_000)
+		const ended = await start(command, [...toRun(file), ...given], home, { timeout: 15_000 })
 		if (ended.ok && ended.stdout.trim() === word) return { passed: 1, failed: [], skipped: [] }
 		return failure(promise, {
 			...ended,
@@ -83,12 +101,22 @@ interface Ended {
 	readonly report: string
 }
 
-function start(command: string, args: readonly string[], cwd: string, timeout = 120_000): Promise<Ended> {
+export function start(
+	command: string,
+	args: readonly string[],
+	cwd: string,
+	{ timeout = 120_000, env = process.env }: { timeout?: number; env?: NodeJS.ProcessEnv } = {},
+): Promise<Ended> {
 	return new Promise((resolve) => {
-		execFile(command, args, { cwd, timeout, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
-			const how = error ? `${error.killed ? `killed after ${timeout} ms` : error.message}\n` : ''
-			resolve({ ok: error === null, stdout, report: how + stdout + stderr })
-		})
+		execFile(
+			command,
+			args,
+			{ cwd, env, timeout, maxBuffer: 2 ** 26, killSignal: 'SIGKILL' },
+			(error, stdout, stderr) => {
+				const how = error ? `${error.killed ? `killed after ${timeout} ms` : error.message}\n` : ''
+				resolve({ ok: error === null, stdout, report: how + stdout + stderr })
+			},
+		)
 	})
 }
 

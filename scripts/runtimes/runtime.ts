@@ -6,6 +6,8 @@ export interface Urls {
 	readonly faultyUrl: string
 	/** The same server under another origin. */
 	readonly apiUrl: string
+	/** An empty database. */
+	readonly postgresUrl: string
 }
 
 /** What the suite needs: its package and its servers. */

@@ -3,12 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
+import { startPostgres } from '../../test/real-postgres.ts'
 import type { Urls } from './runtime.ts'
 import { storyTeller } from './stories.ts'
 
 export interface Servers {
 	readonly urls: Urls
-	close(): void
+	close(): Promise<void>
 }
 
 const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.html': 'text/html' }
@@ -44,9 +45,13 @@ export async function startServers(folder: string): Promise<Servers> {
 	const dead = await listen(() => {})
 	const deadUrl = urlOf(dead)
 	await new Promise((resolve) => dead.close(resolve))
+	const postgres = await startPostgres()
+	const { user, password, host, port, database } = postgres.connection
+	const postgresUrl = `postgres://${user}:${password}@${host}:${port}/${database}`
 	return {
-		urls: { deadUrl, faultyUrl: urlOf(faulty), apiUrl: urlOf(api) },
-		close: () => {
+		urls: { deadUrl, faultyUrl: urlOf(faulty), apiUrl: urlOf(api), postgresUrl },
+		close: async () => {
+			await postgres[Symbol.asyncDispose]()
 			for (const server of [faulty, api]) {
 				server.closeAllConnections()
 				server.close()

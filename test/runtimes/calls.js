@@ -70,7 +70,8 @@ export const tests = {
 
 	async 'a deadline aborts its signal on time'() {
 		const { signal } = Deadline.after(5)
-		await once(signal, 'abort')
+		// A busy machine may have taken longer than that already.
+		if (!signal.aborted) await once(signal, 'abort')
 		same(signal.reason.name, 'DeadlineExceededError')
 	},
 

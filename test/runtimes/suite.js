@@ -35,12 +35,17 @@ const PARTS = [
 	stacks,
 ]
 
+/** The name and the function of each test. */
+export const TESTS = PARTS.flatMap(Object.entries)
+
+export { SKIPPED }
+
 /** Returns the number of passed tests, the error of each failed one, and the names of skipped ones. */
 export async function runSuite(env) {
 	let passed = 0
 	const failed = []
 	const skipped = []
-	for (const [name, test] of PARTS.flatMap(Object.entries)) {
+	for (const [name, test] of TESTS) {
 		try {
 			if ((await inTime(test(env))) === SKIPPED) skipped.push(name)
 			else passed++

@@ -1,6 +1,16 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 
-const marked = new WeakSet<object>()
+/** All copies of the package in a program share the marks: its ES modules and its CommonJS files may both be loaded. */
+const MARKS = /* @__PURE__ */ Symbol.for('yaoki.permanent')
+const marked: WeakSet<object> = /* @__PURE__ */ sharedMarks()
+
+function sharedMarks(): WeakSet<object> {
+	const found: unknown = Reflect.get(globalThis, MARKS)
+	if (found instanceof WeakSet) return found
+	const created = new WeakSet<object>()
+	Reflect.defineProperty(globalThis, MARKS, { value: created })
+	return created
+}
 
 /**
  * Marks an error as permanent, so that it is not retried, and returns it. The error object is not changed.
