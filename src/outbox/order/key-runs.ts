@@ -10,8 +10,8 @@ interface Member {
 	readonly isSettled: boolean
 	/** True while an earlier message of its run is queued or in flight. */
 	isFollower: boolean
-	/** True if the next message of its run follows it, so that its key does not become free. */
-	hasFollower: boolean
+	/** The next message of its run, which follows it, so that its key does not become free. */
+	follower: Member | undefined
 }
 
 export class KeyRuns<Delivery extends Member> {
@@ -52,17 +52,17 @@ export class KeyRuns<Delivery extends Member> {
 		return heads
 	}
 
-	/** Records whether a message follows this one, which has been sent. Later, another run of the key may have been claimed. */
+	/** Records which message follows this one, which has been sent. Later, this run may have been released and another one claimed. */
 	recordFollower(sent: Delivery): void {
-		sent.hasFollower = sent.row.key !== null && this.#followers.has(sent.row.key)
+		sent.follower = sent.row.key === null ? undefined : this.#followers.get(sent.row.key)?.at(-1)
 	}
 
 	/** Returns the message after this one, which has been sent. It is missing if the run was released meanwhile. */
 	next(sent: Delivery): Delivery | undefined {
 		const { key } = sent.row
-		const run = key === null || !sent.hasFollower ? undefined : this.#followers.get(key)
-		const next = run?.pop()
-		sent.hasFollower = next !== undefined
+		const run = key === null ? undefined : this.#followers.get(key)
+		const next = run?.at(-1) === sent.follower ? run?.pop() : undefined
+		sent.follower = next
 		if (!next || !run || key === null) return undefined
 		this.#size--
 		if (run.length === 0) this.#followers.delete(key)

@@ -49,7 +49,7 @@ export class Delivery implements TimeoutEntry {
 	isSettled = false
 	/** Set by KeyRuns. */
 	isFollower = false
-	hasFollower = false
+	follower: Delivery | undefined
 	releaseReason: ReleaseReason = 'paused'
 	/** What the handler threw, for events. */
 	error: unknown

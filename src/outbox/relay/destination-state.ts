@@ -191,8 +191,8 @@ export class DestinationState {
 	}
 
 	/** Frees the key of a settled message; returns true if later messages may wait for it. */
-	freeKey({ row, hasFollower }: Delivery): boolean {
-		if (this.settings.afterDeadLetter === undefined || row.key === null || hasFollower) return false
+	freeKey({ row, follower }: Delivery): boolean {
+		if (this.settings.afterDeadLetter === undefined || row.key === null || follower) return false
 		this.freeKeys.add(row.key)
 		return true
 	}

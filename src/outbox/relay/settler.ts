@@ -149,7 +149,7 @@ export class Settler {
 	 */
 	#continueRun({ state, delivery }: SettledDelivery, isLost: boolean): boolean {
 		if (!isLost) return state.continueRun(delivery)
-		if (delivery.hasFollower) this.releaseFollowers(state, delivery)
+		if (delivery.follower) this.releaseFollowers(state, delivery)
 		return false
 	}
 
