@@ -11,6 +11,7 @@ import type { RequestHooks } from '../options/request-hooks.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
 import { isFetchScheme } from '../origin/origin-parser.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
+import { BufferedBody } from '../transport/buffered-body.ts'
 import {
 	canFollow,
 	currentFetch,
@@ -61,7 +62,7 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 		try {
 			const requestOptions = readRequestOptions(init?.yaoki, settings.maxRetries)
 			const request = isRequest(input)
-				? prepareRequest(input, init, plainFetch, areVisible ? settings : undefined)
+				? prepareRequest(input, init, plainFetch, settings, areVisible)
 				: prepareUrl(String(input), init, send, follow)
 			// A `fetch` returns real responses.
 			return engine.send(request, requestOptions, signalOf(input, init)) as Promise<Response>
@@ -111,40 +112,44 @@ function prepareUrl(
 	}
 }
 
-/** The body of a Request is a stream and can be sent once. Without `settings` the platform follows redirects. */
+/** Unless `areVisible`, the platform follows redirects. */
 function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,
 	plainFetch: () => typeof fetch,
-	settings: HttpSettings | undefined,
+	{ onRequest, idempotencyHeader, maxRetries }: HttpSettings,
+	areVisible: boolean,
 ): PreparedRequest {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
 	// As in `fetch`, a null body does not remove the body of the Request.
 	const hasBody = (body ?? null) === null && request.body !== null
 	if (hasBody && (request.bodyUsed || isBodyUsed(request.body))) throw new TypeError(BODY_ALREADY_READ)
 	const { redirect = request.redirect, integrity = request.integrity } = init ?? NO_INIT
-	// `fetch` can send the body of a Request again after a redirect, and this function cannot.
-	const isFollowed =
-		settings !== undefined &&
-		(!hasBody ||
-			settings.onRequest !== undefined ||
-			hasOriginBoundHeader(new Headers(headers), settings.idempotencyHeader))
+	const ownBody = hasBody ? new BufferedBody(request, maxRetries > 0) : undefined
+	const isBound = onRequest !== undefined || hasOriginBoundHeader(new Headers(headers), idempotencyHeader)
+	const follow: PreparedRequest['follow'] =
+		areVisible && canFollow(redirect, integrity)
+			? (response, url, init) =>
+					followByFetch(response, url, init, plainFetch(), ownBody?.isSingleUse || undefined)
+			: undefined
 	return {
 		url: request.url,
 		method: method.toUpperCase(),
 		headers,
-		body,
+		body: ownBody ? ownBody.read : body,
 		init: platformInit(init),
-		isSingleUse: hasBody,
-		ownBody: hasBody ? request.body : undefined,
+		ownBody,
+		get isSingleUse() {
+			return ownBody?.isSingleUse === true
+		},
 		send(_, init) {
 			const { body: sent, ...rest } = init
 			return plainFetch()(request, sent === undefined ? rest : init)
 		},
-		follow:
-			isFollowed && canFollow(redirect, integrity)
-				? (response, url, init) => followByFetch(response, url, init, plainFetch(), hasBody)
-				: undefined,
+		// `fetch` can send a body that was not kept again after a redirect, and this function cannot.
+		get follow() {
+			return isBound || !ownBody?.isSingleUse ? follow : undefined
+		},
 	}
 }
 

@@ -8,7 +8,7 @@ export interface OutgoingRequest {
 	readonly url: string
 	readonly method: string
 	readonly headers: Headers
-	/** The body as it is sent. Do not read a stream. Undefined if there is none, or if it is inside a `Request`. */
+	/** The body as it is sent. Do not read a stream. That of a `Request` is a Uint8Array, or undefined above 1 MB. */
 	readonly body: BodySource
 }
 

@@ -1,29 +1,11 @@
-/**
- * Runs the user's hooks inside an attempt: their time counts for its timeout. An abort does not wait for them, because they may not
- * observe their signal.
- */
+/** Runs the user's hooks inside an attempt: their time counts for its timeout, and an abort does not wait for them. */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { AttemptRequest, RequestHooks } from '../options/request-hooks.ts'
 import { moveToUrlOf } from '../transport/rebuild-response.ts'
 import { discardBody } from '../transport/request-body.ts'
 import type { AttemptScope } from './attempt-scope.ts'
 import { drainBody } from './drain-body.ts'
-
-/** Returns the result of a hook. Rejects with its error, or as soon as the signal is aborted. */
-export async function untilAbort<T>(signal: AbortSignal, hook: () => T): Promise<Awaited<T>> {
-	let onAbort = () => {}
-	const aborted = new Promise<never>((_, reject) => {
-		onAbort = () => reject(signal.reason)
-	})
-	signal.addEventListener('abort', onAbort)
-	try {
-		const result = await Promise.race([hook(), aborted])
-		signal.throwIfAborted()
-		return result
-	} finally {
-		signal.removeEventListener('abort', onAbort)
-	}
-}
+import { untilAbort } from './until-abort.ts'
 
 /** Calls `onRequest`. A body that was created for this attempt is closed if it is not sent. */
 export async function runOnRequest(

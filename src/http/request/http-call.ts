@@ -20,7 +20,13 @@ import type { RequestOptions } from '../options/request-options.ts'
 import { addJitter, MAX_PAUSE_MS, type Origin } from '../origin/origin.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
-import { discardBody, isReplayable, isStream, type RequestBody } from '../transport/request-body.ts'
+import {
+	type BodySource,
+	discardBody,
+	isReplayable,
+	isStream,
+	type RequestBody,
+} from '../transport/request-body.ts'
 import { type HttpResponse, headerOf, type TransportInit } from '../transport/transport.ts'
 import { isValid, runOnRequest, runOnResponse } from './attempt-hooks.ts'
 import { AttemptScope } from './attempt-scope.ts'
@@ -82,6 +88,8 @@ export class HttpCall implements CallOptions {
 	readonly headers: HeaderSource
 	origin!: Origin
 	call: Call | undefined
+	/** The body of the latest attempt. */
+	#body: BodySource
 	/** True after the first attempt has been sent. */
 	#isSent = false
 	/** Responses with a failed status. All but the final one are drained. */
@@ -132,6 +140,7 @@ export class HttpCall implements CallOptions {
 		const signal = scope.connect()
 		const { onRequest, onResponse, validateResponse, maxResponseBytes = Infinity } = origin.settings
 		const given = typeof body === 'function' ? await createBody(body, signal) : body
+		this.#body = given
 		let init = this.#initFor(context, scope, signal, given)
 		let hooked: AttemptRequest | undefined
 		if (onRequest || onResponse || validateResponse) {
@@ -222,12 +231,10 @@ export class HttpCall implements CallOptions {
 
 	/** True if the user's function says that the request may be sent twice. */
 	get #isCalledIdempotent(): boolean {
-		const { url, method, body } = this.request
-		const hook = this.origin.settings.idempotent
-		if (!hook) return false
-		const headers = new Headers(this.headers)
-		const sent = typeof body === 'function' ? undefined : body
-		return requireSync('idempotent', hook({ url, method, headers, body: sent }))
+		const { url, method } = this.request
+		const { idempotent } = this.origin.settings
+		const request = () => ({ url, method, headers: new Headers(this.headers), body: this.#body })
+		return idempotent !== undefined && requireSync('idempotent', idempotent(request()))
 	}
 
 	#initFor(context: CallContext, scope: AttemptScope, signal: AbortSignal, body: RequestBody): TransportInit {

@@ -1,5 +1,6 @@
 /** `resilientFetch` follows redirects itself where the runtime shows them; the result is that of `fetch`. */
 import { describe, expect, test } from 'vitest'
+import { MAX_BUFFERED_BYTES } from '../../../src/http/transport/buffered-body.ts'
 import { answer, type Step } from '../faults/fault-server.ts'
 import { FINE, failure, fetching, setting } from './setting.ts'
 
@@ -24,9 +25,18 @@ describe('a Request', () => {
 		expect(server.requests.at(-1)).toMatchObject({ method: 'POST', path: '/there', body: 'tea' })
 	})
 
-	test('with a body and an API key is not redirected by a 307, because its body cannot be sent again', async () => {
+	test('with a body and an API key is redirected with both', async () => {
 		const { fetch, url, server } = await setting({ '/': redirectTo('/there', 307), '/there': FINE })
 		const request = new Request(url, { method: 'POST', body: 'tea', headers: { 'x-api-key': 'secret' } })
+		expect(await (await fetch(request)).text()).toBe('fine')
+		const { headers, body } = server.requests.at(-1) ?? {}
+		expect([headers?.['x-api-key'], body]).toEqual(['secret', 'tea'])
+	})
+
+	test('with a body above 1 MB and an API key is not redirected by a 307, because its body cannot be sent again', async () => {
+		const { fetch, url, server } = await setting({ '/': redirectTo('/there', 307), '/there': FINE })
+		const body = 'x'.repeat(MAX_BUFFERED_BYTES + 1)
+		const request = new Request(url, { method: 'POST', body, headers: { 'x-api-key': 'secret' } })
 		const error = await failure(fetch(request))
 		expect(error).toBeInstanceOf(TypeError)
 		expect(error.message).toContain('Redirect cannot be followed')
