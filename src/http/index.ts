@@ -7,7 +7,7 @@ export type { SchemaIssue, StandardSchema } from '../core/options/standard-schem
 export { type AxiosAdapterOptions, axiosAdapter } from './adapters/axios/axios-adapter.ts'
 export { type UndiciInterceptor, undiciInterceptor } from './adapters/undici/undici-interceptor.ts'
 export { isCachedResponse } from './cache/cached-response.ts'
-export type { CacheOptions, PrincipalRequest } from './cache/options.ts'
+export type { CacheOptions } from './cache/options.ts'
 export type { CacheStats } from './cache/response-cache.ts'
 export type { HttpClientOptions } from './client/client-options.ts'
 export type { HttpClientInit } from './client/client-request.ts'
@@ -25,6 +25,7 @@ export type { SearchParams } from './client/search-params.ts'
 export type { DeadlineHeader } from './headers/deadline-headers.ts'
 export { parseRetryAfter } from './headers/retry-after.ts'
 export type { HttpOptions, ResponseLimitOptions } from './options/http-options.ts'
+export type { RequestHead } from './options/request-head.ts'
 export type {
 	AttemptRequest,
 	HookResult,

@@ -4,7 +4,6 @@
  * sets, ordered by age and by use, so that expired entries (and the credentials in their keys) are removed on the next access, and
  * eviction needs no search. It has no clock: methods receive the time.
  */
-import { invalidOption } from '../../core/options/schema.ts'
 import {
 	acceptsCached,
 	type CachedRequest,
@@ -17,7 +16,7 @@ import {
 	varyNames,
 	withoutFragment,
 } from './cacheability.ts'
-import { type CacheOptions, type CacheSettings, type PrincipalRequest, readCacheOptions } from './options.ts'
+import { type CacheOptions, type CacheSettings, readCacheOptions } from './options.ts'
 
 /** A response with its whole body. The cache owns the bytes. */
 export interface WholeResponse extends ResponseHead {
@@ -93,15 +92,6 @@ export class ResponseCache {
 	 */
 	get generation(): number {
 		return this.#generation
-	}
-
-	/** Returns the user that a request belongs to, if the caller's function knows. Call it in the caller's async context. */
-	principalOf(request: PrincipalRequest): string | undefined {
-		const { principal: identify } = this.#settings
-		const principal: unknown = identify?.(request)
-		if (principal !== undefined && typeof principal !== 'string')
-			invalidOption('cache.principal(request)', principal, 'a function that returns a string or undefined')
-		return principal || undefined
 	}
 
 	/** Larger bodies are not read for the cache. */

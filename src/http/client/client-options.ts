@@ -36,15 +36,12 @@ export interface ClientCore extends Pick<PreparedRequest, 'send' | 'follow'> {
 export function createCache({
 	cache: given,
 	onRequest,
-}: Pick<HttpClientOptions, 'cache' | 'onRequest'>): ResponseCache | undefined {
+	principal,
+}: Pick<HttpClientOptions, 'cache' | 'onRequest' | 'principal'>): ResponseCache | undefined {
 	if (given === null || !['undefined', 'boolean', 'object'].includes(typeof given))
 		invalidOption('cache', given, 'an options object, true or false')
 	// Users whose credentials `onRequest` sets would receive each other's responses.
-	if (given && onRequest && !Object(given).principal)
-		invalidOption(
-			'cache.principal',
-			undefined,
-			'a function, because the cache does not see what onRequest sets',
-		)
+	if (given && onRequest && !principal)
+		invalidOption('principal', principal, 'a function, because the cache does not see what onRequest sets')
 	return given ? withOptionPath('cache', () => new ResponseCache(given === true ? {} : given)) : undefined
 }

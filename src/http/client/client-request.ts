@@ -3,11 +3,13 @@ import { invalidOption } from '../../core/options/schema.ts'
 import { cachedRequest, storeResponse } from '../cache/cache-policy.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import { addHeaders, copyHeaders, type HeaderSource } from '../headers/request-headers.ts'
+import { principalOf } from '../options/request-head.ts'
 import type { ResilientRequestInit } from '../options/request-options.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
 import { canFollow } from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed, type RequestBody } from '../transport/request-body.ts'
 import type { ClientCore } from './client-options.ts'
+import type { HttpEngine } from './http-engine.ts'
 import { isOwnUrl, type RequestDefaults, type RequestHeaders } from './request-defaults.ts'
 import { addSearchParams, readSearchParams, type SearchParams } from './search-params.ts'
 
@@ -90,18 +92,18 @@ export function prepareRequest(
 		follow: canFollow(init?.redirect, init?.integrity) ? follow : undefined,
 		spentMs,
 	}
-	return cache ? withCache(request, cache, () => engine.runtime.now()) : request
+	return cache ? withCache(request, cache, engine) : request
 }
 
 /** Returns the request with what the cache needs. */
-function withCache(request: PreparedRequest, cache: ResponseCache, now: () => number): PreparedRequest {
-	const { method, url } = request
+function withCache(request: PreparedRequest, cache: ResponseCache, engine: HttpEngine): PreparedRequest {
+	const { settings, runtime } = engine
 	// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up two principals.
 	const headers = new Headers(copyHeaders(request.headers))
-	const principal = cache.principalOf({ method, url, headers })
+	const principal = principalOf(settings.principal, { ...request, headers })
 	const sent = { ...request, headers, principal }
 	const cached = cachedRequest(sent, cache.generation)
-	return { ...sent, finish: (response) => storeResponse(cache, cached, response, now) }
+	return { ...sent, finish: (response) => storeResponse(cache, cached, response, () => runtime.now()) }
 }
 
 /** A Request is not accepted: its method and body would be lost. A URL may be of another class than the runtime's. */

@@ -9,13 +9,17 @@ import type { PolicyListener } from '../../core/events/events.ts'
 import { reduceUrls } from '../../core/events/message-text.ts'
 import { attachRecord, findRecord, type StopReason } from '../../core/explain/record.ts'
 import type { Inspection } from '../../core/inspect/inspect.ts'
-import { Registry } from '../../core/keyed/registry.ts'
+import { type Entry, Registry } from '../../core/keyed/registry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
+import { requestHeader } from '../headers/request-headers.ts'
 import type { HttpSettings } from '../options/http-options.ts'
+import { principalOf, routeOf } from '../options/request-head.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import { Origin } from '../origin/origin.ts'
 import { OriginParser } from '../origin/origin-parser.ts'
+import { Pauses } from '../origin/pauses.ts'
 import { attributeResponse } from '../request/attempt-layer.ts'
 import { TimeoutLists } from '../request/attempt-timeouts.ts'
 import { HttpCall, type PreparedRequest } from '../request/http-call.ts'
@@ -35,6 +39,7 @@ export interface RequestStats {
 	readonly failures: number
 	/** Attempts sent: first attempts, retries and hedges. */
 	readonly attempts: number
+	/** By origin and, with `breakerKey`, by `origin key`. */
 	readonly origins: Readonly<Record<string, OriginStats>>
 }
 
@@ -55,7 +60,9 @@ export class HttpEngine {
 	readonly #counts = { requests: 0, failures: 0, attempts: 0 }
 	readonly #origins: Registry<OriginPipeline>
 	readonly #parser: OriginParser
-	readonly #create: (origin: string) => OriginPipeline
+	readonly #create: (key: string, base?: OriginPipeline) => OriginPipeline
+	/** By origin and principal. Without a rule, because warnings would contain credentials. */
+	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
 	#listeners: readonly PolicyListener[] = []
 
@@ -69,9 +76,11 @@ export class HttpEngine {
 			limitName: 'maxOrigins',
 		})
 		const timeouts = new TimeoutLists()
-		this.#create = (name) => {
-			const origin = new Origin(name, settings, this.runtime, (other) => this.#origins.find(other)?.origin)
-			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [])
+		this.#pauses = new Registry(settings.maxOrigins, IDLE_MS)
+		this.#create = (key, base) => {
+			const origin =
+				base?.origin ?? new Origin(key, settings, this.runtime, (other) => this.#origins.find(other)?.origin)
+			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base)
 			if (this.#listeners.length) pipeline.listen(this.#emit)
 			return pipeline
 		}
@@ -103,9 +112,11 @@ export class HttpEngine {
 		}
 	}
 
-	/** Returns the pipeline of a URL's origin, created on first use. */
-	pipelineOf(url: string): OriginPipeline {
-		return this.#origins.get(this.#parser.originOf(url), this.runtime.now(), this.#create)
+	/** Returns the pipeline of a URL's origin, or of a breaker key within it, created on first use. */
+	pipelineOf(url: string, route: string): OriginPipeline {
+		const now = this.runtime.now()
+		const base = this.#origins.get(this.#parser.originOf(url), now, this.#create)
+		return route ? this.#origins.get(routeKey(base, route), now, (key) => this.#create(key, base)) : base
 	}
 
 	/** Sends a request. Throws synchronously for an invalid URL or scheme. */
@@ -118,11 +129,19 @@ export class HttpEngine {
 		const counts = this.#counts
 		const origins = this.#origins
 		// Everything that may throw comes before `acquire`, because an acquired entry must be released.
-		const http = new HttpCall(request, options, signal, this.settings, runtime)
-		const entry = origins.acquire(this.#parser.originOf(request.url), runtime.now(), this.#create)
+		const { settings } = this
+		const http = new HttpCall(request, options, signal, settings, runtime)
+		const name = this.#parser.originOf(request.url)
+		const route = settings.breakerKey ? routeOf(settings.breakerKey, request) : ''
+		const pauses = settings.pauseScope === 'origin' ? undefined : this.#pausesOf(name, request)
+		const base = origins.acquire(name, runtime.now(), this.#create)
+		const entry = route
+			? origins.acquire(routeKey(base.value, route), runtime.now(), (key) => this.#create(key, base.value))
+			: base
 		const { origin, compiled } = entry.value
 		http.origin = origin
-		http.key = origin.name
+		http.pauses = pauses ?? origin
+		http.key = entry.key
 		const merged = http.parent ? inheritCallOptions(http, http.parent) : http
 		const call = new Call(compiled, merged, (context) => {
 			counts.attempts++
@@ -132,17 +151,34 @@ export class HttpEngine {
 		counts.requests++
 		return run(call).then(
 			(response) => {
-				origins.release(entry, runtime.now())
+				this.#release(entry, base)
 				http.drainAllExcept(response)
 				return this.#onResponse(call, response as HttpResponse)
 			},
 			(error) => {
-				origins.release(entry, runtime.now())
+				this.#release(entry, base)
 				http.discardUnsentBody(error)
 				http.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
 				return this.#onFailure(call, error)
 			},
 		)
+	}
+
+	/** The origin last, so that it is evicted later than its keys. */
+	#release(entry: Entry<OriginPipeline>, base: Entry<OriginPipeline>): void {
+		const now = this.runtime.now()
+		if (entry !== base) this.#origins.release(entry, now)
+		this.#origins.release(base, now)
+	}
+
+	/** Returns the pauses of a request for another scope than the origin. */
+	#pausesOf(origin: string, request: PreparedRequest): Pauses {
+		const { settings, runtime } = this
+		const create = () => new Pauses(settings, runtime)
+		if (settings.pauseScope === 'call') return create()
+		const principal = principalOf(settings.principal, request)
+		const credentials = CREDENTIAL_HEADERS.map((name) => requestHeader(request.headers, name))
+		return this.#pauses.get(JSON.stringify([origin, principal, ...credentials]), runtime.now(), create)
 	}
 
 	readonly #emit: PolicyListener = (event) => {
@@ -170,6 +206,9 @@ export class HttpEngine {
 		return this.#options.onFailedStatus(error, call)
 	}
 }
+
+/** An origin contains no space. */
+const routeKey = ({ origin }: OriginPipeline, route: string): string => `${origin.name} ${route}`
 
 /** Creates the error for a response that no attempt treated as a failure, such as an unfollowed redirect. */
 function notOkError(response: HttpResponse): HttpStatusError {

@@ -13,6 +13,7 @@ import type { Classification, Classifier } from '../../core/classify/classificat
 import type { CompiledPipeline } from '../../core/engine/call.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
+import { observeCalls } from '../../core/events/call-event.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { Hedge } from '../../core/hedge/hedge.ts'
 import { blockOf } from '../../core/keyed/block.ts'
@@ -55,20 +56,32 @@ export class OriginPipeline {
 	readonly #settings: HttpSettings
 	/** The policies between the total timeout and the attempt. */
 	readonly #policies: readonly Policy[]
-	#unsubscribe: (() => void) | undefined
+	#unsubscribe: (() => void)[] = []
 	readonly #bulkhead: Bulkhead | undefined
+	/** The bulkhead of the origin, whose pipeline listens to it already. */
+	readonly #sharedLeaf: Bulkhead | undefined
 	readonly #budget: Budget | undefined
 
-	constructor(origin: Origin, timeouts: TimeoutLists, outerPolicies: readonly Policy[]) {
+	/** With `base`, the pipeline of a breaker key: budget and bulkhead are those of the origin. */
+	constructor(
+		origin: Origin,
+		timeouts: TimeoutLists,
+		outerPolicies: readonly Policy[],
+		key: string,
+		base?: OriginPipeline,
+	) {
 		const { name, settings, runtime } = origin
 		this.origin = origin
 		this.#settings = settings
 		const { circuitBreaker, bulkhead, hedge } = settings
-		this.#budget = createBudget(settings.budget, runtime)
-		this.#bulkhead = bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...bulkhead }))
+		this.#budget = base ? base.#budget : createBudget(settings.budget, runtime)
+		this.#bulkhead = base
+			? base.#bulkhead
+			: bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...bulkhead }))
+		this.#sharedLeaf = base && this.#bulkhead
 		this.breaker =
 			circuitBreaker &&
-			withOptionPath('circuitBreaker', () => new CircuitBreaker({ name, ...circuitBreaker }))
+			withOptionPath('circuitBreaker', () => new CircuitBreaker({ name: key, ...circuitBreaker }))
 		this.#policies = [
 			this.#bulkhead,
 			this.breaker,
@@ -79,14 +92,18 @@ export class OriginPipeline {
 		const classify = createClassifier(settings.classify)
 		const options = { name: settings.name ?? 'http', runtime, classify }
 		this.policy = pipeline(options, ...outerPolicies, ...this.#policies, attempt)
-		this.policy.setKey(name)
+		this.policy.setKey(key)
 		this.compiled = this.policy.compiled()
 	}
 
 	/** Sets the listener of all policies, or removes it. */
 	listen(listener: PolicyListener | undefined): void {
-		this.#unsubscribe?.()
-		this.#unsubscribe = listener && this.policy.subscribe(listener)
+		for (const unsubscribe of this.#unsubscribe) unsubscribe()
+		this.#unsubscribe = []
+		if (!listener) return
+		for (const leaf of this.policy.leaves())
+			if (leaf !== this.#sharedLeaf) this.#unsubscribe.push(leaf.listen(listener))
+		this.#unsubscribe.push(observeCalls(this.compiled, listener))
 	}
 
 	/** Returns the same policies for `lint`, which knows timeouts as policies and not as part of an attempt. */

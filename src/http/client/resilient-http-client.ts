@@ -130,13 +130,13 @@ export class ResilientHttpClient {
 
 	/**
 	 * Returns the circuit breaker of an origin, given by any of its URLs, also before the first request. Default: that of `baseUrl`.
-	 * Undefined if breakers are off.
+	 * `key` is a result of `breakerKey`; without it the breaker of the origin itself is returned. Undefined if breakers are off.
 	 *
 	 * @example
 	 * const release = client.circuitBreaker('https://api.example.com')?.isolate()
 	 */
-	circuitBreaker(origin: string | URL = ''): CircuitBreaker | undefined {
-		return this.#core.engine.pipelineOf(this.#defaults.resolve(toUrl(origin))).breaker
+	circuitBreaker(origin: string | URL = '', key = ''): CircuitBreaker | undefined {
+		return this.#core.engine.pipelineOf(this.#defaults.resolve(toUrl(origin)), key).breaker
 	}
 
 	async #send(draft: Draft, url: string | URL, init: HttpClientInit): Promise<Response> {

@@ -6,7 +6,7 @@ import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
-import { addJitter } from '../origin/origin.ts'
+import { addJitter } from '../origin/pauses.ts'
 import { readText } from '../request/drain-body.ts'
 import { HttpStatusError, setMessage } from '../request/status-error.ts'
 

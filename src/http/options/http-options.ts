@@ -11,6 +11,7 @@ import type { HedgeOptions } from '../../core/hedge/options.ts'
 import type { Hook } from '../../core/options/hook.ts'
 import { invalidOption, isObject, MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
+import type { RequestHead } from './request-head.ts'
 import { HOOKS_SCHEMA, type RequestHooks } from './request-hooks.ts'
 
 /** Options of `resilientFetch`, `ResilientHttpClient` and the adapters. */
@@ -21,6 +22,12 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	readonly totalTimeoutMs?: number | undefined
 	/** Circuit breaker per origin. Default: on, with the breaker's defaults. False: none. */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
+	/**
+	 * Returns the key of the breaker of a request within its origin, such as the name of its route: a route that fails then does not
+	 * block the others. `''`: the breaker of the origin. The key is shown in events and messages, so it must not contain
+	 * secrets. Default: one breaker per origin.
+	 */
+	readonly breakerKey?: ((request: RequestHead) => string) | undefined
 	/**
 	 * Bulkhead per origin. Default for a client: 100 concurrent requests and a queue of 500; for `resilientFetch`: none, because code
 	 * written for `fetch` may start any number of requests.
@@ -49,6 +56,17 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	 * the longest pause. Infinity: no probes. Default 60,000.
 	 */
 	readonly maxPauseMs?: number | undefined
+	/**
+	 * Which requests wait for a Retry-After or an exhausted quota: all requests to the origin, those of the same principal, or only the call
+	 * that received it. A principal is identified by its credential headers, and by the result of `principal`. Default `'origin'`.
+	 */
+	readonly pauseScope?: 'origin' | 'principal' | 'call' | undefined
+	/**
+	 * Returns a string that identifies the user of a request, undefined if there is none. Users with different strings never receive
+	 * each other's cached responses, nor wait for each other with `pauseScope: 'principal'`. Needed if credentials are in none of the
+	 * headers that the package knows. Default: none.
+	 */
+	readonly principal?: ((request: RequestHead) => string | undefined) | undefined
 	/** Delays requests according to `RateLimit` headers, before the server returns a 429. Default true. */
 	readonly honorRateLimit?: boolean | undefined
 	/** `'auto'` adds an idempotency key to each POST and PATCH without one, so that they can be retried. Default `'manual'`. */
@@ -62,7 +80,7 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	 * to other origins only if set explicitly, because they must allow it (CORS).
 	 */
 	readonly deadlineHeader?: DeadlineHeader | false | undefined
-	/** Maximum number of origins in memory; beyond it the least recently used one is evicted. Default 1,000. */
+	/** Maximum number of origins, breaker keys and paused principals in memory; beyond it the least recently used one is evicted. Default 1,000. */
 	readonly maxOrigins?: number | undefined
 	/** Returns the context that each call belongs to, such as `currentContext` of `yaoki/node`. Default: none. */
 	readonly getContext?: (() => CallOptions | undefined) | undefined
@@ -86,6 +104,7 @@ type Defaulted =
 	| 'maxRetryAfterMs'
 	| 'longRetryAfter'
 	| 'maxPauseMs'
+	| 'pauseScope'
 	| 'honorRateLimit'
 	| 'idempotency'
 	| 'idempotencyHeader'
@@ -121,6 +140,7 @@ export const HTTP_SCHEMA: OptionSchema = {
 	timeout: [0, Infinity, 10_000],
 	totalTimeoutMs: 'any',
 	circuitBreaker: 'any',
+	breakerKey: 'function',
 	bulkhead: 'any',
 	budget: 'any',
 	hedge: 'any',
@@ -130,6 +150,8 @@ export const HTTP_SCHEMA: OptionSchema = {
 	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	longRetryAfter: ['fail', 'clamp', 'ignore'],
 	maxPauseMs: [0, Infinity, 60_000],
+	pauseScope: ['origin', 'principal', 'call'],
+	principal: 'function',
 	honorRateLimit: 'boolean',
 	idempotency: ['manual', 'auto'],
 	idempotencyHeader: 'string',

@@ -1,13 +1,10 @@
 import type { Hook } from '../../core/options/hook.ts'
 import type { OptionSchema } from '../../core/options/schema.ts'
 import type { BodySource } from '../transport/request-body.ts'
+import type { RequestHead } from './request-head.ts'
 
 /** A request, as functions of the user see it. */
-export interface OutgoingRequest {
-	/** The URL before redirects, with its query. */
-	readonly url: string
-	readonly method: string
-	readonly headers: Headers
+export interface OutgoingRequest extends RequestHead {
 	/** The body as it is sent. Do not read a stream. That of a `Request` is a Uint8Array, or undefined above 1 MB. */
 	readonly body: BodySource
 }

@@ -8,7 +8,8 @@ import { GO, type Step } from '../../core/engine/layer.ts'
 import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
 import { attachRecord } from '../../core/explain/record.ts'
-import { addJitter, type Origin } from '../origin/origin.ts'
+import type { Origin } from '../origin/origin.ts'
+import { addJitter } from '../origin/pauses.ts'
 import { type HttpResponse, isObservable } from '../transport/transport.ts'
 import { type AttemptOwner, AttemptScope, attemptOf } from './attempt-scope.ts'
 import type { TimeoutLists } from './attempt-timeouts.ts'
@@ -29,9 +30,10 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	}
 
 	enter(call: Call, bound: BoundLayer): Step {
-		if (!this.origin.mayBePaused) return this.#start(call, bound)
+		const { pauses } = httpCallOf(call)
+		if (!pauses.mayBePaused) return this.#start(call, bound)
 		const now = call.now(bound.runtime)
-		const waitMs = this.origin.waitMs(now)
+		const waitMs = pauses.waitMs(now)
 		return waitMs > 0 ? this.#waitForPause(call, bound, waitMs, now) : this.#start(call, bound)
 	}
 
@@ -76,12 +78,12 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	}
 
 	#waitForPause(call: Call, bound: BoundLayer, pauseMs: number, now: number): Step {
-		const { origin } = this
-		const { name, settings } = origin
+		const { name, settings } = this.origin
 		const { longRetryAfter, maxRetryAfterMs } = settings
-		const probeInMs = origin.probeInMs(now)
+		const { self, pauses } = httpCallOf(call)
+		const probeInMs = pauses.probeInMs(now)
 		if (probeInMs === 0) {
-			origin.startProbe(httpCallOf(call), now)
+			pauses.startProbe(self, now)
 			return this.#start(call, bound)
 		}
 		const isLong = pauseMs > maxRetryAfterMs

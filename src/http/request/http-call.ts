@@ -17,7 +17,8 @@ import { areRetriesExhausted, OUTERMOST, RETRY_ATTEMPT, RETRY_LAYER } from '../h
 import { DEFAULT_TOTAL_FACTOR, type HttpSettings } from '../options/http-options.ts'
 import type { AttemptRequest } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
-import { addJitter, MAX_PAUSE_MS, type Origin } from '../origin/origin.ts'
+import type { Origin } from '../origin/origin.ts'
+import { addJitter, MAX_PAUSE_MS, type Pauses } from '../origin/pauses.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
 import {
@@ -71,7 +72,7 @@ export class HttpCall implements CallOptions {
 	readonly signal: AbortSignal | undefined
 	readonly deadline: Deadline | undefined
 	readonly name: string | undefined
-	/** The origin; with `method`, for events. */
+	/** The key of the breaker, which is the origin by default; with `method`, for events. */
 	key = ''
 	readonly method: string
 	/** For core: whether two concurrent requests are harmless (hedging), which holds for safe methods only. */
@@ -87,6 +88,8 @@ export class HttpCall implements CallOptions {
 	/** A copy of the caller's headers. */
 	readonly headers: HeaderSource
 	origin!: Origin
+	/** The origin, unless `pauseScope` is another. */
+	pauses!: Pauses
 	call: Call | undefined
 	/** The body of the latest attempt. */
 	#body: BodySource
@@ -134,7 +137,7 @@ export class HttpCall implements CallOptions {
 
 	/** Runs one attempt. Returns a valid response with a status below 400; throws for anything else. */
 	async attempt(context: CallContext): Promise<HttpResponse> {
-		const { origin, request } = this
+		const { origin, pauses, request } = this
 		const { body } = request
 		const scope = scopeOf(context)
 		const signal = scope.connect()
@@ -151,19 +154,22 @@ export class HttpCall implements CallOptions {
 			if (onRequest) await runOnRequest(onRequest, hooked, given !== body, scope)
 		}
 		this.#isSent = scope.isSent = true
-		origin.onRequest()
+		if (pauses !== origin) origin.inFlight++
+		pauses.onRequest()
 		let response: HttpResponse
 		try {
 			response = await request.send(request.url, init)
 			if (request.follow && isRedirect(response.status))
 				response = await request.follow(response, request.url, init)
 		} finally {
-			origin.inFlight--
+			pauses.inFlight--
+			if (pauses !== origin) origin.inFlight--
 		}
 		const respondent = scope.respondent(response)
 		// If another origin has responded, this one has sent a redirect.
-		origin.endProbe(this, respondent !== origin || (response.status !== 429 && response.status < 500))
-		respondent?.readQuota(response)
+		pauses.endProbe(this, respondent !== origin || (response.status !== 429 && response.status < 500))
+		const responsible = respondent === origin ? pauses : pauses === origin ? respondent : undefined
+		responsible?.readQuota(response)
 		// A `fetch` that ignores its signal may respond after the abort.
 		if (signal.aborted) {
 			void drainBody(response, this.runtime)
@@ -183,7 +189,7 @@ export class HttpCall implements CallOptions {
 		if (isFailure || response.status >= 400) {
 			this.#failedResponses ??= []
 			this.#failedResponses.push(response)
-			const error = this.#statusError(response, respondent)
+			const error = this.#statusError(response, responsible)
 			if (isFailure) setMessage(error, `${error.message}, but validateResponse returned false`)
 			throw error
 		}
@@ -277,8 +283,8 @@ export class HttpCall implements CallOptions {
 		}
 	}
 
-	/** Creates the error for a failed status, and pauses the origin that sent it for all callers if it asks for it. */
-	#statusError(response: HttpResponse, respondent: Origin | undefined): HttpStatusError {
+	/** Creates the error for a failed status, and pauses those that the response concerns if it asks for it. */
+	#statusError(response: HttpResponse, responsible: Pauses | undefined): HttpStatusError {
 		const { origin, runtime, idempotencyKey } = this
 		const { maxRetryAfterMs, longRetryAfter } = origin.settings
 		const { status } = response
@@ -289,7 +295,7 @@ export class HttpCall implements CallOptions {
 			return new HttpStatusError(response, { isInProgress })
 		const isTooLong = isLong && longRetryAfter === 'fail'
 		if (status === 429 || status >= 500)
-			respondent?.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs))
+			responsible?.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs))
 		const waitMs = isTooLong ? retryAfterMs : addJitter(Math.min(retryAfterMs, maxRetryAfterMs), runtime)
 		return new HttpStatusError(response, { retryAfterMs, waitMs, isTooLong, isInProgress })
 	}

@@ -12,8 +12,7 @@ it('the default is 500 responses, 10 MB and five minutes', () => {
 })
 
 it('accepts every option', () => {
-	const principal = () => 'ann'
-	const options = { maxEntries: 1, maxBytes: 0, maxBodyBytes: 0, maxAgeMs: Infinity, principal }
+	const options = { maxEntries: 1, maxBytes: 0, maxBodyBytes: 0, maxAgeMs: Infinity }
 	expect(readCacheOptions(options)).toEqual(options)
 })
 
@@ -25,7 +24,6 @@ it.each([
 	[{ maxBodyBytes: -1 }, 'Invalid option "maxBodyBytes": expected an integer, 0 or more, got -1'],
 	[{ maxBodyBytes: '1MB' }, 'Invalid option "maxBodyBytes": expected an integer, 0 or more, got "1MB"'],
 	[{ maxAgeMs: Number.NaN }, /^Invalid option "maxAgeMs": expected .*, got NaN/],
-	[{ principal: 'ann' }, 'Invalid option "principal": expected a function, got "ann"'],
 	[{ maxAge: 5 }, 'Unknown option "maxAge" for cache. Did you mean "maxAgeMs"?'],
 	[null, 'Invalid option "options": expected an object, got null'],
 ])('rejects %o', (options, message) => {

@@ -142,7 +142,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 			return headers.get('x-user') ?? undefined
 		}
 		const privately = answer({ headers: { 'cache-control': 'private' }, body: 'for ada' })
-		const { client, server } = await setting(fetch, privately, { cache: { principal } })
+		const { client, server } = await setting(fetch, privately, { cache: true, principal })
 		const get = (headers: Record<string, string>) => client.get(server.url('/me'), { headers })
 		await get({ 'x-user': 'ada' })
 		client.circuitBreaker(server.origin)?.isolate()
@@ -154,11 +154,11 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 
 	it('of a principal function that returns a promise are rejected, because all promises look alike', async () => {
 		const principal: unknown = async () => 'ada'
-		const options = { cache: { principal: principal as () => string } }
+		const options = { cache: true, principal: principal as () => string }
 		const { client, server } = await setting(fetch, mirror, options)
 		expect(await failure(client.get(server.url('/me')))).toMatchObject({
 			name: 'InvalidOptionError',
-			optionPath: 'cache.principal(request)',
+			optionPath: 'principal(request)',
 		})
 		expect(server.requests.length).toBe(0)
 	})

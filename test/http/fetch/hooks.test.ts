@@ -406,9 +406,9 @@ test('a cache with onRequest needs a principal, because it does not see the cred
 	const onRequest = ({ headers }: AttemptRequest) => headers.set('authorization', 'token')
 	for (const cache of [true, {}])
 		expect(() => new ResilientHttpClient({ cache, onRequest })).toThrow(
-			expect.objectContaining({ optionPath: 'cache.principal' }),
+			expect.objectContaining({ optionPath: 'principal' }),
 		)
-	const client = new ResilientHttpClient({ cache: { principal: () => 'the service' }, onRequest })
+	const client = new ResilientHttpClient({ cache: true, principal: () => 'the service', onRequest })
 	expect(client.stats.cache).toMatchObject({ entries: 0 })
 })
 
