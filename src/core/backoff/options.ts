@@ -54,12 +54,8 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	const { growth = 'exponential' } = options
 	const jitterStrategy = selectJitter(options)
 	const unused = unusedJitter(options, jitterStrategy)
-	const settings = {
-		...read,
-		growth,
-		jitterStrategy,
-		...(unused.length ? { unusedOptions: unused } : {}),
-	}
+	const settings = Object.assign(read, { growth, jitterStrategy })
+	if (unused.length) Object.assign(settings, { unusedOptions: unused })
 	const { baseDelayMs, maxDelayMs, maxRetries, maxElapsedMs } = settings
 	checkName('jitterStrategy', jitterStrategy, Object.keys(JITTERS))
 	if (Array.isArray(growth)) {

@@ -1,5 +1,5 @@
 import { LeafPolicy } from '../engine/policy.ts'
-import type { Changes } from '../engine/policy-options.ts'
+import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { mergeOptions } from '../options/schema.ts'
 import { BulkheadLayer } from './layer.ts'
 import { type BulkheadOptions, readBulkheadOptions } from './options.ts'
@@ -24,16 +24,16 @@ export interface BulkheadStats {
  * const policy = new Bulkhead({ maxConcurrent: 10, maxQueue: 50 })
  */
 export class Bulkhead extends LeafPolicy {
-	readonly #layer: BulkheadLayer
-	#options: BulkheadOptions
+	/** @internal */
+	declare protected readonly layer: BulkheadLayer
+	/** @internal */
+	declare protected options: BulkheadOptions
 
-	constructor(options: BulkheadOptions = {}) {
+	constructor(options: BulkheadOptions = NO_OPTIONS) {
 		const settings = readBulkheadOptions(options)
 		const layer = new BulkheadLayer(settings, settings.maxConcurrent)
 		super('bulkhead', options, layer)
 		layer.name = this.name
-		this.#layer = layer
-		this.#options = options
 	}
 
 	/** @internal */
@@ -42,18 +42,18 @@ export class Bulkhead extends LeafPolicy {
 	}
 
 	get stats(): BulkheadStats {
-		const { slots, settings, limit } = this.#layer
+		const { slots, settings, limit } = this.layer
 		const { concurrent, queued } = slots
 		return { concurrent, queued, maxConcurrent: limit, maxQueue: settings.maxQueue }
 	}
 
 	/** Changes the limits. Running calls keep their slots, and queued calls keep their positions. */
 	update(options: Changes<BulkheadOptions>): void {
-		const next = mergeOptions(this.#options, options)
+		const next = mergeOptions(this.options, options)
 		const settings = readBulkheadOptions(next)
-		this.#options = next
-		this.#layer.settings = settings
-		this.#layer.resize(settings.maxConcurrent)
+		this.options = next
+		this.layer.settings = settings
+		this.layer.resize(settings.maxConcurrent)
 	}
 }
 

@@ -12,6 +12,9 @@ import { Slots, type Waiter, type WaiterState } from './slots.ts'
 /** The weight of one call's hold time in the moving average. */
 const HOLD_TIME_WEIGHT = 0.2
 
+/** Of the queued calls without a deadline, one in this many is measured. */
+const RELEASES_PER_CLOCK_READ = 8
+
 export class BulkheadLayer implements ObservableLayer {
 	readonly slots: Slots<QueuedCall>
 	settings: QueueSettings
@@ -23,6 +26,8 @@ export class BulkheadLayer implements ObservableLayer {
 	/** The moving average of how long a call holds its slot. */
 	holdMs = 0
 	#list: TimeoutList | undefined
+	/** Calls that have left the queue and their slot. */
+	#released = 0
 
 	constructor(settings: QueueSettings, limit: number) {
 		this.settings = settings
@@ -49,9 +54,11 @@ export class BulkheadLayer implements ObservableLayer {
 			const why = `no free slot within queueTimeoutMs (${waiting.limit?.ms} ms)`
 			return this.#reject(call, bound, 'queue-timeout', why)
 		}
-		const now = runtime.now()
-		call.rareState.queuedMs = (call.rareState.queuedMs ?? 0) + now - waiting.since
-		call.startedAt = call.pipeline.runtime.now()
+		// The attempt starts now.
+		call.startedAt = undefined
+		const now = call.now(runtime)
+		call.startedAt ??= call.pipeline.runtime.now()
+		call.queuedMs = (call.queuedMs ?? 0) + now - waiting.since
 		waiting.since = now
 		waiting.isRunning = true
 		waiting.limit?.list?.remove(waiting.limit)
@@ -72,12 +79,17 @@ export class BulkheadLayer implements ObservableLayer {
 		// A call that left between getting its slot and running says nothing about latency. And it is measured once: if a
 		// classifier throws, the call leaves a second time and then frees the slot.
 		state.isRunning = false
-		if (isRunning) {
+		// Only some of the calls without a deadline are measured, because the clock costs as much as the rest of the queue.
+		if (
+			isRunning &&
+			(this.onRelease || call.options?.deadline || !(this.#released++ % RELEASES_PER_CLOCK_READ))
+		) {
 			const heldMs = bound.runtime.now() - since
 			this.holdMs += (heldMs - this.holdMs) * HOLD_TIME_WEIGHT
 			this.onRelease?.(call, bound, heldMs)
 		}
-		this.#release(call, bound, turn, state)
+		if (call.rare?.orphans?.length) this.#release(call, bound, turn, state)
+		else this.slots.leave(state)?.call.wake?.()
 	}
 
 	/** Wakes the calls that got a slot through the new limit. */

@@ -15,14 +15,15 @@ export interface Waiter<W> extends Link<W> {
 	state: WaiterState
 }
 
-export class Slots<W extends Waiter<W>> {
-	readonly #queue = new LinkedList<W>()
+/** The queue is the list itself: with a bulkhead per tenant, one object less for each. */
+export class Slots<W extends Waiter<W>> extends LinkedList<W> {
 	#maxConcurrent: number
 	#maxQueue: number
 	#concurrent = 0
 	#queued = 0
 
 	constructor(maxConcurrent: number, maxQueue: number) {
+		super()
 		this.#maxConcurrent = maxConcurrent
 		this.#maxQueue = maxQueue
 	}
@@ -53,9 +54,9 @@ export class Slots<W extends Waiter<W>> {
 	arrive(waiter: W): WaiterState {
 		if (this.enter()) waiter.state = 'inside'
 		else if (this.#queued < this.#maxQueue) {
-			let { last } = this.#queue
+			let { last } = this
 			while (last && last.priority < waiter.priority) last = last.before
-			this.#queue.insert(waiter, last)
+			this.insert(waiter, last)
 			this.#queued++
 			waiter.state = 'queued'
 		}
@@ -90,7 +91,7 @@ export class Slots<W extends Waiter<W>> {
 	}
 
 	#admit(): W | undefined {
-		const { first } = this.#queue
+		const { first } = this
 		if (!first || this.#concurrent >= this.#maxConcurrent) return undefined
 		this.#dequeue(first)
 		this.#concurrent++
@@ -99,7 +100,7 @@ export class Slots<W extends Waiter<W>> {
 	}
 
 	#dequeue(waiter: W): void {
-		this.#queue.remove(waiter)
+		this.remove(waiter)
 		this.#queued--
 	}
 }

@@ -24,14 +24,13 @@ type OpenFallback<T> = (error: CircuitOpenError) => T
  * const user = await policy.execute(() => loadUser(id), () => cachedUser(id))
  */
 export class CircuitBreaker extends LeafPolicy {
-	readonly #layer: CircuitBreakerLayer
-	#options: CircuitBreakerOptions
+	/** @internal */
+	declare protected readonly layer: CircuitBreakerLayer
+	/** @internal */
+	declare protected options: CircuitBreakerOptions
 
 	constructor(options: CircuitBreakerOptions = NO_OPTIONS) {
-		const layer = new CircuitBreakerLayer(readCircuitBreakerOptions(options))
-		super(DEFAULT_NAME, options, layer)
-		this.#layer = layer
-		this.#options = options
+		super(DEFAULT_NAME, options, new CircuitBreakerLayer(readCircuitBreakerOptions(options)))
 		if (options.onEvent) this.listen(options.onEvent)
 	}
 
@@ -56,11 +55,11 @@ export class CircuitBreaker extends LeafPolicy {
 		const step = call.begin()
 		if (step === REJECTED) {
 			const { runtime } = call.pipeline
-			const retryAfterMs = this.#layer.retryAfterMs(call.now(runtime))
+			const retryAfterMs = this.layer.retryAfterMs(call.now(runtime))
 			// Most of the cost of an error is the depth of its stack. So it is created here, not further in, and without
 			// the constructors, which would add frames. It is indistinguishable from `new CircuitOpenError`.
 			const whenMs = Math.ceil(retryAfterMs)
-			const error = new Error(circuitOpenMessage(this.name, whenMs), this.#layer.rejectionCause)
+			const error = new Error(circuitOpenMessage(this.name, whenMs), this.layer.rejectionCause)
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
 			Object.assign(error, {
 				name: 'CircuitOpenError',
@@ -87,12 +86,12 @@ export class CircuitBreaker extends LeafPolicy {
 	/** The counts of the window or, while half-open, of the probes. */
 	get stats(): CircuitStats {
 		const { runtime } = this.env
-		return this.#layer.stats(runtime.now(), runtime)
+		return this.layer.stats(runtime.now(), runtime)
 	}
 
 	/** Closes the circuit and clears its counts. An isolated circuit stays isolated, and its release closes it. */
 	reset(): void {
-		this.#layer.reset()
+		this.layer.reset()
 	}
 
 	/**
@@ -107,28 +106,28 @@ export class CircuitBreaker extends LeafPolicy {
 	 */
 	isolate(): () => void {
 		const { runtime } = this.env
-		return this.#layer.isolate(runtime.now(), runtime)
+		return this.layer.isolate(runtime.now(), runtime)
 	}
 
 	/** Returns the breaker's state as plain data, for a process that is about to end. */
 	snapshot(): CircuitSnapshot {
 		const { runtime } = this.env
-		return this.#layer.snapshot(runtime.now(), runtime.wallNow(), runtime)
+		return this.layer.snapshot(runtime.now(), runtime.wallNow(), runtime)
 	}
 
 	/** Takes over the state of another breaker, aged by the wall clock. Throws if the snapshot is invalid. */
 	restore(snapshot: CircuitSnapshot): void {
 		const { runtime } = this.env
-		this.#layer.restore(snapshot, runtime.now(), runtime.wallNow())
+		this.layer.restore(snapshot, runtime.now(), runtime.wallNow())
 	}
 
 	/** Changes settings. The state, the windows and the failure count stay, and a current open time does not change. */
 	update(options: Changes<CircuitBreakerOptions>): void {
 		const { runtime } = this.env
-		const next = mergeOptions(this.#options, options)
+		const next = mergeOptions(this.options, options)
 		const settings = readCircuitBreakerOptions(next)
-		this.#options = next
-		this.#layer.update(settings, runtime.now(), runtime)
+		this.options = next
+		this.layer.update(settings, runtime.now(), runtime)
 	}
 }
 

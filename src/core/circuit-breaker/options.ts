@@ -165,11 +165,10 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 		invalidOption('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
 	}
 	const { resetBackoff } = options
-	return {
-		...settings,
-		probeTimeoutMs: settings.probeTimeoutMs || resetTimeoutMs,
-		resetBackoff: resetBackoff === undefined ? undefined : readResetBackoff(resetBackoff, resetTimeoutMs),
-	}
+	Object.assign(settings, { probeTimeoutMs: settings.probeTimeoutMs || resetTimeoutMs })
+	if (resetBackoff !== undefined)
+		Object.assign(settings, { resetBackoff: readResetBackoff(resetBackoff, resetTimeoutMs) })
+	return settings
 }
 
 function readResetBackoff(options: ResetBackoffOptions, baseDelayMs: number): BackoffSettings {

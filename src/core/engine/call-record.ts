@@ -29,6 +29,7 @@ interface RecordedCall extends CallRecord {
 	readonly parentCall: { readonly rareState: RareFacts } | undefined
 	lastAttempt: AttemptEntry | undefined
 	stop: StopReason | undefined
+	queuedMs: number | undefined
 }
 
 export function classifyFailure(
@@ -45,14 +46,13 @@ export function classifyFailure(
 }
 
 export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void {
-	const { lastAttempt, attempt, startedAt, rare } = call
+	const { lastAttempt, attempt, startedAt, queuedMs } = call
 	if (lastAttempt?.attempt === attempt) {
 		// An attempt that was followed by a wait is decided: an abort during the wait does not change its outcome.
 		if (lastAttempt.delayMs === undefined) lastAttempt.outcome = outcome
 		return
 	}
-	const queuedMs = rare?.queuedMs
-	if (rare) rare.queuedMs = 0
+	if (queuedMs) call.queuedMs = 0
 	call.lastAttempt = {
 		previous: lastAttempt,
 		attempt,
@@ -68,11 +68,11 @@ export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void
 
 /** Records why no further attempt was made, and when. From now on `explain` finds the record. */
 export function closeRecord(call: RecordedCall): void {
-	const { ok, rare, lastAttempt, pipeline, value, parentCall } = call
+	const { ok, rare, lastAttempt, pipeline, value, parentCall, queuedMs } = call
 	call.stop ??= ok ? (rare?.isSubstituted ? 'fallback' : 'success') : (rare?.ending ?? 'not-retried')
 	// If no wait followed the last attempt, its end was just measured. A call that was rejected immediately took no
 	// time.
-	if (lastAttempt || rare)
+	if (lastAttempt || rare || queuedMs !== undefined)
 		call.rareState.endedAt =
 			lastAttempt && lastAttempt.delayMs === undefined ? lastAttempt.endedAt : pipeline.runtime.now()
 	if (ok) return

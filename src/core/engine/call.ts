@@ -74,6 +74,8 @@ export class Call implements CallRecord, Scope {
 	state1: unknown
 	state2: unknown
 	state3: unknown
+	/** How long the next attempt has waited in queues; undefined if the call has not waited in one. */
+	queuedMs: number | undefined
 	/** Ends the current wait or, after an interruption, the wait for the operation. Set by the runner. */
 	wake: (() => void) | undefined
 	/** Odd while the operation is running. The result of an earlier run is ignored. */

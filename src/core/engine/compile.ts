@@ -22,21 +22,25 @@ export interface UnboundLayer extends LayerEnv {
 	readonly layer: Layer
 }
 
-/** Binds layers to their positions, outermost first, inside `outer`. */
+/** Binds layers to their positions, outermost first, inside `outer`. Returns the first. */
 export function bindLayers(layers: readonly UnboundLayer[], outer?: BoundLayer): BoundLayer | undefined {
-	const [first, ...rest] = layers
-	if (!first) return undefined
-	const { layer, runtime, classify } = first
-	const bound: BoundLayer & { next: BoundLayer | undefined } = {
-		layer,
-		index: outer ? outer.index + 1 : 0,
-		outer,
-		next: undefined,
-		runtime,
-		classify,
+	let first: BoundLayer | undefined
+	let last: (BoundLayer & { next: BoundLayer | undefined }) | undefined
+	for (const { layer, runtime, classify } of layers) {
+		const around = last ?? outer
+		const bound = {
+			layer,
+			index: around ? around.index + 1 : 0,
+			outer: around,
+			next: undefined,
+			runtime,
+			classify,
+		}
+		if (last) last.next = bound
+		first ??= bound
+		last = bound
 	}
-	bound.next = bindLayers(rest, bound)
-	return bound
+	return first
 }
 
 export const compilePipeline = (

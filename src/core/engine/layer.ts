@@ -127,8 +127,6 @@ export interface RareFacts {
 	isDeferredToOuter?: boolean
 	/** True if another service than the one that was called has failed. A breaker counts the call as a success. */
 	isForeignFailure?: boolean
-	/** How long the next attempt has waited in queues. */
-	queuedMs?: number
 	endedAt?: number
 	/** What last interrupted the operation. */
 	ending?: StopReason | undefined

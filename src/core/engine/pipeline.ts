@@ -4,7 +4,7 @@ import { isObject } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
 import { isPolicy, Policy, type SubstituteOf } from './policy.ts'
-import { type PolicyOptions, readPolicyOptions } from './policy-options.ts'
+import { NO_OPTIONS, type PolicyOptions, readPolicyOptions } from './policy-options.ts'
 
 class Pipeline<Substitute> extends Policy<Substitute> {
 	readonly #policies: readonly Policy<unknown>[]
@@ -52,22 +52,20 @@ export function pipeline<Policies extends readonly Policy<unknown>[]>(
 	options: PolicyOptions,
 	...policies: Policies
 ): Policy<SubstituteOf<Policies[number]>>
-export function pipeline(
-	first?: Policy<unknown> | PolicyOptions,
-	...rest: readonly Policy<unknown>[]
-): Policy<unknown> {
+export function pipeline(...args: readonly (Policy<unknown> | PolicyOptions | undefined)[]): Policy<unknown> {
+	const [first] = args
 	const hasOptions = isObject(first) && !isPolicy(first)
-	const given: readonly unknown[] = hasOptions || first === undefined ? rest : [first, ...rest]
+	const given = hasOptions || first === undefined ? args.slice(1) : args
 	const wrong = given.findIndex((policy) => !isPolicy(policy))
 	if (wrong >= 0) {
-		const position = wrong + (given === rest ? 2 : 1)
+		const position = wrong + (given === args ? 1 : 2)
 		throw new InvalidOptionError(
 			`pipeline, argument ${position}`,
 			given[wrong],
 			expectedInstead(given[wrong]),
 		)
 	}
-	const composed = new Pipeline<unknown>(hasOptions ? first : {}, given.filter(isPolicy))
+	const composed = new Pipeline<unknown>(hasOptions ? first : NO_OPTIONS, given as readonly Policy<unknown>[])
 	const leaves = composed.leaves()
 	const twice = leaves.find((leaf, index) => leaf.isExclusive && leaves.indexOf(leaf) < index)
 	if (twice)
@@ -76,8 +74,9 @@ export function pipeline(
 			twice.name,
 			'each bulkhead once, because a call would wait for the slot that it holds itself',
 		)
-	// Compiled now, so that the policies know their runtime before the first call.
-	composed.compiled()
+	// Compiled now, so that the policies know the runtime and the name before the first call. Without options they inherit
+	// nothing, and the first call compiles: a pipeline that is never used is smaller by a fifth.
+	if (hasOptions) composed.compiled()
 	return composed
 }
 

@@ -41,13 +41,14 @@ export abstract class Policy<out Substitute = never> {
 	declare protected readonly substitute: Substitute
 	/** The name in events and in `explain`. */
 	readonly name: string
-	readonly #own: PolicyOptions
+	/** @internal As the user passed them, with later changes. */
+	protected options: PolicyOptions
 	#compiled: CompiledPipeline | undefined
 
 	/** @internal */
-	constructor(name: string, own: PolicyOptions) {
-		this.name = own.name ?? name
-		this.#own = own
+	constructor(name: string, options: PolicyOptions) {
+		this.name = options.name ?? name
+		this.options = options
 	}
 
 	/**
@@ -137,7 +138,7 @@ export abstract class Policy<out Substitute = never> {
 
 	/** @internal The environment inside this policy. */
 	envInside(parent: LayerEnv): LayerEnv {
-		return inheritEnv(this.#own, parent)
+		return inheritEnv(this.options, parent)
 	}
 
 	/** @internal The compiled pipeline, created once. */
@@ -186,15 +187,16 @@ const NO_LISTENERS: readonly PolicyListener[] = []
 
 /** A policy that consists of one layer. It has listeners of its own. */
 export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitute> {
-	readonly #layer: Layer & Partial<ObservableLayer>
+	/** @internal Subclasses declare the type of their own. */
+	protected readonly layer: Layer & Partial<ObservableLayer>
 	/** @internal The environment, as far as it is known: a pipeline may have provided the runtime. */
 	protected env: LayerEnv
 	#listeners: readonly PolicyListener[] = NO_LISTENERS
 
 	/** @internal */
-	constructor(name: string, own: PolicyOptions, layer: Layer) {
-		super(name, own)
-		this.#layer = layer
+	constructor(name: string, options: PolicyOptions, layer: Layer) {
+		super(name, options)
+		this.layer = layer
 		this.env = this.envInside(DEFAULT_ENV)
 	}
 
@@ -216,25 +218,25 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 		// A direct call of this policy, outside its pipeline, must not replace the pipeline's runtime.
 		if (env !== DEFAULT_ENV) this.env = inside
 		const { runtime, classify } = inside
-		return [{ layer: this.#layer, runtime, classify }]
+		return [{ layer: this.layer, runtime, classify }]
 	}
 
 	/** @internal A policy that serves several keys has none of its own. */
 	override setKey(key: string): void {
-		const layer = this.#layer
+		const { layer } = this
 		layer.key = layer.key === undefined || layer.key === key ? key : SEVERAL_KEYS
 	}
 
 	/** @internal Without listeners, events are not even created. */
 	protected setListening(isListening: boolean): void {
-		this.#layer.emit = isListening ? (...facts) => this.emit(...facts) : undefined
+		this.layer.emit = isListening ? (...facts) => this.emit(...facts) : undefined
 	}
 
 	/** @internal */
 	protected emit(call: Call | undefined, env: LayerEnv | undefined, details: EventDetails): void {
 		const { runtime } = env ?? this.env
 		const pipeline = pipelineNameOf(call?.pipeline.name ?? this.env.pipeline, this.name)
-		const event = createEvent(call, { policy: this.name, pipeline, key: this.#layer.key, runtime }, details)
+		const event = createEvent(call, { policy: this.name, pipeline, key: this.layer.key, runtime }, details)
 		for (const listener of this.#listeners) notify('a listener', listener, event)
 	}
 }

@@ -102,10 +102,11 @@ export function startWait(call: Call, ms: number): void {
 	const signal = options?.signal
 	const { runtime } = current ?? pipeline
 	if (!wake) return
-	if (ms === PARK) call.rareState.queuedMs ??= 0
+	if (ms === PARK) call.queuedMs ??= 0
 	pipeline.observer?.onWait(call)
-	if (!signal && ms >= 0 && !pipeline.runner) {
-		runtime.setTimer(ms, wake)
+	// A wait that only its time or another call can end needs nothing else.
+	if (!signal && !(ms < 0 ? options?.deadline : pipeline.runner)) {
+		if (ms >= 0) runtime.setTimer(ms, wake)
 		return
 	}
 	const ends: (() => void)[] = []

@@ -61,7 +61,7 @@ class CallExplanation implements Explanation {
 		const entries = listAttempts(record)
 		const [first] = entries
 		const started = (first ?? record).startedAt
-		const startedAt = started === undefined ? undefined : started - (first?.queuedMs ?? rare?.queuedMs ?? 0)
+		const startedAt = started === undefined ? undefined : started - ((first ?? record).queuedMs ?? 0)
 		this.name = options?.name ?? pipeline.name
 		if (startedAt !== undefined) {
 			this.startedAt = Math.round(runtime.wallNow() - (runtime.now() - startedAt))

@@ -62,7 +62,7 @@ export class RateLimiterLayer implements ObservableLayer {
 				call.options?.deadline?.throwIfExpired()
 				return PARK
 			}
-			call.rareState.queuedMs = (call.rareState.queuedMs ?? 0) + bound.runtime.now() - waiting.since
+			call.queuedMs = (call.queuedMs ?? 0) + bound.runtime.now() - waiting.since
 		}
 		call.startedAt = call.pipeline.runtime.now()
 		return call.enterLayer(bound)

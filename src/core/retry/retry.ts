@@ -1,6 +1,6 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { LeafPolicy } from '../engine/policy.ts'
-import type { Changes } from '../engine/policy-options.ts'
+import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { errorFacts } from '../events/error-facts.ts'
 import type { RetryDelay } from '../explain/record.ts'
 import { mergeOptions } from '../options/schema.ts'
@@ -15,26 +15,25 @@ import { type RetryOptions, readRetryOptions } from './options.ts'
  * const user = await policy.execute(({ signal }) => loadUser(id, signal))
  */
 export class Retry extends LeafPolicy {
-	readonly #layer: RetryLayer
-	#options: RetryOptions
+	/** @internal */
+	declare protected readonly layer: RetryLayer
+	/** @internal */
+	declare protected options: RetryOptions
 
-	constructor(options: RetryOptions = {}) {
-		const layer = new RetryLayer(readRetryOptions(options))
-		super('retry', options, layer)
-		this.#layer = layer
-		this.#options = options
+	constructor(options: RetryOptions = NO_OPTIONS) {
+		super('retry', options, new RetryLayer(readRetryOptions(options)))
 	}
 
 	/** Changes settings. They apply to all later decisions, including those for calls in flight. */
 	update(options: Changes<RetryOptions>): void {
-		const next = mergeOptions(this.#options, options)
-		this.#layer.settings = readRetryOptions(next)
-		this.#options = next
+		const next = mergeOptions(this.options, options)
+		this.layer.settings = readRetryOptions(next)
+		this.options = next
 	}
 
 	/** @internal */
 	protected override setListening(isHeard: boolean): void {
-		this.#layer.observer = isHeard ? (...facts) => this.#emitRetryEvent(...facts) : undefined
+		this.layer.observer = isHeard ? (...facts) => this.#emitRetryEvent(...facts) : undefined
 	}
 
 	#emitRetryEvent(
@@ -44,7 +43,7 @@ export class Retry extends LeafPolicy {
 		wait?: RetryDelay,
 	): void {
 		const { ok, stop = 'not-retried', value } = call
-		const { maxRetries } = this.#layer.settings
+		const { maxRetries } = this.layer.settings
 		const facts = ok ? {} : errorFacts(value)
 		if (wait) {
 			this.emit(call, bound, {

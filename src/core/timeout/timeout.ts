@@ -1,5 +1,5 @@
 import { LeafPolicy } from '../engine/policy.ts'
-import { type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
+import { NO_OPTIONS, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import { checkRange } from '../options/schema.ts'
 import { TimeoutLayer } from './layer.ts'
 
@@ -14,18 +14,19 @@ export type TimeoutOptions = PolicyOptions
  * const policy = pipeline(new Timeout(10_000), retry(), new Timeout(2_000))
  */
 export class Timeout extends LeafPolicy {
-	readonly #layer: TimeoutLayer
-	constructor(ms: number, options: TimeoutOptions = {}) {
+	/** @internal */
+	declare protected readonly layer: TimeoutLayer
+
+	constructor(ms: number, options: TimeoutOptions = NO_OPTIONS) {
 		readPolicyOptions(options, 'timeout')
 		const layer = new TimeoutLayer(checked(ms))
 		super('timeout', options, layer)
 		layer.name = this.name
-		this.#layer = layer
 	}
 
 	/** Changes the timeout for later calls. */
 	update(ms: number): void {
-		this.#layer.ms = checked(ms)
+		this.layer.ms = checked(ms)
 	}
 }
 
