@@ -12,8 +12,8 @@ import { Slots, type Waiter, type WaiterState } from './slots.ts'
 /** The weight of one call's hold time in the moving average. */
 const HOLD_TIME_WEIGHT = 0.2
 
-/** Of the queued calls without a deadline, one in this many is measured. */
-const RELEASES_PER_CLOCK_READ = 8
+/** Of the queued calls that need no times, one in this many is measured. */
+const RESUMED_PER_CLOCK_READ = 8
 
 export class BulkheadLayer implements ObservableLayer {
 	readonly slots: Slots<QueuedCall>
@@ -26,8 +26,8 @@ export class BulkheadLayer implements ObservableLayer {
 	/** The moving average of how long a call holds its slot. */
 	holdMs = 0
 	#list: TimeoutList | undefined
-	/** Calls that have left the queue and their slot. */
-	#released = 0
+	/** Queued calls that got a slot without needing times. */
+	#resumed = 0
 
 	constructor(settings: QueueSettings, limit: number) {
 		this.settings = settings
@@ -51,17 +51,19 @@ export class BulkheadLayer implements ObservableLayer {
 		const { runtime } = bound
 		if (waiting.state !== 'inside') {
 			call.options?.deadline?.throwIfExpired()
-			const why = `no free slot within queueTimeoutMs (${waiting.limit?.ms} ms)`
+			const why = `no free slot within queueTimeoutMs (${waiting.timeoutMs} ms)`
 			return this.#reject(call, bound, 'queue-timeout', why)
 		}
+		waiting.list?.remove(waiting)
 		// The attempt starts now.
 		call.startedAt = undefined
-		const now = call.now(runtime)
-		call.startedAt ??= call.pipeline.runtime.now()
-		call.queuedMs = (call.queuedMs ?? 0) + now - waiting.since
-		waiting.since = now
-		waiting.isRunning = true
-		waiting.limit?.list?.remove(waiting.limit)
+		// Without times only some calls are measured, because the clock costs as much as the rest of the queue.
+		if (this.onRelease || call.needsTimes || !(this.#resumed++ % RESUMED_PER_CLOCK_READ)) {
+			const now = call.now(runtime)
+			call.startedAt ??= call.pipeline.runtime.now()
+			call.queuedMs = (call.queuedMs ?? 0) + now - (waiting.startedAt ?? now)
+			waiting.since = now
+		}
 		return GO
 	}
 
@@ -74,16 +76,12 @@ export class BulkheadLayer implements ObservableLayer {
 	}
 
 	#leave(call: Call, bound: BoundLayer, state: QueuedCall): void {
-		const { limit, since, turn, isRunning } = state
-		limit?.list?.remove(limit)
+		const { since, turn } = state
+		state.list?.remove(state)
 		// A call that left between getting its slot and running says nothing about latency. And it is measured once: if a
 		// classifier throws, the call leaves a second time and then frees the slot.
-		state.isRunning = false
-		// Only some of the calls without a deadline are measured, because the clock costs as much as the rest of the queue.
-		if (
-			isRunning &&
-			(this.onRelease || call.options?.deadline || !(this.#released++ % RELEASES_PER_CLOCK_READ))
-		) {
+		state.since = undefined
+		if (since !== undefined) {
 			const heldMs = bound.runtime.now() - since
 			this.holdMs += (heldMs - this.holdMs) * HOLD_TIME_WEIGHT
 			this.onRelease?.(call, bound, heldMs)
@@ -121,9 +119,9 @@ export class BulkheadLayer implements ObservableLayer {
 		}
 		call.enterLayer(bound, waiting)
 		if (queueTimeoutMs < Infinity) {
-			waiting.limit = new QueueTimeout(call, queueTimeoutMs)
+			waiting.timeoutMs = queueTimeoutMs
 			this.#list = findTimeoutList(runtime, queueTimeoutMs, this.#list)
-			this.#list.add(waiting.limit, now)
+			this.#list.add(waiting, now)
 		}
 		return PARK
 	}
@@ -176,42 +174,30 @@ function priorityOf(call: Call, priority: NonNullable<QueueSettings['priority']>
 	return result
 }
 
-/** A call in the queue or, where its times matter, in a slot. */
-export class QueuedCall implements Waiter<QueuedCall> {
-	before: QueuedCall | undefined
-	after: QueuedCall | undefined
+/** A call in the queue or, where its times matter, in a slot. It is also the entry of its queue timeout. */
+export class QueuedCall implements Waiter<QueuedCall>, TimeoutEntry {
+	previous: QueuedCall | undefined
+	following: QueuedCall | undefined
+	before: TimeoutEntry | undefined
+	after: TimeoutEntry | undefined
+	list: TimeoutList | undefined
 	readonly call: Call
 	readonly priority: number
 	readonly turn: number
-	/** When it entered the queue, later when it got its slot. */
-	since: number
+	/** When it entered the queue. */
+	startedAt: number | undefined
+	/** When it got its slot, if that was measured. After it got the slot and before it runs, it may still be aborted. */
+	since: number | undefined
 	state: WaiterState
-	/** True once the call runs. After it got the slot and before it runs, it may still be aborted. */
-	isRunning: boolean
-	limit: QueueTimeout | undefined
+	timeoutMs: number | undefined
 
-	constructor(call: Call, priority: number, since: number, place: WaiterState = 'outside') {
+	constructor(call: Call, priority: number, now: number, state: WaiterState = 'outside') {
 		this.call = call
 		this.priority = priority
 		this.turn = call.run
-		this.since = since
-		this.state = place
-		this.isRunning = place === 'inside'
-	}
-}
-
-/** The timeout of a queued call. */
-class QueueTimeout implements TimeoutEntry {
-	before: TimeoutEntry | undefined
-	after: TimeoutEntry | undefined
-	startedAt: number | undefined
-	list: TimeoutList | undefined
-	readonly call: Call
-	readonly ms: number
-
-	constructor(call: Call, ms: number) {
-		this.call = call
-		this.ms = ms
+		this.startedAt = now
+		this.since = state === 'inside' ? now : undefined
+		this.state = state
 	}
 
 	expire(): void {

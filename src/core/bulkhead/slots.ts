@@ -55,7 +55,7 @@ export class Slots<W extends Waiter<W>> extends LinkedList<W> {
 		if (this.enter()) waiter.state = 'inside'
 		else if (this.#queued < this.#maxQueue) {
 			let { last } = this
-			while (last && last.priority < waiter.priority) last = last.before
+			while (last && last.priority < waiter.priority) last = last.previous
 			this.insert(waiter, last)
 			this.#queued++
 			waiter.state = 'queued'

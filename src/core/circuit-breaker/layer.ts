@@ -90,12 +90,13 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		}
 		// A call's time is on its pipeline's clock, and is of no use to a breaker with its own runtime.
 		const since = runtime === call.pipeline.runtime ? call.startedAt : undefined
-		if (call.ok && this.isPlain)
+		if (!call.ok || this.emit || this.settings.isFailureResult) this.#recordOutcome(call, bound, state, since)
+		else if (!this.isPlain) this.succeed(state, runtime.now(), 0, runtime)
+		else
 			this.recordSuccessFast(
 				state,
 				since ?? (call.pipeline.consecutiveSuccesses % SUCCESSES_PER_CLOCK_READ ? undefined : runtime.now()),
 			)
-		else this.#recordOutcome(call, bound, state, since)
 		return GO
 	}
 

@@ -37,7 +37,8 @@ export type CompiledPipeline = CompiledPipelineOf<Call>
 /**
  * After this many consecutive successes, a call without options starts without reading the clock, which would cost as
  * much as the rest of the policy. A failure or call options switch it back on. The price: the record of the first
- * failure after such a period lacks the start of the call and the times relative to it. Nothing else depends on it.
+ * failure after such a period lacks the start of the call, its time in queues and the times relative to the start. Nothing
+ * else depends on it.
  */
 const SKIP_CLOCK_AFTER = 100
 
@@ -93,11 +94,10 @@ export class Call implements CallRecord, Scope {
 	}
 
 	begin(): Step {
-		const { pipeline, options } = this
+		const { pipeline } = this
 		const { observer } = pipeline
 		this.next = pipeline.first
-		if (options || observer || pipeline.consecutiveSuccesses < SKIP_CLOCK_AFTER)
-			this.startedAt = pipeline.runtime.now()
+		if (this.needsTimes) this.startedAt = pipeline.runtime.now()
 		// Rejected before any layer is entered: there is nothing to count, to retry or to replace.
 		const { operation } = this
 		if (typeof operation !== 'function') {
@@ -148,6 +148,16 @@ export class Call implements CallRecord, Scope {
 	get cancelledBy(): 'deadline' | 'abort' | undefined {
 		if (this.options?.deadline?.isExpired) return 'deadline'
 		return this.isAborted ? 'abort' : undefined
+	}
+
+	/** False if the call starts without reading the clock. */
+	get needsTimes(): boolean {
+		const { options, pipeline } = this
+		return (
+			options !== undefined ||
+			pipeline.observer !== undefined ||
+			pipeline.consecutiveSuccesses < SKIP_CLOCK_AFTER
+		)
 	}
 
 	/** Returns the time, read once for all layers that are entered in a row. */

@@ -29,15 +29,15 @@ type RunEnd = Step | undefined
 export function runInterruptibly(call: Call, step: Step): Promise<unknown> {
 	if (isWait(step)) return runWait(call, step)
 	// As startRun, which would cost each call one more object for the variables of its continuations.
-	const turn = call.beginRun()
+	const turn = ++call.run
 	let settled: Promise<RunEnd>
 	try {
 		settled = Promise.resolve(operationOf(call)(call.context())).then(
-			(value) => endRun(call, turn, true, value),
-			(error) => endRun(call, turn, false, error),
+			(value) => settle(call, turn, true, value),
+			(error) => settle(call, turn, false, error),
 		)
 	} catch (error) {
-		settled = Promise.resolve(endRun(call, turn, false, error))
+		settled = Promise.resolve(settle(call, turn, false, error))
 	}
 	return nextMicrotask.then(() => (call.isOver ? advance(call, DONE) : finishRun(call, settled)))
 }

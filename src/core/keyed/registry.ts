@@ -76,8 +76,8 @@ export class Registry<V> {
 				uses: 1,
 				usedAt: now,
 				list: IDLE,
-				before: undefined,
-				after: undefined,
+				previous: undefined,
+				following: undefined,
 			}
 			this.#entries.set(key, entry)
 			if (this.#rule) this.#examineBlocking(this.#rule)

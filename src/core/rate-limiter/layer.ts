@@ -118,8 +118,8 @@ export class RateLimiterLayer implements ObservableLayer {
 
 /** A call that waits for its start. */
 class WaitingCall implements Link<WaitingCall> {
-	before: WaitingCall | undefined
-	after: WaitingCall | undefined
+	previous: WaitingCall | undefined
+	following: WaitingCall | undefined
 	readonly call: Call
 	readonly since: number
 	/** Set when the start has come. */

@@ -4,33 +4,33 @@
  * which rehashing pays for later.)
  */
 export interface Link<L> {
-	before: L | undefined
-	after: L | undefined
+	previous: L | undefined
+	following: L | undefined
 }
 
 export class LinkedList<L extends Link<L>> {
 	first: L | undefined
 	last: L | undefined
 
-	/** Inserts `link` after `before`, or at the front without one. */
-	insert(link: L, before: L | undefined): void {
-		const after = before ? before.after : this.first
-		link.before = before
-		link.after = after
-		if (before) before.after = link
+	/** Inserts `link` after `previous`, or at the front without one. */
+	insert(link: L, previous: L | undefined): void {
+		const following = previous ? previous.following : this.first
+		link.previous = previous
+		link.following = following
+		if (previous) previous.following = link
 		else this.first = link
-		if (after) after.before = link
+		if (following) following.previous = link
 		else this.last = link
 	}
 
 	/** Removes `link`, which must be in this list. */
 	remove(link: L): void {
-		const { before, after } = link
-		if (before) before.after = after
-		else this.first = after
-		if (after) after.before = before
-		else this.last = before
+		const { previous, following } = link
+		if (previous) previous.following = following
+		else this.first = following
+		if (following) following.previous = previous
+		else this.last = previous
 		// A removed link must not keep its former neighbors alive.
-		link.before = link.after = undefined
+		link.previous = link.following = undefined
 	}
 }

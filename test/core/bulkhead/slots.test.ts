@@ -4,8 +4,8 @@ import { Slots, type Waiter, type WaiterState } from '../../../src/core/bulkhead
 import { BulkheadModel } from './model.ts'
 
 class Caller implements Waiter<Caller> {
-	before: Caller | undefined
-	after: Caller | undefined
+	previous: Caller | undefined
+	following: Caller | undefined
 	state: WaiterState = 'outside'
 	readonly priority: number
 	readonly name: string
@@ -149,7 +149,9 @@ it('a caller that has left keeps no neighbor alive', () => {
 	const callers = ['a', 'b', 'c', 'd'].map((name) => new Caller(name))
 	for (const caller of callers) slots.arrive(caller)
 	for (const caller of [...callers.slice(2), ...callers.slice(0, 2)]) slots.leave(caller)
-	expect(callers.flatMap(({ before, after }) => [before, after])).toEqual(new Array(8).fill(undefined))
+	expect(callers.flatMap(({ previous, following }) => [previous, following])).toEqual(
+		new Array(8).fill(undefined),
+	)
 })
 
 describe('against the reference model, in any history', () => {

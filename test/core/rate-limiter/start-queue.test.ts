@@ -8,8 +8,8 @@ import type { Link } from '../../../src/core/structures/linked-list.ts'
 import { command, HISTORIES, LENGTH } from '../structures/command.ts'
 
 class Waiter implements Link<Waiter> {
-	before: Waiter | undefined
-	after: Waiter | undefined
+	previous: Waiter | undefined
+	following: Waiter | undefined
 	readonly name: string
 
 	constructor(name = '') {
