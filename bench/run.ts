@@ -3,6 +3,7 @@
  * `npm run bench -- --json` prints the data instead; `npm run bench -- retry` runs the parts whose names start with it.
  */
 import { bulkhead } from './bulkhead.ts'
+import { coldImport } from './cold-import.ts'
 import { creation } from './creation.ts'
 import type { Report } from './figure.ts'
 import { http, httpBurst } from './http.ts'
@@ -18,6 +19,7 @@ import { virtual } from './virtual.ts'
 import { timeWindow } from './window.ts'
 
 const PARTS: Record<string, () => Promise<Report>> = {
+	'cold-import': coldImport,
 	'retry-success': success,
 	'retry-failures': failsTwice,
 	stack,

@@ -35,7 +35,8 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 	exports: () => {
 		const packed = pack()
 		try {
-			return inTurn(
+			const ran = inTurn(
+				() => fewAndSmall(packed),
 				() => tool('publint', 'publint', ['--strict', packed.tarball]),
 				() =>
 					tool('@arethetypeswrong/cli', 'attw', [
@@ -45,6 +46,7 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 					]),
 				() => userTypes(packed),
 			)
+			return { ...ran, note: `${packed.files} files, ${megabytes(packed.bytes)}` }
 		} finally {
 			packed.remove()
 		}
@@ -54,6 +56,21 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 		const ran = tool('size-limit', 'size-limit', ['--json'])
 		return ran.ok ? { ...ran, note: sizes(ran.stdout) } : ran
 	},
+}
+
+/** The limits of the packed package. */
+const MAX_FILES = 150
+const MAX_BYTES = 1_500_000
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(3)} MB`
+
+/** Many files make the first import slow, and many bytes every installation. */
+function fewAndSmall({ files, bytes }: Packed): Ran {
+	const ok = files <= MAX_FILES && bytes <= MAX_BYTES
+	const output = ok
+		? ''
+		: `The package has ${files} files and ${megabytes(bytes)}; at most ${MAX_FILES} and ${megabytes(MAX_BYTES)} are allowed.`
+	return { ok, output, stdout: output }
 }
 
 /** Entries that need Node's types, because of `node:sqlite`. */

@@ -10,6 +10,7 @@ import { inJest, installJest } from './runtimes/jest.ts'
 import { installRuntimes, processes } from './runtimes/processes.ts'
 import type { Runtime, Site } from './runtimes/runtime.ts'
 import { startServers } from './runtimes/servers.ts'
+import { installTypeScript, withTypeScript } from './runtimes/typescript.ts'
 import { inWorkerd } from './runtimes/workerd.ts'
 import { ROOT, run } from './tools.ts'
 
@@ -47,6 +48,7 @@ const built = run(process.execPath, ['scripts/build.ts'])
 if (!built.ok) throw new Error(`The build failed:\n${built.output}`)
 installRuntimes()
 installJest()
+installTypeScript()
 const packed = pack()
 for (const file of readdirSync(SUITE))
 	if (/\.c?js$/.test(file)) copyFileSync(join(SUITE, file), join(packed.home, file))
@@ -57,7 +59,7 @@ try {
 	let total: readonly [number, number] = [0, 0]
 	console.log(row('runtime', 'version', 'passed', 'failed', 'skipped', 'ms'))
 	const wanted = process.argv[2] ?? ''
-	for (const runtime of [...processes, ...inJest, inWorkerd, inChromium]) {
+	for (const runtime of [...processes, ...inJest, inWorkerd, inChromium, withTypeScript]) {
 		if (!runtime.name.includes(wanted)) continue
 		const [passed, failed] = await tryOn(runtime, { ...packed, urls: servers.urls })
 		total = [total[0] + passed, total[1] + failed]

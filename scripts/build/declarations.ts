@@ -24,15 +24,17 @@ export async function buildDeclarations(folder: string): Promise<void> {
 	for (const file of output) {
 		if (file.type !== 'chunk') continue
 		const name = file.fileName.replace(/\.d\.ts$/, '')
-		write(
-			join(folder, `${name}.d.cts`),
-			file.code
-				.replaceAll(/( from ["']\.[^"']*)\.js(?=["'])/g, '$1.cjs')
-				.replaceAll(/^( {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2)),
-		)
+		write(join(folder, `${name}.d.cts`), toCommonJS(file.code))
 		if (file.isEntry) write(join(folder, `${name}.d.ts`), `export * from './${posix.basename(name)}.cjs'\n`)
 	}
 }
+
+/** Tabs instead of spaces, and no comments about whole files: only the last comment before a declaration is about the declaration. */
+const toCommonJS = (code: string): string =>
+	code
+		.replaceAll(/( from ["']\.[^"']*)\.js(?=["'])/g, '$1.cjs')
+		.replaceAll(/^( {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2))
+		.replaceAll(/^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(?=\/\*\*)/gm, '')
 
 function write(file: string, text: string): void {
 	mkdirSync(dirname(file), { recursive: true })

@@ -32,14 +32,14 @@ const LISTS: Readonly<Record<string, string>> = {
 	SwitchCase: 'consequent',
 }
 
-const PURE = '/* @__PURE__ */'
+const PURE = '/*@__PURE__*/'
 
 /** `named` is the same code with all names. */
 export function finish(file: string, code: string, named: string): string {
 	const program = parse(file, code)
 	const edits = [
 		...lineBreaks(program),
-		...pureMarks(program, code),
+		...(file.endsWith('.cjs') ? [] : pureMarks(program, code)),
 		...methodNames(program, parse(file, named)),
 	]
 	let [text, from] = ['', 0]

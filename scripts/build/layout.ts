@@ -10,6 +10,7 @@ const SRC = join(ROOT, 'src')
 /** What a subpath of the package resolves to. */
 export interface Conditions {
 	readonly 'module-sync': { readonly types: string; readonly default: string }
+	readonly bun: { readonly types: string; readonly default: string }
 	readonly require: { readonly types: string; readonly default: string }
 	readonly default: { readonly types: string; readonly default: string }
 }

@@ -24,6 +24,23 @@ const checks = {
 		assert.equal(typeof yaoki.retry, 'function')
 		for (const subpath of SUBPATHS) assert.ok(Object.keys(require(`yaoki/${subpath}`)).length > 0, subpath)
 	},
+	'the stack of an error names function, file and line, although the package is bundled': () => {
+		const thrown = (() => {
+			try {
+				return yaoki.retry({ maxRetries: -1 })
+			} catch (error) {
+				return error
+			}
+		})()
+		const [, line] = /readRetryOptions.*[\\/]chunks[\\/]core\.c?js:(\d+)/.exec(thrown.stack) ?? []
+		assert.ok(Number(line) > 100, thrown.stack)
+	},
+	'functions and classes have the names under which they are exported': () => {
+		for (const subpath of ['', ...SUBPATHS.map((path) => `/${path}`)]) {
+			for (const [name, value] of Object.entries(require(`yaoki${subpath}`)))
+				if (typeof value === 'function') assert.equal(value.name, name)
+		}
+	},
 	'explain of yaoki reads the record of a client of yaoki/http': async () => {
 		const client = new http.ResilientHttpClient({
 			...ONE_RETRY,
