@@ -25,6 +25,11 @@ export function isCachedResponse(response: object): boolean {
 	return cached.has(response)
 }
 
+/** Marks the copy of a cached response as cached. */
+export function inheritCached(copy: object, response: object): void {
+	if (cached.has(response)) cached.add(copy)
+}
+
 /** Creates a response from an entry, with its age and the reason for using the cache. */
 export function cachedResponse(entry: CachedEntry, ageMs: number, detail = 'circuit-open'): Response {
 	const headers = new Headers()

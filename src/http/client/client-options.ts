@@ -8,6 +8,7 @@ import type { RequestHooks } from '../options/request-hooks.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
 import type { HttpEngine } from './http-engine.ts'
 import { DEFAULTS_SCHEMA, type RequestDefaultOptions } from './request-defaults.ts'
+import type { SingleFlight } from './single-flight.ts'
 
 /** Options of `ResilientHttpClient`. */
 export interface HttpClientOptions
@@ -19,29 +20,42 @@ export interface HttpClientOptions
 	readonly fetch?: typeof fetch | undefined
 	/** Stores the last successful response of each GET and returns it while the circuit is open. Default: off. */
 	readonly cache?: CacheOptions | boolean | undefined
+	/**
+	 * Concurrent GETs with the same URL and headers share one request, and each caller gets a response of its own. A caller's abort or deadline
+	 * ends only its own call. Requests with `yaoki` or other options in their init are not shared, nor are event streams and bodies above 1 MB.
+	 * Default: off.
+	 */
+	readonly singleFlight?: boolean | undefined
 }
 
 export const CLIENT_SCHEMA: OptionSchema = {
 	...FETCH_SCHEMA,
 	...DEFAULTS_SCHEMA,
 	cache: 'any',
+	singleFlight: 'boolean',
 }
 
 /** What a client shares with the clients that extend it: policies and their state, the cache, and how requests are sent. */
 export interface ClientCore extends Pick<PreparedRequest, 'send' | 'follow'> {
 	readonly engine: HttpEngine
 	readonly cache: ResponseCache | undefined
+	readonly singleFlight: SingleFlight | undefined
 }
 
 export function createCache({
 	cache: given,
 	onRequest,
 	principal,
-}: Pick<HttpClientOptions, 'cache' | 'onRequest' | 'principal'>): ResponseCache | undefined {
+	singleFlight,
+}: HttpClientOptions): ResponseCache | undefined {
 	if (given === null || !['undefined', 'boolean', 'object'].includes(typeof given))
 		invalidOption('cache', given, 'an options object, true or false')
 	// Users whose credentials `onRequest` sets would receive each other's responses.
-	if (given && onRequest && !principal)
-		invalidOption('principal', principal, 'a function, because the cache does not see what onRequest sets')
+	if ((given || singleFlight) && onRequest && !principal)
+		invalidOption(
+			'principal',
+			principal,
+			'a function, because cache and singleFlight do not see what onRequest sets',
+		)
 	return given ? withOptionPath('cache', () => new ResponseCache(given === true ? {} : given)) : undefined
 }

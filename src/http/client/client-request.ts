@@ -67,6 +67,12 @@ export function readRequest(
 	draft.sendsJson = json !== undefined
 }
 
+/** Returns true for a GET without a body and options: what remains in its init is the same for all callers. */
+export const isShareable = ({ method, init, body }: Draft, { yaoki }: HttpClientInit): boolean =>
+	method === 'GET' &&
+	(body ?? yaoki) === undefined &&
+	Object.keys(init ?? {}).every((name) => name === 'signal' || name === 'body')
+
 const JSON_BODY = { 'content-type': 'application/json' }
 const JSON_RESPONSE = { accept: 'application/json' }
 

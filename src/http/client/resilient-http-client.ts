@@ -17,7 +17,14 @@ import { currentFetch, followByFetch, showsRedirects } from '../transport/fetch-
 import { discardBody } from '../transport/request-body.ts'
 import { MAX_DRAIN_MS } from '../transport/transport.ts'
 import { CLIENT_SCHEMA, type ClientCore, createCache, type HttpClientOptions } from './client-options.ts'
-import { Draft, type HttpClientInit, prepareRequest, readRequest, toUrl } from './client-request.ts'
+import {
+	Draft,
+	type HttpClientInit,
+	isShareable,
+	prepareRequest,
+	readRequest,
+	toUrl,
+} from './client-request.ts'
 import { HttpEngine, type RequestStats, stopHint } from './http-engine.ts'
 import {
 	DEFAULTS_SCHEMA,
@@ -27,9 +34,12 @@ import {
 	sentHeaders,
 } from './request-defaults.ts'
 import { type ResponsePromise, responsePromise } from './response-promise.ts'
+import { SingleFlight } from './single-flight.ts'
 
 /** Statistics of a client. */
 export interface HttpClientStats extends RequestStats {
+	/** GETs that were not sent, because they shared the response of an equal one. They are not part of `requests`. */
+	readonly shared: number
 	readonly cache: CacheStats | undefined
 }
 
@@ -104,8 +114,8 @@ export class ResilientHttpClient {
 
 	/** Totals, and the current state of each origin. */
 	get stats(): HttpClientStats {
-		const { engine, cache } = this.#core
-		return { ...engine.stats, cache: cache?.stats }
+		const { engine, cache, singleFlight } = this.#core
+		return { ...engine.stats, shared: singleFlight?.shared ?? 0, cache: cache?.stats }
 	}
 
 	/**
@@ -140,7 +150,7 @@ export class ResilientHttpClient {
 	}
 
 	async #send(draft: Draft, url: string | URL, init: HttpClientInit): Promise<Response> {
-		const { engine } = this.#core
+		const { engine, singleFlight } = this.#core
 		const { headers, sent } = this.#defaults
 		const signal = init.signal ?? undefined
 		const options = readRequestOptions(init.yaoki, engine.settings.maxRetries)
@@ -149,8 +159,10 @@ export class ResilientHttpClient {
 		const added = await (typeof headers === 'function' && draft.isOwn
 			? this.#callHeaders(headers, draft, { signal, deadline: options.deadline })
 			: sent)
+		const request = prepareRequest(draft, added, this.#core)
+		if (singleFlight && isShareable(draft, init)) return singleFlight.send(request, signal)
 		// A `fetch` returns real responses.
-		return (await engine.send(prepareRequest(draft, added, this.#core), options, signal)) as Response
+		return (await engine.send(request, options, signal)) as Response
 	}
 
 	/** Calls the function of `headers`: within the timeout of an attempt, and until the caller's abort or deadline. */
@@ -187,7 +199,7 @@ export interface ResilientHttpClient extends Inspectable {}
 function createCore(options: HttpClientOptions): ClientCore {
 	const settings = readHttpOptions(options, CLIENT_SCHEMA, 'ResilientHttpClient', CLIENT_BULKHEAD)
 	const cache = createCache(options)
-	const { fetch: given } = options
+	const { fetch: given, singleFlight } = options
 	const plainFetch = (): typeof globalThis.fetch => given ?? currentFetch()
 	const engine = new HttpEngine(settings, {
 		requiresOk: true,
@@ -207,6 +219,7 @@ function createCore(options: HttpClientOptions): ClientCore {
 	return {
 		engine,
 		cache,
+		singleFlight: singleFlight ? new SingleFlight(engine) : undefined,
 		send: (url, init) => plainFetch()(url, init),
 		follow: showsRedirects()
 			? (response, url, init) => followByFetch(response, url, init, plainFetch())

@@ -46,6 +46,7 @@ describe('a client rejects invalid options', () => {
 			requests: 0,
 			failures: 0,
 			attempts: 0,
+			shared: 0,
 			cache: undefined,
 			origins: {},
 		})
