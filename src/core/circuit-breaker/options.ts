@@ -165,10 +165,10 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 		invalidOption('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
 	}
 	const { resetBackoff } = options
-	Object.assign(settings, { probeTimeoutMs: settings.probeTimeoutMs || resetTimeoutMs })
-	if (resetBackoff !== undefined)
-		Object.assign(settings, { resetBackoff: readResetBackoff(resetBackoff, resetTimeoutMs) })
-	return settings
+	return Object.assign(settings, {
+		probeTimeoutMs: settings.probeTimeoutMs || resetTimeoutMs,
+		...(resetBackoff !== undefined && { resetBackoff: readResetBackoff(resetBackoff, resetTimeoutMs) }),
+	})
 }
 
 function readResetBackoff(options: ResetBackoffOptions, baseDelayMs: number): BackoffSettings {

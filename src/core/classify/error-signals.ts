@@ -37,8 +37,22 @@ interface Signals {
 	readonly retryAfterMs: number | undefined
 }
 
+/**
+ * Returns true for an Error that has only a message. Most have, and the thirty fields that they lack take three times as
+ * long as this check.
+ */
+function isPlain(thrown: unknown): thrown is Error {
+	if (!isErrorLike(thrown) || Object.getPrototypeOf(thrown) !== Error.prototype) return false
+	for (const _field in thrown) return false
+	// Not every field is enumerable.
+	const { name, message, code, cause } = thrown
+	const isBare = name === 'Error' && code === undefined && cause === undefined && !isMarkedPermanent(thrown)
+	return isBare && typeof message === 'string' && message.length <= MAX_MESSAGE_LENGTH
+}
+
 /** Returns the signals of an error, its causes and its parts. */
 export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): Signals {
+	if (isPlain(thrown)) return { text: thrown.message, retryAfterMs: undefined }
 	let text = ''
 	let retryAfterMs: number | undefined
 	/** The outermost error that decides whether it is retryable. */

@@ -1,6 +1,6 @@
 /** Any thrown value: `classify` always returns a classification, and `isKnown` is false for what it does not recognize. */
 import { expect, test } from 'vitest'
-import { classify, HttpError, isRetryable, isRetryableNetworkError } from 'yaoki'
+import { classify, HttpError, isRetryable, isRetryableNetworkError, permanent } from 'yaoki'
 import { CANCELLED, THROTTLED, TRANSIENT, UNKNOWN } from './expected.ts'
 
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more)
@@ -24,6 +24,26 @@ test('an aborted signal of the caller makes every error cancelled', () => {
 	expect(classify(undefined, { signal: AbortSignal.abort() })).toEqual(CANCELLED)
 	expect(classify(new HttpError(503), { signal: new AbortController().signal })).toEqual(THROTTLED)
 	expect(classify(new HttpError(503), { signal: undefined })).toEqual(THROTTLED)
+})
+
+test.each([
+	'boom',
+	'',
+	'permanent',
+	'read ECONNRESET',
+	'self signed certificate',
+	'Too Many Requests',
+	'x'.repeat(300),
+])('an Error with only the message %j is classified like one with a field that says nothing', (message) => {
+	expect(classify(error(message))).toEqual(classify(error(message, { other: undefined })))
+})
+
+test('an Error whose fields are not enumerable is classified by them', () => {
+	const hidden = (name: string, value: unknown) => Object.defineProperty(error('Said'), name, { value })
+	expect(classify(hidden('code', 'ECONNRESET'))).toEqual(TRANSIENT)
+	expect(classify(hidden('name', 'TimeoutError'))).toEqual(TRANSIENT)
+	expect(classify(new Error('Said', { cause: error('read ECONNRESET') }))).toEqual(TRANSIENT)
+	expect(classify(permanent(error('Said'))).kind).toBe('permanent')
 })
 
 test('retryAfterMs is returned, and makes a 413 throttled', () => {
