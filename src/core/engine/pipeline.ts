@@ -6,7 +6,8 @@ import type { LayerEnv } from './layer.ts'
 import { isPolicy, Policy, type SubstituteOf } from './policy.ts'
 import { NO_OPTIONS, type PolicyOptions, readPolicyOptions } from './policy-options.ts'
 
-class Pipeline<Substitute> extends Policy<Substitute> {
+/** Policies as one. `pipeline` checks them first. */
+export class Pipeline<Substitute> extends Policy<Substitute> {
 	readonly #policies: readonly Policy<unknown>[]
 
 	constructor(options: PolicyOptions, policies: readonly Policy<unknown>[]) {

@@ -6,11 +6,20 @@ import type { Policy } from '../engine/policy.ts'
 
 export const INSPECT: unique symbol = /* @__PURE__ */ Symbol.for('yaoki.inspect') as never
 
+/** The policies of a request, outermost first. Its timeouts are not among them: they are part of the client's attempts. */
+export interface Sample {
+	readonly policies: readonly Policy<unknown>[]
+	/** The limit around all policies. Infinity: none. */
+	readonly totalTimeoutMs: number
+	/** The limit of each attempt. Infinity: none. */
+	readonly timeoutMs: number
+}
+
 /** What a client shows of itself. */
 export interface Inspection {
 	readonly name: string
-	/** The policy of a request as the options define it, for `lint`. It is not in use. */
-	sample(): Policy<unknown>
+	/** The policies of a request as the options define them, for `lint`. They are not in use. */
+	sample(): Sample
 	/** The policies in use, each with its key, such as an origin. */
 	policies(): Iterable<readonly [key: string, policy: Policy<unknown>]>
 	/** The same as the client's `stats`. */

@@ -1,6 +1,8 @@
+import { Pipeline } from '../engine/pipeline.ts'
 import { isPolicy, type Policy } from '../engine/policy.ts'
-import { INSPECT, type Inspectable, isInspectable } from '../inspect/inspect.ts'
+import { INSPECT, type Inspectable, type Inspection, isInspectable } from '../inspect/inspect.ts'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
+import { Timeout } from '../timeout/timeout.ts'
 import { finding, type LintFinding } from './finding.ts'
 import { checkOrder } from './order-rules.ts'
 import { getRetryRatio, type PolicyInfo, parsePipeline } from './parse-pipeline.ts'
@@ -42,11 +44,20 @@ const LINT_SCHEMA: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] 
  * expect(findings).toEqual([])
  */
 export function lint(policyOrClient: Policy<unknown> | Inspectable, options: LintOptions = {}): LintReport {
-	const policy = isInspectable(policyOrClient) ? policyOrClient[INSPECT]().sample() : policyOrClient
+	const policy = isInspectable(policyOrClient) ? toPolicy(policyOrClient[INSPECT]()) : policyOrClient
 	if (!isPolicy(policy)) invalidOption('policyOrClient', policy, 'a policy or an HTTP client')
 	checkNames(options, LINT_SCHEMA, 'lint')
 	const { deadlineMs } = readOptions<{ deadlineMs: number }>(options, LINT_SCHEMA)
 	return new Report(policy.name, parsePipeline(policy), deadlineMs)
+}
+
+/** Returns the policies of a client with its timeouts as policies. */
+function toPolicy({ name, sample }: Inspection): Policy<unknown> {
+	const { policies, totalTimeoutMs, timeoutMs } = sample()
+	const [total = [], attempt = []] = [totalTimeoutMs, timeoutMs].map((ms) =>
+		ms < Infinity ? [new Timeout(ms)] : [],
+	)
+	return new Pipeline({ name }, [...total, ...policies, ...attempt])
 }
 
 class Report implements LintReport {

@@ -106,7 +106,11 @@ export class HttpEngine {
 	inspect(stats: () => unknown): Inspection {
 		return {
 			name: this.settings.name ?? 'http',
-			sample: () => this.#create('sample').lintPolicy(),
+			sample: () => ({
+				policies: this.#create('sample').policies,
+				totalTimeoutMs: this.settings.totalTimeoutMs,
+				timeoutMs: this.settings.timeout,
+			}),
 			policies: () => [...this.#origins.entries()].map(({ key, value }) => [key, value.policy] as const),
 			stats,
 		}

@@ -11,7 +11,7 @@ import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
 import type { Classification, Classifier } from '../../core/classify/classification.ts'
 import type { CompiledPipeline } from '../../core/engine/call.ts'
-import { pipeline } from '../../core/engine/pipeline.ts'
+import { Pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
 import { observeCalls } from '../../core/events/call-event.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
@@ -22,7 +22,6 @@ import { withOptionPath } from '../../core/options/option-path.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { Timeout } from '../../core/timeout/timeout.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import type { Origin } from '../origin/origin.ts'
 import { AttemptLayer } from '../request/attempt-layer.ts'
@@ -53,9 +52,8 @@ export class OriginPipeline {
 	readonly breaker: CircuitBreaker | undefined
 	readonly policy: Policy
 	readonly compiled: CompiledPipeline
-	readonly #settings: HttpSettings
 	/** The policies between the total timeout and the attempt. */
-	readonly #policies: readonly Policy[]
+	readonly policies: readonly Policy[]
 	#unsubscribe: (() => void)[] = []
 	readonly #bulkhead: Bulkhead | undefined
 	/** The bulkhead of the origin, whose pipeline listens to it already. */
@@ -72,7 +70,6 @@ export class OriginPipeline {
 	) {
 		const { name, settings, runtime } = origin
 		this.origin = origin
-		this.#settings = settings
 		const { circuitBreaker, bulkhead, hedge } = settings
 		this.#budget = base ? base.#budget : createBudget(settings.budget, runtime)
 		this.#bulkhead = base
@@ -82,7 +79,7 @@ export class OriginPipeline {
 		this.breaker =
 			circuitBreaker &&
 			withOptionPath('circuitBreaker', () => new CircuitBreaker({ name: key, ...circuitBreaker }))
-		this.#policies = [
+		this.policies = [
 			this.#bulkhead,
 			this.breaker,
 			createRetry(settings, this.#budget, runtime),
@@ -91,7 +88,7 @@ export class OriginPipeline {
 		const attempt = new AttemptPolicy(new AttemptLayer(this.origin, timeouts))
 		const classify = createClassifier(settings.classify)
 		const options = { name: settings.name ?? 'http', runtime, classify }
-		this.policy = pipeline(options, ...outerPolicies, ...this.#policies, attempt)
+		this.policy = new Pipeline(options, [...outerPolicies, ...this.policies, attempt])
 		this.policy.setKey(key)
 		this.compiled = this.policy.compiled()
 	}
@@ -104,14 +101,6 @@ export class OriginPipeline {
 		for (const leaf of this.policy.leaves())
 			if (leaf !== this.#sharedLeaf) this.#unsubscribe.push(leaf.listen(listener))
 		this.#unsubscribe.push(observeCalls(this.compiled, listener))
-	}
-
-	/** Returns the same policies for `lint`, which knows timeouts as policies and not as part of an attempt. */
-	lintPolicy(): Policy {
-		const { totalTimeoutMs, timeout } = this.#settings
-		const timeouts = [totalTimeoutMs, timeout].map((ms) => (ms < Infinity ? [new Timeout(ms)] : []))
-		const [total = [], attempt = []] = timeouts
-		return pipeline({ name: this.policy.name }, ...total, ...this.#policies, ...attempt)
 	}
 
 	get stats(): OriginStats {
