@@ -1,4 +1,4 @@
-/** The client against a real server: base URL, headers, search parameters, a schema, and responses that do not match it. */
+/** The client against a real server: base URL, headers, search parameters, a schema, responses that do not match it, and a token. */
 import { InvalidResponseError, ResilientHttpClient } from 'yaoki/http'
 import * as z from 'zod'
 import { openCatalog } from './http/catalog.ts'
@@ -30,5 +30,19 @@ for (const path of ['/cart', '/products/old']) {
 // The same circuits, with one more header.
 const asAdmin = api.extend({ headers: { 'x-role': 'admin' } })
 console.log(await asAdmin.get('/hello').text())
+
+// An expired token is renewed once, and both requests are repeated.
+let token = 'expired'
+const authorized = api.extend({
+	auth: {
+		token: () => token,
+		refresh: async () => {
+			console.log('refresh')
+			token = 'fresh'
+		},
+	},
+})
+const paths = ['/orders/7', '/orders/7?full=1']
+console.log(await Promise.all(paths.map((path) => authorized.get(path).json())))
 
 catalog.close()

@@ -11,6 +11,7 @@ export interface Catalog {
 const PAGES: Readonly<Record<string, readonly [type: string, body: string]>> = {
 	'/v1/products/tea': ['application/json', '{"name":"green tea","price":4.2}'],
 	'/v1/products/old': ['application/json', '{"title":"old tea","price":"4.20"}'],
+	'/v1/orders/7': ['application/json', '{"id":7}'],
 	'/v1/cart': ['text/html', '<!doctype html><title>Log in</title>'],
 }
 
@@ -18,6 +19,10 @@ export async function openCatalog(): Promise<Catalog> {
 	const seen: string[] = []
 	const server = createServer(({ url = '', headers }, response) => {
 		seen.push(`${url} ${headers['x-app']}`)
+		if (url.startsWith('/v1/orders') && headers.authorization !== 'Bearer fresh') {
+			response.writeHead(401).end('expired')
+			return
+		}
 		const [type, body] = PAGES[url.replace(/\?.*/, '')] ?? ['text/plain', `hello, ${headers['x-role']}`]
 		response.writeHead(seen.length === 1 ? 503 : 200, { 'content-type': type }).end(body)
 	})

@@ -9,6 +9,7 @@ export { type UndiciInterceptor, undiciInterceptor } from './adapters/undici/und
 export { isCachedResponse } from './cache/cached-response.ts'
 export type { CacheOptions } from './cache/options.ts'
 export type { CacheStats } from './cache/response-cache.ts'
+export type { AuthOptions } from './client/auth.ts'
 export type { HttpClientOptions } from './client/client-options.ts'
 export type { HttpClientInit } from './client/client-request.ts'
 export { InvalidResponseError } from './client/invalid-response-error.ts'

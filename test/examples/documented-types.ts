@@ -34,6 +34,7 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'http: option': true,
 	'http: cache option': true,
 	'http: request option': true,
+	'http-client: auth option': true,
 	'http-client: client option': true,
 	'retry-after: retry-after option': true,
 	'across-services: server option': true,

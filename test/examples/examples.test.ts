@@ -68,6 +68,8 @@ test('client: retries, validates, and explains what does not match', async () =>
 			'GET /v1/cart: expected JSON, got "<!doctype html><title>Log in</title>" (HTTP 200, text/html)',
 			'GET /v1/products/old: the body does not match the schema: 2 issues, at name, price (HTTP 200, application/json)',
 			'hello, admin',
+			'refresh',
+			'[{"id":7},{"id":7}]',
 		].join('\n'),
 	)
 })

@@ -25,6 +25,7 @@ import type {
 	YaokiEvent,
 } from 'yaoki'
 import type {
+	AuthOptions,
 	CacheOptions,
 	HttpClientOptions,
 	HttpClientStats,
@@ -82,6 +83,7 @@ export interface Options {
 	'http: option': keyof HttpOptions
 	'http: cache option': keyof CacheOptions
 	'http: request option': keyof RequestOptions
+	'http-client: auth option': keyof AuthOptions
 	'http-client: client option': Exclude<keyof HttpClientOptions, keyof ResilientFetchOptions>
 	'retry-after: retry-after option': keyof RetryAfterOptions
 	'across-services: server option': keyof ServerMiddlewareOptions

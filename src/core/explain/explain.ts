@@ -111,7 +111,11 @@ function formatAttempt(record: AttemptRecord): string {
 		...(queuedMs ? [`queued ${formatMs(queuedMs)}`] : []),
 		...(durationMs === undefined ? [] : [`took ${formatMs(durationMs)}`]),
 	]
-	const retry = delayMs === undefined ? '' : `, retry in ${formatMs(delayMs)} (${delaySource})`
+	const wait =
+		delaySource === 'auth'
+			? 'repeated with another token'
+			: `retry in ${formatMs(delayMs ?? 0)} (${delaySource})`
+	const retry = delayMs === undefined ? '' : `, ${wait}`
 	return `  #${attempt + 1}${times.length ? ` ${times.join(', ')}` : ''}: ${outcome}${formatError(record)}${retry}`
 }
 

@@ -42,8 +42,8 @@ export type StopReason =
 	| 'server-veto'
 	| 'retry-after'
 
-/** What determined a delay. */
-export type DelaySource = 'backoff' | 'retry-after' | 'delay-for'
+/** What determined a delay. `auth`: HTTP only, the request was repeated immediately with another token. */
+export type DelaySource = 'backoff' | 'retry-after' | 'delay-for' | 'auth'
 
 /** How an attempt ended. `unwanted-result`: the operation returned a value, and `retryResult` asked for a retry. */
 export type AttemptOutcome = 'success' | 'unwanted-result' | FailureKind

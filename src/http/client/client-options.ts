@@ -7,7 +7,7 @@ import { FETCH_SCHEMA, type HttpOptions, type ResponseLimitOptions } from '../op
 import type { RequestHooks } from '../options/request-hooks.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
 import type { HttpEngine } from './http-engine.ts'
-import { DEFAULTS_SCHEMA, type RequestDefaultOptions } from './request-defaults.ts'
+import type { RequestDefaultOptions } from './request-defaults.ts'
 import type { SingleFlight } from './single-flight.ts'
 
 /** Options of `ResilientHttpClient`. */
@@ -26,6 +26,14 @@ export interface HttpClientOptions
 	 * Default: off.
 	 */
 	readonly singleFlight?: boolean | undefined
+}
+
+/** Options that change only what requests contain. A client that is extended by them shares the state of its parent. */
+export const DEFAULTS_SCHEMA: OptionSchema = {
+	baseUrl: 'any',
+	headers: 'any',
+	searchParams: 'any',
+	auth: 'any',
 }
 
 export const CLIENT_SCHEMA: OptionSchema = {

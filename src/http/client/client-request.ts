@@ -2,15 +2,16 @@
 import { invalidOption } from '../../core/options/schema.ts'
 import { cachedRequest, storeResponse } from '../cache/cache-policy.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
-import { addHeaders, copyHeaders, type HeaderSource } from '../headers/request-headers.ts'
+import { addHeaders, copyHeaders, type HeaderSource, namesHeader } from '../headers/request-headers.ts'
 import { principalOf } from '../options/request-head.ts'
 import type { ResilientRequestInit } from '../options/request-options.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
 import { canFollow } from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed, type RequestBody } from '../transport/request-body.ts'
+import type { Auth } from './auth.ts'
 import type { ClientCore } from './client-options.ts'
 import type { HttpEngine } from './http-engine.ts'
-import { isOwnUrl, type RequestDefaults, type RequestHeaders } from './request-defaults.ts'
+import type { RequestDefaults, RequestHeaders } from './request-defaults.ts'
 import { addSearchParams, readSearchParams, type SearchParams } from './search-params.ts'
 
 /** The init of a request: that of `fetch`, plus search parameters and a JSON value. */
@@ -35,6 +36,8 @@ export class Draft {
 	/** True if the client's headers may be sent to this URL. */
 	isOwn = false
 	sendsJson = false
+	/** Sends the client's token; undefined if the request sets the header itself. */
+	auth: Auth | undefined
 	/** Set by `json()` of the response. */
 	acceptsJson = false
 	/** How long the call has waited for its headers. */
@@ -58,12 +61,14 @@ export function readRequest(
 	const given = toUrl(url)
 	const resolved = defaults.resolve(given)
 	// An absolute URL, which `resolve` does not change, may belong to another origin.
-	draft.isOwn = resolved !== given || isOwnUrl(defaults, given)
+	draft.isOwn = resolved !== given || defaults.isOwn(given)
 	draft.method = method.toUpperCase()
 	draft.url = addSearchParams(resolved, draft.isOwn ? defaults.params : [], readSearchParams(searchParams))
 	draft.headers = headers && addHeaders(headers as HeaderSource, {})
 	draft.body = text ?? body
 	draft.init = rest as RequestInit
+	const { auth } = defaults
+	if (auth && draft.isOwn && !namesHeader(headers as HeaderSource, 'authorization')) draft.auth = auth
 	draft.sendsJson = json !== undefined
 }
 
@@ -82,7 +87,7 @@ export function prepareRequest(
 	clientHeaders: Record<string, string> | undefined,
 	{ send, follow, cache, engine }: ClientCore,
 ): PreparedRequest {
-	const { method, url, body, init, isOwn, sendsJson, acceptsJson, spentMs } = draft
+	const { method, url, body, init, isOwn, auth, sendsJson, acceptsJson, spentMs } = draft
 	let { headers } = draft
 	if (isOwn && clientHeaders) headers = addHeaders(headers, clientHeaders)
 	if (sendsJson) headers = addHeaders(headers, JSON_BODY)
@@ -94,7 +99,7 @@ export function prepareRequest(
 		body,
 		init,
 		isSingleUse: false,
-		send,
+		send: auth ? auth.sender(send, body, engine) : send,
 		follow: canFollow(init?.redirect, init?.integrity) ? follow : undefined,
 		spentMs,
 	}

@@ -2,10 +2,12 @@
  * What a client adds to each request: base URL, headers and search parameters. With a base URL they belong to its origin: a request for
  * an absolute URL of another origin, such as a link in a response, gets none of them. Otherwise a token would leak to that origin.
  */
+import { withOptionPath } from '../../core/options/option-path.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { type HeaderSource, isGiven } from '../headers/request-headers.ts'
 import { isHttpScheme, textForMessage } from '../origin/origin-parser.ts'
 import { page } from '../transport/page.ts'
+import { Auth, type AuthOptions } from './auth.ts'
 import { mergeParams, type Param, readSearchParams, type SearchParams } from './search-params.ts'
 
 /** Headers as for `fetch`. A header whose value is undefined is not sent, also if the client has a default for it. */
@@ -25,9 +27,12 @@ export interface RequestDefaultOptions {
 	readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>) | undefined
 	/** Search parameters of every request, with a `baseUrl` to its origin only. Those of a request or in its URL replace them. Default: none. */
 	readonly searchParams?: SearchParams | undefined
+	/**
+	 * The token of every request to the origin of `baseUrl`, and how to renew it after a 401. A request that sets the `authorization` header
+	 * itself, also to undefined, is sent without it. Default: none.
+	 */
+	readonly auth?: AuthOptions | undefined
 }
-
-export const DEFAULTS_SCHEMA = { baseUrl: 'any', headers: 'any', searchParams: 'any' } as const
 
 /** Names in lower case; undefined removes a default. */
 export type HeaderRecord = Readonly<Record<string, string | undefined>>
@@ -38,33 +43,38 @@ export interface RequestDefaults {
 	readonly origin: string | undefined
 	/** Returns the absolute URL of a request. */
 	readonly resolve: (url: string) => string
+	/** Returns true if headers, parameters and token may be sent to this absolute URL. */
+	readonly isOwn: (url: string) => boolean
 	readonly params: readonly Param[]
 	readonly headers: HeaderRecord | (() => Promise<HeaderRecord>)
 	/** The same without undefined values; undefined if there are none, or a function returns them. */
 	readonly sent: Record<string, string> | undefined
+	readonly auth: Auth | undefined
 }
 
 /** Validates the options. With a `parent` they extend its defaults; those of another origin are not inherited. */
 export function readDefaults(
-	{ baseUrl, headers, searchParams }: RequestDefaultOptions,
+	{ baseUrl, headers, searchParams, auth }: RequestDefaultOptions,
 	parent?: RequestDefaults,
 ): RequestDefaults {
 	const base = baseUrl === undefined ? parent : readBaseUrl(baseUrl)
-	const isOther = parent?.origin !== undefined && parent.origin !== base?.origin
+	const origin = base?.origin
+	const isOther = parent?.origin !== undefined && parent.origin !== origin
 	const inherited = isOther ? undefined : parent
+	// Without an origin to compare with, the token would be sent to every URL.
+	if (auth !== undefined && !origin)
+		invalidOption('baseUrl', undefined, 'a URL, because auth sends its token to that origin only')
 	const merged = mergeHeaders(inherited?.headers ?? {}, headers)
 	return {
-		origin: base?.origin,
+		origin,
+		isOwn: (url) => origin === undefined || (URL.canParse(url) && new URL(url).origin === origin),
 		resolve: base?.resolve ?? ((url) => url),
 		params: mergeParams(inherited?.params ?? [], readSearchParams(searchParams)),
 		headers: merged,
 		sent: typeof merged === 'function' ? undefined : sentHeaders(merged),
+		auth: auth === undefined ? inherited?.auth : withOptionPath('auth', () => new Auth(auth)),
 	}
 }
-
-/** Returns true if the client's headers and parameters may be sent to this URL. */
-export const isOwnUrl = ({ origin }: RequestDefaults, url: string): boolean =>
-	origin === undefined || (URL.canParse(url) && new URL(url).origin === origin)
 
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i
 

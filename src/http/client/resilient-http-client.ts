@@ -16,7 +16,13 @@ import { untilAbort } from '../request/until-abort.ts'
 import { currentFetch, followByFetch, showsRedirects } from '../transport/fetch-transport.ts'
 import { discardBody } from '../transport/request-body.ts'
 import { MAX_DRAIN_MS } from '../transport/transport.ts'
-import { CLIENT_SCHEMA, type ClientCore, createCache, type HttpClientOptions } from './client-options.ts'
+import {
+	CLIENT_SCHEMA,
+	type ClientCore,
+	createCache,
+	DEFAULTS_SCHEMA,
+	type HttpClientOptions,
+} from './client-options.ts'
 import {
 	Draft,
 	type HttpClientInit,
@@ -26,13 +32,7 @@ import {
 	toUrl,
 } from './client-request.ts'
 import { HttpEngine, type RequestStats, stopHint } from './http-engine.ts'
-import {
-	DEFAULTS_SCHEMA,
-	type HeaderRecord,
-	type RequestDefaults,
-	readDefaults,
-	sentHeaders,
-} from './request-defaults.ts'
+import { type HeaderRecord, type RequestDefaults, readDefaults, sentHeaders } from './request-defaults.ts'
 import { type ResponsePromise, responsePromise } from './response-promise.ts'
 import { SingleFlight } from './single-flight.ts'
 
@@ -99,9 +99,10 @@ export class ResilientHttpClient {
 
 	/**
 	 * Returns a client with further options. Headers and search parameters are merged by name; undefined removes one. Any other option
-	 * replaces this client's, hooks too. With a `baseUrl` of another origin, headers and search parameters are not inherited.
+	 * replaces this client's, hooks too. With a `baseUrl` of another origin, headers, search parameters and `auth` are
+	 * not inherited.
 	 *
-	 * A client that is extended only by `baseUrl`, `headers` and `searchParams` shares circuits, bulkheads, budgets, pauses, cache and
+	 * A client that is extended only by `baseUrl`, `headers`, `searchParams` and `auth` shares circuits, bulkheads, budgets, pauses, cache and
 	 * statistics with this client. With any other option it has its own.
 	 *
 	 * @example
@@ -156,8 +157,8 @@ export class ResilientHttpClient {
 		const options = readRequestOptions(init.yaoki, engine.settings.maxRetries)
 		readRequest(draft, url, init, this.#defaults)
 		// Without a function too: until the next microtask, `json()` may add a header.
-		const added = await (typeof headers === 'function' && draft.isOwn
-			? this.#callHeaders(headers, draft, { signal, deadline: options.deadline })
+		const added = await (draft.auth || (typeof headers === 'function' && draft.isOwn)
+			? this.#callHeaders(draft, { signal, deadline: options.deadline })
 			: sent)
 		const request = prepareRequest(draft, added, this.#core)
 		if (singleFlight && isShareable(draft, init)) return singleFlight.send(request, signal)
@@ -165,13 +166,14 @@ export class ResilientHttpClient {
 		return (await engine.send(request, options, signal)) as Response
 	}
 
-	/** Calls the function of `headers`: within the timeout of an attempt, and until the caller's abort or deadline. */
-	async #callHeaders(
-		getHeaders: () => Promise<HeaderRecord>,
-		draft: Draft,
-		options: CallOptions,
-	): Promise<Record<string, string> | undefined> {
+	/** Calls the functions of `headers` and `auth`: within the timeout of an attempt, and until the caller's abort or deadline. */
+	async #callHeaders(draft: Draft, options: CallOptions): Promise<Record<string, string> | undefined> {
 		const { runtime, settings } = this.#core.engine
+		const { headers } = this.#defaults
+		const getHeaders = async (): Promise<HeaderRecord> => {
+			const record = typeof headers === 'function' ? await headers() : headers
+			return draft.auth ? { ...record, authorization: await draft.auth.header() } : record
+		}
 		const { timeout, totalTimeoutMs } = settings
 		this.#headersTimeout ??= new Timeout(Math.min(timeout, totalTimeoutMs, MAX_NUMBER), {
 			name: 'headers',

@@ -29,6 +29,12 @@ export function requestHeader(headers: HeaderSource, name: string): string | nul
 	return null
 }
 
+/** Returns true if the headers name this one, in lower case, also if its value is undefined. */
+export const namesHeader = (headers: HeaderSource, name: string): boolean =>
+	isPlain(headers)
+		? Object.keys(headers).some((given) => given.toLowerCase() === name)
+		: new Headers(headers).has(name)
+
 /** Returns the headers with the missing ones of `extra` added. Headers that the caller set are not replaced. */
 export function addHeaders(headers: HeaderSource, extra: Record<string, string>): HeaderSource {
 	if (!headers) return extra

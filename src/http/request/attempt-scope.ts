@@ -15,6 +15,7 @@ import type { RedirectObserver } from '../transport/redirect.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
 import type { AttemptTimeouts } from './attempt-timeouts.ts'
 import { CallerLink } from './caller-link.ts'
+import { HttpStatusError } from './status-error.ts'
 
 /** The record of a call that never failed. No clock was read for it, so it has no times. */
 const SUCCESS: AttemptEntry = {
@@ -66,6 +67,7 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 	/** Set until the body has been read. */
 	response: HttpResponse | undefined
 	#callerLink: CallerLink | undefined
+	#isRefreshing = false
 	/** True if the body is read by `text()` or a similar method. A stream that the caller reads has no timeout. */
 	#isReadByMethod = false
 	/** The timeout error, if it occurred while the body was read. */
@@ -136,9 +138,34 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 		this.isKeyLost ||= isKeyLost
 	}
 
+	onRefresh(isPending: boolean): void {
+		this.#isRefreshing = isPending
+	}
+
+	onRepeat(response: HttpResponse): void {
+		const { call } = this
+		if (!call) return
+		const now = call.pipeline.runtime.now()
+		call.rareState.keepsRecord = true
+		call.lastAttempt = {
+			previous: call.lastAttempt,
+			attempt: call.attempt,
+			startedAt: call.startedAt,
+			endedAt: now,
+			outcome: 'permanent',
+			error: new HttpStatusError(response),
+			delayMs: 0,
+			delaySource: 'auth',
+			queuedMs: call.queuedMs,
+		}
+		call.startedAt = now
+	}
+
 	/** True if a redirect led to another origin: its failures, pauses and quotas are not those of the first. */
 	get isForeign(): boolean {
-		return this.redirectedTo !== undefined && this.redirectedTo !== this.#owner.origin.name
+		return (
+			this.#isRefreshing || (this.redirectedTo !== undefined && this.redirectedTo !== this.#owner.origin.name)
+		)
 	}
 
 	/** Returns the origin that sent this response. Undefined if the client keeps no state for it. */

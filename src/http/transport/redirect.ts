@@ -3,6 +3,7 @@
  */
 import { isOriginBound } from '../headers/credential-headers.ts'
 import { isIdempotentMethod } from './methods.ts'
+import type { HttpResponse } from './transport.ts'
 
 /** A request to one URL; a redirect creates another one. */
 export interface WireRequest {
@@ -23,6 +24,10 @@ export interface RedirectObserver {
 	 * repeat without its idempotency key.
 	 */
 	onRedirect(url: string | undefined, isKeyLost: boolean): void
+	/** A refresh of the token starts or has ended. Meanwhile a timeout is not a failure of the origin. */
+	onRefresh(isPending: boolean): void
+	/** The token was rejected by this response, and the request is sent again with another one. */
+	onRepeat(response: HttpResponse): void
 }
 
 /** The observer in the init of a request. A symbol, because it is not part of the public type. */
