@@ -3,6 +3,7 @@ declare module 'opossum' {
 	interface Options {
 		timeout?: number | false
 		resetTimeout?: number
+		rollingCountTimeout?: number
 	}
 
 	export default class CircuitBreaker<T> {

@@ -14,7 +14,6 @@ import { byHandStack } from './by-hand.ts'
 import { cockatielFour, yaokiFour } from './creation.ts'
 import { bytes, column, type Report, times } from './figure.ts'
 import { calling, line, race, ratioOf } from './harness.ts'
-import { mollitiaFour } from './mollitia.ts'
 import { microtaskTurns } from './turns.ts'
 import { bytesAllocated } from './weigh.ts'
 
@@ -55,7 +54,6 @@ export async function stack(): Promise<Report> {
 	const aggressive = cockatielFour(TimeoutStrategy.Aggressive)
 	const notAborting = cockatielFour(TimeoutStrategy.Cooperative, false)
 	const [opossum, untimed] = [new Opossum(work), new Opossum(work, { timeout: false })]
-	const mollitia = mollitiaFour().fn(work)
 	const limit = pLimit(10)
 	const queue = new PQueue({ concurrency: 10 })
 	const calls: Record<string, () => Promise<unknown>> = {
@@ -65,7 +63,6 @@ export async function stack(): Promise<Report> {
 		'cockatiel 4': () => cooperative.execute(work),
 		'cockatiel 4, aggressive timeout': () => aggressive.execute(work),
 		'cockatiel 4, abortOnReturn off': () => notAborting.execute(work),
-		'mollitia 0.1': () => mollitia.execute(),
 		'opossum 10, breaker alone': () => opossum.fire(),
 		'opossum 10, breaker without timeout': () => untimed.fire(),
 		'p-limit 7, alone': () => limit(work),
