@@ -1,5 +1,7 @@
 /** The options that `resilientFetch`, `ResilientHttpClient` and the adapters share. */
-import { BACKOFF_SCHEMA, type BackoffOptions, selectJitter } from '../../core/backoff/options.ts'
+import { computeDelayMs } from '../../core/backoff/formula.ts'
+import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../../core/backoff/options.ts'
+import type { BackoffSettings } from '../../core/backoff/settings.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
 import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
@@ -18,7 +20,10 @@ import { HOOKS_SCHEMA, type RequestHooks } from './request-hooks.ts'
 export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	/** Timeout per attempt in milliseconds, the body included. Infinity: none. Default 10,000. */
 	readonly timeout?: number | undefined
-	/** Timeout for the whole call in milliseconds, waits and the body included. Infinity: none. Default: three times `timeout`. */
+	/**
+	 * Timeout for the whole call in milliseconds, waits and the body included. Infinity: none. Default: as long as all attempts and the
+	 * longest delays between them can take, at least three times `timeout`: 47,000 with the other defaults.
+	 */
 	readonly totalTimeoutMs?: number | undefined
 	/** Circuit breaker per origin. Default: on, with the breaker's defaults. False: none. */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
@@ -121,6 +126,8 @@ export interface HttpSettings
 		Readonly<{ [name in Policies]: Exclude<HttpOptions[name], boolean> }> {
 	/** Without defaults, because `lint` reports options that were set and have no effect. */
 	readonly givenJitter: Pick<BackoffOptions, 'jitterFactor' | 'jitterRangeMs'>
+	/** The sum of the longest delays between attempts. */
+	readonly maxDelaysMs: number
 	/** False if `totalTimeoutMs` was derived from `timeout`. */
 	readonly isTotalGiven: boolean
 	readonly vetoes: readonly (readonly [name: string, value: string])[]
@@ -129,8 +136,33 @@ export interface HttpSettings
 	readonly isDeadlineHeaderNamed: boolean
 }
 
-/** The default `totalTimeoutMs` as a multiple of `timeout`. */
-export const DEFAULT_TOTAL_FACTOR = 3
+/** Delays after this many retries are not computed one by one: `maxDelayMs` stands for each of them. */
+const MAX_COMPUTED_DELAYS = 1_000
+
+/** Returns the sum of the longest delays. A growth function is not called here, because it may count its calls. */
+function sumMaxDelays(settings: BackoffSettings): number {
+	const { growth, maxRetries, maxDelayMs, baseDelayMs } = settings
+	if (typeof growth === 'function' || maxRetries > MAX_COMPUTED_DELAYS) return maxRetries * maxDelayMs
+	let sum = 0
+	let delayMs = baseDelayMs
+	for (let attempt = 0; attempt < maxRetries; attempt++) {
+		delayMs = computeDelayMs(settings, attempt, delayMs, { random: () => 1 })
+		sum += delayMs
+	}
+	return sum
+}
+
+/** At least this many attempt timeouts, because a call may also wait in a queue, or until a pause ends. */
+const MIN_TOTAL_FACTOR = 3
+
+/** Returns the default `totalTimeoutMs` for an attempt timeout: enough for all attempts and the longest delays. */
+export const defaultTotalMs = (
+	timeout: number,
+	{ maxRetries, maxDelaysMs, maxElapsedMs = Infinity }: HttpSettings,
+): number => {
+	const allMs = Math.min((maxRetries + 1) * timeout + maxDelaysMs, maxElapsedMs + timeout)
+	return Math.ceil(Math.max(allMs, MIN_TOTAL_FACTOR * timeout))
+}
 
 /** The default bulkhead of a client. */
 export const CLIENT_BULKHEAD: BulkheadOptions = { maxConcurrent: 100, maxQueue: 500 }
@@ -221,11 +253,14 @@ export function readHttpOptions(
 		invalidOption('idempotencyHeader', idempotencyHeader, 'a valid header name')
 	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
 		invalidOption('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)
+	const backoff = readBackoff(options)
+	const maxDelaysMs = sumMaxDelays(backoff)
 	return {
 		...settings,
-		jitterStrategy: selectJitter(options),
+		jitterStrategy: backoff.jitterStrategy,
+		maxDelaysMs,
 		givenJitter: { jitterFactor: options.jitterFactor, jitterRangeMs: options.jitterRangeMs },
-		totalTimeoutMs: totalTimeoutMs ?? DEFAULT_TOTAL_FACTOR * settings.timeout,
+		totalTimeoutMs: totalTimeoutMs ?? defaultTotalMs(settings.timeout, { ...settings, maxDelaysMs }),
 		isTotalGiven: totalTimeoutMs !== undefined,
 		circuitBreaker: policyOptions('circuitBreaker', options.circuitBreaker, {}),
 		bulkhead: policyOptions('bulkhead', options.bulkhead, bulkhead),

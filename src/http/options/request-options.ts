@@ -25,7 +25,7 @@ export interface RequestOptions {
 	readonly idempotencyKey?: string | undefined
 	/** Timeout per attempt, in milliseconds. Default: the client's. */
 	readonly timeout?: number | undefined
-	/** Timeout for the whole call, in milliseconds. Default: the client's; with a `timeout` here, three times that. */
+	/** Timeout for the whole call, in milliseconds. Default: the client's; with a `timeout` here, enough for all attempts. */
 	readonly totalTimeoutMs?: number | undefined
 	/** Maximum number of retries, at most the client's. */
 	readonly maxRetries?: number | undefined

@@ -14,7 +14,7 @@ import { writeDeadline } from '../headers/deadline-headers.ts'
 import { addHeaders, copyHeaders, type HeaderSource, requestHeader } from '../headers/request-headers.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
 import { areRetriesExhausted, OUTERMOST, RETRY_ATTEMPT, RETRY_LAYER } from '../headers/retry-headers.ts'
-import { DEFAULT_TOTAL_FACTOR, type HttpSettings } from '../options/http-options.ts'
+import { defaultTotalMs, type HttpSettings } from '../options/http-options.ts'
 import type { AttemptRequest } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import type { Origin } from '../origin/origin.ts'
@@ -111,7 +111,7 @@ export class HttpCall implements CallOptions {
 			options.totalTimeoutMs ??
 			(timeout === undefined || settings.isTotalGiven
 				? settings.totalTimeoutMs
-				: DEFAULT_TOTAL_FACTOR * timeout)
+				: defaultTotalMs(timeout, settings))
 		const leftMs = Math.max(0, totalMs - (request.spentMs ?? 0))
 		const total = leftMs < Infinity ? Deadline.after(leftMs, { runtime }) : undefined
 		const isCallersEarlier = deadline && !(total && total.remainingMs < deadline.remainingMs)

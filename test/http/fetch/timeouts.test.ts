@@ -117,8 +117,35 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(server.requests).toHaveLength(2)
 		})
 
-		test('is three times the attempt timeout by default', () => {
-			expect(readHttpOptions({ timeout: 700 }, HTTP_SCHEMA, 'resilientFetch').totalTimeoutMs).toBe(2_100)
+		test.each([
+			[{}, 4 * 10_000 + 1_000 + 2_000 + 4_000],
+			[{ timeout: 700, maxRetries: 0 }, 3 * 700],
+			[{ timeout: 700, maxRetries: 2, growth: [50, 70] }, 3 * 700 + 50 + 70],
+			[{ timeout: 700, maxRetries: 2, baseDelayMs: 10, jitterFactor: 0.3 }, 3 * 700 + 13 + 26],
+			[{ timeout: 700, maxRetries: 2, baseDelayMs: 10, jitterStrategy: 'decorrelated' }, 3 * 700 + 30 + 90],
+			[{ timeout: 700, maxRetries: 2, growth: () => 1, maxDelayMs: 2_000 }, 3 * 700 + 4_000],
+			[{ timeout: 700, maxRetries: 2_000, maxDelayMs: 2_000 }, 2_001 * 700 + 2_000 * 2_000],
+			[{ timeout: 700, maxElapsedMs: 1_500 }, 2_200],
+			[{ timeout: 700, maxRetries: Infinity, maxElapsedMs: 5_000 }, 5_700],
+			[{ timeout: Infinity }, Infinity],
+		] as const)(
+			'is by default what all attempts and the longest delays can take: %j',
+			(options, expected) => {
+				expect(readHttpOptions(options, HTTP_SCHEMA, 'resilientFetch').totalTimeoutMs).toBe(expected)
+			},
+		)
+
+		// Regression: with the default total of three times the timeout, the last retry never started.
+		test('allows all attempts to a server that hangs', async () => {
+			const { fetch, url, server, time } = await setting(hang(), { timeout: 400, maxRetries: 3 })
+			const asked = failure(fetch(url))
+			for (let n = 1; n <= 4; n++) {
+				await server.requested(n)
+				await time.advance(400)
+			}
+			const error = await asked
+			expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 400 })
+			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}, {}] })
 		})
 
 		// Otherwise the server would continue after the attempt has timed out.

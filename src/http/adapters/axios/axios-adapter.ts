@@ -5,12 +5,7 @@
  */
 import { invalidOption } from '../../../core/options/schema.ts'
 import { HttpEngine } from '../../client/http-engine.ts'
-import {
-	DEFAULT_TOTAL_FACTOR,
-	HTTP_SCHEMA,
-	type HttpOptions,
-	readHttpOptions,
-} from '../../options/http-options.ts'
+import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../../options/http-options.ts'
 import { type RequestOptions, readRequestOptions } from '../../options/request-options.ts'
 import { HttpStatusError } from '../../request/status-error.ts'
 import type { Adapter, AdapterChoice, AxiosConfig, AxiosModule, AxiosResponse } from './axios-module.ts'
@@ -28,7 +23,7 @@ const SCHEMA = { ...HTTP_SCHEMA, adapter: 'any' } as const
 
 /**
  * Creates an axios adapter with retries, a circuit breaker per origin, Retry-After support and timeouts; everything else behaves as in
- * axios. The `timeout` of axios applies to each attempt; the total timeout is then three times that, unless `totalTimeoutMs` is set.
+ * axios. The `timeout` of axios applies to each attempt; the total timeout is then enough for all attempts, unless `totalTimeoutMs` is set.
  * Options of one request are under `yaoki` in its config. Hooks such as `shouldRetry` receive an HttpStatusError for a status
  * of 400 or more, and otherwise axios' own error.
  *
@@ -50,7 +45,7 @@ export function axiosAdapter<Config extends AxiosConfig, Result extends AxiosRes
 	const urls = new axios.Axios({})
 
 	return async (config) => {
-		const requestOptions = readOptionsOf(config, engine.settings.maxRetries, options)
+		const requestOptions = readOptionsOf(config, engine.settings.maxRetries)
 		const request = prepareAxiosRequest(config, urlOf(config, urls), adapterFor(config))
 		const result = new AxiosResult(axios, config)
 		const { signal, release } = linkCancellation(config)
@@ -87,14 +82,13 @@ function selectAdapter<Config, Result>(
 	return (config) => axios.getAdapter(choice, config)
 }
 
-/** The timeout of axios applies to each attempt. Without a longer total timeout, a long attempt would be cut off. */
-function readOptionsOf(config: AxiosConfig, maxRetries: number, options: HttpOptions): RequestOptions {
+/** The timeout of axios applies to each attempt. */
+function readOptionsOf(config: AxiosConfig, maxRetries: number): RequestOptions {
 	const given = readRequestOptions(config.yaoki, maxRetries)
 	if (!config.timeout || given.timeout !== undefined) return given
 	// axios also accepts a string.
 	const timeout = Number(config.timeout)
 	if (!(timeout > 0))
 		invalidOption('timeout', config.timeout, 'a number of milliseconds, or 0 for the default')
-	const totalTimeoutMs = given.totalTimeoutMs ?? options.totalTimeoutMs ?? DEFAULT_TOTAL_FACTOR * timeout
-	return { ...given, timeout, totalTimeoutMs }
+	return { ...given, timeout }
 }
