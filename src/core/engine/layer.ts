@@ -113,6 +113,8 @@ export interface RareFacts {
 	callId?: string
 	/** True if the caller holds the result in a form by which `explain` finds the call. Errors always are one. */
 	keepsRecord?: boolean
+	/** What the user can do about the stop, for `explain`. */
+	hint?: string
 	/** True if something else provided the result instead of the operation. */
 	isSubstituted?: boolean
 	/** True if a retry decided that this failure is final. */

@@ -106,8 +106,10 @@ function prefixed(policy: string, pipeline: string | undefined, message: string)
 	return `${name === undefined ? '' : `${name}/`}${policy}: ${message}`
 }
 
-const retryIn = (ms: number): string =>
-	`retry in ${ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`}`
+/** Returns a duration for a message: milliseconds, or seconds with at most one digit after the point. */
+export const formatMs = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`)
+
+const retryIn = (ms: number): string => `retry in ${formatMs(ms)}`
 
 /**
  * The circuit is open or isolated, and the operation was not called. `cause` is the error that opened the circuit, if
@@ -200,16 +202,19 @@ export class RateLimitedError extends YaokiError {
 	readonly pipeline: string | undefined
 	/** When a call may be let in again. Undefined for an adaptive throttle, which rejects at random. */
 	readonly retryAfterMs: number | undefined
+	/** The time that was left, if the call was rejected because it could not wait that long. */
+	readonly remainingMs: number | undefined
 
-	constructor(policy: string, retryAfterMs?: number, pipeline?: string) {
+	constructor(policy: string, retryAfterMs?: number, pipeline?: string, remainingMs?: number) {
 		const why =
 			retryAfterMs === undefined
 				? 'call throttled, because the service is rejecting most requests'
-				: `rate limit reached, ${retryIn(retryAfterMs)}`
+				: `rate limit reached, ${retryIn(retryAfterMs)}${remainingMs === undefined ? '' : `, ${formatMs(remainingMs)} left`}`
 		super('YAOKI_RATE_LIMITED', prefixed(policy, pipeline, why))
 		this.policy = policy
 		this.pipeline = pipelineNameOf(pipeline, policy)
 		this.retryAfterMs = retryAfterMs
+		this.remainingMs = remainingMs
 	}
 }
 

@@ -18,6 +18,8 @@ export interface Explanation {
 	readonly attempts: readonly AttemptRecord[]
 	/** Why there were no more attempts. */
 	readonly stop: StopReason
+	/** Why a request was not retried and what to do, if that is known. */
+	readonly hint?: string
 	/** The name of the error, if a policy rejected the call. */
 	readonly errorType?: string
 	/** The message of the error, if a policy rejected the call. */
@@ -51,6 +53,7 @@ class CallExplanation implements Explanation {
 	declare readonly durationMs?: number
 	readonly attempts: readonly AttemptRecord[] = [{ attempt: 0, outcome: 'success' }]
 	readonly stop: StopReason = 'success'
+	declare readonly hint?: string
 	declare readonly errorType?: string
 	declare readonly errorMessage?: string
 
@@ -69,14 +72,16 @@ class CallExplanation implements Explanation {
 		}
 		this.attempts = entries.map((entry) => toAttemptRecord(entry, startedAt))
 		this.stop = stop ?? 'success'
+		if (rare?.hint) this.hint = rare.hint
 		if (stop === 'rejected') Object.assign(this, describeError(value))
 	}
 
 	toString(): string {
-		const { name = 'call', durationMs, attempts, stop } = this
+		const { name = 'call', durationMs, attempts, stop, hint } = this
 		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
 		const took = durationMs === undefined ? '' : ` in ${formatMs(durationMs)}`
-		const end = stop === 'success' ? 'succeeded' : `stopped: ${stop}${formatError(this)}`
+		const end =
+			stop === 'success' ? 'succeeded' : `stopped: ${stop}${formatError(this)}${hint ? ` (${hint})` : ''}`
 		return [`${name}: ${count}${took}, ${end}`, ...attempts.map(formatAttempt)].join('\n')
 	}
 }

@@ -95,7 +95,7 @@ export interface CallRecord {
 	readonly pipeline: { readonly name: string; readonly runtime: Runtime }
 	/** The start of the last attempt, or of the call if there was no attempt. */
 	readonly startedAt: number | undefined
-	readonly rare: { readonly endedAt?: number } | undefined
+	readonly rare: { readonly endedAt?: number; readonly hint?: string } | undefined
 	/** How long the next attempt has waited in queues. */
 	readonly queuedMs?: number | undefined
 	readonly lastAttempt: AttemptEntry | undefined

@@ -4,7 +4,7 @@ import { inheritCallOptions } from '../../core/engine/call-options.ts'
 import { notify } from '../../core/engine/hooks.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
-import { YaokiError } from '../../core/errors/errors.ts'
+import { formatMs, YaokiError } from '../../core/errors/errors.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { reduceUrls } from '../../core/events/message-text.ts'
 import { attachRecord, findRecord, type StopReason } from '../../core/explain/record.ts'
@@ -204,7 +204,9 @@ export class HttpEngine {
 
 	#onFailure(call: Call, error: unknown): HttpResponse | Promise<HttpResponse> {
 		this.#counts.failures++
-		if (!(error instanceof HttpStatusError)) throw withStopHint(error, call)
+		const hint = stopHint(call, error, this.settings.maxRetryAfterMs)
+		if (hint) call.rareState.hint = hint
+		if (!(error instanceof HttpStatusError)) throw withHint(error, call, hint)
 		attributeResponse(error.response, call)
 		if (!this.#options.onFailedStatus) throw error
 		return this.#options.onFailedStatus(error, call)
@@ -228,26 +230,31 @@ const HINTS: { readonly [reason in StopReason]?: string } = {
 		"not retried: the request has no idempotency key. Pass yaoki.idempotencyKey, or idempotency: 'auto'",
 }
 
-/** Returns why a request that could have been retried was not, and how to change that, in parentheses; otherwise an empty text. */
-export function stopHint({ stop }: { readonly stop: StopReason | undefined }): string {
-	const hint = stop && HINTS[stop]
-	return hint ? ` (${hint})` : ''
+/** Returns why a request that could have been retried was not, and how to change that. */
+function stopHint({ stop, options }: Call, error: unknown, maxRetryAfterMs: number): string | undefined {
+	if (!stop) return undefined
+	if (!(error instanceof HttpStatusError) || error.retryAfterMs === undefined) return HINTS[stop]
+	const asked = `not retried: server asked for ${formatMs(error.retryAfterMs)}`
+	if (stop === 'retry-after') return `${asked}, maxRetryAfterMs is ${formatMs(maxRetryAfterMs)}`
+	if (stop !== 'deadline') return HINTS[stop]
+	error.remainingMs = Math.floor(options?.deadline?.remainingMs ?? 0)
+	return `${asked}, ${formatMs(error.remainingMs)} left`
 }
 
 /**
  * Adds the hint to an error. The toolkit's own errors get another message and keep their class. A foreign error becomes the cause of a
- * new one, but only if the body prevented the retry: code that inspects the `code` of network errors of a POST keeps working.
+ * new one, but only if the body prevented the retry: code that inspects the class, code or message of network errors of a POST keeps
+ * working, and `explain` has the hint.
  */
-function withStopHint(error: unknown, call: Call): unknown {
-	const hint = stopHint(call)
+function withHint(error: unknown, call: Call, hint: string | undefined): unknown {
 	if (!hint) return error
 	if (error instanceof YaokiError) {
-		setMessage(error, error.message + hint)
+		setMessage(error, `${error.message} (${hint})`)
 		return error
 	}
 	if (call.stop !== 'body-used') return error
 	const message = error instanceof Error ? error.message : String(error)
-	const wrapped = new TypeError(reduceUrls(message) + hint, { cause: error })
+	const wrapped = new TypeError(`${reduceUrls(message)} (${hint})`, { cause: error })
 	attachRecord(wrapped, call)
 	return wrapped
 }

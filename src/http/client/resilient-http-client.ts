@@ -31,7 +31,7 @@ import {
 	readRequest,
 	toUrl,
 } from './client-request.ts'
-import { HttpEngine, type RequestStats, stopHint } from './http-engine.ts'
+import { HttpEngine, type RequestStats } from './http-engine.ts'
 import { type HeaderRecord, type RequestDefaults, readDefaults, sentHeaders } from './request-defaults.ts'
 import { type ResponsePromise, responsePromise } from './response-promise.ts'
 import { SingleFlight } from './single-flight.ts'
@@ -208,7 +208,8 @@ function createCore(options: HttpClientOptions): ClientCore {
 		async onFailedStatus(error, call) {
 			// Only the final error names its request: in `explain` the same URL on every line would be noise.
 			const { method, url } = httpCallOf(call).request
-			setMessage(error, `${error.message} for ${method} ${urlForMessage(url)}${stopHint(call)}`)
+			const hint = call.rare?.hint
+			setMessage(error, `${error.message} for ${method} ${urlForMessage(url)}${hint ? ` (${hint})` : ''}`)
 			// Read now, because code that catches an error rarely reads a stream; and only as much as an error needs.
 			const leftMs = call.options?.deadline?.remainingMs ?? Infinity
 			error.body = await readText(error.response, engine.runtime, Math.min(MAX_DRAIN_MS, leftMs))

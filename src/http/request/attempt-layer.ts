@@ -94,7 +94,8 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		if ((isLong && longRetryAfter === 'fail') || waitMs >= leftMs) {
 			const retryAfterMs = Math.ceil(pauseMs)
 			this.emit?.(call, bound, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
-			return call.reject(new RateLimitedError(name, retryAfterMs, call.pipeline.name))
+			const remainingMs = waitMs >= leftMs ? Math.floor(leftMs) : undefined
+			return call.reject(new RateLimitedError(name, retryAfterMs, call.pipeline.name, remainingMs))
 		}
 		call.enterLayer(bound)
 		// The next probe may end the pause. With `'clamp'` a call does not check again after its wait.

@@ -24,6 +24,8 @@ const NO_FACTS: StatusFacts = {}
  */
 export class HttpStatusError extends HttpError {
 	override body: unknown = undefined
+	/** The time that was left, if the request was not retried because the server asked for a longer wait. */
+	remainingMs: number | undefined = undefined
 	/** Private, so that loggers do not print it: a response shows its URL, with the query, and its headers. */
 	readonly #response: HttpResponse
 	readonly #facts: StatusFacts
