@@ -2,6 +2,7 @@
  * Classifies SQLite errors. The low byte of `errcode` is the kind, the other bits are details. `better-sqlite3` has names instead of numbers:
  * `SQLITE_BUSY_SNAPSHOT`, with the kind first.
  */
+import { safeGet } from '../core/classify/safe-get.ts'
 
 const GENERIC = 1
 const BUSY = 5
@@ -44,7 +45,8 @@ const errorCode = (error: unknown): number => {
 }
 const kindOf = (error: unknown): number => errorCode(error) & 0xff
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+/** Not by `instanceof`: in Jest the driver's errors belong to another realm. */
+const messageOf = (error: unknown): string => String(safeGet(error, 'message') ?? '')
 
 /** Returns true if another connection is writing, or a transaction is open on the store's own connection. */
 export const isBusy = (error: unknown): boolean =>

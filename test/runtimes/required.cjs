@@ -80,6 +80,14 @@ const checks = {
 		const { Outbox } = require('yaoki/outbox')
 		assert.throws(() => new Outbox({}), yaoki.YaokiError)
 	},
+	'an outbox in SQLite stores a message': async () => {
+		const { Outbox, sqliteStore } = require('yaoki/outbox')
+		const outbox = new Outbox({ store: sqliteStore(':memory:') })
+		await outbox.migrate()
+		const { id } = await outbox.enqueue({ topic: 'order.placed', payload: {} }, { withoutTransaction: true })
+		assert.equal((await outbox.find(id)).topic, 'order.placed')
+		await outbox.close()
+	},
 	'a runtime of yaoki/testing drives a policy of yaoki': async () => {
 		const runtime = require('yaoki/testing').virtualRuntime()
 		const policy = yaoki.retry({ maxRetries: 1, baseDelayMs: 20_000, runtime })

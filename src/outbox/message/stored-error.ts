@@ -4,7 +4,6 @@
  * group that is too wide is easy to split, while a thousand groups of one are useless. For the same reason the response body is stored but not
  * part of the fingerprint.
  */
-import { createHash } from 'node:crypto'
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { quoteBody } from '../../core/errors/errors.ts'
 import type { StoredError } from './message.ts'
@@ -25,7 +24,10 @@ export function toStoredError(error: unknown): StoredError {
 	const text = errorMessage(error, status)
 	const kind = [type, status ?? '', errorCode(error)]
 	const pattern = truncate(withoutValues(text), MAX_PATTERN)
-	const fingerprint = createHash('sha256')
+	// On first use, like the ids of messages.
+	const fingerprint = process
+		.getBuiltinModule('node:crypto')
+		.createHash('sha256')
 		.update([...kind, pattern].join('\n'))
 		.digest('hex')
 		.slice(0, 12)

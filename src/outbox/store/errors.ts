@@ -1,4 +1,5 @@
 /** Errors between the outbox and its database. */
+import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 
 const MIGRATE = 'Run outbox.migrate() or `yaoki outbox migrate`.'
@@ -30,7 +31,7 @@ export class StoreError extends YaokiError {
 
 	/** `action` completes "Cannot ..."; `hint` is a sentence that says what to do. */
 	constructor(action: string, cause: unknown, hint?: string) {
-		const reason = cause instanceof Error ? cause.message : String(cause)
+		const reason = safeGet(cause, 'message') ?? cause
 		super('YAOKI_OUTBOX_STORE', `Cannot ${action}: ${reason}${hint === undefined ? '' : `. ${hint}`}`, {
 			cause,
 		})
