@@ -75,9 +75,10 @@ export function pipeline(...args: readonly (Policy<unknown> | PolicyOptions | un
 			twice.name,
 			'each bulkhead once, because a call would wait for the slot that it holds itself',
 		)
-	// Compiled now, so that the policies know the runtime and the name before the first call. Without options they inherit
-	// nothing, and the first call compiles: a pipeline that is never used is smaller by a fifth.
-	if (hasOptions) composed.compiled()
+	// Compiled now, so that the policies know the runtime and the name before the first call, and those that are invalid here
+	// throw. Single policies without options inherit nothing, and their first call compiles: a pipeline that is never used
+	// is smaller by a fifth.
+	if (hasOptions || leaves.some((leaf, index) => leaf !== given[index])) composed.compiled()
 	return composed
 }
 
