@@ -50,6 +50,7 @@ export {
 export type {
 	CallEvent,
 	CircuitState,
+	DownloadProgressEvent,
 	ErrorFacts,
 	EventBase,
 	FailureEvent,

@@ -136,6 +136,15 @@ export interface HedgeEvent extends EventBase {
 	readonly hedge: number
 }
 
+/** A part of a response body has arrived. Emitted by HTTP clients with `downloadProgress`, also after the `call` event. */
+export interface DownloadProgressEvent extends EventBase {
+	readonly type: 'download_progress'
+	/** The bytes so far, after decompression. */
+	readonly receivedBytes: number
+	/** The size of the body, if the server has sent it. */
+	readonly totalBytes?: number
+}
+
 /** An adaptive bulkhead changed its limit. */
 export interface LimitChangeEvent extends EventBase {
 	readonly type: 'limit_change'
@@ -173,6 +182,7 @@ export type YaokiEvent =
 	| FallbackEvent
 	| HedgeEvent
 	| LimitChangeEvent
+	| DownloadProgressEvent
 	| CallEvent
 
 type SharedFields = Exclude<keyof EventBase, 'type'>

@@ -5,7 +5,7 @@ import type { CacheOptions } from '../cache/options.ts'
 import { ResponseCache } from '../cache/response-cache.ts'
 import { FETCH_SCHEMA, type HttpOptions, type ResponseLimitOptions } from '../options/http-options.ts'
 import type { RequestHooks } from '../options/request-hooks.ts'
-import type { PreparedRequest } from '../request/http-call.ts'
+import type { PreparedRequest } from '../transport/prepared-request.ts'
 import type { HttpEngine } from './http-engine.ts'
 import type { RequestDefaultOptions } from './request-defaults.ts'
 import type { SingleFlight } from './single-flight.ts'
@@ -26,6 +26,8 @@ export interface HttpClientOptions
 	 * Default: off.
 	 */
 	readonly singleFlight?: boolean | undefined
+	/** Emits `download_progress` events while the body of a 2xx response is read, at most every 100 ms. Default false. */
+	readonly downloadProgress?: boolean | undefined
 }
 
 /** Options that change only what requests contain. A client that is extended by them shares the state of its parent. */
@@ -41,10 +43,11 @@ export const CLIENT_SCHEMA: OptionSchema = {
 	...DEFAULTS_SCHEMA,
 	cache: 'any',
 	singleFlight: 'boolean',
+	downloadProgress: 'boolean',
 }
 
 /** What a client shares with the clients that extend it: policies and their state, the cache, and how requests are sent. */
-export interface ClientCore extends Pick<PreparedRequest, 'send' | 'follow'> {
+export interface ClientCore extends Pick<PreparedRequest, 'send' | 'follow' | 'reportProgress'> {
 	readonly engine: HttpEngine
 	readonly cache: ResponseCache | undefined
 	readonly singleFlight: SingleFlight | undefined

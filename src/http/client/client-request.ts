@@ -5,8 +5,8 @@ import type { ResponseCache } from '../cache/response-cache.ts'
 import { addHeaders, copyHeaders, type HeaderSource, namesHeader } from '../headers/request-headers.ts'
 import { principalOf } from '../options/request-head.ts'
 import type { ResilientRequestInit } from '../options/request-options.ts'
-import type { PreparedRequest } from '../request/http-call.ts'
 import { canFollow } from '../transport/fetch-transport.ts'
+import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { BODY_ALREADY_READ, isBodyUsed, type RequestBody } from '../transport/request-body.ts'
 import type { Auth } from './auth.ts'
 import type { ClientCore } from './client-options.ts'
@@ -85,7 +85,7 @@ const JSON_RESPONSE = { accept: 'application/json' }
 export function prepareRequest(
 	draft: Draft,
 	clientHeaders: Record<string, string> | undefined,
-	{ send, follow, cache, engine }: ClientCore,
+	{ send, follow, reportProgress, cache, engine }: ClientCore,
 ): PreparedRequest {
 	const { method, url, body, init, isOwn, auth, sendsJson, acceptsJson, spentMs } = draft
 	let { headers } = draft
@@ -102,6 +102,7 @@ export function prepareRequest(
 		send: auth ? auth.sender(send, body, engine) : send,
 		follow: canFollow(init?.redirect, init?.integrity) ? follow : undefined,
 		spentMs,
+		reportProgress,
 	}
 	return cache ? withCache(request, cache, engine) : request
 }

@@ -10,7 +10,6 @@ import {
 import type { RequestHooks } from '../options/request-hooks.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
 import { isFetchScheme } from '../origin/origin-parser.ts'
-import type { PreparedRequest } from '../request/http-call.ts'
 import { BufferedBody } from '../transport/buffered-body.ts'
 import {
 	canFollow,
@@ -20,6 +19,7 @@ import {
 	markResilientFetch,
 	showsRedirects,
 } from '../transport/fetch-transport.ts'
+import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
 import { HttpEngine } from './http-engine.ts'
 

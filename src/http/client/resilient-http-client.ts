@@ -10,6 +10,7 @@ import { CLIENT_BULKHEAD, readHttpOptions } from '../options/http-options.ts'
 import { readRequestOptions } from '../options/request-options.ts'
 import { isHttpScheme, urlForMessage } from '../origin/origin-parser.ts'
 import { httpCallOf } from '../request/attempt-layer.ts'
+import { reportProgress } from '../request/download-progress.ts'
 import { readText } from '../request/drain-body.ts'
 import { setMessage } from '../request/status-error.ts'
 import { untilAbort } from '../request/until-abort.ts'
@@ -201,7 +202,7 @@ export interface ResilientHttpClient extends Inspectable {}
 function createCore(options: HttpClientOptions): ClientCore {
 	const settings = readHttpOptions(options, CLIENT_SCHEMA, 'ResilientHttpClient', CLIENT_BULKHEAD)
 	const cache = createCache(options)
-	const { fetch: given, singleFlight } = options
+	const { fetch: given, singleFlight, downloadProgress } = options
 	const plainFetch = (): typeof globalThis.fetch => given ?? currentFetch()
 	const engine = new HttpEngine(settings, {
 		requiresOk: true,
@@ -223,6 +224,7 @@ function createCore(options: HttpClientOptions): ClientCore {
 		engine,
 		cache,
 		singleFlight: singleFlight ? new SingleFlight(engine) : undefined,
+		reportProgress: downloadProgress ? reportProgress : undefined,
 		send: (url, init) => plainFetch()(url, init),
 		follow: showsRedirects()
 			? (response, url, init) => followByFetch(response, url, init, plainFetch())

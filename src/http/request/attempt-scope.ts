@@ -6,11 +6,13 @@
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import { interrupt } from '../../core/engine/interrupt.ts'
+import type { ObservableLayer } from '../../core/engine/policy.ts'
 import { type Scope, type SignalLink, scopeSignal } from '../../core/engine/scope.ts'
 import { type AttemptEntry, type CallRecord, findRecord } from '../../core/explain/record.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { Origin } from '../origin/origin.ts'
+import type { CountBytes, ReportProgress } from '../transport/prepared-request.ts'
 import type { RedirectObserver } from '../transport/redirect.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
 import type { AttemptTimeouts } from './attempt-timeouts.ts'
@@ -31,7 +33,7 @@ const SUCCESS: AttemptEntry = {
 }
 
 /** The layer that starts attempts. */
-export interface AttemptOwner {
+export interface AttemptOwner extends Pick<ObservableLayer, 'emit'> {
 	readonly origin: Origin
 	/** Creates the error of an attempt that timed out; `isTotal` if the whole call timed out. */
 	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown
@@ -172,6 +174,12 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 	respondent(response: HttpResponse): Origin | undefined {
 		if (response.redirected) this.redirectedTo = originOf(response.url)
 		return this.#owner.origin.respondent(this.redirectedTo)
+	}
+
+	/** Returns a function that emits the progress of a download; undefined without a listener. */
+	progressOf(headers: Headers, report: ReportProgress): CountBytes | undefined {
+		const { call } = this
+		return call && this.#owner.emit && report(this.#owner, call, this.bound, headers)
 	}
 
 	/** Extends the scope until the body of the response has been read. */

@@ -20,6 +20,7 @@ import type { RequestOptions } from '../options/request-options.ts'
 import type { Origin } from '../origin/origin.ts'
 import { addJitter, MAX_PAUSE_MS, type Pauses } from '../origin/pauses.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
+import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
 import {
 	type BodySource,
@@ -33,35 +34,10 @@ import { isValid, runOnRequest, runOnResponse } from './attempt-hooks.ts'
 import { AttemptScope } from './attempt-scope.ts'
 import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
-import { limitBody } from './limit-body.ts'
+import { countBody, limitBytes } from './limit-body.ts'
 import { hasOutermostRetry } from './retry-layer.ts'
 import { isUnprocessed } from './retry-safety.ts'
 import { HttpStatusError, setMessage } from './status-error.ts'
-
-/** A request as `resilientFetch`, the client or an adapter prepares it. */
-export interface PreparedRequest {
-	readonly url: string
-	readonly method: string
-	readonly headers: HeaderSource
-	readonly body: RequestBody
-	/** The user that the request belongs to, for the cache. */
-	readonly principal?: string | undefined
-	/** The rest of the caller's init. */
-	readonly init: RequestInit | undefined
-	/** The part of `totalTimeoutMs` that has passed before. */
-	readonly spentMs?: number
-	/** A body beside `body`, such as that of a `Request`. */
-	readonly ownBody?: unknown
-	/** True if the request contains a body, beside `body`, that can be sent only once. */
-	readonly isSingleUse: boolean
-	readonly send: (url: string, init: TransportInit) => Promise<HttpResponse>
-	/** Follows redirects from this response. If set, requests are sent with `redirect: 'manual'`. */
-	readonly follow?:
-		| ((response: HttpResponse, url: string, init: TransportInit) => Promise<HttpResponse>)
-		| undefined
-	/** Part of the attempt after the head has arrived, such as storing a copy in the cache. */
-	readonly finish?: ((response: HttpResponse) => HttpResponse | Promise<HttpResponse>) | undefined
-}
 
 export class HttpCall implements CallOptions {
 	/** Also found in a copy of these options. */
@@ -175,7 +151,15 @@ export class HttpCall implements CallOptions {
 			void drainBody(response, this.runtime)
 			throw signal.reason
 		}
-		if (maxResponseBytes < Infinity) response = limitBody(response, maxResponseBytes, origin.name)
+		const { reportProgress: report } = request
+		const progress = report && response.ok ? scope.progressOf(response.headers, report) : undefined
+		if (progress || maxResponseBytes < Infinity) {
+			const limit = limitBytes(response.headers, maxResponseBytes, origin.name)
+			response = countBody(response, (received, isEnd) => {
+				limit(received, isEnd)
+				progress?.(received, isEnd)
+			})
+		}
 		let isFailure = false
 		if (hooked) {
 			// Only `fetch` has these hooks, and it returns real responses.

@@ -1,6 +1,7 @@
-/** Limits the size of response bodies, for services that may send a body that never ends, or one that decompresses to gigabytes. */
+/** Counts the bytes of response bodies, and limits them, for services that may send a body that never ends, or one that decompresses to gigabytes. */
 import { permanent } from '../../core/classify/permanent.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
+import type { CountBytes } from '../transport/prepared-request.ts'
 import { rebuildResponse } from '../transport/rebuild-response.ts'
 import type { HttpResponse } from '../transport/transport.ts'
 
@@ -25,29 +26,39 @@ export class ResponseTooLargeError extends YaokiError {
 	}
 }
 
-/** Returns the response with a limited body. Its decoded bytes are counted: the announced length may be wrong, or be the compressed one. */
-export function limitBody(response: HttpResponse, maxBytes: number, policy: string): HttpResponse {
+/** Returns a function that throws beyond the limit. Decoded bytes are counted: the announced length may be wrong, or be the compressed one. */
+export function limitBytes(headers: Headers, maxBytes: number, policy: string): CountBytes {
+	const announced = Number(headers.get('content-length') ?? 0)
+	return (received) => {
+		// Permanent: a retry would receive the same body.
+		if (received && Math.max(received, announced) > maxBytes)
+			throw permanent(new ResponseTooLargeError(policy, maxBytes))
+	}
+}
+
+/** Returns the response with a body whose bytes are counted while it is read. */
+export function countBody(response: HttpResponse, onBytes: CountBytes): HttpResponse {
 	const reader = response.body?.getReader()
 	if (!reader) return response
-	const announced = Number(response.headers.get('content-length') ?? 0)
 	let received = 0
 	// A byte stream, as that of `fetch`.
-	const limited = new ReadableStream({
+	const counted = new ReadableStream({
 		type: 'bytes',
 		async pull(controller) {
 			for (;;) {
 				const { done, value } = await reader.read()
+				if (!done) received += value.byteLength
+				try {
+					onBytes(received, done)
+				} catch (error) {
+					void reader.cancel().catch(() => {})
+					throw error
+				}
 				if (done) {
 					controller.close()
 					// A reader with its own buffer waits for this response.
 					controller.byobRequest?.respond(0)
 					return
-				}
-				received += value.byteLength
-				if (Math.max(received, announced) > maxBytes) {
-					void reader.cancel().catch(() => {})
-					// Permanent: a retry would receive the same body.
-					throw permanent(new ResponseTooLargeError(policy, maxBytes))
 				}
 				// A copy, because the stream takes over the memory, which may be shared. Byte streams reject empty chunks.
 				if (value.byteLength > 0) return controller.enqueue(new Uint8Array(value))
@@ -55,5 +66,5 @@ export function limitBody(response: HttpResponse, maxBytes: number, policy: stri
 		},
 		cancel: (reason) => reader.cancel(reason),
 	})
-	return rebuildResponse(limited, response)
+	return rebuildResponse(counted, response)
 }

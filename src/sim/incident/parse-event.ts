@@ -27,6 +27,7 @@ const REQUIRED: Readonly<Record<YaokiEvent['type'], RequiredFields | undefined>>
 	fallback: undefined,
 	hedge: undefined,
 	limit_change: undefined,
+	download_progress: undefined,
 	call: undefined,
 }
 

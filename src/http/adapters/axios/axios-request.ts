@@ -4,8 +4,8 @@
  */
 import { permanent } from '../../../core/classify/permanent.ts'
 import { isOriginBound } from '../../headers/credential-headers.ts'
-import type { PreparedRequest } from '../../request/http-call.ts'
 import { isIdempotentMethod } from '../../transport/methods.ts'
+import type { PreparedRequest } from '../../transport/prepared-request.ts'
 import { type RedirectObserver, redirectObserverOf } from '../../transport/redirect.ts'
 import type { TransportInit } from '../../transport/transport.ts'
 import {

@@ -3,7 +3,7 @@
  * request on the wire is the caller's; headers are added in the same form.
  */
 
-import type { PreparedRequest } from '../../request/http-call.ts'
+import type { PreparedRequest } from '../../transport/prepared-request.ts'
 import type { BodySource, RequestBody } from '../../transport/request-body.ts'
 import type { HttpResponse, TransportInit } from '../../transport/transport.ts'
 import type { DispatchOptions } from './undici-types.ts'
