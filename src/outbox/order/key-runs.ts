@@ -7,7 +7,7 @@
 /** A claimed message, as a run sees it. */
 interface Member {
 	readonly row: { readonly key: string | null }
-	readonly isSettled: boolean
+	isSettled: boolean
 	/** True while an earlier message of its run is queued or in flight. */
 	isFollower: boolean
 	/** The next message of its run, which follows it, so that its key does not become free. */
@@ -27,11 +27,15 @@ export class KeyRuns<Delivery extends Member> {
 		return [...this.#followers.keys()]
 	}
 
-	/** Keeps all but the first message of each key; returns the others. `busy` are deliveries in flight, whose keys have a first message already. */
+	/**
+	 * Keeps all but the first message of each key; returns the others. `busy` are deliveries in flight, whose keys have a first message already. What
+	 * waits for an earlier claim of the same key is dropped: the key can be claimed again only because that claim has lost its lease.
+	 */
 	split(claimed: readonly Delivery[], busy: Iterable<Delivery>): readonly Delivery[] {
-		if (!hasRuns(claimed)) return claimed
 		const keys = new Set<string | null>()
 		for (const { row, isSettled } of busy) if (!isSettled) keys.add(row.key)
+		if (!hasRuns(claimed, keys)) return claimed
+		for (const { row } of claimed) for (const stale of this.take(row.key)) stale.isSettled = true
 		const runs = new Map<string, Delivery[]>()
 		const heads = claimed.filter((delivery) => {
 			const { key } = delivery.row
@@ -46,7 +50,7 @@ export class KeyRuns<Delivery extends Member> {
 			return false
 		})
 		for (const [key, run] of runs) {
-			this.#followers.set(key, [...run.reverse(), ...(this.#followers.get(key) ?? [])])
+			this.#followers.set(key, run.reverse())
 			this.#size += run.length
 		}
 		return heads
@@ -92,8 +96,9 @@ export class KeyRuns<Delivery extends Member> {
 	}
 }
 
-function hasRuns(claimed: readonly Member[]): boolean {
-	const keys = new Set<string>()
+/** Returns true if a claimed message has the key of another one, or a busy key. */
+function hasRuns(claimed: readonly Member[], busy: ReadonlySet<string | null>): boolean {
+	const keys = new Set(busy)
 	for (const { row } of claimed) {
 		if (row.key === null) continue
 		if (keys.has(row.key)) return true

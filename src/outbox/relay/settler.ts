@@ -118,20 +118,20 @@ export class Settler {
 				isRepeated = failures > 0
 				return store.settle(owner, settlements, keepsHistory)
 			})
-			// The failed first try may have been written with only its response lost; then missing claims are not lost leases.
-			this.#onWritten(batch, lost.length === 0 || isRepeated ? NONE : new Set(lost))
+			this.#onWritten(batch, lost.length === 0 ? NONE : new Set(lost), isRepeated)
 		} finally {
 			this.#writing = []
 		}
 	}
 
-	#onWritten(batch: readonly SettledDelivery[], lost: ReadonlySet<string>): void {
+	/** If the first try failed it may have been written, with only its response lost; then missing claims need not be lost leases. */
+	#onWritten(batch: readonly SettledDelivery[], lost: ReadonlySet<string>, isRepeated: boolean): void {
 		let isKeyFree = false
 		let isRunContinued = false
 		for (const settled of batch) {
 			const { state, delivery, settlement } = settled
 			const isLost = lost.has(settlement.id)
-			this.#countAndEmit(settled, isLost)
+			this.#countAndEmit(settled, isLost && !isRepeated)
 			if (settlement.type === 'sent') isRunContinued = this.#continueRun(settled, isLost) || isRunContinued
 			if (settlement.type === 'sent' || settlement.type === 'dead')
 				isKeyFree = state.freeKey(delivery) || isKeyFree

@@ -46,14 +46,26 @@ test('a message does not continue a later run of its key (regression: a second m
 	expect(runs.next(again)?.name).toBe('3 again')
 })
 
-test('messages of a key in flight become followers, after those that wait already', () => {
+test('a message whose predecessor is in flight waits for it, also if it is claimed alone (regression: it was sent first)', () => {
+	// The lease of `one` expired, and this relay claimed it again together with `two`. The delivery of `one` continues, so only `two` is new.
 	const runs = new KeyRuns<Message>()
-	const one = message('1')
-	runs.split([one, message('2')], [])
-	expect(runs.split([message('3'), message('4')], [one])).toEqual([])
+	const [one, two] = [message('1'), message('2')]
+	expect(runs.split([two], [one])).toEqual([])
 	runs.recordFollower(one)
-	const two = runs.next(one)
-	if (!two) throw new Error('no message')
-	runs.recordFollower(two)
-	expect([two.name, runs.next(two)?.name, names(runs.takeAll())]).toEqual(['2', '3', ['4']])
+	expect(runs.next(one)).toBe(two)
+})
+
+test('a claim replaces what waits for an earlier claim of its key, which has lost its lease', () => {
+	const runs = new KeyRuns<Message>()
+	const [one, two] = [message('1'), message('2')]
+	runs.split([one, two], [])
+	expect(runs.split([message('2 again'), message('3')], [one])).toEqual([])
+	expect([two.isSettled, runs.size]).toEqual([true, 2])
+	runs.recordFollower(one)
+	const again = runs.next(one)
+	if (!again) throw new Error('no message')
+	runs.recordFollower(again)
+	expect([again.name, runs.next(again)?.name]).toEqual(['2 again', '3'])
+	const other = message('other', 'l')
+	expect(runs.split([other], [])).toEqual([other])
 })
