@@ -55,14 +55,14 @@ export function readWaitMs(
 ): number | undefined {
 	// Untyped callers may pass anything: what is not a string is invalid, like an empty line.
 	const parts = lines.flatMap((line) => (typeof line === 'string' ? line.split(LINE_SEPARATOR) : ''))
+	if (parts.length === 0) return undefined
 	const texts = parts.map(trimBlanks)
-	const areSeconds = texts.every((text) => SECONDS.test(text))
-	// An invalid date is NaN, and Math.max then returns NaN.
-	const longest = texts.reduce((longer, text) => {
-		const waitMs = areSeconds ? Number(text) * 1_000 : (parseDate(text, nowMs) ?? Number.NaN) - nowMs
-		return Math.max(longer, waitMs)
-	}, 0)
-	return parts.length && longest >= 0 ? Math.min(longest, Number.MAX_SAFE_INTEGER) : undefined
+	const waits = texts.every((text) => SECONDS.test(text))
+		? texts.map((text) => Number(text) * 1_000)
+		: // An invalid date is NaN, and Math.max then returns NaN.
+			texts.map((text) => (parseDate(text, nowMs) ?? Number.NaN) - nowMs)
+	const longest = waits.reduce((longer, wait) => Math.max(longer, wait), 0)
+	return Number.isNaN(longest) ? undefined : Math.min(longest, Number.MAX_SAFE_INTEGER)
 }
 
 /** These come first: servers that send them (OpenAI, Azure) also send Retry-After, rounded up to whole seconds. */

@@ -1,9 +1,6 @@
 /**
  * The name that a misspelled word probably means. A missing, extra or wrong letter and two swapped letters count as one error
  * each. A name with more errors than a third of its letters is not suggested: a wrong suggestion costs more than none.
- *
- * The letters are matched in order, and may skip one letter of the name. The exact edit distance would be twice the code, and
- * differs only if a typo repeats a letter that is near.
  */
 
 /** Returns the candidate nearest to the word, the first among equals, or undefined if none is near. */
@@ -11,20 +8,33 @@ export function nearestName(word: string, candidates: readonly string[]): string
 	let best: string | undefined
 	let leastErrors = Infinity
 	for (const candidate of candidates) {
-		const errors = countErrors(word.toLowerCase(), candidate.toLowerCase())
-		if (errors < leastErrors && errors <= Math.max(1, Math.floor(candidate.length / 3)))
-			[best, leastErrors] = [candidate, errors]
+		const errors = editDistance(word.toLowerCase(), candidate.toLowerCase())
+		if (errors < leastErrors && errors <= maxErrors(candidate)) [best, leastErrors] = [candidate, errors]
 	}
 	return best
 }
 
-function countErrors(word: string, name: string): number {
-	let [next, matched] = [0, 0]
-	for (const letter of word) {
-		const at = name.slice(next, next + 2).indexOf(letter)
-		if (at < 0) continue
-		next += at + 1
-		matched++
+const maxErrors = (candidate: string): number => Math.max(1, Math.floor(candidate.length / 3))
+
+/** Returns the number of typing errors between two words. Three rows of the table suffice: a swap looks back two rows. */
+export function editDistance(a: string, b: string): number {
+	let before: number[] = []
+	let above = Array.from({ length: b.length + 1 }, (_, column) => column)
+	for (let row = 1; row <= a.length; row++) {
+		const current = [row]
+		for (let column = 1; column <= b.length; column++) {
+			const isSame = a[row - 1] === b[column - 1]
+			const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+			current[column] = Math.min(
+				at(above, column) + 1,
+				at(current, column - 1) + 1,
+				at(above, column - 1) + (isSame ? 0 : 1),
+				isSwap ? at(before, column - 2) + 1 : Infinity,
+			)
+		}
+		;[before, above] = [above, current]
 	}
-	return Math.max(word.length, name.length) - matched
+	return at(above, b.length)
 }
+
+const at = (row: readonly number[], column: number): number => row[column] ?? Infinity
