@@ -7,7 +7,7 @@ import type { Policy } from '../engine/policy.ts'
 export const INSPECT: unique symbol = /* @__PURE__ */ Symbol.for('yaoki.inspect') as never
 
 /** The policies of a request, outermost first. Its timeouts are not among them: they are part of the client's attempts. */
-export interface Sample {
+interface Sample {
 	readonly policies: readonly Policy<unknown>[]
 	/** The limit around all policies. Infinity: none. */
 	readonly totalTimeoutMs: number
