@@ -10,9 +10,14 @@ const bin = (home: string, command: string): string => join(home, 'node_modules'
 /** By its path: two versions of Node in one folder both claim .bin/node. */
 const node = (home: string, name = 'node'): string => join(home, 'node_modules', name, 'bin', 'node')
 
-/** Deno gets access to the network and the folder only: the package itself needs no permission. An outbox reads and writes files. */
+/** Deno gets access to the network and the folder only: the package itself needs no permission. An outbox reads and writes files, and reads when the computer was started. */
 const denoRun = (file: string): string[] => {
-	const permissions = file === 'outbox.js' ? ['--allow-all'] : ['--allow-net=127.0.0.1', '--allow-read=.']
+	const usual = [
+		'--allow-net=127.0.0.1',
+		'--allow-read=.',
+		...(file === 'required.cjs' ? ['--allow-sys'] : []),
+	]
+	const permissions = file === 'outbox.js' ? ['--allow-all'] : usual
 	return ['run', '--no-lock', '--node-modules-dir=manual', ...permissions, file]
 }
 
