@@ -27,17 +27,19 @@ export const tests = {
 	},
 
 	async 'four combined policies survive an outage and recover'() {
-		const breaker = circuitBreaker({ failureThreshold: 2, successThreshold: 1, resetTimeoutMs: 20 })
+		// Longer than the probe takes on a slow machine: a result after that time would belong to an earlier probe.
+		const resetTimeoutMs = 1_000
+		const breaker = circuitBreaker({ failureThreshold: 2, successThreshold: 1, resetTimeoutMs })
 		const stack = pipeline(
 			bulkhead({ maxConcurrent: 2 }),
 			breaker,
 			retry({ ...SHORT, maxRetries: 1 }),
-			timeout(50),
+			timeout(5_000),
 		)
 		for (let i = 0; i < 2; i++) await errorOf(stack.execute(() => fail('ECONNREFUSED')))
 		same(breaker.currentState, 'open')
 		same((await errorOf(stack.execute(() => 1))).name, 'CircuitOpenError')
-		await new Promise((resolve) => setTimeout(resolve, 30))
+		await new Promise((resolve) => setTimeout(resolve, resetTimeoutMs + 10))
 		same(await stack.execute(() => 'back'), 'back')
 		same(breaker.currentState, 'closed')
 	},
