@@ -5,9 +5,6 @@ import { virtualRuntime } from 'yaoki/testing'
 import { A_MINUTE, describe, errorOf, SHORT, same } from './checks.js'
 import { isWorker, story } from './stories.js'
 
-/** Long enough for the head of a response on a busy machine. */
-const LONG_ENOUGH = 400
-
 /** An abort with a recognizable reason. */
 function abortable() {
 	const controller = new AbortController()
