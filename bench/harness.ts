@@ -11,6 +11,24 @@ export interface Contender {
 	run(count: number): Promise<void>
 }
 
+/** A contender whose calls may fail: every caller catches the error and passes it on. */
+export const catching = (
+	name: string,
+	call: () => Promise<unknown>,
+	onError: (error: unknown) => void,
+): Contender => ({
+	name,
+	async run(count) {
+		for (let i = 0; i < count; i++) {
+			try {
+				await call()
+			} catch (error) {
+				onError(error)
+			}
+		}
+	},
+})
+
 export interface Row {
 	readonly name: string
 	readonly nanoseconds: number

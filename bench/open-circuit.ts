@@ -7,7 +7,7 @@ import { ConsecutiveBreaker, circuitBreaker as cockatielCircuitBreaker, handleAl
 import Opossum from 'opossum'
 import { circuitBreaker } from 'yaoki'
 import { type Report, times } from './figure.ts'
-import { type Contender, line, race, ratioOf } from './harness.ts'
+import { type Contender, catching, line, race, ratioOf } from './harness.ts'
 import { mollitiaBreaker, underMollitia } from './mollitia.ts'
 
 const HOUR = 3_600_000
@@ -17,19 +17,11 @@ const down = () => Promise.reject(reused)
 /** What the callers have read, so that the compiler cannot remove it as unused. */
 let read = 0
 
-const rejecting = (name: string, call: () => Promise<unknown>): Contender => ({
-	name,
-	async run(count) {
-		for (let i = 0; i < count; i++) {
-			try {
-				await call()
-			} catch (error) {
-				if (error instanceof Error) read += error.message.length
-				if (error instanceof Object && 'retryAfterMs' in error) read += Number(error.retryAfterMs)
-			}
-		}
-	},
-})
+const rejecting = (name: string, call: () => Promise<unknown>): Contender =>
+	catching(name, call, (error) => {
+		if (error instanceof Error) read += error.message.length
+		if (error instanceof Object && 'retryAfterMs' in error) read += Number(error.retryAfterMs)
+	})
 
 /** Opens the breaker by failures: a breaker that is forced open has no `retryAfterMs`. */
 async function opened(call: () => Promise<unknown>): Promise<() => Promise<unknown>> {

@@ -6,7 +6,7 @@ import { circuitBreaker as cockatielCircuitBreaker, handleAll, SamplingBreaker }
 import Opossum from 'opossum'
 import { circuitBreaker } from 'yaoki'
 import { type Report, times } from './figure.ts'
-import { type Contender, line, type Row, race, ratioOf } from './harness.ts'
+import { type Contender, catching, line, type Row, race, ratioOf } from './harness.ts'
 import { mollitiaBreaker, underMollitia } from './mollitia.ts'
 
 type Work = () => Promise<number>
@@ -20,19 +20,11 @@ const failing = (n: number): Work => {
 	}
 }
 
-const catching = (name: string, call: () => Promise<unknown>): Contender => ({
-	name,
-	async run(count) {
-		for (let i = 0; i < count; i++) {
-			try {
-				await call()
-			} catch (error) {
-				// An open breaker would reject, which is cheaper.
-				if (!(error instanceof Error) || error.message !== 'boom') throw error
-			}
-		}
-	},
-})
+const expectingFailures = (name: string, call: () => Promise<unknown>): Contender =>
+	catching(name, call, (error) => {
+		// An open breaker would reject, which is cheaper.
+		if (!(error instanceof Error) || error.message !== 'boom') throw error
+	})
 
 async function compare(failEvery: number): Promise<Row[]> {
 	const work = () => failing(failEvery)
@@ -46,19 +38,22 @@ async function compare(failEvery: number): Promise<Row[]> {
 	const mollitia = underMollitia(mollitiaBreaker())
 	const rows = await race(
 		[
-			catching('bare await', bare),
-			catching('yaoki', () => yaoki.execute(ours)),
-			catching('cockatiel 4, sampling', () => cockatiel.execute(theirs)),
-			catching('opossum 10', () => opossum.fire()),
+			expectingFailures('bare await', bare),
+			expectingFailures('yaoki', () => yaoki.execute(ours)),
+			expectingFailures('cockatiel 4, sampling', () => cockatiel.execute(theirs)),
+			expectingFailures('opossum 10', () => opossum.fire()),
 		],
 		{ rounds: 41, count: 10_000 },
 	)
 	opossum.shutdown()
 	// Apart from the others: it keeps each call of the last minute in a list, and collecting these would slow them down.
-	const apart = await race([catching('bare await', bare), catching('mollitia 0.1', () => mollitia(hers))], {
-		rounds: 5,
-		count: 100,
-	})
+	const apart = await race(
+		[expectingFailures('bare await', bare), expectingFailures('mollitia 0.1', () => mollitia(hers))],
+		{
+			rounds: 5,
+			count: 100,
+		},
+	)
 	return [...rows, ...apart.slice(1)]
 }
 

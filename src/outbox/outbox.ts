@@ -2,9 +2,6 @@
  * The outbox as an application uses it: writes messages and returns information about them. Relays send them, in this process or in
  * another.
  */
-import { checkNames } from '../core/options/schema.ts'
-import type { Runtime } from '../core/runtime/runtime.ts'
-import { runBatches } from './dead-letters/batches.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
@@ -31,8 +28,9 @@ import {
 	toAuditRecord,
 } from './operator/audit.ts'
 import { DestinationControl, type PauseOptions, type ResumeOptions } from './operator/destination-control.ts'
-import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator/operator.ts'
+import type { OperatorOptions } from './operator/operator.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
+import { QueuedMessages } from './queued-messages.ts'
 import type { InsertOptions } from './store/insert-options.ts'
 import type { InsertResult, NewRow } from './store/rows.ts'
 import type { MigrationReport, Store } from './store/store.ts'
@@ -64,7 +62,7 @@ export class Outbox<T extends Topics = Topics> {
 	readonly #transactionCheck: TransactionCheck
 	readonly #notifier: RelayNotifier
 	readonly #emitter: Emitter<OutboxEvent>
-	readonly #runtime: Runtime
+	readonly #queued: QueuedMessages
 	readonly #control: DestinationControl
 	/** For people: messages are redacted. */
 	readonly #shown: ShownStore
@@ -82,15 +80,12 @@ export class Outbox<T extends Topics = Topics> {
 		this.#transactionCheck = new TransactionCheck(store, settings.outsideTransaction, settings.onWarning)
 		this.#notifier = new RelayNotifier(store, runtime)
 		this.#emitter = new Emitter(settings.name, runtime)
-		this.#runtime = runtime
 		this.#shown = withRedaction(store, settings.redact)
+		const onChanged = (type: MessagesChangedEvent['type'], count: number) => this.#onChanged(type, count)
+		this.#queued = new QueuedMessages(store, runtime, onChanged)
 		this.#control = new DestinationControl(store, () => this.wake())
 		this.#insertOptions = { dedupeForMs, lockKeys }
-		this.dead = new DeadLetters({
-			...settings,
-			shown: this.#shown,
-			onChanged: (type, count) => this.#onChanged(type, count),
-		})
+		this.dead = new DeadLetters({ ...settings, shown: this.#shown, onChanged })
 	}
 
 	/** Creates or upgrades the tables. Several processes may call it concurrently. */
@@ -169,22 +164,8 @@ export class Outbox<T extends Topics = Topics> {
 	 * `notBefore`. Returns their number. For dead
 	 * letters use `dead.replay`.
 	 */
-	async retry(filter: MessageFilter): Promise<number> {
-		let first: ReadonlySet<string> | undefined
-		const { done } = await runBatches(
-			this.#runtime,
-			toFilter(filter),
-			async (batch, limit) => {
-				const ids = await this.store.retryNow(batch, limit)
-				// Relays run concurrently: messages that have failed again already would be retried endlessly.
-				if (first !== undefined && ids.some((id) => first?.has(id))) return []
-				first ??= new Set(ids)
-				if (ids.length > 0) this.#onChanged('retried', ids.length)
-				return ids
-			},
-			{},
-		)
-		return done
+	retry(filter: MessageFilter): Promise<number> {
+		return this.#queued.retry(filter)
 	}
 
 	/**
@@ -194,17 +175,8 @@ export class Outbox<T extends Topics = Topics> {
 	 * @example
 	 * await outbox.expire({ destination: 'billing', until: new Date('2026-11-01') }, { reason: 'replaced by the monthly run' })
 	 */
-	async expire(filter: MessageFilter, options: OperatorOptions = {}): Promise<number> {
-		checkNames(options, OPERATOR_SCHEMA, 'expire')
-		const operator = readOperator(options)
-		const { done } = await runBatches(
-			this.#runtime,
-			toFilter(filter),
-			(batch, limit) => this.store.expire(batch, limit, operator),
-			{},
-		)
-		if (done > 0) this.#onChanged('expired', done)
-		return done
+	expire(filter: MessageFilter, options: OperatorOptions = {}): Promise<number> {
+		return this.#queued.expire(filter, options)
 	}
 
 	/**

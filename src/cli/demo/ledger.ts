@@ -96,5 +96,5 @@ function describeKill({ duplicatesRejected, duplicatesAnswered }: Ledger['kills'
 	const count = formatNumber(duplicatesRejected)
 	if (duplicatesRejected === 0) return count
 	const answered = duplicatesAnswered === duplicatesRejected ? 'all' : formatNumber(duplicatesAnswered)
-	return `${count} sent but not yet acked; the receiver had answered ${answered} of them`
+	return `${count} sent but not yet acked; the receiver had responded to ${answered} of them`
 }

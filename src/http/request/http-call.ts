@@ -8,10 +8,9 @@ import type { CallContext, CallOptions } from '../../core/engine/call-options.ts
 import { Context } from '../../core/engine/context.ts'
 import { requireSync } from '../../core/engine/hooks.ts'
 import type { StopReason } from '../../core/explain/record.ts'
-import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { writeDeadline } from '../headers/deadline-headers.ts'
-import { addHeaders, copyHeaders, type HeaderSource, requestHeader } from '../headers/request-headers.ts'
+import { addHeaders, copyHeaders, type HeaderSource } from '../headers/request-headers.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
 import { areRetriesExhausted, OUTERMOST, RETRY_ATTEMPT, RETRY_LAYER } from '../headers/retry-headers.ts'
 import { defaultTotalMs, type HttpSettings } from '../options/http-options.ts'
@@ -36,7 +35,7 @@ import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
 import { countBody, limitBytes } from './limit-body.ts'
 import { hasOutermostRetry } from './retry-layer.ts'
-import { isUnprocessed } from './retry-safety.ts'
+import { idempotencyKeyOf, isUnprocessed } from './retry-safety.ts'
 import { HttpStatusError, setMessage } from './status-error.ts'
 
 export class HttpCall implements CallOptions {
@@ -117,7 +116,7 @@ export class HttpCall implements CallOptions {
 		const { body } = request
 		const scope = scopeOf(context)
 		const signal = scope.connect()
-		const { onRequest, onResponse, validateResponse, maxResponseBytes = Infinity } = origin.settings
+		const { onRequest, onResponse, validateResponse } = origin.settings
 		const given = typeof body === 'function' ? await createBody(body, signal) : body
 		this.#body = given
 		let init = this.#initFor(context, scope, signal, given)
@@ -151,33 +150,37 @@ export class HttpCall implements CallOptions {
 			void drainBody(response, this.runtime)
 			throw signal.reason
 		}
-		const { reportProgress: report } = request
-		const progress = report && response.ok ? scope.progressOf(response.headers, report) : undefined
-		if (progress || maxResponseBytes < Infinity) {
-			const limit = limitBytes(response.headers, maxResponseBytes, origin.name)
-			response = countBody(response, (received, isEnd) => {
-				limit(received, isEnd)
-				progress?.(received, isEnd)
-			})
-		}
-		let isFailure = false
+		response = this.#countBytes(response, scope)
+		let isInvalid = false
 		if (hooked) {
 			// Only `fetch` has these hooks, and it returns real responses.
 			let real = response as Response
 			if (onResponse) real = await runOnResponse(onResponse, real, hooked, scope, this.runtime)
 			if (validateResponse && real.ok)
-				isFailure = !(await isValid(validateResponse, real, hooked, scope, this.runtime))
+				isInvalid = !(await isValid(validateResponse, real, hooked, scope, this.runtime))
 			response = real
 		}
-		if (request.finish && !isFailure) response = await request.finish(response)
-		if (isFailure || response.status >= 400) {
-			this.#failedResponses ??= []
-			this.#failedResponses.push(response)
-			const error = this.#statusError(response, responsible)
-			if (isFailure) setMessage(error, `${error.message}, but validateResponse returned false`)
-			throw error
-		}
-		return response
+		if (request.finish && !isInvalid) response = await request.finish(response)
+		if (!isInvalid && response.status < 400) return response
+		this.#failedResponses ??= []
+		this.#failedResponses.push(response)
+		const error = this.#statusError(response, responsible)
+		if (isInvalid) setMessage(error, `${error.message}, but validateResponse returned false`)
+		throw error
+	}
+
+	/** Returns the response with a body that is limited and whose progress is emitted, if options ask for it. */
+	#countBytes(response: HttpResponse, scope: AttemptScope): HttpResponse {
+		const { reportProgress } = this.request
+		const { maxResponseBytes = Infinity } = this.origin.settings
+		const progress =
+			reportProgress && response.ok ? scope.progressOf(response.headers, reportProgress) : undefined
+		if (!progress && maxResponseBytes === Infinity) return response
+		const limit = limitBytes(response.headers, maxResponseBytes, this.origin.name)
+		return countBody(response, (received, isEnd) => {
+			limit(received, isEnd)
+			progress?.(received, isEnd)
+		})
 	}
 
 	/** Ends the request body if the call was rejected before it was sent. A body that was sent belongs to `fetch`. */
@@ -210,7 +213,7 @@ export class HttpCall implements CallOptions {
 		}
 		const hasKey = idempotencyKey !== undefined && !scope.isKeyLost
 		const isRepeatable =
-			idempotent ?? (hasKey || isIdempotentMethod(request.method) || this.#isCalledIdempotent)
+			idempotent ?? (hasKey || isIdempotentMethod(request.method) || this.#isDeclaredIdempotent)
 		// The server that sent a redirect has seen the request. A timeout may expire before anything is sent.
 		const hasArrived = scope.hasResponse || scope.redirectedTo !== undefined
 		const mayBeProcessed = scope.isSent && (hasArrived || !isUnprocessed(error))
@@ -220,7 +223,7 @@ export class HttpCall implements CallOptions {
 	}
 
 	/** True if the user's function says that the request may be sent twice. */
-	get #isCalledIdempotent(): boolean {
+	get #isDeclaredIdempotent(): boolean {
 		const { url, method } = this.request
 		const { idempotent } = this.origin.settings
 		const request = () => ({ url, method, headers: new Headers(this.headers), body: this.#body })
@@ -283,20 +286,6 @@ export class HttpCall implements CallOptions {
 		const waitMs = isTooLong ? retryAfterMs : addJitter(Math.min(retryAfterMs, maxRetryAfterMs), runtime)
 		return new HttpStatusError(response, { retryAfterMs, waitMs, isTooLong, isInProgress })
 	}
-}
-
-/** Returns the caller's idempotency key, or a new one for a POST or PATCH if `idempotency` is `'auto'`. */
-function idempotencyKeyOf(
-	{ method, headers }: PreparedRequest,
-	{ idempotencyKey }: RequestOptions,
-	{ idempotency, idempotencyHeader }: HttpSettings,
-): { readonly value: string; readonly isAdded: boolean } | undefined {
-	const written = requestHeader(headers, idempotencyHeader)
-	// An empty header prevents a new key and does not help the server.
-	if (written !== null) return written === '' ? undefined : { value: written, isAdded: false }
-	if (idempotencyKey !== undefined) return { value: idempotencyKey, isAdded: true }
-	if (idempotency === 'manual' || (method !== 'POST' && method !== 'PATCH')) return undefined
-	return { value: randomUuid(), isAdded: true }
 }
 
 /** Returns the attempt that starts with this context. Each request of a hedge is its own call. */

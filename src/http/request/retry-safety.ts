@@ -4,6 +4,11 @@
  * are matched here come from runtimes that provide the information nowhere else; the package's own errors are never matched by text.
  */
 import { safeGet } from '../../core/classify/safe-get.ts'
+import { randomUuid } from '../../core/runtime/random-uuid.ts'
+import { requestHeader } from '../headers/request-headers.ts'
+import type { HttpSettings } from '../options/http-options.ts'
+import type { RequestOptions } from '../options/request-options.ts'
+import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { HttpStatusError } from './status-error.ts'
 
 /** No connection was established, so nothing was sent: codes of Node, undici and Bun; Deno has only a message. */
@@ -70,4 +75,18 @@ function isProof(failure: unknown): boolean {
 function getText(error: unknown, name: string): string {
 	const value = safeGet(error, name)
 	return typeof value === 'string' ? value : ''
+}
+
+/** Returns the caller's idempotency key, or a new one for a POST or PATCH if `idempotency` is `'auto'`. */
+export function idempotencyKeyOf(
+	{ method, headers }: PreparedRequest,
+	{ idempotencyKey }: RequestOptions,
+	{ idempotency, idempotencyHeader }: HttpSettings,
+): { readonly value: string; readonly isAdded: boolean } | undefined {
+	const written = requestHeader(headers, idempotencyHeader)
+	// An empty header prevents a new key and does not help the server.
+	if (written !== null) return written === '' ? undefined : { value: written, isAdded: false }
+	if (idempotencyKey !== undefined) return { value: idempotencyKey, isAdded: true }
+	if (idempotency === 'manual' || (method !== 'POST' && method !== 'PATCH')) return undefined
+	return { value: randomUuid(), isAdded: true }
 }

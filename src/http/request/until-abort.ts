@@ -1,5 +1,9 @@
-/** Returns the result of a user's function. Rejects with its error, or as soon as the signal is aborted: the function may ignore it. */
+/**
+ * Returns the result of a user's function. Rejects with its error, or as soon as the signal is aborted: the function may ignore it, and is not
+ * called after an abort.
+ */
 export async function untilAbort<T>(signal: AbortSignal, run: () => T): Promise<Awaited<T>> {
+	signal.throwIfAborted()
 	let onAbort = () => {}
 	const aborted = new Promise<never>((_, reject) => {
 		onAbort = () => reject(signal.reason)

@@ -33,15 +33,15 @@ test('it shows how many duplicates were rejected, and how many of them a kill ca
 		duplicatesRejected: 3,
 		kills: [{ relay: 'relay-1', unanswered: 4, duplicatesRejected: 2, duplicatesAnswered: 1 }],
 	})
-	expect(text()).toMatch(/relay-1, killed +2 sent but not yet acked; the receiver had answered 1 of them/)
+	expect(text()).toMatch(/relay-1, killed +2 sent but not yet acked; the receiver had responded to 1 of them/)
 })
 
 test('a kill can cause more duplicates than unanswered requests, because answered messages may not be acked', () => {
 	const kills = [{ relay: 'relay-1', unanswered: 9 }]
 	const of = (answered: number, unanswered: number) =>
 		text({ kills, duplicates: 19, duplicatesByKill: new Map([['relay-1', { answered, unanswered }]]) })
-	expect(of(10, 9)).toMatch(/killed +19 sent [\s\S]* answered 10 of them/)
-	expect(of(19, 0)).toMatch(/killed +19 sent [\s\S]* answered all of them/)
+	expect(of(10, 9)).toMatch(/killed +19 sent [\s\S]* responded to 10 of them/)
+	expect(of(19, 0)).toMatch(/killed +19 sent [\s\S]* responded to all of them/)
 	expect(of(0, 0)).toMatch(/killed +0\n/)
 	expect(text({ kills, duplicatesByKill: new Map() })).toMatch(/killed +0\n/)
 })

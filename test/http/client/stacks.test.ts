@@ -23,7 +23,8 @@ describe.each(FETCHES)('the stack of an error over %s contains the callers', (_,
 
 	test('of the TimeoutError of an attempt', async () => {
 		const server = await serve(hang())
-		const client = new ResilientHttpClient({ fetch, timeout: 20, maxRetries: 0 })
+		// The total timeout must not be over, too, if the event loop stalls.
+		const client = new ResilientHttpClient({ fetch, timeout: 20, totalTimeoutMs: 60_000, maxRetries: 0 })
 		const error = await errorOf(() => client.get(server.url()))
 		expect(error).toMatchObject({
 			name: 'TimeoutError',

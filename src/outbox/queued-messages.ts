@@ -1,0 +1,53 @@
+/**
+ * What an operator does with queued messages: make them due, or end them. In batches, because one transaction with a million rows
+ * would lock and log all of them.
+ */
+import { checkNames } from '../core/options/schema.ts'
+import type { Runtime } from '../core/runtime/runtime.ts'
+import { type BatchStep, runBatches } from './dead-letters/batches.ts'
+import type { MessagesChangedEvent } from './events/outbox-events.ts'
+import { type MessageFilter, toFilter } from './message/filter.ts'
+import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator/operator.ts'
+import type { Store } from './store/store.ts'
+
+type OnChanged = (type: MessagesChangedEvent['type'], count: number) => void
+
+export class QueuedMessages {
+	readonly #store: Store
+	readonly #runtime: Runtime
+	readonly #onChanged: OnChanged
+
+	/** `onChanged` is called after each batch, to wake relays. */
+	constructor(store: Store, runtime: Runtime, onChanged: OnChanged) {
+		this.#store = store
+		this.#runtime = runtime
+		this.#onChanged = onChanged
+	}
+
+	async retry(filter: MessageFilter): Promise<number> {
+		let first: ReadonlySet<string> | undefined
+		return this.#change(filter, 'retried', async (batch, limit) => {
+			const ids = await this.#store.retryNow(batch, limit)
+			// Relays run concurrently: messages that have failed again already would be retried endlessly.
+			if (first !== undefined && ids.some((id) => first?.has(id))) return []
+			first ??= new Set(ids)
+			return ids
+		})
+	}
+
+	async expire(filter: MessageFilter, options: OperatorOptions): Promise<number> {
+		checkNames(options, OPERATOR_SCHEMA, 'expire')
+		const operator = readOperator(options)
+		return this.#change(filter, 'expired', (batch, limit) => this.#store.expire(batch, limit, operator))
+	}
+
+	async #change(filter: MessageFilter, type: MessagesChangedEvent['type'], step: BatchStep): Promise<number> {
+		const change: BatchStep = async (batch, limit) => {
+			const ids = await step(batch, limit)
+			if (ids.length > 0) this.#onChanged(type, ids.length)
+			return ids
+		}
+		const { done } = await runBatches(this.#runtime, toFilter(filter), change, {})
+		return done
+	}
+}
