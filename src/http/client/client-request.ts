@@ -4,7 +4,7 @@ import { cachedRequest, storeResponse } from '../cache/cache-policy.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import { addHeaders, copyHeaders, type HeaderSource, namesHeader } from '../headers/request-headers.ts'
 import { principalOf } from '../options/request-head.ts'
-import type { ResilientRequestInit } from '../options/request-options.ts'
+import { checkMisplaced, type ResilientRequestInit } from '../options/request-options.ts'
 import { canFollow } from '../transport/fetch-transport.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { BODY_ALREADY_READ, isBodyUsed, type RequestBody } from '../transport/request-body.ts'
@@ -52,6 +52,7 @@ export function readRequest(
 	defaults: RequestDefaults,
 ): void {
 	const { method = 'GET', yaoki: _, json, searchParams, headers, ...rest } = init
+	checkMisplaced(rest)
 	const { body } = rest
 	if (isBodyUsed(body)) throw new TypeError(BODY_ALREADY_READ)
 	if (json !== undefined && body !== undefined) invalidOption('json', json, 'either json or body, not both')

@@ -51,4 +51,13 @@ describe('a client rejects invalid options', () => {
 			origins: {},
 		})
 	})
+
+	it('and request options outside of yaoki, which fetch would ignore', async () => {
+		const init = JSON.parse('{"timeout":50}')
+		const error = await new ResilientHttpClient().get('https://api.example.com/', init).catch((e) => e)
+		expect(error.message).toBe(
+			'Unknown option "timeout" for the init of a request. Did you mean "yaoki.timeout"?',
+		)
+		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', suggestion: 'yaoki.timeout', received: 50 })
+	})
 })
