@@ -33,7 +33,9 @@ export interface RequestOptions {
 }
 
 /** The init of `fetch`, plus body factories and request options. */
-export interface ResilientRequestInit extends Omit<RequestInit, 'body'> {
+export interface ResilientRequestInit extends Omit<RequestInit, 'body' | 'signal'> {
+	/** Aborts the call. Undefined as well, so that the optional signal of a function can be passed on. */
+	readonly signal?: AbortSignal | null | undefined
 	/** A body as in `fetch`, or a function that creates one for each attempt: `body: () => createReadStream(path)`. */
 	readonly body?: RequestBody
 	/** Required by `fetch` for streams; optional here. */

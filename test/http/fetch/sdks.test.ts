@@ -1,7 +1,7 @@
 import ky, { HTTPError } from 'ky'
 import OpenAI from 'openai'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { type ResilientFetch, resilientFetch } from 'yaoki/http'
+import { type ResilientFetch, type ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { answer, deferred, reset, type Step } from '../faults/fault-server.ts'
 import { BUSY, failure, type SettingOptions, setting, status } from './setting.ts'
 
@@ -14,6 +14,12 @@ describe('the type', () => {
 		const fetcher: typeof globalThis.fetch = resilientFetch()
 		expectTypeOf(fetcher).returns.resolves.toEqualTypeOf<Response>()
 		expectTypeOf<ResilientFetch>().parameter(0).toEqualTypeOf<string | URL | Request>()
+	})
+
+	test('accepts the optional signal of a function, also with exactOptionalPropertyTypes', () => {
+		type Init = { readonly signal: AbortSignal | undefined }
+		expectTypeOf<Init>().toExtend<NonNullable<Parameters<ResilientFetch>[1]>>()
+		expectTypeOf<Init>().toExtend<NonNullable<Parameters<ResilientHttpClient['get']>[1]>>()
 	})
 })
 
