@@ -29,7 +29,7 @@ export default defineConfig({
 				test: {
 					name: 'unit',
 					include: ['test/**/*.test.ts'],
-					exclude: [SLOW, HTTP, 'test/runtimes/**', '**/node_modules/**'],
+					exclude: [SLOW, HTTP, 'test/runtimes/**', 'test/recipes/**', '**/node_modules/**'],
 					// A worker runs many files. A process for each file would take as long as the tests.
 					isolate: false,
 				},

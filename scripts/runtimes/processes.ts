@@ -35,7 +35,7 @@ export const processes: readonly Runtime[] = [
 export const installRuntimes = (): void => installIn(HOME)
 
 /** Installs the dependencies of a folder under test/ if one is missing or does not have the pinned version. */
-export function installIn(home: string): void {
+export function installIn(home: string, command: readonly string[] = ['ci']): void {
 	const wanted = readJson(join(home, 'package.json'))['devDependencies'] as Record<string, string>
 	const isThere = ([name, version]: [string, string]) => {
 		try {
@@ -48,8 +48,8 @@ export function installIn(home: string): void {
 	}
 	if (Object.entries(wanted).every(isThere)) return
 	console.log(`Installing ${Object.keys(wanted).join(', ')} ...`)
-	const { ok, output } = npm(['ci', '--no-audit', '--no-fund'], home)
-	if (!ok) throw new Error(`npm ci in ${home} failed:\n${output}`)
+	const { ok, output } = npm([...command, '--no-audit', '--no-fund'], home)
+	if (!ok) throw new Error(`npm ${command.join(' ')} in ${home} failed:\n${output}`)
 }
 
 function inProcess(name: string, command: string, toRun = (file: string): string[] => [file]): Runtime {

@@ -3,12 +3,13 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { seededRandom } from 'yaoki/testing'
-import { type Block, blocks, pages, ROOT } from './markdown.ts'
+import { type Block, blocks, pages, RECIPE_PAGES, ROOT } from './markdown.ts'
 import { network } from './network.ts'
 import { fileName, moduleOf } from './snippets.ts'
 
-/** Every `ts` block of the README and of docs/. */
+/** Every `ts` block of the README and of docs/, except for the recipes. */
 export const snippets: readonly Block[] = pages()
+	.filter(({ path }) => !RECIPE_PAGES.includes(path))
 	.flatMap(blocks)
 	.filter(({ language }) => language === 'ts')
 
