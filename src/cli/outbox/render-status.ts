@@ -1,6 +1,6 @@
 /** The tables of `yaoki outbox status`. Empty tables are left out. */
 import type { DestinationStats, OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
-import type { CappedCount } from '../../outbox/store/store.ts'
+import type { CappedCount } from '../../outbox/store/store-stats.ts'
 import { formatDuration, formatNumber, formatPercent } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatTable } from '../../text/table.ts'

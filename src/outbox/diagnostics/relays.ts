@@ -1,6 +1,6 @@
 /** What the heartbeats of relays say: which relays are alive, what they serve, and how many messages they have in flight. */
 import type { RelayRow } from '../store/rows.ts'
-import type { CappedCount, DestinationCounts } from '../store/store.ts'
+import type { CappedCount, DestinationCounts } from '../store/store-stats.ts'
 
 /**
  * A relay that stops removes itself. A killed one cannot: it counts as ended when this many of its heartbeats are missing, and after a second at the

@@ -6,7 +6,8 @@
 import { NOTHING_BLOCKED } from '../store/blocked-keys.ts'
 import { FORECAST_STEP_MS } from '../store/count-limits.ts'
 import type { DestinationCircuit, OperatorPause, RelayReport, RelayRow } from '../store/rows.ts'
-import type { BlockedKeys, CappedCount, DestinationCounts, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import type { BlockedKeys, CappedCount, DestinationCounts } from '../store/store-stats.ts'
 import { inFlightByDestination, inFlightTotal, isAlive } from './relays.ts'
 
 /** Counts of one destination. */

@@ -8,7 +8,7 @@ import type { StoredError } from '../message/message.ts'
 import type { ShownStore } from '../message/redact.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { DestinationCircuit, OperatorPause, RelayRow, StoredMessage } from '../store/rows.ts'
-import type { CappedCount } from '../store/store.ts'
+import type { CappedCount } from '../store/store-stats.ts'
 import { isAlive, serves } from './relays.ts'
 
 const COUNT_LIMIT = 1_000

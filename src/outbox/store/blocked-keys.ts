@@ -1,6 +1,6 @@
 /** Sums keys whose messages wait for one message. Stores find the keys, each in its own way. */
 import { cappedCount } from './count-limits.ts'
-import type { BlockedKey, BlockedKeys } from './store.ts'
+import type { BlockedKey, BlockedKeys } from './store-stats.ts'
 
 export const NOTHING_BLOCKED: BlockedKeys = {
 	keys: { count: 0, isCapped: false },

@@ -2,7 +2,7 @@
  * Limits of counting. A capped count is cheap for one destination and expensive for a thousand, so all destinations together have a limit too:
  * a dashboard that reads the statistics every second must not slow down the queue.
  */
-import type { CappedCount } from './store.ts'
+import type { CappedCount } from './store-stats.ts'
 
 export const MAX_DESTINATIONS = 1_000
 

@@ -32,13 +32,9 @@ export type {
 export type {
 	AuditFilter,
 	AuditStore,
-	BlockedKey,
-	BlockedKeys,
-	CappedCount,
 	CoordinationStore,
 	DeadGroup,
 	DeadLetterStore,
-	DestinationCounts,
 	DiagnosticsStore,
 	DueDestinations,
 	EnqueueStore,
@@ -51,6 +47,6 @@ export type {
 	SchemaStore,
 	Store,
 	StoreFilter,
-	StoreStats,
 	SyncEnqueueStore,
 } from './store.ts'
+export type { BlockedKey, BlockedKeys, CappedCount, DestinationCounts, StoreStats } from './store-stats.ts'

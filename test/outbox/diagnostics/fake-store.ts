@@ -2,15 +2,8 @@
 import { NOTHING_BLOCKED } from '../../../src/outbox/store/blocked-keys.ts'
 import { cappedCount } from '../../../src/outbox/store/count-limits.ts'
 import type { DestinationCircuit, Operator, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
-import type {
-	CappedCount,
-	DeadGroup,
-	DestinationCounts,
-	MessageEdit,
-	Store,
-	StoreFilter,
-	StoreStats,
-} from '../../../src/outbox/store/store.ts'
+import type { DeadGroup, MessageEdit, Store, StoreFilter } from '../../../src/outbox/store/store.ts'
+import type { CappedCount, DestinationCounts, StoreStats } from '../../../src/outbox/store/store-stats.ts'
 
 export const NOW: number = Date.UTC(2026, 4, 15, 12)
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
 import type { RelayRow } from '../../../src/outbox/store/rows.ts'
-import type { CappedCount } from '../../../src/outbox/store/store.ts'
+import type { CappedCount } from '../../../src/outbox/store/store-stats.ts'
 import { FakeStore, idOf, message, NOW, relay } from './fake-store.ts'
 
 const exactly = (count: number): CappedCount => ({ count, isCapped: false })

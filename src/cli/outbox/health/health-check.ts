@@ -1,6 +1,6 @@
 /** The result of one check. A failed one says what is wrong, since when, and what to do: it is read in a log by someone who was just woken up. */
 
-import type { CappedCount } from '../../../outbox/store/store.ts'
+import type { CappedCount } from '../../../outbox/store/store-stats.ts'
 import { formatCount, formatNumber } from '../../../text/format.ts'
 import { sanitizeLine } from '../../../text/sanitize.ts'
 import type { Style } from '../../../text/style.ts'

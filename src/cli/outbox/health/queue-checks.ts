@@ -1,7 +1,7 @@
 /** Checks of the messages in the queue. Each names the worst destination first: usually one cause is behind all of them. */
 import { serves } from '../../../outbox/diagnostics/relays.ts'
 import type { DestinationStats, OutboxStats } from '../../../outbox/diagnostics/stats.ts'
-import type { BlockedKeys } from '../../../outbox/store/store.ts'
+import type { BlockedKeys } from '../../../outbox/store/store-stats.ts'
 import { formatDuration, formatNumber, formatPercent } from '../../../text/format.ts'
 import { andMore, failed, formatCapped, type HealthCheck, passed } from './health-check.ts'
 

@@ -18,7 +18,8 @@ import {
 	MIN_LIMIT,
 	sumForecast,
 } from '../count-limits.ts'
-import type { DestinationCounts, Store } from '../store.ts'
+import type { Store } from '../store.ts'
+import type { DestinationCounts } from '../store-stats.ts'
 import { type BlockedLookup, findBlocked } from './statistics/blocked-keys.ts'
 import { ALL_NAMES, FIRST_DUE_AT, NOW, ONE_NAME, SHARE } from './statistics/names-sql.ts'
 

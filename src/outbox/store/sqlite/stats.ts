@@ -14,7 +14,7 @@ import {
 	MIN_LIMIT,
 	sumForecast,
 } from '../count-limits.ts'
-import type { DestinationCounts, StoreStats } from '../store.ts'
+import type { DestinationCounts, StoreStats } from '../store-stats.ts'
 import { allDestinations } from './destination-names.ts'
 import { blockedByDead, blockedByRetry, keysPerDestination } from './statistics/blocked-keys.ts'
 

@@ -5,7 +5,7 @@ import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../../sql/postgres-values.ts'
 import { type BlockingMessage, NOTHING_BLOCKED, sumBlocked } from '../../blocked-keys.ts'
 import { BLOCKING_FAILURES, BLOCKING_WAIT_MS, MAX_BEHIND, MAX_BLOCKING } from '../../count-limits.ts'
-import type { BlockedKeys } from '../../store.ts'
+import type { BlockedKeys } from '../../store-stats.ts'
 import { ALL_NAMES, FIRST_DUE_AT, NOW, ONE_NAME, shareSql } from './names-sql.ts'
 
 /** `front` has the blocking messages. */

@@ -8,7 +8,7 @@ import {
 	MAX_BEHIND,
 	MAX_BLOCKING,
 } from '../../count-limits.ts'
-import type { BlockedKeys } from '../../store.ts'
+import type { BlockedKeys } from '../../store-stats.ts'
 
 export const NEXT_BLOCKED_KEY = `SELECT key, id, seq, died_at FROM yaoki_outbox_dead INDEXED BY yaoki_outbox_dead_blocking
 	WHERE blocks = 1 AND destination = ? AND key > ? ORDER BY key, seq LIMIT 1`

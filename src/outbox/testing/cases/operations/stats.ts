@@ -1,6 +1,6 @@
 /** Counts at a bounded cost. */
 import assert from 'node:assert/strict'
-import type { CappedCount, DestinationCounts } from '../../../store/store.ts'
+import type { CappedCount, DestinationCounts } from '../../../store/store-stats.ts'
 import { assertNear, HOUR, MINUTE, required, sum } from '../../harness/assertions.ts'
 import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { retry } from '../../harness/settlements.ts'

@@ -1,6 +1,6 @@
 /** How old messages are, which ones fail, which keys are blocked, and a clock that was set back. */
 import assert from 'node:assert/strict'
-import type { DestinationCounts } from '../../../store/store.ts'
+import type { DestinationCounts } from '../../../store/store-stats.ts'
 import { assertNear, HOUR, MINUTE, required } from '../../harness/assertions.ts'
 import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { dead, retry } from '../../harness/settlements.ts'
