@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pack } from './pack.ts'
-import { installIn } from './runtimes/processes.ts'
+import { installIn, installRuntimes } from './runtimes/processes.ts'
 import { ROOT, run } from './tools.ts'
 
 const HOME = join(ROOT, 'test', 'recipes')
@@ -15,6 +15,8 @@ const built = run(process.execPath, ['scripts/build.ts'])
 if (!built.ok) throw new Error(`The build failed:\n${built.output}`)
 // The lock file is used. `npm ci` would reject it, because registries lack some of the optional packages for other systems.
 installIn(HOME, ['install', '--no-save'])
+// workerd, for the recipe for Cloudflare Workers.
+installRuntimes()
 const packed = pack()
 const installed = join(HOME, 'node_modules', 'yaoki')
 try {

@@ -12,9 +12,18 @@ import type { Outcome, Runtime, Site } from './runtime.ts'
 
 /** The binary of this system. The package `workerd` itself cannot be locked where a binary of another system is missing. */
 const PACKAGE = `workerd-${process.platform}-${process.arch === 'x64' ? '64' : process.arch}`
-const WORKERD = join(ROOT, 'test', 'runtimes', 'node_modules', '@cloudflare', PACKAGE, 'bin', 'workerd')
+export const WORKERD: string = join(
+	ROOT,
+	'test',
+	'runtimes',
+	'node_modules',
+	'@cloudflare',
+	PACKAGE,
+	'bin',
+	'workerd',
+)
 /** The newest date that the pinned version knows. */
-const COMPATIBILITY_DATE = '2026-11-01'
+export const COMPATIBILITY_DATE = '2026-11-01'
 /** Files below `dist/` that a Worker cannot import. */
 const NEEDS_NODE = /^(cli|chunks\/(node|outbox|sql)|node|outbox)\b/
 
@@ -107,7 +116,8 @@ async function startWorker(site: Site): Promise<{ readonly ask: Ask; stop(): voi
 	}
 }
 
-async function portOf({ stderr, stdio }: ChildProcess): Promise<number> {
+/** Returns the port of a workerd that was started with `--control-fd=3`. */
+export async function portOf({ stderr, stdio }: ChildProcess): Promise<number> {
 	let log = ''
 	stderr?.on('data', (text) => {
 		log += text
