@@ -63,7 +63,7 @@ export class DestinationState {
 	}
 
 	get isIdle(): boolean {
-		return this.queued.length === 0 && this.inFlight.size === 0
+		return this.waiting === 0 && this.inFlight.size === 0
 	}
 
 	capacity(now: number): number {

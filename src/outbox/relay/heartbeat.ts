@@ -32,7 +32,7 @@ export class Heartbeat {
 	async start(): Promise<void> {
 		await this.#report()
 		await this.#renewPermits()
-		this.#schedule()
+		this.#schedule(Infinity)
 	}
 
 	stop(): void {
@@ -40,15 +40,16 @@ export class Heartbeat {
 		this.#cancel?.()
 	}
 
-	#schedule(): void {
-		if (!this.#isStopped)
-			this.#cancel = this.#context.runtime.setTimer(this.intervalMs, () => void this.#run())
+	/** The next run, at `before` at the latest. */
+	#schedule(before: number): void {
+		const { runtime } = this.#context
+		const ms = Math.min(this.intervalMs, before - runtime.now())
+		if (!this.#isStopped) this.#cancel = runtime.setTimer(ms, () => void this.#run())
 	}
 
 	async #run(): Promise<void> {
-		this.#expireLeases()
 		// Scheduled before the database is used: if it hangs, leases must still expire in time.
-		this.#schedule()
+		this.#schedule(this.#expireLeases())
 		if (this.#isRunning) return
 		this.#isRunning = true
 		try {
@@ -61,12 +62,15 @@ export class Heartbeat {
 		this.#isRunning = false
 	}
 
-	/** Gives up leases that have ended by this process's clock, whatever the database would say. */
-	#expireLeases(): void {
+	/** Gives up leases that have ended by this process's clock, whatever the database would say. Returns when the next one ends. */
+	#expireLeases(): number {
 		const now = this.#context.runtime.now()
+		let next = Infinity
 		for (const state of this.#parts.states.byName.values())
 			for (const delivery of [...state.queued, ...state.inFlight])
 				if (now >= delivery.leaseUntil) this.#parts.dispatcher.expireLease(state, delivery)
+				else next = Math.min(next, delivery.leaseUntil)
+		return next
 	}
 
 	async #renewLeases(): Promise<void> {

@@ -88,13 +88,18 @@ export class PoisonDetection {
 	async #runAlone(row: ClaimedRow): Promise<void> {
 		const state = this.#parts.states.byName.get(row.destination)
 		if (!state) return
-		const { settings, store } = this.#context
+		const { settings, store, runtime } = this.#context
 		const { rate } = state.settings
 		const leaseUntil = this.#claimStartedAt + settings.leaseMs
 		const token =
 			rate && (await this.#context.callStore('rate', () => store.acquireTokens(row.destination, 1, rate)))
 		if (token?.granted === 0) {
 			await this.#release([row], Math.max(1, token.inMs))
+			return
+		}
+		// Another relay may have claimed it while this one waited for the database.
+		if (runtime.now() >= leaseUntil) {
+			await this.#release([row])
 			return
 		}
 		this.#parts.dispatcher.start(state, new Delivery(row, leaseUntil, this.#parts.dispatcher.onTimeout))

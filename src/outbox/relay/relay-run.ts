@@ -110,6 +110,10 @@ export class RelayRun {
 			await this.#drain(runtime.now() + ABORT_GRACE_MS)
 			this.#forEachInFlight((state, delivery) => this.#parts.dispatcher.abandon(state, delivery))
 		}
+		// With a short `timeoutMs` a claim may still be in flight. What it returns would stay claimed, and count a crash when its lease ends.
+		await withTimeout(runtime, ABORT_GRACE_MS, this.#running)
+		this.#releaseAll()
+		this.#cancelProbes()
 		await this.#parts.settler.flushAll()
 		await this.#parts.breaker.flushAll()
 		this.#heartbeat.stop()
@@ -131,6 +135,14 @@ export class RelayRun {
 	#releaseAll(): void {
 		for (const state of this.#parts.states.byName.values())
 			this.#parts.settler.releaseQueued(state, 'stopping')
+	}
+
+	/** Otherwise no relay could probe before the time of this one's probe ends. */
+	#cancelProbes(): void {
+		const { context, states, breaker } = this.#parts
+		if (context.isStoreDown) return
+		for (const state of states.byName.values())
+			if (state.breaker.isProbing) breaker.apply(state, state.breaker.cancelProbe())
 	}
 
 	#forEachInFlight(visit: (...args: Parameters<Dispatcher['abandon']>) => void): void {
