@@ -36,16 +36,25 @@ const followers = (columns: string, condition: string): string => `
  * of their key need no check, which took a quarter of the time of a claim.
  *
  * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next message is locked too: the message is
- * unblocked if the one that can be locked and is free is the one that the snapshot shows as next.
+ * unblocked if the one that can be locked and is free is the one that the snapshot shows as next. The same for the next one that was enqueued under the
+ * lock: if all between are replayed, it was the first of its key before.
  */
+const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
 const IS_UNBLOCKED = `
 	(select d.seq from {s}.outbox_dead d
 		where d.destination collate "C" = o.destination and d.key = o.key and (d.key, d.seq) < (o.key, o.seq) and d.blocks
 		limit 1) is null
-	and (o.in_order or (not exists (
-		select from (${followers('f.lease_until', '')} ${LOOK_AHEAD}) later where later.lease_until > ${NOW})
+	and (o.in_order or (
+		(select p.are_free and (p.first_in_order is null or (
+			select f.seq from {s}.outbox f
+			where f.destination = o.destination and f.key = o.key and f.seq = p.first_in_order and ${IS_FREE}
+			order by f.seq limit 1 for no key update skip locked) is not null)
+		from (
+			select bool_and(later.is_free) is not false as are_free, min(later.seq) filter (where later.in_order) as first_in_order
+			from (${followers(`f.seq, f.in_order, ${IS_FREE} as is_free`, '')} ${LOOK_AHEAD}) later
+		) p)
 	and (${followers('f.seq', '')} 1) is not distinct from (
-		${followers('f.seq', ` and (f.lease_until is null or f.lease_until <= ${NOW})`)} 1 for no key update skip locked)))`
+		${followers('f.seq', ` and ${IS_FREE}`)} 1 for no key update skip locked)))`
 
 const headOf = (columns: string, key: string): string =>
 	`select ${columns} from {s}.outbox e where e.destination = l.destination and e.key = ${key} order by e.seq limit 1`

@@ -85,3 +85,21 @@ test('a replayed message is not claimed while the claim of a later one of its ke
 	await rig.store.settle('held', [{ type: 'sent', id: second.id, attempt: 1 }], false)
 	expect(await claimedByAnother()).toEqual([first.id])
 })
+
+test('several replayed messages are not claimed while the claim of a later one of their key is not committed (regression: only the next message was checked)', async () => {
+	const [first, second, third] = newRows(3, { key: 'k' })
+	if (!first || !second || !third) throw new Error('three rows')
+	await rig.store.insert([first, second, third])
+	for (const { id } of [first, second]) {
+		await rig.store.claim(wanted(ORDERED))
+		const dead = { type: 'dead', id, attempt: 1, cause: 'permanent', error: null } as const
+		await rig.store.settle('relay', [{ ...dead, afterDeadLetter: 'skip' }], false)
+	}
+	const { store, commit } = await heldStore()
+	expect(await idsClaimed(store, BY_KEY, 'held')).toEqual([third.id])
+	expect(await rig.store.replay({}, 10, { by: 'someone', reason: null })).toEqual([first.id, second.id])
+	expect(await claimedByAnother()).toEqual([])
+	await commit()
+	await rig.store.settle('held', [{ type: 'sent', id: third.id, attempt: 1 }], false)
+	expect(await claimedByAnother()).toEqual([first.id])
+})
