@@ -2,8 +2,8 @@ import type { APIGatewayProxyEventV2, Context } from 'aws-lambda'
 import { afterAll, expect, test, vi } from 'vitest'
 import { hang, reset } from '../http/faults/steps.ts'
 import type * as Handler from './.cache/aws-lambda/handler.ts'
-import { bundle } from './bundle.ts'
-import { BUSY, headersOf, json, skipBackoff, startServer } from './services.ts'
+import { bundle } from './support/bundle.ts'
+import { BUSY, headersOf, json, skipBackoff, startServer } from './support/services.ts'
 
 /** Each bundle that is loaded is an execution environment of its own. */
 async function startEnvironment(apiUrl: string): Promise<typeof Handler> {

@@ -1,7 +1,7 @@
 import { GetItemCommand, ThrottlingException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
 import { expect, test, vi } from 'vitest'
 import { reset } from '../http/faults/steps.ts'
-import { BUSY, headersOf, json, skipBackoff, startService } from './services.ts'
+import { BUSY, headersOf, json, skipBackoff, startService } from './support/services.ts'
 
 const HOST = 'dynamodb.eu-central-1.amazonaws.com'
 const READ = new GetItemCommand({ TableName: 'orders', Key: { id: { S: 'o-1' } } })

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { COMPATIBILITY_DATE, portOf, WORKERD } from '../../scripts/runtimes/workerd.ts'
 import type { FaultServer } from '../http/faults/fault-server.ts'
 import { reset } from '../http/faults/steps.ts'
-import { bundle } from './bundle.ts'
-import { CODE } from './recipes.ts'
-import { BUSY, headersOf, json, startServer } from './services.ts'
+import { bundle } from './support/bundle.ts'
+import { CODE } from './support/recipes.ts'
+import { BUSY, headersOf, json, startServer } from './support/services.ts'
 
 /** Starts the Worker in workerd. Returns its URL. */
 async function startWorker(api: FaultServer, audit: FaultServer): Promise<string> {

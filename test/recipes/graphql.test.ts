@@ -2,7 +2,7 @@ import { ClientError } from 'graphql-request'
 import { expect, test } from 'vitest'
 import { reset } from '../http/faults/steps.ts'
 import { graphql } from './.cache/graphql/graphql.ts'
-import { BUSY, json, skipBackoff, startService } from './services.ts'
+import { BUSY, json, skipBackoff, startService } from './support/services.ts'
 
 const HOST = 'api.example.com'
 const USER = json({ data: { user: { name: 'Ada' } } })

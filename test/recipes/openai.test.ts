@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import { expect, test, vi } from 'vitest'
 import { reset } from '../http/faults/steps.ts'
-import { BUSY, headersOf, json, skipBackoff, startService } from './services.ts'
+import { BUSY, headersOf, json, skipBackoff, startService } from './support/services.ts'
 
 const HOST = 'api.openai.com'
 const QUESTION = { model: 'gpt-5', messages: [{ role: 'user' as const, content: 'hi' }] }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { reset } from '../http/faults/steps.ts'
 import { allOrders } from './.cache/pagination-under-a-rate-limit/orders.ts'
-import { BUSY, json, LIMITED, startService } from './services.ts'
+import { BUSY, json, LIMITED, startService } from './support/services.ts'
 
 const HOST = 'api.example.com'
 const NEXT = `https://${HOST}/v1/orders`

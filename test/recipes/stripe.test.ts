@@ -1,7 +1,7 @@
 import Stripe from 'stripe'
 import { expect, test, vi } from 'vitest'
 import { reset } from '../http/faults/steps.ts'
-import { BUSY, headersOf, json, skipBackoff, startService } from './services.ts'
+import { BUSY, headersOf, json, skipBackoff, startService } from './support/services.ts'
 
 const HOST = 'api.stripe.com'
 const PAYMENT = { amount: 1_200, currency: 'eur' }

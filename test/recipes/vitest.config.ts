@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
 	test: {
-		include: ['*.test.ts'],
-		globalSetup: 'write-recipes.ts',
+		include: ['*.test.ts', 'support/*.test.ts'],
+		globalSetup: 'support/write-recipes.ts',
 		// Servers start and real delays elapse. The limits are only for tests that hang.
 		testTimeout: 120_000,
 		hookTimeout: 120_000,

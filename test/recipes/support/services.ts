@@ -1,8 +1,8 @@
 /** Services on loopback that stand in for those of the recipes: the code of a recipe calls the real host names. */
 import { onTestFinished, vi } from 'vitest'
-import { type FaultServer, type Step, startFaultServer } from '../http/faults/fault-server.ts'
-import type { Script } from '../http/faults/script.ts'
-import { answer } from '../http/faults/steps.ts'
+import { type FaultServer, type Step, startFaultServer } from '../../http/faults/fault-server.ts'
+import type { Script } from '../../http/faults/script.ts'
+import { answer } from '../../http/faults/steps.ts'
 
 /** Starts a server that plays a script, and sends it all requests of `fetch` for this host. */
 export async function startService(host: string, script: Script<Step>): Promise<FaultServer> {

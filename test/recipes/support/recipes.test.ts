@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { tsc } from '../../scripts/tools.ts'
-import { recipes } from './recipes.ts'
+import { tsc } from '../../../scripts/tools.ts'
+import { HOME, recipes } from './recipes.ts'
 
 describe('the recipes of the guide', () => {
 	test('have a test each', () => {
 		const names = recipes().map(({ name }) => name)
 		expect(names.length).toBeGreaterThan(4)
-		expect(names.filter((name) => !existsSync(join(import.meta.dirname, `${name}.test.ts`)))).toEqual([])
+		expect(names.filter((name) => !existsSync(join(HOME, `${name}.test.ts`)))).toEqual([])
 	})
 
 	test('compile with the strictest options', () => {
-		expect(tsc('-p', import.meta.dirname).output).toBe('')
+		expect(tsc('-p', HOME).output).toBe('')
 	})
 })

@@ -1,9 +1,10 @@
 /** Reads the recipes of the guide. A `##` heading starts a recipe, and the first line of each `ts` block is a comment with its file name. */
 import { join } from 'node:path'
-import { blocks, page, RECIPE_PAGES } from '../examples/markdown.ts'
+import { blocks, page, RECIPE_PAGES } from '../../examples/markdown.ts'
 
+export const HOME: string = join(import.meta.dirname, '..')
 /** The folder of the written files. */
-export const CODE: string = join(import.meta.dirname, '.cache')
+export const CODE: string = join(HOME, '.cache')
 
 export interface Recipe {
 	/** The anchor of its heading: `aws-sdk`. The test of a recipe is `aws-sdk.test.ts`. */
