@@ -211,7 +211,9 @@ export class Claimer {
 		for (const { destination, keys, limit, since } of targets) {
 			const state = states.byName.get(destination)
 			if (!state) continue
-			const own = (claimed.get(destination) ?? []).filter(hasKey(keys ?? keysOf.get(destination), !keys))
+			const all = claimed.get(destination) ?? []
+			const wanted = keys ?? keysOf.get(destination)
+			const own = wanted ? all.filter(hasKey(wanted, !keys)) : all
 			this.#returnTokens(state, limit - own.length)
 			if (keys) continue
 			state.scan.recordScan(since, startedAt, now, own.length < limit, latestDueAt(own))
@@ -265,7 +267,7 @@ export class Claimer {
 }
 
 /** Returns a filter for rows with one of these keys, or for all other rows. */
-function hasKey(keys: readonly string[] = [], isInverted: boolean): (row: ClaimedRow) => boolean {
+function hasKey(keys: readonly string[], isInverted: boolean): (row: ClaimedRow) => boolean {
 	const known = new Set<string | null>(keys)
 	return ({ key }) => known.has(key) !== isInverted
 }

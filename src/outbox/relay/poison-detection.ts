@@ -98,11 +98,13 @@ export class PoisonDetection {
 			return
 		}
 		// Another relay may have claimed it while this one waited for the database.
-		if (runtime.now() >= leaseUntil) {
+		const now = runtime.now()
+		if (now >= leaseUntil) {
 			await this.#release([row])
 			return
 		}
-		this.#parts.dispatcher.start(state, new Delivery(row, leaseUntil, this.#parts.dispatcher.onTimeout))
+		const delivery = new Delivery(row, leaseUntil, this.#parts.dispatcher.onTimeout)
+		this.#parts.dispatcher.start(state, delivery, now)
 		await this.#drain()
 	}
 

@@ -107,9 +107,16 @@ export class Settler {
 		this.#cancelFlush ??= nextTick(this.#context.runtime, () => this.flush())
 	}
 
+	#takePending(limit: number): readonly SettledDelivery[] {
+		if (this.#pending.length > limit) return this.#pending.splice(0, limit)
+		const all = this.#pending
+		this.#pending = []
+		return all
+	}
+
 	async #write(): Promise<void> {
 		const { store, owner, keepsHistory, settings } = this.#context
-		const batch = this.#pending.splice(0, 2 * settings.batchSize)
+		const batch = this.#takePending(2 * settings.batchSize)
 		this.#writing = batch
 		const settlements = batch.map(({ settlement }) => settlement)
 		try {
@@ -130,7 +137,7 @@ export class Settler {
 		let isRunContinued = false
 		for (const settled of batch) {
 			const { state, delivery, settlement } = settled
-			const isLost = lost.has(settlement.id)
+			const isLost = lost.size > 0 && lost.has(settlement.id)
 			this.#countAndEmit(settled, isLost && !isRepeated)
 			if (settlement.type === 'sent') isRunContinued = this.#continueRun(settled, isLost) || isRunContinued
 			if (settlement.type === 'sent' || settlement.type === 'dead')

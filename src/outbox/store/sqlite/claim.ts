@@ -12,6 +12,7 @@ import { timeAfter } from '../time-after.ts'
 import { readCircuit } from './circuits.ts'
 import { claimsByAttempt, isRange, MATCH_CLAIMS } from './claim-match.ts'
 import type { Operations } from './executor.ts'
+import { spareAfterClaim } from './schema.ts'
 
 const COLUMNS = `q.seq, q.locked_by, q.id, q.topic, q.key, q.payload, q.headers, q.attempts, q.max_retries, q.delay_ms, q.crashes,
 	q.created_at, q.due_at, q.expires_at`
@@ -75,7 +76,7 @@ export const CLAIM_TEXTS: Readonly<Record<CrashFilter, ClaimTexts>> = {
 const COUNT_CRASHES = `UPDATE yaoki_outbox SET crashes = crashes + 1, last_attempt_at = locked_at
 	WHERE seq IN (SELECT value FROM json_each(?))`
 const MARK =
-	'UPDATE yaoki_outbox SET attempts = attempts + 1, locked_by = ?, locked_at = ?, lease_until = ?, spare = NULL'
+	'UPDATE yaoki_outbox SET attempts = attempts + 1, locked_by = ?, locked_at = ?, lease_until = ?, spare = ?'
 const MARK_RANGE = `${MARK} WHERE seq BETWEEN ? AND ?`
 export const MARK_LIST: string = `${MARK} WHERE seq IN (SELECT value FROM json_each(?))`
 
@@ -107,10 +108,10 @@ function claimTarget(
 		into.push(claimed)
 	}
 	if (crashed.length > 0) connection.run(COUNT_CRASHES, `[${crashed.join()}]`)
-	const leaseUntil = timeAfter(now, leaseMs)
+	const claim = [owner, now, timeAfter(now, leaseMs), spareAfterClaim(owner)]
 	const [from = 0] = seqs
-	if (isRange(seqs)) connection.run(MARK_RANGE, owner, now, leaseUntil, from, from + seqs.length - 1)
-	else connection.run(MARK_LIST, owner, now, leaseUntil, `[${seqs.join()}]`)
+	if (isRange(seqs)) connection.run(MARK_RANGE, ...claim, from, from + seqs.length - 1)
+	else connection.run(MARK_LIST, ...claim, `[${seqs.join()}]`)
 }
 
 /** Returns the first messages of keys, each with those that follow it; the first ones fit the limit. */

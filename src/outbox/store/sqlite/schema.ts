@@ -35,6 +35,12 @@ const MESSAGE = `
 
 /** What a claim writes into a row. Rows without that space would not fit into their full page any more, and SQLite would split it. */
 const CLAIM_BYTES = 36
+/** Two times of the claim. */
+const CLAIM_TIME_BYTES = 12
+
+/** Returns what a claim by this owner leaves of the space: a row that keeps its length is overwritten in place. */
+export const spareAfterClaim = (owner: string): string =>
+	'.'.repeat(Math.max(0, CLAIM_BYTES - CLAIM_TIME_BYTES - owner.length))
 
 const LATEST_FAILURE = `
 	last_attempt_at INTEGER,
