@@ -14,8 +14,10 @@ import { claimsByAttempt, isRange, MATCH_CLAIMS } from './claim-match.ts'
 import type { Operations } from './executor.ts'
 import { spareAfterClaim } from './schema.ts'
 
-const COLUMNS = `q.seq, q.locked_by, q.id, q.topic, q.key, q.payload, q.headers, q.attempts, q.max_retries, q.delay_ms, q.crashes,
-	q.created_at, q.due_at, q.expires_at`
+/** What earlier attempts left; null before the first, because `node:sqlite` needs as long for a value that is null as for a number. */
+const EARLIER = `CASE WHEN q.attempts = 0 AND q.locked_by IS NULL AND q.delay_ms IS NULL AND q.crashes = 0 THEN NULL
+	ELSE json_array(q.attempts, q.delay_ms, q.crashes, q.locked_by IS NOT NULL) END`
+const COLUMNS = `q.seq, q.key, ${EARLIER}, q.id, q.topic, q.payload, q.headers, q.max_retries, q.created_at, q.due_at, q.expires_at`
 
 /** ?1 destination, ?2 now, ?3 limit, ?4 crashes of a poison candidate, ?5 `since` or the keys. */
 const FREE = 'q.due_at <= ?2 AND (q.lease_until IS NULL OR q.lease_until <= ?2)'
@@ -96,15 +98,16 @@ function claimTarget(
 	if (first.length === 0) return
 	const followers = (head: SqlRow, max: number): readonly SqlRow[] =>
 		followersOf(
-			connection.rows(FOLLOWERS, destination, now, max, poisonAfter, head[0] ?? null, head[4] ?? null),
+			connection.rows(FOLLOWERS, destination, now, max, poisonAfter, head[0] ?? null, head[1] ?? null),
 		)
 	const found = byKeys && perKey > 1 ? withFollowers(first, limit, perKey, followers) : first
 	const seqs: number[] = []
 	const crashed: number[] = []
 	for (const row of found) {
-		const claimed = toClaimedRow(row, destination, now)
+		const earlier = row[2] === null ? NO_ATTEMPTS : (JSON.parse(row[2] as string) as EarlierAttempts)
+		const claimed = toClaimedRow(row, earlier, destination, now)
 		seqs.push(claimed.sequence)
-		if (row[1] !== null) crashed.push(claimed.sequence)
+		if (earlier[3] === 1) crashed.push(claimed.sequence)
 		into.push(claimed)
 	}
 	if (crashed.length > 0) connection.run(COUNT_CRASHES, `[${crashed.join()}]`)
@@ -135,22 +138,30 @@ function followersOf(rows: readonly SqlRow[]): readonly SqlRow[] {
 	return end === -1 ? rows : rows.slice(0, end)
 }
 
-const toClaimedRow = (row: SqlRow, destination: string, claimedAt: number): ClaimedRow => ({
-	id: row[2] as string,
+type EarlierAttempts = readonly [attempts: number, delayMs: number | null, crashes: number, isLocked: 0 | 1]
+const NO_ATTEMPTS: EarlierAttempts = [0, null, 0, 0]
+
+const toClaimedRow = (
+	row: SqlRow,
+	[attempts, delayMs, crashes, isLocked]: EarlierAttempts,
+	destination: string,
+	claimedAt: number,
+): ClaimedRow => ({
+	id: row[3] as string,
 	sequence: row[0] as number,
 	destination,
-	topic: row[3] as string,
-	key: row[4] as string | null,
+	topic: row[4] as string,
+	key: row[1] as string | null,
 	payload: row[5] as string,
 	headers: row[6] as string | null,
-	attempt: (row[7] as number) + 1,
+	attempt: attempts + 1,
 	claimedAt,
-	maxRetries: row[8] as number | null,
-	delayMs: row[9] as number | null,
-	crashes: (row[10] as number) + (row[1] === null ? 0 : 1),
-	createdAt: row[11] as number,
-	dueAt: row[12] as number,
-	expiresAt: row[13] as number | null,
+	maxRetries: row[7] as number | null,
+	delayMs,
+	crashes: crashes + isLocked,
+	createdAt: row[8] as number,
+	dueAt: row[9] as number,
+	expiresAt: row[10] as number | null,
 })
 
 const RENEW = `UPDATE yaoki_outbox SET lease_until = ?4 WHERE ${MATCH_CLAIMS}`

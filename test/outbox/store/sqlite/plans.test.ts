@@ -86,6 +86,22 @@ it('a claim does not lengthen a row, so that full pages are not split', async ()
 	expect(pages()).toBe(before)
 })
 
+it('a claim keeps the length of a row, so that it is overwritten in place', async () => {
+	const store = await emptyStore()
+	const length = (): unknown =>
+		store.database
+			.prepare(`SELECT length(spare) + coalesce(length(locked_by), 0) + 6 * (locked_at IS NOT NULL)
+				+ 6 * (lease_until IS NOT NULL) AS length FROM yaoki_outbox`)
+			.get()?.['length']
+	for (const owner of ['relay-1-1a2b3c4d', 'relay-1234567-1a2b3c4d']) {
+		await store.insert(newRows(1))
+		const before = length()
+		const [row] = await claimRows(store, {}, owner)
+		expect(length()).toBe(before)
+		await store.settle(owner, [{ type: 'sent', id: row?.id ?? '', attempt: 1 }], false)
+	}
+})
+
 it('finds destinations by jumping through the index', async () => {
 	const plan = planOf(await emptyStore(), NEXT_QUEUED)
 	expect(plan).toBe('SEARCH yaoki_outbox USING COVERING INDEX yaoki_outbox_due (destination>?)')
