@@ -1,7 +1,7 @@
 import { QueueEvents } from 'bullmq'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startFaultServer } from '../http/faults/fault-server.ts'
-import { reset } from '../http/faults/steps.ts'
+import { hang, reset } from '../http/faults/steps.ts'
 import { REDIS, startRedis } from './support/redis.ts'
 import { BUSY, headersOf, json, skipBackoff } from './support/services.ts'
 
@@ -54,6 +54,17 @@ describe.runIf(isThere)('a BullMQ worker', async () => {
 		await expect(job.waitUntilFinished(events)).rejects.toThrow('422')
 		expect(service.requests).toHaveLength(1)
 		expect((await emails.getJob(job.id ?? ''))?.attemptsMade).toBe(1)
+	})
+
+	test('aborts the request of a job that is cancelled', async () => {
+		service.play(hang())
+		const job = await emails.add('welcome', { to: 'ada@example.com' }, { attempts: 1 })
+		const ending = expect(job.waitUntilFinished(events)).rejects.toThrow()
+		await service.requested(1)
+		worker.cancelJob(job.id ?? '', 'not needed')
+		await ending
+		await service.aborted(1)
+		expect(service.requests).toHaveLength(1)
 	})
 
 	test('delays a job while the circuit is open, without a request or an attempt', async () => {

@@ -43,3 +43,18 @@ test('a job is sent once', async () => {
 	await expect(creating).rejects.toBeInstanceOf(OpenAI.InternalServerError)
 	expect(service.requests).toHaveLength(1)
 })
+
+test('while the circuit is open the cause of the error of the SDK is that of the circuit', async () => {
+	const service = await startService(
+		HOST,
+		json({ error: { message: 'down' } }, 500, { 'x-should-retry': 'false' }),
+	)
+	const failure = (): Promise<unknown> =>
+		ai.chat.completions.create(QUESTION).catch((thrown: unknown) => thrown)
+	for (let call = 0; call < 10; call++) await failure()
+	const sent = service.requests.length
+	const error = await failure()
+	expect(error).toBeInstanceOf(OpenAI.APIConnectionError)
+	expect(error).toHaveProperty('cause.code', 'YAOKI_CIRCUIT_OPEN')
+	expect(service.requests).toHaveLength(sent)
+})

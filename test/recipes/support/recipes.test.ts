@@ -11,7 +11,7 @@ describe('the recipes of the guide', () => {
 		expect(names.filter((name) => !existsSync(join(HOME, `${name}.test.ts`)))).toEqual([])
 	})
 
-	test('compile with the strictest options', () => {
+	test('compile with strict options', () => {
 		expect(tsc('-p', HOME).output).toBe('')
 	})
 })
