@@ -77,6 +77,28 @@ describe('the system runtime looks up globals when it is called', () => {
 		}
 	})
 
+	it.each(FAKE_TIMERS)(
+		'reads the clock of the fake timers of $library, and then the real one',
+		async (fake) => {
+			const expectCurrentClock = () => {
+				const before = performance.now()
+				const now = systemRuntime.now()
+				expect(now).toBeGreaterThanOrEqual(before)
+				expect(now).toBeLessThanOrEqual(performance.now())
+			}
+			expectCurrentClock()
+			fake.start()
+			try {
+				expectCurrentClock()
+				await fake.tick(10_000_000)
+				expectCurrentClock()
+			} finally {
+				fake.end()
+			}
+			expectCurrentClock()
+		},
+	)
+
 	it('works with a replaced setTimeout', async () => {
 		vi.stubGlobal('setTimeout', (fn: () => void) => queueMicrotask(fn))
 		const { operation } = flaky()
