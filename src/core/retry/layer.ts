@@ -35,6 +35,8 @@ export class RetryLayer implements Layer {
 
 	leave(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { stop } = call
+		const { retryResult, budget } = this.settings
+		if (call.ok && !stop && !retryResult && !budget && !this.observer) return GO
 		const wait = stop && stop !== 'rejected' && !isPassedOn(stop) ? stop : decide(call, bound)
 		if (typeof wait === 'object') return scheduleRetry(call, bound, wait)
 		call.stop = wait ?? stop
@@ -55,7 +57,7 @@ export class RetryState {
 	attempt = 0
 	/** The last backoff delay. A Retry-After wait does not count. */
 	previousDelayMs: number | undefined
-	/** Which kind of failure the last retry followed. */
+	/** Which kind of failure the last retry followed; only for a budget. */
 	chargedFor: 'timeout' | 'failure' | undefined
 	/** Undefined if it is not needed. */
 	readonly startedAt: number | undefined
@@ -75,7 +77,6 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	const { ok, value } = call
 	const { settings } = bound.layer
 	const { retryResult, budget } = settings
-	if (ok && !retryResult && !budget) return undefined
 	const { attempt, chargedFor, previousDelayMs = settings.baseDelayMs } = retryState(call, bound)
 	if (ok) {
 		if (!retryResult || !requireSync('retryResult', retryResult(value, attempt))) {
@@ -149,13 +150,13 @@ function hasOuterRetry(
 }
 
 function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDelay): Step {
-	const { onRetry } = bound.layer.settings
+	const { onRetry, budget } = bound.layer.settings
 	const { lastAttempt } = call
 	const { delayMs, source } = wait
 	const state = retryState(call, bound) === INITIAL_STATE ? new RetryState() : retryState(call, bound)
 	call.enterLayer(bound, state)
 	state.attempt++
-	state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
+	if (budget) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
 	if (source === 'backoff') state.previousDelayMs = delayMs
 	if (lastAttempt) {
 		lastAttempt.delayMs = delayMs
