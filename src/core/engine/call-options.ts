@@ -1,7 +1,7 @@
 import type { Deadline } from '../deadline/deadline.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
 import { nearestName } from '../options/nearest-name.ts'
-import { isObject } from '../options/schema.ts'
+import { invalidOption, isObject } from '../options/schema.ts'
 
 /** Options of one call, the same for every policy. */
 export interface CallOptions {
@@ -94,3 +94,10 @@ function findUnknownOption(given: CallOptions, name: string): InvalidOptionError
 
 const invalid = (given: unknown, expected: string): InvalidOptionError =>
 	new InvalidOptionError('call options', given, expected)
+
+/** Throws if the caller has aborted or an option is invalid. Not a part of each call: most have no options. */
+export function checkSignals({ signal, deadline }: CallOptions): void {
+	if (signal?.aborted) throw signal.reason
+	if (deadline && !deadline.onExpiry) invalidOption('deadline', deadline, 'a Deadline: Deadline.after(ms)')
+	if (signal && !signal.addEventListener) invalidOption('signal', signal, 'an AbortSignal')
+}

@@ -11,9 +11,8 @@
 import type { Classification } from '../classify/classification.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { AttemptEntry, CallRecord, StopReason } from '../explain/record.ts'
-import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { CallContext, CallOptions } from './call-options.ts'
+import { type CallContext, type CallOptions, checkSignals } from './call-options.ts'
 import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
 import {
@@ -237,11 +236,7 @@ export class Call implements CallRecord, Scope {
 	runEnter(resumed?: BoundLayer): Step {
 		const { options } = this
 		try {
-			if (this.isAborted) throw options?.signal?.reason
-			if (options?.deadline && !options.deadline.onExpiry)
-				invalidOption('deadline', options.deadline, 'a Deadline: Deadline.after(ms)')
-			if (options?.signal && !options.signal.addEventListener)
-				invalidOption('signal', options.signal, 'an AbortSignal')
+			if (options) checkSignals(options)
 			let step: Step = GO
 			if (resumed) {
 				this.next = resumed.next
