@@ -13,7 +13,7 @@ import { Slots, type Waiter, type WaiterState } from './slots.ts'
 const HOLD_TIME_WEIGHT = 0.2
 
 /** Of the queued calls that need no times, one in this many is measured. */
-const RESUMED_PER_CLOCK_READ = 8
+const RESUMED_PER_CLOCK_READ = 64
 
 export class BulkheadLayer implements ObservableLayer {
 	readonly slots: Slots<QueuedCall>
