@@ -4,6 +4,7 @@ declare module 'opossum' {
 		timeout?: number | false
 		resetTimeout?: number
 		rollingCountTimeout?: number
+		rollingPercentilesEnabled?: boolean
 	}
 
 	export default class CircuitBreaker<T> {
