@@ -45,6 +45,12 @@ interface BoundedSettings {
 	guard<T>(work: () => Promise<T>): Promise<T>
 }
 
+/** A constant text with its values. */
+interface BoundStatement {
+	readonly sql: string
+	readonly values: readonly Value[]
+}
+
 /** Limits of one statement. */
 export interface StatementLimits {
 	/** Cancelled by the server after this time, or after its own `statement_timeout` if that is shorter. */
@@ -76,16 +82,21 @@ export class BoundedExecutor implements StatementRunner {
 		this.#canPrepare = given.prepare
 	}
 
-	/** Limits do not apply to PGlite, which runs in this process. */
+	/**
+	 * `next` is a second statement of the same transaction and round trip, which sees what was committed since the first one started. Its rows follow
+	 * those of the first. Limits do not apply to PGlite, which runs in this process.
+	 */
 	run<Row>(
 		sql: string,
 		values: readonly Value[] = [],
 		limits?: StatementLimits | undefined,
+		next?: BoundStatement | undefined,
 	): Promise<readonly Row[]> {
 		const { client, guard } = this.#given
+		const statements = [{ sql, values }, ...(next ? [next] : [])]
 		return guard(async () => {
-			if (isPGlite(client)) return rowsOf<Row>(await client.exec(`${ALONE}${this.#inline(sql, values)}`))
-			return this.#runOnPool<Row>(client, sql, values, limits)
+			if (!isPGlite(client)) return this.#runOnPool<Row>(client, statements, limits)
+			return rowsOf<Row>(await client.exec(`${ALONE}${this.#allInline(statements)}`), statements.length)
 		})
 	}
 
@@ -106,8 +117,7 @@ export class BoundedExecutor implements StatementRunner {
 
 	async #runOnPool<Row>(
 		pool: PgPool,
-		sql: string,
-		values: readonly Value[],
+		statements: readonly BoundStatement[],
 		limits: StatementLimits | undefined,
 	): Promise<readonly Row[]> {
 		const client = await pool.connect()
@@ -128,7 +138,7 @@ export class BoundedExecutor implements StatementRunner {
 		client.on('error', onError)
 		try {
 			const timeout = limits ? await this.#timeoutSql(client, limits.timeoutMs) : ''
-			return await this.#runAlone<Row>(client, `${comment}${ALONE}${timeout}`, sql, values)
+			return await this.#runAlone<Row>(client, `${comment}${ALONE}${timeout}`, statements)
 		} catch (error) {
 			isBroken ||= sqlState(error) === ''
 			throw error
@@ -153,13 +163,15 @@ export class BoundedExecutor implements StatementRunner {
 	async #runAlone<Row>(
 		client: PgClient,
 		before: string,
-		sql: string,
-		values: readonly Value[],
+		statements: readonly BoundStatement[],
 	): Promise<readonly Row[]> {
+		const { length } = statements
 		while (this.#canPrepare) {
-			const isNew = await this.#prepare(client, before, sql)
+			let isNew = false
+			for (const { sql } of statements) isNew = (await this.#prepare(client, before, sql)) || isNew
 			try {
-				return rowsOf(await client.query(`${before}${this.#execution(sql, values)}`))
+				const executions = statements.map(({ sql, values }) => this.#execution(sql, values))
+				return rowsOf(await client.query(`${before}${executions.join('; ')}`), length)
 			} catch (error) {
 				if (!isMissingStatement(error)) throw error
 				// Prepared a moment ago: the text ran on another connection of the server. Otherwise something removed it, for example DISCARD.
@@ -167,7 +179,7 @@ export class BoundedExecutor implements StatementRunner {
 				namesOn(client).clear()
 			}
 		}
-		return rowsOf(await client.query(`${before}${this.#inline(sql, values)}`))
+		return rowsOf(await client.query(`${before}${this.#allInline(statements)}`), length)
 	}
 
 	/** In a transaction an error cannot be repaired; the relay runs the transaction again. */
@@ -204,6 +216,10 @@ export class BoundedExecutor implements StatementRunner {
 		return `execute ${boundedName(this.#given.complete(sql).name)}${parameters}`
 	}
 
+	#allInline(statements: readonly BoundStatement[]): string {
+		return statements.map(({ sql, values }) => this.#inline(sql, values)).join('; ')
+	}
+
 	#inline(sql: string, values: readonly Value[]): string {
 		const { text } = this.#given.complete(sql)
 		return text.replaceAll(/\$(\d+)/g, (_, position: string) => literal(values[Number(position) - 1] ?? null))
@@ -223,10 +239,10 @@ const preparation = (name: string, text: string): string => `prepare ${boundedNa
 /** The driver prepares some of the texts too, under their own names. */
 const boundedName = (name: string): string => `${name}_bounded`
 
-/** Returns the rows of the last statement of a text. */
-function rowsOf<Row>(result: unknown): readonly Row[] {
-	const last = (Array.isArray(result) ? result.at(-1) : result) as { readonly rows: readonly Row[] }
-	return last.rows
+/** Returns the rows of the last statements of a text. */
+function rowsOf<Row>(result: unknown, count = 1): readonly Row[] {
+	const results = (Array.isArray(result) ? result.slice(-count) : [result]) as { readonly rows: Row[] }[]
+	return results.flatMap(({ rows }) => rows)
 }
 
 /** Returns an SQL literal that means the same whether or not the server reads backslashes as escapes. */

@@ -129,9 +129,34 @@ const runsPart = (crashes: string): string => {
 	) x where l.kind = 'runs'`
 }
 
+/** The number of replays to the destinations that a query named `destination` returns. The limit keeps it a lookup of each. */
+const replaysOf = (destinations: string): string => `
+	select coalesce(sum(c.replays), 0)::bigint from (${destinations}) d cross join lateral (
+		select g.replays from {s}.outbox_destinations g where g.destination = d.destination limit 1
+	) c`
+
+/**
+ * Runs after a claim, in its transaction. If it returns another number than the claim, messages were replayed since the claim's snapshot. Another
+ * relay may have claimed one of them before this claim locked the next message of its key, which the snapshot shows as the first.
+ */
+export const REPLAYS: string = `select (${replaysOf('select distinct value as destination from json_array_elements_text($1::text::json)')}) as seq`
+
+/** Of these messages, returns those of whose key another relay has an earlier one in flight. */
+export const OVERTAKING: string = `
+with n as materialized (select {now} as ms)
+select r.id from json_to_recordset($1::text::json) as r(id text, destination text, key text, sequence bigint)
+where (
+	select e.seq from (
+		select f.seq, f.locked_by, f.lease_until from {s}.outbox f
+		where f.destination = r.destination and f.key = r.key and f.seq < r.sequence order by f.seq limit ${LOOK_AHEAD}
+	) e where e.locked_by <> $2::text and e.lease_until > ${NOW} limit 1) is not null`
+
 const buildSql = ({ kinds, poisonCandidates, hasRecordedCrash }: ClaimShape): string => {
 	const crashes = `${CRASHES} ${poisonCandidates ? '>=' : '<'} $4::int`
 	const destination = poisonCandidates && hasRecordedCrash ? OF_DESTINATION_CRASHED : OF_DESTINATION
+	const replays = kinds.some((kind) => kind !== 'unordered')
+		? `(${replaysOf("select distinct destination from a where kind <> 'unordered'")})`
+		: '0::bigint'
 	const partFor = (kind: TargetKind) => {
 		if (kind === 'keys') return keysPart(crashes)
 		if (kind === 'runs') return runsPart(crashes)
@@ -165,7 +190,7 @@ u as (
 select null::text as id, null::text as destination, null::text as topic, null::text as key,
 	(${circuitsOf('select distinct destination from a')}) as payload,
 	null::text as headers, 0 as attempts, 0 as max_retries, 0::double precision as delay_ms, 0 as crashes,
-	0::bigint as created_at, n.ms as due_at, null::bigint as expires_at, 0::bigint as seq
+	0::bigint as created_at, n.ms as due_at, null::bigint as expires_at, ${replays} as seq
 from n
 union all
 select id::text, destination, topic, key, payload, headers, attempts, max_retries, delay_ms, crashes,

@@ -5,7 +5,8 @@ import { isCancelledStatement } from '../../../sql/postgres-errors.ts'
 import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
 import type { ClaimedRow, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
 import { parseCircuits } from './circuits.ts'
-import { claimSql, type TargetKind } from './claim-sql.ts'
+import { claimSql, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
+import { settleOperations } from './settle.ts'
 
 interface Row {
 	readonly id: string | null
@@ -63,15 +64,45 @@ export async function claim(
 		Math.min(poisonAfter, MAX_INT),
 	]
 	const limits = { timeoutMs, label: `claim ${request.owner}`, signal: request.signal }
-	const [head, ...rows] = await executor.run<Row>(sql, values, limits).catch((error: unknown) => {
+	const ordered = new Set(
+		targets.filter((target) => kindOf(target) !== 'unordered').map(({ destination }) => destination),
+	)
+	const next = ordered.size > 0 ? { sql: REPLAYS, values: [JSON.stringify([...ordered])] } : undefined
+	const [head, ...found] = await executor.run<Row>(sql, values, limits, next).catch((error: unknown) => {
 		throw isCancelledStatement(error) ? new TimeoutError('claim', timeoutMs) : error
 	})
+	const hasReplays = next !== undefined && Number(found.pop()?.seq) !== Number(head?.seq)
 	const now = Number(head?.due_at)
+	const rows = inOrder(found, targets, now)
 	return {
 		now,
-		rows: inOrder(rows, targets, now),
+		rows: hasReplays ? await withoutOvertaking(executor, request.owner, rows, ordered) : rows,
 		circuits: parseCircuits(head?.payload ?? null, now),
 	}
+}
+
+/** Releases what may not be sent now, because an earlier message of its key was replayed and claimed meanwhile. Returns the other rows. */
+async function withoutOvertaking(
+	executor: BoundedExecutor,
+	owner: string,
+	rows: readonly ClaimedRow[],
+	ordered: ReadonlySet<string>,
+): Promise<readonly ClaimedRow[]> {
+	const keyOf = ({ destination, key }: ClaimedRow): string => JSON.stringify([destination, key])
+	const heads = new Map<string, Pick<ClaimedRow, 'id' | 'destination' | 'key' | 'sequence'>>()
+	for (const row of rows) {
+		const { id, destination, key, sequence } = row
+		if (key !== null && ordered.has(destination) && !heads.has(keyOf(row)))
+			heads.set(keyOf(row), { id, destination, key, sequence })
+	}
+	const found = await executor.run<{ id: string }>(OVERTAKING, [JSON.stringify([...heads.values()]), owner])
+	const overtaking = new Set(found.map(({ id }) => id))
+	const isOvertaking = (row: ClaimedRow): boolean => overtaking.has(heads.get(keyOf(row))?.id ?? '')
+	const releases = rows
+		.filter(isOvertaking)
+		.map(({ id, attempt, claimedAt }) => ({ type: 'release', id, attempt, claimedAt }) as const)
+	await settleOperations(executor).settle(owner, releases, false)
+	return rows.filter((row) => !isOvertaking(row))
 }
 
 /** Rows arrive in physical order, which is nearly the order in which they are due. */

@@ -134,11 +134,18 @@ export function deadLetterOperations(
 			}
 			const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `d.${column}`)
 			const changes = editChanges(edit)
+			// Claims that run now compare it: a replayed message appears before those that they found as the first of their keys.
+			const counted = `, p as (
+			insert into {s}.outbox_destinations as g (destination, replays)
+			select r.destination, 1 from (select distinct ${edited['destination'] ?? 'd.destination'} as destination from d where d.key is not null) r
+			order by r.destination
+			on conflict (destination) do update set replays = g.replays + 1
+		)`
 			const audit = auditSql(changes === null ? 'replay' : 'edit', operator, changes, parameters)
 			const sql = `
 		with d as (${deleteMatching(filter, limit, parameters)}), w as (
 			insert into {s}.outbox (${MESSAGE_COLUMNS.join(', ')}, seq) select ${values.join(', ')}, d.seq from d
-		)${audit}
+		)${counted}${audit}
 		select id::text as id from d order by seq`
 			return runForIds(sql, parameters)
 		},

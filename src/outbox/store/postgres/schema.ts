@@ -111,7 +111,8 @@ create table {s}.outbox_destinations (
 	bucket_parts double precision,
 	bucket_interval double precision,
 	bucket_at bigint,
-	granted int
+	granted int,
+	replays bigint not null default 0
 ) with (fillfactor = 50);
 create index outbox_destinations_operator on {s}.outbox_destinations (operator_until) where operator_until is not null;
 

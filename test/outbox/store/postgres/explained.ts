@@ -29,6 +29,7 @@ export const rowsRead = (node: PlanNode): number =>
 export interface Recorder {
 	/** Texts that execute a prepared statement, the latest of each statement. */
 	readonly texts: ReadonlyMap<string, string>
+	/** Of several statements in one text, the first. */
 	readonly latest: string
 	/** Returns the plan that the text has now; `isRun` also executes it, and rolls back. */
 	explain(
@@ -46,10 +47,10 @@ export async function recordStatements(pool: pg.Pool): Promise<Recorder> {
 		if (text.includes('explain (')) return
 		if (text.startsWith('begin')) begin = `${text} `
 		if (text === 'commit' || text === 'rollback') begin = ''
-		const name = /\bexecute (\w+)/.exec(text)?.[1]
-		if (name === undefined) return
-		latest = begin === '' ? `begin; ${text}` : begin + text
-		texts.set(name, latest)
+		const [settings, ...executions] = text.split(/\bexecute (?=\w)/)
+		const of = (execution: string) => `${begin || 'begin; '}${settings}execute ${execution}`
+		for (const execution of executions) texts.set(/^\w+/.exec(execution)?.[0] ?? '', of(execution))
+		if (executions[0] !== undefined) latest = of(executions[0])
 	}
 	const client = await pool.connect()
 	const query = client.query.bind(client)

@@ -17,6 +17,8 @@ const BY_KEY = { ...ORDERED, keys: ['k'] }
 async function heldStore(): Promise<{ readonly store: Store; commit(): Promise<unknown> }> {
 	const client = await rig.pool.connect()
 	onTestFinished(() => client.release(true))
+	// Another store may have used this connection; a statement that exists already would abort the transaction.
+	await client.query('deallocate all')
 	await client.query('begin')
 	const query = (given: string | pg.QueryConfig, values?: unknown[]) => {
 		if (typeof given !== 'string') return client.query(given)
@@ -103,3 +105,60 @@ test('several replayed messages are not claimed while the claim of a later one o
 	await rig.store.settle('held', [{ type: 'sent', id: third.id, attempt: 1 }], false)
 	expect(await claimedByAnother()).toEqual([first.id])
 })
+
+/** A store whose statements stop when they read the clock, after their snapshot, until `resume`. */
+async function stallingStore(): Promise<{
+	readonly store: Store
+	untilStalled(): Promise<void>
+	resume(): Promise<unknown>
+}> {
+	const holder = await rig.pool.connect()
+	onTestFinished(() => holder.release(true))
+	const lock = `hashtext('${rig.schema}')`
+	await holder.query(`select pg_advisory_lock(${lock})`)
+	await holder.query(`create function ${rig.schema}.clock_timestamp() returns timestamptz language plpgsql as $$
+		begin
+			perform pg_advisory_lock_shared(${lock});
+			perform pg_advisory_unlock_shared(${lock});
+			return pg_catalog.clock_timestamp();
+		end $$`)
+	const client = rig.anotherPool({ options: `-c search_path=${rig.schema},pg_catalog` })
+	const waiting = `select from pg_locks
+		where locktype = 'advisory' and not granted and objid::bigint = ${lock}::bigint & 4294967295`
+	return {
+		store: postgresStore({ client, schema: rig.schema }),
+		async untilStalled() {
+			while ((await rig.pool.query(waiting)).rowCount === 0);
+		},
+		resume: () => holder.query(`select pg_advisory_unlock(${lock})`),
+	}
+}
+
+test.each([
+	['by scan', ORDERED],
+	['by key', BY_KEY],
+	['in a run', { ...BY_KEY, perKey: 10 }],
+])(
+	'a claim that stalls after its snapshot claims nothing after a replayed message of its key that is in flight by now: %s',
+	async (_, lane) => {
+		const [first, second, third] = newRows(3, { key: 'k' })
+		if (!first || !second || !third) throw new Error('three rows')
+		await rig.store.insert([first, second, third])
+		await rig.store.claim(wanted(ORDERED))
+		const dead = { type: 'dead', id: first.id, attempt: 1, cause: 'permanent', error: null } as const
+		await rig.store.settle('relay', [{ ...dead, afterDeadLetter: 'skip' }], false)
+		const { store, untilStalled, resume } = await stallingStore()
+		const claimed = idsClaimed(store, lane, 'stalled')
+		await untilStalled()
+		await rig.store.replay({}, 10, { by: 'someone', reason: null })
+		expect(await idsClaimed(rig.store, ORDERED, 'another')).toEqual([first.id])
+		await resume()
+		expect(await claimed).toEqual([])
+		const left = await rig.store.list({}, 10)
+		expect(left.map(({ attempts, lockedBy }) => [attempts, lockedBy])).toEqual([
+			[1, 'another'],
+			[0, null],
+			[0, null],
+		])
+	},
+)
