@@ -20,6 +20,12 @@ export const CONTENDERS: Readonly<Record<string, () => Promise<Get>>> = {
 	// The cost of every timeout with a signal: a fetch cannot be ended without one.
 	'fetch with a signal': async () => async (url) =>
 		(await fetch(url, { signal: new AbortController().signal })).text(),
+	// The least that a client on fetch sends to end requests in time, to see redirects and to pass on its deadline.
+	'fetch: signal, manual, one header': async () => async (url) => {
+		const { signal } = new AbortController()
+		const headers = { 'x-request-timeout-ms': '10000' }
+		return (await fetch(url, { signal, redirect: 'manual', headers })).text()
+	},
 	'undici request': async () => {
 		const { request } = await import('undici')
 		return async (url) => (await request(url)).body.text()

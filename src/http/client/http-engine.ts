@@ -152,7 +152,6 @@ export class HttpEngine {
 			counts.attempts++
 			return http.attempt(context)
 		})
-		http.call = call
 		counts.requests++
 		return run(call).then(
 			(response) => {

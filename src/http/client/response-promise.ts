@@ -47,7 +47,11 @@ export function responsePromise(sent: Promise<Response>, draft: Draft): Response
 		const what = `the body does not match the schema: ${describeIssues(result.issues)}`
 		throw new InvalidResponseError(what, draft, await sent, result.issues)
 	}
-	return Object.assign(sent, { json, text }) as ResponsePromise
+	const promise = sent as ResponsePromise
+	// Faster than Object.assign.
+	promise.json = json as ResponsePromise['json']
+	promise.text = text
+	return promise
 }
 
 function parse(text: string, draft: Draft, response: Response): unknown {

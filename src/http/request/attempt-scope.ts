@@ -89,6 +89,8 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 
 	/** Returns the signal of this attempt. The caller's abort triggers it too, also while the body is read. */
 	connect(): AbortSignal {
+		// Mostly nothing around the attempt aborts it, so a controller suffices: a link costs four more objects.
+		if (!this.outer?.abortsItself) this.link ??= new AbortController()
 		const signal = scopeSignal(this)
 		const caller = this.call?.options?.signal
 		if (caller && this.link) this.#callerLink = new CallerLink(caller, this.link)

@@ -3,7 +3,7 @@
  * the layers find it by the call without another allocation.
  */
 import { Deadline } from '../../core/deadline/deadline.ts'
-import { Call } from '../../core/engine/call.ts'
+import type { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
 import { requireSync } from '../../core/engine/hooks.ts'
@@ -30,7 +30,7 @@ import {
 } from '../transport/request-body.ts'
 import { type HttpResponse, headerOf, type TransportInit } from '../transport/transport.ts'
 import { isValid, runOnRequest, runOnResponse } from './attempt-hooks.ts'
-import { AttemptScope } from './attempt-scope.ts'
+import type { AttemptScope } from './attempt-scope.ts'
 import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
 import { countBody, limitBytes } from './limit-body.ts'
@@ -65,7 +65,6 @@ export class HttpCall implements CallOptions {
 	origin!: Origin
 	/** The origin, unless `pauseScope` is another. */
 	pauses!: Pauses
-	call: Call | undefined
 	/** The body of the latest attempt. */
 	#body: BodySource
 	/** True after the first attempt has been sent. */
@@ -193,8 +192,10 @@ export class HttpCall implements CallOptions {
 
 	/** Drains the responses that the caller does not receive: those before a retry, and those of hedges that lost. */
 	drainAllExcept(final: unknown): void {
-		for (const response of this.#failedResponses?.splice(0) ?? [])
-			if (response === final) this.#failedResponses?.push(response)
+		const failed = this.#failedResponses
+		if (!failed) return
+		for (const response of failed.splice(0))
+			if (response === final) failed.push(response)
 			else void drainBody(response, this.runtime)
 	}
 
@@ -231,18 +232,13 @@ export class HttpCall implements CallOptions {
 	}
 
 	#initFor(context: CallContext, scope: AttemptScope, signal: AbortSignal, body: RequestBody): TransportInit {
-		const { request, headers } = this
-		const { method, init, follow } = request
+		const { method, init, follow } = this.request
 		const extra = this.#extraHeaders(context)
-		const sent = {
-			...init,
-			method,
-			headers: extra ? addHeaders(headers, extra) : headers,
-			body,
-			signal,
-			redirect: follow ? 'manual' : init?.redirect,
-			[REDIRECT_OBSERVER]: scope,
-		}
+		const headers = extra ? addHeaders(this.headers, extra) : this.headers
+		const redirect = follow ? 'manual' : init?.redirect
+		const own = { method, headers, body, signal, redirect, [REDIRECT_OBSERVER]: scope }
+		// A copy costs several objects, and few requests have an init.
+		const sent = init ? { ...init, ...own } : own
 		// The platform's types do not know bodies that some runtimes accept, such as async iterables.
 		const final: unknown = isStream(body) ? { ...sent, duplex: 'half' } : sent
 		return final as TransportInit
@@ -289,9 +285,5 @@ export class HttpCall implements CallOptions {
 }
 
 /** Returns the attempt that starts with this context. Each request of a hedge is its own call. */
-function scopeOf(context: CallContext): AttemptScope {
-	const call = context instanceof Context ? Context.callOf(context) : undefined
-	const scope = call instanceof Call ? call.scope : undefined
-	if (!(scope instanceof AttemptScope)) throw new TypeError('Internal error: the attempt has no scope')
-	return scope
-}
+const scopeOf = (context: CallContext): AttemptScope =>
+	(Context.callOf(context as Context) as Call).scope as AttemptScope

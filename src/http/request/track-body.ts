@@ -27,32 +27,32 @@ export function trackBody(response: HttpResponse, findObserver: FindObserver): v
 
 function trackedPrototype(prototype: object, findObserver: FindObserver): object {
 	const tracked: object = Object.create(prototype)
-	const wrap = (name: string, call: (observer: BodyObserver | undefined, run: () => unknown) => unknown) => {
+	const define = (name: string, create: (method: () => unknown) => (this: object) => unknown) => {
 		const method: unknown = Reflect.get(prototype, name)
 		if (typeof method !== 'function') return
-		Object.defineProperty(tracked, name, {
-			configurable: true,
-			writable: true,
-			value(this: object) {
-				return call(findObserver(this), () => Reflect.apply(method, this, []))
-			},
-		})
+		const value = create(method as () => unknown)
+		Object.defineProperty(tracked, name, { configurable: true, writable: true, value })
 	}
-	for (const name of READ_METHODS) wrap(name, observeRead)
-	wrap('clone', (observer, clone) => {
-		observer?.onHandOver()
-		return clone()
-	})
+	for (const name of READ_METHODS) define(name, (read) => trackedRead(read, findObserver))
+	const clone = (method: () => unknown) =>
+		function (this: object) {
+			findObserver(this)?.onHandOver()
+			return method.call(this)
+		}
+	define('clone', clone)
 	return tracked
 }
 
-async function observeRead(observer: BodyObserver | undefined, read: () => unknown): Promise<unknown> {
-	observer?.onReadStart()
-	try {
-		const value = await read()
-		observer?.onEnd()
-		return value
-	} catch (error) {
-		throw observer ? observer.onEnd(error) : error
+/** One async function per method, because a closure per call would cost more memory. */
+const trackedRead = (read: () => unknown, findObserver: FindObserver) =>
+	async function (this: object): Promise<unknown> {
+		const observer = findObserver(this)
+		observer?.onReadStart()
+		try {
+			const value = await read.call(this)
+			observer?.onEnd()
+			return value
+		} catch (error) {
+			throw observer ? observer.onEnd(error) : error
+		}
 	}
-}

@@ -122,6 +122,15 @@ describe('after a 401', () => {
 		expect(new Set(keys).size).toBe(1)
 	})
 
+	it('callers that share one request by singleFlight share its refresh and its repeat', async () => {
+		const server = service({ singleFlight: true })
+		const calls = Array.from({ length: 5 }, () => server.client.get('a').text())
+		expect(await Promise.all(calls)).toEqual(Array(5).fill('fine '))
+		expect(server.refreshes).toBe(1)
+		expect(tokens(server)).toEqual(['Bearer old', 'Bearer new'])
+		expect(server.client.stats).toMatchObject({ requests: 1, attempts: 1, shared: 4, failures: 0 })
+	})
+
 	it('a request that was sent with an older token is repeated without a refresh', async () => {
 		const server = service()
 		const pending = server.client.get('a')

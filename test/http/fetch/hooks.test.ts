@@ -67,6 +67,20 @@ describe('onRequest', () => {
 		expect(seen?.signal.aborted).toBe(false)
 	})
 
+	test('may sign all headers: none is changed after it, the remaining time neither', async () => {
+		let signed: string | null | undefined
+		const { fetch, url, server, time } = await setting(FINE, {
+			timeout: 2_000,
+			async onRequest({ headers }) {
+				signed = headers.get('x-request-timeout-ms')
+				await time.advance(500)
+			},
+		})
+		expect((await fetch(url)).status).toBe(200)
+		expect(signed).toBe('2000')
+		expect(server.requests[0]?.headers['x-request-timeout-ms']).toBe(signed)
+	})
+
 	test('receives the stream that a body function created for the attempt', async () => {
 		const seen: unknown[] = []
 		const created: unknown[] = []
