@@ -102,19 +102,16 @@ export let lastResolve: (value: unknown) => void
 /** Wakes the call when the time is over, the caller aborts or the deadline expires. Leaves no timer and no listener behind. */
 export function startWait(call: Call, ms: number): void {
 	const { options, pipeline, wake, current } = call
+	const signal = options?.signal
+	const { runtime } = current ?? pipeline
 	if (!wake) return
 	if (ms === PARK) call.queuedMs ??= 0
 	pipeline.observer?.onWait(call)
 	// A wait that only its time or another call can end needs nothing else.
-	if (options?.signal || (ms < 0 ? options?.deadline : pipeline.runner)) startCancellableWait(call, ms, wake)
-	else if (ms >= 0) (current ?? pipeline).runtime.setTimer(ms, wake)
-}
-
-/** A separate function, because the variables of its closures would otherwise be allocated for every wait. */
-function startCancellableWait(call: Call, ms: number, wake: () => void): void {
-	const { options, pipeline, current } = call
-	const { runtime } = current ?? pipeline
-	const signal = options?.signal
+	if (!signal && !(ms < 0 ? options?.deadline : pipeline.runner)) {
+		if (ms >= 0) runtime.setTimer(ms, wake)
+		return
+	}
 	const ends: (() => void)[] = []
 	const end = () => {
 		for (const cancel of ends.splice(0)) cancel()

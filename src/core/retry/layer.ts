@@ -35,8 +35,6 @@ export class RetryLayer implements Layer {
 
 	leave(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { stop } = call
-		const { retryResult, budget } = this.settings
-		if (call.ok && !stop && !retryResult && !budget && !this.observer) return GO
 		const wait = stop && stop !== 'rejected' && !isPassedOn(stop) ? stop : decide(call, bound)
 		if (typeof wait === 'object') return scheduleRetry(call, bound, wait)
 		call.stop = wait ?? stop
@@ -77,6 +75,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	const { ok, value } = call
 	const { settings } = bound.layer
 	const { retryResult, budget } = settings
+	if (ok && !retryResult && !budget) return undefined
 	const { attempt, chargedFor, previousDelayMs = settings.baseDelayMs } = retryState(call, bound)
 	if (ok) {
 		if (!retryResult || !requireSync('retryResult', retryResult(value, attempt))) {

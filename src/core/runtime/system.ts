@@ -39,7 +39,6 @@ let clockTimers: unknown
 
 export const systemRuntime: Runtime = {
 	now() {
-		const { setTimeout } = globalThis
 		if (clockTimers !== setTimeout) {
 			clockTimers = setTimeout
 			clock = performance
