@@ -57,14 +57,7 @@ export function inheritCallOptions(own: CallOptions, parent: CallOptions): CallO
 	}
 }
 
-const NAMES: Readonly<Record<string, true>> = {
-	signal: true,
-	deadline: true,
-	name: true,
-	key: true,
-	idempotent: true,
-	parent: true,
-}
+const NAMES = ['signal', 'deadline', 'name', 'key', 'idempotent', 'parent']
 
 /**
  * Returns the error of invalid call options, such as a misspelt name or a bare signal; undefined if they are valid. It is
@@ -75,7 +68,7 @@ export function findInvalidOption(given: CallOptions): InvalidOptionError | unde
 	let isEmpty = true
 	for (const name in given) {
 		isEmpty = false
-		if (!NAMES[name]) return findUnknownOption(given, name)
+		if (!NAMES.includes(name)) return findUnknownOption(given, name)
 	}
 	if (isEmpty && 'onExpiry' in given) return invalid(given, 'an object: { deadline }')
 	return given.parent ? findInvalidOption(given.parent) : undefined
@@ -86,10 +79,9 @@ function findUnknownOption(given: CallOptions, name: string): InvalidOptionError
 	// A context has getters, which a copy by `{ ...context }` has not.
 	if ('attempt' in given)
 		return 'signal' in given ? undefined : invalid(given, 'the context itself, or { parent: context }')
-	const names = Object.keys(NAMES)
-	const suggestion = name.startsWith('timeout') ? 'deadline' : nearestName(name, names)
+	const suggestion = name.startsWith('timeout') ? 'deadline' : nearestName(name, NAMES)
 	const value = given[name as keyof CallOptions]
-	return new InvalidOptionError(name, value, names.join(', '), { owner: 'a call', suggestion })
+	return new InvalidOptionError(name, value, NAMES.join(', '), { owner: 'a call', suggestion })
 }
 
 const invalid = (given: unknown, expected: string): InvalidOptionError =>

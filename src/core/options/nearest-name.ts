@@ -9,12 +9,11 @@ export function nearestName(word: string, candidates: readonly string[]): string
 	let leastErrors = Infinity
 	for (const candidate of candidates) {
 		const errors = editDistance(word.toLowerCase(), candidate.toLowerCase())
-		if (errors < leastErrors && errors <= maxErrors(candidate)) [best, leastErrors] = [candidate, errors]
+		if (errors < leastErrors && errors <= Math.max(1, candidate.length / 3))
+			[best, leastErrors] = [candidate, errors]
 	}
 	return best
 }
-
-const maxErrors = (candidate: string): number => Math.max(1, Math.floor(candidate.length / 3))
 
 /** Returns the number of typing errors between two words. Three rows of the table suffice: a swap looks back two rows. */
 export function editDistance(a: string, b: string): number {

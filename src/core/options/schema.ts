@@ -112,7 +112,7 @@ function checkOption(name: string, value: unknown, rule: OptionRule): void {
 export function mergeOptions<Options extends object>(options: Options, given: object): Options {
 	const changes = Object.entries(given).filter(([, value]) => value !== undefined)
 	for (const [name, value] of changes)
-		if (FIXED.has(name)) invalidOption(name, value, 'no value, because it cannot be changed after creation')
+		if (FIXED.has(name)) invalidOption(name, value, 'no value: it cannot be changed after creation')
 	return { ...options, ...Object.fromEntries(changes) }
 }
 

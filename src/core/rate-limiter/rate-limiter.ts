@@ -71,7 +71,7 @@ export class RateLimiter extends LeafPolicy {
 	/** Changes the given options. Reservations stay; the algorithm cannot change, because it would lose them. */
 	update(options: Omit<Changes<RateLimiterOptions>, 'algorithm'>): void {
 		if ('algorithm' in options)
-			invalidOption('algorithm', options.algorithm, 'no value, because it cannot be changed after creation')
+			invalidOption('algorithm', options.algorithm, 'no value: it cannot be changed after creation')
 		const next = mergeOptions(this.#options, options)
 		const settings = readRateLimiterOptions(next)
 		this.#options = next

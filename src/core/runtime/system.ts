@@ -17,11 +17,9 @@ interface DenoGlobals {
 }
 
 function keepAlive(timer: unknown, isNeeded: boolean): void {
-	if (typeof timer === 'object') {
-		const handle = timer as Partial<TimerHandle>
-		if (isNeeded) handle.ref?.()
-		else handle.unref?.()
-	} else (globalThis as DenoGlobals).Deno?.[isNeeded ? 'refTimer' : 'unrefTimer'](timer)
+	const name = isNeeded ? 'ref' : 'unref'
+	if (typeof timer === 'object') (timer as Partial<TimerHandle>)[name]?.()
+	else (globalThis as DenoGlobals).Deno?.[`${name}Timer`](timer)
 }
 
 /**
@@ -47,7 +45,7 @@ export const systemRuntime: Runtime = {
 	},
 	wallNow: () => Date.now(),
 	random: () => Math.random(),
-	timerSource: () => (hasRequestTimers ? {} : globalThis.setTimeout),
+	timerSource: () => (hasRequestTimers ? {} : setTimeout),
 	setTimer(ms, fn, kind) {
 		if (ms > MAX_TIMER_MS) return chainTimers(ms, fn, kind)
 		// Rounded up, because timers truncate and would fire early.

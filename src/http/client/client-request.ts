@@ -67,8 +67,7 @@ export function readRequest(
 	draft.url = addSearchParams(resolved, draft.isOwn ? defaults.params : [], readSearchParams(searchParams))
 	draft.headers = headers && addHeaders(headers as HeaderSource, {})
 	draft.body = text ?? body
-	// Without one, each attempt needs fewer objects.
-	if (Object.keys(rest).length > 0) draft.init = rest as RequestInit
+	draft.init = rest as RequestInit
 	const { auth } = defaults
 	if (auth && draft.isOwn && !namesHeader(headers as HeaderSource, 'authorization')) draft.auth = auth
 	draft.sendsJson = json !== undefined

@@ -40,18 +40,14 @@ export function responsePromise(sent: Promise<Response>, draft: Draft): Response
 		const value = parse(await text(), draft, await sent)
 		if (schema === undefined) return value
 		const standard = schema?.['~standard']
-		if (typeof standard?.validate !== 'function')
-			invalidOption('schema', schema, 'a schema with Standard Schema, such as one of zod or valibot')
+		if (!standard?.validate)
+			invalidOption('schema', schema, 'a Standard Schema, such as one of zod or valibot')
 		const result = await standard.validate(value)
 		if (!result.issues) return result.value
 		const what = `the body does not match the schema: ${describeIssues(result.issues)}`
 		throw new InvalidResponseError(what, draft, await sent, result.issues)
 	}
-	const promise = sent as ResponsePromise
-	// Faster than Object.assign.
-	promise.json = json as ResponsePromise['json']
-	promise.text = text
-	return promise
+	return Object.assign(sent, { json, text }) as ResponsePromise
 }
 
 function parse(text: string, draft: Draft, response: Response): unknown {

@@ -26,7 +26,7 @@ export function readSearchParams(given: unknown): readonly Param[] {
 			invalidOption(
 				`searchParams.${name}`,
 				value,
-				'a string, number, boolean or undefined; for several values of one name, use URLSearchParams',
+				'a string, number or boolean; for several values, use URLSearchParams',
 			)
 		return [name, String(new URLSearchParams([[name, String(value)]]))]
 	})

@@ -61,8 +61,8 @@ const grpc: Format = {
 }
 
 /** Integer milliseconds of at least `min`, with at most `digits` digits. */
-const milliseconds = (digits: number, min = 0, max = 10 ** digits - 1): Format => ({
-	write: (ms) => String(Math.min(Math.max(min, Math.floor(ms)), max)),
+const milliseconds = (digits: number, min = 0): Format => ({
+	write: (ms) => String(Math.min(Math.max(min, Math.floor(ms)), 10 ** digits - 1)),
 	read(text) {
 		if (!/^\d+$/.test(text) || text.length > digits) return undefined
 		const ms = Number(text)

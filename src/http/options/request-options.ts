@@ -1,6 +1,5 @@
 import type { Deadline } from '../../core/deadline/deadline.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
-import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import {
 	checkNames,
@@ -67,11 +66,7 @@ export function readRequestOptions(given: RequestOptions | undefined, maxRetries
 /** `fetch` ignores unknown names in its init, so a timeout in the wrong place would have no effect. */
 export function checkMisplaced(init: object): void {
 	for (const [name, value] of Object.entries(init))
-		if (Object.hasOwn(SCHEMA, name))
-			throw new InvalidOptionError(name, value, `yaoki.${name}`, {
-				owner: 'the init of a request',
-				suggestion: `yaoki.${name}`,
-			})
+		if (Object.hasOwn(SCHEMA, name)) invalidOption(name, value, `{ yaoki: { ${name} } }`)
 }
 
 function check(given: RequestOptions, clientMaxRetries: number): void {

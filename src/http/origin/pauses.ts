@@ -2,7 +2,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { readQuota } from '../headers/rate-limit-headers.ts'
 import type { HttpSettings } from '../options/http-options.ts'
-import { type HttpResponse, headerOf } from '../transport/transport.ts'
+import { type HttpResponse, headersOf } from '../transport/transport.ts'
 import { Quota } from './quota.ts'
 
 /** The longest pause. One response must not block an origin permanently. */
@@ -99,7 +99,7 @@ export class Pauses {
 			this.#responses % CHECK_INTERVAL === 0 ||
 			isLimited
 		if (!isChecked) return
-		const report = readQuota({ get: (name) => headerOf(response, name) }, this.runtime.wallNow(), isLimited)
+		const report = readQuota(headersOf(response), this.runtime.wallNow(), isLimited)
 		if (!report) return
 		this.#quota ??= new Quota()
 		const { remaining, limit } = report

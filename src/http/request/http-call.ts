@@ -28,7 +28,7 @@ import {
 	isStream,
 	type RequestBody,
 } from '../transport/request-body.ts'
-import { type HttpResponse, headerOf, type TransportInit } from '../transport/transport.ts'
+import { type HttpResponse, headersOf, type TransportInit } from '../transport/transport.ts'
 import { isValid, runOnRequest, runOnResponse } from './attempt-hooks.ts'
 import type { AttemptScope } from './attempt-scope.ts'
 import { createBody } from './create-body.ts'
@@ -206,10 +206,10 @@ export class HttpCall implements CallOptions {
 		if (attempt >= origin.settings.maxRetries) return undefined
 		if (maxRetries !== undefined && attempt >= maxRetries) return 'retries-exhausted'
 		if (error instanceof HttpStatusError) {
-			const { response } = error
-			if (areRetriesExhausted({ get: (name) => headerOf(response, name) })) return 'inner-retry'
+			const headers = headersOf(error.response)
+			if (areRetriesExhausted(headers)) return 'inner-retry'
 			for (const [name, value] of origin.settings.vetoes)
-				if (headerOf(response, name)?.trim().toLowerCase() === value) return 'server-veto'
+				if (headers.get(name)?.trim().toLowerCase() === value) return 'server-veto'
 			if (HttpStatusError.factsOf(error).isTooLong) return 'retry-after'
 		}
 		const hasKey = idempotencyKey !== undefined && !scope.isKeyLost
@@ -271,7 +271,7 @@ export class HttpCall implements CallOptions {
 		const { origin, runtime, idempotencyKey } = this
 		const { maxRetryAfterMs, longRetryAfter } = origin.settings
 		const { status } = response
-		const retryAfterMs = readRetryAfter({ get: (name) => headerOf(response, name) }, runtime.wallNow())
+		const retryAfterMs = readRetryAfter(headersOf(response), runtime.wallNow())
 		const isLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs
 		const isInProgress = status === 409 && idempotencyKey !== undefined && retryAfterMs !== undefined
 		if (retryAfterMs === undefined || (isLong && longRetryAfter === 'ignore'))

@@ -1,4 +1,5 @@
 /** What is sent, and what the engine sees of a response: a `Response`, or the view of an adapter on one of its package. */
+import type { HeaderLookup } from '../../core/headers/header-values.ts'
 
 /** The part of a `Response` that adapters return too. Retry hooks receive it. */
 export type HttpResponse = Pick<
@@ -41,14 +42,14 @@ export const isObservable = (response: HttpResponse): response is ObservableResp
 export const MAX_DRAINED_BYTES = 65_536
 export const MAX_DRAIN_MS = 1_000
 
-/** Returns a response header by its lower-case name. Own response classes return it without creating a `Headers` object. */
-export function headerOf(response: HttpResponse, name: string): string | null {
-	return hasHeader(response) ? response.header(name) : response.headers.get(name)
+/** A response class of an adapter, which has its headers without a `Headers` object. */
+interface HasHeader {
+	header?(name: string): string | null
 }
 
-const hasHeader = (
-	response: HttpResponse,
-): response is HttpResponse & { header(name: string): string | null } => 'header' in response
+/** Returns the headers of a response, by lower-case name. */
+export const headersOf = (response: HttpResponse & HasHeader): HeaderLookup =>
+	response.header ? { get: (name) => response.header?.(name) } : response.headers
 
 /** Returns a header of a table with lower-case names, its lines joined by commas, or null. */
 export function headerFrom(

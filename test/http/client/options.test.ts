@@ -55,9 +55,7 @@ describe('a client rejects invalid options', () => {
 	it('and request options outside of yaoki, which fetch would ignore', async () => {
 		const init = JSON.parse('{"timeout":50}')
 		const error = await new ResilientHttpClient().get('https://api.example.com/', init).catch((e) => e)
-		expect(error.message).toBe(
-			'Unknown option "timeout" for the init of a request. Did you mean "yaoki.timeout"?',
-		)
-		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', suggestion: 'yaoki.timeout', received: 50 })
+		expect(error.message).toBe('Invalid option "timeout": expected { yaoki: { timeout } }, got 50')
+		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', optionPath: 'timeout', received: 50 })
 	})
 })

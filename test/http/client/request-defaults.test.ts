@@ -301,8 +301,8 @@ describe('searchParams', () => {
 		['7', '"searchParams": expected a string, URLSearchParams or an object, got 7'],
 		['null', '"searchParams": expected'],
 		['["a"]', '"searchParams": expected'],
-		['{"a":null}', '"searchParams.a": expected a string, number, boolean or undefined'],
-		['{"a":["b","c"]}', 'for several values of one name, use URLSearchParams'],
+		['{"a":null}', '"searchParams.a": expected a string, number or boolean'],
+		['{"a":["b","c"]}', 'for several values, use URLSearchParams'],
 		['{"a":{}}', '"searchParams.a": expected'],
 	])('%s are rejected, by the client and by a request', async (value, message) => {
 		const searchParams = JSON.parse(value)

@@ -265,4 +265,4 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 }
 
 const rejectRead = (): Promise<never> =>
-	Promise.reject(new TypeError('The response body can only be read by the caller that sent the request'))
+	Promise.reject(new TypeError('Only the caller that sent the request can read the response body'))
