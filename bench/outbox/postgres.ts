@@ -64,11 +64,11 @@ async function durabilityOf(admin: pg.Client): Promise<string> {
 	const show = async (name: string): Promise<string> =>
 		(await admin.query(`select current_setting('${name}') as value`)).rows[0].value
 	const version = await show('server_version')
-	const said: string[] = []
+	const settings: string[] = []
 	for (const name of ['fsync', 'synchronous_commit']) {
 		const value = await show(name)
 		if (value !== 'on') throw new Error(`the benchmark requires ${name} = on, but it is ${value}`)
-		said.push(`${name} ${value}`)
+		settings.push(`${name} ${value}`)
 	}
-	return `PostgreSQL ${version}, ${said.join(', ')}`
+	return `PostgreSQL ${version}, ${settings.join(', ')}`
 }

@@ -27,14 +27,14 @@ export async function startRedis(): Promise<Redis | undefined> {
 
 /** Resolves to false if the program does not exist; rejects with its output if it exits. */
 function isReady(server: ChildProcess): Promise<boolean> {
-	let said = ''
+	let output = ''
 	return new Promise((resolve, reject) => {
 		server.stdout?.on('data', (chunk) => {
-			said += chunk
-			if (/Ready to accept connections/.test(said)) resolve(true)
+			output += chunk
+			if (/Ready to accept connections/.test(output)) resolve(true)
 		})
 		server.once('error', () => resolve(false))
-		server.once('exit', () => reject(new Error(`redis-server did not start:\n${said}`)))
+		server.once('exit', () => reject(new Error(`redis-server did not start:\n${output}`)))
 	})
 }
 

@@ -1,6 +1,6 @@
 /**
- * Another process, for tests: `node worker.ts <file> <what>`. It tells its parent what it has done, line by line, and only after the
- * database has said so.
+ * Another process, for tests: `node worker.ts <file> <what>`. It writes what it has done to its output, line by line, after the
+ * database has confirmed it.
  */
 import { type SqliteStore, sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { newRow } from '../rows.ts'

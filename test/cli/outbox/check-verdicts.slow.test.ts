@@ -1,5 +1,5 @@
 /**
- * States of an outbox that an operator must hear about, on both stores, through the command and through `outbox.stats()`. The command reads the real
+ * States of an outbox that an operator must be notified of, on both stores, through the command and through `outbox.stats()`. The command reads the real
  * clock, so messages are written by a store whose clock is shifted.
  */
 import { join } from 'node:path'
