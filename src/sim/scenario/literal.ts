@@ -59,6 +59,11 @@ function number(value: number): string {
 	return whole === '' ? text : sign + groupDigits(whole, '_') + rest
 }
 
-/** Prints a string in single quotes, with JSON escapes. */
+/** Prints a string in single quotes, with JSON escapes. Line separators, which JSON does not escape, are escaped too: indentation would follow them. */
 const quoted = (text: string): string =>
-	`'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+	`'${JSON.stringify(text)
+		.slice(1, -1)
+		.replaceAll('\\"', '"')
+		.replaceAll("'", "\\'")
+		.replaceAll('\u2028', '\\u2028')
+		.replaceAll('\u2029', '\\u2029')}'`

@@ -20,6 +20,11 @@ describe('data as TypeScript', () => {
 		)
 	})
 
+	test('with line separators evaluates to the same text (regression: indentation was inserted after them)', () => {
+		const value = { long: 'x'.repeat(80), lines: 'a\u2028b\u2029c\nd' }
+		expect(new Function(`return (${literal({ value })})`)()).toEqual({ value })
+	})
+
 	test('is formatted like hand-written code', () => {
 		expect(
 			literal({ duration: 120_000, names: ['a', "it's"], 'not-a-name': -1_234.5, left: undefined }),
