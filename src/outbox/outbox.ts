@@ -12,7 +12,7 @@ import {
 	type EnqueueSyncOptions,
 	TransactionCheck,
 } from './enqueue/transaction-check.ts'
-import { Emitter } from './events/emitter.ts'
+import { Emitter } from '../core/events/emitter.ts'
 import type { MessagesChangedEvent, OutboxEvent, OutboxListener } from './events/outbox-events.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'

@@ -4,7 +4,7 @@
  */
 import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
-import { Emitter } from '../events/emitter.ts'
+import { Emitter } from '../../core/events/emitter.ts'
 import type { RelayEvent, RelayListener } from '../events/relay-events.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'

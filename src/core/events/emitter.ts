@@ -1,7 +1,7 @@
-/** Emits the events of an outbox or a relay. Without listeners nothing is created. */
-import { notify } from '../../core/engine/hooks.ts'
-import type { EventBase } from '../../core/events/events.ts'
-import type { Runtime } from '../../core/runtime/runtime.ts'
+/** Emits the events of an outbox, a relay or an idempotency engine. Without listeners nothing is created. */
+import { notify } from '../engine/hooks.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { EventBase } from './events.ts'
 
 /** An event without the fields that the emitter adds. */
 export type EventDetails<Event> = Event extends EventBase ? Omit<Event, 'policy' | 'timestamp'> : never

@@ -1,0 +1,132 @@
+/**
+ * The right to run the handler for one key, as long as the lease lasts. The lease is extended while the handler runs. If it is lost, because the
+ * process stalled or the store was unreachable for too long, another request may run: the signal is aborted, and the store rejects every
+ * later write of this claim.
+ */
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { sha256 } from '../key/sha256.ts'
+import type { ClaimRef, StoredSteps } from '../store/store.ts'
+import { LeaseLostError } from './errors.ts'
+
+/** Passed to the function of a step. */
+export interface StepContext {
+	/** The same in every run of this key: pass it to the service that the step calls, so that a step which was not stored has no second effect. */
+	readonly idempotencyKey: string
+}
+
+/** What a claim does with the store. */
+export interface ClaimWrites {
+	heartbeat(claim: Claim): Promise<boolean>
+	saveStep(claim: Claim, name: string, value: string): Promise<boolean>
+	onLost(claim: Claim): void
+}
+
+export interface ClaimTimes {
+	readonly leaseMs: number
+	readonly maxRunMs: number
+}
+
+/** A lease is extended this many times within its length, so that one failed heartbeat does not lose it. */
+const HEARTBEATS_PER_LEASE = 3
+
+export class Claim implements ClaimRef {
+	readonly id: string
+	readonly token: string
+	readonly #steps: Map<string, string>
+	readonly #writes: ClaimWrites
+	readonly #runtime: Runtime
+	readonly #times: ClaimTimes
+	readonly #startedAt: number
+	/** When the lease ends unless a heartbeat extends it, by the process's clock: never later than by the store's. */
+	#leaseUntil: number
+	#cancelTimer: (() => void) | undefined
+	#controller: AbortController | undefined
+	#state: 'running' | 'lost' | 'ended' = 'running'
+
+	/** `claimedAt` is the time before the store was asked. */
+	constructor(
+		{ id, token }: ClaimRef,
+		steps: StoredSteps,
+		writes: ClaimWrites,
+		runtime: Runtime,
+		times: ClaimTimes,
+		claimedAt: number,
+	) {
+		this.id = id
+		this.token = token
+		this.#steps = new Map(Object.entries(steps))
+		this.#writes = writes
+		this.#runtime = runtime
+		this.#times = times
+		this.#startedAt = claimedAt
+		this.#leaseUntil = claimedAt + times.leaseMs
+		this.#schedule()
+	}
+
+	/** True if an earlier run of this key has stored steps. */
+	get hasSteps(): boolean {
+		return this.#steps.size > 0
+	}
+
+	/** Aborted when the lease is lost. */
+	get signal(): AbortSignal {
+		this.#controller ??= new AbortController()
+		if (this.#state === 'lost' && !this.#controller.signal.aborted)
+			this.#controller.abort(new LeaseLostError())
+		return this.#controller.signal
+	}
+
+	/**
+	 * Runs a part of the handler once per key: its result, a JSON value, is stored, and a later run of the same key returns it without calling
+	 * `fn`.
+	 */
+	async step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<T> {
+		const stored = this.#steps.get(name)
+		if (stored !== undefined) return JSON.parse(stored).value
+		const idempotencyKey = await sha256(JSON.stringify([this.id, name]))
+		const value = await fn({ idempotencyKey })
+		const text = JSON.stringify({ value })
+		if (!(await this.#writes.saveStep(this, name, text))) throw new LeaseLostError()
+		this.#steps.set(name, text)
+		return value
+	}
+
+	/** Stops the heartbeat. The claim must have been completed or released. */
+	end(): void {
+		if (this.#state === 'running') this.#state = 'ended'
+		this.#cancelTimer?.()
+	}
+
+	#schedule(): void {
+		const { leaseMs } = this.#times
+		this.#cancelTimer = this.#runtime.setTimer(
+			leaseMs / HEARTBEATS_PER_LEASE,
+			() => void this.#beat(),
+			'housekeeping',
+		)
+	}
+
+	async #beat(): Promise<void> {
+		const { leaseMs, maxRunMs } = this.#times
+		const startedAt = this.#runtime.now()
+		const mayExtend = startedAt - this.#startedAt < maxRunMs
+		let isHeld = true
+		if (mayExtend) {
+			try {
+				isHeld = await this.#writes.heartbeat(this)
+				if (isHeld) this.#leaseUntil = startedAt + leaseMs
+			} catch {
+				// The next heartbeat may succeed before the lease ends.
+			}
+		}
+		if (this.#state !== 'running') return
+		if (isHeld && this.#runtime.now() < this.#leaseUntil) this.#schedule()
+		else this.#lose()
+	}
+
+	#lose(): void {
+		this.#state = 'lost'
+		this.#controller?.abort(new LeaseLostError())
+		this.#writes.onLost(this)
+	}
+}

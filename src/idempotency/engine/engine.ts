@@ -1,0 +1,188 @@
+/**
+ * Decides what happens to a request with an idempotency key. It knows no framework: adapters translate a request into an identity and a
+ * fingerprint, run the handler if the engine says so, and send what it returns.
+ */
+import { Emitter, type EventDetails } from '../../core/events/emitter.ts'
+import { errorFacts } from '../../core/events/error-facts.ts'
+import { randomUuid } from '../../core/runtime/random-uuid.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import { type Identity, identityHash } from '../key/identity.ts'
+import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
+import { Claim, type ClaimWrites } from './claim.ts'
+import type {
+	ConflictReason,
+	FencedEvent,
+	IdempotencyEvent,
+	IdempotencyListener,
+	StoreOperation,
+} from './events.ts'
+import { GuardedStore } from './guarded-store.ts'
+import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
+
+/** What happens to a request. */
+export type BeginResult =
+	| { readonly kind: 'run'; readonly claim: Claim }
+	| { readonly kind: 'replay'; readonly response: StoredResponse }
+	/** Without `retryAfterMs` a repetition does not help. */
+	| { readonly kind: 'conflict'; readonly reason: ConflictReason; readonly retryAfterMs?: number | undefined }
+	| { readonly kind: 'mismatch' }
+
+/** The first wait of a repeated request until it asks the store again. Each wait is twice as long as the one before. */
+const FIRST_WAIT_MS = 25
+const MAX_WAIT_MS = 500
+
+export class IdempotencyEngine {
+	/** @internal */
+	readonly settings: IdempotencySettings
+	readonly #store: GuardedStore
+	readonly #runtime: Runtime
+	readonly #emitter: Emitter<IdempotencyEvent>
+	readonly #identities = new WeakMap<Claim, Identity>()
+	readonly #writes: ClaimWrites = {
+		heartbeat: (claim) => this.heartbeat(claim),
+		saveStep: (claim, name, value) =>
+			this.#write('step', claim, (store) => store.saveStep(claim, name, value)),
+		onLost: (claim) => this.#emit(this.#identities.get(claim), { type: 'idempotency_lease_lost' }),
+	}
+
+	constructor(options: IdempotencyOptions) {
+		this.settings = readIdempotencyOptions(options)
+		this.#runtime = options.runtime ?? systemRuntime
+		this.#store = new GuardedStore(this.settings)
+		this.#emitter = new Emitter(this.settings.name, this.#runtime)
+	}
+
+	/**
+	 * Claims the key of a request. Returns `run` for exactly one of several concurrent requests; it must be followed by `complete` or `release`.
+	 * The others get `conflict`, or wait up to `waitMs` and get `replay`. Rejects if the store fails.
+	 */
+	async begin(identity: Identity, fingerprint: string): Promise<BeginResult> {
+		const { waitMs } = this.settings
+		const id = await identityHash(identity)
+		const startedAt = this.#runtime.now()
+		for (let pauseMs = FIRST_WAIT_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_WAIT_MS)) {
+			const result = await this.#claim(id, identity, fingerprint)
+			const leftMs = startedAt + waitMs - this.#runtime.now()
+			if (result.kind !== 'conflict' || result.retryAfterMs === undefined || leftMs <= 0) {
+				this.#report(identity, result)
+				return result
+			}
+			await sleep(this.#runtime, Math.min(pauseMs, leftMs))
+		}
+	}
+
+	/** Stores the response of a request, or marks the key as processed without one. Returns false if the lease was lost: nothing is stored. */
+	complete(claim: Claim, response: StoredResponse | undefined): Promise<boolean> {
+		claim.end()
+		return this.#write('complete', claim, (store) =>
+			store.complete(claim, response, this.settings.retentionMs),
+		)
+	}
+
+	/** Lets the next request with this key run. Returns false if the lease was lost. */
+	release(claim: Claim): Promise<boolean> {
+		claim.end()
+		return this.#write('release', claim, (store) => store.release(claim))
+	}
+
+	/** Extends the lease. A running claim does it by itself. */
+	heartbeat(claim: Claim): Promise<boolean> {
+		return this.#guarded('heartbeat', this.#identities.get(claim), () =>
+			this.#store.write((store) => store.heartbeat(claim, this.settings.leaseMs)),
+		)
+	}
+
+	/** Returns what is stored for a key, without its response. */
+	async find(identity: Identity): Promise<StoredKey | undefined> {
+		return this.settings.store.find(await identityHash(identity))
+	}
+
+	/** Subscribes to every event. Returns a function that unsubscribes. */
+	subscribe(listener: IdempotencyListener): () => void {
+		return this.#emitter.subscribe(listener)
+	}
+
+	async #claim(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
+		const { leaseMs, retentionMs, abandoned } = this.settings
+		const claimedAt = this.#runtime.now()
+		const ref = { id, token: randomUuid() }
+		const result = await this.#guarded('claim', identity, () =>
+			this.#store.claim({ ...ref, fingerprint, leaseMs, retentionMs, abandoned }),
+		)
+		if (result.kind !== 'claimed') return toBegin(result)
+		const claim = new Claim(ref, result.steps, this.#writes, this.#runtime, this.settings, claimedAt)
+		this.#identities.set(claim, identity)
+		return { kind: 'run', claim }
+	}
+
+	/** Runs a write of a claim. A write that the store rejects, because another request has claimed the key, is reported. */
+	async #write(operation: FencedEvent['operation'], claim: Claim, write: StoreWrite): Promise<boolean> {
+		const identity = this.#identities.get(claim)
+		const isWritten = await this.#guarded(operation, identity, () => this.#store.write(write))
+		if (!isWritten) this.#emit(identity, { type: 'idempotency_fenced', operation })
+		return isWritten
+	}
+
+	async #guarded<T>(
+		operation: StoreOperation,
+		identity: Identity | undefined,
+		run: () => Promise<T>,
+	): Promise<T> {
+		try {
+			return await run()
+		} catch (error) {
+			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
+			throw error
+		}
+	}
+
+	#report(identity: Identity, result: BeginResult): void {
+		if (!this.#emitter.hasListeners) return
+		if (result.kind === 'run')
+			this.#emit(identity, { type: 'idempotency_claimed', isRerun: result.claim.hasSteps })
+		else if (result.kind === 'replay')
+			this.#emit(identity, { type: 'idempotency_replayed', statusCode: result.response.status })
+		else if (result.kind === 'conflict')
+			this.#emit(identity, { type: 'idempotency_conflict', reason: result.reason })
+		else this.#emit(identity, { type: 'idempotency_mismatch' })
+	}
+
+	#emit(identity: Identity | undefined, details: Details): void {
+		if (!this.#emitter.hasListeners || !identity) return
+		const { method, route } = identity
+		this.#emitter.emit({ ...details, method, route })
+	}
+}
+
+type StoreWrite = (store: IdempotencyStore) => boolean | Promise<boolean>
+
+/** An event without the fields that the engine adds. */
+type Details =
+	EventDetails<IdempotencyEvent> extends infer E
+		? E extends unknown
+			? Omit<E, 'method' | 'route'>
+			: never
+		: never
+
+function toBegin(result: Exclude<ClaimResult, { kind: 'claimed' }>): BeginResult {
+	if (result.kind === 'completed') return { kind: 'replay', response: result.response }
+	if (result.kind === 'mismatch') return result
+	if (result.kind === 'running') return { kind: 'conflict', reason: 'running', retryAfterMs: result.leaseMs }
+	return { kind: 'conflict', reason: result.kind }
+}
+
+const sleep = (runtime: Runtime, ms: number): Promise<void> =>
+	new Promise((resolve) => {
+		runtime.setTimer(ms, resolve)
+	})
+
+/**
+ * Creates an engine for idempotency keys: `new IdempotencyEngine(options)`.
+ *
+ * @example
+ * const engine = idempotency({ store: memoryIdempotencyStore(), principal: ({ raw }) => userOf(raw)?.id })
+ */
+export function idempotency(options: IdempotencyOptions): IdempotencyEngine {
+	return new IdempotencyEngine(options)
+}

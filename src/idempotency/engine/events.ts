@@ -1,0 +1,67 @@
+import type { ErrorFacts, EventBase } from '../../core/events/events.ts'
+
+/** What all events of an engine have. No event contains a key, a principal or a body. */
+interface IdempotencyEventBase extends EventBase {
+	readonly method: string
+	readonly route: string
+}
+
+/** A request runs. */
+export interface ClaimedEvent extends IdempotencyEventBase {
+	readonly type: 'idempotency_claimed'
+	/** True if an earlier run of the key did not complete. */
+	readonly isRerun: boolean
+}
+
+/** A repeated request got the stored response. */
+export interface ReplayedEvent extends IdempotencyEventBase {
+	readonly type: 'idempotency_replayed'
+	readonly statusCode: number
+}
+
+/** A repeated request was rejected. */
+export interface ConflictEvent extends IdempotencyEventBase {
+	readonly type: 'idempotency_conflict'
+	readonly reason: ConflictReason
+}
+
+/** A key was used for two different requests. */
+export interface MismatchEvent extends IdempotencyEventBase {
+	readonly type: 'idempotency_mismatch'
+}
+
+/** A request ran longer than its lease: another request may run with the same key. */
+export interface LeaseLostEvent extends IdempotencyEventBase {
+	readonly type: 'idempotency_lease_lost'
+}
+
+/** A write of a request that had lost its lease was rejected by the store. */
+export interface FencedEvent extends IdempotencyEventBase {
+	readonly type: 'idempotency_fenced'
+	readonly operation: 'complete' | 'release' | 'step'
+}
+
+/** An operation of the store failed, or was rejected because of earlier failures. */
+export interface StoreErrorEvent extends IdempotencyEventBase, ErrorFacts {
+	readonly type: 'idempotency_store_error'
+	readonly operation: StoreOperation
+}
+
+/**
+ * `running`: the first request has not ended. `abandoned`: its process crashed, and an operator decides. `unstored`: its response was
+ * too large to store.
+ */
+export type ConflictReason = 'running' | 'abandoned' | 'unstored'
+
+export type StoreOperation = 'claim' | 'heartbeat' | 'step' | 'complete' | 'release'
+
+export type IdempotencyEvent =
+	| ClaimedEvent
+	| ReplayedEvent
+	| ConflictEvent
+	| MismatchEvent
+	| LeaseLostEvent
+	| FencedEvent
+	| StoreErrorEvent
+
+export type IdempotencyListener = (event: IdempotencyEvent) => void

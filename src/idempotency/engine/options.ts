@@ -1,0 +1,149 @@
+import {
+	checkNames,
+	checkRange,
+	invalidOption,
+	isObject,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { FingerprintOptions } from '../key/fingerprint.ts'
+import { DEFAULT_MAX_KEY_LENGTH } from '../key/parse-key.ts'
+import { DEFAULT_RESPONSE_HEADERS, isNeverStored } from '../response/response-headers.ts'
+import type { IdempotencyStore } from '../store/store.ts'
+
+/** A request as the options' functions see it. */
+export interface IncomingRequest {
+	readonly method: string
+	/** The path of the URL, without the query. */
+	readonly path: string
+	/** The framework's own request: a `Request`, Node's `IncomingMessage`, a Fastify request or a Hono context. */
+	readonly raw: unknown
+}
+
+/** The outcome of a handler, as `shouldStore` sees it. */
+export interface HandledResponse {
+	readonly status: number
+	readonly method: string
+	readonly path: string
+}
+
+export interface IdempotencyOptions extends FingerprintOptions {
+	/** Where keys and responses are stored. */
+	readonly store: IdempotencyStore
+	/**
+	 * Returns who sends the request: the id of a user, an account or a tenant. Keys of two principals never meet. Undefined rejects the
+	 * request with 401; return `'anonymous'` to accept requests without a caller. Never return a header that any client can set.
+	 */
+	readonly principal: (request: IncomingRequest) => string | undefined | Promise<string | undefined>
+	/** The name in events. Default `'idempotency'`. */
+	readonly name?: string | undefined
+	/** The methods whose requests are idempotent by their key. Default POST and PATCH. */
+	readonly methods?: readonly string[] | undefined
+	/** Rejects requests without a key with 400. Default false: they run, unprotected. */
+	readonly required?: boolean | undefined
+	/** Returns the route that a key belongs to. Default: the path. */
+	readonly route?: ((request: IncomingRequest) => string) | undefined
+	/** The maximum length of a key. Default 255. */
+	readonly maxKeyLength?: number | undefined
+	/** How long a claim lasts without a heartbeat: after a crash the key is locked for at most this long. Default 60,000. */
+	readonly leaseMs?: number | undefined
+	/** After this time a handler's claim is no longer extended. Default 600,000. */
+	readonly maxRunMs?: number | undefined
+	/** How long a response is stored, from its completion. Default 24 hours. */
+	readonly retentionMs?: number | undefined
+	/** How long a repeated request waits for the first before it gets 409. Default 0. */
+	readonly waitMs?: number | undefined
+	/**
+	 * What happens if the lease of a request ended without a response, because its process crashed. `'rerun'`: the next request runs, with the
+	 * stored steps. `'reject'`: it gets 409 without Retry-After until an operator decides. Default `'rerun'`.
+	 */
+	readonly abandoned?: 'rerun' | 'reject' | undefined
+	/** Whether a response is stored. Otherwise the key is released. Default: 2xx, 3xx and 4xx without 401, 403, 408, 409, 425 and 429. */
+	readonly shouldStore?: ((response: HandledResponse) => boolean) | undefined
+	/** Larger responses are delivered, but not stored: repeated requests get 409. Default 1 MiB. */
+	readonly maxBodyBytes?: number | undefined
+	/** Response headers that are stored, in addition to those that describe the body and the resource. `'set-cookie'` is possible. Default: none. */
+	readonly responseHeaders?: readonly string[] | undefined
+	/** What happens if the store fails. `'reject'`: 503 with Retry-After. `'pass'`: the request runs, unprotected. Default `'reject'`. */
+	readonly onStoreError?: 'reject' | 'pass' | undefined
+	/** Timeout of one operation of the store. Default 2,000. */
+	readonly storeTimeoutMs?: number | undefined
+	/** The clock. Default: the system's. */
+	readonly runtime?: Runtime | undefined
+}
+
+/** The validated options with all defaults. */
+export interface IdempotencySettings extends IdempotencyOptions {
+	readonly name: string
+	readonly leaseMs: number
+	readonly maxRunMs: number
+	readonly retentionMs: number
+	readonly waitMs: number
+	readonly abandoned: 'rerun' | 'reject'
+	readonly onStoreError: 'reject' | 'pass'
+	readonly required: boolean
+	readonly maxKeyLength: number
+	readonly maxBodyBytes: number
+	readonly storeTimeoutMs: number
+	readonly methodNames: ReadonlySet<string>
+	readonly allowedHeaders: ReadonlySet<string>
+}
+
+const DAY_MS = 86_400_000
+
+const SCHEMA: OptionSchema = {
+	store: 'any',
+	principal: 'function',
+	name: 'string',
+	methods: 'any',
+	required: 'boolean',
+	route: 'function',
+	maxKeyLength: [1, 8_192, DEFAULT_MAX_KEY_LENGTH, 'integer'],
+	canonicalJson: 'boolean',
+	excludedFields: 'any',
+	leaseMs: [1, MAX_NUMBER, 60_000],
+	maxRunMs: [1, MAX_NUMBER, 600_000],
+	retentionMs: [0, MAX_NUMBER, DAY_MS],
+	waitMs: [0, MAX_NUMBER, 0],
+	abandoned: ['rerun', 'reject'],
+	shouldStore: 'function',
+	maxBodyBytes: [0, MAX_NUMBER, 2 ** 20, 'integer'],
+	responseHeaders: 'any',
+	onStoreError: ['reject', 'pass'],
+	storeTimeoutMs: [1, MAX_NUMBER, 2_000],
+	runtime: 'any',
+}
+
+export function readIdempotencyOptions(options: IdempotencyOptions): IdempotencySettings {
+	checkNames(options, SCHEMA, 'idempotency')
+	const { store, principal, methods = ['POST', 'PATCH'], responseHeaders = [], excludedFields = [] } = options
+	if (!isObject(store) || typeof store.claim !== 'function')
+		invalidOption('store', store, 'a store such as postgresIdempotencyStore({ client })')
+	if (typeof principal !== 'function')
+		invalidOption('principal', principal, "a function that returns the caller's id, or 'anonymous'")
+	checkNameList('methods', methods)
+	checkNameList('responseHeaders', responseHeaders)
+	checkNameList('excludedFields', excludedFields)
+	const wrong = responseHeaders.find((name) => isNeverStored(name.toLowerCase()))
+	if (wrong !== undefined)
+		invalidOption('responseHeaders', wrong, 'headers that do not belong to one connection or message')
+	const settings = readOptions<IdempotencySettings>(options, SCHEMA)
+	checkRange('maxRunMs', settings.maxRunMs, settings.leaseMs)
+	return {
+		...settings,
+		name: options.name ?? 'idempotency',
+		required: options.required ?? false,
+		methodNames: new Set(methods.map((name) => name.toUpperCase())),
+		allowedHeaders: new Set([
+			...DEFAULT_RESPONSE_HEADERS,
+			...responseHeaders.map((name) => name.toLowerCase()),
+		]),
+	}
+}
+
+function checkNameList(option: string, given: unknown): asserts given is readonly string[] {
+	if (!Array.isArray(given) || !given.every((name) => typeof name === 'string' && name !== ''))
+		invalidOption(option, given, 'an array of non-empty strings')
+}

@@ -1,0 +1,38 @@
+/**
+ * SHA-256 in base64url. Where the runtime has `node:crypto` the result is synchronous and costs about a microsecond; WebCrypto, which every
+ * runtime has, returns a promise and costs ten. `node:crypto` is not imported, because then bundles for browsers and the edge would need it.
+ */
+
+interface NodeHash {
+	update(data: string | Uint8Array): NodeHash
+	digest(encoding: 'base64url'): string
+}
+interface NodeCrypto {
+	createHash(algorithm: 'sha256'): NodeHash
+}
+interface NodeProcess {
+	getBuiltinModule?(name: 'node:crypto'): NodeCrypto | undefined
+}
+
+const nodeCrypto = (globalThis as { process?: NodeProcess }).process?.getBuiltinModule?.('node:crypto')
+
+/** Hashes a text, and the bytes after it. The text must say by itself where it ends, as JSON does. */
+export function sha256(text: string, bytes?: Uint8Array): string | Promise<string> {
+	if (!nodeCrypto) return webSha256(text, bytes)
+	const hash = nodeCrypto.createHash('sha256').update(text)
+	return (bytes ? hash.update(bytes) : hash).digest('base64url')
+}
+
+export async function webSha256(text: string, bytes: Uint8Array = NO_BYTES): Promise<string> {
+	const head = new TextEncoder().encode(text)
+	const all = new Uint8Array(head.length + bytes.length)
+	all.set(head)
+	all.set(bytes, head.length)
+	const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', all))
+	return btoa(String.fromCharCode(...digest))
+		.replaceAll('+', '-')
+		.replaceAll('/', '_')
+		.replace(/=+$/, '')
+}
+
+const NO_BYTES = new Uint8Array(0)

@@ -1,0 +1,85 @@
+/**
+ * The contract between the engine and a database. Every method is one round trip. Only the store's clock decides about time: callers pass
+ * durations. A store contains hashes of principals, keys and requests, never the values.
+ *
+ * A key is running (claimed by one request, until its lease ends), completed (with a response), or released (its request failed and the next one
+ * may run). A key that the store does not contain was never used, or its retention is over.
+ */
+
+export interface ClaimRequest {
+	/** Hash of principal, method, route and key. */
+	readonly id: string
+	/** Hash of the request. */
+	readonly fingerprint: string
+	/** Unique for each claim. Later writes of the claim carry it, and have no effect after another claim. */
+	readonly token: string
+	readonly leaseMs: number
+	/** How long the key is kept if it never completes. */
+	readonly retentionMs: number
+	/** What happens with a claim whose lease ended: the next request takes it over, or is rejected. */
+	readonly abandoned: 'rerun' | 'reject'
+}
+
+export type ClaimResult =
+	/** `steps` of an earlier run of the key, by name; values are JSON. */
+	| { readonly kind: 'claimed'; readonly steps: StoredSteps }
+	| { readonly kind: 'completed'; readonly response: StoredResponse }
+	/** The response was too large to store. */
+	| { readonly kind: 'unstored' }
+	/** `leaseMs` is what remains of the lease. */
+	| { readonly kind: 'running'; readonly leaseMs: number }
+	/** The lease of an earlier claim ended, and `abandoned` is `'reject'`. */
+	| { readonly kind: 'abandoned' }
+	/** The key was used for another request. */
+	| { readonly kind: 'mismatch' }
+
+export type StoredSteps = Readonly<Record<string, string>>
+
+/** A response as it is replayed. */
+export interface StoredResponse {
+	readonly status: number
+	/** In the order in which they were sent. A name may occur several times. */
+	readonly headers: readonly (readonly [name: string, value: string])[]
+	readonly body: Uint8Array
+}
+
+/** A claim, as later writes name it. */
+export interface ClaimRef {
+	readonly id: string
+	readonly token: string
+}
+
+/** A key as people see it. */
+export interface StoredKey {
+	readonly state: 'running' | 'released' | 'completed' | 'unstored'
+	/** What remains of the lease; negative if it ended. Null if the key is not running. */
+	readonly leaseMs: number | null
+	readonly createdAt: number
+	readonly completedAt: number | null
+	readonly expiresAt: number
+	readonly status: number | null
+	readonly bodyBytes: number | null
+	readonly steps: readonly string[]
+}
+
+/** Writes of a claim return false if another request has claimed the key since, or the key is gone: nothing was written. */
+export interface IdempotencyStore {
+	/** Claims a key, unless it is running or completed. Concurrent claims of one key: exactly one is `'claimed'`. */
+	claim(request: ClaimRequest): ClaimResult | Promise<ClaimResult>
+	/** Extends the lease of a claim to `leaseMs` from now. */
+	heartbeat(claim: ClaimRef, leaseMs: number): boolean | Promise<boolean>
+	/** Keeps the result of a step for later runs of the key. */
+	saveStep(claim: ClaimRef, name: string, value: string): boolean | Promise<boolean>
+	/** Stores the response, or marks the key as completed without one, for `retentionMs`. */
+	complete(
+		claim: ClaimRef,
+		response: StoredResponse | undefined,
+		retentionMs: number,
+	): boolean | Promise<boolean>
+	/** Lets the next request run. A key without steps is forgotten; steps and the fingerprint of the others are kept. */
+	release(claim: ClaimRef): boolean | Promise<boolean>
+	/** Deletes at most `limit` keys whose retention is over. Returns how many. */
+	purge(limit: number): number | Promise<number>
+	find(id: string): StoredKey | undefined | Promise<StoredKey | undefined>
+	close?(): Promise<void>
+}
