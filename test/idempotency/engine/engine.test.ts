@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest'
+import { virtualRuntime } from 'yaoki/testing'
+import { type BeginResult, idempotency } from '../../../src/idempotency/engine/engine.ts'
+import type { IdempotencyEvent } from '../../../src/idempotency/engine/events.ts'
+import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
+import type { Identity } from '../../../src/idempotency/key/identity.ts'
+import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
+import type { IdempotencyStore, StoredResponse } from '../../../src/idempotency/store/store.ts'
+
+const IDENTITY: Identity = { principal: 'ada', method: 'POST', route: '/charges', key: 'k1' }
+const RESPONSE: StoredResponse = { status: 201, headers: [['etag', '"1"']], body: new Uint8Array([1, 2]) }
+
+function setting(options: Partial<IdempotencyOptions> = {}, wrap = (store: IdempotencyStore) => store) {
+	const runtime = virtualRuntime()
+	const store = wrap(memoryIdempotencyStore({ runtime }))
+	const engine = idempotency({ store, runtime, principal: () => 'ada', ...options })
+	const events: IdempotencyEvent[] = []
+	engine.subscribe((event) => events.push(event))
+	const begin = (fingerprint = 'f1', identity = IDENTITY) => engine.begin(identity, fingerprint)
+	return { runtime, engine, events, begin, types: () => events.map(({ type }) => type) }
+}
+
+function claimOf(result: BeginResult) {
+	if (result.kind !== 'run') throw new Error(`expected run, got ${result.kind}`)
+	return result.claim
+}
+
+describe('the first request runs, and a repeated one', () => {
+	test('gets its response after it has completed', async () => {
+		const { engine, begin, types } = setting()
+		await engine.complete(claimOf(await begin()), RESPONSE)
+		expect(await begin()).toEqual({ kind: 'replay', response: RESPONSE })
+		expect(types()).toEqual(['idempotency_claimed', 'idempotency_replayed'])
+	})
+
+	test('gets a conflict with the rest of the lease while it runs', async () => {
+		const { runtime, begin } = setting({ leaseMs: 60_000 })
+		await begin()
+		await runtime.advance(5_000)
+		expect(await begin()).toEqual({ kind: 'conflict', reason: 'running', retryAfterMs: 55_000 })
+	})
+
+	test('runs if the first was released', async () => {
+		const { engine, begin } = setting()
+		await engine.release(claimOf(await begin()))
+		expect(await begin()).toMatchObject({ kind: 'run' })
+	})
+
+	test('gets a mismatch for another content, completed or not', async () => {
+		const { engine, begin } = setting()
+		const claim = claimOf(await begin())
+		expect(await begin('f2')).toEqual({ kind: 'mismatch' })
+		await engine.complete(claim, RESPONSE)
+		expect(await begin('f2')).toEqual({ kind: 'mismatch' })
+	})
+
+	test('runs for another principal, method, route or key', async () => {
+		const { begin } = setting()
+		await begin()
+		for (const change of [{ principal: 'bob' }, { method: 'PATCH' }, { route: '/refunds' }, { key: 'k2' }])
+			expect(await begin('f1', { ...IDENTITY, ...change })).toMatchObject({ kind: 'run' })
+	})
+
+	test('gets a conflict without a time if the response was too large to store', async () => {
+		const { engine, begin } = setting()
+		await engine.complete(claimOf(await begin()), undefined)
+		expect(await begin()).toEqual({ kind: 'conflict', reason: 'unstored' })
+	})
+
+	test('runs again when the retention is over', async () => {
+		const { runtime, engine, begin } = setting({ retentionMs: 1_000 })
+		await engine.complete(claimOf(await begin()), RESPONSE)
+		await runtime.advance(999)
+		expect(await begin()).toMatchObject({ kind: 'replay' })
+		await runtime.advance(1)
+		expect(await begin()).toMatchObject({ kind: 'run' })
+	})
+})
+
+describe('with waitMs a repeated request waits', () => {
+	test('and gets the response when the first completes', async () => {
+		const { runtime, engine, begin } = setting({ waitMs: 10_000 })
+		const claim = claimOf(await begin())
+		const repeated = begin()
+		await runtime.advance(1_000)
+		await engine.complete(claim, RESPONSE)
+		await runtime.advance(500)
+		expect(await repeated).toMatchObject({ kind: 'replay' })
+	})
+
+	test('and gets a conflict when the time is over', async () => {
+		const { runtime, begin } = setting({ waitMs: 1_000 })
+		await begin()
+		const repeated = begin()
+		await runtime.advance(1_000)
+		expect(await repeated).toMatchObject({ kind: 'conflict', reason: 'running' })
+	})
+})
+
+describe('a lease', () => {
+	test('is extended while the handler runs, up to maxRunMs', async () => {
+		const { runtime, begin, types } = setting({ leaseMs: 3_000, maxRunMs: 10_000 })
+		const claim = claimOf(await begin())
+		await runtime.advance(9_000)
+		expect(await begin()).toMatchObject({ kind: 'conflict' })
+		expect(claim.signal.aborted).toBe(false)
+		await runtime.advance(10_000)
+		expect(claim.signal.aborted).toBe(true)
+		expect(types()).toContain('idempotency_lease_lost')
+		expect(await begin()).toMatchObject({ kind: 'run' })
+	})
+
+	test('that is lost makes every later write ineffective', async () => {
+		const { runtime, engine, begin, types } = setting({ leaseMs: 1_000, maxRunMs: 1_000 })
+		const lost = claimOf(await begin())
+		await runtime.advance(2_000)
+		const next = claimOf(await begin())
+		expect(await engine.complete(lost, RESPONSE)).toBe(false)
+		expect(await engine.release(lost)).toBe(false)
+		await expect(lost.step('charge', () => 1)).rejects.toMatchObject({ code: 'YAOKI_IDEMPOTENCY_LEASE_LOST' })
+		expect(types().filter((type) => type === 'idempotency_fenced')).toHaveLength(3)
+		expect(await engine.complete(next, RESPONSE)).toBe(true)
+	})
+
+	test('that ended rejects the next request with abandoned: reject', async () => {
+		const { runtime, begin } = setting({ leaseMs: 1_000, maxRunMs: 1_000, abandoned: 'reject' })
+		await begin()
+		await runtime.advance(2_000)
+		expect(await begin()).toEqual({ kind: 'conflict', reason: 'abandoned' })
+	})
+})
+
+describe('a step', () => {
+	test('runs once per key: a later run gets the stored result', async () => {
+		const { engine, begin } = setting()
+		const first = claimOf(await begin())
+		let charges = 0
+		const charge = () => ({ id: ++charges })
+		expect(await first.step('charge', charge)).toEqual({ id: 1 })
+		expect(await first.step('charge', charge)).toEqual({ id: 1 })
+		await engine.release(first)
+		expect(await claimOf(await begin()).step('charge', charge)).toEqual({ id: 1 })
+		expect(charges).toBe(1)
+	})
+
+	test('gets the same idempotency key in every run, and another one for another name or key', async () => {
+		const { runtime, begin } = setting({ leaseMs: 1_000, maxRunMs: 1_000 })
+		const keys: string[] = []
+		const fail = ({ idempotencyKey }: { idempotencyKey: string }) => {
+			keys.push(idempotencyKey)
+			throw new Error('crash')
+		}
+		await expect(claimOf(await begin()).step('charge', fail)).rejects.toThrow('crash')
+		await runtime.advance(2_000)
+		const rerun = claimOf(await begin())
+		await expect(rerun.step('charge', fail)).rejects.toThrow('crash')
+		await expect(rerun.step('mail', fail)).rejects.toThrow('crash')
+		const other = claimOf(await begin('f1', { ...IDENTITY, key: 'k2' }))
+		await expect(other.step('charge', fail)).rejects.toThrow('crash')
+		expect(keys[0]).toBe(keys[1])
+		expect(new Set(keys).size).toBe(3)
+	})
+
+	test('may return undefined', async () => {
+		const { engine, begin } = setting()
+		const claim = claimOf(await begin())
+		let calls = 0
+		await claim.step('log', () => void calls++)
+		await engine.release(claim)
+		expect(await claimOf(await begin()).step('log', () => void calls++)).toBeUndefined()
+		expect(calls).toBe(1)
+	})
+})
+
+describe('a store that', () => {
+	test('fails rejects the request and is reported', async () => {
+		const { begin, events } = setting({}, (store) => ({
+			...bound(store),
+			claim: () => Promise.reject(new Error('down')),
+		}))
+		await expect(begin()).rejects.toThrow('down')
+		expect(events).toMatchObject([
+			{ type: 'idempotency_store_error', operation: 'claim', errorMessage: 'down' },
+		])
+	})
+
+	test('confirms a claim after its timeout does not lock the key', async () => {
+		let delayMs = 5_000
+		const { runtime, begin } = setting({ storeTimeoutMs: 1_000 }, (store) => ({
+			...bound(store),
+			claim: async (request) => {
+				await new Promise<void>((resolve) => runtime.setTimer(delayMs, resolve))
+				return store.claim(request)
+			},
+		}))
+		const timedOut = begin().catch((error) => error)
+		await runtime.advance(6_000)
+		expect(await timedOut).toMatchObject({ name: 'TimeoutError' })
+		delayMs = 0
+		const next = begin()
+		await runtime.advance(1)
+		expect(await next).toMatchObject({ kind: 'run' })
+	})
+})
+
+/** The methods of a store, without its private fields. */
+const bound = (store: IdempotencyStore): IdempotencyStore => ({
+	claim: (request) => store.claim(request),
+	heartbeat: (claim, leaseMs) => store.heartbeat(claim, leaseMs),
+	saveStep: (claim, name, value) => store.saveStep(claim, name, value),
+	complete: (claim, response, retentionMs) => store.complete(claim, response, retentionMs),
+	release: (claim) => store.release(claim),
+	purge: (limit) => store.purge(limit),
+	find: (id) => store.find(id),
+})
