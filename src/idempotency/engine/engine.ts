@@ -8,6 +8,7 @@ import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { type Identity, identityHash } from '../key/identity.ts'
+import { isStoredByDefault } from '../response/status-rules.ts'
 import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
 import { Claim, type ClaimWrites } from './claim.ts'
 import type {
@@ -93,6 +94,22 @@ export class IdempotencyEngine {
 		)
 	}
 
+	/** @internal Like `complete`, for adapters: the response is sent even if the store fails, which an event has reported. */
+	tryComplete(claim: Claim, response: StoredResponse | undefined): Promise<unknown> {
+		return this.complete(claim, response).catch(ignore)
+	}
+
+	/** @internal Like `release`, for adapters. If the store fails, the lease ends by itself. */
+	tryRelease(claim: Claim): Promise<unknown> {
+		return this.release(claim).catch(ignore)
+	}
+
+	/** @internal */
+	shouldStore(status: number, method: string, path: string): boolean {
+		const { shouldStore } = this.settings
+		return shouldStore ? shouldStore({ status, method, path }) : isStoredByDefault(status)
+	}
+
 	/** Returns what is stored for a key, without its response. */
 	async find(identity: Identity): Promise<StoredKey | undefined> {
 		return this.settings.store.find(await identityHash(identity))
@@ -154,6 +171,8 @@ export class IdempotencyEngine {
 		this.#emitter.emit({ ...details, method, route })
 	}
 }
+
+const ignore = (): void => {}
 
 type StoreWrite = (store: IdempotencyStore) => boolean | Promise<boolean>
 

@@ -1,0 +1,90 @@
+/**
+ * What an adapter does with a request before its handler: everything that does not depend on a framework. Checks that need no store come first,
+ * so that a malformed request costs no round trip.
+ */
+import type { RateLimitedError } from '../../core/errors/errors.ts'
+import { fingerprintOf, type ParsedBody } from '../key/fingerprint.ts'
+import { parseKey } from '../key/parse-key.ts'
+import { problemResponse } from '../response/problems.ts'
+import type { StoredResponse } from '../store/store.ts'
+import type { Claim } from './claim.ts'
+import type { BeginResult, IdempotencyEngine } from './engine.ts'
+import type { IncomingRequest } from './options.ts'
+
+/** A request, as an adapter describes it. */
+export interface Exchange extends IncomingRequest {
+	/** The query without `?`. */
+	readonly query: string
+	readonly contentType: string | null | undefined
+	/** The lines of the `Idempotency-Key` header. */
+	readonly key: string | readonly string[] | null | undefined
+	/** Reads the whole body. Rejects if it ends early. */
+	readBody(): Promise<Uint8Array | ParsedBody | undefined>
+}
+
+/** What an adapter does next. */
+export type Admission =
+	/** The handler runs, and its response is stored. */
+	| { readonly kind: 'run'; readonly claim: Claim }
+	/** The handler runs without protection: the request has no key, or the store fails and `onStoreError` is `'pass'`. */
+	| { readonly kind: 'unprotected' }
+	/** The handler does not run. */
+	| { readonly kind: 'respond'; readonly response: StoredResponse }
+
+export async function admit(engine: IdempotencyEngine, exchange: Exchange): Promise<Admission> {
+	const { settings } = engine
+	const { method, path } = exchange
+	if (!settings.methodNames.has(method)) return { kind: 'unprotected' }
+	const parsed = parseKey(exchange.key, settings.maxKeyLength)
+	if (parsed.kind === 'missing')
+		return settings.required ? problem('idempotency-key-missing') : { kind: 'unprotected' }
+	if (parsed.kind === 'malformed') return problem('idempotency-key-malformed', { detail: parsed.detail })
+	const principal = await settings.principal(exchange)
+	if (principal === undefined || principal === '') return problem('principal-missing')
+	let body: Uint8Array | ParsedBody | undefined
+	try {
+		body = await exchange.readBody()
+	} catch {
+		return problem('request-body-incomplete')
+	}
+	const route = settings.route?.(exchange) ?? path
+	const fingerprint = await fingerprintOf({ ...exchange, body }, settings)
+	try {
+		return toAdmission(await engine.begin({ principal, method, route, key: parsed.key }, fingerprint))
+	} catch (error) {
+		if (settings.onStoreError === 'pass') return { kind: 'unprotected' }
+		return problem('idempotency-store-unavailable', { retryAfterMs: retryAfterMs(error) })
+	}
+}
+
+function toAdmission(begin: BeginResult): Admission {
+	if (begin.kind === 'run') return begin
+	if (begin.kind === 'mismatch') return problem('idempotency-key-reused')
+	if (begin.kind === 'replay') {
+		const { response } = begin
+		return { kind: 'respond', response: { ...response, headers: [...response.headers, REPLAYED] } }
+	}
+	const { reason, retryAfterMs } = begin
+	return problem(CONFLICT_CODES[reason], { retryAfterMs })
+}
+
+const REPLAYED = ['idempotency-replayed', 'true'] as const
+
+const CONFLICT_CODES = {
+	running: 'request-in-progress',
+	abandoned: 'request-outcome-unknown',
+	unstored: 'response-not-stored',
+} as const
+
+const problem = (...args: Parameters<typeof problemResponse>): Admission => ({
+	kind: 'respond',
+	response: problemResponse(...args),
+})
+
+/** How long the clients of a store that fails should wait, if its circuit breaker does not say. */
+const STORE_RETRY_AFTER_MS = 5_000
+
+function retryAfterMs(error: unknown): number {
+	const ms = (error as Partial<RateLimitedError> | null | undefined)?.retryAfterMs
+	return typeof ms === 'number' && ms > 0 ? ms : STORE_RETRY_AFTER_MS
+}

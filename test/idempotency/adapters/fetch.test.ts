@@ -1,0 +1,261 @@
+import { describe, expect, test } from 'vitest'
+import { fetchIdempotency, type IdempotentFetchHandler } from '../../../src/idempotency/adapters/fetch.ts'
+import { idempotency } from '../../../src/idempotency/engine/engine.ts'
+import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
+import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
+
+type Handler = IdempotentFetchHandler<readonly unknown[]>
+
+interface Sent {
+	readonly key?: string | undefined
+	readonly body?: string
+	readonly user?: string
+	readonly method?: string
+	readonly path?: string
+}
+
+/** A handler that counts its calls. */
+function setting(handle: Handler, options: Partial<IdempotencyOptions> = {}) {
+	let calls = 0
+	const engine = idempotency({
+		store: memoryIdempotencyStore(),
+		principal: ({ raw }) => (raw as Request).headers.get('x-user') ?? undefined,
+		...options,
+	})
+	const fetch = fetchIdempotency<readonly unknown[]>(engine, (...args) => {
+		calls++
+		return handle(...args)
+	})
+	const send = ({
+		key = 'k1',
+		body = '{"amount":1}',
+		user = 'ada',
+		method = 'POST',
+		path = '/charges',
+	}: Sent = {}) => {
+		const headers = new Headers({ 'content-type': 'application/json', 'x-user': user })
+		if (key) headers.set('idempotency-key', key)
+		const request = new Request(`https://shop.example.com${path}`, {
+			method,
+			headers,
+			...(method === 'GET' ? {} : { body }),
+		})
+		return fetch(request)
+	}
+	return { engine, fetch, send, calls: () => calls }
+}
+
+const created: Handler = async (request) => Response.json(await request.json(), { status: 201 })
+
+describe('a repeated request', () => {
+	test('gets the same status, headers and bytes, and the handler runs once', async () => {
+		const bytes = new Uint8Array([0, 255, 10, 13, 128])
+		const { send, calls } = setting(
+			async () =>
+				new Response(bytes, {
+					status: 202,
+					headers: [
+						['content-type', 'application/octet-stream'],
+						['link', '<a>; rel=next'],
+						['link', '<b>; rel=prev'],
+						['set-cookie', 'session=1'],
+						['x-request-id', '7'],
+					],
+				}),
+		)
+		const first = await send()
+		expect(new Uint8Array(await first.arrayBuffer())).toEqual(bytes)
+		expect(first.headers.get('idempotency-replayed')).toBeNull()
+		const replay = await send()
+		expect(replay.status).toBe(202)
+		expect(new Uint8Array(await replay.arrayBuffer())).toEqual(bytes)
+		expect(replay.headers.get('link')).toBe('<a>; rel=next, <b>; rel=prev')
+		expect(replay.headers.get('idempotency-replayed')).toBe('true')
+		expect([replay.headers.get('set-cookie'), replay.headers.get('x-request-id')]).toEqual([null, null])
+		expect(calls()).toBe(1)
+	})
+
+	test('with another body gets 422', async () => {
+		const { send, calls } = setting(created)
+		await (await send()).text()
+		const response = await send({ body: '{"amount":2}' })
+		expect(response.status).toBe(422)
+		expect(response.headers.get('content-type')).toBe('application/problem+json')
+		expect(await response.json()).toMatchObject({ status: 422, code: 'idempotency-key-reused' })
+		expect(calls()).toBe(1)
+	})
+
+	test('of another user runs', async () => {
+		const { send, calls } = setting(created)
+		await (await send()).text()
+		expect((await send({ user: 'bob' })).status).toBe(201)
+		expect(calls()).toBe(2)
+	})
+
+	test('while the first runs gets 409 with Retry-After', async () => {
+		let finish = () => {}
+		const running = new Promise<void>((resolve) => {
+			finish = resolve
+		})
+		const { send } = setting(async () => {
+			await running
+			return new Response('done')
+		})
+		const first = send()
+		await new Promise((resolve) => setImmediate(resolve))
+		const second = await send()
+		expect([second.status, second.headers.get('retry-after')]).toEqual([409, '60'])
+		finish()
+		expect(await (await first).text()).toBe('done')
+	})
+
+	test.each([401, 403, 408, 409, 425, 429, 500, 503])(
+		'runs after a response with status %i',
+		async (status) => {
+			const { send, calls } = setting(async () => new Response('x', { status }))
+			expect((await send()).status).toBe(status)
+			expect((await send()).status).toBe(status)
+			expect(calls()).toBe(2)
+		},
+	)
+
+	test('runs after a handler that threw', async () => {
+		const { send, calls } = setting(async () => {
+			throw new Error('boom')
+		})
+		await expect(send()).rejects.toThrow('boom')
+		await expect(send()).rejects.toThrow('boom')
+		expect(calls()).toBe(2)
+	})
+
+	test('runs after a body that failed', async () => {
+		const { send, calls } = setting(
+			async () =>
+				new Response(
+					new ReadableStream({
+						start(controller) {
+							controller.enqueue(new Uint8Array([1]))
+						},
+						pull() {
+							throw new Error('broken')
+						},
+					}),
+				),
+		)
+		await expect((await send()).text()).rejects.toThrow('broken')
+		await expect((await send()).text()).rejects.toThrow('broken')
+		expect(calls()).toBe(2)
+	})
+
+	test('gets 409 without Retry-After if the response was too large, and the first is delivered', async () => {
+		const { send, calls } = setting(async () => new Response('x'.repeat(100)), { maxBodyBytes: 99 })
+		expect(await (await send()).text()).toHaveLength(100)
+		const second = await send()
+		expect([second.status, second.headers.get('retry-after')]).toEqual([409, null])
+		expect(await second.json()).toMatchObject({ code: 'response-not-stored' })
+		expect(calls()).toBe(1)
+	})
+
+	test('gets the whole response of a client that disconnected', async () => {
+		const { send, calls } = setting(async () => {
+			let chunk = 0
+			return new Response(
+				new ReadableStream({
+					pull(controller) {
+						controller.enqueue(new TextEncoder().encode(String(chunk++)))
+						if (chunk === 5) controller.close()
+					},
+				}),
+			)
+		})
+		await (await send()).body?.cancel()
+		await new Promise((resolve) => setImmediate(resolve))
+		expect(await (await send()).text()).toBe('01234')
+		expect(calls()).toBe(1)
+	})
+
+	test('without a body in the response is replayed', async () => {
+		const { send, calls } = setting(async () => new Response(null, { status: 204 }))
+		expect((await send()).status).toBe(204)
+		expect((await send()).status).toBe(204)
+		expect(calls()).toBe(1)
+	})
+})
+
+describe('the handler runs each time', () => {
+	test.each<[string, Sent]>([
+		['without a key', { key: '' }],
+		['for GET', { method: 'GET' }],
+		['for PUT', { method: 'PUT' }],
+	])('%s', async (_, sent) => {
+		const { send, calls } = setting(async () => new Response('x'))
+		await send(sent)
+		await send(sent)
+		expect(calls()).toBe(2)
+	})
+})
+
+describe('the handler does not run', () => {
+	test.each<[string, Sent, number, string]>([
+		['without a key where it is required', { key: '' }, 400, 'idempotency-key-missing'],
+		['for a malformed key', { key: 'a b' }, 400, 'idempotency-key-malformed'],
+		['for two different keys', { key: 'a, b' }, 400, 'idempotency-key-malformed'],
+		['without a principal', { user: '' }, 401, 'principal-missing'],
+	])('%s', async (_, sent, status, code) => {
+		const { send, calls } = setting(created, { required: true })
+		const response = await send(sent)
+		expect(response.status).toBe(status)
+		expect(await response.json()).toMatchObject({ status, code })
+		expect(calls()).toBe(0)
+	})
+
+	test('if the store fails: 503 with Retry-After', async () => {
+		const store = memoryIdempotencyStore()
+		const failing = { ...store, claim: () => Promise.reject(new Error('down')) }
+		const { send, calls } = setting(created, { store: failing as typeof store })
+		const response = await send()
+		expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+		expect(calls()).toBe(0)
+	})
+
+	test('if the body is cut off: 400', async () => {
+		const { fetch, calls } = setting(created)
+		const body = new ReadableStream({
+			start: (controller) => controller.error(new Error('reset')),
+		})
+		const headers = { 'idempotency-key': 'k1', 'x-user': 'ada' }
+		const init = { method: 'POST', body, headers, duplex: 'half' }
+		const request = new Request('https://shop.example.com/', init)
+		expect((await fetch(request)).status).toBe(400)
+		expect(calls()).toBe(0)
+	})
+})
+
+test('with onStoreError: pass the handler runs unprotected if the store fails', async () => {
+	const store = memoryIdempotencyStore()
+	const failing = { ...store, claim: () => Promise.reject(new Error('down')) } as typeof store
+	const protections: boolean[] = []
+	const { send } = setting(
+		async (request, context) => {
+			protections.push(context.isProtected)
+			return new Response(await request.text())
+		},
+		{ store: failing, onStoreError: 'pass' },
+	)
+	expect(await (await send()).text()).toBe('{"amount":1}')
+	expect(protections).toEqual([false])
+})
+
+test('forwards what the platform passes after the request, and uses its waitUntil', async () => {
+	const waited: Promise<unknown>[] = []
+	const context = { waitUntil: (promise: Promise<unknown>) => waited.push(promise) }
+	const { fetch } = setting(async (_, __, env) => new Response(String(env)))
+	const headers = { 'idempotency-key': 'k1', 'x-user': 'ada' }
+	const response = await fetch(
+		new Request('https://shop.example.com/', { method: 'POST', headers }),
+		'env',
+		context,
+	)
+	await response.body?.cancel()
+	expect(waited).toHaveLength(1)
+})
