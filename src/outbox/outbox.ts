@@ -2,6 +2,8 @@
  * The outbox as an application uses it: writes messages and returns information about them. Relays send them, in this process or in
  * another.
  */
+
+import { Emitter } from '../core/emitter/emitter.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
@@ -12,7 +14,6 @@ import {
 	type EnqueueSyncOptions,
 	TransactionCheck,
 } from './enqueue/transaction-check.ts'
-import { Emitter } from '../core/events/emitter.ts'
 import type { MessagesChangedEvent, OutboxEvent, OutboxListener } from './events/outbox-events.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'

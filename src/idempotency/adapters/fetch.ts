@@ -7,9 +7,9 @@ import { storedHeaders } from '../response/response-headers.ts'
 import type { StoredResponse } from '../store/store.ts'
 
 /** A handler of requests, with what the platform passes after the request: `env` and `ctx` of Workers, `info` of Deno. */
-export type IdempotentFetchHandler<Rest extends readonly unknown[]> = (
+export type IdempotentFetchHandler<Rest extends readonly unknown[], Tx = unknown> = (
 	request: Request,
-	context: IdempotencyContext,
+	context: IdempotencyContext<Tx>,
 	...rest: Rest
 ) => Response | Promise<Response>
 
@@ -19,16 +19,17 @@ export type IdempotentFetchHandler<Rest extends readonly unknown[]> = (
  * @example
  * export default { fetch: fetchIdempotency(engine, (request, context) => handle(request, context)) }
  */
-export function fetchIdempotency<Rest extends readonly unknown[]>(
-	engine: IdempotencyEngine,
-	handler: IdempotentFetchHandler<Rest>,
+export function fetchIdempotency<Rest extends readonly unknown[], Tx>(
+	engine: IdempotencyEngine<Tx>,
+	handler: IdempotentFetchHandler<Rest, Tx>,
 ): (request: Request, ...rest: Rest) => Promise<Response> {
 	return async (request, ...rest) => {
-		const { pathname, search } = new URL(request.url)
+		const { method } = request
+		const { pathname: path, search } = new URL(request.url)
 		let body: Uint8Array<ArrayBuffer> | undefined
 		const admission = await admit(engine, {
-			method: request.method,
-			path: pathname,
+			method,
+			path,
 			query: search.slice(1),
 			contentType: request.headers.get('content-type'),
 			key: request.headers.get('idempotency-key'),
@@ -41,27 +42,32 @@ export function fetchIdempotency<Rest extends readonly unknown[]>(
 		if (admission.kind === 'respond') return toResponse(admission.response)
 		// The body has been read for the fingerprint.
 		const fresh = body ? new Request(request, { body }) : request
-		if (admission.kind === 'unprotected') return handler(fresh, idempotencyContext(undefined), ...rest)
-		return run(engine, admission.claim, fresh, handler, rest)
+		if (admission.kind === 'unprotected')
+			return handler(fresh, idempotencyContext(engine, undefined, { method, path }), ...rest)
+		return run(engine, admission.claim, fresh, path, handler, rest)
 	}
 }
 
-async function run<Rest extends readonly unknown[]>(
-	engine: IdempotencyEngine,
+async function run<Rest extends readonly unknown[], Tx>(
+	engine: IdempotencyEngine<Tx>,
 	claim: Claim,
 	request: Request,
-	handler: IdempotentFetchHandler<Rest>,
+	path: string,
+	handler: IdempotentFetchHandler<Rest, Tx>,
 	rest: Rest,
 ): Promise<Response> {
+	const { method } = request
 	let response: Response
 	try {
-		response = await handler(request, idempotencyContext(claim), ...rest)
+		response = await handler(request, idempotencyContext(engine, claim, { method, path }), ...rest)
 	} catch (error) {
 		await engine.tryRelease(claim)
 		throw error
 	}
+	// By a transaction.
+	if (claim.hasEnded) return response
 	const { status, headers } = response
-	if (!engine.shouldStore(status, request.method, new URL(request.url).pathname)) {
+	if (!engine.shouldStore(status, method, path)) {
 		await engine.tryRelease(claim)
 		return response
 	}

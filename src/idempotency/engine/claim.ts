@@ -41,7 +41,8 @@ export class Claim implements ClaimRef {
 	#leaseUntil: number
 	#cancelTimer: (() => void) | undefined
 	#controller: AbortController | undefined
-	#state: 'running' | 'lost' | 'ended' = 'running'
+	#hasEnded = false
+	#isLost = false
 
 	/** `claimedAt` is the time before the store was asked. */
 	constructor(
@@ -68,11 +69,15 @@ export class Claim implements ClaimRef {
 		return this.#steps.size > 0
 	}
 
+	/** True after `complete` or `release`. */
+	get hasEnded(): boolean {
+		return this.#hasEnded
+	}
+
 	/** Aborted when the lease is lost. */
 	get signal(): AbortSignal {
 		this.#controller ??= new AbortController()
-		if (this.#state === 'lost' && !this.#controller.signal.aborted)
-			this.#controller.abort(new LeaseLostError())
+		if (this.#isLost && !this.#controller.signal.aborted) this.#controller.abort(new LeaseLostError())
 		return this.#controller.signal
 	}
 
@@ -93,7 +98,7 @@ export class Claim implements ClaimRef {
 
 	/** Stops the heartbeat. The claim must have been completed or released. */
 	end(): void {
-		if (this.#state === 'running') this.#state = 'ended'
+		this.#hasEnded = true
 		this.#cancelTimer?.()
 	}
 
@@ -119,13 +124,13 @@ export class Claim implements ClaimRef {
 				// The next heartbeat may succeed before the lease ends.
 			}
 		}
-		if (this.#state !== 'running') return
+		if (this.#hasEnded) return
 		if (isHeld && this.#runtime.now() < this.#leaseUntil) this.#schedule()
 		else this.#lose()
 	}
 
 	#lose(): void {
-		this.#state = 'lost'
+		this.#isLost = true
 		this.#controller?.abort(new LeaseLostError())
 		this.#writes.onLost(this)
 	}

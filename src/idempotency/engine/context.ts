@@ -1,7 +1,10 @@
 /** What a handler gets. */
 import type { Claim, StepContext } from './claim.ts'
+import type { IdempotencyEngine } from './engine.ts'
+import type { IncomingRequest } from './options.ts'
+import { runTransaction } from './transaction.ts'
 
-export interface IdempotencyContext {
+export interface IdempotencyContext<Tx = unknown> {
 	/** True if repeated requests get the response of this one. False without a key, and if the store failed and `onStoreError` is `'pass'`. */
 	readonly isProtected: boolean
 	/** True if an earlier run of this key stored steps and did not complete. */
@@ -16,13 +19,30 @@ export interface IdempotencyContext {
 	 * const charge = await context.step('charge', ({ idempotencyKey }) => stripe.charge(order, { idempotencyKey }))
 	 */
 	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<T>
+	/**
+	 * Commits the writes of `fn` and the stored response together, on PostgreSQL and SQLite. A response that is not stored, such as one with
+	 * status 500, rolls back. Returns the response; on Node, Express and Fastify it is also sent.
+	 *
+	 * @example
+	 * return context.transaction(async (tx) => {
+	 *   const order = await insertOrder(tx, body)
+	 *   return Response.json(order, { status: 201 })
+	 * })
+	 */
+	transaction(fn: (tx: Tx) => Response | Promise<Response>): Promise<Response>
 }
 
-export const idempotencyContext = (claim: Claim | undefined): IdempotencyContext => ({
+/** `claim` is undefined without protection. */
+export const idempotencyContext = <Tx>(
+	engine: IdempotencyEngine<Tx>,
+	claim: Claim | undefined,
+	request: Pick<IncomingRequest, 'method' | 'path'>,
+): IdempotencyContext<Tx> => ({
 	isProtected: claim !== undefined,
 	isRerun: claim?.hasSteps === true,
 	get signal() {
 		return claim?.signal
 	},
 	step: async (name, fn) => (claim ? claim.step(name, fn) : fn({ idempotencyKey: crypto.randomUUID() })),
+	transaction: (fn) => runTransaction(engine, claim, request, fn),
 })

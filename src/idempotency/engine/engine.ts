@@ -2,7 +2,7 @@
  * Decides what happens to a request with an idempotency key. It knows no framework: adapters translate a request into an identity and a
  * fingerprint, run the handler if the engine says so, and send what it returns.
  */
-import { Emitter, type EventDetails } from '../../core/events/emitter.ts'
+import { Emitter, type EventDetails } from '../../core/emitter/emitter.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -33,9 +33,17 @@ export type BeginResult =
 const FIRST_WAIT_MS = 25
 const MAX_WAIT_MS = 500
 
-export class IdempotencyEngine {
+export interface PurgeOptions {
+	/** How many keys one statement deletes. Default 1,000. */
+	readonly batchSize?: number | undefined
+	readonly signal?: AbortSignal | undefined
+}
+
+const PURGE_BATCH_SIZE = 1_000
+
+export class IdempotencyEngine<Tx = unknown> {
 	/** @internal */
-	readonly settings: IdempotencySettings
+	readonly settings: IdempotencySettings<Tx>
 	readonly #store: GuardedStore
 	readonly #runtime: Runtime
 	readonly #emitter: Emitter<IdempotencyEvent>
@@ -47,7 +55,7 @@ export class IdempotencyEngine {
 		onLost: (claim) => this.#emit(this.#identities.get(claim), { type: 'idempotency_lease_lost' }),
 	}
 
-	constructor(options: IdempotencyOptions) {
+	constructor(options: IdempotencyOptions<Tx>) {
 		this.settings = readIdempotencyOptions(options)
 		this.#runtime = options.runtime ?? systemRuntime
 		this.#store = new GuardedStore(this.settings)
@@ -104,6 +112,13 @@ export class IdempotencyEngine {
 		return this.release(claim).catch(ignore)
 	}
 
+	/** @internal Like `complete`, as a part of a transaction. */
+	async completeInTransaction(claim: Claim, complete: () => boolean | Promise<boolean>): Promise<boolean> {
+		const isWritten = await this.#checked('complete', claim, async () => complete())
+		if (isWritten) claim.end()
+		return isWritten
+	}
+
 	/** @internal */
 	shouldStore(status: number, method: string, path: string): boolean {
 		const { shouldStore } = this.settings
@@ -113,6 +128,28 @@ export class IdempotencyEngine {
 	/** Returns what is stored for a key, without its response. */
 	async find(identity: Identity): Promise<StoredKey | undefined> {
 		return this.settings.store.find(await identityHash(identity))
+	}
+
+	/**
+	 * Decides about a key whose request ended without a response, which `abandoned: 'reject'` leaves to an operator: `'rerun'` lets the next
+	 * request run, a response is what repeated requests get. Returns false if the key is not in that state.
+	 */
+	async resolve(identity: Identity, decision: 'rerun' | StoredResponse): Promise<boolean> {
+		const { store, retentionMs } = this.settings
+		return store.resolve(
+			await identityHash(identity),
+			decision === 'rerun' ? undefined : decision,
+			retentionMs,
+		)
+	}
+
+	/** Deletes all keys whose retention is over, in batches. Returns how many. Aborted, it stops after the current batch. */
+	async purge({ batchSize = PURGE_BATCH_SIZE, signal }: PurgeOptions = {}): Promise<number> {
+		for (let purged = 0; ; ) {
+			const count = await this.settings.store.purge(batchSize)
+			purged += count
+			if (count < batchSize || signal?.aborted) return purged
+		}
 	}
 
 	/** Subscribes to every event. Returns a function that unsubscribes. */
@@ -134,9 +171,17 @@ export class IdempotencyEngine {
 	}
 
 	/** Runs a write of a claim. A write that the store rejects, because another request has claimed the key, is reported. */
-	async #write(operation: FencedEvent['operation'], claim: Claim, write: StoreWrite): Promise<boolean> {
+	#write(operation: FencedEvent['operation'], claim: Claim, write: StoreWrite): Promise<boolean> {
+		return this.#checked(operation, claim, () => this.#store.write(write))
+	}
+
+	async #checked(
+		operation: FencedEvent['operation'],
+		claim: Claim,
+		run: () => Promise<boolean>,
+	): Promise<boolean> {
 		const identity = this.#identities.get(claim)
-		const isWritten = await this.#guarded(operation, identity, () => this.#store.write(write))
+		const isWritten = await this.#guarded(operation, identity, run)
 		if (!isWritten) this.#emit(identity, { type: 'idempotency_fenced', operation })
 		return isWritten
 	}
@@ -202,6 +247,6 @@ const sleep = (runtime: Runtime, ms: number): Promise<void> =>
  * @example
  * const engine = idempotency({ store: memoryIdempotencyStore(), principal: ({ raw }) => userOf(raw)?.id })
  */
-export function idempotency(options: IdempotencyOptions): IdempotencyEngine {
+export function idempotency<Tx>(options: IdempotencyOptions<Tx>): IdempotencyEngine<Tx> {
 	return new IdempotencyEngine(options)
 }

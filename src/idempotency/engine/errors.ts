@@ -4,6 +4,10 @@ import { YaokiError } from '../../core/errors/errors.ts'
 export class LeaseLostError extends YaokiError {
 	override readonly name = 'LeaseLostError'
 
+	/** For frameworks that send an error with its status: the other request decides, and a repetition gets its response. */
+	readonly statusCode = 409
+	readonly status = 409
+
 	constructor() {
 		super(
 			'YAOKI_IDEMPOTENCY_LEASE_LOST',

@@ -29,9 +29,9 @@ export interface HandledResponse {
 	readonly path: string
 }
 
-export interface IdempotencyOptions extends FingerprintOptions {
+export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 	/** Where keys and responses are stored. */
-	readonly store: IdempotencyStore
+	readonly store: IdempotencyStore<Tx>
 	/**
 	 * Returns who sends the request: the id of a user, an account or a tenant. Keys of two principals never meet. Undefined rejects the
 	 * request with 401; return `'anonymous'` to accept requests without a caller. Never return a header that any client can set.
@@ -75,7 +75,7 @@ export interface IdempotencyOptions extends FingerprintOptions {
 }
 
 /** The validated options with all defaults. */
-export interface IdempotencySettings extends IdempotencyOptions {
+export interface IdempotencySettings<Tx = unknown> extends IdempotencyOptions<Tx> {
 	readonly name: string
 	readonly leaseMs: number
 	readonly maxRunMs: number
@@ -116,7 +116,7 @@ const SCHEMA: OptionSchema = {
 	runtime: 'any',
 }
 
-export function readIdempotencyOptions(options: IdempotencyOptions): IdempotencySettings {
+export function readIdempotencyOptions<Tx>(options: IdempotencyOptions<Tx>): IdempotencySettings<Tx> {
 	checkNames(options, SCHEMA, 'idempotency')
 	const { store, principal, methods = ['POST', 'PATCH'], responseHeaders = [], excludedFields = [] } = options
 	if (!isObject(store) || typeof store.claim !== 'function')
@@ -129,7 +129,7 @@ export function readIdempotencyOptions(options: IdempotencyOptions): Idempotency
 	const wrong = responseHeaders.find((name) => isNeverStored(name.toLowerCase()))
 	if (wrong !== undefined)
 		invalidOption('responseHeaders', wrong, 'headers that do not belong to one connection or message')
-	const settings = readOptions<IdempotencySettings>(options, SCHEMA)
+	const settings = readOptions<IdempotencySettings<Tx>>(options, SCHEMA)
 	checkRange('maxRunMs', settings.maxRunMs, settings.leaseMs)
 	return {
 		...settings,

@@ -13,7 +13,8 @@ export type ParsedKey =
 export const DEFAULT_MAX_KEY_LENGTH = 255
 
 /** A quoted string with `\"` and `\\` escapes and optional parameters, or a token without quotes, commas and semicolons. */
-const MEMBER = /^(?:"((?:[ !#-[\]-~]|\\["\\])*)"(?:;[ -+\--~]*)?|([!#-+\--:<-[\]-~]+))[ \t]*(?:,[ \t]*|$)/
+const MEMBER =
+	/^(?:"((?:[ !#-[\]-~]|\\["\\])*)"(?:;[\t -+\--~]*|[ \t]*)|([!#-+\--:<-[\]-~]+)[ \t]*)(?:,[ \t]*|$)/
 
 /** `values` are the header lines; proxies and frameworks may have joined several lines with commas. */
 export function parseKey(
@@ -23,15 +24,16 @@ export function parseKey(
 	if (values === null || values === undefined) return { kind: 'missing' }
 	const text = typeof values === 'string' ? values : values.join(',')
 	// Before the pattern runs: a header of megabytes must cost nothing.
-	if (text.length > MAX_REPEATS * (maxLength * 2 + 4)) return malformed(`longer than ${maxLength} characters`)
+	if (text.length > MAX_REPEATS * (maxLength * 2 + 4))
+		return malformed(`is longer than ${maxLength} characters`)
 	let key: string | undefined
 	for (let rest = text.trim(); key === undefined || rest; ) {
 		const member = MEMBER.exec(rest)
-		if (!member) return malformed('not a quoted string or a token of visible ASCII characters')
+		if (!member) return malformed('is not a quoted string or a token of visible ASCII characters')
 		const found = member[1]?.replace(/\\(.)/g, '$1') ?? member[2] ?? ''
-		if (key !== undefined && found !== key) return malformed('two different keys')
-		if (found === '') return malformed('empty')
-		if (found.length > maxLength) return malformed(`longer than ${maxLength} characters`)
+		if (key !== undefined && found !== key) return malformed('contains two different keys')
+		if (found === '') return malformed('is empty')
+		if (found.length > maxLength) return malformed(`is longer than ${maxLength} characters`)
 		key = found
 		rest = rest.slice(member[0].length)
 	}
@@ -43,5 +45,5 @@ const MAX_REPEATS = 4
 
 const malformed = (what: string): ParsedKey => ({
 	kind: 'malformed',
-	detail: `The Idempotency-Key header is ${what}.`,
+	detail: `The Idempotency-Key header ${what}.`,
 })

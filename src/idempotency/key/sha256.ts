@@ -29,10 +29,11 @@ export async function webSha256(text: string, bytes: Uint8Array = NO_BYTES): Pro
 	all.set(head)
 	all.set(bytes, head.length)
 	const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', all))
+	// 32 bytes are 43 characters and one of padding.
 	return btoa(String.fromCharCode(...digest))
+		.slice(0, 43)
 		.replaceAll('+', '-')
 		.replaceAll('/', '_')
-		.replace(/=+$/, '')
 }
 
 const NO_BYTES = new Uint8Array(0)

@@ -59,12 +59,12 @@ const NO_STEPS: StoredSteps = Object.freeze({})
  * @example
  * const engine = idempotency({ store: memoryIdempotencyStore(), principal: ({ raw }) => userOf(raw)?.id })
  */
-export function memoryIdempotencyStore(options: MemoryIdempotencyStoreOptions = {}): IdempotencyStore {
+export function memoryIdempotencyStore(options: MemoryIdempotencyStoreOptions = {}): IdempotencyStore<never> {
 	checkNames(options, SCHEMA, 'memoryIdempotencyStore')
 	return new MemoryStore(readOptions<Settings>(options, SCHEMA))
 }
 
-class MemoryStore implements IdempotencyStore {
+class MemoryStore implements IdempotencyStore<never> {
 	readonly #settings: Settings
 	readonly #runtime: Runtime
 	/** In the order of creation. */
@@ -144,6 +144,14 @@ class MemoryStore implements IdempotencyStore {
 		if (row.steps === NO_STEPS) this.#delete(claim.id)
 		else row.state = 'released'
 		return true
+	}
+
+	resolve(id: string, response: StoredResponse | undefined, retentionMs: number): boolean {
+		const now = this.#runtime.now()
+		const row = this.#find(id, now)
+		if (row?.state !== 'running' || row.leaseUntil > now) return false
+		const claim = { id, token: row.token }
+		return response ? this.complete(claim, response, retentionMs) : this.release(claim)
 	}
 
 	purge(limit: number): number {

@@ -63,7 +63,7 @@ export interface StoredKey {
 }
 
 /** Writes of a claim return false if another request has claimed the key since, or the key is gone: nothing was written. */
-export interface IdempotencyStore {
+export interface IdempotencyStore<Tx = unknown> {
 	/** Claims a key, unless it is running or completed. Concurrent claims of one key: exactly one is `'claimed'`. */
 	claim(request: ClaimRequest): ClaimResult | Promise<ClaimResult>
 	/** Extends the lease of a claim to `leaseMs` from now. */
@@ -78,6 +78,16 @@ export interface IdempotencyStore {
 	): boolean | Promise<boolean>
 	/** Lets the next request run. A key without steps is forgotten; steps and the fingerprint of the others are kept. */
 	release(claim: ClaimRef): boolean | Promise<boolean>
+	/**
+	 * Ends a claim whose lease has ended without a response, by the decision of an operator: with the response that repeated requests get, or, if it
+	 * is undefined, so that the next request runs with the stored steps. Returns false if the key is not in that state.
+	 */
+	resolve(id: string, response: StoredResponse | undefined, retentionMs: number): boolean | Promise<boolean>
+	/**
+	 * Runs a function in a transaction of the store's database: commits if it resolves, rolls back if it rejects. `complete` is part of the
+	 * transaction. Missing if the store has no transactions.
+	 */
+	transaction?<T>(run: (tx: Tx, complete: IdempotencyStore['complete']) => Promise<T>): Promise<T>
 	/** Deletes at most `limit` keys whose retention is over. Returns how many. */
 	purge(limit: number): number | Promise<number>
 	find(id: string): StoredKey | undefined | Promise<StoredKey | undefined>

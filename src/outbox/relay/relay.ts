@@ -2,9 +2,10 @@
  * Sends the messages of an outbox. Any number of relays can run, in one process or many: a claimed message belongs to its relay until the
  * lease ends, so a crashed relay costs time and loses nothing.
  */
+
+import { Emitter } from '../../core/emitter/emitter.ts'
 import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
-import { Emitter } from '../../core/events/emitter.ts'
 import type { RelayEvent, RelayListener } from '../events/relay-events.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'

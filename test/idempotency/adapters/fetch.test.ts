@@ -22,7 +22,7 @@ function setting(handle: Handler, options: Partial<IdempotencyOptions> = {}) {
 		principal: ({ raw }) => (raw as Request).headers.get('x-user') ?? undefined,
 		...options,
 	})
-	const fetch = fetchIdempotency<readonly unknown[]>(engine, (...args) => {
+	const fetch = fetchIdempotency(engine, (...args: Parameters<Handler>) => {
 		calls++
 		return handle(...args)
 	})

@@ -210,6 +210,7 @@ const bound = (store: IdempotencyStore): IdempotencyStore => ({
 	saveStep: (claim, name, value) => store.saveStep(claim, name, value),
 	complete: (claim, response, retentionMs) => store.complete(claim, response, retentionMs),
 	release: (claim) => store.release(claim),
+	resolve: (id, response, retentionMs) => store.resolve(id, response, retentionMs),
 	purge: (limit) => store.purge(limit),
 	find: (id) => store.find(id),
 })

@@ -1,7 +1,7 @@
 /** Emits the events of an outbox, a relay or an idempotency engine. Without listeners nothing is created. */
 import { notify } from '../engine/hooks.ts'
+import type { EventBase } from '../events/events.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { EventBase } from './events.ts'
 
 /** An event without the fields that the emitter adds. */
 export type EventDetails<Event> = Event extends EventBase ? Omit<Event, 'policy' | 'timestamp'> : never

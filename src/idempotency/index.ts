@@ -1,0 +1,31 @@
+/** Idempotency keys for servers: a repeated request gets the stored response. */
+export { fetchIdempotency, type IdempotentFetchHandler } from './adapters/fetch.ts'
+export { Claim, type StepContext } from './engine/claim.ts'
+export type { IdempotencyContext } from './engine/context.ts'
+export { type BeginResult, IdempotencyEngine, idempotency, type PurgeOptions } from './engine/engine.ts'
+export { LeaseLostError } from './engine/errors.ts'
+export type {
+	ConflictReason,
+	IdempotencyEvent,
+	IdempotencyListener,
+	StoreOperation,
+} from './engine/events.ts'
+export type { HandledResponse, IdempotencyOptions, IncomingRequest } from './engine/options.ts'
+export {
+	type FingerprintInput,
+	type FingerprintOptions,
+	fingerprintOf,
+	type ParsedBody,
+} from './key/fingerprint.ts'
+export type { Identity } from './key/identity.ts'
+export type { ProblemCode } from './response/problems.ts'
+export { type MemoryIdempotencyStoreOptions, memoryIdempotencyStore } from './store/memory-store.ts'
+export type {
+	ClaimRef,
+	ClaimRequest,
+	ClaimResult,
+	IdempotencyStore,
+	StoredKey,
+	StoredResponse,
+	StoredSteps,
+} from './store/store.ts'
