@@ -19,7 +19,7 @@ const MEMBER =
 /** `values` are the header lines; proxies and frameworks may have joined several lines with commas. */
 export function parseKey(
 	values: string | readonly string[] | null | undefined,
-	maxLength = DEFAULT_MAX_KEY_LENGTH,
+	maxLength: number = DEFAULT_MAX_KEY_LENGTH,
 ): ParsedKey {
 	if (values === null || values === undefined) return { kind: 'missing' }
 	const text = typeof values === 'string' ? values : values.join(',')
