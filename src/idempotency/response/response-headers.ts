@@ -1,6 +1,6 @@
 /**
  * Which headers of a response are stored. An allow-list, because a header that describes the connection, the moment or the caller must not be
- * replayed: a cookie would log in whoever repeats the request.
+ * replayed: a cookie would log in every client that repeats the request.
  */
 
 /** Describe the body or the resource. `x-` headers of an application are added by option. */
