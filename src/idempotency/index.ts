@@ -2,7 +2,13 @@
 export { fetchIdempotency, type IdempotentFetchHandler } from './adapters/fetch.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
 export type { IdempotencyContext } from './engine/context.ts'
-export { type BeginResult, IdempotencyEngine, idempotency, type PurgeOptions } from './engine/engine.ts'
+export {
+	type BeginResult,
+	IdempotencyEngine,
+	type IdempotencyStats,
+	idempotency,
+	type PurgeOptions,
+} from './engine/engine.ts'
 export { LeaseLostError } from './engine/errors.ts'
 export type {
 	ConflictReason,

@@ -3,6 +3,7 @@
  * symbol. `Symbol.for`, because the client may come from another copy of the package.
  */
 import type { Policy } from '../engine/policy.ts'
+import type { LintFinding } from '../lint/finding.ts'
 
 export const INSPECT: unique symbol = /* @__PURE__ */ Symbol.for('yaoki.inspect') as never
 
@@ -20,6 +21,8 @@ export interface Inspection {
 	readonly name: string
 	/** The policies of a request as the options define them, for `lint`. They are not in use. */
 	sample(): Sample
+	/** Probable mistakes in options that are not about policies. */
+	findings?(): readonly LintFinding[]
 	/** The policies in use, each with its key, such as an origin. */
 	policies(): Iterable<readonly [key: string, policy: Policy<unknown>]>
 	/** The same as the client's `stats`. */

@@ -23,6 +23,8 @@ export type FindingCode =
 	| 'half-open-probes'
 	| 'queue-size'
 	| 'unused-option'
+	| 'principal-from-header'
+	| 'lease-too-short'
 
 /** A probable mistake in a policy. */
 export interface LintFinding {

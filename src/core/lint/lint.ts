@@ -44,11 +44,12 @@ const LINT_SCHEMA: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] 
  * expect(findings).toEqual([])
  */
 export function lint(policyOrClient: Policy<unknown> | Inspectable, options: LintOptions = {}): LintReport {
-	const policy = isInspectable(policyOrClient) ? toPolicy(policyOrClient[INSPECT]()) : policyOrClient
+	const inspection = isInspectable(policyOrClient) ? policyOrClient[INSPECT]() : undefined
+	const policy = inspection ? toPolicy(inspection) : policyOrClient
 	if (!isPolicy(policy)) invalidOption('policyOrClient', policy, 'a policy or an HTTP client')
 	checkNames(options, LINT_SCHEMA, 'lint')
 	const { deadlineMs } = readOptions<{ deadlineMs: number }>(options, LINT_SCHEMA)
-	return new Report(policy.name, parsePipeline(policy), deadlineMs)
+	return new Report(policy.name, parsePipeline(policy), deadlineMs, inspection?.findings?.())
 }
 
 /** Returns the policies of a client with its timeouts as policies. */
@@ -68,7 +69,12 @@ class Report implements LintReport {
 	readonly amplification: number
 	readonly findings: readonly LintFinding[]
 
-	constructor(name: string, policies: readonly PolicyInfo[], deadlineMs: number) {
+	constructor(
+		name: string,
+		policies: readonly PolicyInfo[],
+		deadlineMs: number,
+		others: readonly LintFinding[] = [],
+	) {
 		const cost = computeCost(policies)
 		this.policy = name
 		this.worstMs = worstDuration(cost)
@@ -76,6 +82,7 @@ class Report implements LintReport {
 		this.maxAttempts = cost.attempts(Infinity)
 		this.amplification = Math.min(this.maxAttempts, computeAmplification(policies))
 		this.findings = [
+			...others,
 			...checkDuration(name, policies, this.worstMs, deadlineMs),
 			...policies.flatMap((policy, index) => [...checkOrder(policies, index), ...checkRanges(policy)]),
 		]

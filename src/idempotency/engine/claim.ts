@@ -4,6 +4,7 @@
  * later write of this claim.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { Identity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
 import type { ClaimRef, StoredSteps } from '../store/store.ts'
 import { LeaseLostError } from './errors.ts'
@@ -27,11 +28,12 @@ export interface ClaimTimes {
 }
 
 /** A lease is extended this many times within its length, so that one failed heartbeat does not lose it. */
-const HEARTBEATS_PER_LEASE = 3
+export const HEARTBEATS_PER_LEASE = 3
 
 export class Claim implements ClaimRef {
 	readonly id: string
 	readonly token: string
+	readonly identity: Identity
 	readonly #steps: Map<string, string>
 	readonly #writes: ClaimWrites
 	readonly #runtime: Runtime
@@ -47,6 +49,7 @@ export class Claim implements ClaimRef {
 	/** `claimedAt` is the time before the store was asked. */
 	constructor(
 		{ id, token }: ClaimRef,
+		identity: Identity,
 		steps: StoredSteps,
 		writes: ClaimWrites,
 		runtime: Runtime,
@@ -55,6 +58,7 @@ export class Claim implements ClaimRef {
 	) {
 		this.id = id
 		this.token = token
+		this.identity = identity
 		this.#steps = new Map(Object.entries(steps))
 		this.#writes = writes
 		this.#runtime = runtime

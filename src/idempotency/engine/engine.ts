@@ -2,8 +2,11 @@
  * Decides what happens to a request with an idempotency key. It knows no framework: adapters translate a request into an identity and a
  * fingerprint, run the handler if the engine says so, and send what it returns.
  */
+import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { Emitter, type EventDetails } from '../../core/emitter/emitter.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
+import type { CircuitState } from '../../core/events/events.ts'
+import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -19,6 +22,7 @@ import type {
 	StoreOperation,
 } from './events.ts'
 import { GuardedStore } from './guarded-store.ts'
+import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
 
 /** What happens to a request. */
@@ -41,18 +45,31 @@ export interface PurgeOptions {
 
 const PURGE_BATCH_SIZE = 1_000
 
+/** A snapshot of an engine. */
+export interface IdempotencyStats {
+	/** Requests of this process whose handler runs. */
+	readonly running: number
+	/** The circuit breaker of the store. */
+	readonly storeCircuit: CircuitState
+}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT], whose computed name isolatedDeclarations cannot emit.
 export class IdempotencyEngine<Tx = unknown> {
 	/** @internal */
 	readonly settings: IdempotencySettings<Tx>
 	readonly #store: GuardedStore
 	readonly #runtime: Runtime
 	readonly #emitter: Emitter<IdempotencyEvent>
-	readonly #identities = new WeakMap<Claim, Identity>()
+	/** Claims of this process whose lease is extended. */
+	readonly #running = new Set<Claim>()
 	readonly #writes: ClaimWrites = {
 		heartbeat: (claim) => this.heartbeat(claim),
 		saveStep: (claim, name, value) =>
 			this.#write('step', claim, (store) => store.saveStep(claim, name, value)),
-		onLost: (claim) => this.#emit(this.#identities.get(claim), { type: 'idempotency_lease_lost' }),
+		onLost: (claim) => {
+			this.#running.delete(claim)
+			this.#emit(claim.identity, { type: 'idempotency_lease_lost' })
+		},
 	}
 
 	constructor(options: IdempotencyOptions<Tx>) {
@@ -83,7 +100,7 @@ export class IdempotencyEngine<Tx = unknown> {
 
 	/** Stores the response of a request, or marks the key as processed without one. Returns false if the lease was lost: nothing is stored. */
 	complete(claim: Claim, response: StoredResponse | undefined): Promise<boolean> {
-		claim.end()
+		this.#end(claim)
 		return this.#write('complete', claim, (store) =>
 			store.complete(claim, response, this.settings.retentionMs),
 		)
@@ -91,13 +108,13 @@ export class IdempotencyEngine<Tx = unknown> {
 
 	/** Lets the next request with this key run. Returns false if the lease was lost. */
 	release(claim: Claim): Promise<boolean> {
-		claim.end()
+		this.#end(claim)
 		return this.#write('release', claim, (store) => store.release(claim))
 	}
 
 	/** Extends the lease. A running claim does it by itself. */
 	heartbeat(claim: Claim): Promise<boolean> {
-		return this.#guarded('heartbeat', this.#identities.get(claim), () =>
+		return this.#guarded('heartbeat', claim.identity, () =>
 			this.#store.write((store) => store.heartbeat(claim, this.settings.leaseMs)),
 		)
 	}
@@ -115,7 +132,7 @@ export class IdempotencyEngine<Tx = unknown> {
 	/** @internal Like `complete`, as a part of a transaction. */
 	async completeInTransaction(claim: Claim, complete: () => boolean | Promise<boolean>): Promise<boolean> {
 		const isWritten = await this.#checked('complete', claim, async () => complete())
-		if (isWritten) claim.end()
+		if (isWritten) this.#end(claim)
 		return isWritten
 	}
 
@@ -152,9 +169,34 @@ export class IdempotencyEngine<Tx = unknown> {
 		}
 	}
 
+	get stats(): IdempotencyStats {
+		return { running: this.#running.size, storeCircuit: this.#store.breaker.currentState }
+	}
+
+	/** @internal */
+	[INSPECT](): Inspection {
+		const { name, storeTimeoutMs } = this.settings
+		return {
+			name,
+			sample: () => ({
+				policies: [circuitBreaker()],
+				totalTimeoutMs: Infinity,
+				timeoutMs: storeTimeoutMs,
+			}),
+			findings: () => lintFindings(this.settings),
+			policies: () => [['store', this.#store.policy]],
+			stats: () => this.stats,
+		}
+	}
+
 	/** Subscribes to every event. Returns a function that unsubscribes. */
 	subscribe(listener: IdempotencyListener): () => void {
 		return this.#emitter.subscribe(listener)
+	}
+
+	#end(claim: Claim): void {
+		claim.end()
+		this.#running.delete(claim)
 	}
 
 	async #claim(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
@@ -165,8 +207,16 @@ export class IdempotencyEngine<Tx = unknown> {
 			this.#store.claim({ ...ref, fingerprint, leaseMs, retentionMs, abandoned }),
 		)
 		if (result.kind !== 'claimed') return toBegin(result)
-		const claim = new Claim(ref, result.steps, this.#writes, this.#runtime, this.settings, claimedAt)
-		this.#identities.set(claim, identity)
+		const claim = new Claim(
+			ref,
+			identity,
+			result.steps,
+			this.#writes,
+			this.#runtime,
+			this.settings,
+			claimedAt,
+		)
+		this.#running.add(claim)
 		return { kind: 'run', claim }
 	}
 
@@ -180,17 +230,13 @@ export class IdempotencyEngine<Tx = unknown> {
 		claim: Claim,
 		run: () => Promise<boolean>,
 	): Promise<boolean> {
-		const identity = this.#identities.get(claim)
+		const { identity } = claim
 		const isWritten = await this.#guarded(operation, identity, run)
 		if (!isWritten) this.#emit(identity, { type: 'idempotency_fenced', operation })
 		return isWritten
 	}
 
-	async #guarded<T>(
-		operation: StoreOperation,
-		identity: Identity | undefined,
-		run: () => Promise<T>,
-	): Promise<T> {
+	async #guarded<T>(operation: StoreOperation, identity: Identity, run: () => Promise<T>): Promise<T> {
 		try {
 			return await run()
 		} catch (error) {
@@ -210,12 +256,15 @@ export class IdempotencyEngine<Tx = unknown> {
 		else this.#emit(identity, { type: 'idempotency_mismatch' })
 	}
 
-	#emit(identity: Identity | undefined, details: Details): void {
-		if (!this.#emitter.hasListeners || !identity) return
+	#emit(identity: Identity, details: Details): void {
+		if (!this.#emitter.hasListeners) return
 		const { method, route } = identity
 		this.#emitter.emit({ ...details, method, route })
 	}
 }
+
+// biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
+export interface IdempotencyEngine<Tx> extends Inspectable {}
 
 const ignore = (): void => {}
 

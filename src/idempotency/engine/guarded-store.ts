@@ -2,7 +2,7 @@
  * The store behind a timeout and a circuit breaker: a database that hangs must not hang every request. A claim that the store confirms after
  * the timeout is released, because no request runs for it, and its key would be locked until the lease ends.
  */
-import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { type CircuitBreaker, circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
@@ -10,18 +10,19 @@ import type { ClaimRequest, ClaimResult, IdempotencyStore } from '../store/store
 import type { IdempotencySettings } from './options.ts'
 
 export class GuardedStore {
+	readonly breaker: CircuitBreaker = circuitBreaker()
+	readonly policy: Policy
 	readonly #store: IdempotencyStore
-	readonly #policy: Policy
 
 	constructor({ store, name, runtime, storeTimeoutMs }: IdempotencySettings) {
 		this.#store = store
-		this.#policy = pipeline({ name, runtime }, circuitBreaker(), timeout(storeTimeoutMs))
+		this.policy = pipeline({ name, runtime }, this.breaker, timeout(storeTimeoutMs))
 	}
 
 	async claim(request: ClaimRequest): Promise<ClaimResult> {
 		let isTimely = true
 		try {
-			return await this.#policy.execute(async () => {
+			return await this.policy.execute(async () => {
 				const result = await this.#store.claim(request)
 				if (!isTimely && result.kind === 'claimed') await this.#store.release(request)
 				return result
@@ -34,6 +35,6 @@ export class GuardedStore {
 
 	/** Runs a write of a claim. */
 	write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
-		return this.#policy.execute(() => operation(this.#store))
+		return this.policy.execute(() => operation(this.#store))
 	}
 }
