@@ -108,12 +108,12 @@ function checkDuration(
 ): readonly LintFinding[] {
 	const found: LintFinding[] = []
 	if (!policies.some(({ kind }) => kind === 'timeout')) {
-		const message = 'Nothing ends an operation that hangs, and its call waits forever.'
+		const message = 'Nothing ends an operation that hangs: its call waits forever.'
 		found.push(finding('no-timeout', { name }, message, 'Add a timeout as the innermost policy.'))
 	}
 	if (worstMs > deadlineMs) {
-		const message = `The worst case of a call is ${formatMs(worstMs)}, but its caller waits ${deadlineMs} ms.`
-		const fix = 'Use fewer retries, shorter delays, shorter waits in queues or shorter timeouts.'
+		const message = `A call may take ${formatMs(worstMs)}, but its caller waits ${deadlineMs} ms.`
+		const fix = 'Use fewer retries, or shorter delays, queue waits or timeouts.'
 		found.push(finding('exceeds-deadline', { name }, message, fix))
 	}
 	return found

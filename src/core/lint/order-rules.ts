@@ -68,8 +68,8 @@ function checkTimeout(timeout: TimeoutInfo, inner: readonly PolicyInfo[]): reado
 			found.push(finding('wait-outlasts-timeout', policy, message, fix))
 		}
 		if (isTimeout(policy) && policy.ms >= ms) {
-			const message = `This timeout of ${policy.ms} ms never fires, because ${name} around it ends after ${ms} ms.`
-			const fix = 'Remove one of the two, or make the inner one shorter.'
+			const message = `This timeout of ${policy.ms} ms never fires: ${name} around it ends after ${ms} ms.`
+			const fix = 'Remove one, or make the inner one shorter.'
 			found.push(finding('timeout-never-fires', policy, message, fix))
 		}
 	}
@@ -96,7 +96,7 @@ function checkTotalTimeout(
 	}
 	if (ms <= attemptMs) {
 		const message = `It ends after ${ms} ms, but one attempt inside ${retry.name} can take ${attemptMs} ms.`
-		const fix = 'Make it longer than all attempts together, or make the attempts shorter.'
+		const fix = 'Make it longer than all attempts together.'
 		return [finding('timeout-shorter-than-attempt', timeout, message, fix)]
 	}
 	const totalMs = worstDuration(computeCost([retry, ...attempt]))
@@ -129,7 +129,7 @@ function checkRetry(retry: RetryInfo, inner: readonly PolicyInfo[]): readonly Li
 		const found = checkOpenCircuitRetries(retry, policy)
 		const { failureThreshold } = policy.settings
 		if (attempts < failureThreshold) return found
-		const message = `The circuit opens after ${failureThreshold} failures, and one failing call makes ${attempts} attempts: a single call can block all callers.`
+		const message = `The circuit opens after ${failureThreshold} failures, and one failing call makes ${attempts} attempts: one call can block all callers.`
 		const fix = `Put the breaker outside ${retry.name}, or set failureThreshold above ${attempts}.`
 		return [finding('breaker-inside-retry', policy, message, fix), ...found]
 	})
