@@ -60,6 +60,9 @@ export class IdempotencyEngine<Tx = unknown> {
 	readonly #store: GuardedStore
 	readonly #runtime: Runtime
 	readonly #emitter: Emitter<IdempotencyEvent>
+	/** Unique across processes. A number follows, because a random token for each request costs more than the rest of a replay. */
+	readonly #tokenPrefix = `${randomUuid()}.`
+	#claims = 0
 	/** Claims of this process whose lease is extended. */
 	readonly #running = new Set<Claim>()
 	readonly #writes: ClaimWrites = {
@@ -85,12 +88,14 @@ export class IdempotencyEngine<Tx = unknown> {
 	 */
 	async begin(identity: Identity, fingerprint: string): Promise<BeginResult> {
 		const { waitMs } = this.settings
-		const id = await identityHash(identity)
+		const hash = identityHash(identity)
+		const id = typeof hash === 'string' ? hash : await hash
 		const startedAt = this.#runtime.now()
 		for (let pauseMs = FIRST_WAIT_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_WAIT_MS)) {
 			const result = await this.#claim(id, identity, fingerprint)
-			const leftMs = startedAt + waitMs - this.#runtime.now()
-			if (result.kind !== 'conflict' || result.retryAfterMs === undefined || leftMs <= 0) {
+			const mayWait = result.kind === 'conflict' && result.retryAfterMs !== undefined
+			const leftMs = mayWait ? startedAt + waitMs - this.#runtime.now() : 0
+			if (leftMs <= 0) {
 				this.#report(identity, result)
 				return result
 			}
@@ -202,13 +207,17 @@ export class IdempotencyEngine<Tx = unknown> {
 	async #claim(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
 		const { leaseMs, retentionMs, abandoned } = this.settings
 		const claimedAt = this.#runtime.now()
-		const ref = { id, token: randomUuid() }
-		const result = await this.#guarded('claim', identity, () =>
-			this.#store.claim({ ...ref, fingerprint, leaseMs, retentionMs, abandoned }),
-		)
+		const token = `${this.#tokenPrefix}${++this.#claims}`
+		let result: ClaimResult
+		try {
+			result = await this.#store.claim({ id, token, fingerprint, leaseMs, retentionMs, abandoned })
+		} catch (error) {
+			this.#reportError('claim', identity, error)
+			throw error
+		}
 		if (result.kind !== 'claimed') return toBegin(result)
 		const claim = new Claim(
-			ref,
+			{ id, token },
 			identity,
 			result.steps,
 			this.#writes,
@@ -240,9 +249,14 @@ export class IdempotencyEngine<Tx = unknown> {
 		try {
 			return await run()
 		} catch (error) {
-			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
+			this.#reportError(operation, identity, error)
 			throw error
 		}
+	}
+
+	#reportError(operation: StoreOperation, identity: Identity, error: unknown): void {
+		if (this.#emitter.hasListeners)
+			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
 	}
 
 	#report(identity: Identity, result: BeginResult): void {

@@ -6,7 +6,7 @@ import { type CircuitBreaker, circuitBreaker } from '../../core/circuit-breaker/
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
-import type { ClaimRequest, ClaimResult, IdempotencyStore } from '../store/store.ts'
+import type { ClaimRef, ClaimRequest, ClaimResult, IdempotencyStore } from '../store/store.ts'
 import type { IdempotencySettings } from './options.ts'
 
 export class GuardedStore {
@@ -19,17 +19,23 @@ export class GuardedStore {
 		this.policy = pipeline({ name, runtime }, this.breaker, timeout(storeTimeoutMs))
 	}
 
-	async claim(request: ClaimRequest): Promise<ClaimResult> {
-		let isTimely = true
-		try {
-			return await this.policy.execute(async () => {
-				const result = await this.#store.claim(request)
-				if (!isTimely && result.kind === 'claimed') await this.#store.release(request)
+	claim(request: ClaimRequest): Promise<ClaimResult> {
+		// Not async functions: a store in memory returns immediately, and then no timer is started.
+		return this.policy.execute((context) => {
+			const claiming = this.#store.claim(request)
+			if (!(claiming instanceof Promise)) return claiming
+			return claiming.then((result) => {
+				if (result.kind === 'claimed' && context.signal.aborted) void this.#releaseLate(request)
 				return result
 			})
-		} catch (error) {
-			isTimely = false
-			throw error
+		})
+	}
+
+	async #releaseLate(claim: ClaimRef): Promise<void> {
+		try {
+			await this.#store.release(claim)
+		} catch {
+			// The lease ends by itself.
 		}
 	}
 

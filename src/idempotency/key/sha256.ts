@@ -8,6 +8,8 @@ interface NodeHash {
 	digest(encoding: 'base64url'): string
 }
 interface NodeCrypto {
+	/** Missing before Node 20.12. Needs a third of the time of `createHash`. */
+	hash?(algorithm: 'sha256', data: string, encoding: 'base64url'): string
 	createHash(algorithm: 'sha256'): NodeHash
 }
 interface NodeProcess {
@@ -19,6 +21,7 @@ const nodeCrypto = (globalThis as { process?: NodeProcess }).process?.getBuiltin
 /** Hashes a text, and the bytes after it. The text must say by itself where it ends, as JSON does. */
 export function sha256(text: string, bytes?: Uint8Array): string | Promise<string> {
 	if (!nodeCrypto) return webSha256(text, bytes)
+	if (!bytes && nodeCrypto.hash) return nodeCrypto.hash('sha256', text, 'base64url')
 	const hash = nodeCrypto.createHash('sha256').update(text)
 	return (bytes ? hash.update(bytes) : hash).digest('base64url')
 }
