@@ -46,7 +46,8 @@ const ON_DEMAND = /^(cli\/|sim\/scenarios\/(?!catalog|herd))/
 export function chunkOf(id: string): string | null {
 	const path = sourcePath(id)
 	if (path === undefined || ON_DEMAND.test(path) || Object.values(libraryEntries()).includes(id)) return null
-	if (path.startsWith('outbox/testing/')) return 'outbox-testing'
+	const [, suite] = /^(outbox|idempotency)\/testing\//.exec(path) ?? []
+	if (suite !== undefined) return `${suite}-testing`
 	return path.split('/')[0] ?? null
 }
 
@@ -59,4 +60,4 @@ export const sourcePath = (id: string): string | undefined =>
  * copies of each would be a third of the package. They load the other chunks by `#chunks/…`, so that Node gives them the ES modules that
  * the program has loaded too, and Jest the CommonJS files.
  */
-export const ONCE: readonly string[] = ['sql', 'outbox', 'outbox-testing']
+export const ONCE: readonly string[] = ['sql', 'outbox', 'outbox-testing', 'idempotency-testing']

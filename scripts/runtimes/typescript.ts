@@ -21,6 +21,8 @@ const PROJECTS: Readonly<Record<string, readonly [type: string, options: object]
 const PROGRAM = `
 import { circuitBreaker, explain, type Policy, pipeline, retry, timeout } from 'yaoki'
 import { resilientFetch, ResilientHttpClient } from 'yaoki/http'
+import { type IdempotencyEngine, idempotency, memoryIdempotencyStore } from 'yaoki/idempotency'
+import { idempotencyStoreConformance } from 'yaoki/idempotency/testing'
 import { withAmbientContext } from 'yaoki/node'
 import { type Message, Outbox, Relay, sqliteStore } from 'yaoki/outbox'
 import type { Store } from 'yaoki/outbox/store'
@@ -37,8 +39,9 @@ export const store: Store = sqliteStore('shop.db')
 export const relay = new Relay(new Outbox({ store }), {
 	destinations: { order: { deliver: async (message: Message) => void message.payload } },
 })
+export const engine: IdempotencyEngine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
 export const scenario = (given: Scenario) => simulate(given)
-export { conformance, ResilientHttpClient, toSVG, virtualRuntime, withAmbientContext }
+export { conformance, idempotencyStoreConformance, ResilientHttpClient, toSVG, virtualRuntime, withAmbientContext }
 // @ts-expect-error the options are typed
 retry({ maxRetries: 'two' })
 `

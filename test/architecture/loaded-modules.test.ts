@@ -6,8 +6,8 @@ import { KNOWN_TEST_CODE } from './known-exceptions.ts'
 
 const root = new URL('../..', import.meta.url)
 
-/** The conformance suite of stores, its test doubles, and assertions. */
-const TEST_CODE = /^node:assert\b|^src\/outbox\/(testing|conformance)\//
+/** The conformance suites of stores, their test doubles, and assertions. */
+const TEST_CODE = /^node:assert\b|^src\/(outbox|idempotency)\/(testing|conformance)\//
 
 /** Imports an entry and prints every module that is loaded, with the module that imports it first. */
 const PROGRAM = `

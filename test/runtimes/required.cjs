@@ -7,7 +7,10 @@ const process = require('node:process')
 const yaoki = require('yaoki')
 const http = require('yaoki/http')
 
-const SUBPATHS = ['http', 'node', 'outbox', 'outbox/store', 'outbox/testing', 'sim', 'sim/report', 'testing']
+const SUBPATHS = [
+	...['http', 'idempotency', 'idempotency/testing', 'node', 'outbox', 'outbox/store', 'outbox/testing'],
+	...['sim', 'sim/report', 'testing'],
+]
 
 const failing = (error) => async () => {
 	throw error

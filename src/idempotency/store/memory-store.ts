@@ -131,7 +131,8 @@ class MemoryStore implements IdempotencyStore<never> {
 		row.steps = NO_STEPS
 		this.#resize(row, response?.body.length ?? 0)
 		row.state = response ? 'completed' : 'unstored'
-		row.response = response
+		// The caller may reuse its buffer.
+		row.response = response && { ...response, body: response.body.slice() }
 		row.completedAt = this.#runtime.wallNow()
 		row.expiresAt = this.#runtime.now() + retentionMs
 		this.#completed.add(claim.id)
@@ -193,7 +194,7 @@ class MemoryStore implements IdempotencyStore<never> {
 
 	/** The row, if this claim still holds it. */
 	#claimed({ id, token }: ClaimRef): Row | undefined {
-		const row = this.#rows.get(id)
+		const row = this.#find(id, this.#runtime.now())
 		return row?.state === 'running' && row.token === token ? row : undefined
 	}
 
@@ -229,11 +230,12 @@ class MemoryStore implements IdempotencyStore<never> {
 }
 
 /** What a request finds: the one decision that every store makes, here as a function and elsewhere in SQL or Lua. */
-function decide(row: Row, { fingerprint, abandoned }: ClaimRequest, now: number): ClaimResult {
+function decide(row: Row, { fingerprint, token, abandoned }: ClaimRequest, now: number): ClaimResult {
 	// Before anything else, so that a request with another content learns nothing about the first.
 	if (row.fingerprint !== fingerprint) return { kind: 'mismatch' }
 	if (row.state === 'completed' && row.response) return { kind: 'completed', response: row.response }
 	if (row.state === 'unstored') return { kind: 'unstored' }
+	if (row.state === 'running' && row.token === token) return { kind: 'claimed', steps: row.steps }
 	if (row.state === 'running' && row.leaseUntil > now)
 		return { kind: 'running', leaseMs: row.leaseUntil - now }
 	if (row.state === 'running' && abandoned === 'reject') return { kind: 'abandoned' }

@@ -1,6 +1,6 @@
 /**
  * The contract between the engine and a database. Every method is one round trip. Only the store's clock decides about time: callers pass
- * durations. A store contains hashes of principals, keys and requests, never the values.
+ * durations. A store contains hashes of principals, keys and requests, never the values. `yaoki/idempotency/testing` has the cases that every store passes.
  *
  * A key is running (claimed by one request, until its lease ends), completed (with a response), or released (its request failed and the next one
  * may run). A key that the store does not contain was never used, or its retention is over.
@@ -14,7 +14,7 @@ export interface ClaimRequest {
 	/** Unique for each claim. Later writes of the claim carry it, and have no effect after another claim. */
 	readonly token: string
 	readonly leaseMs: number
-	/** How long the key is kept if it never completes. */
+	/** How long the key is kept after the end of the lease, if it never completes. */
 	readonly retentionMs: number
 	/** What happens with a claim whose lease ended: the next request takes it over, or is rejected. */
 	readonly abandoned: 'rerun' | 'reject'
@@ -64,7 +64,10 @@ export interface StoredKey {
 
 /** Writes of a claim return false if another request has claimed the key since, or the key is gone: nothing was written. */
 export interface IdempotencyStore<Tx = unknown> {
-	/** Claims a key, unless it is running or completed. Concurrent claims of one key: exactly one is `'claimed'`. */
+	/**
+	 * Claims a key, unless it is running or completed. Concurrent claims of one key: exactly one is `'claimed'`. A claim that is repeated with its
+	 * token, because a connection was lost before the reply, is `'claimed'` again while it holds the key.
+	 */
 	claim(request: ClaimRequest): ClaimResult | Promise<ClaimResult>
 	/** Extends the lease of a claim to `leaseMs` from now. */
 	heartbeat(claim: ClaimRef, leaseMs: number): boolean | Promise<boolean>

@@ -1,0 +1,65 @@
+/** Leases and takeover, by the clock of the store. */
+import { assertEqual, assertNear } from '../harness/assertions.ts'
+import { type CaseTable, LONG_MS, RESPONSE } from '../harness/harness.ts'
+
+export const leases: CaseTable = {
+	'a claim whose lease has ended is taken over': async (t) => {
+		await t.abandoned()
+		await t.expectClaim({ kind: 'claimed', steps: {} })
+		await t.expectKind('running')
+	},
+
+	'a claim whose lease has ended is abandoned for a claim that rejects such keys': async (t) => {
+		await t.abandoned()
+		for (let n = 0; n < 2; n++) await t.expectClaim({ kind: 'abandoned' }, { abandoned: 'reject' })
+		await t.expectKind('claimed', { abandoned: 'rerun' })
+		await t.expectKind('running', { abandoned: 'reject' })
+	},
+
+	'a lease that lasts is not taken over, whatever the other claim wants': async (t) => {
+		await t.claimed()
+		await t.letPass(t.shortMs)
+		await t.expectKind('running', { leaseMs: t.shortMs, retentionMs: 0 })
+		await t.expectKind('running', { abandoned: 'reject' })
+	},
+
+	'a takeover has its own lease': async (t) => {
+		await t.abandoned()
+		await t.abandoned()
+		await t.claimed({ leaseMs: 2 * LONG_MS })
+		assertNear((await t.find()).leaseMs, 2 * LONG_MS, 'the lease')
+	},
+
+	'a heartbeat extends the lease': async (t) => {
+		const claim = await t.claimed({ leaseMs: t.shortMs })
+		assertEqual(await t.store.heartbeat(claim, LONG_MS), true, 'the result of heartbeat')
+		await t.letPass(t.shortMs)
+		await t.expectKind('running')
+		assertNear((await t.find()).leaseMs, LONG_MS, 'the lease')
+	},
+
+	'a lease is counted from the last heartbeat': async (t) => {
+		const claim = await t.claimed()
+		assertEqual(await t.store.heartbeat(claim, t.shortMs), true, 'the result of heartbeat')
+		await t.letPass(t.shortMs)
+		await t.expectKind('claimed')
+	},
+
+	'a heartbeat after the end of the lease holds the key again, unless it was taken over': async (t) => {
+		const claim = await t.abandoned()
+		assertEqual(await t.store.heartbeat(claim, LONG_MS), true, 'the result of heartbeat')
+		await t.expectKind('running')
+		await t.complete(claim)
+	},
+
+	'a step, a completion and a release after the end of the lease count, unless it was taken over': async (
+		t,
+	) => {
+		const late = await t.abandoned()
+		await t.save(late, { charge: '{"value":1}' })
+		await t.release(late)
+		const later = await t.abandoned({}, { mail: '{"value":2}' })
+		await t.complete(later)
+		await t.expectClaim({ kind: 'completed', response: RESPONSE })
+	},
+}

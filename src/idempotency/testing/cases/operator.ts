@@ -1,0 +1,146 @@
+/** What operators see, and what they decide about keys whose request has ended without a response. */
+import type { StoredKey } from '../../store/store.ts'
+import { assertEqual, assertNear } from '../harness/assertions.ts'
+import {
+	type CaseTable,
+	ID,
+	LONG_MS,
+	OTHER_REQUEST,
+	RESPONSE,
+	type StoreHarness,
+} from '../harness/harness.ts'
+
+const CHARGE = { charge: '{"value":1}' }
+
+async function expectResolve(t: StoreHarness, isResolved: boolean, response = RESPONSE): Promise<void> {
+	assertEqual(await t.store.resolve(ID, response, LONG_MS), isResolved, 'the result of resolve')
+}
+
+/** Asserts that neither decision has an effect. */
+async function expectUnresolvable(t: StoreHarness): Promise<void> {
+	const before = await t.snapshot()
+	await expectResolve(t, false)
+	assertEqual(await t.store.resolve(ID, undefined, LONG_MS), false, 'the result of resolve')
+	assertEqual(await t.snapshot(), before, 'the key')
+}
+
+const UNRESOLVABLE: Readonly<Record<string, (t: StoreHarness) => Promise<unknown>>> = {
+	'was never used': async () => {},
+	'is running': (t) => t.claimed(),
+	'was taken over': async (t) => {
+		await t.abandoned()
+		await t.claimed()
+	},
+	'is held by a heartbeat': async (t) => t.store.heartbeat(await t.abandoned(), LONG_MS),
+	'is completed': (t) => t.completed(),
+	'is completed without a response': async (t) => t.store.complete(await t.claimed(), undefined, LONG_MS),
+	'is released': async (t) => {
+		const claim = await t.claimed()
+		await t.save(claim, CHARGE)
+		await t.release(claim)
+	},
+	'has expired': async (t) => {
+		await t.claimed({ leaseMs: t.shortMs, retentionMs: t.shortMs })
+		await t.letPass(2 * t.shortMs)
+	},
+	'is resolved': async (t) => {
+		await t.abandoned()
+		await expectResolve(t, true, { ...RESPONSE, status: 404 })
+	},
+}
+
+export const resolve: CaseTable = {
+	'an abandoned key that is resolved with a response is completed with it': async (t) => {
+		await t.abandoned({}, CHARGE)
+		await expectResolve(t, true)
+		await t.expectClaim({ kind: 'completed', response: RESPONSE }, { abandoned: 'reject' })
+		assertEqual((await t.find()).state, 'completed', 'the state')
+	},
+
+	'the response of an operator is kept for the given retention': async (t) => {
+		await t.abandoned()
+		assertEqual(await t.store.resolve(ID, RESPONSE, t.shortMs), true, 'the result of resolve')
+		await t.letPass(t.shortMs)
+		await t.expectKind('claimed', OTHER_REQUEST)
+	},
+
+	'an abandoned key that is resolved without a response runs again, with its steps': async (t) => {
+		await t.abandoned({}, CHARGE)
+		assertEqual(await t.store.resolve(ID, undefined, LONG_MS), true, 'the result of resolve')
+		await t.expectClaim({ kind: 'mismatch' }, OTHER_REQUEST)
+		await t.expectClaim({ kind: 'claimed', steps: CHARGE }, { abandoned: 'reject' })
+	},
+
+	'an abandoned key without steps that is resolved without a response runs again': async (t) => {
+		await t.abandoned()
+		assertEqual(await t.store.resolve(ID, undefined, LONG_MS), true, 'the result of resolve')
+		await t.expectClaim({ kind: 'claimed', steps: {} }, { abandoned: 'reject' })
+	},
+
+	...Object.fromEntries(
+		Object.entries(UNRESOLVABLE).map(([state, prepare]) => [
+			`resolve returns false and changes nothing if the key ${state}`,
+			async (t: StoreHarness) => {
+				await prepare(t)
+				await expectUnresolvable(t)
+			},
+		]),
+	),
+}
+
+/** Asserts the fields of a key that do not depend on time. */
+async function expectFound(t: StoreHarness, expected: Partial<StoredKey>): Promise<StoredKey> {
+	const found = await t.find()
+	const { state, status, bodyBytes, steps } = found
+	const fixed = { status: null, bodyBytes: null, steps: [], ...expected }
+	assertEqual({ state, status, bodyBytes, steps: [...steps].sort() }, fixed, 'the key')
+	return found
+}
+
+export const find: CaseTable = {
+	'find returns undefined for a key that was never used': (t) => t.expectGone(),
+
+	'find returns a running key with the rest of its lease': async (t) => {
+		const claim = await t.claimed()
+		await t.save(claim, { mail: '{"value":1}', ...CHARGE })
+		const found = await expectFound(t, { state: 'running', steps: ['charge', 'mail'] })
+		assertNear(found.leaseMs, LONG_MS, 'the lease')
+		assertEqual(found.completedAt, null, 'the time of completion')
+		assertNear(found.expiresAt, found.createdAt + 2 * LONG_MS, 'the time of expiry')
+	},
+
+	'find returns an abandoned key as running with a negative lease': async (t) => {
+		await t.abandoned()
+		const { leaseMs } = await expectFound(t, { state: 'running' })
+		assertEqual(Number(leaseMs) < 0, true, 'whether the lease is negative')
+	},
+
+	'find returns a completed key with the status and the size of its response': async (t) => {
+		await t.completed()
+		const found = await expectFound(t, { state: 'completed', status: 201, bodyBytes: 2 })
+		assertEqual(found.leaseMs, null, 'the lease')
+		assertNear(found.completedAt, found.createdAt, 'the time of completion')
+	},
+
+	'find returns a key that was completed without a response as unstored': async (t) => {
+		await t.store.complete(await t.claimed(), undefined, LONG_MS)
+		const found = await expectFound(t, { state: 'unstored' })
+		assertEqual(found.leaseMs, null, 'the lease')
+		assertNear(found.completedAt, found.createdAt, 'the time of completion')
+	},
+
+	'find returns a released key with its steps': async (t) => {
+		const claim = await t.claimed()
+		await t.save(claim, CHARGE)
+		await t.release(claim)
+		const found = await expectFound(t, { state: 'released', steps: ['charge'] })
+		assertEqual([found.leaseMs, found.completedAt], [null, null], 'lease and time of completion')
+	},
+
+	'a takeover keeps the time of creation': async (t) => {
+		await t.abandoned()
+		const { createdAt } = await t.find()
+		await t.claimed()
+		assertEqual((await t.find()).createdAt, createdAt, 'the time of creation')
+	},
+}
