@@ -60,4 +60,4 @@ export const sourcePath = (id: string): string | undefined =>
  * copies of each would be a third of the package. They load the other chunks by `#chunks/…`, so that Node gives them the ES modules that
  * the program has loaded too, and Jest the CommonJS files.
  */
-export const ONCE: readonly string[] = ['sql', 'outbox', 'outbox-testing', 'idempotency-testing']
+export const ONCE: readonly string[] = ['outbox', 'outbox-testing', 'idempotency-testing']

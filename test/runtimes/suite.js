@@ -15,6 +15,7 @@ import { tests as repeats } from './http-repeats.js'
 import { tests as responses } from './http-responses.js'
 import { tests as retries } from './http-retries.js'
 import { tests as services } from './http-services.js'
+import { tests as idempotency } from './idempotency.js'
 import { tests as network } from './network.js'
 import { tests as policies } from './policies.js'
 import { tests as simulations } from './simulations.js'
@@ -32,6 +33,7 @@ const PARTS = [
 	responses,
 	client,
 	services,
+	idempotency,
 	stacks,
 ]
 

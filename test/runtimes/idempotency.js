@@ -1,0 +1,82 @@
+/** Idempotency keys on every runtime: hashes, streams and servers are the runtime's own. */
+import { fetchIdempotency, fingerprintOf, idempotency, memoryIdempotencyStore } from 'yaoki/idempotency'
+import { isTrue, SKIPPED, same } from './checks.js'
+
+/** Of the request below. */
+const FINGERPRINT = 'yMEXwdhTa0tsexJTi1nSl773ESet9t2DBsfKFQL6CzY'
+
+/** A handler that counts its calls, and streams its response. */
+function setting() {
+	let calls = 0
+	const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'anonymous' })
+	const handler = fetchIdempotency(engine, async (request, context) => {
+		calls++
+		const { amount } = await request.json()
+		const id = await context.step('charge', ({ idempotencyKey }) => idempotencyKey.slice(0, 4))
+		isTrue(id.length === 4, 'no key for the step')
+		const body = new Blob([`charged ${amount} `, new Uint8Array([0, 255, 128])]).stream()
+		return new Response(body, { status: 201, headers: { 'content-type': 'text/x-receipt' } })
+	})
+	return { handler, calls: () => calls }
+}
+
+const init = (amount, key = 'k-1') => ({
+	method: 'POST',
+	body: JSON.stringify({ amount }),
+	headers: { 'content-type': 'application/json', 'idempotency-key': key },
+})
+const charge = (...args) => new Request('https://shop.example.com/charges?b=2&a=1', init(...args))
+
+const bytesOf = async (response) => new Uint8Array(await response.arrayBuffer()).join(' ')
+
+export const tests = {
+	async 'recognizes a request by the same fingerprint everywhere'() {
+		const fingerprint = await fingerprintOf({
+			method: 'POST',
+			path: '/charges',
+			query: 'b=2&a=1',
+			contentType: 'application/json; charset=utf-8',
+			body: new TextEncoder().encode('{"amount":7}'),
+		})
+		same(fingerprint, FINGERPRINT)
+	},
+
+	async 'replays a streamed response byte by byte'() {
+		const { handler, calls } = setting()
+		const first = await handler(charge(7))
+		const bytes = await bytesOf(first)
+		const second = await handler(charge(7))
+		same(second.status, 201)
+		same(second.headers.get('idempotency-replayed'), 'true')
+		same(second.headers.get('content-type'), 'text/x-receipt')
+		same(await bytesOf(second), bytes)
+		same(calls(), 1)
+	},
+
+	async 'rejects another request with the same key, and a request in progress'() {
+		const { handler, calls } = setting()
+		const [first, second] = await Promise.all([handler(charge(7)), handler(charge(7))])
+		same(second.status, 409)
+		isTrue(Number(second.headers.get('retry-after')) > 0, 'no Retry-After')
+		await first.text()
+		same((await handler(charge(8))).status, 422)
+		same((await handler(charge(7, ''))).status, 400)
+		same(calls(), 1)
+	},
+
+	async 'protects a server of fetch handlers (if the runtime has one)'({ serve }) {
+		if (!serve) return SKIPPED
+		const { handler, calls } = setting()
+		const server = serve(handler)
+		try {
+			const url = `${server.url}charges`
+			const first = await bytesOf(await fetch(url, init(7)))
+			const second = await fetch(url, init(7))
+			same(second.headers.get('idempotency-replayed'), 'true')
+			same(await bytesOf(second), first)
+			same(calls(), 1)
+		} finally {
+			await server.stop()
+		}
+	},
+}
