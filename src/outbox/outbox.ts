@@ -4,6 +4,7 @@
  */
 
 import { Emitter } from '../core/emitter/emitter.ts'
+import type { MigrationReport } from '../sql/schema/migration.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
@@ -34,7 +35,7 @@ import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import { QueuedMessages } from './queued-messages.ts'
 import type { InsertOptions } from './store/insert-options.ts'
 import type { InsertResult, NewRow } from './store/rows.ts'
-import type { MigrationReport, Store } from './store/store.ts'
+import type { Store } from './store/store.ts'
 
 const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 

@@ -1,3 +1,4 @@
+import { YaokiError } from '../core/errors/errors.ts'
 import type { PgClient } from './clients.ts'
 
 /** Runs `work` in a transaction that the text `begin` starts, on a connection that is released afterwards. */
@@ -16,7 +17,13 @@ export async function inPgTransaction<T>(
 	try {
 		await client.query(begin)
 		const result = await work(client)
-		await client.query('commit')
+		const committed: object = await client.query('commit')
+		// The server's response to a commit after an error that `work` has caught.
+		if ((committed as { readonly command?: unknown }).command === 'ROLLBACK')
+			throw new YaokiError(
+				'YAOKI_TRANSACTION_ROLLED_BACK',
+				'The transaction was rolled back, because one of its statements had failed',
+			)
 		return result
 	} catch (error) {
 		await client.query('rollback').catch(() => {

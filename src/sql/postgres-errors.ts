@@ -19,6 +19,10 @@ export const isDataError = (error: unknown): boolean => /^(22|23|54)/.test(sqlSt
 /** Returns true if the server cancelled the statement: because of its `statement_timeout`, or on request. */
 export const isCancelledStatement = (error: unknown): boolean => sqlState(error) === '57014'
 
+/** Returns true if the statement met a concurrent one at an isolation level above read committed, or a deadlock: nothing was written. */
+export const isSerializationFailure = (error: unknown): boolean =>
+	['40001', '40P01'].includes(sqlState(error))
+
 /** Returns true if a prepared statement does not exist. */
 export const isMissingStatement = (error: unknown): boolean => sqlState(error) === '26000'
 

@@ -14,7 +14,7 @@ import {
 } from './clients.ts'
 import { inPgTransaction } from './pg-transaction.ts'
 import { isLostStatement } from './postgres-errors.ts'
-import type { Value } from './postgres-values.ts'
+import type { SentValue, Value } from './postgres-values.ts'
 import { serverStatus } from './transaction-state.ts'
 
 export type { Value }
@@ -88,6 +88,11 @@ export class PostgresExecutor implements SqlExecutor {
 		return this.#guard(() => this.#sendAlone<Row>(sql, values, false))
 	}
 
+	/** Like `run`, at the default isolation level of the database. The caller repeats a statement that fails to serialize (40001). */
+	runAtAnyLevel<Row>(sql: string, values: readonly SentValue[]): Promise<readonly Row[]> {
+		return this.#guard(() => this.#send<Row>(this.#settings.client, sql, values, true))
+	}
+
 	/**
 	 * With another default isolation level, statements that meet others fail (40001) and can make the user's fail too. Then each statement
 	 * runs in a transaction that sets its level, for two more round trips.
@@ -120,7 +125,7 @@ export class PostgresExecutor implements SqlExecutor {
 	 * Runs a statement on the user's connection, and returns what the client returns. Any client accepts a text with values; a `pg` client also
 	 * prepares it, which halves the cost of an insert.
 	 */
-	async runIn(tx: SqlClient, sql: string, values: readonly Value[]): Promise<unknown> {
+	async runIn(tx: SqlClient, sql: string, values: readonly SentValue[]): Promise<unknown> {
 		if (serverStatus(tx) !== undefined) return this.#send(tx as Pick<PgClient, 'query'>, sql, values, true)
 		return tx.query(this.#complete(sql).text, [...values])
 	}
@@ -155,7 +160,7 @@ export class PostgresExecutor implements SqlExecutor {
 	async #send<Row>(
 		client: QueryTarget,
 		sql: string,
-		values: readonly Value[],
+		values: readonly SentValue[],
 		isConstant: boolean,
 	): Promise<readonly Row[]> {
 		const { name, text } = this.#complete(sql)

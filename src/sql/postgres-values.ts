@@ -3,6 +3,9 @@
 /** A parameter of a statement. */
 export type Value = string | number | boolean | null
 
+/** A parameter that the driver sends, bytes included. */
+export type SentValue = Value | Uint8Array
+
 /** An eight-byte number as drivers return it. */
 export type Big = string | number | bigint
 

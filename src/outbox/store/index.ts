@@ -1,5 +1,6 @@
 /** `yaoki/outbox/store`: the contract of a store, for people who write one. Check it with `storeConformance` of `yaoki/outbox/testing`. */
 export type { Queryable, SqlClient, SqliteClient } from '../../sql/clients.ts'
+export type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
 export type { DeadLetterCause, MessageStatus, StoredError } from '../message/message.ts'
 export { SchemaVersionError, StoreError } from './errors.ts'
 export type { InsertOptions } from './insert-options.ts'
@@ -39,8 +40,6 @@ export type {
 	DueDestinations,
 	EnqueueStore,
 	MessageEdit,
-	Migration,
-	MigrationReport,
 	NotificationStore,
 	QueueStore,
 	RelayRegistry,

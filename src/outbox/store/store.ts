@@ -5,6 +5,7 @@
  * Only the database's clock decides about time: callers pass durations, and results carry the database's time.
  */
 import type { Queryable } from '../../sql/clients.ts'
+import type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
 import type { DeadLetterCause, MessageStatus } from '../message/message.ts'
 import type { InsertOptions } from './insert-options.ts'
 import type {
@@ -29,20 +30,6 @@ import type {
 	TokenGrant,
 } from './rows.ts'
 import type { CappedCount, StoreStats } from './store-stats.ts'
-
-/** One numbered step of the schema. A released step never changes. */
-export interface Migration {
-	readonly version: number
-	readonly name: string
-	readonly sql: string
-}
-
-export interface MigrationReport {
-	readonly from: number
-	readonly to: number
-	/** Names of the steps that were applied; empty if the schema was up to date. */
-	readonly applied: readonly string[]
-}
 
 /** Creates and updates the tables. */
 export interface SchemaStore {

@@ -1,8 +1,13 @@
-import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
+import { checkNames, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
-import { isPostgresClient, type PGliteLike, type PgPool } from '../../../sql/clients.ts'
+import type { PGliteLike, PgPool } from '../../../sql/clients.ts'
 import type { PostgresSettings } from '../../../sql/postgres-executor.ts'
+import {
+	checkIsNotPool,
+	POSTGRES_CLIENT_OPTIONS,
+	readPostgresSettings,
+} from '../../../sql/postgres-options.ts'
 
 /** Options of a PostgreSQL store. */
 export interface PostgresStoreOptions {
@@ -34,41 +39,17 @@ const DEFAULT_CLAIM_TIMEOUT_MS = 10_000
 const MAX_CLAIM_TIMEOUT_MS = 2 ** 31 - 1
 
 const OPTIONS: OptionSchema = {
-	client: 'any',
-	schema: 'string',
-	prepare: 'any',
+	...POSTGRES_CLIENT_OPTIONS,
 	claimTimeoutMs: [1, MAX_CLAIM_TIMEOUT_MS, DEFAULT_CLAIM_TIMEOUT_MS],
-	clockOffsetMs: 'any',
 	runtime: 'any',
 }
 
-const DEFAULT_SCHEMA = 'yaoki'
-
-/** Needs no quotes and leaves room for suffixes. The name becomes part of SQL texts, so nothing else is allowed. */
-const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,49}$/
-
 export function readPostgresOptions(given: PostgresStoreOptions): PostgresStoreSettings {
-	if (isPostgresClient(given)) invalidOption('options', 'a pool', 'an object such as { client: pool }')
+	checkIsNotPool(given)
 	checkNames(given, OPTIONS)
 	const options = readOptions<PostgresStoreOptions & { readonly claimTimeoutMs: number }>(given, OPTIONS)
-	const { client, schema = DEFAULT_SCHEMA, prepare = true, clockOffsetMs = 0 } = options
-	if (!isPostgresClient(client))
-		invalidOption('client', client, 'a Pool of pg (not a Client) or a PGlite database')
-	if (!SCHEMA_NAME.test(schema))
-		invalidOption(
-			'schema',
-			schema,
-			'at most 50 lower-case letters, digits and underscores that do not start with a digit',
-		)
-	if (typeof prepare !== 'boolean') invalidOption('prepare', prepare, 'a boolean')
-	if (typeof clockOffsetMs !== 'function' && !Number.isSafeInteger(clockOffsetMs))
-		invalidOption('clockOffsetMs', clockOffsetMs, 'an integer')
 	return {
-		client,
-		schema,
-		prepare,
-		warn: (text) => console.warn(text),
-		offsetMs: typeof clockOffsetMs === 'function' ? clockOffsetMs : () => clockOffsetMs,
+		...readPostgresSettings(options),
 		runtime: options.runtime ?? systemRuntime,
 		claimTimeoutMs: options.claimTimeoutMs,
 	}

@@ -7,20 +7,19 @@
  *
  * `first_due_after_ms` is how long after its creation a message was first due. The first failure sets it: the age of a message that waits for a
  * retry cannot be read from its due time. Only failed messages are in the index of ages, so neither an insert nor a claim writes to it.
- *
- * A migration is one transaction under an advisory lock, so that one of several processes migrates and the others find nothing to do, and a
- * failed step leaves nothing behind. If the schema is up to date, it needs no DDL privileges.
  */
 
-import { isMissingObject, postgresHint } from '../../../sql/postgres-errors.ts'
+import { postgresHint } from '../../../sql/postgres-errors.ts'
+import { DATABASE_NOW, type PostgresExecutor, type SqlExecutor } from '../../../sql/postgres-executor.ts'
+import { type Migration, type MigrationReport, neededVersion } from '../../../sql/schema/migration.ts'
 import {
-	DATABASE_NOW,
-	inSchema,
-	type PostgresExecutor,
-	type SqlExecutor,
-} from '../../../sql/postgres-executor.ts'
+	migratePostgres,
+	type PostgresTableSet,
+	postgresMigrations,
+	postgresSchemaVersion,
+	postgresVersionError,
+} from '../../../sql/schema/postgres-migrations.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
-import type { Migration, MigrationReport } from '../store.ts'
 
 /** Columns that a message has in every table. */
 const MESSAGE = `
@@ -184,61 +183,22 @@ select id, topic, destination, key, payload, headers, case when cause is null th
 from {s}.outbox_history;
 `
 
-/** A released step never changes; a change adds a step. */
-const STEPS: readonly Migration[] = [{ version: 1, name: 'tables', sql: `${TABLES}${VIEW}` }]
-
-export const NEEDED_VERSION: number = STEPS.length
-
-const CREATE_SCHEMA = 'create schema if not exists {s};\n'
-const VERSIONS = `create table {s}.outbox_schema (version int primary key, name text not null, applied_at timestamptz not null default now());
-`
-
-/** Records the version too, for people who run the printed SQL by hand. */
-const withVersion = ({ version, name, sql }: Migration): string =>
-	`${sql}\ninsert into {s}.outbox_schema (version, name) values (${version}, '${name}');\n`
+const OUTBOX_TABLES: PostgresTableSet = {
+	lock: 'yaoki outbox',
+	versions: 'outbox_schema',
+	steps: [{ version: 1, name: 'tables', sql: `${TABLES}${VIEW}` }],
+	versionError: (found, needed) => new SchemaVersionError(found, needed),
+}
 
 export const migrationsIn = (schema: string): readonly Migration[] =>
-	STEPS.map((step) => ({
-		...step,
-		sql: inSchema(`${step.version === 1 ? CREATE_SCHEMA + VERSIONS : ''}${withVersion(step)}`, schema),
-	}))
-
-/**
- * Reads the catalog instead of `to_regnamespace`: a connection caches names that it has not found until it opens a table, so a process that
- * looked before and then waited for another migration would try to create the schema again.
- */
-const FIND_TABLES = `
-select to_regclass('{s}.outbox_schema') is not null as has_tables,
-	exists (select from pg_catalog.pg_namespace where nspname = btrim('{s}', '"')) as has_schema`
+	postgresMigrations(OUTBOX_TABLES, schema)
 
 /** Returns 0 if there are no tables. */
-export async function schemaVersion(executor: SqlExecutor): Promise<number> {
-	const [found] = await executor.runOnce<{ has_tables: boolean }>(FIND_TABLES)
-	if (found?.has_tables !== true) return 0
-	const [latest] = await executor.runOnce<{ version: number | null }>(
-		'select max(version) as version from {s}.outbox_schema',
-	)
-	return Number(latest?.version ?? 0)
-}
+export const schemaVersion = (executor: SqlExecutor): Promise<number> =>
+	postgresSchemaVersion(executor, OUTBOX_TABLES)
 
-export function migrate(executor: PostgresExecutor): Promise<MigrationReport> {
-	return executor.transaction(async (transaction) => {
-		await transaction.runOnce("select pg_advisory_xact_lock(hashtext('yaoki outbox'), hashtext('{s}'))")
-		const from = await schemaVersion(transaction)
-		if (from > NEEDED_VERSION) throw new SchemaVersionError(from, NEEDED_VERSION)
-		const steps = STEPS.filter(({ version }) => version > from)
-		if (from === 0) await createVersions(transaction)
-		for (const step of steps) await transaction.script(withVersion(step))
-		return { from, to: NEEDED_VERSION, applied: steps.map(({ name }) => name) }
-	})
-}
-
-/** Uses an existing schema: creating one needs privileges on the whole database. */
-async function createVersions(executor: SqlExecutor): Promise<void> {
-	const [found] = await executor.runOnce<{ has_tables: boolean; has_schema: boolean }>(FIND_TABLES)
-	if (found?.has_tables === true) return
-	await executor.script(found?.has_schema === true ? VERSIONS : CREATE_SCHEMA + VERSIONS)
-}
+export const migrate = (executor: PostgresExecutor): Promise<MigrationReport> =>
+	migratePostgres(executor, OUTBOX_TABLES)
 
 /** Wraps an error that the user can do something about. */
 export function withHint(error: unknown): unknown {
@@ -248,9 +208,7 @@ export function withHint(error: unknown): unknown {
 
 /** A missing table or column usually means tables of another version. */
 export async function explainError(error: unknown, executor: SqlExecutor): Promise<unknown> {
-	if (isMissingObject(error)) {
-		const found = await schemaVersion(executor).catch(() => undefined)
-		if (found !== undefined && found !== NEEDED_VERSION) return new SchemaVersionError(found, NEEDED_VERSION)
-	}
-	return withHint(error)
+	return (await postgresVersionError(error, executor, OUTBOX_TABLES)) ?? withHint(error)
 }
+
+export const NEEDED_VERSION: number = neededVersion(OUTBOX_TABLES)

@@ -6,13 +6,17 @@
  * so a replayed message finds its position free). It is the rowid, which SQLite appends to every index, so indexes need not name it to be in that order.
  * No index contains a column that a claim changes, so a claim updates only the table. `first_due_after_ms` is how long after its creation a
  * message was first due, set by its first failure; only failed messages are in the index of ages.
- *
- * The version is stored in a table and not in `PRAGMA user_version`, which belongs to the user of the database. SQLite's write lock serializes
- * concurrent migrations: the second one finds nothing to do.
  */
+import { type ClockTables, clockTable } from '../../../sql/clock/sqlite-clock.ts'
+import {
+	type Migration,
+	type MigrationReport,
+	neededVersion,
+	type TableSet,
+} from '../../../sql/schema/migration.ts'
+import { migrateSqlite, sqliteSchemaVersion } from '../../../sql/schema/sqlite-migrations.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { SchemaVersionError } from '../errors.ts'
-import type { Migration, MigrationReport } from '../store.ts'
 
 /** Columns that move with a message between tables. */
 export const MOVED_COLUMNS =
@@ -173,13 +177,7 @@ CREATE TABLE yaoki_outbox_relays (
 	report TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE yaoki_outbox_clock (
-	id INTEGER PRIMARY KEY CHECK (id = 1),
-	time INTEGER NOT NULL,
-	wall INTEGER NOT NULL,
-	monotonic INTEGER NOT NULL
-) STRICT;
-INSERT INTO yaoki_outbox_clock (id, time, wall, monotonic) VALUES (1, 0, 0, 0);
+${clockTable('yaoki_outbox_clock')}
 
 CREATE VIEW yaoki_outbox_messages AS${viewOf({
 	table: 'yaoki_outbox',
@@ -198,31 +196,28 @@ UNION ALL${viewOf({
 })};
 `
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'first tables', sql: TABLES.trim() }]
+export const OUTBOX_CLOCK: ClockTables = {
+	table: 'yaoki_outbox_clock',
+	extend: [
+		'UPDATE yaoki_outbox SET lease_until = lease_until + ?2 WHERE lease_until > ?1',
+		'UPDATE yaoki_outbox_permits SET until = until + ?2 WHERE until > ?1',
+		'UPDATE yaoki_outbox_destinations SET paused_until = paused_until + ?2 WHERE paused_until > ?1',
+		'UPDATE yaoki_outbox_relays SET seen_at = seen_at + ?2 WHERE ?1 > 0',
+	],
+}
 
-export const NEEDED_VERSION: number = MIGRATIONS.length
+export const OUTBOX_TABLES: TableSet = {
+	versions: 'yaoki_outbox_schema',
+	steps: [{ version: 1, name: 'first tables', sql: TABLES.trim() }],
+	versionError: (found, needed) => new SchemaVersionError(found, needed),
+}
 
-const VERSIONS = `CREATE TABLE IF NOT EXISTS yaoki_outbox_schema (
-	version INTEGER PRIMARY KEY,
-	name TEXT NOT NULL,
-	applied_at INTEGER NOT NULL
-) STRICT`
+export const MIGRATIONS: readonly Migration[] = OUTBOX_TABLES.steps
 
-const HAS_VERSIONS = `SELECT count(*) FROM sqlite_schema WHERE name = 'yaoki_outbox_schema'`
-const LATEST_VERSION = 'SELECT max(version) FROM yaoki_outbox_schema'
-const ADD_VERSION = 'INSERT INTO yaoki_outbox_schema (version, name, applied_at) VALUES (?, ?, ?)'
+export const NEEDED_VERSION: number = neededVersion(OUTBOX_TABLES)
 
 export const schemaVersion = (connection: SqliteConnection): number =>
-	connection.number(HAS_VERSIONS) === 0 ? 0 : connection.number(LATEST_VERSION)
+	sqliteSchemaVersion(connection, OUTBOX_TABLES)
 
-export function migrate(connection: SqliteConnection): MigrationReport {
-	const from = schemaVersion(connection)
-	if (from > NEEDED_VERSION) throw new SchemaVersionError(from, NEEDED_VERSION)
-	const steps = MIGRATIONS.filter(({ version }) => version > from)
-	if (steps.length > 0) connection.exec(VERSIONS)
-	for (const { version, name, sql } of steps) {
-		connection.exec(sql)
-		connection.run(ADD_VERSION, version, name, connection.now())
-	}
-	return { from, to: NEEDED_VERSION, applied: steps.map(({ name }) => name) }
-}
+export const migrate = (connection: SqliteConnection): MigrationReport =>
+	migrateSqlite(connection, OUTBOX_TABLES)

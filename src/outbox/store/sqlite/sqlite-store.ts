@@ -6,10 +6,11 @@ import type { DatabaseSync } from 'node:sqlite'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
-import { AdaptedBetterSqlite, type BetterSqliteDatabase, isBetterSqlite } from '../../../sql/better-sqlite.ts'
+import { type BetterSqliteDatabase, isBetterSqlite } from '../../../sql/better-sqlite.ts'
 import { isSqliteClient, type SqliteDatabase } from '../../../sql/clients.ts'
+import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
+import { NO_NODE_SQLITE, openBetterSqlite, openNodeSqlite } from '../../../sql/open-sqlite.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
-import { SqliteClock } from '../clock/sqlite-clock.ts'
 import { dropDedupeKeys } from '../enqueue/sqlite-keys.ts'
 import { StoreError } from '../errors.ts'
 import type { Store, SyncEnqueueStore } from '../store.ts'
@@ -22,7 +23,7 @@ import { insertInto, insertRows } from './insert.ts'
 import { listen } from './listener.ts'
 import { messageOperations } from './messages.ts'
 import { relayOperations } from './relays.ts'
-import { MIGRATIONS, migrate, schemaVersion } from './schema.ts'
+import { MIGRATIONS, migrate, OUTBOX_CLOCK, schemaVersion } from './schema.ts'
 import { settle } from './settle.ts'
 import { stats } from './stats.ts'
 
@@ -55,19 +56,10 @@ export function readSqliteOptions(given: SqliteStoreOptions | string): SqliteSto
 	return settings
 }
 
-/** `process.getBuiltinModule` loads `node:sqlite` on first use, so that users of PostgreSQL never load it. */
-function openDatabase(file: string): DatabaseSync {
-	const sqlite = process.getBuiltinModule?.('node:sqlite')
-	if (sqlite) return new sqlite.DatabaseSync(file)
-	const hint = 'Use Node 22.13 or later (22.5 with --experimental-sqlite), or PostgreSQL.'
-	throw new StoreError(`open ${file}`, 'this runtime has no node:sqlite', hint)
-}
-
-function openWith(open: NonNullable<SqliteStoreOptions['open']>, file: string): SqliteDatabase {
-	const database = open(file)
-	if (!isBetterSqlite(Object(database)))
-		invalidOption('open', database, 'a function that returns a Database of better-sqlite3')
-	return new AdaptedBetterSqlite(database)
+function openDatabase(file: string): SqliteDatabase {
+	const database = openNodeSqlite(file)
+	if (database) return database
+	throw new StoreError(`open ${file}`, 'this runtime has no node:sqlite', NO_NODE_SQLITE)
 }
 
 const TWO_COPIES =
@@ -142,9 +134,9 @@ export interface SqliteStore extends Store {
  */
 export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 	const { file, open, clock: testClock, runtime = systemRuntime } = readSqliteOptions(options)
-	const clock = new SqliteClock(runtime)
+	const clock = new SqliteClock(runtime, OUTBOX_CLOCK)
 	const connection = new SqliteConnection(
-		() => (open ? openWith(open, file) : openDatabase(file)),
+		() => (open ? openBetterSqlite(open, file) : openDatabase(file)),
 		testClock ?? (() => clock.now()),
 	)
 	const executor = new SqliteExecutor(connection, file, runtime, testClock ? undefined : clock)
@@ -188,7 +180,7 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 					'Keep your own reference.',
 				)
 			try {
-				return connection.database as DatabaseSync
+				return connection.database as unknown as DatabaseSync
 			} catch (error) {
 				throw storeError(`open ${file}`, error)
 			}
