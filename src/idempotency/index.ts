@@ -1,4 +1,6 @@
 /** Idempotency keys for servers: a repeated request gets the stored response. */
+
+export type { Migration, MigrationReport } from '../sql/schema/migration.ts'
 export { fetchIdempotency, type IdempotentFetchHandler } from './adapters/fetch.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
 export type { IdempotencyContext } from './engine/context.ts'
@@ -25,7 +27,10 @@ export {
 } from './key/fingerprint.ts'
 export type { Identity } from './key/identity.ts'
 export type { ProblemCode } from './response/problems.ts'
+export { IdempotencySchemaError, IdempotencyStoreError } from './store/errors.ts'
 export { type MemoryIdempotencyStoreOptions, memoryIdempotencyStore } from './store/memory-store.ts'
+export type { PostgresIdempotencyStoreOptions, PostgresTransaction } from './store/postgres/options.ts'
+export { type PostgresIdempotencyStore, postgresIdempotencyStore } from './store/postgres/postgres-store.ts'
 export type {
 	ClaimRef,
 	ClaimRequest,

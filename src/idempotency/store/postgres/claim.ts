@@ -1,0 +1,142 @@
+/**
+ * Claims a key in one statement. `found` makes the decision of the contract for the row that the statement sees. If it does not block, the row is
+ * inserted, or taken over where the same decision still holds for the row as it is then: between the two another request may have claimed it, or
+ * a transaction that completes it may have been committed while the statement waited for its lock.
+ *
+ * Nothing is written and no row is locked if `found` blocks. If neither part returns a row, another request was faster, and the next statement sees
+ * what it wrote.
+ *
+ * PostgreSQL prepares the insert even where it does not run, which doubles the time of a replay. So a key that this process has seen
+ * blocked is looked up first, without the insert; a first request is still one statement. Rejected: a function in the schema that runs the insert on
+ * demand, because every change of it would be a migration.
+ */
+import { isSerializationFailure } from '../../../sql/postgres-errors.ts'
+import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import { decodeResponse, decodeSteps, wholeMs } from '../encoded.ts'
+import { IdempotencyStoreError } from '../errors.ts'
+import type { ClaimRequest, ClaimResult } from '../store.ts'
+
+/**
+ * What a row means for a request with the fingerprint $2; $3 says whether abandoned keys are rejected. The order is that of `decide` in
+ * memory-store.ts.
+ */
+const decision = (row: string, now: string): string => `case
+		when ${row}.expires_at <= ${now} then 'free'
+		when ${row}.fingerprint <> $2::text then 'mismatch'
+		when ${row}.state in ('completed', 'unstored') then ${row}.state
+		when ${row}.state = 'running' and ${row}.lease_until > ${now} then 'running'
+		when ${row}.state = 'running' and $3::boolean then 'abandoned'
+		else 'free' end`
+
+const FOUND = `
+	select ${decision('f', 'f.now')} as kind, f.*
+	from (
+		select {now} as now, expires_at, fingerprint, state, lease_until, status, headers, body
+		from {s}.idempotency_keys where id = $1::text
+	) f`
+
+/** A request with another content gets nothing of the response. */
+const blocking = (found: string): string => `
+select kind, lease_until - now as lease_ms, case when kind = 'completed' then status end as status,
+	case when kind = 'completed' then headers end as headers, case when kind = 'completed' then body end as body, null as steps
+from ${found} where kind <> 'free'`
+
+const LOOK_UP = blocking(`(${FOUND}) found`)
+
+/** $4 token, $5 lease, $6 retention. A row that is free before its retention is over has the fingerprint of the request. */
+export const CLAIM: string = `
+with found as materialized (${FOUND}
+), claimed as (
+	insert into {s}.idempotency_keys as k (id, fingerprint, token, state, lease_until, expires_at, created_at)
+	select $1::text, $2::text, $4::text, 'running', {now} + $5::bigint, {now} + $5::bigint + $6::bigint, {now}
+	where not exists (select from found where kind <> 'free')
+	on conflict (id) do update set
+		token = excluded.token, state = 'running', fingerprint = excluded.fingerprint,
+		lease_until = {now} + $5::bigint, expires_at = {now} + $5::bigint + $6::bigint,
+		created_at = case when k.expires_at <= {now} then {now} else k.created_at end,
+		steps = case when k.expires_at <= {now} then null else k.steps end,
+		completed_at = null, status = null, headers = null, body = null
+	where ${decision('k', '{now}')} = 'free'
+	returning steps
+)
+${blocking('found')}
+union all
+select 'claimed', null, null, null, null, steps from claimed`
+
+interface Row {
+	readonly kind: ClaimResult['kind']
+	readonly lease_ms: string | number | null
+	readonly status: number
+	readonly headers: string
+	readonly body: unknown
+	readonly steps: string | null
+}
+
+/** Each lost race means that another request has claimed the key or ended its claim meanwhile. */
+const MAX_RACES = 100
+
+/** `seen` are keys that were blocked or completed when this process saw them last. */
+export async function claim(
+	executor: PostgresExecutor,
+	seen: RecentIds,
+	request: ClaimRequest,
+): Promise<ClaimResult> {
+	const { id, fingerprint, token, leaseMs, retentionMs, abandoned } = request
+	const lookup = [id, fingerprint, abandoned === 'reject']
+	const values = [...lookup, token, wholeMs(leaseMs), wholeMs(retentionMs)]
+	if (seen.has(id)) {
+		const [row] = await executor.runAtAnyLevel<Row>(LOOK_UP, lookup)
+		if (row) return toResult(row)
+		seen.delete(id)
+	}
+	for (let race = 0; race < MAX_RACES; race++) {
+		const [row] = await repeatedly(() => executor.runAtAnyLevel<Row>(CLAIM, values))
+		if (!row) continue
+		if (row.kind !== 'claimed') seen.add(id)
+		return toResult(row)
+	}
+	throw new IdempotencyStoreError(`a key changed ${MAX_RACES} times while it was claimed`)
+}
+
+function toResult(row: Row): ClaimResult {
+	const { kind } = row
+	if (kind === 'claimed') return { kind, steps: decodeSteps(row.steps) }
+	if (kind === 'completed') return { kind, response: decodeResponse(row.status, row.headers, row.body) }
+	if (kind === 'running') return { kind, leaseMs: Number(row.lease_ms) }
+	return { kind }
+}
+
+const MAX_TRIES = 20
+
+/** Runs a statement again that met a concurrent one at an isolation level above read committed: it has written nothing. */
+export async function repeatedly<T>(run: () => Promise<T>): Promise<T> {
+	for (let left = MAX_TRIES; ; left--) {
+		try {
+			return await run()
+		} catch (error) {
+			if (left === 0 || !isSerializationFailure(error)) throw error
+		}
+	}
+}
+
+/** The latest ids, a limited number. */
+export class RecentIds {
+	static readonly #MAX = 10_000
+	/** In the order in which they were added. */
+	readonly #ids = new Set<string>()
+
+	has(id: string): boolean {
+		return this.#ids.has(id)
+	}
+
+	add(id: string): void {
+		this.#ids.add(id)
+		if (this.#ids.size <= RecentIds.#MAX) return
+		const [oldest] = this.#ids
+		if (oldest !== undefined) this.#ids.delete(oldest)
+	}
+
+	delete(id: string): void {
+		this.#ids.delete(id)
+	}
+}

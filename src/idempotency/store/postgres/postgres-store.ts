@@ -1,0 +1,160 @@
+/** Keys in a PostgreSQL database (13 and later), and in PGlite through the same SQL. Every operation is one statement. */
+import { isPGlite, type PGliteLike, type PgPool, type SqlClient } from '../../../sql/clients.ts'
+import { inPgTransaction } from '../../../sql/pg-transaction.ts'
+import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import { type SentValue, withNumbers } from '../../../sql/postgres-values.ts'
+import type { Migration, MigrationReport } from '../../../sql/schema/migration.ts'
+import {
+	migratePostgres,
+	postgresMigrations,
+	postgresSchemaVersion,
+} from '../../../sql/schema/postgres-migrations.ts'
+import { encodeResponse, encodeStep, type KeyColumns, toStoredKey, wholeMs } from '../encoded.ts'
+import type { ClaimRef, IdempotencyStore, StoredResponse } from '../store.ts'
+import { claim, RecentIds, repeatedly } from './claim.ts'
+import {
+	type PostgresIdempotencyStoreOptions,
+	type PostgresTransaction,
+	readPostgresOptions,
+} from './options.ts'
+import { explainError, IDEMPOTENCY_TABLES } from './schema.ts'
+
+/** A store of idempotency keys in PostgreSQL. */
+export interface PostgresIdempotencyStore<Tx = unknown> extends IdempotencyStore<Tx> {
+	readonly kind: 'postgres'
+	/** The steps that `migrate` runs, as SQL to run by hand. */
+	readonly migrations: readonly Migration[]
+	/** Creates or updates the table. Several processes may call it concurrently. */
+	migrate(): Promise<MigrationReport>
+	/** Returns the version of the table, 0 if it does not exist. */
+	schemaVersion(): Promise<number>
+	transaction: NonNullable<IdempotencyStore<Tx>['transaction']>
+	close(): Promise<void>
+}
+
+/** The claim of the parameters $1 and $2 still holds the key. */
+const HELD = "where id = $1::text and token = $2::text and state = 'running'"
+
+const HEARTBEAT = `
+update {s}.idempotency_keys set lease_until = {now} + $3::bigint, expires_at = {now} + $3::bigint + (expires_at - lease_until) ${HELD}
+returning 1`
+
+const SAVE_STEP = `
+update {s}.idempotency_keys set steps = coalesce(steps, '') || $3::text ${HELD} returning 1`
+
+/** Steps are of no use after the response. */
+const completion = (where: string, at: number): string => `
+update {s}.idempotency_keys set
+	state = case when $${at}::int is null then 'unstored' else 'completed' end,
+	status = $${at}::int, headers = $${at + 1}::text, body = $${at + 2}::bytea, steps = null,
+	completed_at = {now}, expires_at = {now} + $${at + 3}::bigint
+${where} returning 1`
+
+const COMPLETE = completion(HELD, 3)
+
+/** One statement that either deletes or updates: a row has steps or it has none. */
+const release = (where: string): string => `
+with deleted as (
+	delete from {s}.idempotency_keys ${where} and steps is null returning 1
+), updated as (
+	update {s}.idempotency_keys set state = 'released' ${where} and steps is not null returning 1
+)
+select 1 from deleted union all select 1 from updated`
+
+const RELEASE = release(HELD)
+
+/** The lease of the key has ended without a response, and its retention has not. */
+const ABANDONED = "where id = $1::text and state = 'running' and lease_until <= {now} and expires_at > {now}"
+
+const RESOLVE = completion(ABANDONED, 2)
+const RERUN = release(ABANDONED)
+
+const PURGE = `
+with expired as (
+	select ctid from {s}.idempotency_keys where expires_at <= {now}
+	order by expires_at limit $1::int for update skip locked
+)
+delete from {s}.idempotency_keys where ctid = any (array (select ctid from expired)) and expires_at <= {now} returning 1`
+
+const FIND = `
+select state, lease_until - now as "leaseMs", created_at as "createdAt", completed_at as "completedAt",
+	expires_at as "expiresAt", status, octet_length(body) as "bodyBytes", steps
+from (select {now} as now, * from {s}.idempotency_keys where id = $1::text) k where expires_at > now`
+
+/** Columns that `pg` returns as texts. */
+const TIMES = ['leaseMs', 'createdAt', 'completedAt', 'expiresAt'] as const
+
+/** Of no response: the key is completed, but repeated requests get none. */
+const UNSTORED = [null, null, null] as const
+
+const ignoreError = (): void => {}
+
+/**
+ * Creates a store of idempotency keys in PostgreSQL, through a `pg` pool or a PGlite database. Create its table with `await store.migrate()`.
+ *
+ * @example
+ * const store = postgresIdempotencyStore({ client: new pg.Pool({ connectionString }) })
+ * const engine = idempotency({ store, principal: ({ raw }) => userOf(raw)?.id })
+ */
+export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
+	options: PostgresIdempotencyStoreOptions<Client>,
+): PostgresIdempotencyStore<PostgresTransaction<Client>> {
+	type Tx = PostgresTransaction<Client>
+	const settings = readPostgresOptions(options)
+	const { client, schema } = settings
+	const executor = new PostgresExecutor(settings, explainError)
+	const seen = new RecentIds()
+	// A lost idle connection emits an event, which would end the process without a handler. The next statement reports the error.
+	if (!isPGlite(client)) client.on('error', ignoreError)
+
+	const rows = <Row>(sql: string, values: readonly SentValue[]): Promise<readonly Row[]> =>
+		repeatedly(() => executor.runAtAnyLevel<Row>(sql, values))
+	const write = async (sql: string, values: readonly SentValue[]): Promise<boolean> =>
+		(await rows(sql, values)).length > 0
+
+	return {
+		kind: 'postgres',
+		migrations: postgresMigrations(IDEMPOTENCY_TABLES, schema),
+		migrate: () => migratePostgres(executor, IDEMPOTENCY_TABLES),
+		schemaVersion: () => postgresSchemaVersion(executor, IDEMPOTENCY_TABLES),
+		claim: (request) => claim(executor, seen, request),
+		heartbeat: ({ id, token }, leaseMs) => write(HEARTBEAT, [id, token, wholeMs(leaseMs)]),
+		saveStep: ({ id, token }, name, value) => write(SAVE_STEP, [id, token, encodeStep(name, value)]),
+		async complete(ref, response, retentionMs) {
+			const isCompleted = await write(COMPLETE, completionValues(ref, response, retentionMs))
+			if (isCompleted) seen.add(ref.id)
+			return isCompleted
+		},
+		release: ({ id, token }) => write(RELEASE, [id, token]),
+		resolve: (id, response, retentionMs) =>
+			response ? write(RESOLVE, [id, ...encodeResponse(response), wholeMs(retentionMs)]) : write(RERUN, [id]),
+		async transaction(run) {
+			const runIn = (tx: SqlClient) =>
+				run(tx as Tx, async (ref, response, retentionMs) =>
+					isWritten(await executor.runIn(tx, COMPLETE, completionValues(ref, response, retentionMs))),
+				)
+			if (isPGlite(client)) return client.transaction(runIn)
+			return inPgTransaction(client.connect(), 'begin', runIn)
+		},
+		async purge(limit) {
+			return (await executor.bounded.run(PURGE, [limit])).length
+		},
+		async find(id) {
+			const [row] = await rows<KeyColumns>(FIND, [id])
+			return row && toStoredKey(withNumbers(row, TIMES))
+		},
+		async close() {
+			if (!isPGlite(client)) client.removeListener('error', ignoreError)
+		},
+	}
+}
+
+const completionValues = (
+	{ id, token }: ClaimRef,
+	response: StoredResponse | undefined,
+	retentionMs: number,
+): SentValue[] => [id, token, ...(response ? encodeResponse(response) : UNSTORED), wholeMs(retentionMs)]
+
+/** A user's client returns rows, or an object with them. */
+const isWritten = (result: unknown): boolean =>
+	(Array.isArray(result) ? result : (result as { readonly rows: readonly unknown[] }).rows).length > 0
