@@ -31,6 +31,8 @@ export { IdempotencySchemaError, IdempotencyStoreError } from './store/errors.ts
 export { type MemoryIdempotencyStoreOptions, memoryIdempotencyStore } from './store/memory-store.ts'
 export type { PostgresIdempotencyStoreOptions, PostgresTransaction } from './store/postgres/options.ts'
 export { type PostgresIdempotencyStore, postgresIdempotencyStore } from './store/postgres/postgres-store.ts'
+export type { IoredisClient, NodeRedisClient, RedisClient } from './store/redis/clients.ts'
+export { type RedisIdempotencyStoreOptions, redisIdempotencyStore } from './store/redis/redis-store.ts'
 export type {
 	ClaimRef,
 	ClaimRequest,

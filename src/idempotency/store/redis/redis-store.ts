@@ -1,0 +1,153 @@
+/** Keys in Redis or Valkey. Redis deletes expired keys by itself. */
+import { checkNames, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
+import { decodeResponse, wholeMs } from '../encoded.ts'
+import type {
+	ClaimRef,
+	ClaimRequest,
+	ClaimResult,
+	IdempotencyStore,
+	StoredKey,
+	StoredResponse,
+	StoredSteps,
+} from '../store.ts'
+import { type RedisClient, type RunScript, scriptRunner } from './clients.ts'
+import { type RedisScript, SCRIPTS } from './scripts.ts'
+
+export interface RedisIdempotencyStoreOptions {
+	/** A connected client of `ioredis`, or of node-redis (`redis`, `@redis/client`) 5 or later; clusters too. The store does not close it. */
+	readonly client: RedisClient
+	/** The beginning of the names of all keys. Default `'yaoki:idempotency:'`. */
+	readonly prefix?: string | undefined
+}
+
+const SCHEMA: OptionSchema = { client: 'any', prefix: 'string' }
+
+const DEFAULT_PREFIX = 'yaoki:idempotency:'
+
+/**
+ * Creates a store in Redis 5 or later, or in Valkey. Use a server that evicts nothing (`maxmemory-policy noeviction`) and that persists its data: a key that the
+ * server loses runs a second time. Replication is asynchronous, so a failover can lose the claims of its last moments; steps with derived keys cover that.
+ *
+ * @example
+ * const engine = idempotency({ store: redisIdempotencyStore({ client: new Redis() }), principal: ({ raw }) => userOf(raw)?.id })
+ */
+export function redisIdempotencyStore(options: RedisIdempotencyStoreOptions): IdempotencyStore<never> {
+	checkNames(options, SCHEMA, 'redisIdempotencyStore')
+	const { client, prefix = DEFAULT_PREFIX } = readOptions<RedisIdempotencyStoreOptions>(options, SCHEMA)
+	return new RedisStore(scriptRunner(client), prefix)
+}
+
+class RedisStore implements IdempotencyStore<never> {
+	readonly #run: RunScript
+	readonly #prefix: string
+
+	constructor(run: RunScript, prefix: string) {
+		this.#run = run
+		this.#prefix = prefix
+	}
+
+	async claim({
+		id,
+		fingerprint,
+		token,
+		leaseMs,
+		retentionMs,
+		abandoned,
+	}: ClaimRequest): Promise<ClaimResult> {
+		const args = [fingerprint, token, duration(leaseMs), duration(retentionMs), abandoned]
+		const [kind, details] = (await this.#run(SCRIPTS.claim, this.#prefix + id, args)) as [Uint8Array, never]
+		return toClaimResult(text(kind) as ClaimResult['kind'], details)
+	}
+
+	heartbeat({ id, token }: ClaimRef, leaseMs: number): Promise<boolean> {
+		return this.#write(SCRIPTS.heartbeat, id, [token, duration(leaseMs)])
+	}
+
+	saveStep({ id, token }: ClaimRef, name: string, value: string): Promise<boolean> {
+		return this.#write(SCRIPTS.saveStep, id, [token, JSON.stringify(name), value])
+	}
+
+	complete(
+		{ id, token }: ClaimRef,
+		response: StoredResponse | undefined,
+		retentionMs: number,
+	): Promise<boolean> {
+		return this.#write(SCRIPTS.complete, id, [token, duration(retentionMs), ...completion(response)])
+	}
+
+	release({ id, token }: ClaimRef): Promise<boolean> {
+		return this.#write(SCRIPTS.release, id, [token])
+	}
+
+	resolve(id: string, response: StoredResponse | undefined, retentionMs: number): Promise<boolean> {
+		const args = response ? completion(response) : ['']
+		return this.#write(SCRIPTS.resolve, id, ['', duration(retentionMs), ...args])
+	}
+
+	/** Redis deletes expired keys by itself. */
+	purge(): number {
+		return 0
+	}
+
+	async find(id: string): Promise<StoredKey | undefined> {
+		const found = (await this.#run(SCRIPTS.find, this.#prefix + id, [])) as FoundReply | null
+		return found ? toStoredKey(found) : undefined
+	}
+
+	async #write(script: RedisScript, id: string, args: readonly (string | Uint8Array)[]): Promise<boolean> {
+		return (await this.#run(script, this.#prefix + id, args)) === 1
+	}
+}
+
+const duration = (ms: number): string => String(wholeMs(ms))
+
+/** State, status, headers and body. */
+const completion = (response: StoredResponse | undefined): (string | Uint8Array)[] =>
+	response
+		? ['completed', String(response.status), JSON.stringify(response.headers), response.body]
+		: ['unstored', '', '', '']
+
+const decoder = new TextDecoder()
+const text = (bytes: Uint8Array): string => decoder.decode(bytes)
+
+function toClaimResult(kind: ClaimResult['kind'], details: never): ClaimResult {
+	if (kind === 'completed') {
+		const [status, headers, body] = details as [Uint8Array, Uint8Array, Uint8Array]
+		return { kind, response: decodeResponse(Number(text(status)), text(headers), body) }
+	}
+	if (kind === 'running') return { kind, leaseMs: Number(details) }
+	if (kind === 'claimed') return { kind, steps: toSteps(details) }
+	return { kind }
+}
+
+/** Names and values in turn. */
+function toSteps(fields: readonly Uint8Array[]): StoredSteps {
+	const texts = fields.map(text)
+	const names = texts.filter((_, index) => index % 2 === 0)
+	return Object.fromEntries(names.map((name, index) => [JSON.parse(name), texts[2 * index + 1] ?? '']))
+}
+
+type FoundReply = readonly [
+	now: Uint8Array,
+	leftMs: number,
+	bodyBytes: number,
+	steps: readonly Uint8Array[],
+	fields: readonly (Uint8Array | null)[],
+]
+
+function toStoredKey([time, leftMs, bodyBytes, steps, fields]: FoundReply): StoredKey {
+	const [state, createdAt, leaseUntil, completedAt, status] = fields.map((field) =>
+		field ? text(field) : '',
+	)
+	const now = Number(text(time))
+	return {
+		state: state as StoredKey['state'],
+		leaseMs: state === 'running' ? Number(leaseUntil) - now : null,
+		createdAt: Number(createdAt),
+		completedAt: completedAt ? Number(completedAt) : null,
+		expiresAt: now + leftMs,
+		status: state === 'completed' ? Number(status) : null,
+		bodyBytes: state === 'completed' ? bodyBytes : null,
+		steps: steps.map((name) => JSON.parse(text(name))),
+	}
+}
