@@ -2,6 +2,8 @@
 
 export type { Migration, MigrationReport } from '../sql/schema/migration.ts'
 export { fetchIdempotency, type IdempotentFetchHandler } from './adapters/fetch.ts'
+export { type IdempotentNodeHandler, nodeIdempotency } from './adapters/node.ts'
+export type { NodeRequest, NodeResponse } from './adapters/node-http/node-types.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
 export type { IdempotencyContext } from './engine/context.ts'
 export {

@@ -2,13 +2,14 @@
  * What an adapter does with a request before its handler: everything that does not depend on a framework. Checks that need no store come first,
  * so that a malformed request costs no round trip.
  */
-import type { RateLimitedError } from '../../core/errors/errors.ts'
+import { type RateLimitedError, YaokiError } from '../../core/errors/errors.ts'
 import { fingerprintOf, type ParsedBody } from '../key/fingerprint.ts'
 import { parseKey } from '../key/parse-key.ts'
 import { problemResponse } from '../response/problems.ts'
 import type { StoredResponse } from '../store/store.ts'
 import type { Claim } from './claim.ts'
 import type { BeginResult, IdempotencyEngine } from './engine.ts'
+import { RequestBodyTooLargeError } from './errors.ts'
 import type { IncomingRequest } from './options.ts'
 
 /** A request, as an adapter describes it. */
@@ -18,7 +19,7 @@ export interface Exchange extends IncomingRequest {
 	readonly contentType: string | null | undefined
 	/** The lines of the `Idempotency-Key` header. */
 	readonly key: string | readonly string[] | null | undefined
-	/** Reads the whole body. Rejects if it ends early. */
+	/** Reads the whole body. Rejects if it ends early, and with `RequestBodyTooLargeError` if it is larger than `maxRequestBytes`. */
 	readBody(): Promise<Uint8Array | ParsedBody | undefined>
 }
 
@@ -44,7 +45,9 @@ export async function admit(engine: IdempotencyEngine, exchange: Exchange): Prom
 	let body: Uint8Array | ParsedBody | undefined
 	try {
 		body = await exchange.readBody()
-	} catch {
+	} catch (error) {
+		if (error instanceof RequestBodyTooLargeError) return problem('request-body-too-large')
+		if (error instanceof YaokiError) throw error
 		return problem('request-body-incomplete')
 	}
 	const route = settings.route?.(exchange) ?? path

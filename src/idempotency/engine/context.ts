@@ -32,11 +32,12 @@ export interface IdempotencyContext<Tx = unknown> {
 	transaction(fn: (tx: Tx) => Response | Promise<Response>): Promise<Response>
 }
 
-/** `claim` is undefined without protection. */
+/** `claim` is undefined without protection. `send` delivers the response of a transaction, where a handler does not return one. */
 export const idempotencyContext = <Tx>(
 	engine: IdempotencyEngine<Tx>,
 	claim: Claim | undefined,
 	request: Pick<IncomingRequest, 'method' | 'path'>,
+	send?: (response: Response) => unknown,
 ): IdempotencyContext<Tx> => ({
 	isProtected: claim !== undefined,
 	isRerun: claim?.hasSteps === true,
@@ -44,5 +45,9 @@ export const idempotencyContext = <Tx>(
 		return claim?.signal
 	},
 	step: async (name, fn) => (claim ? claim.step(name, fn) : fn({ idempotencyKey: crypto.randomUUID() })),
-	transaction: (fn) => runTransaction(engine, claim, request, fn),
+	transaction: async (fn) => {
+		const response = await runTransaction(engine, claim, request, fn)
+		await send?.(response)
+		return response
+	},
 })

@@ -15,3 +15,19 @@ export class LeaseLostError extends YaokiError {
 		)
 	}
 }
+
+/** Thrown by readers of a request's body. The adapter responds with 413. */
+export class RequestBodyTooLargeError extends YaokiError {
+	override readonly name = 'RequestBodyTooLargeError'
+
+	constructor(maxBytes: number) {
+		super('YAOKI_IDEMPOTENCY_REQUEST_TOO_LARGE', `The body of the request is larger than ${maxBytes} bytes`)
+	}
+}
+
+/** The body was read before the adapter, and is not available as a value either: two different requests would look the same. */
+export const bodyConsumedError = (): YaokiError =>
+	new YaokiError(
+		'YAOKI_IDEMPOTENCY_BODY_CONSUMED',
+		'The body of the request was read before, and its value is not in `body`. Register the idempotency adapter before what reads the body',
+	)

@@ -64,6 +64,11 @@ export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 	readonly shouldStore?: ((response: HandledResponse) => boolean) | undefined
 	/** Larger responses are delivered, but not stored: repeated requests get 409. Default 1 MiB. */
 	readonly maxBodyBytes?: number | undefined
+	/**
+	 * Larger requests with a key are rejected with 413, because the whole body is read for the fingerprint before the handler runs. Bodies that a
+	 * parser has read have the limit of the parser. Default 1 MiB, as in Fastify and nginx.
+	 */
+	readonly maxRequestBytes?: number | undefined
 	/** Response headers that are stored, in addition to those that describe the body and the resource. `'set-cookie'` is possible. Default: none. */
 	readonly responseHeaders?: readonly string[] | undefined
 	/** What happens if the store fails. `'reject'`: 503 with Retry-After. `'pass'`: the request runs, unprotected. Default `'reject'`. */
@@ -86,6 +91,7 @@ export interface IdempotencySettings<Tx = unknown> extends IdempotencyOptions<Tx
 	readonly required: boolean
 	readonly maxKeyLength: number
 	readonly maxBodyBytes: number
+	readonly maxRequestBytes: number
 	readonly storeTimeoutMs: number
 	readonly methodNames: ReadonlySet<string>
 	readonly allowedHeaders: ReadonlySet<string>
@@ -110,6 +116,7 @@ const SCHEMA: OptionSchema = {
 	abandoned: ['rerun', 'reject'],
 	shouldStore: 'function',
 	maxBodyBytes: [0, MAX_NUMBER, 2 ** 20, 'integer'],
+	maxRequestBytes: [0, MAX_NUMBER, 2 ** 20, 'integer'],
 	responseHeaders: 'any',
 	onStoreError: ['reject', 'pass'],
 	storeTimeoutMs: [1, MAX_NUMBER, 2_000],

@@ -6,6 +6,7 @@
  * If the client disconnects, the rest of the body is read and stored nevertheless: the effect has happened, and the client will repeat
  * the request.
  */
+import { BodyCollector } from './body-collector.ts'
 
 export interface CaptureEnd {
 	/** The whole body; undefined if it was larger than the limit. */
@@ -21,24 +22,21 @@ export function captureBody(
 	waitUntil: (promise: Promise<unknown>) => void = () => {},
 ): ReadableStream<Uint8Array> {
 	const reader = source.getReader()
-	let chunks: Uint8Array[] | undefined = []
-	let size = 0
+	const collected = new BodyCollector(maxBytes)
 
 	/** Reads one chunk. Returns undefined at the end, when everything has been stored. */
 	async function read(): Promise<Uint8Array | undefined> {
 		try {
 			const { done, value } = await reader.read()
 			if (!done) {
-				size += value.length
-				if (size > maxBytes) chunks = undefined
-				chunks?.push(value)
+				collected.add(value)
 				return value
 			}
 		} catch (error) {
 			await onError(error)
 			throw error
 		}
-		await onComplete(chunks && joined(chunks, size))
+		await onComplete(collected.joined())
 		return undefined
 	}
 
@@ -55,16 +53,4 @@ export function captureBody(
 			waitUntil(rest.catch(() => {}))
 		},
 	})
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
-	const [only] = chunks
-	if (only && chunks.length === 1) return only
-	const all = new Uint8Array(size)
-	let at = 0
-	for (const chunk of chunks) {
-		all.set(chunk, at)
-		at += chunk.length
-	}
-	return all
 }

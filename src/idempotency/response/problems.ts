@@ -14,6 +14,7 @@ export type ProblemCode =
 	| 'response-not-stored'
 	| 'principal-missing'
 	| 'request-body-incomplete'
+	| 'request-body-too-large'
 	| 'idempotency-store-unavailable'
 
 interface Problem {
@@ -59,6 +60,11 @@ const PROBLEMS: Record<ProblemCode, Problem> = {
 		status: 400,
 		title: 'Incomplete request body',
 		detail: 'The body of the request ended early. Nothing was processed.',
+	},
+	'request-body-too-large': {
+		status: 413,
+		title: 'Request body too large',
+		detail: 'The body is larger than this server accepts for a request with an idempotency key.',
 	},
 	'idempotency-store-unavailable': {
 		status: 503,

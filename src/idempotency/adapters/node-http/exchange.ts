@@ -1,0 +1,70 @@
+/** What the adapters of Node, Express and Fastify do before the handler. */
+import { admit } from '../../engine/admit.ts'
+import { type IdempotencyContext, idempotencyContext } from '../../engine/context.ts'
+import type { IdempotencyEngine } from '../../engine/engine.ts'
+import type { StoredResponse } from '../../store/store.ts'
+import type { NodeRequest, NodeResponse } from './node-types.ts'
+import { readRequestBody } from './request-body.ts'
+import { ResponseCapture } from './response-capture.ts'
+
+export interface NodeExchange {
+	readonly request: NodeRequest
+	readonly response: NodeResponse
+	/** The framework's request. */
+	readonly raw: object
+	/** The path and query that the client sent, before a router has removed a prefix. */
+	readonly url: string
+	/** The value that a body parser has made. */
+	readonly parsed: unknown
+	/** Sends a response without the handler. */
+	respond(response: StoredResponse): unknown
+	/** Sends the response of a transaction. */
+	send(response: Response): unknown
+}
+
+/** The handler runs with this. */
+export interface OpenExchange<Tx> {
+	readonly context: IdempotencyContext<Tx>
+	/** Undefined without protection. */
+	readonly capture: ResponseCapture | undefined
+}
+
+/** Returns undefined if the handler does not run: the request got its response. */
+export async function openExchange<Tx>(
+	engine: IdempotencyEngine<Tx>,
+	{ request, response, raw, url, parsed, respond, send }: NodeExchange,
+): Promise<OpenExchange<Tx> | undefined> {
+	const { method = 'GET', headers } = request
+	const { path, query } = splitUrl(url)
+	const contentType = headers['content-type']
+	const admission = await admit(engine, {
+		method,
+		path,
+		query,
+		contentType: typeof contentType === 'string' ? contentType : undefined,
+		// Node joins repeated lines with commas.
+		key: headers['idempotency-key'],
+		raw,
+		readBody: () => readRequestBody(request, parsed, engine.settings.maxRequestBytes),
+	})
+	if (admission.kind === 'respond') {
+		await respond(admission.response)
+		return undefined
+	}
+	const claim = admission.kind === 'run' ? admission.claim : undefined
+	const described = { method, path }
+	return {
+		context: idempotencyContext(engine, claim, described, send),
+		capture: claim && new ResponseCapture(engine, claim, response, described),
+	}
+}
+
+/** A request to a proxy has an absolute URL. `URL` does not parse the others: it takes the start of `//a/b` for a host. */
+function splitUrl(url: string): { path: string; query: string } {
+	if (/^https?:\/\//i.test(url)) {
+		const { pathname, search } = new URL(url)
+		return { path: pathname, query: search.slice(1) }
+	}
+	const at = url.indexOf('?')
+	return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at + 1) }
+}

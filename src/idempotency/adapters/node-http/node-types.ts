@@ -1,0 +1,42 @@
+/**
+ * The parts of Node's messages that the adapters use, by shape: nothing of Node or of a framework is imported. Express adds to these objects, Fastify has
+ * them as `raw`, and the compatibility API of HTTP/2 has the same members.
+ */
+
+export interface NodeRequest {
+	readonly method?: string | undefined
+	readonly url?: string | undefined
+	readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+	readonly httpVersionMajor: number
+	/** True if the whole body was received. */
+	readonly complete: boolean
+	readonly destroyed: boolean
+	readonly readableEnded: boolean
+	readonly readableDidRead: boolean
+	readonly readableLength: number
+	push(chunk: Uint8Array | null): boolean
+	unshift(chunk: Uint8Array | string): void
+	read(size?: number): unknown
+	resume(): unknown
+	destroy(error?: Error): unknown
+	once(event: string, listener: () => void): unknown
+	off(event: string, listener: () => void): unknown
+}
+
+export interface NodeResponse {
+	statusCode: number
+	statusMessage: string
+	readonly headersSent: boolean
+	readonly destroyed: boolean
+	readonly closed: boolean
+	getHeaders(): Readonly<Record<string, number | string | readonly string[] | undefined>>
+	hasHeader(name: string): boolean
+	setHeader(name: string, value: string | readonly string[]): unknown
+	writeHead(status: number): unknown
+	write(chunk: Uint8Array): boolean
+	end(chunk?: Uint8Array): unknown
+	emit(event: string): boolean
+	destroy(error?: Error): unknown
+	once(event: string, listener: () => void): unknown
+	off(event: string, listener: () => void): unknown
+}

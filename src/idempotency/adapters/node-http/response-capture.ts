@@ -1,0 +1,271 @@
+/**
+ * Captures what a handler writes to a Node response, and holds the end of the response back until it has been stored: a client that has received
+ * everything can rely on the replay. Bodies with a content-length end with their last byte, so they are held back completely; others are
+ * streamed while they are captured.
+ *
+ * The methods of the response itself are replaced, because frameworks and middleware keep the object. What was there before does the real work, so that
+ * its errors, callbacks and return values stay, and middleware registered earlier (compression) sees what it would see without this.
+ *
+ * If the client disconnects, the handler continues, because its effect has happened and the client will repeat the request. `pipe` and `pipeline`
+ * stop when the response emits `close`, so the event is held back until the end, and writes are accepted. If the lease ends first, the
+ * handler gets the event.
+ */
+import type { Claim } from '../../engine/claim.ts'
+import type { IdempotencyEngine } from '../../engine/engine.ts'
+import { BodyCollector } from '../../response/body-collector.ts'
+import { storedHeaders } from '../../response/response-headers.ts'
+import { type Chunk, copiedBytes, isChunk } from './bytes.ts'
+import type { NodeResponse } from './node-types.ts'
+import { override } from './override.ts'
+import { sentHeaders } from './sent-headers.ts'
+
+type Method = (...args: unknown[]) => unknown
+type Callback = (error?: unknown) => void
+type Args = readonly unknown[]
+
+interface Head {
+	readonly status: number
+	readonly headers: readonly (readonly [name: string, value: string])[]
+	readonly hasBody: boolean
+}
+
+const PATCHED = ['write', 'end', 'writeHead', 'emit', 'destroy'] as const
+
+export class ResponseCapture {
+	readonly #engine: IdempotencyEngine
+	readonly #claim: Claim
+	readonly #response: NodeResponse
+	readonly #method: string
+	readonly #path: string
+	readonly #native: Readonly<Record<(typeof PATCHED)[number], Method>>
+	readonly #captured: BodyCollector
+	#head: Head | undefined
+	/** The body, if it is held back completely. */
+	#held: BodyCollector | undefined
+	/** `ending`: the handler has ended or destroyed the response, and the store is being asked. `done`: everything is passed on. */
+	#state: 'open' | 'ending' | 'done' = 'open'
+	#settled: Promise<void> = Promise.resolve()
+	readonly #lateCalls: (() => void)[] = []
+	readonly #heldEvents: Args[] = []
+	readonly #restores: (() => void)[] = []
+	readonly #callbacks = new Set<Callback>()
+	#isDisconnected = false
+	#needsDrain = false
+
+	constructor(
+		engine: IdempotencyEngine,
+		claim: Claim,
+		response: NodeResponse,
+		{ method, path }: { readonly method: string; readonly path: string },
+	) {
+		this.#engine = engine
+		this.#claim = claim
+		this.#response = response
+		this.#method = method
+		this.#path = path
+		this.#captured = new BodyCollector(engine.settings.maxBodyBytes)
+		const native = (name: string): Method => {
+			const method = Reflect.get(response, name) as Method
+			return (...args) => method.apply(response, args)
+		}
+		this.#native = {
+			write: native('write'),
+			end: native('end'),
+			writeHead: native('writeHead'),
+			emit: native('emit'),
+			destroy: native('destroy'),
+		}
+		if (response.headersSent) this.#setHead(response.statusCode, [])
+		Object.assign(response, {
+			write: (...args: Args) => this.#write(args),
+			end: (...args: Args) => this.#end(args),
+			writeHead: (...args: Args) => this.#writeHead(args),
+			emit: (...args: Args) => this.#emit(args),
+			destroy: (...args: Args) => this.#destroy(args),
+		})
+		if (response.destroyed || response.closed) this.#onDisconnect()
+	}
+
+	/** The handler threw: releases the key. What it has ended before counts. */
+	async fail(): Promise<void> {
+		if (this.#state !== 'open') return this.#settled
+		await this.#engine.tryRelease(this.#claim)
+		if (this.#state === 'open') this.#finish(() => {})
+	}
+
+	#writeHead(args: Args): unknown {
+		if (this.#state === 'done') return this.#native.writeHead(...args)
+		// Before the call: what earlier middleware adds now, it will add to the replay too.
+		const headers = sentHeaders(this.#response.getHeaders(), args)
+		const result = this.#native.writeHead(...args)
+		this.#setHead(Number(args[0]), headers)
+		return result
+	}
+
+	#setHead(status: number, headers: Head['headers']): Head {
+		const hasBody = this.#method !== 'HEAD' && status !== 204 && status !== 304
+		this.#head = { status, headers, hasBody }
+		const length = headers.find(([name]) => name === 'content-length')?.[1]
+		if (hasBody && Number(length ?? Infinity) <= this.#engine.settings.maxBodyBytes)
+			this.#held = new BodyCollector(Infinity)
+		return this.#head
+	}
+
+	/** Writes the head if the handler has not. */
+	#requireHead(): Head {
+		if (!this.#head) this.#response.writeHead(this.#response.statusCode)
+		return this.#head ?? this.#setHead(this.#response.statusCode, [])
+	}
+
+	#write(args: Args): unknown {
+		if (this.#state === 'ending') {
+			this.#lateCalls.push(() => this.#native.write(...args))
+			return false
+		}
+		const { chunk, encoding, callback } = chunkOf(args)
+		// Something that Node rejects.
+		if (this.#state === 'done' || chunk === undefined) return this.#native.write(...args)
+		if (!this.#requireHead().hasBody) return this.#native.write(...args)
+		const bytes = this.#capture(chunk, encoding)
+		if (this.#held) {
+			this.#held.add(bytes)
+			// More than its content-length.
+			if (this.#captured.isTooLarge) this.#unhold()
+		}
+		if (this.#held || this.#isDisconnected) {
+			if (callback) queueMicrotask(callback)
+			return true
+		}
+		const isAccepted = this.#native.write(chunk, encoding, callback && this.#tracked(callback))
+		if (!isAccepted) this.#needsDrain = true
+		return isAccepted
+	}
+
+	#capture(chunk: Chunk, encoding: unknown): Uint8Array {
+		const bytes = copiedBytes(chunk, encoding)
+		this.#captured.add(bytes)
+		return bytes
+	}
+
+	#unhold(): void {
+		const bytes = this.#held?.joined()
+		this.#held = undefined
+		this.#native.write(bytes)
+	}
+
+	/** A callback that a broken connection does not lose, and that gets no error of it. */
+	#tracked(callback: Callback): Callback {
+		const tracked: Callback = (error) => {
+			if (this.#callbacks.delete(tracked)) callback(this.#state === 'done' ? error : undefined)
+		}
+		this.#callbacks.add(tracked)
+		return tracked
+	}
+
+	#end(args: Args): unknown {
+		if (this.#state === 'ending') {
+			this.#lateCalls.push(() => this.#native.end(...args))
+			return this.#response
+		}
+		const { chunk, encoding, callback } = chunkOf(args)
+		const isEmpty = typeof args[0] === 'function' || !args[0]
+		if (this.#state === 'done' || (chunk === undefined && !isEmpty)) return this.#native.end(...args)
+		const bytes = chunk ? copiedBytes(chunk, encoding) : new Uint8Array(0)
+		if (!this.#head) this.#declareLength(bytes.length)
+		const head = this.#requireHead()
+		const isStored = this.#engine.shouldStore(head.status, this.#method, this.#path)
+		if (head.hasBody) this.#captured.add(bytes)
+		this.#held?.add(bytes)
+		const last = this.#held?.joined() ?? bytes
+		this.#settle(this.#store(head, isStored), ['writableEnded', 'finished'], () =>
+			this.#native.end(last.length > 0 ? last : undefined, undefined, callback),
+		)
+		return this.#response
+	}
+
+	/** As Node does for a body that is passed to `end`. */
+	#declareLength(bytes: number): void {
+		const { statusCode } = this.#response
+		const isFramed = ['content-length', 'transfer-encoding', 'trailer'].some((name) =>
+			this.#response.hasHeader(name),
+		)
+		if (isFramed || this.#method === 'HEAD' || statusCode === 204 || statusCode === 304) return
+		this.#response.setHeader('content-length', String(bytes))
+	}
+
+	async #store({ status, headers, hasBody }: Head, isStored: boolean): Promise<void> {
+		// By a transaction.
+		if (this.#claim.hasEnded) return
+		const { allowedHeaders } = this.#engine.settings
+		const body = hasBody ? this.#captured.joined() : new Uint8Array(0)
+		const stored = body && { status, headers: storedHeaders(headers, allowedHeaders), body }
+		if (isStored) await this.#engine.tryComplete(this.#claim, stored)
+		else await this.#engine.tryRelease(this.#claim)
+	}
+
+	#destroy(args: Args): unknown {
+		if (this.#state === 'done') return this.#native.destroy(...args)
+		if (this.#state === 'ending') this.#lateCalls.push(() => this.#native.destroy(...args))
+		else {
+			const released = this.#claim.hasEnded ? Promise.resolve() : this.#engine.tryRelease(this.#claim)
+			this.#settle(released, ['destroyed'], () => this.#native.destroy(...args))
+		}
+		return this.#response
+	}
+
+	/** Ends the response after the store was asked. Until then the properties say that it has ended. */
+	#settle(stored: Promise<unknown>, properties: readonly string[], end: () => void): void {
+		this.#state = 'ending'
+		for (const name of properties) this.#restores.push(override(this.#response, name, true))
+		this.#settled = stored.then(() => this.#finish(end))
+	}
+
+	#finish(end: () => void): void {
+		this.#state = 'done'
+		for (const restore of this.#restores.reverse()) restore()
+		try {
+			end()
+			for (const call of this.#lateCalls) call()
+		} catch (error) {
+			this.#native.destroy(error)
+		}
+		for (const event of this.#heldEvents) this.#native.emit(...event)
+	}
+
+	#emit(args: Args): unknown {
+		const [event] = args
+		if (event === 'drain') this.#needsDrain = false
+		// HTTP/2's response also emits `finish` when the stream is reset.
+		if (this.#state === 'done' || (event !== 'close' && event !== 'finish')) return this.#native.emit(...args)
+		this.#heldEvents.push(args)
+		if (event === 'close') this.#onDisconnect()
+		return true
+	}
+
+	#onDisconnect(): void {
+		this.#isDisconnected = true
+		for (const name of ['destroyed', 'closed', 'writableNeedDrain'])
+			this.#restores.push(override(this.#response, name, false))
+		for (const callback of this.#callbacks) queueMicrotask(callback)
+		if (this.#needsDrain) queueMicrotask(() => this.#native.emit('drain'))
+		this.#claim.signal.addEventListener('abort', () => {
+			if (this.#state === 'open') this.#finish(() => {})
+		})
+		if (this.#claim.signal.aborted && this.#state === 'open') this.#finish(() => {})
+	}
+}
+
+/** The arguments of `write` and `end`. The chunk is undefined if there is none, or if it has a type that Node rejects. */
+function chunkOf(args: Args): {
+	chunk: Chunk | undefined
+	encoding: unknown
+	callback: Callback | undefined
+} {
+	const [chunk, encoding] = args
+	const callback = args.find((arg): arg is Callback => typeof arg === 'function')
+	return {
+		chunk: isChunk(chunk) ? chunk : undefined,
+		encoding: typeof encoding === 'function' ? undefined : encoding,
+		callback,
+	}
+}

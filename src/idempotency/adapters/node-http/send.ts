@@ -1,0 +1,61 @@
+/** Sends responses through a Node response. */
+import type { StoredResponse } from '../../store/store.ts'
+import type { NodeResponse } from './node-types.ts'
+
+export function sendStored(response: NodeResponse, { status, headers, body }: StoredResponse): void {
+	response.statusCode = status
+	setHeaders(response, headers)
+	response.end(body)
+}
+
+/** Sends a web response. A body of one chunk gets a content-length. */
+export async function sendWebResponse(
+	response: NodeResponse,
+	{ status, statusText, headers, body }: Response,
+	hasReason: boolean,
+): Promise<void> {
+	response.statusCode = status
+	if (statusText && hasReason) response.statusMessage = statusText
+	setHeaders(response, headers)
+	if (!body) {
+		response.end()
+		return
+	}
+	const reader = body.getReader()
+	let last: Uint8Array | undefined
+	try {
+		for (;;) {
+			const { done, value } = await reader.read()
+			if (done) break
+			if (last && !response.write(last)) await drained(response)
+			last = value
+			if (response.destroyed) {
+				await reader.cancel()
+				return
+			}
+		}
+	} catch (error) {
+		response.destroy(error instanceof Error ? error : undefined)
+		throw error
+	}
+	response.end(last)
+}
+
+function setHeaders(response: NodeResponse, headers: Iterable<readonly [name: string, value: string]>): void {
+	const values = new Map<string, string[]>()
+	for (const [name, value] of headers) values.set(name, [...(values.get(name) ?? []), value])
+	for (const [name, [first = '', ...more]] of values)
+		response.setHeader(name, more.length > 0 ? [first, ...more] : first)
+}
+
+/** Waits until the client has read, or has disconnected. */
+const drained = (response: NodeResponse): Promise<void> =>
+	new Promise((resolve) => {
+		const end = () => {
+			response.off('drain', end)
+			response.off('close', end)
+			resolve()
+		}
+		response.once('drain', end)
+		response.once('close', end)
+	})

@@ -1,0 +1,61 @@
+/** Stores a web response, and returns the one to send. */
+import type { Claim } from '../../engine/claim.ts'
+import type { IdempotencyEngine } from '../../engine/engine.ts'
+import type { IncomingRequest } from '../../engine/options.ts'
+import { captureBody } from '../../response/captured-body.ts'
+import { storedHeaders } from '../../response/response-headers.ts'
+import type { StoredResponse } from '../../store/store.ts'
+
+export type WaitUntil = (promise: Promise<unknown>) => void
+
+/** Runs what produces the response. If it throws, the key is released. */
+export async function captureWebResponse<T>(
+	engine: IdempotencyEngine<T>,
+	claim: Claim,
+	{ method, path }: Pick<IncomingRequest, 'method' | 'path'>,
+	run: () => Response | Promise<Response>,
+	waitUntil?: WaitUntil,
+): Promise<Response> {
+	let response: Response
+	let isStored: boolean
+	try {
+		response = await run()
+		isStored = engine.shouldStore(response.status, method, path)
+	} catch (error) {
+		await engine.tryRelease(claim)
+		throw error
+	}
+	// By a transaction.
+	if (claim.hasEnded) return response
+	if (!isStored) {
+		await engine.tryRelease(claim)
+		return response
+	}
+	const { status, headers } = response
+	const { maxBodyBytes, allowedHeaders } = engine.settings
+	const store = (body: Uint8Array | undefined) =>
+		engine.tryComplete(claim, body && { status, headers: storedHeaders(headers, allowedHeaders), body })
+	if (!response.body) {
+		await store(new Uint8Array(0))
+		return response
+	}
+	const captured = captureBody(
+		response.body,
+		maxBodyBytes,
+		{ onComplete: store, onError: () => engine.tryRelease(claim) },
+		waitUntil,
+	)
+	const isSmall = Number(headers.get('content-length') ?? Infinity) <= maxBodyBytes
+	const sent = isSmall ? await new Response(captured).arrayBuffer() : captured
+	return new Response(sent, response)
+}
+
+/** Statuses that must not have a body, not even an empty one. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** A stored response, or a problem, as a web response. */
+export function toWebResponse({ status, headers, body }: StoredResponse): Response {
+	const response = new Response(BODILESS.has(status) ? null : new Uint8Array(body), { status })
+	for (const [name, value] of headers) response.headers.append(name, value)
+	return response
+}

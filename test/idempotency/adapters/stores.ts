@@ -1,0 +1,51 @@
+/** Stores that show what an adapter does with them. */
+import { type IdempotencyStore, memoryIdempotencyStore } from '../../../src/idempotency/index.ts'
+
+/** A memory store with other methods. */
+export function storeWith(
+	methods: Partial<IdempotencyStore>,
+	base = memoryIdempotencyStore(),
+): IdempotencyStore {
+	return new Proxy(base as IdempotencyStore, {
+		get: (target, name) => {
+			const own = Reflect.get(methods, name)
+			if (own) return own
+			const value: unknown = Reflect.get(target, name)
+			return typeof value === 'function' ? value.bind(target) : value
+		},
+	})
+}
+
+/** A store and the number of its claims, and a promise of the first end of a claim. */
+export function observedStore(base = memoryIdempotencyStore()) {
+	const seen = { claims: 0, releases: 0, completions: 0 }
+	const ended = Promise.withResolvers<void>()
+	const store = storeWith(
+		{
+			claim: (request) => {
+				seen.claims++
+				return base.claim(request)
+			},
+			complete: async (...args) => {
+				const result = await base.complete(...args)
+				seen.completions++
+				ended.resolve()
+				return result
+			},
+			release: async (claim) => {
+				const result = await base.release(claim)
+				seen.releases++
+				ended.resolve()
+				return result
+			},
+		},
+		base,
+	)
+	return { store, seen, ended: ended.promise }
+}
+
+/** A memory store whose "transactions" write directly. They pass `'tx'`. */
+export function transactionalStore(): IdempotencyStore {
+	const base = memoryIdempotencyStore()
+	return storeWith({ transaction: (run) => run('tx', (...args) => base.complete(...args)) }, base)
+}
