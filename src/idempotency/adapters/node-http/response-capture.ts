@@ -29,15 +29,13 @@ interface Head {
 	readonly hasBody: boolean
 }
 
-const PATCHED = ['write', 'end', 'writeHead', 'emit', 'destroy'] as const
-
 export class ResponseCapture {
 	readonly #engine: IdempotencyEngine
 	readonly #claim: Claim
 	readonly #response: NodeResponse
 	readonly #method: string
 	readonly #path: string
-	readonly #native: Readonly<Record<(typeof PATCHED)[number], Method>>
+	readonly #native: Readonly<Record<'write' | 'end' | 'writeHead' | 'emit' | 'destroy', Method>>
 	readonly #captured: BodyCollector
 	#head: Head | undefined
 	/** The body, if it is held back completely. */

@@ -55,7 +55,8 @@ const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** A stored response, or a problem, as a web response. */
 export function toWebResponse({ status, headers, body }: StoredResponse): Response {
-	const response = new Response(BODILESS.has(status) ? null : new Uint8Array(body), { status })
-	for (const [name, value] of headers) response.headers.append(name, value)
-	return response
+	return new Response(BODILESS.has(status) ? null : new Uint8Array(body), {
+		status,
+		headers: headers.map(([name, value]): [string, string] => [name, value]),
+	})
 }

@@ -1,0 +1,38 @@
+import type { IdempotencyEngine } from '../engine/engine.ts'
+import { openExchange } from './node-http/exchange.ts'
+import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
+import { sendStored, sendWebResponse } from './node-http/send.ts'
+
+/** The part of Express's request that is used. */
+export interface ExpressRequest extends NodeRequest {
+	/** The URL before a router has removed its prefix. */
+	readonly originalUrl?: string | undefined
+	/** What a body parser has made. */
+	readonly body?: unknown
+}
+
+/**
+ * Creates middleware for Express 4 and 5, and for compatible frameworks such as Connect: a repeated request with the same `Idempotency-Key` gets the
+ * stored response. Handlers after it call `getIdempotencyContext(req)`. Body parsers may run before it (`req.body` is compared) or after it
+ * (the bytes are). If a handler fails, the status of the error handler's response decides whether it is stored.
+ *
+ * @example
+ * app.post('/charges', expressIdempotency(engine), handler)
+ */
+export function expressIdempotency<Tx>(
+	engine: IdempotencyEngine<Tx>,
+): (request: ExpressRequest, response: NodeResponse, next: (error?: unknown) => void) => void {
+	return (request, response, next) => {
+		openExchange(engine, {
+			request,
+			response,
+			raw: request,
+			url: request.originalUrl ?? request.url ?? '/',
+			parsed: request.body,
+			respond: (stored) => sendStored(response, stored),
+			send: (sent) => sendWebResponse(response, sent, request.httpVersionMajor === 1),
+		}).then((exchange) => {
+			if (exchange) next()
+		}, next)
+	}
+}

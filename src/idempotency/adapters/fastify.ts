@@ -1,0 +1,69 @@
+import type { IdempotencyEngine } from '../engine/engine.ts'
+import { openExchange } from './node-http/exchange.ts'
+import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
+import { sendStored, sendWebResponse } from './node-http/send.ts'
+
+/** The part of Fastify's request that is used. */
+export interface FastifyRequest {
+	readonly raw: NodeRequest
+	readonly originalUrl: string
+	readonly body: unknown
+}
+
+/** The part of Fastify's reply that is used. */
+export interface FastifyReply {
+	readonly raw: NodeResponse
+	getHeaders(): Readonly<Record<string, number | string | readonly string[] | undefined>>
+	hijack(): unknown
+}
+
+/** The part of a Fastify instance that is used. */
+export interface FastifyApp {
+	addHook(
+		name: 'preHandler',
+		hook: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void,
+	): unknown
+}
+
+/**
+ * Creates a plugin for Fastify that applies to the instance it is registered with: a repeated request with the same `Idempotency-Key` gets the stored
+ * response. Handlers call `getIdempotencyContext(request)`. If a handler fails, the status of the error handler's response decides whether it
+ * is stored.
+ *
+ * It runs as a `preHandler` hook, so the caller must be authenticated in an earlier hook (`onRequest`, `preParsing`, `preValidation`). The response is
+ * stored as it leaves the `onSend` hooks, which do not run again for a replay, nor for the response of `context.transaction`.
+ *
+ * @example
+ * await fastify.register(fastifyIdempotency(engine))
+ */
+export function fastifyIdempotency<Tx>(
+	engine: IdempotencyEngine<Tx>,
+): (app: FastifyApp, options: object, done: () => void) => void {
+	const plugin = (app: FastifyApp, _options: object, ready: () => void): void => {
+		app.addHook('preHandler', (request, reply, done) => {
+			const { raw } = request
+			openExchange(engine, {
+				request: raw,
+				response: reply.raw,
+				raw: request,
+				url: request.originalUrl,
+				parsed: request.body,
+				respond: (stored) => sendStored(takeOver(reply), stored),
+				send: (sent) => sendWebResponse(takeOver(reply), sent, raw.httpVersionMajor === 1),
+			}).then((exchange) => {
+				if (exchange) done()
+			}, done)
+		})
+		ready()
+	}
+	// Otherwise Fastify would apply the hook only inside the plugin.
+	return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
+}
+
+/** From here on Fastify sends nothing, also not what the handler returns. The headers that hooks have set are kept. */
+function takeOver(reply: FastifyReply): NodeResponse {
+	reply.hijack()
+	for (const [name, value] of Object.entries(reply.getHeaders()))
+		if (value !== undefined) reply.raw.setHeader(name, typeof value === 'number' ? String(value) : value)
+	return reply.raw
+}

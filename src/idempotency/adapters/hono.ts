@@ -1,0 +1,86 @@
+import { admit } from '../engine/admit.ts'
+import { idempotencyContext } from '../engine/context.ts'
+import type { IdempotencyEngine } from '../engine/engine.ts'
+import { bodyConsumedError } from '../engine/errors.ts'
+import { keepContext, keptContext } from '../engine/request-context.ts'
+import { readWebBody, withBody } from './web/request-body.ts'
+import { captureWebResponse, toWebResponse, type WaitUntil } from './web/response-capture.ts'
+
+/** The part of Hono's context that is used. */
+export interface HonoContext {
+	readonly req: { raw: Request; arrayBuffer(): Promise<ArrayBuffer> }
+	res: Response
+	/** Throws on platforms that have none. */
+	readonly executionCtx: { waitUntil(promise: Promise<unknown>): void }
+}
+
+/**
+ * Creates middleware for Hono: a repeated request with the same `Idempotency-Key` gets the stored response. Handlers after it call
+ * `getIdempotencyContext(c)`. If a handler fails, the status of the response of `onError` decides whether it is stored.
+ *
+ * @example
+ * app.use('/charges', honoIdempotency(engine))
+ */
+export function honoIdempotency<Tx>(
+	engine: IdempotencyEngine<Tx>,
+): (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+	return async (c, next) => {
+		if (keptContext(c, engine)) {
+			await next()
+			return undefined
+		}
+		const { raw } = c.req
+		const { method, headers } = raw
+		const { pathname: path, search } = new URL(raw.url)
+		const admission = await admit(engine, {
+			method,
+			path,
+			query: search.slice(1),
+			contentType: headers.get('content-type'),
+			key: headers.get('idempotency-key'),
+			raw: c,
+			readBody: () => readBody(c, engine.settings.maxRequestBytes),
+		})
+		if (admission.kind === 'respond') return toWebResponse(admission.response)
+		const described = { method, path }
+		const claim = admission.kind === 'run' ? admission.claim : undefined
+		keepContext(c, engine, idempotencyContext(engine, claim, described))
+		if (!claim) {
+			await next()
+			return undefined
+		}
+		const run = async () => {
+			await next()
+			return c.res
+		}
+		const response = await captureWebResponse(engine, claim, described, run, waitUntilOf(c))
+		if (response === c.res) return undefined
+		// Otherwise Hono would add the headers of the old response to those of the new.
+		Reflect.set(c, 'res', undefined)
+		c.res = response
+		return undefined
+	}
+}
+
+/** The bytes stay readable through `c.req` and `c.req.raw`. */
+async function readBody({ req }: HonoContext, maxBytes: number): Promise<Uint8Array | undefined> {
+	if (req.raw.bodyUsed) {
+		// Hono keeps what it has read.
+		const kept = await req.arrayBuffer().catch(() => {
+			throw bodyConsumedError()
+		})
+		return new Uint8Array(kept)
+	}
+	const body = await readWebBody(req.raw, maxBytes)
+	if (body) req.raw = withBody(req.raw, body)
+	return body
+}
+
+function waitUntilOf(c: HonoContext): WaitUntil | undefined {
+	try {
+		const { executionCtx } = c
+		return (promise) => executionCtx.waitUntil(promise)
+	} catch {
+		return undefined
+	}
+}
