@@ -7,6 +7,7 @@ import { coldImport } from './cold-import.ts'
 import { creation } from './creation.ts'
 import type { Report } from './figure.ts'
 import { http, httpBurst } from './http.ts'
+import { idempotencyMemory, idempotencyPostgres } from './idempotency.ts'
 import { idleBreakers } from './idle-breakers.ts'
 import { memory } from './memory.ts'
 import { openCircuit } from './open-circuit.ts'
@@ -34,6 +35,8 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	simulator,
 	'idle-breakers': idleBreakers,
 	memory,
+	'idempotency-memory': idempotencyMemory,
+	'idempotency-postgres': idempotencyPostgres,
 	...OUTBOX_PARTS,
 }
 
