@@ -25,9 +25,9 @@ export interface SqliteClient {
 type SqliteValue = string | number | null
 
 /** Runs a statement with values in order, or with numbered parameters by number. */
-interface RunSqlite<Result> {
-	(numbered: Record<string, SqliteValue>): Result
-	(...params: SqliteValue[]): Result
+interface RunSqlite<Result, Value = SqliteValue> {
+	(numbered: Record<string, Value>): Result
+	(...params: Value[]): Result
 }
 
 interface SqliteClientStatement {
@@ -45,8 +45,8 @@ export interface SqliteDatabase extends SqliteClient {
 }
 
 export interface SqliteStatement {
-	readonly all: RunSqlite<unknown[]>
-	readonly run: RunSqlite<{ readonly changes: number | bigint }>
+	readonly all: RunSqlite<unknown[], SqliteValue | Uint8Array>
+	readonly run: RunSqlite<{ readonly changes: number | bigint }, SqliteValue | Uint8Array>
 	/** Missing before Node 22.16. */
 	setReturnArrays?(enabled: boolean): void
 }

@@ -11,6 +11,8 @@ import type { SqliteDatabase, SqliteStatement } from './clients.ts'
 
 export type SqlValue = string | number | null
 export type SqlRow = readonly SqlValue[]
+/** A parameter of a statement. */
+type SqlParam = SqlValue | Uint8Array
 
 /**
  * A committed row survives a power failure: `synchronous = FULL`. `journal_size_limit` truncates the log after a burst. Checkpoints run
@@ -74,22 +76,22 @@ export class SqliteConnection {
 	}
 
 	/** Returns the number of changed rows. */
-	run(sql: string, ...params: SqlValue[]): number {
+	run(sql: string, ...params: SqlParam[]): number {
 		return Number(this.#statement(sql).run(...params).changes)
 	}
 
-	rows(sql: string, ...params: SqlValue[]): readonly SqlRow[] {
+	rows(sql: string, ...params: SqlParam[]): readonly SqlRow[] {
 		const found = this.#statement(sql).all(...params)
 		// Node 22 before 22.16 returns objects only.
 		return (Array.isArray(found[0]) ? found : found.map((row) => Object.values(Object(row)))) as SqlRow[]
 	}
 
-	row(sql: string, ...params: SqlValue[]): SqlRow | undefined {
+	row(sql: string, ...params: SqlParam[]): SqlRow | undefined {
 		return this.rows(sql, ...params)[0]
 	}
 
 	/** Returns the first value of the first row, 0 if there is none. */
-	number(sql: string, ...params: SqlValue[]): number {
+	number(sql: string, ...params: SqlParam[]): number {
 		return Number(this.row(sql, ...params)?.[0] ?? 0)
 	}
 

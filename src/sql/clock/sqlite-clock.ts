@@ -61,14 +61,13 @@ export class SqliteClock {
 	during<T>(connection: SqliteConnection, isWrite: boolean, work: () => T): { result: T; onCommit(): void } {
 		const row = readRow(connection, this.#read)
 		const step = this.#step(row && toMark(row))
-		const isNews = step.extension !== undefined || step.isSetBack
 		if (isWrite && row) this.#store(connection, Number(row[0]), step)
 		this.#current = step.time
 		try {
 			const result = work()
 			const onCommit = (): void => {
-				// A jump that was only read is recorded by the next transaction that writes.
-				if (isWrite || !isNews) this.#own = step
+				// A jump that was only read extends leases in the next transaction that writes. Time that was set back runs on meanwhile.
+				if (isWrite || !step.extension) this.#own = step
 			}
 			return { result, onCommit }
 		} finally {

@@ -2,7 +2,8 @@
  * The store on PostgreSQL 13 and later, and on PGlite through the same SQL. The files beside this one contain the
  * operations, this one binds them to a database.
  */
-import { isPGlite, isSqlClient, type PgClient } from '../../../sql/clients.ts'
+import { isPGlite, isSqlClient } from '../../../sql/clients.ts'
+import { ignorePoolErrors } from '../../../sql/pool-errors.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { dropDedupeKeys } from '../enqueue/postgres-keys.ts'
 import type { Store } from '../store.ts'
@@ -18,11 +19,6 @@ import { relayOperations } from './relays.ts'
 import { explainError, migrate, migrationsIn, schemaVersion } from './schema.ts'
 import { settleOperations } from './settle.ts'
 import { statsOperations } from './stats.ts'
-
-const ignoreError = (): void => {}
-const onConnect = (client?: unknown): void => {
-	;(client as PgClient).on('error', ignoreError)
-}
 
 /** An outbox in a PostgreSQL database. */
 export interface PostgresStore extends Store {
@@ -41,12 +37,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 	const executor = new PostgresExecutor(settings, explainError)
 	const channel = channelOf(schema)
 	const stops = new Set<() => Promise<void>>()
-	if (!isPGlite(client)) {
-		// A lost idle connection emits an event, which would end the process without a handler. The next query reports the error.
-		client.on('error', ignoreError)
-		// Covers a connection that is lost between connecting and being handed out.
-		client.on('connect', onConnect)
-	}
+	const removeHandlers = ignorePoolErrors(client)
 	return {
 		kind: 'postgres',
 		accepts: isSqlClient,
@@ -83,9 +74,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 		},
 		async close() {
 			for (const stop of [...stops]) await stop()
-			if (isPGlite(client)) return
-			client.removeListener('error', ignoreError)
-			client.removeListener('connect', onConnect)
+			removeHandlers()
 		},
 	}
 }

@@ -3,7 +3,7 @@ import { YaokiError } from '../../../core/errors/errors.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import type { SqliteClient } from '../../../sql/clients.ts'
 import type { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
-import { GroupCommit } from '../../../sql/group-commit.ts'
+import { TimedTransactions } from '../../../sql/clock/timed-transactions.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
@@ -24,27 +24,19 @@ export type Operations<Name extends keyof Store> = {
 export class SqliteExecutor {
 	readonly #connection: SqliteConnection
 	readonly #file: string
-	readonly #clock: SqliteClock | undefined
-	readonly #group: GroupCommit
+	readonly #transactions: TimedTransactions
 
 	/** Without `clock`, the connection has a clock of its own. */
 	constructor(connection: SqliteConnection, file: string, runtime: Runtime, clock?: SqliteClock) {
 		this.#connection = connection
-		this.#clock = clock
 		this.#file = file
-		this.#group = new GroupCommit(connection, runtime)
+		this.#transactions = new TimedTransactions(connection, runtime, clock)
 	}
 
 	/** `action` completes "Cannot ..." in errors. `isSolo` is as in `Work`. */
 	async run<T>(mode: 'read' | 'write', action: string, work: (isSolo: boolean) => T): Promise<T> {
 		try {
-			if (!this.#clock) return await this.#group[mode](work)
-			const clock = this.#clock
-			const { result, onCommit } = await this.#group[mode]((isSolo) =>
-				clock.during(this.#connection, mode === 'write', () => work(isSolo)),
-			)
-			onCommit()
-			return result
+			return await this.#transactions.run(mode, work)
 		} catch (error) {
 			throw this.explain(action, error)
 		}
@@ -52,7 +44,7 @@ export class SqliteExecutor {
 
 	/** Resolves when no work is left. */
 	idle(): Promise<void> {
-		return this.#group.idle()
+		return this.#transactions.idle()
 	}
 
 	/** A missing table means tables of another version, or a `tx` of another database. */
