@@ -6,6 +6,7 @@ import { YaokiError } from '../../core/errors/errors.ts'
 import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import { decide } from './decide.ts'
 import type {
 	ClaimRef,
 	ClaimRequest,
@@ -81,7 +82,7 @@ class MemoryStore implements IdempotencyStore<never> {
 	claim(request: ClaimRequest): ClaimResult {
 		const now = this.#runtime.now()
 		const row = this.#find(request.id, now)
-		const result = row ? decide(row, request, now) : undefined
+		const result = row ? resultFor(row, request, now) : undefined
 		if (result && result.kind !== 'claimed') return result
 		if (row) {
 			row.state = 'running'
@@ -229,15 +230,10 @@ class MemoryStore implements IdempotencyStore<never> {
 	}
 }
 
-/** What a request finds: the one decision that every store makes, here as a function and elsewhere in SQL or Lua. */
-function decide(row: Row, { fingerprint, token, abandoned }: ClaimRequest, now: number): ClaimResult {
-	// Before anything else, so that a request with another content learns nothing about the first.
-	if (row.fingerprint !== fingerprint) return { kind: 'mismatch' }
-	if (row.state === 'completed' && row.response) return { kind: 'completed', response: row.response }
-	if (row.state === 'unstored') return { kind: 'unstored' }
-	if (row.state === 'running' && row.token === token) return { kind: 'claimed', steps: row.steps }
-	if (row.state === 'running' && row.leaseUntil > now)
-		return { kind: 'running', leaseMs: row.leaseUntil - now }
-	if (row.state === 'running' && abandoned === 'reject') return { kind: 'abandoned' }
-	return { kind: 'claimed', steps: row.steps }
+function resultFor(row: Row, request: ClaimRequest, now: number): ClaimResult {
+	const kind = decide(row, request, now)
+	if (kind === 'claimed') return { kind, steps: row.steps }
+	if (kind === 'running') return { kind, leaseMs: row.leaseUntil - now }
+	if (kind !== 'completed') return { kind }
+	return row.response ? { kind, response: row.response } : { kind: 'unstored' }
 }

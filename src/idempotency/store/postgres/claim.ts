@@ -17,13 +17,14 @@ import { IdempotencyStoreError } from '../errors.ts'
 import type { ClaimRequest, ClaimResult } from '../store.ts'
 
 /**
- * What a row means for a request with the fingerprint $2; $3 says whether abandoned keys are rejected. The order is that of `decide` in
- * memory-store.ts.
+ * What a row means for a request with the fingerprint $2 and the token $4; $3 says whether abandoned keys are rejected. The order is that of
+ * `decide`.
  */
 const decision = (row: string, now: string): string => `case
 		when ${row}.expires_at <= ${now} then 'free'
 		when ${row}.fingerprint <> $2::text then 'mismatch'
 		when ${row}.state in ('completed', 'unstored') then ${row}.state
+		when ${row}.token = $4::text then 'free'
 		when ${row}.state = 'running' and ${row}.lease_until > ${now} then 'running'
 		when ${row}.state = 'running' and $3::boolean then 'abandoned'
 		else 'free' end`
@@ -31,7 +32,7 @@ const decision = (row: string, now: string): string => `case
 const FOUND = `
 	select ${decision('f', 'f.now')} as kind, f.*
 	from (
-		select {now} as now, expires_at, fingerprint, state, lease_until, status, headers, body
+		select {now} as now, expires_at, fingerprint, token, state, lease_until, status, headers, body
 		from {s}.idempotency_keys where id = $1::text
 	) f`
 
@@ -43,7 +44,7 @@ from ${found} where kind <> 'free'`
 
 const LOOK_UP = blocking(`(${FOUND}) found`)
 
-/** $4 token, $5 lease, $6 retention. A row that is free before its retention is over has the fingerprint of the request. */
+/** $5 lease, $6 retention. A row that is free before its retention is over has the fingerprint of the request. */
 export const CLAIM: string = `
 with found as materialized (${FOUND}
 ), claimed as (
@@ -82,8 +83,8 @@ export async function claim(
 	request: ClaimRequest,
 ): Promise<ClaimResult> {
 	const { id, fingerprint, token, leaseMs, retentionMs, abandoned } = request
-	const lookup = [id, fingerprint, abandoned === 'reject']
-	const values = [...lookup, token, wholeMs(leaseMs), wholeMs(retentionMs)]
+	const lookup = [id, fingerprint, abandoned === 'reject', token]
+	const values = [...lookup, wholeMs(leaseMs), wholeMs(retentionMs)]
 	if (seen.has(id)) {
 		const [row] = await executor.runAtAnyLevel<Row>(LOOK_UP, lookup)
 		if (row) return toResult(row)

@@ -1,6 +1,7 @@
 /** Keys in a PostgreSQL database (13 and later), and in PGlite through the same SQL. Every operation is one statement. */
 import { isPGlite, type PGliteLike, type PgPool, type SqlClient } from '../../../sql/clients.ts'
 import { inPgTransaction } from '../../../sql/pg-transaction.ts'
+import { ignorePoolErrors } from '../../../sql/pool-errors.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type SentValue, withNumbers } from '../../../sql/postgres-values.ts'
 import type { Migration, MigrationReport } from '../../../sql/schema/migration.ts'
@@ -33,7 +34,7 @@ export interface PostgresIdempotencyStore<Tx = unknown> extends IdempotencyStore
 }
 
 /** The claim of the parameters $1 and $2 still holds the key. */
-const HELD = "where id = $1::text and token = $2::text and state = 'running'"
+const HELD = "where id = $1::text and token = $2::text and state = 'running' and expires_at > {now}"
 
 const HEARTBEAT = `
 update {s}.idempotency_keys set lease_until = {now} + $3::bigint, expires_at = {now} + $3::bigint + (expires_at - lease_until) ${HELD}
@@ -87,8 +88,6 @@ const TIMES = ['leaseMs', 'createdAt', 'completedAt', 'expiresAt'] as const
 /** Of no response: the key is completed, but repeated requests get none. */
 const UNSTORED = [null, null, null] as const
 
-const ignoreError = (): void => {}
-
 /**
  * Creates a store of idempotency keys in PostgreSQL, through a `pg` pool or a PGlite database. Create its table with `await store.migrate()`.
  *
@@ -104,8 +103,7 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 	const { client, schema } = settings
 	const executor = new PostgresExecutor(settings, explainError)
 	const seen = new RecentIds()
-	// A lost idle connection emits an event, which would end the process without a handler. The next statement reports the error.
-	if (!isPGlite(client)) client.on('error', ignoreError)
+	const removeHandlers = ignorePoolErrors(client)
 
 	const rows = <Row>(sql: string, values: readonly SentValue[]): Promise<readonly Row[]> =>
 		repeatedly(() => executor.runAtAnyLevel<Row>(sql, values))
@@ -144,7 +142,7 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 			return row && toStoredKey(withNumbers(row, TIMES))
 		},
 		async close() {
-			if (!isPGlite(client)) client.removeListener('error', ignoreError)
+			removeHandlers()
 		},
 	}
 }

@@ -1,0 +1,152 @@
+/** The operations on the table, synchronous, in a transaction that is open. */
+import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
+import { decide } from '../decide.ts'
+import {
+	decodeResponse,
+	decodeSteps,
+	encodeResponse,
+	encodeStep,
+	NO_STEPS,
+	toStoredKey,
+	wholeMs,
+} from '../encoded.ts'
+import type { ClaimRef, ClaimRequest, ClaimResult, StoredKey, StoredResponse } from '../store.ts'
+
+const SELECT = `
+SELECT state, fingerprint, token, lease_until, steps, status, headers, body
+FROM yaoki_idempotency_keys WHERE id = ? AND expires_at > ?`
+
+/** Replaces a key whose retention is over. */
+const INSERT = `
+INSERT OR REPLACE INTO yaoki_idempotency_keys (id, fingerprint, token, state, lease_until, expires_at, created_at)
+VALUES (?, ?, ?, 'running', ?, ?, ?)`
+
+const TAKE_OVER = `
+UPDATE yaoki_idempotency_keys SET state = 'running', token = ?2, lease_until = ?3, expires_at = ?4 WHERE id = ?1`
+
+/** The claim of the parameters ?1 and ?2 still holds the key at the time ?3. */
+const HELD = "WHERE id = ?1 AND token = ?2 AND state = 'running' AND expires_at > ?3"
+
+const HEARTBEAT = `
+UPDATE yaoki_idempotency_keys SET lease_until = ?4, expires_at = ?4 + expires_at - lease_until ${HELD}`
+
+const SAVE_STEP = `UPDATE yaoki_idempotency_keys SET steps = coalesce(steps, '') || ?4 ${HELD}`
+
+/** Steps are of no use after the response. */
+const COMPLETE = `
+UPDATE yaoki_idempotency_keys SET steps = NULL, state = CASE WHEN ?4 IS NULL THEN 'unstored' ELSE 'completed' END,
+	status = ?4, headers = ?5, body = ?6, completed_at = ?3, expires_at = ?7 ${HELD}`
+
+const FORGET = `DELETE FROM yaoki_idempotency_keys ${HELD} AND steps IS NULL`
+const RELEASE = `UPDATE yaoki_idempotency_keys SET state = 'released' ${HELD}`
+
+const ABANDONED = `
+SELECT token FROM yaoki_idempotency_keys WHERE id = ? AND state = 'running' AND lease_until <= ? AND expires_at > ?`
+
+const PURGE = `
+DELETE FROM yaoki_idempotency_keys WHERE rowid IN (
+	SELECT rowid FROM yaoki_idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?
+)`
+
+const FIND = `
+SELECT state, lease_until, created_at, completed_at, expires_at, status, length(body), steps
+FROM yaoki_idempotency_keys WHERE id = ? AND expires_at > ?`
+
+export class SqliteKeys {
+	readonly #connection: SqliteConnection
+
+	constructor(connection: SqliteConnection) {
+		this.#connection = connection
+	}
+
+	/** Returns what the request finds, without a claim; undefined if it may claim the key. */
+	lookUp(request: ClaimRequest): Exclude<ClaimResult, { kind: 'claimed' }> | undefined {
+		const now = this.#connection.now()
+		const row = this.#row(request.id, now)
+		const result = row && toResult(row, request, now)
+		return result?.kind === 'claimed' ? undefined : result
+	}
+
+	claim(request: ClaimRequest): ClaimResult {
+		const { id, fingerprint, token } = request
+		const now = this.#connection.now()
+		const row = this.#row(id, now)
+		const result = row ? toResult(row, request, now) : { kind: 'claimed' as const, steps: NO_STEPS }
+		if (result.kind !== 'claimed') return result
+		const leaseUntil = now + wholeMs(request.leaseMs)
+		const expiresAt = leaseUntil + wholeMs(request.retentionMs)
+		if (row) this.#connection.run(TAKE_OVER, id, token, leaseUntil, expiresAt)
+		else this.#connection.run(INSERT, id, fingerprint, token, leaseUntil, expiresAt, now)
+		return result
+	}
+
+	heartbeat(ref: ClaimRef, leaseMs: number): boolean {
+		return this.#write(HEARTBEAT, ref, this.#connection.now() + wholeMs(leaseMs))
+	}
+
+	saveStep(ref: ClaimRef, name: string, value: string): boolean {
+		return this.#write(SAVE_STEP, ref, encodeStep(name, value))
+	}
+
+	complete(ref: ClaimRef, response: StoredResponse | undefined, retentionMs: number): boolean {
+		const columns = response ? encodeResponse(response) : ([null, null, null] as const)
+		return this.#write(COMPLETE, ref, ...columns, this.#connection.now() + wholeMs(retentionMs))
+	}
+
+	release(ref: ClaimRef): boolean {
+		return this.#write(FORGET, ref) || this.#write(RELEASE, ref)
+	}
+
+	resolve(id: string, response: StoredResponse | undefined, retentionMs: number): boolean {
+		const now = this.#connection.now()
+		const row = this.#connection.row(ABANDONED, id, now, now)
+		if (!row) return false
+		const ref = { id, token: String(row[0]) }
+		return response ? this.complete(ref, response, retentionMs) : this.release(ref)
+	}
+
+	purge(limit: number): number {
+		return this.#connection.run(PURGE, this.#connection.now(), limit)
+	}
+
+	find(id: string): StoredKey | undefined {
+		const now = this.#connection.now()
+		const row = this.#connection.row(FIND, id, now)
+		if (!row) return undefined
+		const [state, leaseUntil, createdAt, completedAt, expiresAt, status, bodyBytes, steps] = row
+		return toStoredKey({
+			state: state as StoredKey['state'],
+			leaseMs: Number(leaseUntil) - now,
+			createdAt: Number(createdAt),
+			completedAt: completedAt as number | null,
+			expiresAt: Number(expiresAt),
+			status: status as number | null,
+			bodyBytes: bodyBytes as number | null,
+			steps: steps as string | null,
+		})
+	}
+
+	#row(id: string, now: number): SqlRow | undefined {
+		return this.#connection.row(SELECT, id, now)
+	}
+
+	#write(sql: string, { id, token }: ClaimRef, ...params: (string | number | null | Uint8Array)[]): boolean {
+		return this.#connection.run(sql, id, token, this.#connection.now(), ...params) > 0
+	}
+}
+
+function toResult(row: SqlRow, request: ClaimRequest, now: number): ClaimResult {
+	const [state, fingerprint, token, lease, steps, status, headers, body] = row
+	const leaseUntil = Number(lease)
+	const key = {
+		state: state as StoredKey['state'],
+		fingerprint: String(fingerprint),
+		token: String(token),
+		leaseUntil,
+	}
+	const kind = decide(key, request, now)
+	if (kind === 'claimed') return { kind, steps: decodeSteps(steps as string | null) }
+	if (kind === 'completed') return { kind, response: decodeResponse(Number(status), String(headers), body) }
+	if (kind === 'running') return { kind, leaseMs: leaseUntil - now }
+	return { kind }
+}

@@ -1,0 +1,96 @@
+/**
+ * Transactions of users. They stay open while the user's function awaits, so no other operation of the store may run on their connection: it
+ * would become a part of them, or would read what may be rolled back. A file is opened a second time, and SQLite's locks separate the two; reads,
+ * which include replays, do not wait. A database in memory has only one connection, and every operation waits until the transaction has ended.
+ *
+ * SQLite has one writer at a time, so meanwhile claims and heartbeats wait, also those of other processes. No other request can take over a
+ * key during the transaction.
+ */
+import type { Runtime } from '../../../core/runtime/runtime.ts'
+import type { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
+import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import { isBusy } from '../../../sql/sqlite-errors.ts'
+
+/** How long a transaction waits for a busy database before it is rejected. */
+const BUSY_TIMEOUT_MS = 10_000
+const MIN_TRIES = 50
+const FIRST_PAUSE_MS = 1
+const MAX_PAUSE_MS = 50
+
+const ignore = (): void => {}
+
+export class OpenTransactions {
+	readonly #connection: SqliteConnection
+	readonly #runtime: Runtime
+	readonly #clock: SqliteClock | undefined
+	readonly #ready: () => Promise<void>
+	#latest: Promise<unknown> | undefined
+
+	/** Without `clock`, the connection has a clock of its own. `ready` resolves when no operation that was called before is left. */
+	constructor(
+		connection: SqliteConnection,
+		runtime: Runtime,
+		clock: SqliteClock | undefined,
+		ready: () => Promise<void>,
+	) {
+		this.#ready = ready
+		this.#connection = connection
+		this.#runtime = runtime
+		this.#clock = clock
+	}
+
+	/** Settles when the latest transaction has ended; undefined if none is open. */
+	get latest(): Promise<unknown> | undefined {
+		return this.#latest
+	}
+
+	/** Runs `work` in a transaction, after those before it. `timed` runs an operation of the store in it. */
+	run<T>(work: (timed: <R>(operation: () => R) => R) => Promise<T>): Promise<T> {
+		const result = (this.#latest ?? Promise.resolve()).then(this.#ready).then(() => this.#transact(work))
+		const settled = result.then(ignore, ignore).then(() => {
+			if (this.#latest === settled) this.#latest = undefined
+		})
+		this.#latest = settled
+		return result
+	}
+
+	async #transact<T>(work: (timed: <R>(operation: () => R) => R) => Promise<T>): Promise<T> {
+		const committed: (() => void)[] = []
+		await this.#begin()
+		try {
+			const value = await work((operation) => {
+				if (!this.#clock) return operation()
+				const { result, onCommit } = this.#clock.during(this.#connection, true, operation)
+				committed.push(onCommit)
+				return result
+			})
+			this.#connection.exec('COMMIT')
+			for (const onCommit of committed) onCommit()
+			return value
+		} catch (error) {
+			try {
+				this.#connection.exec('ROLLBACK')
+			} catch {
+				// SQLite already rolled back by itself, for example because the disk is full.
+			}
+			throw error
+		}
+	}
+
+	async #begin(): Promise<void> {
+		const startedAt = this.#runtime.now()
+		for (let tries = 0; ; tries++) {
+			try {
+				this.#connection.exec('BEGIN IMMEDIATE')
+				return
+			} catch (error) {
+				const isLate = tries >= MIN_TRIES && this.#runtime.now() - startedAt >= BUSY_TIMEOUT_MS
+				if (!isBusy(error) || isLate) throw error
+			}
+			const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 1.5 ** tries) * (0.5 + this.#runtime.random())
+			await new Promise<void>((resolve) => {
+				this.#runtime.setTimer(pauseMs, resolve)
+			})
+		}
+	}
+}

@@ -1,0 +1,146 @@
+/** Keys in an SQLite file: durable, no server, shared by the processes of one machine. */
+import { YaokiError } from '../../../core/errors/errors.ts'
+import { invalidOption } from '../../../core/options/schema.ts'
+import { systemRuntime } from '../../../core/runtime/system.ts'
+import { AdaptedBetterSqlite, isBetterSqlite } from '../../../sql/better-sqlite.ts'
+import type { SqliteDatabase } from '../../../sql/clients.ts'
+import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
+import { TimedTransactions } from '../../../sql/clock/timed-transactions.ts'
+import { NO_NODE_SQLITE, openNodeSqlite } from '../../../sql/open-sqlite.ts'
+import { type Migration, type MigrationReport, neededVersion } from '../../../sql/schema/migration.ts'
+import {
+	migrateSqlite,
+	sqliteMigrations,
+	sqliteSchemaVersion,
+} from '../../../sql/schema/sqlite-migrations.ts'
+import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
+import { IdempotencySchemaError, IdempotencyStoreError } from '../errors.ts'
+import type { IdempotencyStore } from '../store.ts'
+import { SqliteKeys } from './keys.ts'
+import { OpenTransactions } from './open-transaction.ts'
+import { readSqliteOptions, type SqliteIdempotencyStoreOptions, type SqliteTransaction } from './options.ts'
+import { IDEMPOTENCY_CLOCK, IDEMPOTENCY_TABLES } from './schema.ts'
+
+/** A store of idempotency keys in SQLite. */
+export interface SqliteIdempotencyStore<Tx = SqliteTransaction> extends IdempotencyStore<Tx> {
+	readonly kind: 'sqlite'
+	/** The steps that `migrate` runs, as SQL to run by hand. */
+	readonly migrations: readonly Migration[]
+	/** Creates or updates the table. Several processes may call it concurrently. */
+	migrate(): Promise<MigrationReport>
+	/** Returns the version of the table, 0 if it does not exist. */
+	schemaVersion(): Promise<number>
+	transaction: NonNullable<IdempotencyStore<Tx>['transaction']>
+	close(): Promise<void>
+}
+
+/**
+ * Creates a store of idempotency keys in an SQLite file. Create its table with `await store.migrate()`. A transaction gets the `DatabaseSync` of
+ * `node:sqlite`, or what `open` returns.
+ *
+ * @example
+ * const store = sqliteIdempotencyStore('app.db')
+ * await store.migrate()
+ * const engine = idempotency({ store, principal: ({ raw }) => userOf(raw)?.id })
+ */
+export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
+	options: SqliteIdempotencyStoreOptions<Tx> | string,
+): SqliteIdempotencyStore<Tx> {
+	const { file, open, clock: testClock, runtime = systemRuntime } = readSqliteOptions(options)
+	const systemClock = new SqliteClock(runtime, IDEMPOTENCY_CLOCK)
+	const clock = testClock ? undefined : systemClock
+	/** What the user gets: the driver's own object. */
+	const given = new WeakMap<SqliteConnection, Tx>()
+	const connect = (): SqliteConnection => {
+		const connection: SqliteConnection = new SqliteConnection(
+			() => {
+				const database = open ? open(file) : nodeDatabase<Tx>(file)
+				given.set(connection, database)
+				return adapted(database)
+			},
+			testClock ?? (() => systemClock.now()),
+		)
+		return connection
+	}
+	const isInMemory = file === ':memory:'
+	const own = connect()
+	const separate = isInMemory ? own : connect()
+	const transactions = new TimedTransactions(own, runtime, clock)
+	const openTransactions = new OpenTransactions(separate, runtime, clock, async () => {
+		if (isInMemory) await transactions.idle()
+	})
+	const keys = new SqliteKeys(own)
+	const keysInTransaction = new SqliteKeys(separate)
+
+	const explain = (error: unknown): unknown => {
+		if (error instanceof YaokiError) return error
+		if (isSchemaMismatch(error)) {
+			const found = versionOf(own)
+			const needed = neededVersion(IDEMPOTENCY_TABLES)
+			if (found !== undefined && found !== needed) return new IdempotencySchemaError(found, needed)
+		}
+		return new IdempotencyStoreError(error, sqliteHint(error))
+	}
+	const run = async <T>(mode: 'read' | 'write', operation: () => T): Promise<T> => {
+		while (isInMemory && openTransactions.latest !== undefined) await openTransactions.latest
+		try {
+			return await transactions.run(mode, operation)
+		} catch (error) {
+			throw explain(error)
+		}
+	}
+
+	return {
+		kind: 'sqlite',
+		migrations: sqliteMigrations(IDEMPOTENCY_TABLES),
+		migrate: () => run('write', () => migrateSqlite(own, IDEMPOTENCY_TABLES)),
+		schemaVersion: () => run('read', () => sqliteSchemaVersion(own, IDEMPOTENCY_TABLES)),
+		/** Most requests of a busy key are replays: they do not wait for the writer. */
+		claim: async (request) =>
+			(await run('read', () => keys.lookUp(request))) ?? run('write', () => keys.claim(request)),
+		heartbeat: (ref, leaseMs) => run('write', () => keys.heartbeat(ref, leaseMs)),
+		saveStep: (ref, name, value) => run('write', () => keys.saveStep(ref, name, value)),
+		complete: (ref, response, retentionMs) => run('write', () => keys.complete(ref, response, retentionMs)),
+		release: (ref) => run('write', () => keys.release(ref)),
+		resolve: (id, response, retentionMs) => run('write', () => keys.resolve(id, response, retentionMs)),
+		transaction: (work) =>
+			openTransactions.run((timed) =>
+				work(given.get(separate) as Tx, async (ref, response, retentionMs) => {
+					try {
+						return timed(() => keysInTransaction.complete(ref, response, retentionMs))
+					} catch (error) {
+						throw explain(error)
+					}
+				}),
+			),
+		purge: (limit) => run('write', () => keys.purge(limit)),
+		find: (id) => run('read', () => keys.find(id)),
+		async close() {
+			while (openTransactions.latest !== undefined) await openTransactions.latest
+			await transactions.idle()
+			separate.close()
+			own.close()
+		},
+	}
+}
+
+function nodeDatabase<Tx>(file: string): Tx {
+	const database = openNodeSqlite(file)
+	if (database) return database as Tx
+	throw new IdempotencyStoreError('this runtime has no node:sqlite', NO_NODE_SQLITE)
+}
+
+function adapted(database: unknown): SqliteDatabase {
+	if (isBetterSqlite(Object(database))) return new AdaptedBetterSqlite(Object(database))
+	if (typeof Object(database).prepare === 'function') return database as SqliteDatabase
+	return invalidOption('open', database, 'a function that returns a Database of better-sqlite3')
+}
+
+function versionOf(connection: SqliteConnection): number | undefined {
+	try {
+		return sqliteSchemaVersion(connection, IDEMPOTENCY_TABLES)
+	} catch {
+		return undefined
+	}
+}
