@@ -8,6 +8,7 @@ import { creation } from './creation.ts'
 import type { Report } from './figure.ts'
 import { http, httpBurst } from './http.ts'
 import { idempotencyMemory, idempotencyPostgres } from './idempotency.ts'
+import { idempotencyRace } from './idempotency-race.ts'
 import { idleBreakers } from './idle-breakers.ts'
 import { memory } from './memory.ts'
 import { openCircuit } from './open-circuit.ts'
@@ -37,6 +38,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	memory,
 	'idempotency-memory': idempotencyMemory,
 	'idempotency-postgres': idempotencyPostgres,
+	'idempotency-race': idempotencyRace,
 	...OUTBOX_PARTS,
 }
 

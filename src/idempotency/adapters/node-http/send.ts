@@ -38,8 +38,7 @@ export async function sendWebResponse(
 		response.destroy(error instanceof Error ? error : undefined)
 		throw error
 	}
-	if (last) response.end(last)
-	else response.end()
+	response.end(last)
 }
 
 function setHeaders(response: NodeResponse, headers: Iterable<readonly [name: string, value: string]>): void {

@@ -1,0 +1,4 @@
+import { runScenarios } from './scenarios.ts'
+import { servers } from './servers.ts'
+
+runScenarios(servers)
