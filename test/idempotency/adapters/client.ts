@@ -14,6 +14,7 @@ export interface Sent {
 export interface Received {
 	readonly status: number
 	readonly headers: IncomingHttpHeaders
+	readonly trailers: NodeJS.Dict<string>
 	/** Every line of a header. */
 	lines(name: string): readonly string[]
 	readonly body: Buffer
@@ -47,6 +48,7 @@ export function send(url: string, sent: Sent = {}): Promise<Received> {
 				resolve({
 					status: statusCode,
 					headers,
+					trailers: response.trailers,
 					lines: (name) => headersDistinct[name] ?? [],
 					body: received,
 					code: isProblem ? JSON.parse(received.toString()).code : undefined,

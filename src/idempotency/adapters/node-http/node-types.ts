@@ -34,7 +34,8 @@ export interface NodeResponse {
 	setHeader(name: string, value: string | readonly string[]): unknown
 	writeHead(status: number): unknown
 	write(chunk: Uint8Array): boolean
-	end(chunk?: Uint8Array): unknown
+	end(): unknown
+	end(chunk: Uint8Array): unknown
 	emit(event: string): boolean
 	destroy(error?: Error): unknown
 	once(event: string, listener: () => void): unknown

@@ -38,7 +38,8 @@ export async function sendWebResponse(
 		response.destroy(error instanceof Error ? error : undefined)
 		throw error
 	}
-	response.end(last)
+	if (last) response.end(last)
+	else response.end()
 }
 
 function setHeaders(response: NodeResponse, headers: Iterable<readonly [name: string, value: string]>): void {

@@ -1,4 +1,5 @@
 import { frameworks } from './framework-servers.ts'
 import { runScenarios } from './scenarios.ts'
+import { servers } from './servers.ts'
 
-runScenarios(frameworks)
+runScenarios([...servers, ...frameworks])

@@ -1,4 +1,0 @@
-import { runScenarios } from './scenarios.ts'
-import { servers } from './servers.ts'
-
-runScenarios(servers)
