@@ -38,6 +38,11 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'http-client: client option': true,
 	'retry-after: retry-after option': true,
 	'across-services: server option': true,
+	'idempotency: idempotency option': true,
+	'idempotency: postgres key option': true,
+	'idempotency: sqlite key option': true,
+	'idempotency: redis key option': true,
+	'idempotency: memory key option': true,
 	'outbox: outbox option': true,
 	'outbox: message field': true,
 	'outbox: enqueue option': true,
@@ -111,6 +116,7 @@ export function documentedTypes(): string {
 		...facts,
 		...compareEvents('policy', table(guide('explain-and-events'), '`type`')),
 		...compareEvents('relay', table(guide('relay'), '`type`', 'when')),
+		...compareEvents('idempotency', table(guide('idempotency'), '`type`', 'when')),
 		'',
 	].join('\n')
 }

@@ -39,6 +39,7 @@ test('every example has a test', () => {
 		'deadline.ts',
 		'explain.ts',
 		'http.ts',
+		'idempotent-payments.ts',
 		'outage.ts',
 		'outbox.ts',
 		'payments.ts',
@@ -104,6 +105,27 @@ test('explain: every attempt with its outcome and the source of its delay', asyn
 		/#2 at \d+ ms, took \d+ ms: throttled \(HttpError: HTTP 429\), retry in 2 ms \(retry-after\)/,
 	)
 	expect(printed).toContain('[["throttled","backoff"],["throttled","retry-after"],["permanent",null]]')
+})
+
+test('idempotent-payments: each order is charged once, whatever breaks', async () => {
+	// A slow machine may lose further leases, which changes nothing else.
+	const printed = (await output('idempotent-payments')).replaceAll('  idempotency_lease_lost\n', '')
+	expect(printed.split('\n').map((line) => line.trim())).toEqual([
+		...['an order:', 'idempotency_claimed', 'the card is charged: 10'],
+		'201: {"receipt":"receipt 1","amount":10}',
+		...['the connection breaks after the charge:', 'idempotency_claimed', 'the card is charged: 20'],
+		...['idempotency_replayed', '201: {"receipt":"receipt 2","amount":20}'],
+		...['the process stops after the charge:', 'idempotency_claimed', 'the card is charged: 30'],
+		...['idempotency_claimed', '201: {"receipt":"receipt 3","amount":30}'],
+		...['a key:', 'idempotency_claimed', 'the card is charged: 40'],
+		'201: {"receipt":"receipt 4","amount":40}',
+		...['the same key again:', 'idempotency_replayed', '201: {"receipt":"receipt 4","amount":40}'],
+		...['the same key for another amount:', 'idempotency_mismatch'],
+		'422: Idempotency key used for another request',
+		...['the same key of another customer:', 'idempotency_claimed', 'the card is charged: 40'],
+		'201: {"receipt":"receipt 5","amount":40}',
+		'5 charges for 5 orders',
+	])
 })
 
 test('payments: the circuit opens during the outage and closes after the first successful probes', async () => {

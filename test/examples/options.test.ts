@@ -18,6 +18,7 @@ import {
 	tokenBudget,
 } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
+import { memoryIdempotencyStore } from 'yaoki/idempotency'
 import { sqliteStore } from 'yaoki/outbox'
 import { QUOTA_BUDGET_SCHEMA } from '../../src/core/budget/quota-budget.ts'
 import { RETRY_BUDGET_SCHEMA } from '../../src/core/budget/retry-budget.ts'
@@ -33,11 +34,14 @@ import { readThrottleOptions } from '../../src/core/throttle/options.ts'
 import { readCacheOptions } from '../../src/http/cache/options.ts'
 import { HTTP_SCHEMA, readHttpOptions } from '../../src/http/options/http-options.ts'
 import { MIDDLEWARE_SCHEMA, readServerOptions } from '../../src/http/server/options.ts'
+import { readIdempotencyOptions } from '../../src/idempotency/engine/options.ts'
 import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/options.ts'
 import { readSqliteOptions } from '../../src/outbox/store/sqlite/sqlite-store.ts'
 import { named, page, table, thousands } from './markdown.ts'
+
+const IDEMPOTENCY = { store: memoryIdempotencyStore(), principal: () => 'anonymous' }
 
 const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 	'retry option': retry(),
@@ -55,6 +59,7 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 		() => retry(),
 	),
 	'relay relay option': readRelayOptions({}),
+	'idempotency idempotency option': readIdempotencyOptions(IDEMPOTENCY),
 	'outbox outbox option': readOutboxOptions({ store: sqliteStore(':memory:') }),
 	'http option': await httpPipeline(),
 }
@@ -91,6 +96,7 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['http', 'cache option', readCacheOptions],
 	['http-client', 'client option', (options) => onlyChecked(new ResilientHttpClient(options))],
 	['across-services', 'server option', serverDefaults],
+	['idempotency', 'idempotency option', idempotencyDefaults],
 	['outbox', 'outbox option', outboxDefaults],
 	['relay', 'relay option', (options) => plain(readRelayOptions(options))],
 	['relay', 'destination option', destinationDefaults],
@@ -113,6 +119,9 @@ function plain(settings: object): object {
 	return Object.fromEntries(
 		Object.entries(settings).filter(([, value]) => /number|string/.test(typeof value)),
 	)
+}
+function idempotencyDefaults(options: object): object {
+	return plain(readIdempotencyOptions({ ...IDEMPOTENCY, ...options }))
 }
 function outboxDefaults(options: object): object {
 	const { keepsHistory, historyForMs, ...settings } = readOutboxOptions({
@@ -162,7 +171,9 @@ test.each(tables)(
 )
 
 /** Options without a default. The readers above pass them. */
-const REQUIRED: ReadonlySet<string> = new Set(['client', 'deliver', 'destinations', 'file', 'store'])
+const REQUIRED: ReadonlySet<string> = new Set([
+	...['client', 'deliver', 'destinations', 'file', 'principal', 'store'],
+])
 
 test.each(tables)('the defaults in %s, table "%s", are those of the code', (path, head, read) => {
 	const documented = new Map(rowsOf(path, head).map((row) => [nameOf(row), row[1] ?? '']))

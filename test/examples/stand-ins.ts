@@ -30,6 +30,18 @@ export async function charge(
 	return `receipt for ${orderId}: ${amount}`
 }
 
+/** The caller that an authentication has stored in a request. */
+export const authenticatedUser = (_request: unknown): { readonly id: string } | undefined => ({ id: '7' })
+
+export async function chargeCard(
+	{ id: orderId }: { readonly id: string },
+	_options: { readonly idempotencyKey: string },
+): Promise<{ readonly receipt: string }> {
+	return { receipt: `receipt for ${orderId}` }
+}
+
+export async function sendMail(_content: unknown): Promise<void> {}
+
 /** A service that always fails. */
 export async function alwaysFails(): Promise<never> {
 	throw new HttpError(503)

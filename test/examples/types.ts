@@ -37,6 +37,14 @@ import type {
 	ServerMiddlewareOptions,
 } from 'yaoki/http'
 import type {
+	IdempotencyEvent,
+	IdempotencyOptions,
+	MemoryIdempotencyStoreOptions,
+	PostgresIdempotencyStoreOptions,
+	RedisIdempotencyStoreOptions,
+	SqliteIdempotencyStoreOptions,
+} from 'yaoki/idempotency'
+import type {
 	DeadLetterCause,
 	DeadLetterChanges,
 	Destination,
@@ -87,6 +95,11 @@ export interface Options {
 	'http-client: client option': Exclude<keyof HttpClientOptions, keyof ResilientFetchOptions>
 	'retry-after: retry-after option': keyof RetryAfterOptions
 	'across-services: server option': keyof ServerMiddlewareOptions
+	'idempotency: idempotency option': keyof IdempotencyOptions
+	'idempotency: postgres key option': keyof PostgresIdempotencyStoreOptions
+	'idempotency: sqlite key option': keyof SqliteIdempotencyStoreOptions
+	'idempotency: redis key option': keyof RedisIdempotencyStoreOptions
+	'idempotency: memory key option': keyof MemoryIdempotencyStoreOptions
 	'outbox: outbox option': keyof OutboxOptions
 	'outbox: message field': keyof NewMessage
 	'outbox: enqueue option': keyof EnqueueOptions
@@ -138,8 +151,13 @@ type FactsOf<Event> = 'errorType' extends keyof Event ? keyof ErrorFacts : never
 export interface Events {
 	policy: YaokiEvent['type']
 	relay: RelayEvent['type']
+	idempotency: IdempotencyEvent['type']
 }
 export interface EventFields<Type> {
+	idempotency: Exclude<
+		keyof EventOf<IdempotencyEvent, Type>,
+		keyof EventBase | 'method' | 'route' | FactsOf<EventOf<IdempotencyEvent, Type>>
+	>
 	policy: Exclude<keyof EventOf<YaokiEvent, Type>, keyof EventBase | FactsOf<EventOf<YaokiEvent, Type>>>
 	/** `lease_lost` has no fields of its own, only those that all events of messages share. */
 	relay: Exclude<
