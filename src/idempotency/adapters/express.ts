@@ -3,12 +3,10 @@ import { openExchange } from './node-http/exchange.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 import { sendStored, sendWebResponse } from './node-http/send.ts'
 
-/** The part of Express's request that is used. */
+/** The part of Express's request that is used. `body` is not declared: handlers after the middleware would inherit its type. */
 export interface ExpressRequest extends NodeRequest {
 	/** The URL before a router has removed its prefix. */
 	readonly originalUrl?: string | undefined
-	/** What a body parser has made. */
-	readonly body?: unknown
 }
 
 /**
@@ -28,7 +26,7 @@ export function expressIdempotency<Tx>(
 			response,
 			raw: request,
 			url: request.originalUrl ?? request.url ?? '/',
-			parsed: request.body,
+			parsed: (request as { body?: unknown }).body,
 			respond: (stored) => sendStored(response, stored),
 			send: (sent) => sendWebResponse(response, sent, request.httpVersionMajor === 1),
 		}).then((exchange) => {

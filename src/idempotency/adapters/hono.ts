@@ -23,12 +23,9 @@ export interface HonoContext {
  */
 export function honoIdempotency<Tx>(
 	engine: IdempotencyEngine<Tx>,
-): (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+): (c: HonoContext, next: () => Promise<void>) => Promise<void> {
 	return async (c, next) => {
-		if (keptContext(c, engine)) {
-			await next()
-			return undefined
-		}
+		if (keptContext(c, engine)) return next()
 		const { raw } = c.req
 		const { method, headers } = raw
 		const { pathname: path, search } = new URL(raw.url)
@@ -41,25 +38,31 @@ export function honoIdempotency<Tx>(
 			raw: c,
 			readBody: () => readBody(c, engine.settings.maxRequestBytes),
 		})
-		if (admission.kind === 'respond') return toWebResponse(admission.response)
+		if (admission.kind === 'respond') {
+			const response = toWebResponse(admission.response)
+			// What earlier middleware has set, such as the headers of CORS.
+			for (const [name, value] of c.res.headers)
+				if (!response.headers.has(name)) response.headers.append(name, value)
+			replaceResponse(c, response)
+			return
+		}
 		const described = { method, path }
 		const claim = admission.kind === 'run' ? admission.claim : undefined
 		keepContext(c, engine, idempotencyContext(engine, claim, described))
-		if (!claim) {
-			await next()
-			return undefined
-		}
+		if (!claim) return next()
 		const run = async () => {
 			await next()
 			return c.res
 		}
 		const response = await captureWebResponse(engine, claim, described, run, waitUntilOf(c))
-		if (response === c.res) return undefined
-		// Otherwise Hono would add the headers of the old response to those of the new.
-		Reflect.set(c, 'res', undefined)
-		c.res = response
-		return undefined
+		if (response !== c.res) replaceResponse(c, response)
 	}
+}
+
+/** Hono adds the headers of the old response to those of the new, unless there is none. */
+function replaceResponse(c: HonoContext, response: Response): void {
+	Reflect.set(c, 'res', undefined)
+	c.res = response
 }
 
 /** The bytes stay readable through `c.req` and `c.req.raw`. */

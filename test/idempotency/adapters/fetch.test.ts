@@ -226,7 +226,9 @@ describe('the handler does not run', () => {
 		const headers = { 'idempotency-key': 'k1', 'x-user': 'ada' }
 		const init = { method: 'POST', body, headers, duplex: 'half' }
 		const request = new Request('https://shop.example.com/', init)
-		expect((await fetch(request)).status).toBe(400)
+		const response = await fetch(request)
+		expect(response.status).toBe(400)
+		expect(await response.json()).toMatchObject({ code: 'request-body-incomplete' })
 		expect(calls()).toBe(0)
 	})
 })

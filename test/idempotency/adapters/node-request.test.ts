@@ -6,7 +6,13 @@ import {
 	type IncomingMessage,
 	type ServerResponse,
 } from 'node:http'
-import { connect as connectHttp2, constants, createServer as createHttp2Server } from 'node:http2'
+import {
+	connect as connectHttp2,
+	constants,
+	createServer as createHttp2Server,
+	type Http2ServerRequest,
+	type Http2ServerResponse,
+} from 'node:http2'
 import { connect } from 'node:net'
 import { PassThrough, pipeline } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
@@ -21,7 +27,7 @@ import {
 import { listen } from '../../listen.ts'
 import { options, send } from './client.ts'
 import { listening, userOf } from './servers.ts'
-import { observedStore } from './stores.ts'
+import { observedStore, storeWith } from './stores.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse, context: IdempotencyContext) => unknown
 
@@ -252,25 +258,45 @@ describe('HTTP/2', () => {
 		expect(calls).toBe(3)
 	})
 
-	test('the response of a stream that the client reset is stored', async () => {
-		const { store, ended } = observedStore()
-		const engine = idempotency({ store, principal: userOf })
-		const entered = Promise.withResolvers<void>()
-		const open = await http2(
-			nodeIdempotency(engine, async (request, response) => {
-				entered.resolve()
-				await once(request.stream, 'close')
-				response.setHeader('content-type', 'text/plain')
-				response.write('a')
-				response.end(await text(request))
-			}),
-		)
-		const stream = open('body')
-		stream.on('error', () => {})
-		await entered.promise
-		stream.close(constants.NGHTTP2_CANCEL)
-		await ended
-		const replay = open('body')
-		expect(await text(replay)).toBe('abody')
-	})
+	test.each(['handler', 'claim'])(
+		'the response of a stream that the client reset during the %s is stored',
+		async (at) => {
+			const entered = Promise.withResolvers<void>()
+			const closed = Promise.withResolvers<void>()
+			const base = memoryIdempotencyStore()
+			const slow = storeWith(
+				{
+					claim: async (request) => {
+						entered.resolve()
+						await closed.promise
+						return base.claim(request)
+					},
+				},
+				base,
+			)
+			const { store, ended } = observedStore(at === 'claim' ? slow : base)
+			const engine = idempotency({ store, principal: userOf })
+			const handle = nodeIdempotency(
+				engine,
+				async (request: Http2ServerRequest, response: Http2ServerResponse) => {
+					entered.resolve()
+					await closed.promise
+					response.setHeader('content-type', 'text/plain')
+					response.write('a')
+					response.end(await text(request))
+				},
+			)
+			const open = await http2((request, response) => {
+				request.stream.once('close', () => closed.resolve())
+				void handle(request, response)
+			})
+			const stream = open('body')
+			stream.on('error', () => {})
+			await entered.promise
+			stream.close(constants.NGHTTP2_CANCEL)
+			await ended
+			const replay = open('body')
+			expect(await text(replay)).toBe('abody')
+		},
+	)
 })

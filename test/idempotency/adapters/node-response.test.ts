@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
@@ -245,6 +247,37 @@ test('holds the whole body back if the client could take it for complete', async
 	stored.resolve()
 	await reading
 	expect(received).toBe(2)
+})
+
+test('delivers a body that is longer than its content-length, as Node does', async () => {
+	const { url } = await protectedServer(
+		(_, response) => {
+			response.setHeader('content-length', 3)
+			response.setHeader('connection', 'close')
+			for (const chunk of ['abc', 'def', 'ghi']) response.write(chunk)
+			response.end('jkl')
+		},
+		{ maxBodyBytes: 5 },
+	)
+	const socket = connect(Number(new URL(url).port), '127.0.0.1')
+	socket.write('POST / HTTP/1.1\r\nHost: a\r\nX-User: ada\r\nIdempotency-Key: k1\r\n\r\n')
+	expect((await text(socket)).split('\r\n\r\n')[1]).toBe('abcdefghijkl')
+})
+
+test('stores what was set before the head was sent, if it was sent before the adapter', async () => {
+	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf })
+	const handle = nodeIdempotency(engine, (_request: IncomingMessage, response: ServerResponse) =>
+		response.end('x'),
+	)
+	const url = await listening(
+		createServer((request, response) => {
+			if (!request.headers['x-replay']) response.setHeader('link', '<a>').flushHeaders()
+			void handle(request, response)
+		}),
+	)
+	await send(url)
+	const replay = await send(url, { headers: { 'x-replay': '1' } })
+	expect([replay.headers['link'], replay.body.toString()]).toEqual(['<a>', 'x'])
 })
 
 describe('releases the key', () => {

@@ -477,6 +477,31 @@ function disconnects(start: Start): void {
 		expect(calls()).toBe(1)
 	})
 
+	test('runs the handler for a client that disconnected while the store was asked, and stores its response', async () => {
+		const base = memoryIdempotencyStore()
+		const asked = Promise.withResolvers<void>()
+		const gone = Promise.withResolvers<void>()
+		const slow = storeWith(
+			{
+				claim: async (request) => {
+					asked.resolve()
+					await gone.promise
+					return base.claim(request)
+				},
+			},
+			base,
+		)
+		const { store, ended } = observedStore(slow)
+		const { url, calls } = await setting(start, created, { store })
+		await sendAndDisconnect(url, asked.promise)
+		// The server notices it after the client.
+		for (let at = 0; at < 20; at++) await new Promise((resolve) => setImmediate(resolve))
+		gone.resolve()
+		await ended
+		expect((await send(url)).body.toString()).toBe('{"amount":1}')
+		expect(calls()).toBe(1)
+	})
+
 	test('stores the whole stream of a client that disconnected in between', async () => {
 		const { store, ended } = observedStore()
 		const started = Promise.withResolvers<void>()

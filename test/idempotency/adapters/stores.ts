@@ -4,9 +4,9 @@ import { type IdempotencyStore, memoryIdempotencyStore } from '../../../src/idem
 /** A memory store with other methods. */
 export function storeWith(
 	methods: Partial<IdempotencyStore>,
-	base = memoryIdempotencyStore(),
+	base: IdempotencyStore = memoryIdempotencyStore(),
 ): IdempotencyStore {
-	return new Proxy(base as IdempotencyStore, {
+	return new Proxy(base, {
 		get: (target, name) => {
 			const own = Reflect.get(methods, name)
 			if (own) return own
@@ -17,7 +17,7 @@ export function storeWith(
 }
 
 /** A store and the number of its claims, and a promise of the first end of a claim. */
-export function observedStore(base = memoryIdempotencyStore()) {
+export function observedStore(base: IdempotencyStore = memoryIdempotencyStore()) {
 	const seen = { claims: 0, releases: 0, completions: 0 }
 	const ended = Promise.withResolvers<void>()
 	const store = storeWith(

@@ -29,6 +29,8 @@ export interface NodeResponse {
 	readonly headersSent: boolean
 	readonly destroyed: boolean
 	readonly closed: boolean
+	/** HTTP/2 only. */
+	readonly stream?: { readonly closed: boolean } | undefined
 	getHeaders(): Readonly<Record<string, number | string | readonly string[] | undefined>>
 	hasHeader(name: string): boolean
 	setHeader(name: string, value: string | readonly string[]): unknown

@@ -73,7 +73,7 @@ export class ResponseCapture {
 			emit: native('emit'),
 			destroy: native('destroy'),
 		}
-		if (response.headersSent) this.#setHead(response.statusCode, [])
+		if (response.headersSent) this.#setHead(response.statusCode, sentHeaders(response.getHeaders(), []))
 		Object.assign(response, {
 			write: (...args: Args) => this.#write(args),
 			end: (...args: Args) => this.#end(args),
@@ -81,7 +81,8 @@ export class ResponseCapture {
 			emit: (...args: Args) => this.#emit(args),
 			destroy: (...args: Args) => this.#destroy(args),
 		})
-		if (response.destroyed || response.closed) this.#onDisconnect()
+		const { destroyed, closed, stream } = response
+		if (destroyed || closed || stream?.closed) this.#onDisconnect()
 	}
 
 	/** The handler threw: releases the key. What it has ended before counts. */
@@ -124,12 +125,7 @@ export class ResponseCapture {
 		// Something that Node rejects.
 		if (this.#state === 'done' || chunk === undefined) return this.#native.write(...args)
 		if (!this.#requireHead().hasBody) return this.#native.write(...args)
-		const bytes = this.#capture(chunk, encoding)
-		if (this.#held) {
-			this.#held.add(bytes)
-			// More than its content-length.
-			if (this.#captured.isTooLarge) this.#unhold()
-		}
+		if (this.#held || !this.#captured.isTooLarge) this.#capture(chunk, encoding)
 		if (this.#held || this.#isDisconnected) {
 			if (callback) queueMicrotask(callback)
 			return true
@@ -139,16 +135,18 @@ export class ResponseCapture {
 		return isAccepted
 	}
 
-	#capture(chunk: Chunk, encoding: unknown): Uint8Array {
+	#capture(chunk: Chunk, encoding: unknown): void {
 		const bytes = copiedBytes(chunk, encoding)
 		this.#captured.add(bytes)
-		return bytes
+		if (!this.#captured.isTooLarge) this.#held?.add(bytes)
+		else this.#unhold()
 	}
 
+	/** The body is longer than its content-length. */
 	#unhold(): void {
-		const bytes = this.#held?.joined()
+		const held = this.#held?.joined()
 		this.#held = undefined
-		this.#native.write(bytes)
+		if (held && held.length > 0 && !this.#isDisconnected) this.#native.write(held)
 	}
 
 	/** A callback that a broken connection does not lose, and that gets no error of it. */

@@ -1,0 +1,247 @@
+import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import express, { type Express, type Request, type Response, type Router } from 'express'
+// @ts-expect-error: the types of Express 5 describe what is used here.
+import express4 from 'express-4'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import {
+	expressIdempotency,
+	getIdempotencyContext,
+	type IdempotencyEngine,
+	type IdempotencyOptions,
+	idempotency,
+	LeaseLostError,
+	memoryIdempotencyStore,
+} from '../../../src/idempotency/index.ts'
+import { send } from './client.ts'
+import { compressing } from './compressing.ts'
+import { listening, userOf } from './servers.ts'
+
+const engineOf = (options: Partial<IdempotencyOptions> = {}): IdempotencyEngine =>
+	idempotency({ store: memoryIdempotencyStore(), principal: userOf, ...options })
+
+/** Without the log of the default error handler. */
+function quiet(app: Express): Express {
+	app.set('env', 'test')
+	return app
+}
+
+describe.each<[string, typeof express]>([
+	['Express 4', express4],
+	['Express 5', express],
+])('%s', (_, create) => {
+	const serve = (use: (app: Express) => void): Promise<string> => {
+		const app = quiet(create())
+		use(app)
+		return listening(createServer(app))
+	}
+
+	test('accepts a route without a cast', async () => {
+		const engine = engineOf()
+		const url = await serve((app) =>
+			app.post('/charges', expressIdempotency(engine), create.json(), async (req, res) => {
+				expectTypeOf(req.body).toBeAny()
+				const charge = await getIdempotencyContext(req).step('charge', () => req.body.amount)
+				res.status(201).json({ charge })
+			}),
+		)
+		expect((await send(url)).body.toString()).toBe('{"charge":1}')
+		expect((await send(url)).body.toString()).toBe('{"charge":1}')
+	})
+
+	test('compares the value of express.json() before it, and the bytes before express.json()', async () => {
+		const engine = engineOf()
+		const echo = (req: Request, res: Response) => void res.json(req.body)
+		const url = await serve((app) => {
+			app.post('/value', create.json(), expressIdempotency(engine), echo)
+			app.post('/bytes', expressIdempotency(engine), create.json(), echo)
+		})
+		for (const [path, status] of [
+			['/value', 200],
+			['/bytes', 422],
+		] as const) {
+			await send(url, { path, body: '{"a":1,"b":2}' })
+			const reordered = await send(url, { path, body: '{"b":2, "a":1}' })
+			expect([path, reordered.status]).toEqual([path, status])
+			expect((await send(url, { path, body: '{"a":1,"b":3}' })).status).toBe(422)
+		}
+	})
+
+	test('compares the bytes of express.raw(), and the values of express.text() and express.urlencoded()', async () => {
+		const engine = engineOf()
+		const parsers = [create.raw(), create.text(), create.urlencoded({ extended: false })]
+		const url = await serve((app) => {
+			app.use(parsers, expressIdempotency(engine), (req: Request, res: Response) => {
+				res.send(Buffer.isBuffer(req.body) ? req.body.toString('hex') : JSON.stringify(req.body))
+			})
+		})
+		for (const [type, body, other, sent] of [
+			['application/octet-stream', '\u0001', '\u0002', '01'],
+			['text/plain', 'a', 'b', '"a"'],
+			['application/x-www-form-urlencoded', 'a=1&b=2', 'a=1&b=3', '{"a":"1","b":"2"}'],
+		] as const) {
+			const headers = { 'content-type': type }
+			const path = `/${type}`
+			expect((await send(url, { headers, path, body })).body.toString()).toBe(sent)
+			expect((await send(url, { headers, path, body })).headers['idempotency-replayed']).toBe('true')
+			expect((await send(url, { headers, path, body: other })).status).toBe(422)
+		}
+	})
+
+	test('a parser for another content type leaves the bytes', async () => {
+		const engine = engineOf()
+		const url = await serve((app) => {
+			app.use(create.json(), expressIdempotency(engine), create.text({ type: '*/*' }))
+			app.post('/charges', (req, res) => void res.send(req.body))
+		})
+		const headers = { 'content-type': 'text/csv' }
+		expect((await send(url, { headers, body: 'a,b' })).body.toString()).toBe('a,b')
+		expect((await send(url, { headers, body: 'a,c' })).status).toBe(422)
+	})
+
+	test('a body that was read without a value is an error, because requests could not be compared', async () => {
+		const engine = engineOf()
+		const errors: unknown[] = []
+		const url = await serve((app) => {
+			app.use((req, _res, next) => {
+				req.resume().on('end', () => next())
+			})
+			app.use(expressIdempotency(engine), (_req, res) => void res.send('x'))
+			app.use((error: unknown, _req: Request, res: Response, _next: () => void) => {
+				errors.push(error)
+				res.status(500).end()
+			})
+		})
+		expect((await send(url)).status).toBe(500)
+		expect(errors).toEqual([expect.objectContaining({ code: 'YAOKI_IDEMPOTENCY_BODY_CONSUMED' })])
+	})
+
+	test('the path is the full one in a router with a prefix', async () => {
+		const paths: string[] = []
+		const engine = engineOf({
+			route: ({ path }) => {
+				paths.push(path)
+				return path
+			},
+		})
+		const url = await serve((app) => {
+			const router: Router = create.Router()
+			router.post('/charges', expressIdempotency(engine), (req, res) => void res.send(req.url))
+			app.use('/v1', router)
+			app.use('/v2', router)
+		})
+		expect((await send(url, { path: '/v1/charges?a=1' })).body.toString()).toBe('/charges?a=1')
+		expect((await send(url, { path: '/v2/charges?a=1' })).headers['idempotency-replayed']).toBeUndefined()
+		expect(paths).toEqual(['/v1/charges', '/v2/charges'])
+	})
+
+	test('files, redirects and JSON of a status are replayed', async () => {
+		const engine = engineOf()
+		const url = await serve((app) => {
+			app.use(expressIdempotency(engine))
+			app.post('/file', (_req, res) => res.sendFile(fileURLToPath(import.meta.url)))
+			app.post('/redirect', (_req, res) => res.redirect(303, '/charges/1'))
+			app.post('/status', (_req, res) => void res.sendStatus(202))
+		})
+		for (const path of ['/file', '/redirect', '/status']) {
+			const first = await send(url, { path })
+			const replay = await send(url, { path })
+			expect([replay.status, replay.headers['idempotency-replayed']]).toEqual([first.status, 'true'])
+			expect(replay.body.equals(first.body)).toBe(true)
+			for (const name of ['content-type', 'location', 'etag', 'content-length'])
+				expect([name, replay.headers[name]]).toEqual([name, first.headers[name]])
+		}
+	})
+
+	test('the response of the error handler decides by its status', async () => {
+		const engine = engineOf()
+		const handler = vi.fn((req: Request, _res: Response, next: (error: unknown) => void) => {
+			next(Object.assign(new Error('failed'), { status: Number(req.query['status']) }))
+		})
+		const url = await serve((app) => app.post('/charges', expressIdempotency(engine), handler))
+		expect((await send(url, { path: '/charges?status=500' })).status).toBe(500)
+		expect((await send(url, { path: '/charges?status=500' })).headers['idempotency-replayed']).toBeUndefined()
+		expect((await send(url, { key: 'k2', path: '/charges?status=404' })).status).toBe(404)
+		expect(
+			(await send(url, { key: 'k2', path: '/charges?status=404' })).headers['idempotency-replayed'],
+		).toBe('true')
+		expect(handler).toHaveBeenCalledTimes(3)
+	})
+
+	test('a lost lease is a response with status 409', async () => {
+		const engine = engineOf()
+		const url = await serve((app) =>
+			app.post('/charges', expressIdempotency(engine), () => {
+				throw new LeaseLostError()
+			}),
+		)
+		expect((await send(url)).status).toBe(409)
+	})
+
+	test('an error of principal is passed to the error handler', async () => {
+		const engine = engineOf({
+			principal: () => {
+				throw Object.assign(new Error('no session'), { status: 418 })
+			},
+		})
+		const url = await serve((app) => app.post('/charges', expressIdempotency(engine)))
+		expect((await send(url)).status).toBe(418)
+	})
+
+	test('middleware of the application and of the route claim once', async () => {
+		const engine = engineOf()
+		const url = await serve((app) => {
+			app.use(expressIdempotency(engine))
+			app.post('/charges', expressIdempotency(engine), (_req, res) => void res.send('done'))
+		})
+		expect((await send(url)).body.toString()).toBe('done')
+		expect((await send(url)).headers['idempotency-replayed']).toBe('true')
+	})
+
+	test('headers of earlier middleware are sent with a replay, once', async () => {
+		const engine = engineOf()
+		const url = await serve((app) => {
+			app.use((_req, res, next) => {
+				res.append('Vary', 'Origin')
+				res.set('Access-Control-Allow-Origin', '*')
+				next()
+			})
+			app.post('/charges', expressIdempotency(engine), (_req, res) => void res.vary('Accept').send('x'))
+		})
+		for (const response of [await send(url), await send(url)]) {
+			expect(response.headers['access-control-allow-origin']).toBe('*')
+			expect(response.headers['vary']).toBe('Origin, Accept')
+		}
+	})
+
+	test.each(['before', 'after'])(
+		'compression %s the adapter: a replay has the encoding of its bytes',
+		async (at) => {
+			const engine = engineOf()
+			const url = await serve((app) => {
+				if (at === 'before') app.use(compressing)
+				app.use(expressIdempotency(engine))
+				if (at === 'after') app.use(compressing)
+				app.post('/send', (_req, res) => void res.type('text').send('x'.repeat(5_000)))
+				app.post('/stream', (_req, res) => {
+					res.write('x'.repeat(2_500))
+					res.end('x'.repeat(2_500))
+				})
+			})
+			const headers = { 'accept-encoding': 'gzip' }
+			for (const path of ['/send', '/stream'])
+				for (const replayed of [undefined, 'true']) {
+					const response = await send(url, { path, headers })
+					expect([response.headers['content-encoding'], response.headers['idempotency-replayed']]).toEqual([
+						'gzip',
+						replayed,
+					])
+					expect(gunzipSync(response.body).toString()).toBe('x'.repeat(5_000))
+					expect(response.headers['vary']).toBe('accept-encoding')
+				}
+			if (at === 'before')
+				expect((await send(url, { path: '/send' })).body.toString()).toBe('x'.repeat(5_000))
+		},
+	)
+})
