@@ -18,15 +18,19 @@ const health = () => import('./outbox/check-command.ts')
 const pausing = () => import('./outbox/operator/pause-commands.ts')
 const audit = () => import('./outbox/operator/audit-command.ts')
 const relay = () => import('./relay/command.ts')
+const keys = () => import('./idempotency/key-commands.ts')
+const keySchema = () => import('./idempotency/schema-commands.ts')
+const keyPurge = () => import('./idempotency/purge-command.ts')
 const demo = () => import('./demo/command.ts')
 
 export const yaoki: Program = {
 	name: 'yaoki',
-	summary: 'Simulate resilience policies, and operate a transactional outbox.',
+	summary: 'Simulate resilience policies, operate an outbox and idempotency keys.',
 	examples: [
 		['yaoki simulate metastable --out metastable.svg', 'which policies recover from a slowdown, as a chart'],
 		['yaoki demo', 'an outbox with failures, an outage and a killed relay'],
 		['yaoki outbox status', 'count due, scheduled, in-flight and dead messages'],
+		['yaoki idempotency purge', 'delete idempotency keys whose retention is over'],
 		['yaoki help simulate', 'options and examples of a command'],
 	],
 	commands: [
@@ -51,6 +55,16 @@ export const yaoki: Program = {
 		),
 		entry('outbox check', 'check the health of the outbox; exit code 4 if a check fails', health, 'check'),
 		entry('relay', 'send the messages of an outbox to a URL until stopped', relay, 'relay'),
+		entry('idempotency migrate', 'create or update the table of idempotency keys', keySchema, 'migrate'),
+		entry('idempotency sql', 'print the migrations of the table of idempotency keys', keySchema, 'sql'),
+		entry('idempotency purge', 'delete idempotency keys whose retention is over', keyPurge, 'purge'),
+		entry('idempotency show', 'show what is stored for an idempotency key', keys, 'show'),
+		entry(
+			'idempotency resolve',
+			'decide about a key whose request ended without a response',
+			keys,
+			'resolve',
+		),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),
 	],
 	version: packageVersion,

@@ -1,8 +1,8 @@
 /** Runs the commands of the alerting section, and compares their output with the page. */
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { DATABASE_OPTIONS } from '../../src/cli/database/database-target.ts'
 import { check } from '../../src/cli/outbox/check-command.ts'
-import { DATABASE_OPTIONS } from '../../src/cli/outbox/database-target.ts'
 import { Outbox, sqliteStore } from '../../src/outbox/index.ts'
 import { toStoredError } from '../../src/outbox/message/stored-error.ts'
 import { beat, claim, enqueue, killMessages } from '../cli/outbox/fixtures.ts'

@@ -39,10 +39,17 @@ describe('operations', () => {
 describe('the command line', () => {
 	const commandLine = page('docs/guide/command-line.md')
 
+	const documented = (header: string) =>
+		firsts(table(commandLine, header)).map((name) => name.replace(/ [A-Z]+$/, ''))
+	const isOfKeys = (name: string) => name.startsWith('idempotency ')
+	const names = yaoki.commands.map(({ name }) => name).filter((name) => name !== 'simulate')
+
 	test('lists each command of the outbox', () => {
-		const documented = firsts(table(commandLine, 'command')).map((name) => name.replace(/ [A-Z]+$/, ''))
-		const names = yaoki.commands.map(({ name }) => name).filter((name) => name !== 'simulate')
-		expect(documented).toEqual(names)
+		expect(documented('command')).toEqual(names.filter((name) => !isOfKeys(name)))
+	})
+
+	test('lists each command for idempotency keys', () => {
+		expect(documented('idempotency command')).toEqual(names.filter(isOfKeys))
 	})
 
 	test('mentions only options that exist', async () => {

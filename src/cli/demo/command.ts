@@ -1,7 +1,7 @@
 /** The options of `yaoki demo`. Its implementation is loaded when it runs. */
 import { type Command, defineCommand } from '../command.ts'
+import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { number } from '../option-tables.ts'
-import { DATABASE_OPTIONS } from '../outbox/database-target.ts'
 
 export const demo: Command = defineCommand({
 	examples: [

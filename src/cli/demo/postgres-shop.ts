@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { Outbox } from '../../outbox/outbox.ts'
 import { postgresStore } from '../../outbox/store/postgres/postgres-store.ts'
-import type { PostgresTarget } from '../outbox/database-target.ts'
-import { openPostgresPool } from '../outbox/open-outbox.ts'
+import type { PostgresTarget } from '../database/database-target.ts'
+import { openPostgresPool } from '../database/open-database.ts'
 import { orderMessage, type Shop } from './shop.ts'
 
 export async function postgresShop(target: PostgresTarget): Promise<Shop> {

@@ -1,9 +1,9 @@
 /** Sets up the demo and removes every process, file and table that it created, however it ends. */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { toCliError } from '../database/database-errors.ts'
+import { type PostgresTarget, resolveTarget } from '../database/database-target.ts'
 import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { toCliError } from '../outbox/database-errors.ts'
-import { type PostgresTarget, resolveTarget } from '../outbox/database-target.ts'
 import { Demo } from './demo.ts'
 import { renderLedger } from './ledger.ts'
 import { LiveStatus } from './live-status.ts'

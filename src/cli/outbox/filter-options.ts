@@ -1,9 +1,9 @@
 /** The options that select messages, shared by all commands on several messages. */
 import type { MessageFilter } from '../../outbox/index.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
+import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
 import { type Arguments, flag, text } from '../option-tables.ts'
-import { DATABASE_OPTIONS } from './database-target.ts'
 import { parseMoment } from './parse-time.ts'
 
 export const QUEUE_FILTER_OPTIONS = {

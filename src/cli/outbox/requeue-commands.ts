@@ -6,10 +6,10 @@
  */
 import { formatCount } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
+import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
 import { flag } from '../option-tables.ts'
 import { requireMessages } from './check-ids.ts'
-import { DATABASE_OPTIONS } from './database-target.ts'
 import {
 	FILTER_OPTIONS,
 	LETTER_IDS,

@@ -1,9 +1,7 @@
 /** `outbox migrate` creates or updates the tables; `outbox sql` prints the same migrations for another migration tool. */
-import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, defineCommand } from '../command.ts'
-import { CliError } from '../errors.ts'
-import { integer, text } from '../option-tables.ts'
-import { DATABASE_OPTIONS } from './database-target.ts'
+import { DATABASE_OPTIONS } from '../database/database-target.ts'
+import { printMigrations, printReport, SQL_OPTIONS } from '../database/schema-output.ts'
 
 export const migrate: Command = defineCommand({
 	examples: [
@@ -14,16 +12,7 @@ export const migrate: Command = defineCommand({
 	async run(args, io) {
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox({ ...args, canCreate: true }, io, async ({ outbox, target }) => {
-			const name = sanitizeLine(target.name)
-			const report = await outbox.migrate()
-			const { from, to, applied } = report
-			io.result({ database: target.name, ...report }, () =>
-				applied.length === 0
-					? `${name}: up to date at version ${to}`
-					: [`${name}: migrated from version ${from} to ${to}`, ...applied.map((step) => `  ${step}`)].join(
-							'\n',
-						),
-			)
+			printReport(io, target, await outbox.migrate())
 			return 'ok' as const
 		})
 	},
@@ -37,26 +26,9 @@ export const sql: Command = defineCommand({
 			'migrations from version 2 on; exit code 3 if there are none',
 		],
 	],
-	options: {
-		dialect: text('NAME', 'SQL dialect', { choices: ['postgres', 'sqlite'], default: 'postgres' }),
-		from: integer('N', 'first version to print', { min: 1, default: 1 }),
-		schema: DATABASE_OPTIONS.schema,
-	},
-	async run({ dialect, from, schema }, io) {
-		if (dialect === 'sqlite' && schema !== undefined)
-			throw new CliError('usage', '--schema requires --dialect postgres.')
+	options: { ...SQL_OPTIONS, schema: DATABASE_OPTIONS.schema },
+	async run(args, io) {
 		const { migrationScripts } = await import('./migration-scripts.ts')
-		const all = migrationScripts(dialect, schema)
-		const migrations = all.filter(({ version }) => version >= from)
-		if (migrations.length === 0)
-			throw new CliError(
-				'notFound',
-				`Migration ${from} does not exist. The latest is ${all.at(-1)?.version ?? 0}.`,
-				{ hint: 'Nothing was printed, so a file that the output was redirected to is empty.' },
-			)
-		io.result({ dialect, migrations }, () =>
-			migrations.map(({ version, name, sql }) => `-- ${version}: ${name}\n${sql.trim()}\n`).join('\n'),
-		)
-		return 'ok'
+		return printMigrations(io, args, migrationScripts)
 	},
 })

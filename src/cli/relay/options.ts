@@ -1,9 +1,10 @@
 /** The options of `yaoki relay`. URL and headers can contain secrets, so no message repeats them, and they can be given without an argument. */
+
+import { DATABASE_OPTIONS } from '../database/database-target.ts'
+import { contentLines, readSecretFile } from '../database/secret-file.ts'
 import { CliError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
-import { DATABASE_OPTIONS } from '../outbox/database-target.ts'
-import { contentLines, readSecretFile } from '../outbox/secret-file.ts'
 
 export const RELAY_OPTIONS = {
 	...DATABASE_OPTIONS,

@@ -2,8 +2,8 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { toCliError } from '../../../src/cli/outbox/database-errors.ts'
-import { resolveTarget } from '../../../src/cli/outbox/database-target.ts'
+import { toCliError } from '../../../src/cli/database/database-errors.ts'
+import { resolveTarget } from '../../../src/cli/database/database-target.ts'
 import { run, temporaryFolder } from './run-yaoki.ts'
 import { testOutbox } from './test-outbox.ts'
 

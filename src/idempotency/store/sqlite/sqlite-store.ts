@@ -46,7 +46,7 @@ export interface SqliteIdempotencyStore<Tx = SqliteTransaction> extends Idempote
  */
 export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 	options: SqliteIdempotencyStoreOptions<Tx> | string,
-): SqliteIdempotencyStore<Tx> {
+): SqliteIdempotencyStore<NoInfer<Tx>> {
 	const { file, open, clock: testClock, runtime = systemRuntime } = readSqliteOptions(options)
 	const systemClock = new SqliteClock(runtime, IDEMPOTENCY_CLOCK)
 	const clock = testClock ? undefined : systemClock
@@ -114,7 +114,14 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 					}
 				}),
 			),
-		purge: (limit) => run('write', () => keys.purge(limit)),
+		async purge(limit) {
+			const purged = await run('write', () => keys.purge(limit))
+			// SQLite is synchronous: without a pause, a loop over all batches would block the process.
+			await new Promise<void>((resolve) => {
+				runtime.setTimer(0, resolve)
+			})
+			return purged
+		},
 		find: (id) => run('read', () => keys.find(id)),
 		async close() {
 			while (openTransactions.latest !== undefined) await openTransactions.latest

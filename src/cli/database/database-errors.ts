@@ -17,7 +17,7 @@ const UNREACHABLE_MESSAGES =
 const SQLITE_CANTOPEN = 14
 const SQLITE_NOTADB = 26
 
-/** Returns the error to throw for an error of the database or the outbox. `args` are the arguments of the command. */
+/** Returns the error to throw for an error of the database or of a store. `args` are the arguments of the command. */
 export function toCliError(error: unknown, target: DatabaseTarget, args: object = {}): unknown {
 	if (error instanceof CliError) return error
 	if (error instanceof InvalidOptionError) return withFlagName(error, args)
@@ -27,8 +27,9 @@ export function toCliError(error: unknown, target: DatabaseTarget, args: object 
 	if (chain.some(isUnreachable))
 		return new CliError('unreachable', `Cannot reach ${target.name}: ${message}`, { cause })
 	const code = String(errorCode(error) ?? '')
-	if (code === 'YAOKI_OUTBOX_SCHEMA') return schemaError(target, chain[0]?.found === 0, message, cause)
-	if (code.startsWith('YAOKI_OUTBOX')) return new CliError('failure', message, { cause })
+	const [, group = '', isSchema] = /^YAOKI_(OUTBOX|IDEMPOTENCY)(_SCHEMA$)?/.exec(code) ?? []
+	if (isSchema) return schemaError(target, group.toLowerCase(), chain[0]?.found === 0, message, cause)
+	if (group !== '') return new CliError('failure', message, { cause })
 	return containsSecret(error, target) ? new CliError('failure', message) : error
 }
 
@@ -40,11 +41,17 @@ function withFlagName(error: InvalidOptionError, args: object): Error {
 }
 
 /** The store does not know the flags; the suggested command must contain them. */
-function schemaError(target: DatabaseTarget, isEmpty: boolean, message: string, cause: unknown): CliError {
+function schemaError(
+	target: DatabaseTarget,
+	group: string,
+	isEmpty: boolean,
+	message: string,
+	cause: unknown,
+): CliError {
 	if (!isEmpty) return new CliError('failure', `${describeTarget(target)}: ${message}`, { cause })
 	const flags = target.kind === 'postgres' ? '--database and --schema' : '--database'
-	return new CliError('failure', `${describeTarget(target)} has no outbox tables.`, {
-		hint: `Create them with 'yaoki outbox migrate${target.flags}', or select another database with ${flags}.`,
+	return new CliError('failure', `${describeTarget(target)} has no ${group} tables.`, {
+		hint: `Create them with 'yaoki ${group} migrate${target.flags}', or select another database with ${flags}.`,
 		cause,
 	})
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { resolveTarget } from '../../../src/cli/outbox/database-target.ts'
+import { resolveTarget } from '../../../src/cli/database/database-target.ts'
 
 const target = (database?: string, env: Record<string, string> = {}, schema?: string) =>
 	resolveTarget({ database, schema }, env)

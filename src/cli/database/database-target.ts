@@ -8,17 +8,26 @@ import { CliError } from '../errors.ts'
 import { type Arguments, flag, text } from '../option-tables.ts'
 import { contentLines, readSecretFile } from './secret-file.ts'
 
-export const DATABASE_OPTIONS = {
-	database: text('URL', 'postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then ./outbox.db', {
-		short: 'd',
-	}),
+/** Options that are the same for all tables. */
+const COMMON_OPTIONS = {
 	databaseFile: text(
 		'FILE',
 		'file that contains the URL; arguments are visible to other users; default DATABASE_URL_FILE',
 	),
-	schema: text('NAME', 'PostgreSQL schema of the outbox tables'),
+	schema: text('NAME', 'PostgreSQL schema of the tables'),
 	noPrepare: flag('do not prepare statements, for a pooler such as pgbouncer'),
 }
+
+const databaseOption = (defaultFile: string) =>
+	text('URL', `postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then ${defaultFile}`, {
+		short: 'd',
+	})
+
+const OUTBOX_FILE = './outbox.db'
+export const IDEMPOTENCY_FILE = './idempotency.db'
+
+export const DATABASE_OPTIONS = { database: databaseOption(OUTBOX_FILE), ...COMMON_OPTIONS }
+export const IDEMPOTENCY_DATABASE_OPTIONS = { database: databaseOption(IDEMPOTENCY_FILE), ...COMMON_OPTIONS }
 
 export type DatabaseArguments = Arguments<typeof DATABASE_OPTIONS>
 
@@ -50,16 +59,16 @@ export type DatabaseTarget = SqliteTarget | PostgresTarget
 const KEYWORD =
 	/(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslpassword|options|application_name)\s*=/i
 
-const DEFAULT_FILE = './outbox.db'
 const EXPECTED = 'postgres://..., sqlite:FILE, or a file that ends in .db or .sqlite'
 
 export function resolveTarget(
 	args: Partial<DatabaseArguments>,
 	env: Readonly<Record<string, string | undefined>>,
 	warn: (text: string) => void = () => {},
+	defaultFile: string = OUTBOX_FILE,
 ): DatabaseTarget {
 	const { schema, noPrepare = false } = args
-	const { flag, url, file } = selectDatabase(args, env)
+	const { flag, url, file } = selectDatabase(args, env, defaultFile)
 	const parsed = parseTarget(flag, file === undefined ? url : readUrl(flag, file, warn))
 	const flags =
 		flag === '--database'
@@ -88,6 +97,7 @@ interface Selected {
 function selectDatabase(
 	{ database, databaseFile }: Partial<DatabaseArguments>,
 	env: Readonly<Record<string, string | undefined>>,
+	defaultFile: string,
 ): Selected {
 	if (database !== undefined && databaseFile !== undefined)
 		throw new CliError('usage', '--database cannot be combined with --database-file.')
@@ -95,7 +105,7 @@ function selectDatabase(
 	if (databaseFile !== undefined) return { flag: '--database-file', url: '', file: databaseFile }
 	const { DATABASE_URL: url, DATABASE_URL_FILE: file } = env
 	if (url) return { flag: 'DATABASE_URL', url }
-	return file ? { flag: 'DATABASE_URL_FILE', url: '', file } : { flag: 'DATABASE_URL', url: DEFAULT_FILE }
+	return file ? { flag: 'DATABASE_URL_FILE', url: '', file } : { flag: 'DATABASE_URL', url: defaultFile }
 }
 
 function readUrl(flag: string, file: string, warn: (text: string) => void): string {

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { toCliError } from '../../../src/cli/database/database-errors.ts'
+import { resolveTarget } from '../../../src/cli/database/database-target.ts'
 import { CliError } from '../../../src/cli/errors.ts'
-import { toCliError } from '../../../src/cli/outbox/database-errors.ts'
-import { resolveTarget } from '../../../src/cli/outbox/database-target.ts'
 import { SchemaVersionError, StoreError } from '../../../src/outbox/store/errors.ts'
 
 const postgres = resolveTarget({ database: 'postgres://ada:hunter2@db/shop', schema: undefined }, {})

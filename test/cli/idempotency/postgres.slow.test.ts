@@ -1,0 +1,50 @@
+/** The commands on a real PostgreSQL. */
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { identityHash } from '../../../src/idempotency/key/identity.ts'
+import { postgresIdempotencyStore } from '../../../src/idempotency/store/postgres/postgres-store.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
+import { run } from '../outbox/run-yaoki.ts'
+
+let database: PostgresDatabase
+let pool: pg.Pool
+
+beforeAll(async () => {
+	database = await postgresDatabase()
+	pool = new pg.Pool({ ...database.connection, max: 2 })
+}, 60_000)
+afterAll(async () => {
+	await pool?.end()
+	await database?.[Symbol.asyncDispose]()
+})
+
+test('migrate, show, resolve and purge, in a schema and without prepared statements', async () => {
+	const yaoki = (...args: string[]) =>
+		run(['idempotency', ...args, '--schema', 'shop', '--no-prepare'], { DATABASE_URL: database.url })
+	const selected = ['k', '--principal', 'p', '--route', '/charges']
+	expect((await yaoki('show', ...selected)).stderr).toContain(
+		"'yaoki idempotency migrate --schema shop --no-prepare'",
+	)
+	expect((await yaoki('migrate')).stdout).toContain('migrated from version 0 to 1')
+	expect((await yaoki('migrate')).stdout).toContain('up to date at version 1')
+
+	let offsetMs = -3_600_000
+	const store = postgresIdempotencyStore({ client: pool, schema: 'shop', clockOffsetMs: () => offsetMs })
+	const id = await identityHash({ principal: 'p', method: 'POST', route: '/charges', key: 'k' })
+	const request = { fingerprint: 'f', token: 't', leaseMs: 1_000, abandoned: 'reject' } as const
+	await store.claim({ id, ...request, retentionMs: 86_400_000 })
+	await store.claim({ id: 'expired', ...request, retentionMs: 1_000 })
+	offsetMs = 0
+	expect((await yaoki('show', ...selected)).stdout).toMatch(/state +abandoned/)
+	expect((await yaoki('resolve', ...selected, '--status', '201')).code).toBe(0)
+	expect((await yaoki('show', ...selected)).stdout).toMatch(/status +201/)
+	expect((await yaoki('purge')).stdout).toBe('Deleted 1 expired key.\n')
+	await store.close()
+}, 60_000)
+
+test('an unreachable server exits with 5 and does not print the password', async () => {
+	const env = { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/shop' }
+	const { code, stderr } = await run(['idempotency', 'purge', '--debug'], env)
+	expect(code).toBe(5)
+	expect(stderr).not.toContain('hunter2')
+})
