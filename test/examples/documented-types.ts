@@ -85,6 +85,9 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'changes of a dead letter': namedIn(dead, /^It changes .*?, validated/ms),
 		stoppedBy: firstNames(table(dead, '`stoppedBy`')),
 		cause: firstNames(table(dead, 'cause')),
+		'problems of idempotency': table(guide('idempotency'), 'the request').flatMap(([, , code = '']) =>
+			named(code),
+		),
 		'checks of the outbox': firstNames(table(guide('outbox-operations'), 'check', 'fails if')),
 	}
 }

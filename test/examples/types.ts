@@ -41,6 +41,7 @@ import type {
 	IdempotencyOptions,
 	MemoryIdempotencyStoreOptions,
 	PostgresIdempotencyStoreOptions,
+	ProblemCode,
 	RedisIdempotencyStoreOptions,
 	SqliteIdempotencyStoreOptions,
 } from 'yaoki/idempotency'
@@ -142,6 +143,7 @@ export interface Facts {
 	stoppedBy: Chosen<ReplayReport['stoppedBy']>
 	cause: DeadLetterCause
 	'checks of the outbox': HealthCheck['name']
+	'problems of idempotency': ProblemCode
 }
 
 /** The error facts, for an event that has them: they have a table of their own. */
