@@ -2,6 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { purge } from '../../../src/cli/idempotency/purge-command.ts'
+import type { CommandIo } from '../../../src/cli/io.ts'
+import { systemRuntime } from '../../../src/core/runtime/system.ts'
 import { identityHash } from '../../../src/idempotency/key/identity.ts'
 import {
 	type SqliteIdempotencyStore,
@@ -227,6 +230,20 @@ describe('purge', () => {
 		const { purged, isComplete } = JSON.parse(stdout)
 		expect(isComplete).toBe(false)
 		expect(await count()).toBe(61 - purged)
+	})
+
+	test('notes how far a long run is', async () => {
+		await expired(25)
+		const notes: string[] = []
+		let now = 0
+		const io = {
+			...{ env: {}, warn() {}, result() {}, signal: new AbortController().signal },
+			note: (text: string) => void notes.push(text),
+			// Each reading is three seconds later.
+			runtime: { ...systemRuntime, now: () => (now += 3_000) },
+		}
+		await purge.run({ database: file, batch: 5 }, io as unknown as CommandIo)
+		expect(notes).toEqual([10, 20].map((count) => `Deleted ${count} keys so far.`))
 	})
 
 	async function count(): Promise<number> {

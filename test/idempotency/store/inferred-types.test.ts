@@ -1,9 +1,12 @@
 /** The type of `tx` in a transaction, where the store is created inside of the engine's options. */
 import { DatabaseSync } from 'node:sqlite'
+import { PGlite, type Transaction } from '@electric-sql/pglite'
+import pg from 'pg'
 import { expect, expectTypeOf, test } from 'vitest'
 import {
 	type IdempotencyEngine,
 	idempotency,
+	postgresIdempotencyStore,
 	type SqliteTransaction,
 	sqliteIdempotencyStore,
 } from 'yaoki/idempotency'
@@ -24,4 +27,12 @@ test('tx is DatabaseSync where the store says so', () => {
 	expectTypeOf(byOpen).toEqualTypeOf<IdempotencyEngine<DatabaseSync>>()
 	expectTypeOf(byType).toEqualTypeOf<IdempotencyEngine<DatabaseSync>>()
 	expect([byOpen, byType]).toHaveLength(2)
+})
+
+test('tx is a PoolClient of pg, or a transaction of PGlite', () => {
+	const ofPg = () => idempotency({ store: postgresIdempotencyStore({ client: new pg.Pool() }), principal })
+	const ofPGlite = () => idempotency({ store: postgresIdempotencyStore({ client: new PGlite() }), principal })
+	expectTypeOf(ofPg).returns.toEqualTypeOf<IdempotencyEngine<pg.PoolClient>>()
+	expectTypeOf(ofPGlite).returns.toEqualTypeOf<IdempotencyEngine<Transaction>>()
+	expect(ofPg().settings.store).toBeDefined()
 })
