@@ -1,6 +1,6 @@
 /** The demo itself: orders are produced, the receiver fails by the schedule, a relay is killed, and everything is counted. */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { sleep } from '../../outbox/timing/sleep.ts'
+import { sleep } from '../../core/runtime/sleep.ts'
 import { formatCount } from '../../text/format.ts'
 import { createLedger, type Kill, type Ledger } from './ledger.ts'
 import type { LiveStatus } from './live-status.ts'

@@ -4,8 +4,8 @@
  */
 import { notify } from '../../core/engine/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { sleep } from '../../core/runtime/sleep.ts'
 import type { Store, StoreFilter } from '../store/store.ts'
-import { sleep } from '../timing/sleep.ts'
 import type { BatchOptions } from './options.ts'
 
 const BATCH_SIZE = 1_000

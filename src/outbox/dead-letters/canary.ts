@@ -4,10 +4,10 @@
  * the message waits for its retry: waiting until it is dead again could take hours.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { sleep } from '../../core/runtime/sleep.ts'
 import { joinList } from '../../text/format.ts'
 import type { StoredMessage } from '../store/rows.ts'
 import type { Store, StoreFilter } from '../store/store.ts'
-import { sleep } from '../timing/sleep.ts'
 import { type BatchStep, reportProgress } from './batches.ts'
 import type { BatchOptions, ReplayStop } from './options.ts'
 

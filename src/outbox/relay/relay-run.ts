@@ -3,9 +3,9 @@
  * -> Dispatcher -> SharedBreaker -> Settler -> RelayContext. Parts below wake the loop by the WakeSignal.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { withTimeout } from '../../core/runtime/sleep.ts'
 import { WakeSignal } from '../notify/wake-signal.ts'
 import { SchemaVersionError } from '../store/errors.ts'
-import { withTimeout } from '../timing/sleep.ts'
 import { Claimer } from './claimer.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'

@@ -1,5 +1,5 @@
 /** Waits that leave no timer and no listener behind. */
-import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { Runtime } from './runtime.ts'
 
 /** Resolves after `ms`, or when the signal is aborted. */
 export function sleep(runtime: Runtime, ms: number, signal: AbortSignal | undefined): Promise<void> {
