@@ -15,6 +15,7 @@ export type { NodeRequest, NodeResponse } from './adapters/node-http/node-types.
 export { Claim, type StepContext } from './engine/claim.ts'
 export type { IdempotencyContext } from './engine/context.ts'
 export {
+	type BeginOptions,
 	type BeginResult,
 	IdempotencyEngine,
 	type IdempotencyStats,

@@ -32,6 +32,7 @@ export function fetchIdempotency<Rest extends readonly unknown[], Tx>(
 			contentType: request.headers.get('content-type'),
 			key: request.headers.get('idempotency-key'),
 			raw: request,
+			signal: () => request.signal,
 			readBody: async () => {
 				body = await readWebBody(request, engine.settings.maxRequestBytes)
 				return body

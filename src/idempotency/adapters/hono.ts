@@ -36,6 +36,7 @@ export function honoIdempotency<Tx>(
 			contentType: headers.get('content-type'),
 			key: headers.get('idempotency-key'),
 			raw: c,
+			signal: () => raw.signal,
 			readBody: () => readBody(c, engine.settings.maxRequestBytes),
 		})
 		if (admission.kind === 'respond') {

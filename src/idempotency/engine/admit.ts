@@ -19,6 +19,8 @@ export interface Exchange extends IncomingRequest {
 	readonly contentType: string | null | undefined
 	/** The lines of the `Idempotency-Key` header. */
 	readonly key: string | readonly string[] | null | undefined
+	/** Returns a signal that is aborted when the client has left. */
+	signal?(): AbortSignal | undefined
 	/** Reads the whole body. Rejects if it ends early, and with `RequestBodyTooLargeError` if it is larger than `maxRequestBytes`. */
 	readBody(): Promise<Uint8Array | ParsedBody | undefined>
 }
@@ -52,9 +54,12 @@ export async function admit(engine: IdempotencyEngine, exchange: Exchange): Prom
 	}
 	const route = settings.route?.(exchange) ?? path
 	const fingerprint = await fingerprintOf({ ...exchange, body }, settings)
+	const signal = settings.waitMs > 0 ? exchange.signal?.() : undefined
 	try {
-		return toAdmission(await engine.begin({ principal, method, route, key: parsed.key }, fingerprint))
+		const identity = { principal, method, route, key: parsed.key }
+		return toAdmission(await engine.begin(identity, fingerprint, { signal }))
 	} catch (error) {
+		if (signal?.aborted) return problem('request-in-progress')
 		if (settings.onStoreError === 'pass') return { kind: 'unprotected' }
 		return problem('idempotency-store-unavailable', { retryAfterMs: retryAfterMs(error) })
 	}

@@ -41,7 +41,11 @@ export class Claim implements ClaimRef {
 	readonly #startedAt: number
 	/** When the lease ends unless a heartbeat extends it, by the process's clock: never later than by the store's. */
 	#leaseUntil: number
-	#cancelTimer: (() => void) | undefined
+	/** Steps whose function runs. */
+	readonly #runningSteps = new Map<string, Promise<unknown>>()
+	#cancelHeartbeat: (() => void) | undefined
+	/** A timer of its own, because a heartbeat can hang until the lease has ended. */
+	#cancelLeaseEnd: (() => void) | undefined
 	#controller: AbortController | undefined
 	#hasEnded = false
 	#isLost = false
@@ -66,6 +70,7 @@ export class Claim implements ClaimRef {
 		this.#startedAt = claimedAt
 		this.#leaseUntil = claimedAt + times.leaseMs
 		this.#schedule()
+		this.#awaitLeaseEnd()
 	}
 
 	/** True if an earlier run of this key has stored steps. */
@@ -92,6 +97,20 @@ export class Claim implements ClaimRef {
 	async step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<T> {
 		const stored = this.#steps.get(name)
 		if (stored !== undefined) return JSON.parse(stored).value
+		const running = this.#runningSteps.get(name)
+		if (running !== undefined) return running as Promise<T>
+		// Another request may run it.
+		if (this.#isLost) throw new LeaseLostError()
+		const run = this.#runStep(name, fn)
+		this.#runningSteps.set(name, run)
+		try {
+			return await run
+		} finally {
+			this.#runningSteps.delete(name)
+		}
+	}
+
+	async #runStep<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<T> {
 		const idempotencyKey = await sha256(JSON.stringify([this.id, name]))
 		const value = await fn({ idempotencyKey })
 		const text = JSON.stringify({ value })
@@ -103,12 +122,31 @@ export class Claim implements ClaimRef {
 	/** Stops the heartbeat. The claim must have been completed or released. */
 	end(): void {
 		this.#hasEnded = true
-		this.#cancelTimer?.()
+		this.#cancelTimers()
+	}
+
+	/** Continues the heartbeat: the transaction that would have ended the claim has not committed. */
+	resume(): void {
+		this.#hasEnded = false
+		if (this.#isLost) return
+		this.#schedule()
+		this.#awaitLeaseEnd()
+	}
+
+	#cancelTimers(): void {
+		this.#cancelHeartbeat?.()
+		this.#cancelLeaseEnd?.()
+	}
+
+	#awaitLeaseEnd(): void {
+		this.#cancelLeaseEnd?.()
+		const leftMs = Math.max(0, this.#leaseUntil - this.#runtime.now())
+		this.#cancelLeaseEnd = this.#runtime.setTimer(leftMs, () => this.#lose(), 'housekeeping')
 	}
 
 	#schedule(): void {
 		const { leaseMs } = this.#times
-		this.#cancelTimer = this.#runtime.setTimer(
+		this.#cancelHeartbeat = this.#runtime.setTimer(
 			leaseMs / HEARTBEATS_PER_LEASE,
 			() => void this.#beat(),
 			'housekeeping',
@@ -118,22 +156,22 @@ export class Claim implements ClaimRef {
 	async #beat(): Promise<void> {
 		const { leaseMs, maxRunMs } = this.#times
 		const startedAt = this.#runtime.now()
-		const mayExtend = startedAt - this.#startedAt < maxRunMs
+		if (startedAt - this.#startedAt >= maxRunMs) return
 		let isHeld = true
-		if (mayExtend) {
-			try {
-				isHeld = await this.#writes.heartbeat(this)
-				if (isHeld) this.#leaseUntil = startedAt + leaseMs
-			} catch {
-				// The next heartbeat may succeed before the lease ends.
-			}
+		try {
+			isHeld = await this.#writes.heartbeat(this)
+			if (isHeld) this.#leaseUntil = startedAt + leaseMs
+		} catch {
+			// The next heartbeat may succeed before the lease ends.
 		}
-		if (this.#hasEnded) return
-		if (isHeld && this.#runtime.now() < this.#leaseUntil) this.#schedule()
-		else this.#lose()
+		if (this.#hasEnded || this.#isLost) return
+		if (!isHeld) return this.#lose()
+		this.#schedule()
+		this.#awaitLeaseEnd()
 	}
 
 	#lose(): void {
+		this.#cancelTimers()
 		this.#isLost = true
 		this.#controller?.abort(new LeaseLostError())
 		this.#writes.onLost(this)

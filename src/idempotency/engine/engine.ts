@@ -9,6 +9,7 @@ import type { CircuitState } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { sleep } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { type Identity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
@@ -36,6 +37,11 @@ export type BeginResult =
 /** The first wait of a repeated request until it asks the store again. Each wait is twice as long as the one before. */
 const FIRST_WAIT_MS = 25
 const MAX_WAIT_MS = 500
+
+export interface BeginOptions {
+	/** Aborted when the client has left: a request that waits for another one stops. */
+	readonly signal?: AbortSignal | undefined
+}
 
 export interface PurgeOptions {
 	/** How many keys one statement deletes. Default 1,000. */
@@ -84,14 +90,16 @@ export class IdempotencyEngine<Tx = unknown> {
 
 	/**
 	 * Claims the key of a request. Returns `run` for exactly one of several concurrent requests; it must be followed by `complete` or `release`.
-	 * The others get `conflict`, or wait up to `waitMs` and get `replay`. Rejects if the store fails.
+	 * The others get `conflict`, or wait up to `waitMs` and get `replay`. Rejects if the store fails, and with the reason of `signal` if that is aborted
+	 * before the request may run.
 	 */
-	async begin(identity: Identity, fingerprint: string): Promise<BeginResult> {
+	async begin(identity: Identity, fingerprint: string, { signal }: BeginOptions = {}): Promise<BeginResult> {
 		const { waitMs } = this.settings
 		const hash = identityHash(identity)
 		const id = typeof hash === 'string' ? hash : await hash
 		const startedAt = this.#runtime.now()
 		for (let pauseMs = FIRST_WAIT_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_WAIT_MS)) {
+			signal?.throwIfAborted()
 			const result = await this.#claim(id, identity, fingerprint)
 			const mayWait = result.kind === 'conflict' && result.retryAfterMs !== undefined
 			const leftMs = mayWait ? startedAt + waitMs - this.#runtime.now() : 0
@@ -99,7 +107,7 @@ export class IdempotencyEngine<Tx = unknown> {
 				this.#report(identity, result)
 				return result
 			}
-			await sleep(this.#runtime, Math.min(pauseMs, leftMs))
+			await sleep(this.#runtime, Math.min(pauseMs, leftMs), signal)
 		}
 	}
 
@@ -139,6 +147,12 @@ export class IdempotencyEngine<Tx = unknown> {
 		const isWritten = await this.#checked('complete', claim, async () => complete())
 		if (isWritten) this.#end(claim)
 		return isWritten
+	}
+
+	/** @internal The transaction of a completion has not committed. */
+	resume(claim: Claim): void {
+		claim.resume()
+		this.#running.add(claim)
 	}
 
 	/** @internal */
@@ -298,11 +312,6 @@ function toBegin(result: Exclude<ClaimResult, { kind: 'claimed' }>): BeginResult
 	if (result.kind === 'running') return { kind: 'conflict', reason: 'running', retryAfterMs: result.leaseMs }
 	return { kind: 'conflict', reason: result.kind }
 }
-
-const sleep = (runtime: Runtime, ms: number): Promise<void> =>
-	new Promise((resolve) => {
-		runtime.setTimer(ms, resolve)
-	})
 
 /**
  * Creates an engine for idempotency keys: `new IdempotencyEngine(options)`.

@@ -1,6 +1,9 @@
 /**
  * The store behind a timeout and a circuit breaker: a database that hangs must not hang every request. A claim that the store confirms after
  * the timeout is released, because no request runs for it, and its key would be locked until the lease ends.
+ *
+ * The circuit rejects new requests only. The writes of requests that run are few and cannot be repeated later: a response that is not stored, because
+ * the circuit is still open when the store has recovered, would be a second effect.
  */
 import { type CircuitBreaker, circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
@@ -13,17 +16,21 @@ export class GuardedStore {
 	readonly breaker: CircuitBreaker = circuitBreaker()
 	readonly policy: Policy
 	readonly #store: IdempotencyStore
+	readonly #writePolicy: Policy
 
 	constructor({ store, name, runtime, storeTimeoutMs }: IdempotencySettings) {
 		this.#store = store
-		this.policy = pipeline({ name, runtime }, this.breaker, timeout(storeTimeoutMs))
+		const limit = timeout(storeTimeoutMs)
+		this.policy = pipeline({ name, runtime }, this.breaker, limit)
+		this.#writePolicy = pipeline({ name, runtime }, limit)
 	}
 
 	claim(request: ClaimRequest): Promise<ClaimResult> {
 		// Not async functions: a store in memory returns immediately, and then no timer is started.
 		return this.policy.execute((context) => {
 			const claiming = this.#store.claim(request)
-			if (!(claiming instanceof Promise)) return claiming
+			// Not `instanceof Promise`: a store may have another Promise.
+			if ('kind' in claiming) return claiming
 			return claiming.then((result) => {
 				if (result.kind === 'claimed' && context.signal.aborted) void this.#releaseLate(request)
 				return result
@@ -41,6 +48,6 @@ export class GuardedStore {
 
 	/** Runs a write of a claim. */
 	write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
-		return this.policy.execute(() => operation(this.#store))
+		return this.#writePolicy.execute(() => operation(this.#store))
 	}
 }

@@ -29,6 +29,7 @@ export async function runTransaction<Tx>(
 			'The store has no transactions: use postgresIdempotencyStore or sqliteIdempotencyStore, or steps',
 		)
 	let response: Response | undefined
+	let isCompleted = false
 	try {
 		return await store.transaction(async (tx, complete) => {
 			response = await fn(tx)
@@ -42,9 +43,12 @@ export async function runTransaction<Tx>(
 					: { status, headers: storedHeaders(headers, allowedHeaders), body }
 			const isStored = await engine.completeInTransaction(claim, () => complete(claim, stored, retentionMs))
 			if (!isStored) throw new LeaseLostError()
+			isCompleted = true
 			return response
 		})
 	} catch (error) {
+		// The handler may repeat the transaction, or return another response.
+		if (isCompleted && claim) engine.resume(claim)
 		if (error === ROLLBACK && response) return response
 		throw error
 	}

@@ -23,20 +23,25 @@ export function captureBody(
 ): ReadableStream<Uint8Array> {
 	const reader = source.getReader()
 	const collected = new BodyCollector(maxBytes)
+	/** After `cancel` two reads can get the end. */
+	let end: Promise<unknown> | undefined
 
 	/** Reads one chunk. Returns undefined at the end, when everything has been stored. */
 	async function read(): Promise<Uint8Array | undefined> {
 		try {
 			const { done, value } = await reader.read()
 			if (!done) {
-				collected.add(value)
+				// A copy: the receiver owns the chunk, and may change or transfer it.
+				collected.add(value.slice())
 				return value
 			}
 		} catch (error) {
-			await onError(error)
+			end ??= onError(error)
+			await end
 			throw error
 		}
-		await onComplete(collected.joined())
+		end ??= onComplete(collected.joined())
+		await end
 		return undefined
 	}
 

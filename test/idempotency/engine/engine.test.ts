@@ -118,7 +118,7 @@ describe('a lease', () => {
 		expect(await engine.complete(lost, RESPONSE)).toBe(false)
 		expect(await engine.release(lost)).toBe(false)
 		await expect(lost.step('charge', () => 1)).rejects.toMatchObject({ code: 'YAOKI_IDEMPOTENCY_LEASE_LOST' })
-		expect(types().filter((type) => type === 'idempotency_fenced')).toHaveLength(3)
+		expect(types().filter((type) => type === 'idempotency_fenced')).toHaveLength(2)
 		expect(await engine.complete(next, RESPONSE)).toBe(true)
 	})
 

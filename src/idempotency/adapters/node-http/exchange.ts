@@ -48,6 +48,7 @@ export async function openExchange<Tx>(
 		// Node joins repeated lines with commas.
 		key: headers['idempotency-key'],
 		raw,
+		signal: () => closeSignal(response),
 		readBody: () => readRequestBody(request, parsed, engine.settings.maxRequestBytes),
 	})
 	if (admission.kind === 'respond') {
@@ -62,6 +63,13 @@ export async function openExchange<Tx>(
 		context,
 		capture: claim && new ResponseCapture(engine, claim, response, described),
 	}
+}
+
+function closeSignal(response: NodeResponse): AbortSignal {
+	const controller = new AbortController()
+	if (response.closed) controller.abort()
+	else response.once('close', () => controller.abort())
+	return controller.signal
 }
 
 /** A request to a proxy has an absolute URL. `URL` does not parse the others: it takes the start of `//a/b` for a host. */
