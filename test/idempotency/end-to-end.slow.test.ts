@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ResilientHttpClient } from 'yaoki/http'
 import { seededRandom } from 'yaoki/testing'
+import { frameworks } from './adapters/framework-servers.ts'
 import { servers, setting } from './adapters/servers.ts'
 import { resettingNetwork } from './resetting-network.ts'
 import { postgresRig } from './store/postgres/rig.ts'
@@ -10,10 +11,12 @@ import { postgresRig } from './store/postgres/rig.ts'
 const ORDERS = 10_000
 const CONCURRENCY = 20
 
+const ALL = [...servers, ...frameworks]
+
 const rig = postgresRig()
 
 describe('orders over a network that resets connections', () => {
-	test.each(servers)('reach %s, none lost and none doubled', { timeout: 300_000 }, async (_, start) => {
+	test.each(ALL)('reach %s, none lost and none doubled', { timeout: 300_000 }, async (_, start) => {
 		const effects = new Map<string, number>()
 		const { url } = await setting(
 			start,
@@ -44,7 +47,7 @@ describe('orders over a network that resets connections', () => {
 			circuitBreaker: false,
 			budget: { minRetriesPerSecond: 1_000_000 },
 		})
-		const ids = Array.from({ length: Math.ceil(ORDERS / servers.length) }, (_, at) => `order-${at}`)
+		const ids = Array.from({ length: Math.ceil(ORDERS / ALL.length) }, (_, at) => `order-${at}`)
 		const replies = new Map<string, number>()
 		const left = ids.values()
 		await Promise.all(
