@@ -19,17 +19,15 @@ import { buffer, text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
 	getIdempotencyContext,
-	type IdempotencyContext,
 	idempotency,
 	memoryIdempotencyStore,
 	nodeIdempotency,
 } from '../../../src/idempotency/index.ts'
 import { listen } from '../../listen.ts'
 import { options, send } from './client.ts'
+import type { Handler } from './protected-server.ts'
 import { listening, userOf } from './servers.ts'
 import { observedStore, storeWith } from './stores.ts'
-
-type Handler = (request: IncomingMessage, response: ServerResponse, context: IdempotencyContext) => unknown
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -133,9 +131,11 @@ test('a handler that does not read the body leaves the connection usable', async
 		['b', 600_000, 413],
 		['', 600_000, 200],
 		['a b', 600_000, 400],
+		['chunked', 600_000, 413],
 		['c', 10, 200],
 	] as const) {
 		const request = httpRequest(url, { ...options({ key }), agent })
+		if (key === 'chunked') request.write('x')
 		request.end('x'.repeat(size))
 		const [response] = await once(request, 'response')
 		expect([key, response.statusCode]).toEqual([key, status])
@@ -263,6 +263,7 @@ describe('HTTP/2', () => {
 		async (at) => {
 			const entered = Promise.withResolvers<void>()
 			const closed = Promise.withResolvers<void>()
+			let calls = 0
 			const base = memoryIdempotencyStore()
 			const slow = storeWith(
 				{
@@ -279,6 +280,7 @@ describe('HTTP/2', () => {
 			const handle = nodeIdempotency(
 				engine,
 				async (request: Http2ServerRequest, response: Http2ServerResponse) => {
+					calls++
 					entered.resolve()
 					await closed.promise
 					response.setHeader('content-type', 'text/plain')
@@ -297,6 +299,7 @@ describe('HTTP/2', () => {
 			await ended
 			const replay = open('body')
 			expect(await text(replay)).toBe('abody')
+			expect(calls).toBe(1)
 		},
 	)
 })
