@@ -1,6 +1,7 @@
 /** What a handler gets. */
 import type { Claim, StepContext } from './claim.ts'
 import type { IdempotencyEngine } from './engine.ts'
+import { stepInTransactionError } from './errors.ts'
 import type { IncomingRequest } from './options.ts'
 import { runTransaction } from './transaction.ts'
 
@@ -21,7 +22,7 @@ export interface IdempotencyContext<Tx = unknown> {
 	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<T>
 	/**
 	 * Commits the writes of `fn` and the stored response together, on PostgreSQL and SQLite. A response that is not stored, such as one with
-	 * status 500, rolls back. Returns the response; on Node, Express and Fastify it is also sent.
+	 * status 500, rolls back. Returns the response; on Node, Express and Fastify it is also sent. Steps run before it, not inside.
 	 *
 	 * @example
 	 * return context.transaction(async (tx) => {
@@ -33,21 +34,34 @@ export interface IdempotencyContext<Tx = unknown> {
 }
 
 /** `claim` is undefined without protection. `send` delivers the response of a transaction, where a handler does not return one. */
-export const idempotencyContext = <Tx>(
+export function idempotencyContext<Tx>(
 	engine: IdempotencyEngine<Tx>,
 	claim: Claim | undefined,
 	request: Pick<IncomingRequest, 'method' | 'path'>,
 	send?: (response: Response) => unknown,
-): IdempotencyContext<Tx> => ({
-	isProtected: claim !== undefined,
-	isRerun: claim?.hasSteps === true,
-	get signal() {
-		return claim?.signal
-	},
-	step: async (name, fn) => (claim ? claim.step(name, fn) : fn({ idempotencyKey: crypto.randomUUID() })),
-	transaction: async (fn) => {
-		const response = await runTransaction(engine, claim, request, fn)
-		await send?.(response)
-		return response
-	},
-})
+): IdempotencyContext<Tx> {
+	let openTransactions = 0
+	return {
+		isProtected: claim !== undefined,
+		isRerun: claim?.hasSteps === true,
+		get signal() {
+			return claim?.signal
+		},
+		step: async (name, fn) => {
+			if (openTransactions > 0) throw stepInTransactionError(name)
+			return claim ? claim.step(name, fn) : fn({ idempotencyKey: crypto.randomUUID() })
+		},
+		transaction: async (fn) => {
+			const response = await runTransaction(engine, claim, request, async (tx) => {
+				openTransactions++
+				try {
+					return await fn(tx)
+				} finally {
+					openTransactions--
+				}
+			})
+			await send?.(response)
+			return response
+		},
+	}
+}

@@ -31,3 +31,10 @@ export const bodyConsumedError = (): YaokiError =>
 		'YAOKI_IDEMPOTENCY_BODY_CONSUMED',
 		'The body of the request was read before, and its value is not in `body`. Register the idempotency adapter before what reads the body',
 	)
+
+/** On SQLite the step would wait for the transaction that waits for it, and everywhere it would stay stored if the transaction rolls back. */
+export const stepInTransactionError = (name: string): YaokiError =>
+	new YaokiError(
+		'YAOKI_IDEMPOTENCY_STEP_IN_TRANSACTION',
+		`The step "${name}" runs inside of a transaction, but its result is stored outside. Run it before context.transaction`,
+	)

@@ -156,6 +156,22 @@ export function contexts(start: Start): void {
 		expect(events).toEqual(key ? ['idempotency_claimed', 'idempotency_replayed'] : [])
 	})
 
+	test('rejects a step inside of a transaction, and accepts one before it', async () => {
+		const { url } = await setting(
+			start,
+			async (context) => {
+				await context.step('before', () => 1)
+				return context.transaction(async () => {
+					const error = await context.step('inside', () => 1).catch((thrown: unknown) => thrown)
+					return Response.json(error)
+				})
+			},
+			{ store: transactionalStore() },
+		)
+		const { body } = await send(url)
+		expect(JSON.parse(body.toString())).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_STEP_IN_TRANSACTION' })
+	})
+
 	test('sends the response of a transaction that was rolled back, and releases the key', async () => {
 		const { url, calls } = await setting(
 			start,
