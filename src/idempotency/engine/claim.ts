@@ -30,6 +30,9 @@ export interface ClaimTimes {
 /** A lease is extended this many times within its length, so that one failed heartbeat does not lose it. */
 export const HEARTBEATS_PER_LEASE = 3
 
+/** A timer that is late by more than this share of the lease means that the process has stalled. */
+const MAX_TIMER_DELAY = 0.1
+
 export class Claim implements ClaimRef {
 	readonly id: string
 	readonly token: string
@@ -47,6 +50,7 @@ export class Claim implements ClaimRef {
 	/** A timer of its own, because a heartbeat can hang until the lease has ended. */
 	#cancelLeaseEnd: (() => void) | undefined
 	#controller: AbortController | undefined
+	#isBeating = false
 	#hasEnded = false
 	#isLost = false
 
@@ -141,7 +145,23 @@ export class Claim implements ClaimRef {
 	#awaitLeaseEnd(): void {
 		this.#cancelLeaseEnd?.()
 		const leftMs = Math.max(0, this.#leaseUntil - this.#runtime.now())
-		this.#cancelLeaseEnd = this.#runtime.setTimer(leftMs, () => this.#lose(), 'housekeeping')
+		this.#cancelLeaseEnd = this.#runtime.setTimer(leftMs, () => this.#onLeaseEnd(), 'housekeeping')
+	}
+
+	/** The lease ended without a heartbeat. If that is because this process stalled, the store knows whether another request has claimed the key. */
+	#onLeaseEnd(): void {
+		const now = this.#runtime.now()
+		const { leaseMs } = this.#times
+		const hasStalled = now - this.#leaseUntil > leaseMs * MAX_TIMER_DELAY
+		if (!hasStalled || !this.#mayExtend(now)) this.#lose()
+		else if (!this.#isBeating) {
+			this.#cancelHeartbeat?.()
+			void this.#beat()
+		}
+	}
+
+	#mayExtend(now: number): boolean {
+		return now - this.#startedAt < this.#times.maxRunMs
 	}
 
 	#schedule(): void {
@@ -154,18 +174,25 @@ export class Claim implements ClaimRef {
 	}
 
 	async #beat(): Promise<void> {
-		const { leaseMs, maxRunMs } = this.#times
 		const startedAt = this.#runtime.now()
-		if (startedAt - this.#startedAt >= maxRunMs) return
+		if (!this.#mayExtend(startedAt)) return
 		let isHeld = true
+		let hasFailed = false
+		this.#isBeating = true
 		try {
 			isHeld = await this.#writes.heartbeat(this)
-			if (isHeld) this.#leaseUntil = startedAt + leaseMs
+			if (isHeld) this.#leaseUntil = startedAt + this.#times.leaseMs
 		} catch {
 			// The next heartbeat may succeed before the lease ends.
+			hasFailed = true
 		}
+		this.#isBeating = false
 		if (this.#hasEnded || this.#isLost) return
-		if (!isHeld) return this.#lose()
+		const now = this.#runtime.now()
+		const isOver = now >= this.#leaseUntil
+		if (!isHeld || (isOver && (hasFailed || !this.#mayExtend(now)))) return this.#lose()
+		// The process stalled after it had sent the heartbeat.
+		if (isOver) return this.#beat()
 		this.#schedule()
 		this.#awaitLeaseEnd()
 	}

