@@ -2,8 +2,10 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** Tests that take long, start processes or browsers, or measure memory. `npm run test:slow` runs them one file after the other. */
+/** Tests that take long, start databases, processes or browsers, or measure memory. `npm run test:slow` runs them. */
 const SLOW = 'test/**/*.slow.test.ts'
+/** These measure memory, so they have no neighbors. */
+const MEMORY = ['test/**/memory.slow.test.ts', 'test/soak/**/*.slow.test.ts']
 const HTTP = 'test/http/**/*.test.ts'
 
 export default defineConfig({
@@ -49,11 +51,22 @@ export default defineConfig({
 				test: {
 					name: 'slow',
 					include: [SLOW],
+					exclude: [...MEMORY, '**/node_modules/**'],
+					testTimeout: 120_000,
+					// Each file has its own process. Most wait for databases and timers, so two at a time keep the machine busy.
+					maxWorkers: 2,
+					sequence: { groupOrder: 1 },
+				},
+			},
+			{
+				extends: true,
+				test: {
+					name: 'memory',
+					include: MEMORY,
 					exclude: ['**/node_modules/**'],
 					testTimeout: 120_000,
-					// Each file has its own process and no neighbors, because some measure memory.
 					maxWorkers: 1,
-					sequence: { groupOrder: 1 },
+					sequence: { groupOrder: 2 },
 				},
 			},
 		],

@@ -7,31 +7,31 @@ interface IdempotencyEventBase extends EventBase {
 }
 
 /** A request runs. */
-export interface ClaimedEvent extends IdempotencyEventBase {
+interface ClaimedEvent extends IdempotencyEventBase {
 	readonly type: 'idempotency_claimed'
 	/** True if an earlier run of the key did not complete. */
 	readonly isRerun: boolean
 }
 
 /** A repeated request got the stored response. */
-export interface ReplayedEvent extends IdempotencyEventBase {
+interface ReplayedEvent extends IdempotencyEventBase {
 	readonly type: 'idempotency_replayed'
 	readonly statusCode: number
 }
 
 /** A repeated request was rejected. */
-export interface ConflictEvent extends IdempotencyEventBase {
+interface ConflictEvent extends IdempotencyEventBase {
 	readonly type: 'idempotency_conflict'
 	readonly reason: ConflictReason
 }
 
 /** A key was used for two different requests. */
-export interface MismatchEvent extends IdempotencyEventBase {
+interface MismatchEvent extends IdempotencyEventBase {
 	readonly type: 'idempotency_mismatch'
 }
 
 /** A request ran longer than its lease: another request may run with the same key. */
-export interface LeaseLostEvent extends IdempotencyEventBase {
+interface LeaseLostEvent extends IdempotencyEventBase {
 	readonly type: 'idempotency_lease_lost'
 }
 
@@ -42,7 +42,7 @@ export interface FencedEvent extends IdempotencyEventBase {
 }
 
 /** An operation of the store failed, or was rejected because of earlier failures. */
-export interface StoreErrorEvent extends IdempotencyEventBase, ErrorFacts {
+interface StoreErrorEvent extends IdempotencyEventBase, ErrorFacts {
 	readonly type: 'idempotency_store_error'
 	readonly operation: StoreOperation
 }

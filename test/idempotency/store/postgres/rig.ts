@@ -7,7 +7,7 @@ import {
 } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../../outbox/postgres-database.ts'
 
-export type PoolStore = PostgresIdempotencyStore<pg.PoolClient>
+type PoolStore = PostgresIdempotencyStore<pg.PoolClient>
 
 export interface Rig {
 	readonly pool: pg.Pool
