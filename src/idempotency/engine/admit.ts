@@ -3,6 +3,7 @@
  * so that a malformed request costs no round trip.
  */
 import { type RateLimitedError, YaokiError } from '../../core/errors/errors.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { fingerprintOf, type ParsedBody } from '../key/fingerprint.ts'
 import { parseKey } from '../key/parse-key.ts'
 import { problemResponse } from '../response/problems.ts'
@@ -43,7 +44,7 @@ export async function admit(engine: IdempotencyEngine, exchange: Exchange): Prom
 		return settings.required ? problem('idempotency-key-missing') : { kind: 'unprotected' }
 	if (parsed.kind === 'malformed') return problem('idempotency-key-malformed', { detail: parsed.detail })
 	const principal = await settings.principal(exchange)
-	if (principal === undefined || principal === '') return problem('principal-missing')
+	if (!isCaller(principal)) return problem('principal-missing')
 	let body: Uint8Array | ParsedBody | undefined
 	try {
 		body = await exchange.readBody()
@@ -63,6 +64,13 @@ export async function admit(engine: IdempotencyEngine, exchange: Exchange): Prom
 		if (settings.onStoreError === 'pass') return { kind: 'unprotected' }
 		return problem('idempotency-store-unavailable', { retryAfterMs: retryAfterMs(error) })
 	}
+}
+
+/** Programs in JavaScript may return null or a number: all callers without an id would share their keys. */
+function isCaller(principal: unknown): principal is string {
+	if (principal === undefined || principal === null || principal === '') return false
+	if (typeof principal !== 'string') invalidOption('principal', principal, 'a function that returns a string')
+	return true
 }
 
 function toAdmission(begin: BeginResult): Admission {

@@ -3,6 +3,7 @@
  * process stalled or the store was unreachable for too long, another request may run: the signal is aborted, and the store rejects every
  * later write of this claim.
  */
+import type { Jsonified } from '../../core/json/jsonified.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Identity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
@@ -14,6 +15,11 @@ export interface StepContext {
 	/** The same in every run of this key: pass it to the service that the step calls, so that a step which was not stored has no second effect. */
 	readonly idempotencyKey: string
 }
+
+type StepFunction = (context: StepContext) => unknown
+
+/** Undefined is not JSON, so the value is a member. */
+export const encodeStepValue = (value: unknown): string => JSON.stringify({ value })
 
 /** What a claim does with the store. */
 export interface ClaimWrites {
@@ -45,7 +51,7 @@ export class Claim implements ClaimRef {
 	/** When the lease ends unless a heartbeat extends it, by the process's clock: never later than by the store's. */
 	#leaseUntil: number
 	/** Steps whose function runs. */
-	readonly #runningSteps = new Map<string, Promise<unknown>>()
+	readonly #runningSteps = new Map<string, Promise<string>>()
 	#cancelHeartbeat: (() => void) | undefined
 	/** A timer of its own, because a heartbeat can hang until the lease has ended. */
 	#cancelLeaseEnd: (() => void) | undefined
@@ -95,14 +101,18 @@ export class Claim implements ClaimRef {
 	}
 
 	/**
-	 * Runs a part of the handler once per key: its result, a JSON value, is stored, and a later run of the same key returns it without calling
-	 * `fn`.
+	 * Runs a part of the handler once per key: its result is stored as JSON, and a later run of the same key returns it without calling `fn`. The
+	 * first run returns what was stored too, so that a handler gets the same in both.
 	 */
-	async step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<T> {
-		const stored = this.#steps.get(name)
-		if (stored !== undefined) return JSON.parse(stored).value
+	async step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>> {
+		const stored = this.#steps.get(name) ?? (await this.#runOnce(name, fn))
+		return JSON.parse(stored).value
+	}
+
+	/** Concurrent steps with one name share a run. */
+	async #runOnce(name: string, fn: StepFunction): Promise<string> {
 		const running = this.#runningSteps.get(name)
-		if (running !== undefined) return running as Promise<T>
+		if (running !== undefined) return running
 		// Another request may run it.
 		if (this.#isLost) throw new LeaseLostError()
 		const run = this.#runStep(name, fn)
@@ -114,13 +124,13 @@ export class Claim implements ClaimRef {
 		}
 	}
 
-	async #runStep<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<T> {
+	async #runStep(name: string, fn: StepFunction): Promise<string> {
 		const idempotencyKey = await sha256(JSON.stringify([this.id, name]))
 		const value = await fn({ idempotencyKey })
-		const text = JSON.stringify({ value })
+		const text = encodeStepValue(value)
 		if (!(await this.#writes.saveStep(this, name, text))) throw new LeaseLostError()
 		this.#steps.set(name, text)
-		return value
+		return text
 	}
 
 	/** Stops the heartbeat. The claim must have been completed or released. */

@@ -1,5 +1,6 @@
 /** What a handler gets. */
-import type { Claim, StepContext } from './claim.ts'
+import type { Jsonified } from '../../core/json/jsonified.ts'
+import { type Claim, encodeStepValue, type StepContext } from './claim.ts'
 import type { IdempotencyEngine } from './engine.ts'
 import { stepInTransactionError } from './errors.ts'
 import type { IncomingRequest } from './options.ts'
@@ -13,13 +14,13 @@ export interface IdempotencyContext<Tx = unknown> {
 	/** Aborted when the lease is lost: another request may run with this key. */
 	readonly signal: AbortSignal | undefined
 	/**
-	 * Runs a part of the handler once per key: its result, a JSON value, is stored, and a later run of the same key returns it without calling `fn`.
+	 * Runs a part of the handler once per key: its result is stored as JSON, and a later run of the same key returns it without calling `fn`.
 	 * Without protection it calls `fn` with a random key.
 	 *
 	 * @example
 	 * const charge = await context.step('charge', ({ idempotencyKey }) => stripe.charge(order, { idempotencyKey }))
 	 */
-	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<T>
+	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>>
 	/**
 	 * Commits the writes of `fn` and the stored response together, on PostgreSQL and SQLite. A response that is not stored, such as one with
 	 * status 500, rolls back. Returns the response; on Node, Express and Fastify it is also sent. Steps run before it, not inside.
@@ -49,7 +50,8 @@ export function idempotencyContext<Tx>(
 		},
 		step: async (name, fn) => {
 			if (openTransactions > 0) throw stepInTransactionError(name)
-			return claim ? claim.step(name, fn) : fn({ idempotencyKey: crypto.randomUUID() })
+			if (claim) return claim.step(name, fn)
+			return JSON.parse(encodeStepValue(await fn({ idempotencyKey: crypto.randomUUID() }))).value
 		},
 		transaction: async (fn) => {
 			const response = await runTransaction(engine, claim, request, async (tx) => {

@@ -3,10 +3,9 @@
  * fingerprint, run the handler if the engine says so, and send what it returns.
  */
 import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
-import { Emitter, type EventDetails } from '../../core/emitter/emitter.ts'
-import { errorFacts } from '../../core/events/error-facts.ts'
 import type { CircuitState } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
+import { checkRange, MAX_NUMBER } from '../../core/options/schema.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
@@ -15,13 +14,8 @@ import { type Identity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
 import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
 import { Claim, type ClaimWrites } from './claim.ts'
-import type {
-	ConflictReason,
-	FencedEvent,
-	IdempotencyEvent,
-	IdempotencyListener,
-	StoreOperation,
-} from './events.ts'
+import { EventReports } from './event-reports.ts'
+import type { ConflictReason, FencedEvent, IdempotencyListener, StoreOperation } from './events.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
@@ -65,7 +59,7 @@ export class IdempotencyEngine<Tx = unknown> {
 	readonly settings: IdempotencySettings<Tx>
 	readonly #store: GuardedStore
 	readonly #runtime: Runtime
-	readonly #emitter: Emitter<IdempotencyEvent>
+	readonly #reports: EventReports
 	/** Unique across processes. A number follows, because a random token for each request costs more than the rest of a replay. */
 	readonly #tokenPrefix = `${randomUuid()}.`
 	#claims = 0
@@ -77,7 +71,7 @@ export class IdempotencyEngine<Tx = unknown> {
 			this.#write('step', claim, (store) => store.saveStep(claim, name, value)),
 		onLost: (claim) => {
 			this.#running.delete(claim)
-			this.#emit(claim.identity, { type: 'idempotency_lease_lost' })
+			this.#reports.leaseLost(claim.identity)
 		},
 	}
 
@@ -85,7 +79,7 @@ export class IdempotencyEngine<Tx = unknown> {
 		this.settings = readIdempotencyOptions(options)
 		this.#runtime = options.runtime ?? systemRuntime
 		this.#store = new GuardedStore(this.settings)
-		this.#emitter = new Emitter(this.settings.name, this.#runtime)
+		this.#reports = new EventReports(this.settings.name, this.#runtime)
 	}
 
 	/**
@@ -104,7 +98,7 @@ export class IdempotencyEngine<Tx = unknown> {
 			const mayWait = result.kind === 'conflict' && result.retryAfterMs !== undefined
 			const leftMs = mayWait ? startedAt + waitMs - this.#runtime.now() : 0
 			if (leftMs <= 0) {
-				this.#report(identity, result)
+				this.#reports.begun(identity, result)
 				return result
 			}
 			await sleep(this.#runtime, Math.min(pauseMs, leftMs), signal)
@@ -181,6 +175,7 @@ export class IdempotencyEngine<Tx = unknown> {
 
 	/** Deletes all keys whose retention is over, in batches. Returns how many. Aborted, it stops after the current batch. */
 	async purge({ batchSize = PURGE_BATCH_SIZE, signal }: PurgeOptions = {}): Promise<number> {
+		checkRange('batchSize', batchSize, 1, MAX_NUMBER, 'integer')
 		for (let purged = 0; ; ) {
 			const count = await this.settings.store.purge(batchSize)
 			purged += count
@@ -210,7 +205,7 @@ export class IdempotencyEngine<Tx = unknown> {
 
 	/** Subscribes to every event. Returns a function that unsubscribes. */
 	subscribe(listener: IdempotencyListener): () => void {
-		return this.#emitter.subscribe(listener)
+		return this.#reports.subscribe(listener)
 	}
 
 	#end(claim: Claim): void {
@@ -226,7 +221,7 @@ export class IdempotencyEngine<Tx = unknown> {
 		try {
 			result = await this.#store.claim({ id, token, fingerprint, leaseMs, retentionMs, abandoned })
 		} catch (error) {
-			this.#reportError('claim', identity, error)
+			this.#reports.storeError(identity, 'claim', error)
 			throw error
 		}
 		if (result.kind !== 'claimed') return toBegin(result)
@@ -255,7 +250,7 @@ export class IdempotencyEngine<Tx = unknown> {
 	): Promise<boolean> {
 		const { identity } = claim
 		const isWritten = await this.#guarded(operation, identity, run)
-		if (!isWritten) this.#emit(identity, { type: 'idempotency_fenced', operation })
+		if (!isWritten) this.#reports.fenced(identity, operation)
 		return isWritten
 	}
 
@@ -263,31 +258,9 @@ export class IdempotencyEngine<Tx = unknown> {
 		try {
 			return await run()
 		} catch (error) {
-			this.#reportError(operation, identity, error)
+			this.#reports.storeError(identity, operation, error)
 			throw error
 		}
-	}
-
-	#reportError(operation: StoreOperation, identity: Identity, error: unknown): void {
-		if (this.#emitter.hasListeners)
-			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
-	}
-
-	#report(identity: Identity, result: BeginResult): void {
-		if (!this.#emitter.hasListeners) return
-		if (result.kind === 'run')
-			this.#emit(identity, { type: 'idempotency_claimed', isRerun: result.claim.hasSteps })
-		else if (result.kind === 'replay')
-			this.#emit(identity, { type: 'idempotency_replayed', statusCode: result.response.status })
-		else if (result.kind === 'conflict')
-			this.#emit(identity, { type: 'idempotency_conflict', reason: result.reason })
-		else this.#emit(identity, { type: 'idempotency_mismatch' })
-	}
-
-	#emit(identity: Identity, details: Details): void {
-		if (!this.#emitter.hasListeners) return
-		const { method, route } = identity
-		this.#emitter.emit({ ...details, method, route })
 	}
 }
 
@@ -297,14 +270,6 @@ export interface IdempotencyEngine<Tx> extends Inspectable {}
 const ignore = (): void => {}
 
 type StoreWrite = (store: IdempotencyStore) => boolean | Promise<boolean>
-
-/** An event without the fields that the engine adds. */
-type Details =
-	EventDetails<IdempotencyEvent> extends infer E
-		? E extends unknown
-			? Omit<E, 'method' | 'route'>
-			: never
-		: never
 
 function toBegin(result: Exclude<ClaimResult, { kind: 'claimed' }>): BeginResult {
 	if (result.kind === 'completed') return { kind: 'replay', response: result.response }

@@ -1,7 +1,7 @@
 /** Messages as users see them: what is enqueued, what a handler receives, and what can be read about a message. */
 
+import type { Jsonified } from '../../core/json/jsonified.ts'
 import type { StandardSchema } from '../../core/options/standard-schema.ts'
-import type { Jsonified } from './jsonified.ts'
 
 /** A schema per topic. */
 export type Topics = Readonly<Record<string, StandardSchema>>

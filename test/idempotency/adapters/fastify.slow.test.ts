@@ -118,13 +118,15 @@ describe('bodies', () => {
 test('applies to the scope that it is registered in, and claims once in nested scopes', async () => {
 	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf })
 	const url = await serve((app) => {
-		app.register(async (scope) => {
-			await scope.register(fastifyIdempotency(engine))
+		app.register((scope, _options, done) => {
+			scope.register(fastifyIdempotency(engine))
 			scope.post('/inside', () => 'x')
-			scope.register(async (inner) => {
-				await inner.register(fastifyIdempotency(engine))
+			scope.register((inner, _innerOptions, innerDone) => {
+				inner.register(fastifyIdempotency(engine))
 				inner.post('/nested', () => 'x')
+				innerDone()
 			})
+			done()
 		})
 		app.post('/outside', () => 'x')
 	})
@@ -142,8 +144,8 @@ test('the path is the full one in a scope with a prefix', async () => {
 	const paths: string[] = []
 	const url = await serve((app) =>
 		app.register(
-			async (scope) => {
-				await scope.register(
+			(scope, _options, done) => {
+				scope.register(
 					pluginOf({
 						route: ({ path }) => {
 							paths.push(path)
@@ -152,6 +154,7 @@ test('the path is the full one in a scope with a prefix', async () => {
 					}),
 				)
 				scope.post('/charges', () => 'x')
+				done()
 			},
 			{ prefix: '/v1' },
 		),

@@ -261,3 +261,30 @@ test('forwards what the platform passes after the request, and uses its waitUnti
 	await response.body?.cancel()
 	expect(waited).toHaveLength(1)
 })
+
+describe('a program without types', () => {
+	test('whose principal returns null rejects the request (regression: all such callers shared their keys)', async () => {
+		const { send, calls } = setting(created, { principal: () => null as never })
+		expect((await send()).status).toBe(401)
+		expect(calls()).toBe(0)
+	})
+
+	test('whose principal returns a number throws', async () => {
+		const { send, calls } = setting(created, { principal: () => 7 as never })
+		await expect(send()).rejects.toThrow(
+			'Invalid option "principal": expected a function that returns a string, got 7',
+		)
+		expect(calls()).toBe(0)
+	})
+})
+
+describe('a step', () => {
+	test.each(['k1', ''])('returns in the first run what a later one would read (key %j)', async (key) => {
+		const { send } = setting(async (_request, context) => {
+			const at: string = await context.step('clock', () => new Date(0))
+			const nothing = await context.step('nothing', () => undefined)
+			return Response.json([at, nothing === undefined])
+		})
+		expect(await (await send({ key })).json()).toEqual(['1970-01-01T00:00:00.000Z', true])
+	})
+})

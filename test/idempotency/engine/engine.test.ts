@@ -214,3 +214,20 @@ const bound = (store: IdempotencyStore): IdempotencyStore => ({
 	purge: (limit) => store.purge(limit),
 	find: (id) => store.find(id),
 })
+
+describe('purge', () => {
+	test.each([0, 1.5, -1, Number.NaN])(
+		'rejects a batch size of %d (regression: 0 never ended)',
+		async (batchSize) => {
+			await expect(setting().engine.purge({ batchSize })).rejects.toThrow('Invalid option "batchSize"')
+		},
+	)
+
+	test('stops after the batch in which it is aborted', async () => {
+		const { engine, runtime } = setting({ leaseMs: 1, maxRunMs: 1, retentionMs: 0 })
+		for (const key of ['a', 'b', 'c']) await engine.begin({ ...IDENTITY, key }, 'f')
+		await runtime.advance(10)
+		expect(await engine.purge({ batchSize: 2, signal: AbortSignal.abort() })).toBe(2)
+		expect(await engine.purge({ batchSize: 2 })).toBe(1)
+	})
+})

@@ -6,7 +6,7 @@ import { runRaces } from './race.ts'
 
 const ROUNDS = Number(process.env['RACE_ROUNDS'] ?? 50)
 
-describe.each(['PostgreSQL', 'Redis', 'SQLite'] as const)('%s', (kind) => {
+describe.each(['PostgreSQL', 'Redis'] as const)('%s', (kind) => {
 	test.skipIf(kind === 'Redis' && !HAS_REDIS)(
 		'runs the handler once for 200 concurrent requests with one key on four servers',
 		async () => {

@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
+import type { Jsonified } from '../../../src/core/json/jsonified.ts'
 import type { Handler } from '../../../src/outbox/destinations/destination.ts'
-import type { Jsonified } from '../../../src/outbox/message/jsonified.ts'
 import type { Message, Topics } from '../../../src/outbox/message/message.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { type DestinationsFor, Relay } from '../../../src/outbox/relay/relay.ts'

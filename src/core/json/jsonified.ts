@@ -1,6 +1,6 @@
 /**
- * The type of a value after a round trip through JSON. The schema's output is stored as JSON, so a handler receives a string for a `Date`; a type that
- * still says `Date` would allow `getTime` on a string.
+ * The type of a value after a round trip through JSON: payloads of the outbox and results of steps are stored as JSON, so a `Date` is read as a string. A
+ * type that still says `Date` would allow `getTime` on a string.
  */
 
 /** Unchanged by JSON. An undefined property is omitted, which reads as undefined. */
@@ -9,7 +9,7 @@ type Json = string | number | boolean | null | undefined | readonly Json[] | { r
 /** Omitted from objects. */
 type Lost = symbol | ((...args: never[]) => unknown)
 
-/** Rejected by `enqueue`. */
+/** Rejected by JSON, or emptied by it. */
 type Rejected = bigint | Lost | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
 
 /**

@@ -1,0 +1,55 @@
+/** Emits the events of an engine. */
+import { Emitter, type EventDetails } from '../../core/emitter/emitter.ts'
+import { errorFacts } from '../../core/events/error-facts.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { Identity } from '../key/identity.ts'
+import type { BeginResult } from './engine.ts'
+import type { FencedEvent, IdempotencyEvent, IdempotencyListener, StoreOperation } from './events.ts'
+
+/** An event without the fields that are added here. */
+type Details =
+	EventDetails<IdempotencyEvent> extends infer E
+		? E extends unknown
+			? Omit<E, 'method' | 'route'>
+			: never
+		: never
+
+export class EventReports {
+	readonly #emitter: Emitter<IdempotencyEvent>
+
+	constructor(name: string, runtime: Runtime) {
+		this.#emitter = new Emitter(name, runtime)
+	}
+
+	subscribe(listener: IdempotencyListener): () => void {
+		return this.#emitter.subscribe(listener)
+	}
+
+	begun(identity: Identity, result: BeginResult): void {
+		if (this.#emitter.hasListeners) this.#emit(identity, detailsOf(result))
+	}
+
+	leaseLost(identity: Identity): void {
+		this.#emit(identity, { type: 'idempotency_lease_lost' })
+	}
+
+	fenced(identity: Identity, operation: FencedEvent['operation']): void {
+		this.#emit(identity, { type: 'idempotency_fenced', operation })
+	}
+
+	storeError(identity: Identity, operation: StoreOperation, error: unknown): void {
+		if (this.#emitter.hasListeners)
+			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
+	}
+
+	#emit({ method, route }: Identity, details: Details): void {
+		if (this.#emitter.hasListeners) this.#emitter.emit({ ...details, method, route })
+	}
+}
+
+function detailsOf(result: BeginResult): Details {
+	if (result.kind === 'run') return { type: 'idempotency_claimed', isRerun: result.claim.hasSteps }
+	if (result.kind === 'replay') return { type: 'idempotency_replayed', statusCode: result.response.status }
+	if (result.kind === 'conflict') return { type: 'idempotency_conflict', reason: result.reason }
+	return { type: 'idempotency_mismatch' }
+}
