@@ -12,11 +12,11 @@ export { fetchIdempotency, type IdempotentFetchHandler } from './adapters/fetch.
 export { type HonoContext, honoIdempotency } from './adapters/hono.ts'
 export { type IdempotentNodeHandler, nodeIdempotency } from './adapters/node.ts'
 export type { NodeRequest, NodeResponse } from './adapters/node-http/node-types.ts'
+export type { BeginResult } from './engine/begin-result.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
 export type { IdempotencyContext } from './engine/context.ts'
 export {
 	type BeginOptions,
-	type BeginResult,
 	IdempotencyEngine,
 	type IdempotencyStats,
 	idempotency,

@@ -13,20 +13,13 @@ import { systemRuntime } from '../../core/runtime/system.ts'
 import { type Identity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
 import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
+import type { BeginResult } from './begin-result.ts'
 import { Claim, type ClaimWrites } from './claim.ts'
 import { EventReports } from './event-reports.ts'
-import type { ConflictReason, FencedEvent, IdempotencyListener, StoreOperation } from './events.ts'
+import type { FencedEvent, IdempotencyListener, StoreOperation } from './events.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
-
-/** What happens to a request. */
-export type BeginResult =
-	| { readonly kind: 'run'; readonly claim: Claim }
-	| { readonly kind: 'replay'; readonly response: StoredResponse }
-	/** Without `retryAfterMs` a repetition does not help. */
-	| { readonly kind: 'conflict'; readonly reason: ConflictReason; readonly retryAfterMs?: number | undefined }
-	| { readonly kind: 'mismatch' }
 
 /** The first wait of a repeated request until it asks the store again. Each wait is twice as long as the one before. */
 const FIRST_WAIT_MS = 25

@@ -3,7 +3,7 @@ import { Emitter, type EventDetails } from '../../core/emitter/emitter.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Identity } from '../key/identity.ts'
-import type { BeginResult } from './engine.ts'
+import type { BeginResult } from './begin-result.ts'
 import type { FencedEvent, IdempotencyEvent, IdempotencyListener, StoreOperation } from './events.ts'
 
 /** An event without the fields that are added here. */
