@@ -39,15 +39,13 @@ export const COMMAND_ENTRIES: Readonly<Record<string, string>> = {
 	'cli/relay-worker': join(SRC, 'cli', 'demo', 'relay-worker.ts'),
 }
 
-/** Loaded on demand: the parts of the command, each a chunk of its own, and the scenarios of the simulator, which share one. */
-const COMMAND = /^cli\//
-const SCENARIO = /^sim\/scenarios\/(?!catalog|herd)/
+/** Loaded on demand: the parts of the command, and the studies of the simulator. */
+const ON_DEMAND = /^(cli|sim\/scenarios\/(?!catalog))\b/
 
 /** Returns the chunk that a source belongs to. `null`: the bundler decides. An entry itself only names exports, and is no part of a chunk. */
 export function chunkOf(id: string): string | null {
 	const path = sourcePath(id)
-	if (path === undefined || COMMAND.test(path) || Object.values(libraryEntries()).includes(id)) return null
-	if (SCENARIO.test(path)) return 'sim-scenarios'
+	if (path === undefined || ON_DEMAND.test(path) || Object.values(libraryEntries()).includes(id)) return null
 	const [, suite] = /^(outbox|idempotency)\/testing\//.exec(path) ?? []
 	if (suite !== undefined) return `${suite}-testing`
 	return path.split('/')[0] ?? null

@@ -25,7 +25,7 @@ export const WORKERD: string = join(
 /** The newest date that the pinned version knows. */
 export const COMPATIBILITY_DATE = '2026-11-01'
 /** Files below `dist/` that a Worker cannot import. */
-const NEEDS_NODE = /^(cli|chunks\/(node|outbox|sql)|node|outbox)\b/
+const NEEDS_NODE = /^(cli|chunks\/(node|outbox)|node|outbox)\b/
 
 export const inWorkerd: Runtime = {
 	name: 'workerd',

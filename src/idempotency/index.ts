@@ -45,6 +45,7 @@ export type { PostgresIdempotencyStoreOptions, PostgresTransaction } from './sto
 export { type PostgresIdempotencyStore, postgresIdempotencyStore } from './store/postgres/postgres-store.ts'
 export type { IoredisClient, NodeRedisClient, RedisClient } from './store/redis/clients.ts'
 export { type RedisIdempotencyStoreOptions, redisIdempotencyStore } from './store/redis/redis-store.ts'
+export type { SqlIdempotencyStore } from './store/sql-store.ts'
 export type { SqliteIdempotencyStoreOptions, SqliteTransaction } from './store/sqlite/options.ts'
 export { type SqliteIdempotencyStore, sqliteIdempotencyStore } from './store/sqlite/sqlite-store.ts'
 export type {

@@ -8,21 +8,13 @@
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
-import { isBusy } from './sqlite-errors.ts'
+import { busyPauseMs, isBusy, mayWaitForBusy } from './sqlite-errors.ts'
 
 /** `isSolo` is true if it runs alone after an optimistic run failed. It must have no effect outside the database. */
 export type Work<T> = (isSolo: boolean) => T
 
 /** Thrown by work that must run again alone, because it found something that the optimistic form cannot handle. */
 export const RUN_ALONE: unique symbol = Symbol('run alone')
-
-/** How long work waits for a busy database before it is rejected. */
-const BUSY_TIMEOUT_MS = 10_000
-/** Work that has tried less often is not rejected: not the database was busy, but the process did not run. */
-const MIN_TRIES = 50
-const FIRST_PAUSE_MS = 1
-const MAX_PAUSE_MS = 50
-const PAUSE_GROWTH = 1.5
 
 interface Job {
 	readonly isWrite: boolean
@@ -149,7 +141,7 @@ export class GroupCommit {
 
 	#pause(jobs: readonly Job[], error: unknown): void {
 		const now = this.#runtime.now()
-		const mayWait = (job: Job): boolean => job.tries < MIN_TRIES || now - job.startedAt < BUSY_TIMEOUT_MS
+		const mayWait = (job: Job): boolean => mayWaitForBusy(job.tries, now - job.startedAt)
 		for (const job of jobs) {
 			job.tries++
 			if (!mayWait(job)) job.reject(error)
@@ -157,8 +149,7 @@ export class GroupCommit {
 		this.#jobs = [...jobs.filter(mayWait), ...this.#jobs]
 		if (this.#jobs.length === 0 || this.#isPausing) return
 		this.#isPausing = true
-		const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * PAUSE_GROWTH ** this.#pauses++)
-		this.#runtime.setTimer(pause * (0.5 + this.#runtime.random()), () => {
+		this.#runtime.setTimer(busyPauseMs(this.#pauses++, this.#runtime.random()), () => {
 			this.#isPausing = false
 			this.#flush()
 		})

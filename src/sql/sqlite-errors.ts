@@ -79,3 +79,19 @@ const HINTS: Readonly<Record<number, string>> = {
 /** Returns what the user can do about the error, if anything is known. */
 export const sqliteHint = (error: unknown): string | undefined =>
 	isBusy(error) ? HINTS[BUSY] : HINTS[kindOf(error)]
+
+/** How long work waits for a busy database before it is rejected. */
+const BUSY_TIMEOUT_MS = 10_000
+/** Work that has tried less often is not rejected: not the database was busy, but the process did not run. */
+const MIN_TRIES = 50
+const FIRST_PAUSE_MS = 1
+const MAX_PAUSE_MS = 50
+const PAUSE_GROWTH = 1.5
+
+/** Whether work that found the database busy `tries` times tries again. */
+export const mayWaitForBusy = (tries: number, waitedMs: number): boolean =>
+	tries < MIN_TRIES || waitedMs < BUSY_TIMEOUT_MS
+
+/** The pause after a number of others, with jitter. */
+export const busyPauseMs = (pauses: number, random: number): number =>
+	Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * PAUSE_GROWTH ** pauses) * (0.5 + random)

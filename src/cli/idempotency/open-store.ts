@@ -1,12 +1,7 @@
 /** Opens the store of idempotency keys for a command and closes it when the command ends. */
-import {
-	type PostgresIdempotencyStore,
-	postgresIdempotencyStore,
-} from '../../idempotency/store/postgres/postgres-store.ts'
-import {
-	type SqliteIdempotencyStore,
-	sqliteIdempotencyStore,
-} from '../../idempotency/store/sqlite/sqlite-store.ts'
+import { postgresIdempotencyStore } from '../../idempotency/store/postgres/postgres-store.ts'
+import type { SqlIdempotencyStore } from '../../idempotency/store/sql-store.ts'
+import { sqliteIdempotencyStore } from '../../idempotency/store/sqlite/sqlite-store.ts'
 import { toCliError } from '../database/database-errors.ts'
 import {
 	type DatabaseArguments,
@@ -16,8 +11,6 @@ import {
 } from '../database/database-target.ts'
 import { openPostgresPool, requireFile } from '../database/open-database.ts'
 import type { CommandIo } from '../io.ts'
-
-export type SqlIdempotencyStore = PostgresIdempotencyStore | SqliteIdempotencyStore
 
 export interface OpenArguments extends DatabaseArguments {
 	/** Allows to create a missing SQLite file. Only for migrations. */

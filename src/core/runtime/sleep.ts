@@ -2,7 +2,7 @@
 import type { Runtime } from './runtime.ts'
 
 /** Resolves after `ms`, or when the signal is aborted. */
-export function sleep(runtime: Runtime, ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function sleep(runtime: Runtime, ms: number, signal?: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {
 		if (signal?.aborted) {
 			resolve()

@@ -1,16 +1,9 @@
 /** Errors between the engine and the database of its store. */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
+import { versionText } from '../../sql/schema/migration.ts'
 
 const MIGRATE = 'Run `await store.migrate()` or `yaoki idempotency migrate`.'
-
-function versionText(found: number, needed: number): string {
-	if (found === 0) return `The idempotency store has no tables. ${MIGRATE}`
-	const versions = `The idempotency tables have version ${found}, this release needs version ${needed}.`
-	return found < needed
-		? `${versions} ${MIGRATE}`
-		: `${versions} Install the newer release that created them.`
-}
 
 /** The tables of the store have another version than this release needs. */
 export class IdempotencySchemaError extends YaokiError {
@@ -20,7 +13,8 @@ export class IdempotencySchemaError extends YaokiError {
 	readonly needed: number
 
 	constructor(found: number, needed: number) {
-		super('YAOKI_IDEMPOTENCY_SCHEMA', versionText(found, needed))
+		const text = versionText('The idempotency store', 'The idempotency tables', found, needed, MIGRATE)
+		super('YAOKI_IDEMPOTENCY_SCHEMA', text)
 		this.found = found
 		this.needed = needed
 	}

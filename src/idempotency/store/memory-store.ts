@@ -7,6 +7,7 @@ import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../../co
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { decide } from './decide.ts'
+import { NO_STEPS } from './encoded.ts'
 import type {
 	ClaimRef,
 	ClaimRequest,
@@ -51,8 +52,6 @@ interface Row {
 	response: StoredResponse | undefined
 	bytes: number
 }
-
-const NO_STEPS: StoredSteps = Object.freeze({})
 
 /**
  * Creates a store in memory.
@@ -128,9 +127,9 @@ class MemoryStore implements IdempotencyStore<never> {
 	complete(claim: ClaimRef, response: StoredResponse | undefined, retentionMs: number): boolean {
 		const row = this.#claimed(claim)
 		if (!row) return false
+		this.#resize(row, response?.body.length ?? 0)
 		// Steps are of no use after the response.
 		row.steps = NO_STEPS
-		this.#resize(row, response?.body.length ?? 0)
 		row.state = response ? 'completed' : 'unstored'
 		// The caller may reuse its buffer.
 		row.response = response && { ...response, body: response.body.slice() }
@@ -205,22 +204,27 @@ class MemoryStore implements IdempotencyStore<never> {
 		row.bytes = bytes
 	}
 
-	/** Removes completed keys until there is room; throws if only running ones are left. */
+	/** Removes completed keys until there is room; throws if that is not enough. */
 	#makeRoom(keys: number, bytes: number, now: number): void {
 		const { maxKeys, maxBytes } = this.#settings
 		const isFull = () => this.#rows.size + keys > maxKeys || this.#bytes + bytes > maxBytes
 		if (!isFull()) return
-		for (const id of this.#completed) {
-			this.#delete(id)
-			if (!isFull()) return
+		// Nothing is removed for a body that would not fit into an empty store.
+		if (bytes <= maxBytes) {
+			for (const id of this.#completed) {
+				this.#delete(id)
+				if (!isFull()) return
+			}
+			// Abandoned keys whose retention is over.
+			for (const [id, row] of this.#rows) if (row.expiresAt <= now) this.#delete(id)
 		}
-		// Abandoned keys whose retention is over.
-		for (const [id, row] of this.#rows) if (row.expiresAt <= now) this.#delete(id)
-		if (isFull())
-			throw new YaokiError(
-				'YAOKI_IDEMPOTENCY_STORE_FULL',
-				`The memory store is full of running keys (maxKeys ${maxKeys}, maxBytes ${maxBytes})`,
-			)
+		if (!isFull()) return
+		const cause =
+			bytes > maxBytes ? `${bytes} bytes are too much for it` : 'all keys that it could remove are running'
+		throw new YaokiError(
+			'YAOKI_IDEMPOTENCY_STORE_FULL',
+			`The memory store is full: ${cause} (maxKeys ${maxKeys}, maxBytes ${maxBytes})`,
+		)
 	}
 
 	#delete(id: string): void {

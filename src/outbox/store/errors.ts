@@ -1,16 +1,9 @@
 /** Errors between the outbox and its database. */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
+import { versionText } from '../../sql/schema/migration.ts'
 
 const MIGRATE = 'Run outbox.migrate() or `yaoki outbox migrate`.'
-
-function versionText(found: number, needed: number): string {
-	if (found === 0) return `The outbox has no tables. ${MIGRATE}`
-	const versions = `The outbox tables have version ${found}, this release needs version ${needed}.`
-	return found < needed
-		? `${versions} ${MIGRATE}`
-		: `${versions} Install the newer release that created them.`
-}
 
 /** The tables have another version than this release needs. */
 export class SchemaVersionError extends YaokiError {
@@ -19,7 +12,7 @@ export class SchemaVersionError extends YaokiError {
 	readonly needed: number
 
 	constructor(found: number, needed: number) {
-		super('YAOKI_OUTBOX_SCHEMA', versionText(found, needed))
+		super('YAOKI_OUTBOX_SCHEMA', versionText('The outbox', 'The outbox tables', found, needed, MIGRATE))
 		this.found = found
 		this.needed = needed
 	}

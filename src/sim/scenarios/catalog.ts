@@ -1,5 +1,7 @@
-/** The scenarios, each loaded on first use: running one does not load all nine. */
+/** The studies by name, loaded when the first is used. */
 import type { Study } from '../run/study.ts'
+
+const load = () => import('./studies.ts')
 
 /**
  * The studies that come with the package, by name. Each has a page in the documentation.
@@ -8,13 +10,13 @@ import type { Study } from '../run/study.ts'
  * const study = await scenarios['herd']?.()
  */
 export const scenarios: Readonly<Record<string, () => Promise<Study>>> = {
-	aws: async () => (await import('./aws.ts')).aws,
-	budgets: async () => (await import('./budgets.ts')).budgets,
-	hedging: async () => (await import('./hedging.ts')).hedging,
-	herd: async () => (await import('./herd.ts')).herd,
-	layered: async () => (await import('./layered.ts')).layered,
-	mail: async () => (await import('./mail.ts')).mail,
-	metastable: async () => (await import('./metastable.ts')).metastable,
-	'rate-limit': async () => (await import('./rate-limit.ts')).rateLimit,
-	'slow-dependency': async () => (await import('./slow-dependency.ts')).slowDependency,
+	aws: async () => (await load()).aws,
+	budgets: async () => (await load()).budgets,
+	hedging: async () => (await load()).hedging,
+	herd: async () => (await load()).herd,
+	layered: async () => (await load()).layered,
+	mail: async () => (await load()).mail,
+	metastable: async () => (await load()).metastable,
+	'rate-limit': async () => (await load()).rateLimit,
+	'slow-dependency': async () => (await load()).slowDependency,
 }

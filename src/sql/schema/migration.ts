@@ -23,3 +23,16 @@ export interface TableSet {
 }
 
 export const neededVersion = ({ steps }: TableSet): number => steps.length
+
+/** What is wrong with tables of another version: `subject` is "The outbox", `migrate` a sentence that says how to migrate. */
+export function versionText(
+	subject: string,
+	tables: string,
+	found: number,
+	needed: number,
+	migrate: string,
+): string {
+	if (found === 0) return `${subject} has no tables. ${migrate}`
+	const versions = `${tables} have version ${found}, this release needs version ${needed}.`
+	return `${versions} ${found < needed ? migrate : 'Install the newer release that created them.'}`
+}

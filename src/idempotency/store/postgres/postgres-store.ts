@@ -4,14 +4,14 @@ import { inPgTransaction } from '../../../sql/pg-transaction.ts'
 import { ignorePoolErrors } from '../../../sql/pool-errors.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type SentValue, withNumbers } from '../../../sql/postgres-values.ts'
-import type { Migration, MigrationReport } from '../../../sql/schema/migration.ts'
 import {
 	migratePostgres,
 	postgresMigrations,
 	postgresSchemaVersion,
 } from '../../../sql/schema/postgres-migrations.ts'
 import { encodeResponse, encodeStep, type KeyColumns, toStoredKey, wholeMs } from '../encoded.ts'
-import type { ClaimRef, IdempotencyStore, StoredResponse } from '../store.ts'
+import type { SqlIdempotencyStore } from '../sql-store.ts'
+import type { ClaimRef, StoredResponse } from '../store.ts'
 import { claim, RecentIds, repeatedly } from './claim.ts'
 import {
 	type PostgresIdempotencyStoreOptions,
@@ -21,16 +21,8 @@ import {
 import { explainError, IDEMPOTENCY_TABLES } from './schema.ts'
 
 /** A store of idempotency keys in PostgreSQL. */
-export interface PostgresIdempotencyStore<Tx = unknown> extends IdempotencyStore<Tx> {
+export interface PostgresIdempotencyStore<Tx = unknown> extends SqlIdempotencyStore<Tx> {
 	readonly kind: 'postgres'
-	/** The steps that `migrate` runs, as SQL to run by hand. */
-	readonly migrations: readonly Migration[]
-	/** Creates or updates the table. Several processes may call it concurrently. */
-	migrate(): Promise<MigrationReport>
-	/** Returns the version of the table, 0 if it does not exist. */
-	schemaVersion(): Promise<number>
-	transaction: NonNullable<IdempotencyStore<Tx>['transaction']>
-	close(): Promise<void>
 }
 
 /** The claim of the parameters $1 and $2 still holds the key. */

@@ -7,15 +7,10 @@
  * key during the transaction.
  */
 import type { Runtime } from '../../../core/runtime/runtime.ts'
+import { sleep } from '../../../core/runtime/sleep.ts'
 import type { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
-import { isBusy } from '../../../sql/sqlite-errors.ts'
-
-/** How long a transaction waits for a busy database before it is rejected. */
-const BUSY_TIMEOUT_MS = 10_000
-const MIN_TRIES = 50
-const FIRST_PAUSE_MS = 1
-const MAX_PAUSE_MS = 50
+import { busyPauseMs, isBusy, mayWaitForBusy } from '../../../sql/sqlite-errors.ts'
 
 const ignore = (): void => {}
 
@@ -84,13 +79,9 @@ export class OpenTransactions {
 				this.#connection.exec('BEGIN IMMEDIATE')
 				return
 			} catch (error) {
-				const isLate = tries >= MIN_TRIES && this.#runtime.now() - startedAt >= BUSY_TIMEOUT_MS
-				if (!isBusy(error) || isLate) throw error
+				if (!isBusy(error) || !mayWaitForBusy(tries, this.#runtime.now() - startedAt)) throw error
 			}
-			const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 1.5 ** tries) * (0.5 + this.#runtime.random())
-			await new Promise<void>((resolve) => {
-				this.#runtime.setTimer(pauseMs, resolve)
-			})
+			await sleep(this.#runtime, busyPauseMs(tries, this.#runtime.random()))
 		}
 	}
 }

@@ -1,13 +1,14 @@
 /** Keys in an SQLite file: durable, no server, shared by the processes of one machine. */
 import { YaokiError } from '../../../core/errors/errors.ts'
 import { invalidOption } from '../../../core/options/schema.ts'
+import { sleep } from '../../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { AdaptedBetterSqlite, isBetterSqlite } from '../../../sql/better-sqlite.ts'
 import type { SqliteDatabase } from '../../../sql/clients.ts'
 import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import { TimedTransactions } from '../../../sql/clock/timed-transactions.ts'
 import { NO_NODE_SQLITE, openNodeSqlite } from '../../../sql/open-sqlite.ts'
-import { type Migration, type MigrationReport, neededVersion } from '../../../sql/schema/migration.ts'
+import { neededVersion } from '../../../sql/schema/migration.ts'
 import {
 	migrateSqlite,
 	sqliteMigrations,
@@ -16,23 +17,15 @@ import {
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
 import { IdempotencySchemaError, IdempotencyStoreError } from '../errors.ts'
-import type { IdempotencyStore } from '../store.ts'
+import type { SqlIdempotencyStore } from '../sql-store.ts'
 import { SqliteKeys } from './keys.ts'
 import { OpenTransactions } from './open-transaction.ts'
 import { readSqliteOptions, type SqliteIdempotencyStoreOptions, type SqliteTransaction } from './options.ts'
 import { IDEMPOTENCY_CLOCK, IDEMPOTENCY_TABLES } from './schema.ts'
 
 /** A store of idempotency keys in SQLite. */
-export interface SqliteIdempotencyStore<Tx = SqliteTransaction> extends IdempotencyStore<Tx> {
+export interface SqliteIdempotencyStore<Tx = SqliteTransaction> extends SqlIdempotencyStore<Tx> {
 	readonly kind: 'sqlite'
-	/** The steps that `migrate` runs, as SQL to run by hand. */
-	readonly migrations: readonly Migration[]
-	/** Creates or updates the table. Several processes may call it concurrently. */
-	migrate(): Promise<MigrationReport>
-	/** Returns the version of the table, 0 if it does not exist. */
-	schemaVersion(): Promise<number>
-	transaction: NonNullable<IdempotencyStore<Tx>['transaction']>
-	close(): Promise<void>
 }
 
 /**
@@ -117,9 +110,7 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 		async purge(limit) {
 			const purged = await run('write', () => keys.purge(limit))
 			// SQLite is synchronous: without a pause, a loop over all batches would block the process.
-			await new Promise<void>((resolve) => {
-				runtime.setTimer(0, resolve)
-			})
+			await sleep(runtime, 0)
 			return purged
 		},
 		find: (id) => run('read', () => keys.find(id)),

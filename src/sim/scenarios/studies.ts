@@ -1,0 +1,10 @@
+/** All studies in one module, so that the package has one file for them. */
+export { aws } from './aws.ts'
+export { budgets } from './budgets.ts'
+export { hedging } from './hedging.ts'
+export { herd } from './herd.ts'
+export { layered } from './layered.ts'
+export { mail } from './mail.ts'
+export { metastable } from './metastable.ts'
+export { rateLimit } from './rate-limit.ts'
+export { slowDependency } from './slow-dependency.ts'
