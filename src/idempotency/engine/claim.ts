@@ -39,9 +39,9 @@ export const HEARTBEATS_PER_LEASE = 3
 /** A timer that is late by more than this share of the lease means that the process has stalled. */
 const MAX_TIMER_DELAY = 0.1
 
-export class Claim implements ClaimRef {
-	readonly id: string
-	readonly token: string
+export class Claim {
+	/** All that a store gets: the identity contains the principal and the key themselves. */
+	readonly ref: ClaimRef
 	readonly identity: Identity
 	readonly #steps: Map<string, string>
 	readonly #writes: ClaimWrites
@@ -62,7 +62,7 @@ export class Claim implements ClaimRef {
 
 	/** `claimedAt` is the time before the store was asked. */
 	constructor(
-		{ id, token }: ClaimRef,
+		ref: ClaimRef,
 		identity: Identity,
 		steps: StoredSteps,
 		writes: ClaimWrites,
@@ -70,8 +70,7 @@ export class Claim implements ClaimRef {
 		times: ClaimTimes,
 		claimedAt: number,
 	) {
-		this.id = id
-		this.token = token
+		this.ref = ref
 		this.identity = identity
 		this.#steps = new Map(Object.entries(steps))
 		this.#writes = writes
@@ -125,7 +124,7 @@ export class Claim implements ClaimRef {
 	}
 
 	async #runStep(name: string, fn: StepFunction): Promise<string> {
-		const idempotencyKey = await sha256(JSON.stringify([this.id, name]))
+		const idempotencyKey = await sha256(JSON.stringify([this.ref.id, name]))
 		const value = await fn({ idempotencyKey })
 		const text = encodeStepValue(value)
 		if (!(await this.#writes.saveStep(this, name, text))) throw new LeaseLostError()

@@ -61,7 +61,7 @@ export class IdempotencyEngine<Tx = unknown> {
 	readonly #writes: ClaimWrites = {
 		heartbeat: (claim) => this.heartbeat(claim),
 		saveStep: (claim, name, value) =>
-			this.#write('step', claim, (store) => store.saveStep(claim, name, value)),
+			this.#write('step', claim, (store) => store.saveStep(claim.ref, name, value)),
 		onLost: (claim) => {
 			this.#running.delete(claim)
 			this.#reports.leaseLost(claim.identity)
@@ -102,20 +102,20 @@ export class IdempotencyEngine<Tx = unknown> {
 	complete(claim: Claim, response: StoredResponse | undefined): Promise<boolean> {
 		this.#end(claim)
 		return this.#write('complete', claim, (store) =>
-			store.complete(claim, response, this.settings.retentionMs),
+			store.complete(claim.ref, response, this.settings.retentionMs),
 		)
 	}
 
 	/** Lets the next request with this key run. Returns false if the lease was lost. */
 	release(claim: Claim): Promise<boolean> {
 		this.#end(claim)
-		return this.#write('release', claim, (store) => store.release(claim))
+		return this.#write('release', claim, (store) => store.release(claim.ref))
 	}
 
 	/** Extends the lease. A running claim does it by itself. */
 	heartbeat(claim: Claim): Promise<boolean> {
 		return this.#guarded('heartbeat', claim.identity, () =>
-			this.#store.write((store) => store.heartbeat(claim, this.settings.leaseMs)),
+			this.#store.write((store) => store.heartbeat(claim.ref, this.settings.leaseMs)),
 		)
 	}
 

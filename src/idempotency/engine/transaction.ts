@@ -41,7 +41,9 @@ export async function runTransaction<Tx>(
 				body.length > maxBodyBytes
 					? undefined
 					: { status, headers: storedHeaders(headers, allowedHeaders), body }
-			const isStored = await engine.completeInTransaction(claim, () => complete(claim, stored, retentionMs))
+			const isStored = await engine.completeInTransaction(claim, () =>
+				complete(claim.ref, stored, retentionMs),
+			)
 			if (!isStored) throw new LeaseLostError()
 			isCompleted = true
 			return response

@@ -44,6 +44,28 @@ export function observedStore(base: IdempotencyStore = memoryIdempotencyStore())
 	return { store, seen, ended: ended.promise }
 }
 
+/** A call of a store. */
+export interface StoreCall {
+	readonly method: string
+	readonly args: readonly unknown[]
+}
+
+/** A store and all calls of its methods. */
+export function recordingStore(base: IdempotencyStore = memoryIdempotencyStore()) {
+	const calls: StoreCall[] = []
+	const store = new Proxy(base, {
+		get: (target, name) => {
+			const value: unknown = Reflect.get(target, name)
+			if (typeof value !== 'function') return value
+			return (...args: unknown[]) => {
+				calls.push({ method: String(name), args })
+				return value.apply(target, args)
+			}
+		},
+	})
+	return { store, calls }
+}
+
 /** A memory store whose "transactions" write directly. They pass `'tx'`. */
 export function transactionalStore(): IdempotencyStore {
 	const base = memoryIdempotencyStore()
