@@ -20,6 +20,9 @@ export interface OpenedSqlite<Tx> extends IdempotencyStoreUnderTest<Tx> {
 	readonly userTable: NonNullable<IdempotencyStoreUnderTest<Tx>['userTable']>
 }
 
+/** The store's clock is that of the machine, also while a test gives a server another one. */
+const machineTime = Date.now
+
 const count = (tx: Database): number =>
 	Object.values(Object(tx.prepare('SELECT count(*) FROM orders').all()[0]))[0] as number
 
@@ -28,7 +31,7 @@ export async function openSqlite<Tx extends Database = DatabaseSync>(
 	open?: (file: string) => Tx,
 ): Promise<OpenedSqlite<Tx>> {
 	let offsetMs = 0
-	const clock = () => Date.now() + offsetMs
+	const clock = () => machineTime() + offsetMs
 	const create = () => sqliteIdempotencyStore<Tx>({ file, clock, open })
 	const store = create()
 	await store.migrate()
