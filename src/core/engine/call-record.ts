@@ -13,11 +13,13 @@ import { invalidOption } from '../options/schema.ts'
 import type { CallOptions } from './call-options.ts'
 import { Context } from './context.ts'
 import { requireSync } from './hooks.ts'
-import type { RareFacts } from './layer.ts'
+import type { CompiledPipelineOf, RareFacts } from './layer.ts'
 
 /** The part of a call that its record needs. */
 interface RecordedCall extends CallRecord {
 	readonly options: CallOptions | undefined
+	readonly pipeline: CallRecord['pipeline'] &
+		Pick<CompiledPipelineOf<never>, 'classify' | 'consecutiveSuccesses'>
 	readonly attempt: number
 	readonly ok: boolean
 	readonly isAborted: boolean
@@ -30,6 +32,7 @@ interface RecordedCall extends CallRecord {
 	lastAttempt: AttemptEntry | undefined
 	stop: StopReason | undefined
 	queuedMs: number | undefined
+	hookThrew(error: unknown): void
 }
 
 export function classifyFailure(
@@ -67,9 +70,23 @@ export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void
 	}
 }
 
-/** Records why no further attempt was made, and when. From now on `explain` finds the record. */
+/**
+ * Closes the record of a call in which a failure occurred: why no further attempt was made, and when. From now on
+ * `explain` finds the record.
+ */
 export function closeRecord(call: RecordedCall): void {
-	const { ok, rare, lastAttempt, pipeline, value, parentCall, queuedMs } = call
+	const { pipeline, ok } = call
+	pipeline.consecutiveSuccesses = 0
+	if (ok && !call.rare?.keepsRecord) return
+	try {
+		// A layer that counts or retries failures has classified this one already.
+		const isRecorded = call.lastAttempt?.attempt === call.attempt && call.lastAttempt.error === call.value
+		if (!ok && !isRecorded && (!call.stop || call.stop === 'inner-retry'))
+			classifyFailure(call, pipeline.classify)
+	} catch (error) {
+		call.hookThrew(error)
+	}
+	const { rare, lastAttempt, value, parentCall, queuedMs } = call
 	call.stop ??= ok ? (rare?.isSubstituted ? 'fallback' : 'success') : (rare?.ending ?? 'not-retried')
 	// If no wait followed the last attempt, its end was just measured. A call that was rejected immediately took no
 	// time.

@@ -267,7 +267,7 @@ export class Call implements CallRecord, Scope {
 		if (until) return GO
 		this.rare?.link?.unlink?.()
 		if (this.ok && !this.lastAttempt) this.pipeline.consecutiveSuccesses++
-		else this.close()
+		else closeRecord(this)
 		this.run = OVER
 		this.pipeline.observer?.onEnd(this)
 		return DONE
@@ -283,21 +283,6 @@ export class Call implements CallRecord, Scope {
 		this.ok = false
 		this.value = error
 		this.stop = 'hook-threw'
-	}
-
-	/** A failure occurred, so there is a record to close. */
-	close(): void {
-		const { pipeline, ok } = this
-		pipeline.consecutiveSuccesses = 0
-		if (ok && !this.rare?.keepsRecord) return
-		try {
-			// A layer that counts or retries failures has classified this one already.
-			const isRecorded = this.lastAttempt?.attempt === this.attempt && this.lastAttempt.error === this.value
-			if (!ok && !isRecorded && (!this.stop || this.stop === 'inner-retry')) this.classify(pipeline)
-		} catch (error) {
-			this.hookThrew(error)
-		}
-		closeRecord(this)
 	}
 
 	/** The call whose operation makes this call, if it is known. */
