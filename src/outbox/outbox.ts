@@ -9,12 +9,8 @@ import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
 import { explainMessage } from './diagnostics/why.ts'
-import { RowBuilder } from './enqueue/build-rows.ts'
-import {
-	type EnqueueOptions,
-	type EnqueueSyncOptions,
-	TransactionCheck,
-} from './enqueue/transaction-check.ts'
+import { Enqueuer } from './enqueue/enqueuer.ts'
+import type { EnqueueOptions, EnqueueSyncOptions } from './enqueue/transaction-check.ts'
 import type { MessagesChangedEvent, OutboxEvent, OutboxListener } from './events/outbox-events.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
@@ -33,8 +29,6 @@ import { DestinationControl, type PauseOptions, type ResumeOptions } from './ope
 import type { OperatorOptions } from './operator/operator.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import { QueuedMessages } from './queued-messages.ts'
-import type { InsertOptions } from './store/insert-options.ts'
-import type { InsertResult, NewRow } from './store/rows.ts'
 import type { Store } from './store/store.ts'
 
 const NO_OPTIONS: EnqueueOptions = Object.freeze({})
@@ -60,33 +54,29 @@ export class Outbox<T extends Topics = Topics> {
 	readonly auditForMs: number
 	/** The dead letters: list, replay, edit, discard. */
 	readonly dead: DeadLetters
-	readonly #rowBuilder: RowBuilder
-	readonly #transactionCheck: TransactionCheck
 	readonly #notifier: RelayNotifier
 	readonly #emitter: Emitter<OutboxEvent>
+	readonly #enqueuer: Enqueuer
 	readonly #queued: QueuedMessages
 	readonly #control: DestinationControl
 	/** For people: messages are redacted. */
 	readonly #shown: ShownStore
-	readonly #insertOptions: InsertOptions
 	#closed: Promise<void> | undefined
 
 	constructor(options: OutboxOptions<T>) {
 		const settings = readOutboxOptions(options)
-		const { store, keepsHistory, runtime, dedupeForMs, lockKeys } = settings
+		const { store, keepsHistory, runtime } = settings
 		this.store = store
 		this.keepsHistory = keepsHistory
 		this.historyForMs = settings.historyForMs
 		this.auditForMs = settings.auditForMs
-		this.#rowBuilder = new RowBuilder(settings)
-		this.#transactionCheck = new TransactionCheck(store, settings.outsideTransaction, settings.onWarning)
 		this.#notifier = new RelayNotifier(store, runtime)
 		this.#emitter = new Emitter(settings.name, runtime)
+		this.#enqueuer = new Enqueuer(settings, this.#notifier, this.#emitter)
 		this.#shown = withRedaction(store, settings.redact)
 		const onChanged = (type: MessagesChangedEvent['type'], count: number) => this.#onChanged(type, count)
 		this.#queued = new QueuedMessages(store, runtime, onChanged)
 		this.#control = new DestinationControl(store, () => this.wake())
-		this.#insertOptions = { dedupeForMs, lockKeys }
 		this.dead = new DeadLetters({ ...settings, shown: this.#shown, onChanged })
 	}
 
@@ -110,17 +100,7 @@ export class Outbox<T extends Topics = Topics> {
 		given: MessageFor<T> | readonly MessageFor<T>[],
 		options: EnqueueOptions = NO_OPTIONS,
 	): Promise<EnqueueResult | EnqueueResult[]> {
-		// Not an async function: the row is written within this tick, so it precedes a COMMIT that is sent without awaiting this call.
-		try {
-			const isBatch = Array.isArray(given)
-			if (isBatch && given.length === 0) return Promise.resolve([])
-			this.#transactionCheck.beforeInsert(options)
-			const rows = this.#rowBuilder.build(isBatch ? given : [given], isBatch)
-			if (rows instanceof Promise) return rows.then((built) => this.#insert(built, isBatch, options))
-			return this.#insert(rows, isBatch, options)
-		} catch (error) {
-			return Promise.reject(error)
-		}
+		return this.#enqueuer.enqueue(given, options)
 	}
 
 	/**
@@ -139,11 +119,7 @@ export class Outbox<T extends Topics = Topics> {
 		given: MessageFor<T> | readonly MessageFor<T>[],
 		options: EnqueueSyncOptions,
 	): EnqueueResult | EnqueueResult[] {
-		const isBatch = Array.isArray(given)
-		const { tx, store } = this.#transactionCheck.beforeSyncInsert(options)
-		const rows = this.#rowBuilder.buildSync(isBatch ? given : [given], isBatch)
-		if (rows.length === 0) return []
-		return this.#finish(rows, store.insertSync(rows, tx, this.#insertOptions), isBatch, options)
+		return this.#enqueuer.enqueueSync(given, options)
 	}
 
 	/** Returns a message; undefined if the id is unknown, or the message was sent and no history is kept. */
@@ -241,62 +217,8 @@ export class Outbox<T extends Topics = Topics> {
 		return this.#notifier.attach(relay)
 	}
 
-	#insert(
-		rows: readonly NewRow[],
-		isBatch: boolean,
-		options: EnqueueOptions,
-	): Promise<EnqueueResult | EnqueueResult[]> {
-		const insert = (insertOptions: InsertOptions) =>
-			this.store
-				.insert(rows, options.tx, insertOptions)
-				.then((inserted) => this.#finish(rows, inserted, isBatch, options))
-		if (!this.#transactionCheck.mustAskDatabase(options)) return insert(this.#insertOptions)
-		const required = { ...this.#insertOptions, requiresTransaction: true }
-		return this.store.insert(rows, options.tx, required).then((inserted) => {
-			if (inserted.isInTransaction !== false) return this.#finish(rows, inserted, isBatch, options)
-			this.#transactionCheck.outside()
-			return insert(this.#insertOptions)
-		})
-	}
-
-	#finish(
-		rows: readonly NewRow[],
-		inserted: InsertResult,
-		isBatch: boolean,
-		options: EnqueueOptions,
-	): EnqueueResult | EnqueueResult[] {
-		const { isInTransaction, duplicates } = inserted
-		this.#transactionCheck.afterInsert(options, isInTransaction)
-		this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), isInTransaction)
-		if (this.#emitter.hasListeners) this.#emitEnqueued(rows, duplicates.size)
-		const results = rows.map((row) => toResult(row, inserted))
-		return isBatch ? results : (results[0] as EnqueueResult)
-	}
-
-	#emitEnqueued(rows: readonly NewRow[], duplicates: number): void {
-		const topics: Record<string, number> = {}
-		for (const { topic } of rows) topics[topic] = (topics[topic] ?? 0) + 1
-		this.#emitter.emit({ type: 'enqueued', count: rows.length - duplicates, duplicates, topics })
-	}
-
 	#onChanged(type: MessagesChangedEvent['type'], count: number): void {
 		this.wake()
 		this.#emitter.emit({ type, count })
 	}
-}
-
-function toResult({ id }: NewRow, { duplicates }: InsertResult): EnqueueResult {
-	const first = duplicates.size > 0 ? duplicates.get(id) : undefined
-	return { id: first ?? id, isDuplicate: first !== undefined }
-}
-
-/** Skips a destination that equals the previous one, because most batches have only one. */
-function destinationsOf(rows: readonly NewRow[]): ReadonlySet<string> {
-	const destinations = new Set<string>()
-	let previous: string | undefined
-	for (const { destination } of rows) {
-		if (destination !== previous) destinations.add(destination)
-		previous = destination
-	}
-	return destinations
 }

@@ -1,0 +1,118 @@
+/** Writes the messages of an outbox, emits an event and has relays woken after the commit. */
+import type { Emitter } from '../../core/emitter/emitter.ts'
+import type { OutboxEvent } from '../events/outbox-events.ts'
+import type { EnqueueResult } from '../message/message.ts'
+import type { RelayNotifier } from '../notify/relay-notifier.ts'
+import type { InsertOptions } from '../store/insert-options.ts'
+import type { InsertResult, NewRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import { RowBuilder, type RowBuilderOptions } from './build-rows.ts'
+import {
+	type EnqueueOptions,
+	type EnqueueSyncOptions,
+	type OutsideTransaction,
+	TransactionCheck,
+} from './transaction-check.ts'
+
+interface EnqueuerOptions extends RowBuilderOptions {
+	readonly store: Store
+	readonly dedupeForMs: number
+	readonly lockKeys: boolean
+	readonly outsideTransaction: OutsideTransaction
+	readonly onWarning: (text: string) => void
+}
+
+export class Enqueuer {
+	readonly #store: Store
+	readonly #rowBuilder: RowBuilder
+	readonly #transactionCheck: TransactionCheck
+	readonly #notifier: RelayNotifier
+	readonly #emitter: Emitter<OutboxEvent>
+	readonly #insertOptions: InsertOptions
+
+	constructor(options: EnqueuerOptions, notifier: RelayNotifier, emitter: Emitter<OutboxEvent>) {
+		const { store, dedupeForMs, lockKeys } = options
+		this.#store = store
+		this.#rowBuilder = new RowBuilder(options)
+		this.#transactionCheck = new TransactionCheck(store, options.outsideTransaction, options.onWarning)
+		this.#notifier = notifier
+		this.#emitter = emitter
+		this.#insertOptions = { dedupeForMs, lockKeys }
+	}
+
+	enqueue(given: unknown, options: EnqueueOptions): Promise<EnqueueResult | EnqueueResult[]> {
+		// Not an async function: the row is written within this tick, so it precedes a COMMIT that is sent without awaiting this call.
+		try {
+			const isBatch = Array.isArray(given)
+			if (isBatch && given.length === 0) return Promise.resolve([])
+			this.#transactionCheck.beforeInsert(options)
+			const rows = this.#rowBuilder.build(isBatch ? given : [given], isBatch)
+			if (rows instanceof Promise) return rows.then((built) => this.#insert(built, isBatch, options))
+			return this.#insert(rows, isBatch, options)
+		} catch (error) {
+			return Promise.reject(error)
+		}
+	}
+
+	enqueueSync(given: unknown, options: EnqueueSyncOptions): EnqueueResult | EnqueueResult[] {
+		const isBatch = Array.isArray(given)
+		const { tx, store } = this.#transactionCheck.beforeSyncInsert(options)
+		const rows = this.#rowBuilder.buildSync(isBatch ? given : [given], isBatch)
+		if (rows.length === 0) return []
+		return this.#finish(rows, store.insertSync(rows, tx, this.#insertOptions), isBatch, options)
+	}
+
+	#insert(
+		rows: readonly NewRow[],
+		isBatch: boolean,
+		options: EnqueueOptions,
+	): Promise<EnqueueResult | EnqueueResult[]> {
+		const insert = (insertOptions: InsertOptions) =>
+			this.#store
+				.insert(rows, options.tx, insertOptions)
+				.then((inserted) => this.#finish(rows, inserted, isBatch, options))
+		if (!this.#transactionCheck.mustAskDatabase(options)) return insert(this.#insertOptions)
+		const required = { ...this.#insertOptions, requiresTransaction: true }
+		return this.#store.insert(rows, options.tx, required).then((inserted) => {
+			if (inserted.isInTransaction !== false) return this.#finish(rows, inserted, isBatch, options)
+			this.#transactionCheck.outside()
+			return insert(this.#insertOptions)
+		})
+	}
+
+	#finish(
+		rows: readonly NewRow[],
+		inserted: InsertResult,
+		isBatch: boolean,
+		options: EnqueueOptions,
+	): EnqueueResult | EnqueueResult[] {
+		const { isInTransaction, duplicates } = inserted
+		this.#transactionCheck.afterInsert(options, isInTransaction)
+		this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), isInTransaction)
+		if (this.#emitter.hasListeners) this.#emitEnqueued(rows, duplicates.size)
+		const results = rows.map((row) => toResult(row, inserted))
+		return isBatch ? results : (results[0] as EnqueueResult)
+	}
+
+	#emitEnqueued(rows: readonly NewRow[], duplicates: number): void {
+		const topics: Record<string, number> = {}
+		for (const { topic } of rows) topics[topic] = (topics[topic] ?? 0) + 1
+		this.#emitter.emit({ type: 'enqueued', count: rows.length - duplicates, duplicates, topics })
+	}
+}
+
+function toResult({ id }: NewRow, { duplicates }: InsertResult): EnqueueResult {
+	const first = duplicates.size > 0 ? duplicates.get(id) : undefined
+	return { id: first ?? id, isDuplicate: first !== undefined }
+}
+
+/** Skips a destination that equals the previous one, because most batches have only one. */
+function destinationsOf(rows: readonly NewRow[]): ReadonlySet<string> {
+	const destinations = new Set<string>()
+	let previous: string | undefined
+	for (const { destination } of rows) {
+		if (destination !== previous) destinations.add(destination)
+		previous = destination
+	}
+	return destinations
+}
