@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
-import { run, temporaryFolder } from '../outbox/run-yaoki.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
+import { temporaryFolder } from '../../temporary-file.ts'
+import { run } from '../outbox/run-yaoki.ts'
 import { MAIN, Spawned } from '../spawned.ts'
 
 /** Each demo starts three processes on a machine that may be busy. */

@@ -10,7 +10,8 @@ import {
 	type SqliteIdempotencyStore,
 	sqliteIdempotencyStore,
 } from '../../../src/idempotency/store/sqlite/sqlite-store.ts'
-import { type RunResult, run, start, temporaryFolder } from '../outbox/run-yaoki.ts'
+import { temporaryFolder } from '../../temporary-file.ts'
+import { type RunResult, run, start } from '../outbox/run-yaoki.ts'
 
 const HOUR = 3_600_000
 const RESPONSE = {

@@ -1,26 +1,15 @@
 /** The commands on a real PostgreSQL. */
-import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { identityHash } from '../../../src/idempotency/key/identity.ts'
 import { postgresIdempotencyStore } from '../../../src/idempotency/store/postgres/postgres-store.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
+import { postgresPool } from '../../postgres-pool.ts'
 import { run } from '../outbox/run-yaoki.ts'
 
-let database: PostgresDatabase
-let pool: pg.Pool
-
-beforeAll(async () => {
-	database = await postgresDatabase()
-	pool = new pg.Pool({ ...database.connection, max: 2 })
-}, 60_000)
-afterAll(async () => {
-	await pool?.end()
-	await database?.[Symbol.asyncDispose]()
-})
+const postgres = postgresPool()
 
 test('migrate, show, resolve and purge, in a schema and without prepared statements', async () => {
 	const yaoki = (...args: string[]) =>
-		run(['idempotency', ...args, '--schema', 'shop', '--no-prepare'], { DATABASE_URL: database.url })
+		run(['idempotency', ...args, '--schema', 'shop', '--no-prepare'], { DATABASE_URL: postgres.url })
 	const selected = ['k', '--principal', 'p', '--route', '/charges']
 	expect((await yaoki('show', ...selected)).stderr).toContain(
 		"'yaoki idempotency migrate --schema shop --no-prepare'",
@@ -29,7 +18,11 @@ test('migrate, show, resolve and purge, in a schema and without prepared stateme
 	expect((await yaoki('migrate')).stdout).toContain('up to date at version 1')
 
 	let offsetMs = -3_600_000
-	const store = postgresIdempotencyStore({ client: pool, schema: 'shop', clockOffsetMs: () => offsetMs })
+	const store = postgresIdempotencyStore({
+		client: postgres.pool,
+		schema: 'shop',
+		clockOffsetMs: () => offsetMs,
+	})
 	const id = await identityHash({ principal: 'p', method: 'POST', route: '/charges', key: 'k' })
 	const request = { fingerprint: 'f', token: 't', leaseMs: 1_000, abandoned: 'reject' } as const
 	await store.claim({ id, ...request, retentionMs: 86_400_000 })

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../temporary-file.ts'
 import { beat, enqueue, killMessages } from './fixtures.ts'
-import { run, temporaryFolder } from './run-yaoki.ts'
+import { run } from './run-yaoki.ts'
 import { LATER, testOutbox } from './test-outbox.ts'
 
 const env = testOutbox()

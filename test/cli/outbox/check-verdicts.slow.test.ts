@@ -3,15 +3,15 @@
  * clock, so messages are written by a store whose clock is shifted.
  */
 import { join } from 'node:path'
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { HealthCheck } from '../../../src/cli/outbox/health/health-check.ts'
 import { Outbox, postgresStore, sqliteStore } from '../../../src/outbox/index.ts'
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { Settlement } from '../../../src/outbox/store/rows.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
+import { postgresPool } from '../../postgres-pool.ts'
+import { temporaryFolder } from '../../temporary-file.ts'
 import { beat, claim, enqueue, killMessages } from './fixtures.ts'
-import { run, temporaryFolder } from './run-yaoki.ts'
+import { run } from './run-yaoki.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -24,19 +24,8 @@ interface Shifted {
 	offsetMs: number
 }
 
-let database: PostgresDatabase
-let pool: pg.Pool
+const postgres = postgresPool()
 let schemas = 0
-
-beforeAll(async () => {
-	database = await postgresDatabase()
-	pool = new pg.Pool(database.connection)
-}, 60_000)
-
-afterAll(async () => {
-	await pool.end()
-	await database[Symbol.asyncDispose]()
-})
 
 async function onSqlite(): Promise<Shifted> {
 	const file = join(temporaryFolder(), 'shop.db')
@@ -48,8 +37,8 @@ async function onSqlite(): Promise<Shifted> {
 async function onPostgres(): Promise<Shifted> {
 	const schema = `check_${++schemas}`
 	const clock = { offsetMs: 0 }
-	const store = postgresStore({ client: pool, schema, clockOffsetMs: () => clock.offsetMs })
-	const flags = ['--database', database.url, '--schema', schema]
+	const store = postgresStore({ client: postgres.pool, schema, clockOffsetMs: () => clock.offsetMs })
+	const flags = ['--database', postgres.url, '--schema', schema]
 	return opened(Object.assign(clock, { outbox: new Outbox({ store }), flags }))
 }
 
@@ -256,7 +245,7 @@ describe.each([
 		const { store } = shifted.outbox
 		if (store.kind === 'sqlite')
 			(store as ReturnType<typeof sqliteStore>).database.exec('UPDATE yaoki_outbox SET attempts = 15')
-		else await pool.query(`update check_${schemas}.outbox set attempts = 15`)
+		else await postgres.pool.query(`update check_${schemas}.outbox set attempts = 15`)
 		expect((await check(shifted)).names).toEqual(['age', 'attempts'])
 	})
 })

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Relay } from 'yaoki/outbox'
+import { temporaryFolder } from '../../temporary-file.ts'
 import { enqueue, failMessages, killMessages } from './fixtures.ts'
-import { temporaryFolder } from './run-yaoki.ts'
 import { LATER, only, testOutbox } from './test-outbox.ts'
 
 const env = testOutbox()

@@ -1,8 +1,4 @@
 /** Runs `yaoki` in this process, with a fake terminal and the system clock, because databases use the system clock too. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { yaoki } from '../../../src/cli/commands.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import type { TerminalEvents } from '../../../src/cli/terminal.ts'
@@ -51,10 +47,3 @@ export function start(
 /** Runs a command to its end. */
 export const run = (args: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunResult> =>
 	start(args, env).ended
-
-/** Creates a folder that is removed after the test. */
-export function temporaryFolder(): string {
-	const path = mkdtempSync(join(tmpdir(), 'yaoki-cli-'))
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-	return path
-}

@@ -2,7 +2,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import { run, temporaryFolder } from './run-yaoki.ts'
+import { temporaryFolder } from '../../temporary-file.ts'
+import { run } from './run-yaoki.ts'
 import { UNKNOWN_ID } from './test-outbox.ts'
 
 describe('migrate', () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { toCliError } from '../../../src/cli/database/database-errors.ts'
 import { resolveTarget } from '../../../src/cli/database/database-target.ts'
-import { run, temporaryFolder } from './run-yaoki.ts'
+import { temporaryFolder } from '../../temporary-file.ts'
+import { run } from './run-yaoki.ts'
 import { testOutbox } from './test-outbox.ts'
 
 const env = testOutbox()

@@ -2,7 +2,8 @@
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished } from 'vitest'
 import { Outbox, sqliteStore } from '../../../src/outbox/index.ts'
-import { type RunResult, run, temporaryFolder } from './run-yaoki.ts'
+import { temporaryFolder } from '../../temporary-file.ts'
+import { type RunResult, run } from './run-yaoki.ts'
 
 /** No message has this id. */
 export const UNKNOWN_ID = '019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77'

@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readHeaders } from '../../../src/cli/relay/options.ts'
+import { temporaryFolder } from '../../temporary-file.ts'
 import { enqueue } from '../outbox/fixtures.ts'
-import { run, start, temporaryFolder } from '../outbox/run-yaoki.ts'
+import { run, start } from '../outbox/run-yaoki.ts'
 import { testOutbox } from '../outbox/test-outbox.ts'
 
 const env = testOutbox()

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { Outbox, sqliteStore } from '../../../src/outbox/index.ts'
+import { temporaryFolder } from '../../temporary-file.ts'
 import { enqueue } from '../outbox/fixtures.ts'
-import { run, start, temporaryFolder } from '../outbox/run-yaoki.ts'
+import { run, start } from '../outbox/run-yaoki.ts'
 import { MAIN, Spawned } from '../spawned.ts'
 
 let file: string

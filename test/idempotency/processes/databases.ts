@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { postgresIdempotencyStore, sqliteIdempotencyStore } from '../../../src/idempotency/index.ts'
-import { postgresDatabase } from '../../outbox/postgres-database.ts'
+import { postgresDatabase } from '../../postgres-database.ts'
 import { startRedis } from '../../real-redis.ts'
 import type { StoreAddress } from './open-store.ts'
 

@@ -5,7 +5,7 @@ import {
 	sqliteIdempotencyStore,
 } from '../../../src/idempotency/store/sqlite/sqlite-store.ts'
 import type { IdempotencyStoreUnderTest } from '../../../src/idempotency/testing/index.ts'
-import { temporaryFile } from '../../outbox/store/sqlite/temporary-file.ts'
+import { temporaryFile } from '../../temporary-file.ts'
 
 /** What all drivers have. */
 interface Database {

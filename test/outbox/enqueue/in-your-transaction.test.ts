@@ -7,8 +7,8 @@ import { expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { postgresStore } from '../../../src/outbox/store/postgres/postgres-store.ts'
 import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { postgresDatabase } from '../../postgres-database.ts'
 import { trackConnections } from '../notify/track-connections.ts'
-import { postgresDatabase } from '../postgres-database.ts'
 import { type Opened, testTransactions } from './transaction-suite.ts'
 
 function openSqlite(): Promise<Opened> {

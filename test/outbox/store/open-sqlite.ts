@@ -1,20 +1,19 @@
 /** SQLite stores with a clock that only the test moves. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import type { StoreUnderTest } from '../../../src/outbox/testing/index.ts'
+import { temporaryFile } from '../../temporary-file.ts'
+import type { OpenBetter } from '../enqueue/better-sqlite.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
 const transactionOn =
-	(database: () => DatabaseSync): StoreUnderTest['transaction'] =>
+	(database: () => DatabaseSync | ReturnType<OpenBetter>): StoreUnderTest['transaction'] =>
 	async (work, end, isolationLevel) => {
 		const tx = database()
 		tx.exec(isolationLevel ? 'BEGIN' : 'BEGIN IMMEDIATE')
 		// The first read takes the snapshot.
-		if (isolationLevel) tx.exec('SELECT count(*) FROM sqlite_schema')
+		if (isolationLevel) tx.prepare('SELECT count(*) FROM sqlite_schema').all()
 		try {
 			const result = await work(tx)
 			tx.exec(end)
@@ -39,29 +38,24 @@ export async function openSqliteMemory(): Promise<StoreUnderTest> {
 	}
 }
 
-/** In a file that the user and other stores are connected to as well. */
-export async function openSqliteFile(): Promise<StoreUnderTest> {
+/** In a file that the user and other stores are connected to as well, all by the same driver. */
+export async function openSqliteFile(open?: OpenBetter): Promise<StoreUnderTest> {
 	let now = START
-	const folder = mkdtempSync(join(tmpdir(), 'yaoki-conformance-'))
-	const file = join(folder, 'outbox.db')
-	const clock = (): number => now
-	const store = sqliteStore({ file, clock })
-	let user: DatabaseSync | undefined
+	const file = temporaryFile()
+	const another = async () => sqliteStore({ file, clock: () => now, open })
+	const store = await another()
+	const user = open ? open(file) : new DatabaseSync(file)
 	return {
 		store,
+		another,
 		advance: (ms) => {
 			now += ms
 		},
-		transaction: transactionOn(() => {
-			user ??= new DatabaseSync(file)
-			return user
-		}),
+		transaction: transactionOn(() => user),
 		isolationLevels: ['serializable'],
-		another: async () => sqliteStore({ file, clock }),
-		close: async () => {
+		async close() {
 			await store.close()
-			user?.close()
-			rmSync(folder, { recursive: true, force: true })
+			user.close()
 		},
 	}
 }

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { AuditRecord } from '../../../../src/outbox/index.ts'
+import { temporaryFolder } from '../../../temporary-file.ts'
 import { enqueue, killMessages } from '../fixtures.ts'
-import { temporaryFolder } from '../run-yaoki.ts'
 import { testOutbox } from '../test-outbox.ts'
 
 const env = testOutbox()

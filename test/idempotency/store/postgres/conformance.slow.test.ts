@@ -1,6 +1,6 @@
 /** The suite that defines a store, run for a pool of `pg` and for PGlite, each with and without prepared statements. */
 import { PGlite, type Transaction } from '@electric-sql/pglite'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expectTypeOf, test } from 'vitest'
 import { postgresIdempotencyStore } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
 import {
@@ -8,7 +8,7 @@ import {
 	idempotencyStoreConformance,
 } from '../../../../src/idempotency/testing/index.ts'
 import type { PGliteLike, PgPool } from '../../../../src/sql/clients.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../../outbox/postgres-database.ts'
+import { postgresPool } from '../../../postgres-pool.ts'
 
 let schemas = 0
 
@@ -41,17 +41,8 @@ describe.each([
 	['prepared statements', true],
 	['prepare: false', false],
 ])('a pool of pg, %s', (_, prepare) => {
-	let database: PostgresDatabase
-	let pool: pg.Pool
-	beforeAll(async () => {
-		database = await postgresDatabase()
-		pool = new pg.Pool({ ...database.connection, max: 6 })
-	}, 60_000)
-	afterAll(async () => {
-		await pool?.end()
-		await database?.[Symbol.asyncDispose]()
-	})
-	for (const { name, run } of idempotencyStoreConformance(() => open(pool, prepare))) test(name, run)
+	const postgres = postgresPool()
+	for (const { name, run } of idempotencyStoreConformance(() => open(postgres.pool, prepare))) test(name, run)
 })
 
 describe('PGlite', () => {

@@ -1,11 +1,11 @@
 /** One real PostgreSQL for a test file, and a migrated store in a schema of its own for each test. */
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import type pg from 'pg'
+import { afterEach, beforeEach } from 'vitest'
 import {
 	type PostgresIdempotencyStore,
 	postgresIdempotencyStore,
 } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../../outbox/postgres-database.ts'
+import { postgresPool } from '../../../postgres-pool.ts'
 
 type PoolStore = PostgresIdempotencyStore<pg.PoolClient>
 
@@ -22,35 +22,22 @@ export interface Rig {
 let schemas = 0
 
 export function postgresRig(): Rig {
-	let database: PostgresDatabase
-	let pool: pg.Pool
+	const postgres = postgresPool()
 	let schema = ''
 	let store: PoolStore
 	let offsetMs = 0
-	const others: pg.Pool[] = []
 	const open = (client: pg.Pool, prepare?: boolean): PoolStore =>
 		postgresIdempotencyStore({ client, schema, prepare, clockOffsetMs: () => offsetMs })
-	beforeAll(async () => {
-		database = await postgresDatabase()
-		pool = new pg.Pool({ ...database.connection, max: 6 })
-	}, 60_000)
 	beforeEach(async () => {
 		schema = `keys_${++schemas}`
 		offsetMs = 0
-		store = open(pool)
+		store = open(postgres.pool)
 		await store.migrate()
 	})
-	afterEach(async () => {
-		for (const other of others.splice(0)) if (!other.ended) await other.end()
-		await store?.close()
-	})
-	afterAll(async () => {
-		await pool?.end()
-		await database?.[Symbol.asyncDispose]()
-	})
+	afterEach(() => store?.close())
 	return {
 		get pool() {
-			return pool
+			return postgres.pool
 		},
 		get store() {
 			return store
@@ -61,10 +48,9 @@ export function postgresRig(): Rig {
 		advance(ms) {
 			offsetMs += ms
 		},
-		another(settings = {}, prepare) {
-			const other = new pg.Pool({ ...database.connection, max: 4, ...settings })
-			others.push(other)
-			return { pool: other, store: open(other, prepare) }
+		another(settings, prepare) {
+			const pool = postgres.anotherPool(settings)
+			return { pool, store: open(pool, prepare) }
 		},
 	}
 }

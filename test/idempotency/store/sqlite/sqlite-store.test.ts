@@ -7,7 +7,7 @@ import {
 	type SqliteIdempotencyStore,
 	sqliteIdempotencyStore,
 } from '../../../../src/idempotency/store/sqlite/sqlite-store.ts'
-import { temporaryFile, temporaryFolder } from '../../../outbox/store/sqlite/temporary-file.ts'
+import { temporaryFile, temporaryFolder } from '../../../temporary-file.ts'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
 
 const SECOND = 1_000

@@ -1,53 +1,18 @@
 /** The suite that defines a store, with better-sqlite3 as its driver and as the user's. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { Outbox } from '../../../../src/outbox/outbox.ts'
 import { sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
-import { type StoreUnderTest, storeConformance } from '../../../../src/outbox/testing/index.ts'
+import { storeConformance } from '../../../../src/outbox/testing/index.ts'
+import { temporaryFile } from '../../../temporary-file.ts'
 import { BETTER_DRIVERS, type OpenBetter } from '../../enqueue/better-sqlite.ts'
-
-async function openFile(open: OpenBetter): Promise<StoreUnderTest> {
-	let now = Date.UTC(2026, 0, 1)
-	const folder = mkdtempSync(join(tmpdir(), 'yaoki-better-'))
-	const file = join(folder, 'outbox.db')
-	const clock = (): number => now
-	const another = async () => sqliteStore({ file, clock, open })
-	const store = await another()
-	const user = open(file)
-	return {
-		...{ store, another, isolationLevels: ['serializable'] },
-		advance: (ms) => {
-			now += ms
-		},
-		async transaction(work, end, isolationLevel) {
-			user.exec(isolationLevel ? 'BEGIN' : 'BEGIN IMMEDIATE')
-			if (isolationLevel) user.prepare('SELECT count(*) FROM sqlite_schema').all()
-			try {
-				const result = await work(user)
-				user.exec(end)
-				return result
-			} catch (error) {
-				user.exec('rollback')
-				throw error
-			}
-		},
-		async close() {
-			await store.close()
-			user.close()
-			rmSync(folder, { recursive: true, force: true })
-		},
-	}
-}
+import { openSqliteFile } from '../open-sqlite.ts'
 
 describe.each(BETTER_DRIVERS)('a store with %s', (_, open) => {
-	for (const { name, run } of storeConformance(() => openFile(open))) test(name, run)
+	for (const { name, run } of storeConformance(() => openSqliteFile(open))) test(name, run)
 
 	test('does not warn about a tx of the same driver; a store with node:sqlite does, once', async () => {
 		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-		const folder = mkdtempSync(join(tmpdir(), 'yaoki-better-'))
-		const file = join(folder, 'outbox.db')
+		const file = temporaryFile()
 		const tx = open(file)
 		for (const [store, warnings] of [
 			[sqliteStore({ file, open }), 0],
@@ -64,7 +29,6 @@ describe.each(BETTER_DRIVERS)('a store with %s', (_, open) => {
 		expect(warn).toHaveBeenCalledWith(expect.stringContaining('Two copies of SQLite in one process'))
 		warn.mockRestore()
 		tx.close()
-		rmSync(folder, { recursive: true, force: true })
 	})
 })
 

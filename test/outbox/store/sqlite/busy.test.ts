@@ -2,9 +2,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Runtime } from '../../../../src/core/index.ts'
 import { virtualRuntime } from '../../../../src/testing/index.ts'
+import { temporaryFile } from '../../../temporary-file.ts'
 import { newRow } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
-import { temporaryFile } from './temporary-file.ts'
 
 function connected(file: string): DatabaseSync {
 	const database = new DatabaseSync(file)

@@ -5,9 +5,9 @@ import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import type { ClaimedRow } from '../../../../src/outbox/store/rows.ts'
 import { type SqliteStore, sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { retry } from '../../../../src/outbox/testing/harness/settlements.ts'
+import { temporaryFile } from '../../../temporary-file.ts'
 import { newRow } from '../rows.ts'
 import { claimRows } from './rows.ts'
-import { temporaryFile } from './temporary-file.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { temporaryFile, temporaryFolder } from '../../../temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore, sent } from './rows.ts'
-import { temporaryFile, temporaryFolder } from './temporary-file.ts'
 
 describe('a full disk', () => {
 	it('rejects with a hint, loses nothing, and works again once there is space', async () => {

@@ -4,9 +4,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { virtualRuntime } from '../../../../src/testing/index.ts'
+import { temporaryFile, temporaryFolder } from '../../../temporary-file.ts'
 import { newRow } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
-import { temporaryFile, temporaryFolder } from './temporary-file.ts'
 
 async function listening() {
 	const file = temporaryFile()

@@ -2,9 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFile } from '../../../temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
-import { temporaryFile } from './temporary-file.ts'
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 

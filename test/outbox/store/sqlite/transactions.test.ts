@@ -2,9 +2,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import type { SqliteClient } from '../../../../src/sql/clients.ts'
+import { temporaryFile } from '../../../temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { migratedStore } from './rows.ts'
-import { temporaryFile } from './temporary-file.ts'
 
 async function shop(): Promise<{ store: SqliteStore; user: DatabaseSync; file: string }> {
 	const file = temporaryFile()

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { startPostgres } from '../real-postgres.ts'
+import { startPostgres } from './real-postgres.ts'
 
 export interface PostgresDatabase extends AsyncDisposable {
 	readonly url: string

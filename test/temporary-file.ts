@@ -5,10 +5,10 @@ import { onTestFinished } from 'vitest'
 
 /** A folder that is gone after the test. */
 export function temporaryFolder(): string {
-	const folder = mkdtempSync(join(tmpdir(), 'yaoki-sqlite-'))
+	const folder = mkdtempSync(join(tmpdir(), 'yaoki-test-'))
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
 	return folder
 }
 
 /** A name for a database, in a folder of its own. */
-export const temporaryFile = (): string => join(temporaryFolder(), 'outbox.db')
+export const temporaryFile = (): string => join(temporaryFolder(), 'test.db')
