@@ -45,7 +45,7 @@ export function observedStore(base: IdempotencyStore = memoryIdempotencyStore())
 }
 
 /** A call of a store. */
-export interface StoreCall {
+interface StoreCall {
 	readonly method: string
 	readonly args: readonly unknown[]
 }
