@@ -188,16 +188,17 @@ describe('on Cloudflare Workers, where a timer ends with the request that set it
 	it('sets a timer for each call, because a shared one may belong to a request that has ended', async () => {
 		const [{ bulkhead, hedge, timeout }] = await load()
 		const never = () => new Promise(() => {})
+		// A delay that nothing else has: tests that ran before in this process may still set timers.
+		const delayMs = 73_219
 		const policies = [
-			timeout(100),
-			hedge({ delayMs: 100 }),
-			bulkhead({ maxConcurrent: 1, queueTimeoutMs: 100 }),
+			timeout(delayMs),
+			hedge({ delayMs }),
+			bulkhead({ maxConcurrent: 1, queueTimeoutMs: delayMs }),
 		]
 		for (const policy of policies) {
-			// Only the delays of this policy: other test files of this process may set timers too.
 			let timers = 0
 			vi.stubGlobal('setTimeout', (_: () => void, ms: number) => {
-				if (Math.round(ms) === 100) timers += 1
+				if (Math.round(ms) === delayMs) timers += 1
 			})
 			for (const _ of [1, 2, 3]) void policy.settle(never)
 			await turn()
