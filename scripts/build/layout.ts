@@ -40,7 +40,7 @@ export const COMMAND_ENTRIES: Readonly<Record<string, string>> = {
 }
 
 /** Loaded on demand: the parts of the command, and the studies of the simulator. */
-const ON_DEMAND = /^(cli|sim\/scenarios\/(?!catalog))\b/
+const ON_DEMAND = /^(cli\/|sim\/scenarios\/(?!catalog))/
 
 /** Returns the chunk that a source belongs to. `null`: the bundler decides. An entry itself only names exports, and is no part of a chunk. */
 export function chunkOf(id: string): string | null {

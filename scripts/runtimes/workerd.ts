@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { join, posix, relative, sep } from 'node:path'
+import { join, posix, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { ROOT } from '../tools.ts'
@@ -24,8 +24,6 @@ export const WORKERD: string = join(
 )
 /** The newest date that the pinned version knows. */
 export const COMPATIBILITY_DATE = '2026-11-01'
-/** Files below `dist/` that a Worker cannot import. */
-const NEEDS_NODE = /^(cli|chunks\/(node|outbox)|node|outbox)\b/
 
 export const inWorkerd: Runtime = {
 	name: 'workerd',
@@ -131,16 +129,13 @@ export async function portOf({ stderr, stdio }: ChildProcess): Promise<number> {
 
 /** Lists the modules: an import is resolved like a path, so an entry of the package is a module with its name. */
 function configOf({ home, entries }: Site): string {
-	const installed = join('node_modules', 'yaoki')
-	const dist = join(installed, 'dist')
-	const files = scriptsIn(home, dist).filter((file) => !NEEDS_NODE.test(posixPath(relative(dist, file))))
+	// All of them, also those that need Node: a module is only resolved when another one imports it.
+	const files = scriptsIn(home, join('node_modules', 'yaoki', 'dist'))
 	const suite = scriptsIn(home, '.').filter((file) => file !== 'main.js' && file !== 'worker.js')
 	const modules = ['worker.js', ...suite, ...files].map(
 		(file) => `(name = "${posixPath(file)}", esModule = embed "${file}")`,
 	)
-	for (const [name, file] of entries)
-		if (!NEEDS_NODE.test(file.replace('./dist/', '')))
-			modules.push(`(name = "${name}", esModule = "${reexport(name, file)}")`)
+	for (const [name, file] of entries) modules.push(`(name = "${name}", esModule = "${reexport(name, file)}")`)
 	return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
 	services = [

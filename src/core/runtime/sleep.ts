@@ -18,7 +18,7 @@ export function sleep(runtime: Runtime, ms: number, signal?: AbortSignal): Promi
 	})
 }
 
-/** Resolves when the promise resolves, or after `ms`. */
+/** Resolves when the promise resolves, or after `ms`. Rejects if the promise rejects before. */
 export async function withTimeout(
 	runtime: Runtime,
 	ms: number,
@@ -28,6 +28,9 @@ export async function withTimeout(
 	const timeout = new Promise<void>((resolve) => {
 		cancel = runtime.setTimer(ms, resolve)
 	})
-	await Promise.race([promise, timeout])
-	cancel?.()
+	try {
+		await Promise.race([promise, timeout])
+	} finally {
+		cancel?.()
+	}
 }

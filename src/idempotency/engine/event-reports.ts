@@ -6,13 +6,10 @@ import type { Identity } from '../key/identity.ts'
 import type { BeginResult } from './begin-result.ts'
 import type { FencedEvent, IdempotencyEvent, IdempotencyListener, StoreOperation } from './events.ts'
 
+type WithoutRequest<Event> = Event extends unknown ? Omit<Event, 'method' | 'route'> : never
+
 /** An event without the fields that are added here. */
-type Details =
-	EventDetails<IdempotencyEvent> extends infer E
-		? E extends unknown
-			? Omit<E, 'method' | 'route'>
-			: never
-		: never
+type Details = WithoutRequest<EventDetails<IdempotencyEvent>>
 
 export class EventReports {
 	readonly #emitter: Emitter<IdempotencyEvent>

@@ -9,7 +9,7 @@ interface IdempotencyEventBase extends EventBase {
 /** A request runs. */
 interface ClaimedEvent extends IdempotencyEventBase {
 	readonly type: 'idempotency_claimed'
-	/** True if an earlier run of the key did not complete. */
+	/** True if an earlier run of the key stored steps and did not complete. */
 	readonly isRerun: boolean
 }
 

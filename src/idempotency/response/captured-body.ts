@@ -31,8 +31,8 @@ export function captureBody(
 		try {
 			const { done, value } = await reader.read()
 			if (!done) {
-				// A copy: the receiver owns the chunk, and may change or transfer it.
-				collected.add(value.slice())
+				// A copy: the receiver owns the chunk, and may change or transfer it. None of a body that will not be stored.
+				collected.add(collected.isTooLarge ? value : value.slice())
 				return value
 			}
 		} catch (error) {

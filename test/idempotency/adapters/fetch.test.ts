@@ -3,6 +3,7 @@ import { fetchIdempotency, type IdempotentFetchHandler } from '../../../src/idem
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
+import { HEADERS } from './scenarios/services.ts'
 
 type Handler = IdempotentFetchHandler<readonly unknown[]>
 
@@ -54,13 +55,7 @@ describe('a repeated request', () => {
 			async () =>
 				new Response(bytes, {
 					status: 202,
-					headers: [
-						['content-type', 'application/octet-stream'],
-						['link', '<a>; rel=next'],
-						['link', '<b>; rel=prev'],
-						['set-cookie', 'session=1'],
-						['x-request-id', '7'],
-					],
+					headers: HEADERS,
 				}),
 		)
 		const first = await send()

@@ -27,7 +27,7 @@ import { listen } from '../../listen.ts'
 import { options, send } from './client.ts'
 import type { Handler } from './protected-server.ts'
 import { listening, userOf } from './servers.ts'
-import { observedStore, storeWith } from './stores.ts'
+import { observedStore, waitingStore } from './stores.ts'
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -265,17 +265,8 @@ describe('HTTP/2', () => {
 			const closed = Promise.withResolvers<void>()
 			let calls = 0
 			const base = memoryIdempotencyStore()
-			const slow = storeWith(
-				{
-					claim: async (request) => {
-						entered.resolve()
-						await closed.promise
-						return base.claim(request)
-					},
-				},
-				base,
-			)
-			const { store, ended } = observedStore(at === 'claim' ? slow : base)
+			const waiting = waitingStore(base, closed.promise)
+			const { store, ended } = observedStore(at === 'claim' ? waiting.store : base)
 			const engine = idempotency({ store, principal: userOf })
 			const handle = nodeIdempotency(
 				engine,
@@ -294,7 +285,7 @@ describe('HTTP/2', () => {
 			})
 			const stream = open('body')
 			stream.on('error', () => {})
-			await entered.promise
+			await (at === 'claim' ? waiting.asked : entered.promise)
 			stream.close(constants.NGHTTP2_CANCEL)
 			await ended
 			const replay = open('body')

@@ -16,6 +16,17 @@ export function storeWith(
 	})
 }
 
+/** A store that claims when `gate` resolves, and a promise of the first time that it is asked. */
+export function waitingStore(base: IdempotencyStore, gate: Promise<void>) {
+	const asked = Promise.withResolvers<void>()
+	const claim: IdempotencyStore['claim'] = async (request) => {
+		asked.resolve()
+		await gate
+		return base.claim(request)
+	}
+	return { store: storeWith({ claim }, base), asked: asked.promise }
+}
+
 /** A store and the number of its claims, and a promise of the first end of a claim. */
 export function observedStore(base: IdempotencyStore = memoryIdempotencyStore()) {
 	const seen = { claims: 0, releases: 0, completions: 0 }

@@ -1,7 +1,7 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { redisIdempotencyStore } from '../../../src/idempotency/store/redis/redis-store.ts'
-import { HAS_REDIS, type RealRedis, startRedis } from '../../real-redis.ts'
+import { HAS_REDIS } from '../../real-redis.ts'
+import { redisClient } from '../../redis-client.ts'
 import { postgresRig } from '../store/postgres/rig.ts'
 import { storesNoSecret } from './secret-request.ts'
 
@@ -28,27 +28,18 @@ describe('PostgreSQL', () => {
 })
 
 describe.skipIf(!HAS_REDIS)('Redis', () => {
-	let redis: RealRedis
-	let client: Redis
-	beforeAll(async () => {
-		redis = await startRedis()
-		client = new Redis(redis.port, '127.0.0.1')
-	})
-	afterAll(async () => {
-		await client?.quit()
-		await redis?.[Symbol.asyncDispose]()
-	})
+	const rig = redisClient()
 
 	/** The store has hashes only. Another type would need another command. */
 	async function contentOf(name: string): Promise<Buffer[]> {
-		const fields = await client.callBuffer('HGETALL', name)
+		const fields = await rig.client.callBuffer('HGETALL', name)
 		return (fields as readonly Buffer[]).flatMap((part) => [part, Buffer.from('\n')])
 	}
 
 	test('stores nothing of a request, no cookie and no other header', async () => {
-		const store = redisIdempotencyStore({ client })
+		const store = redisIdempotencyStore({ client: rig.client })
 		await storesNoSecret(store, async () => {
-			const names = await client.keys('*')
+			const names = await rig.client.keys('*')
 			const contents = await Promise.all(names.map(contentOf))
 			return Buffer.concat([Buffer.from(names.join('\n')), ...contents.flat()])
 		})

@@ -2,19 +2,13 @@ import { expect, test } from 'vitest'
 import { send } from '../client.ts'
 import { type Start, setting } from '../servers.ts'
 import { observedStore, transactionalStore } from '../stores.ts'
-import { BINARY, bytesOf, chunks, created } from './services.ts'
+import { BINARY, bytesOf, chunks, created, HEADERS } from './services.ts'
 
 export function replays(start: Start): void {
 	test('replays status, repeated headers and binary body, and the handler runs once', async () => {
 		const { url, calls } = await setting(start, () => ({
 			status: 202,
-			headers: [
-				['content-type', 'application/octet-stream'],
-				['link', '<a>; rel=next'],
-				['link', '<b>; rel=prev'],
-				['set-cookie', 'session=1'],
-				['x-request-id', '7'],
-			],
+			headers: HEADERS,
 			body: BINARY,
 		}))
 		const first = await send(url)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { memoryIdempotencyStore } from '../../../../src/idempotency/index.ts'
 import { send, sendAndDisconnect } from '../client.ts'
 import { type Start, setting } from '../servers.ts'
-import { observedStore, storeWith } from '../stores.ts'
+import { observedStore, waitingStore } from '../stores.ts'
 import { created } from './services.ts'
 
 export function requests(start: Start): void {
@@ -103,22 +103,11 @@ export function disconnects(start: Start): void {
 	})
 
 	test('runs the handler for a client that disconnected while the store was asked, and stores its response', async () => {
-		const base = memoryIdempotencyStore()
-		const asked = Promise.withResolvers<void>()
 		const gone = Promise.withResolvers<void>()
-		const slow = storeWith(
-			{
-				claim: async (request) => {
-					asked.resolve()
-					await gone.promise
-					return base.claim(request)
-				},
-			},
-			base,
-		)
-		const { store, ended } = observedStore(slow)
+		const waiting = waitingStore(memoryIdempotencyStore(), gone.promise)
+		const { store, ended } = observedStore(waiting.store)
 		const { url, calls } = await setting(start, created, { store })
-		await sendAndDisconnect(url, asked.promise)
+		await sendAndDisconnect(url, waiting.asked)
 		// The server notices it after the client.
 		for (let at = 0; at < 20; at++) await new Promise((resolve) => setImmediate(resolve))
 		gone.resolve()

@@ -2,6 +2,15 @@ import type { Service } from '../servers.ts'
 
 export const BINARY = new Uint8Array(256).map((_, at) => at)
 
+/** A repeated name, and two that are not stored. */
+export const HEADERS: [name: string, value: string][] = [
+	['content-type', 'application/octet-stream'],
+	['link', '<a>; rel=next'],
+	['link', '<b>; rel=prev'],
+	['set-cookie', 'session=1'],
+	['x-request-id', '7'],
+]
+
 export const created: Service = (_, body) => ({
 	status: 201,
 	headers: [['content-type', 'application/json']],

@@ -11,6 +11,7 @@ import type { ClaimRequest, StoredResponse } from '../../../../src/idempotency/s
 import { idempotencyStoreConformance } from '../../../../src/idempotency/testing/index.ts'
 import { deadPort } from '../../../core/classify/fault-server.ts'
 import { HAS_REDIS, type RealRedis, startRedis } from '../../../real-redis.ts'
+import { redisClient } from '../../../redis-client.ts'
 
 const RESPONSE: StoredResponse = { status: 201, headers: [['etag', '"1"']], body: new Uint8Array([255, 0]) }
 
@@ -25,27 +26,18 @@ const request = (overrides: Partial<ClaimRequest> = {}): ClaimRequest => ({
 })
 
 describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
-	let redis: RealRedis
-	let client: Redis
-	beforeAll(async () => {
-		redis = await startRedis()
-		client = new Redis(redis.port, '127.0.0.1')
-	})
-	afterAll(async () => {
-		await client?.quit()
-		await redis?.[Symbol.asyncDispose]()
-	})
+	const rig = redisClient()
 
 	test('needs one command for each operation, and every key expires', async () => {
-		const callBuffer = vi.spyOn(client, 'callBuffer')
-		const store = redisIdempotencyStore({ client, prefix: 'one:' })
+		const callBuffer = vi.spyOn(rig.client, 'callBuffer')
+		const store = redisIdempotencyStore({ client: rig.client, prefix: 'one:' })
 		const expectOne = async (operation: Promise<unknown> | unknown, result: unknown) => {
 			expect(await operation).toEqual(result)
 			const names = callBuffer.mock.calls.map(([name]) => name)
 			// EVAL once for each script that the server does not know yet.
 			expect(names.filter((name) => name === 'EVALSHA')).toHaveLength(1)
 			callBuffer.mockClear()
-			for (const key of await client.keys('one:*')) expect(await client.pttl(key)).toBeGreaterThan(0)
+			for (const key of await rig.client.keys('one:*')) expect(await rig.client.pttl(key)).toBeGreaterThan(0)
 		}
 		await expectOne(store.claim(request()), { kind: 'claimed', steps: {} })
 		await expectOne(store.heartbeat(request(), 3_600_000), true)
@@ -58,20 +50,20 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		await expectOne(store.claim(request({ id: 'b', leaseMs: 1 })), { kind: 'claimed', steps: {} })
 		await vi.waitFor(() => expectOne(store.resolve('b', undefined, 1), true))
 		callBuffer.mockRestore()
-		expect(await client.keys('one:*')).toEqual(['one:key'])
+		expect(await rig.client.keys('one:*')).toEqual(['one:key'])
 	})
 
 	test('loads its scripts again when the server has forgotten them', async () => {
-		const store = redisIdempotencyStore({ client, prefix: 'scripts:' })
+		const store = redisIdempotencyStore({ client: rig.client, prefix: 'scripts:' })
 		await store.claim(request())
-		await client.script('FLUSH')
+		await rig.client.script('FLUSH')
 		expect(await store.claim(request({ token: 'other' }))).toMatchObject({ kind: 'running' })
 		expect(await store.complete(request(), RESPONSE, 3_600_000)).toBe(true)
 	})
 
 	test('rejects with the error of the server', async () => {
-		const store = redisIdempotencyStore({ client, prefix: 'wrong:' })
-		await client.set('wrong:key', 'not a hash')
+		const store = redisIdempotencyStore({ client: rig.client, prefix: 'wrong:' })
+		await rig.client.set('wrong:key', 'not a hash')
 		await expect(store.claim(request())).rejects.toThrow('WRONGTYPE')
 	})
 
@@ -81,7 +73,7 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		const late = {
 			callBuffer: async (...args: Parameters<Redis['callBuffer']>) => {
 				await gate.promise
-				return client.callBuffer(...args)
+				return rig.client.callBuffer(...args)
 			},
 		}
 		const store = redisIdempotencyStore({ client: late, prefix: 'late:' })
@@ -93,11 +85,11 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		gate.resolve()
 		await vi.waitFor(() => expect(released).toHaveBeenCalled())
 		expect(await released.mock.results[0]?.value).toBe(true)
-		expect(await client.keys('late:*')).toEqual([])
+		expect(await rig.client.keys('late:*')).toEqual([])
 	})
 
 	test('gets its claim although the reply was lost and the client sent it again', async () => {
-		const proxy = await startProxy(redis.port)
+		const proxy = await startProxy(rig.redis.port)
 		const proxied = new Redis(proxy.port, '127.0.0.1', { retryStrategy: () => 1 })
 		const store = redisIdempotencyStore({ client: proxied, prefix: 'again:' })
 		await store.claim(request({ id: 'first' }))
