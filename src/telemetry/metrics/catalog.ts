@@ -1,0 +1,219 @@
+/**
+ * Every metric, in one table: exporters create series from it, the tables of the guide, the Grafana dashboard and the alert rules are generated
+ * from it. Units are seconds and counts. Labels have few values: never a URL, an id or a message.
+ */
+
+export type MetricType = 'counter' | 'gauge' | 'histogram'
+
+export interface MetricDefinition {
+	readonly type: MetricType
+	readonly labels: readonly string[]
+	/** One sentence, for HELP lines and the guide. */
+	readonly help: string
+	/** Upper bounds in seconds; histograms only. */
+	readonly buckets?: readonly number[]
+}
+
+/** From S13: a retry takes as long as its backoff. */
+const RETRY_BUCKETS = [0.1, 0.5, 1, 2, 5, 10, 30] as const
+const CALL_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
+const LAG_BUCKETS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400] as const
+
+const counter = (labels: readonly string[], help: string): MetricDefinition => ({
+	type: 'counter',
+	labels,
+	help,
+})
+const gauge = (labels: readonly string[], help: string): MetricDefinition => ({ type: 'gauge', labels, help })
+const histogram = (
+	labels: readonly string[],
+	buckets: readonly number[],
+	help: string,
+): MetricDefinition => ({
+	type: 'histogram',
+	labels,
+	help,
+	buckets,
+})
+
+export const METRICS: Readonly<Record<string, MetricDefinition>> = {
+	// HTTP clients and circuits, under the names that dashboards of other clients use.
+	http_client_retries_total: counter(
+		['service', 'status', 'method'],
+		'Retries of HTTP requests, by the status that caused them; "network" without a response.',
+	),
+	http_client_retry_duration_seconds: histogram(
+		['service', 'result'],
+		RETRY_BUCKETS,
+		'Duration of HTTP requests that were retried, from the first attempt to the result.',
+	),
+	circuit_breaker_state: gauge(
+		['service'],
+		'State of the circuit: 0 closed, 1 open or isolated, 2 half-open. With several circuits, the worst of them.',
+	),
+
+	// Calls of policies, pipelines and HTTP clients.
+	yaoki_calls_total: counter(
+		['service', 'outcome'],
+		'Calls that ended, by outcome: success, fallback, failure or rejected.',
+	),
+	yaoki_call_duration_seconds: histogram(
+		['service'],
+		CALL_BUCKETS,
+		'Duration of calls, waits and retries included.',
+	),
+	yaoki_attempts_total: counter(['service'], 'Attempts, including retries and hedges.'),
+	yaoki_retries_total: counter(['service'], 'Retries of calls that ended.'),
+	yaoki_retried_calls_total: counter(
+		['service', 'result'],
+		'Calls with at least one retry, by result: success or failure.',
+	),
+	yaoki_retries_stopped_total: counter(
+		['service', 'reason'],
+		'Calls that failed in a retry policy, by the reason why they were not retried again.',
+	),
+	yaoki_rejected_calls_total: counter(
+		['service', 'reason'],
+		'Calls that a policy rejected: circuit-open, bulkhead-full, rate-limited, ...',
+	),
+	yaoki_timeouts_total: counter(['service'], 'Operations that exceeded their timeout.'),
+	yaoki_deadlines_exceeded_total: counter(['service'], 'Calls that failed because their deadline expired.'),
+	yaoki_fallbacks_total: counter(['service'], 'Calls whose result a fallback replaced.'),
+	yaoki_hedges_total: counter(['service', 'outcome'], 'Hedges, by outcome: sent, won or no-budget.'),
+	yaoki_circuit_breaker_transitions_total: counter(
+		['service', 'from', 'to'],
+		'Changes of the state of a circuit.',
+	),
+	yaoki_circuit_breaker_isolated: gauge(['service'], 'Circuits that an operator has isolated.'),
+	yaoki_circuit_breakers: gauge(['service', 'state'], 'Circuits by state.'),
+	yaoki_bulkhead_concurrent_calls: gauge(['service'], 'Calls that hold a slot of a bulkhead.'),
+	yaoki_bulkhead_queued_calls: gauge(['service'], 'Calls in the queue of a bulkhead.'),
+	yaoki_bulkhead_max_concurrent_calls: gauge(['service'], 'Slots of a bulkhead.'),
+	yaoki_retry_budget_available_retries: gauge(['service'], 'Retries that the budget would allow now.'),
+	yaoki_rate_limiter_available_tokens: gauge(['service'], 'Calls that a rate limiter would admit now.'),
+	yaoki_throttle_reject_ratio: gauge(
+		['service'],
+		'Share of calls that an adaptive throttle rejects, from 0 to 1.',
+	),
+	yaoki_http_in_flight_requests: gauge(
+		['service'],
+		'HTTP requests that wait for the headers of their response.',
+	),
+	yaoki_http_paused_seconds: gauge(
+		['service'],
+		'Rest of a pause that the server asked for, by Retry-After or RateLimit headers.',
+	),
+
+	// Outbox and relays.
+	yaoki_outbox_enqueued_messages_total: counter(
+		['service', 'topic'],
+		'Messages written to the outbox, including those that were rolled back later.',
+	),
+	yaoki_outbox_duplicate_messages_total: counter(
+		['service'],
+		'Messages that were not written because their dedupe key is known.',
+	),
+	yaoki_outbox_due_messages: gauge(
+		['service', 'destination'],
+		'Messages that could be sent now. At most 10,000 are counted.',
+	),
+	yaoki_outbox_scheduled_messages: gauge(
+		['service', 'destination'],
+		'Messages that become due later, retries included. At most 10,000 are counted.',
+	),
+	yaoki_outbox_in_flight_messages: gauge(['service', 'destination'], 'Messages that a relay holds.'),
+	yaoki_outbox_dead_letters: gauge(['service', 'destination'], 'Dead letters. At most 10,000 are counted.'),
+	yaoki_outbox_oldest_lag_seconds: gauge(
+		['service', 'destination'],
+		'How long the oldest due message has been due.',
+	),
+	yaoki_outbox_oldest_age_seconds: gauge(
+		['service', 'destination'],
+		'Age of the oldest message that has not been sent.',
+	),
+	yaoki_outbox_max_attempts: gauge(
+		['service', 'destination'],
+		'The highest number of attempts of a queued message.',
+	),
+	yaoki_outbox_throughput_messages_per_second: gauge(
+		['service'],
+		'Messages sent per second, over all relays that are alive.',
+	),
+	yaoki_outbox_relays: gauge(['service'], 'Relays that are alive, in all processes.'),
+	yaoki_outbox_ended_relays: gauge(['service'], 'Relays that ended without stopping, such as killed ones.'),
+	yaoki_outbox_circuit_state: gauge(
+		['service', 'destination'],
+		'State of the circuit of a destination: 0 closed, 1 open, 2 half-open.',
+	),
+	yaoki_outbox_paused_destinations: gauge(
+		['service'],
+		'Destinations that an operator or a Retry-After has paused.',
+	),
+	yaoki_relay_deliveries_total: counter(
+		['service', 'destination', 'result'],
+		'Attempts to deliver a message, by result: sent, retry or dead.',
+	),
+	yaoki_relay_delivery_duration_seconds: histogram(
+		['service', 'destination'],
+		CALL_BUCKETS,
+		'Duration of deliveries that a handler ended.',
+	),
+	yaoki_relay_delivery_lag_seconds: histogram(
+		['service', 'destination'],
+		LAG_BUCKETS,
+		'Time between due and acked of messages that were sent.',
+	),
+	yaoki_relay_dead_letters_total: counter(
+		['service', 'destination', 'cause'],
+		'Messages that became dead letters.',
+	),
+	yaoki_relay_transitions_total: counter(
+		['service', 'destination', 'from', 'to'],
+		'Changes of the state of the circuit of a destination.',
+	),
+	yaoki_relay_released_messages_total: counter(
+		['service', 'reason'],
+		'Claimed messages that were returned to the queue unsent.',
+	),
+	yaoki_relay_leases_lost_total: counter(
+		['service'],
+		'Messages whose lease ended while a handler was running.',
+	),
+	yaoki_relay_store_failures_total: counter(
+		['service', 'operation'],
+		'Database operations that failed and were retried.',
+	),
+	yaoki_relay_hung_handlers_total: counter(
+		['service', 'destination'],
+		'How often handlers beyond their timeout occupied all slots of a destination.',
+	),
+
+	// Idempotency keys.
+	yaoki_idempotency_requests_total: counter(
+		['service', 'result'],
+		'Requests with an idempotency key: claimed, rerun, replayed, conflict or mismatch.',
+	),
+	yaoki_idempotency_leases_lost_total: counter(['service'], 'Requests that ran longer than their lease.'),
+	yaoki_idempotency_fenced_writes_total: counter(
+		['service', 'operation'],
+		'Writes that were rejected because another request has the key.',
+	),
+	yaoki_idempotency_store_errors_total: counter(
+		['service', 'operation'],
+		'Operations of the store that failed.',
+	),
+	yaoki_idempotency_running_requests: gauge(['service'], 'Requests of this process whose handler runs.'),
+
+	// Telemetry itself.
+	yaoki_telemetry_overflows_total: counter(
+		['metric'],
+		'Values that were added to the series "other", because a metric has `maxSeries` series.',
+	),
+	yaoki_telemetry_failures_total: counter(
+		['exporter'],
+		'Errors of exporters, loggers and stats that telemetry caught.',
+	),
+}
+
+/** The prefix of series whose label values exceed `maxSeries`. */
+export const OTHER = 'other'

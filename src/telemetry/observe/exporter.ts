@@ -1,0 +1,46 @@
+import type { EventBase } from '../../core/events/events.ts'
+import type { Observation, ObservedKind, Observer } from '../../core/observe/observe.ts'
+
+/** The fields by which `service` names the service of an event. */
+export type ServiceFacts = Pick<EventBase, 'type' | 'policy'> & {
+	readonly pipeline?: string | undefined
+	readonly key?: string | undefined
+	readonly call?: string | undefined
+	readonly method?: string | undefined
+}
+
+/** Something that `observe` observes. */
+export interface Source {
+	/** The name in the object that was passed to `observe`. */
+	readonly name: string
+	readonly kind: ObservedKind
+	/** Returns the service of an event, or of the end of a call. Never throws; the result has at most 200 characters. */
+	serviceOf(facts: ServiceFacts): string
+	/** The policies in use and the state, for gauges. */
+	readonly policies: Observation['policies']
+	readonly stats: Observation['stats']
+}
+
+/**
+ * Receives what `observe` observes. Write your own to send events elsewhere. An exception in it is reported once as a console warning and has
+ * no other effect.
+ *
+ * @example
+ * const alarm: Exporter = {
+ * 	name: 'alarm',
+ * 	attach: ({ serviceOf }) => ({
+ * 		onEvent: (event) => {
+ * 			if (event.type === 'dead_letter') page(serviceOf(event))
+ * 		},
+ * 	}),
+ * }
+ */
+export interface Exporter {
+	/** The name in reports of problems. */
+	readonly name: string
+	/** Returns the observer of one source. Called once for each of them. */
+	attach(source: Source): Observer & {
+		/** Called when the source is no longer observed. */
+		detach?(): void
+	}
+}

@@ -1,0 +1,24 @@
+/** How many different problems one exporter reports. */
+const MAX_REPORTS = 100
+
+/** Reports each problem of an exporter once, as a console warning. Telemetry must not flood a log because of its own faults. */
+export class ProblemReports {
+	readonly #exporter: string
+	readonly #reported = new Set<string>()
+	/** All problems, including those that are not reported again. */
+	count = 0
+
+	constructor(exporter: string) {
+		this.#exporter = exporter
+	}
+
+	/** Reports a problem, unless one with the same key was reported before. */
+	report(key: string, text: string, error?: unknown): void {
+		this.count++
+		if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTS) return
+		this.#reported.add(key)
+		const message = `yaoki: telemetry (${this.#exporter}): ${text}`
+		if (error === undefined) console.warn(message)
+		else console.warn(message, error)
+	}
+}
