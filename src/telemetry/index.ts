@@ -1,2 +1,5 @@
 /** `yaoki/telemetry`: logs, metrics and traces of everything that emits events. Runs anywhere; what needs Node is in `yaoki/telemetry/node`. */
+export type { LogLevel } from './logs/levels.ts'
+export { type LoggerOptions, logger } from './logs/logger.ts'
+export type { LogFunction, LogMethod, LogOrder, LogTarget } from './logs/target.ts'
 export type { Exporter, ServiceFacts, Source } from './observe/exporter.ts'

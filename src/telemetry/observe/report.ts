@@ -18,7 +18,11 @@ export class ProblemReports {
 		if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTS) return
 		this.#reported.add(key)
 		const message = `yaoki: telemetry (${this.#exporter}): ${text}`
-		if (error === undefined) console.warn(message)
-		else console.warn(message, error)
+		try {
+			if (error === undefined) console.warn(message)
+			else console.warn(message, error)
+		} catch {
+			// A console that throws leaves no way to report, and must not affect the call.
+		}
 	}
 }

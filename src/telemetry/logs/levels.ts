@@ -1,0 +1,107 @@
+/**
+ * The level of every event, in one table that the guide shows. What every successful call emits is not logged: metrics count that.
+ */
+import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
+import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
+import type { OutboxEvent } from '../../outbox/events/outbox-events.ts'
+import type { RelayEvent } from '../../outbox/events/relay-events.ts'
+
+/** The levels of log lines, from the least to the most severe. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+
+/** The type of every event of the package. */
+export type EventType = (YaokiEvent | RelayEvent | OutboxEvent | IdempotencyEvent)['type']
+
+/** The level of an event depends on one of its fields. */
+export interface LevelByField {
+	readonly field: string
+	readonly levels: Readonly<Record<string, LogLevel>>
+	/** The level for all other values. */
+	readonly otherwise: LogLevel
+}
+
+type LevelRule = LogLevel | LevelByField | 'not logged'
+
+const CIRCUIT: LevelByField = {
+	field: 'to',
+	levels: { open: 'warn', isolated: 'warn' },
+	otherwise: 'info',
+}
+
+export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
+	retry_attempt: 'debug',
+	retry_success: 'debug',
+	retry_failure: {
+		field: 'stop',
+		levels: {
+			'retries-exhausted': 'warn',
+			'elapsed-limit': 'warn',
+			deadline: 'warn',
+			timeout: 'warn',
+			budget: 'warn',
+			'retry-after': 'warn',
+		},
+		// The caller gets the error of a call that retries could not help.
+		otherwise: 'debug',
+	},
+	state_change: CIRCUIT,
+	rejected: {
+		field: 'reason',
+		// The state change is logged as a warning. Without these lines a bulkhead or a limit would reject calls unnoticed.
+		levels: { 'circuit-open': 'debug', isolated: 'debug' },
+		otherwise: 'warn',
+	},
+	// The caller does not see the failure, so the log must show it.
+	fallback: 'warn',
+	timeout: 'debug',
+	hedge: 'debug',
+	limit_change: 'debug',
+	call: 'not logged',
+	success: 'not logged',
+	failure: 'not logged',
+	download_progress: 'not logged',
+	dead_letter: 'error',
+	retry_scheduled: 'debug',
+	released: 'debug',
+	lease_lost: 'warn',
+	handlers_hung: 'warn',
+	store_failure: 'warn',
+	store_recovered: 'info',
+	paused: 'info',
+	resumed: 'info',
+	relay_started: 'info',
+	relay_stopping: 'info',
+	relay_stopped: 'info',
+	sent: 'not logged',
+	enqueued: 'not logged',
+	replayed: 'info',
+	discarded: 'info',
+	retried: 'info',
+	expired: 'info',
+	idempotency_claimed: 'not logged',
+	idempotency_replayed: 'debug',
+	idempotency_conflict: {
+		field: 'reason',
+		levels: { running: 'debug' },
+		otherwise: 'warn',
+	},
+	idempotency_mismatch: 'warn',
+	idempotency_lease_lost: 'warn',
+	idempotency_fenced: 'warn',
+	idempotency_store_error: 'warn',
+}
+
+/** Returns the level of an event; undefined if it is not logged. An event of an unknown type is `info`. */
+export function levelOf(event: EventBase): LogLevel | undefined {
+	const { type } = event
+	if (!Object.hasOwn(LEVELS, type)) return 'info'
+	const rule = LEVELS[type as EventType]
+	if (rule === 'not logged') return undefined
+	// A call that succeeded at its first attempt was not retried.
+	if (type === 'retry_success' && Reflect.get(event, 'attempts') === 1) return undefined
+	if (typeof rule === 'string') return rule
+	const value = String(Reflect.get(event, rule.field))
+	return (Object.hasOwn(rule.levels, value) ? rule.levels[value] : undefined) ?? rule.otherwise
+}

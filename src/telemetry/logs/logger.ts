@@ -1,0 +1,140 @@
+/** Writes events to the logger of the application. */
+import type { EventBase } from '../../core/events/events.ts'
+import { MAX_MESSAGE_LENGTH } from '../../core/events/message-text.ts'
+import {
+	checkName,
+	checkNames,
+	invalidOption,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import type { Exporter, Source } from '../observe/exporter.ts'
+import { ProblemReports } from '../observe/report.ts'
+import { LOG_LEVELS, type LogLevel, levelOf } from './levels.ts'
+import { LineLimit } from './limit.ts'
+import { messageOf } from './messages.ts'
+import { checkTarget, type LogLine, type LogOrder, type LogTarget, TargetWriter } from './target.ts'
+
+/** Options of `logger`. */
+export interface LoggerOptions {
+	/**
+	 * How a line is passed: `'fields-first'` for pino and bunyan, `'message-first'` for winston, `'json'` for one string. Default `'json'` for
+	 * the global `console`, otherwise `'fields-first'`.
+	 */
+	readonly order?: LogOrder | undefined
+	/** The least severe level that is logged. Default `'debug'`: the logger decides. */
+	readonly level?: LogLevel | undefined
+	/** Repeated lines are limited to one in this time, with the number of lines that were left out. 0 logs all. Default 10,000. */
+	readonly intervalMs?: number | undefined
+	/** Clock and timers. Default: those of the system. */
+	readonly runtime?: Runtime | undefined
+}
+
+const ORDERS: readonly LogOrder[] = ['fields-first', 'message-first', 'json']
+
+const LOGGER_SCHEMA: OptionSchema = {
+	order: 'any',
+	level: LOG_LEVELS,
+	intervalMs: [0, MAX_NUMBER, 10_000],
+	runtime: 'any',
+}
+
+interface LoggerSettings {
+	readonly order?: LogOrder
+	readonly level: LogLevel
+	readonly intervalMs: number
+	readonly runtime: Runtime
+}
+
+export function readLoggerOptions(options: LoggerOptions = {}): LoggerSettings {
+	checkNames(options, LOGGER_SCHEMA, 'logger')
+	const settings = readOptions<LoggerSettings>({ runtime: systemRuntime, ...options }, LOGGER_SCHEMA)
+	const { order, runtime = systemRuntime } = settings
+	if (order !== undefined) checkName('order', order, ORDERS)
+	if (typeof (runtime as Partial<Runtime> | null)?.setTimer !== 'function')
+		invalidOption('runtime', runtime, 'a Runtime')
+	return { ...settings, runtime }
+}
+
+/** What a line is created from when it is written. */
+interface LoggedEvent {
+	readonly level: LogLevel
+	readonly event: EventBase
+}
+
+/**
+ * Writes events to a logger: pino, winston, bunyan, `console` or any object with such methods. Repeated lines are limited. A logger that fails
+ * never affects a call.
+ *
+ * @example
+ * observe({ payments, client }, [logger(pino())])
+ * observe({ payments, client }, [logger(winston.createLogger(), { order: 'message-first' })])
+ * observe({ payments, client }, [logger(console, { level: 'warn' })])
+ */
+export function logger(target: LogTarget, options: LoggerOptions = {}): Exporter {
+	checkTarget(target)
+	const { order, level: minimum, intervalMs, runtime } = readLoggerOptions(options)
+	const reports = new ProblemReports('logger')
+	const isConsole = target === globalThis.console
+	const writer = new TargetWriter(target, order ?? (isConsole ? 'json' : 'fields-first'), reports)
+	const least = LOG_LEVELS.indexOf(minimum)
+
+	return {
+		name: 'logger',
+		attach(source) {
+			const limit = new LineLimit<LoggedEvent>(runtime, intervalMs, ({ level, event }, suppressed) => {
+				writer.write(level, () => {
+					const service = source.serviceOf(event)
+					return { message: messageOf(service, event), fields: fieldsOf(service, event, suppressed) }
+				})
+			})
+			return {
+				onEvent(event) {
+					const level = levelOf(event)
+					if (level === undefined || LOG_LEVELS.indexOf(level) < least || !writer.accepts(level)) return
+					limit.add(causeOf(source, event), { level, event })
+				},
+				detach: () => limit.flush(),
+			}
+		},
+	}
+}
+
+/** Fields that distinguish causes. A key does not: an outage that affects 10,000 tenants is one cause. */
+const CAUSE_FIELDS = [
+	'stop',
+	'reason',
+	'from',
+	'to',
+	'cause',
+	'operation',
+	'errorType',
+	'errorCode',
+	'statusCode',
+]
+
+function causeOf(source: Source, event: EventBase): string {
+	const facts = CAUSE_FIELDS.map((field) => String(Reflect.get(event, field)))
+	// The keys of a relay are its destinations, which are few, and each is a dependency of its own.
+	const key = source.kind === 'relay' ? event.key : ''
+	return [source.serviceOf(event), event.policy, key, event.type, ...facts]
+		.join('\n')
+		.slice(0, MAX_MESSAGE_LENGTH)
+}
+
+/** Returns the fields of SPEC S13: `event`, the facts of the event, and an ISO 8601 time, because lines are for people and log stores. */
+function fieldsOf(service: string, event: EventBase, suppressed: number): LogLine['fields'] {
+	const { type, timestamp, ...facts } = event
+	const fields: Record<string, unknown> = { event: type, service }
+	for (const [name, value] of Object.entries(facts))
+		fields[name] = typeof value === 'string' ? shorten(value) : value
+	fields['timestamp'] = new Date(timestamp).toISOString()
+	if (suppressed > 0) fields['suppressed'] = suppressed
+	return fields
+}
+
+const shorten = (text: string): string =>
+	text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}...` : text

@@ -1,0 +1,59 @@
+/** The message of a log line: what happened, for people. The facts are fields, so a message has none that a program would need. */
+import type { EventBase } from '../../core/events/events.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
+import type { EventType } from './levels.ts'
+
+/** A name in braces is replaced by that field of the event. */
+const MESSAGES: Readonly<Record<EventType, string>> = {
+	retry_attempt: 'attempt {attempt} failed, retry in {delayMs} ms',
+	retry_success: 'call succeeded after {attempts} attempts',
+	retry_failure: 'call failed after {attempts} attempts, stopped: {stop}',
+	state_change: 'circuit {to}, was {from}',
+	rejected: 'call rejected: {reason}',
+	fallback: 'call failed, fallback used',
+	timeout: 'operation took longer than {timeoutMs} ms',
+	hedge: 'hedge {outcome}',
+	limit_change: 'concurrency limit {to}, was {from}',
+	call: 'call ended: {outcome}',
+	success: 'call succeeded',
+	failure: 'call failed',
+	download_progress: '{receivedBytes} bytes received',
+	dead_letter: 'message is a dead letter: {cause}',
+	retry_scheduled: 'delivery failed, retry in {delayMs} ms',
+	released: 'message released: {reason}',
+	lease_lost: 'lease of a message lost',
+	handlers_hung: 'hung handlers occupy all slots of {key}',
+	store_failure: 'store operation {operation} failed',
+	store_recovered: 'store operation {operation} succeeds again',
+	paused: '{key} paused: {reason}',
+	resumed: '{key} resumed',
+	relay_started: 'relay started',
+	relay_stopping: 'relay is stopping',
+	relay_stopped: 'relay stopped',
+	sent: 'message sent',
+	enqueued: '{count} messages enqueued',
+	replayed: '{count} dead letters replayed',
+	discarded: '{count} dead letters discarded',
+	retried: '{count} messages made due',
+	expired: '{count} messages expired',
+	idempotency_claimed: 'request runs',
+	idempotency_replayed: 'stored response repeated',
+	idempotency_conflict: 'repeated request rejected: {reason}',
+	idempotency_mismatch: 'key used for two different requests',
+	idempotency_lease_lost: 'request ran longer than its lease',
+	idempotency_fenced: 'write of a request that lost its lease rejected: {operation}',
+	idempotency_store_error: 'store operation {operation} failed',
+}
+
+/** Longer messages are truncated. */
+const MAX_LENGTH = 500
+
+/** Returns the message on one line. */
+export function messageOf(service: string, event: EventBase): string {
+	const { type } = event
+	const template = Object.hasOwn(MESSAGES, type) ? MESSAGES[type as EventType] : type
+	const text = template.replaceAll(/\{(\w+)\}/g, (_, field: string) =>
+		String(Reflect.get(event, field) ?? '?'),
+	)
+	return sanitizeLine(`${service}: ${text}`.slice(0, MAX_LENGTH))
+}

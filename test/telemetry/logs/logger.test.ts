@@ -1,0 +1,152 @@
+/** What a log line contains, and at which level. */
+import { describe, expect, test, vi } from 'vitest'
+import { logger } from 'yaoki/telemetry'
+import { attached, sourceOf } from '../source.ts'
+import { storingLogger } from './lines.ts'
+
+function logged(type: string, facts: object = {}) {
+	const { lines, target } = storingLogger()
+	attached(logger(target)).emit(type, facts)
+	return lines
+}
+
+describe('a line', () => {
+	test('has the fields of the event, the service and an ISO time', () => {
+		const facts = {
+			callId: 'c-1',
+			key: 'tenant-1',
+			method: 'GET',
+			attempt: 1,
+			maxRetries: 3,
+			delayMs: 200,
+			delaySource: 'backoff',
+			outcome: 'transient',
+			errorType: 'HttpError',
+			errorMessage: 'HTTP 503',
+			statusCode: 503,
+		}
+		expect(logged('retry_attempt', facts)).toEqual([
+			{
+				level: 'debug',
+				message: 'payments: attempt 1 failed, retry in 200 ms',
+				fields: {
+					event: 'retry_attempt',
+					service: 'payments',
+					policy: 'retry',
+					timestamp: '2026-01-01T00:00:00.000Z',
+					...facts,
+				},
+			},
+		])
+	})
+
+	test('of 10 kB is shortened, field by field', () => {
+		const [line] = logged('retry_failure', {
+			errorMessage: 'x'.repeat(10_000),
+			key: 'y'.repeat(10_000),
+			stop: 'budget',
+		})
+		expect(JSON.stringify(line).length).toBeLessThan(3_000)
+		expect(line?.fields['errorMessage']).toBe(`${'x'.repeat(1_000)}...`)
+	})
+
+	test('has a message on one line, without control characters', () => {
+		const { lines, target } = storingLogger()
+		const source = sourceOf({ serviceOf: () => 'pay\nments\u001b[31m' })
+		attached(logger(target), source).emit('state_change', { from: 'closed', to: 'open' })
+		expect(lines[0]?.message).toBe('pay ments\uFFFD[31m: circuit open, was closed')
+	})
+
+	test('of an unknown event is written with level info', () => {
+		expect(logged('from_a_newer_version')).toMatchObject([
+			{ level: 'info', message: 'payments: from_a_newer_version' },
+		])
+	})
+
+	test('is not written for an event of every successful call', () => {
+		for (const type of ['call', 'success', 'failure', 'sent', 'enqueued', 'idempotency_claimed'])
+			expect(logged(type), type).toEqual([])
+		expect(logged('retry_success', { attempts: 1 })).toEqual([])
+		expect(logged('retry_success', { attempts: 2 })).toMatchObject([{ level: 'debug' }])
+	})
+})
+
+describe('levels', () => {
+	test.each([
+		['retry_attempt', {}, 'debug'],
+		['retry_failure', { stop: 'retries-exhausted' }, 'warn'],
+		['retry_failure', { stop: 'budget' }, 'warn'],
+		['retry_failure', { stop: 'deadline' }, 'warn'],
+		['retry_failure', { stop: 'permanent' }, 'debug'],
+		['retry_failure', { stop: 'toString' }, 'debug'],
+		['state_change', { from: 'closed', to: 'open' }, 'warn'],
+		['state_change', { from: 'half-open', to: 'open' }, 'warn'],
+		['state_change', { from: 'half-open', to: 'closed' }, 'info'],
+		['rejected', { reason: 'circuit-open' }, 'debug'],
+		['rejected', { reason: 'bulkhead-full' }, 'warn'],
+		['store_failure', {}, 'warn'],
+		['handlers_hung', {}, 'warn'],
+		['lease_lost', {}, 'warn'],
+		['dead_letter', { cause: 'permanent' }, 'error'],
+		['store_recovered', {}, 'info'],
+		['relay_started', {}, 'info'],
+	])('%s %j is %s', (type, facts, level) => {
+		expect(logged(type, facts)).toMatchObject([{ level }])
+	})
+
+	test('below `level` are not logged', () => {
+		const { lines, target } = storingLogger()
+		const { emit } = attached(logger(target, { level: 'warn' }))
+		emit('retry_attempt')
+		emit('store_recovered')
+		emit('store_failure')
+		emit('dead_letter')
+		expect(lines.map(({ level }) => level)).toEqual(['warn', 'error'])
+	})
+
+	test('that the logger has switched off do not reach it', () => {
+		const { lines, target } = storingLogger()
+		const isLevelEnabled = vi.fn((level: string) => level === 'error')
+		const { emit } = attached(logger({ ...target, isLevelEnabled } as typeof target))
+		emit('store_failure')
+		emit('dead_letter')
+		expect(lines.map(({ level }) => level)).toEqual(['error'])
+		expect(isLevelEnabled).toHaveBeenCalledWith('warn')
+	})
+
+	test.each([
+		[
+			['info', 'error'],
+			['info', 'info', 'error', 'error'],
+		],
+		[['debug'], ['debug', 'debug', 'debug', 'debug']],
+		[
+			['warning', 'error'],
+			['warning', 'warning', 'warning', 'error'],
+		],
+		[['log'], ['log', 'log', 'log', 'log']],
+	])('without a method use the next one: %j', (names, expected) => {
+		const used: string[] = []
+		const target = Object.fromEntries(names.map((name) => [name, () => used.push(name)]))
+		const { emit } = attached(logger(target))
+		for (const type of ['retry_attempt', 'store_recovered', 'store_failure', 'dead_letter']) emit(type)
+		expect(used).toEqual(expected)
+	})
+})
+
+describe('invalid arguments', () => {
+	test.each([[undefined], [null], [7], [{}], [{ info: 'text' }]])('a target %j is rejected', (target) => {
+		expect(() => logger(target as object)).toThrow('Invalid option "target"')
+	})
+
+	test.each([
+		[{ order: 'fields' }, 'order'],
+		[{ level: 'fatal' }, 'level'],
+		[{ intervalMs: -1 }, 'intervalMs'],
+		[{ intervalMs: Number.NaN }, 'intervalMs'],
+		[{ runtime: {} }, 'runtime'],
+		[{ interval: 1 }, 'interval'],
+	])('options %j are rejected', (options, optionPath) => {
+		expect(() => logger(console, options as object)).toThrow(expect.objectContaining({ optionPath }))
+	})
+})

@@ -1,0 +1,36 @@
+/** Sources and events made by hand, for tests of one exporter without `observe`. */
+import type { EventBase } from 'yaoki'
+import type { Exporter, Source } from 'yaoki/telemetry'
+
+export function sourceOf(part: Partial<Source> = {}): Source {
+	return {
+		name: 'payments',
+		kind: 'policy',
+		serviceOf: () => part.name ?? 'payments',
+		policies: undefined,
+		stats: undefined,
+		...part,
+	}
+}
+
+/** 2026-01-01 00:00 in UTC. */
+export const START = Date.UTC(2026, 0, 1)
+
+export type AnyEvent = EventBase & Readonly<Record<string, unknown>>
+
+export const eventOf = (type: string, facts: object = {}): AnyEvent => ({
+	type,
+	policy: 'retry',
+	timestamp: START,
+	...facts,
+})
+
+/** Returns a function that passes events to the exporter, and the end of the observation. */
+export function attached(exporter: Exporter, source: Source = sourceOf()) {
+	const observer = exporter.attach(source)
+	return {
+		emit: (type: string, facts: object = {}) => observer.onEvent?.(eventOf(type, facts)),
+		detach: () => observer.detach?.(),
+		observer,
+	}
+}
