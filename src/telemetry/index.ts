@@ -3,3 +3,19 @@ export type { LogLevel } from './logs/levels.ts'
 export { type LoggerOptions, logger } from './logs/logger.ts'
 export type { LogFunction, LogMethod, LogOrder, LogTarget } from './logs/target.ts'
 export type { Exporter, ServiceFacts, Source } from './observe/exporter.ts'
+export type {
+	OpenTelemetryApi,
+	OtelContext,
+	OtelMeter,
+	OtelMeterProvider,
+	OtelMetricOptions,
+	OtelObservableGauge,
+	OtelObservableResult,
+	OtelSpan,
+	OtelSpanContext,
+	OtelSpanOptions,
+	OtelTracer,
+	OtelTracerProvider,
+} from './opentelemetry/api.ts'
+export { openTelemetry } from './opentelemetry/open-telemetry.ts'
+export type { OpenTelemetryOptions } from './opentelemetry/options.ts'

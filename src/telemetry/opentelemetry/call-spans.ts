@@ -1,0 +1,146 @@
+import type { AttemptInfo, CallEnd, CallInfo, HttpAttempt } from '../../core/observe/observe.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import type { Source } from '../observe/exporter.ts'
+import type { OtelSpan } from './api.ts'
+import {
+	methodOf,
+	type RequestResult,
+	requestAttributes,
+	requestName,
+	requestResult,
+	resultAttributes,
+} from './http-request.ts'
+import type { OtelMetrics } from './metrics.ts'
+import type { OpenTelemetrySettings } from './options.ts'
+import { ServerAddresses } from './server-address.ts'
+import type { StartedSpan, Tracing } from './tracing.ts'
+import { type Ended, watchResult } from './watch-result.ts'
+
+const ATTEMPT = 'attempt'
+/** The kind of a span is INTERNAL by default. */
+const INTERNAL = {}
+
+/** A span for each call, and a child span for each attempt. */
+export class CallSpans {
+	readonly #tracing: Tracing | undefined
+	readonly #metrics: OtelMetrics | undefined
+	readonly #settings: OpenTelemetrySettings
+	readonly #servers = new ServerAddresses()
+
+	constructor(
+		tracing: Tracing | undefined,
+		metrics: OtelMetrics | undefined,
+		settings: OpenTelemetrySettings,
+	) {
+		this.#tracing = tracing
+		this.#metrics = metrics
+		this.#settings = settings
+	}
+
+	call(source: Source, info: CallInfo, next: () => unknown): unknown {
+		const tracing = this.#tracing
+		const started = tracing?.start(source.serviceOf(info), INTERNAL, undefined)
+		if (!tracing || !started) return next()
+		info.state.set(this, started)
+		return tracing.run(started.context, next)
+	}
+
+	endCall(end: CallEnd): void {
+		const started = end.info?.state.get(this) as StartedSpan | undefined
+		if (started) this.#tracing?.end(started, (span) => this.#describeCall(span, end))
+	}
+
+	attempt(info: AttemptInfo, next: () => unknown): unknown {
+		const { http } = info
+		const call = info.call.state.get(this) as StartedSpan | undefined
+		const { attempts, propagate } = this.#settings
+		const started = attempts && call ? this.#startAttempt(info, call) : undefined
+		const passedOn = started ?? call
+		if (http && passedOn && propagate) this.#addTraceContext(http, passedOn)
+		const isMeasured = attempts && http !== undefined && this.#metrics?.isActive === true
+		if (!started?.isRecording && !isMeasured) {
+			// A span that is not recorded needs no end.
+			return started ? this.#run(started, next) : next()
+		}
+		const startedAt = isMeasured ? systemRuntime.now() : 0
+		return watchResult(
+			() => (started ? this.#run(started, next) : next()),
+			(ended) => {
+				const result = http && requestResult(ended)
+				if (isMeasured && http && result) this.#recordRequest(info, http, result, startedAt)
+				if (started) this.#endAttempt(started, ended, result)
+			},
+		)
+	}
+
+	#run(started: StartedSpan, next: () => unknown): unknown {
+		return this.#tracing ? this.#tracing.run(started.context, next) : next()
+	}
+
+	#startAttempt(info: AttemptInfo, call: StartedSpan): StartedSpan | undefined {
+		const { http, attempt, resendCount } = info
+		const tracing = this.#tracing
+		if (!tracing) return undefined
+		if (!http) return tracing.start(ATTEMPT, { attributes: { 'yaoki.attempt': attempt + 1 } }, call.context)
+		const server = this.#servers.of(info.call.key ?? http.url)
+		const attributes = { ...requestAttributes(http, server, resendCount), 'yaoki.attempt': attempt + 1 }
+		const kind = tracing.api.SpanKind.CLIENT
+		return tracing.start(requestName(http.method), { kind, attributes }, call.context)
+	}
+
+	/** The user's own `traceparent` belongs to another trace: nothing may be added to it. */
+	#addTraceContext(http: HttpAttempt, { context }: StartedSpan): void {
+		const tracing = this.#tracing
+		tracing?.guard('inject', 'the trace context could not be added to a request', () => {
+			if (http.hasHeader('traceparent')) return
+			const headers = Object.entries(tracing.headersOf(context)).filter(
+				([name]) => !http.hasHeader(name.toLowerCase()),
+			)
+			if (headers.length > 0) http.addHeaders(Object.fromEntries(headers))
+		})
+	}
+
+	#endAttempt(started: StartedSpan, ended: Ended, result: RequestResult | undefined): void {
+		const tracing = this.#tracing
+		tracing?.end(started, (span) => {
+			if (result) span.setAttributes(resultAttributes(result))
+			const hasFailed = result ? result.errorType !== undefined : 'error' in ended
+			if (hasFailed)
+				tracing.fail(
+					span,
+					'error' in ended ? ended.error : undefined,
+					result?.errorType,
+					result?.status === undefined,
+				)
+		})
+	}
+
+	#recordRequest(info: AttemptInfo, http: HttpAttempt, result: RequestResult, startedAt: number): void {
+		const { address, port } = this.#servers.of(info.call.key ?? http.url)
+		const method = methodOf(http.method)
+		const key = `${method}\n${address}\n${port}\n${result.status}\n${result.errorType}`
+		const seconds = (systemRuntime.now() - startedAt) / 1_000
+		this.#metrics?.record('http.client.request.duration', seconds, key, () => ({
+			'http.request.method': method,
+			'server.address': address,
+			'server.port': port,
+			...resultAttributes(result),
+		}))
+	}
+
+	#describeCall(span: OtelSpan, end: CallEnd): void {
+		span.setAttributes({
+			'yaoki.policy': end.policy,
+			...(end.key !== undefined && { 'yaoki.key': end.key }),
+			...(end.call !== undefined && { 'yaoki.call': end.call }),
+			'yaoki.outcome': end.outcome,
+			'yaoki.attempts': end.attempts,
+			'yaoki.retries': end.retries,
+			...(end.queuedMs > 0 && { 'yaoki.queued_ms': end.queuedMs }),
+			...(end.backoffMs > 0 && { 'yaoki.backoff_ms': end.backoffMs }),
+		})
+		if (end.outcome !== 'failure' && end.outcome !== 'rejected') return
+		this.#tracing?.fail(span, end.error)
+		if (end.outcome === 'failure') this.#tracing?.recordException(span, end.error)
+	}
+}

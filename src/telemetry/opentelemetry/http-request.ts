@@ -1,0 +1,65 @@
+/** The attributes of an HTTP request by the semantic conventions for HTTP spans and metrics. */
+import { reduceUrls } from '../../core/events/message-text.ts'
+import type { HttpAttempt } from '../../core/observe/observe.ts'
+import { errorTypeOf, statusOf } from './errors.ts'
+import type { ServerAddress } from './server-address.ts'
+import type { Ended } from './watch-result.ts'
+
+type Attributes = { [name: string]: string | number }
+
+const KNOWN_METHODS: ReadonlySet<string> = /* @__PURE__ */ new Set([
+	'GET',
+	'HEAD',
+	'POST',
+	'PUT',
+	'DELETE',
+	'CONNECT',
+	'OPTIONS',
+	'TRACE',
+	'PATCH',
+	'QUERY',
+])
+const OTHER_METHOD = '_OTHER'
+
+/** Returns the method, or `_OTHER`: a method is a label, so it must have few values. */
+export const methodOf = (method: string): string => (KNOWN_METHODS.has(method) ? method : OTHER_METHOD)
+
+/** The name of the span of a request. A name with the path would have too many values. */
+export const requestName = (method: string): string => (KNOWN_METHODS.has(method) ? method : 'HTTP')
+
+/** The attributes of a span when the request starts. The URL has no credentials, no query and no fragment. */
+export function requestAttributes(
+	{ method, url }: HttpAttempt,
+	server: ServerAddress,
+	resendCount: number,
+): Attributes {
+	const known = methodOf(method)
+	return {
+		'http.request.method': known,
+		...(known !== method && { 'http.request.method_original': method }),
+		'url.full': reduceUrls(url),
+		'server.address': server.address,
+		'server.port': server.port,
+		...(resendCount > 0 && { 'http.request.resend_count': resendCount }),
+	}
+}
+
+export interface RequestResult {
+	readonly status: number | undefined
+	/** Undefined if the request succeeded. */
+	readonly errorType: string | undefined
+}
+
+/** Returns status and error of a request. A response with a status of 400 or more is an error of the client span. */
+export function requestResult(ended: Ended): RequestResult {
+	const isError = 'error' in ended
+	const status = statusOf(isError ? ended.error : ended.value)
+	if (status !== undefined) return { status, errorType: status >= 400 ? `${status}` : undefined }
+	return { status, errorType: isError ? errorTypeOf(ended.error) : undefined }
+}
+
+/** The attributes of a request that are known when it has ended. */
+export const resultAttributes = ({ status, errorType }: RequestResult): Attributes => ({
+	...(status !== undefined && { 'http.response.status_code': status }),
+	...(errorType !== undefined && { 'error.type': errorType }),
+})

@@ -1,0 +1,157 @@
+/** Spans and metrics of an outbox by the semantic conventions for messaging. The topic is the destination, a relay's destination its subscription. */
+import type { DeliveryInfo, EnqueueInfo } from '../../core/observe/observe.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import type { OtelContext, OtelSpanOptions } from './api.ts'
+import { errorTypeOf } from './errors.ts'
+import type { OtelMetrics } from './metrics.ts'
+import type { OpenTelemetrySettings } from './options.ts'
+import type { StartedSpan, Tracing } from './tracing.ts'
+import { type Ended, watchResult } from './watch-result.ts'
+
+const SYSTEM = 'yaoki'
+const ENQUEUE = 'enqueue'
+const DELIVER = 'deliver'
+
+export class MessageSpans {
+	readonly #tracing: Tracing | undefined
+	readonly #metrics: OtelMetrics | undefined
+	readonly #isLinked: boolean
+
+	constructor(
+		tracing: Tracing | undefined,
+		metrics: OtelMetrics | undefined,
+		settings: OpenTelemetrySettings,
+	) {
+		this.#tracing = tracing
+		this.#metrics = metrics
+		this.#isLinked = settings.delivery === 'link'
+	}
+
+	/** A span of kind PRODUCER, whose context is stored with the messages. */
+	enqueue(info: EnqueueInfo, next: () => unknown): unknown {
+		const { topics, count } = info
+		const topic = topics.length === 1 ? topics[0] : undefined
+		const attributes = {
+			...commonAttributes(ENQUEUE, topic),
+			'messaging.operation.type': 'send',
+		}
+		const batch = count > 1 ? { 'messaging.batch.message_count': count } : {}
+		const kind = this.#tracing?.api.SpanKind.PRODUCER
+		const started = this.#start(spanName(ENQUEUE, topic), { kind, attributes: { ...attributes, ...batch } })
+		if (started) this.#addTraceContext(info, started)
+		return this.#watch(started, next, (error, seconds) => {
+			const failure = error && { 'error.type': error.type }
+			const key = `${topic}\n${error?.type}`
+			this.#metrics?.record('messaging.client.operation.duration', seconds, key, () => ({
+				...attributes,
+				...failure,
+			}))
+			this.#metrics?.record('messaging.client.sent.messages', count, key, () => ({
+				...commonAttributes(ENQUEUE, topic),
+				...failure,
+			}))
+		})
+	}
+
+	/** A span of kind CONSUMER, in the trace that enqueued the message or with a link to it. */
+	deliver(info: DeliveryInfo, next: () => unknown): unknown {
+		const { topic, destination } = info
+		const labels = {
+			...commonAttributes(DELIVER, topic),
+			'messaging.destination.subscription.name': destination,
+		}
+		const attributes = {
+			...labels,
+			'messaging.operation.type': 'process',
+			'messaging.message.id': info.messageId,
+			'yaoki.attempt': info.attempt,
+		}
+		const started = this.#startDelivery(info, attributes)
+		return this.#watch(started, next, (error, seconds) => {
+			this.#metrics?.record(
+				'messaging.process.duration',
+				seconds,
+				`${topic}\n${destination}\n${error?.type}`,
+				() => ({
+					...labels,
+					...(error && { 'error.type': error.type }),
+				}),
+			)
+		})
+	}
+
+	/** The active context is not the parent: it is that of the code which started the relay. */
+	#startDelivery(info: DeliveryInfo, attributes: Attributes): StartedSpan | undefined {
+		const tracing = this.#tracing
+		if (!tracing) return undefined
+		const { api } = tracing
+		const name = spanName(DELIVER, info.topic)
+		const kind = api.SpanKind.CONSUMER
+		let parent = api.ROOT_CONTEXT
+		tracing.guard('extract', 'the trace context of a message could not be read', () => {
+			parent = api.propagation.extract(api.ROOT_CONTEXT, lowerCased(info.headers))
+		})
+		if (!this.#isLinked) return tracing.start(name, { kind, attributes }, parent)
+		const links: { context: NonNullable<ReturnType<typeof api.trace.getSpanContext>> }[] = []
+		tracing.guard('link', 'the trace context of a message could not be read', () => {
+			const context = api.trace.getSpanContext(parent)
+			if (context) links.push({ context })
+		})
+		return tracing.start(name, { kind, attributes, links, root: true }, parent)
+	}
+
+	#addTraceContext(info: EnqueueInfo, { context }: StartedSpan): void {
+		const tracing = this.#tracing
+		tracing?.guard('inject', 'the trace context could not be added to a message', () => {
+			const headers = tracing.headersOf(context)
+			if (Object.keys(headers).length > 0) info.addHeaders(headers)
+		})
+	}
+
+	#start(name: string, options: WithOptionalKind, parent?: OtelContext): StartedSpan | undefined {
+		const { kind, ...rest } = options
+		return this.#tracing?.start(name, kind === undefined ? rest : { ...rest, kind }, parent)
+	}
+
+	#watch(
+		started: StartedSpan | undefined,
+		next: () => unknown,
+		record: (error: { readonly type: string } | undefined, seconds: number) => void,
+	): unknown {
+		const tracing = this.#tracing
+		const run = (): unknown => (started && tracing ? tracing.run(started.context, next) : next())
+		const isMeasured = this.#metrics?.isActive === true
+		if (!started && !isMeasured) return next()
+		const startedAt = systemRuntime.now()
+		return watchResult(run, (ended) => {
+			const error = 'error' in ended ? { type: errorTypeOf(ended.error) } : undefined
+			if (isMeasured) record(error, (systemRuntime.now() - startedAt) / 1_000)
+			if (started) this.#end(started, ended)
+		})
+	}
+
+	#end(started: StartedSpan, ended: Ended): void {
+		const tracing = this.#tracing
+		tracing?.end(started, (span) => {
+			if (!('error' in ended)) return
+			tracing.fail(span, ended.error)
+			tracing.recordException(span, ended.error)
+		})
+	}
+}
+
+type Attributes = { [name: string]: string | number }
+type WithOptionalKind = Omit<OtelSpanOptions, 'kind'> & { kind: number | undefined }
+
+const spanName = (operation: string, topic: string | undefined): string =>
+	topic === undefined ? operation : `${operation} ${topic}`
+
+const commonAttributes = (operation: string, topic: string | undefined): Attributes => ({
+	'messaging.system': SYSTEM,
+	'messaging.operation.name': operation,
+	...(topic !== undefined && { 'messaging.destination.name': topic }),
+})
+
+/** Propagators read names in lower case; users may have stored others. */
+const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))

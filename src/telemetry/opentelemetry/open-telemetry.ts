@@ -1,0 +1,58 @@
+import type { AroundInfo } from '../../core/observe/observe.ts'
+import type { Exporter, Source } from '../observe/exporter.ts'
+import { ProblemReports } from '../observe/report.ts'
+import type { OpenTelemetryApi } from './api.ts'
+import { CallSpans } from './call-spans.ts'
+import { MessageSpans } from './message-spans.ts'
+import { OtelMetrics } from './metrics.ts'
+import { checkApi, type OpenTelemetryOptions, readOpenTelemetryOptions } from './options.ts'
+import { Tracing } from './tracing.ts'
+
+const NAME = 'openTelemetry'
+
+/**
+ * Returns an exporter for `observe` that creates spans and metrics with OpenTelemetry: a span for each call, a child span for each attempt,
+ * and spans for the messages of an outbox, from the transaction that enqueues a message to its delivery. It needs the API only; without a
+ * registered SDK it does nothing. Default options: spans and metrics of everything.
+ *
+ * @example
+ * import * as otel from '@opentelemetry/api'
+ *
+ * const stop = observe({ payments, client, outbox, relay }, [openTelemetry(otel)])
+ */
+export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOptions): Exporter {
+	checkApi(api)
+	const settings = readOpenTelemetryOptions(options)
+	const reports = new ProblemReports(NAME)
+	const metrics = settings.metrics ? new OtelMetrics(api, reports) : undefined
+	const tracing = settings.spans ? new Tracing(api, reports) : undefined
+	const calls = new CallSpans(tracing, metrics, settings)
+	const messages = new MessageSpans(tracing, metrics, settings)
+	const around = (source: Source, info: AroundInfo, next: () => unknown): unknown => {
+		switch (info.type) {
+			case 'call':
+				return calls.call(source, info, next)
+			case 'attempt':
+				return calls.attempt(info, next)
+			case 'enqueue':
+				return messages.enqueue(info, next)
+			case 'delivery':
+				return messages.deliver(info, next)
+		}
+	}
+	return {
+		name: NAME,
+		attach(source) {
+			metrics?.add(source)
+			return {
+				around: (info, next) => around(source, info, next),
+				onCallEnd(end) {
+					metrics?.recordCall(source, end)
+					calls.endCall(end)
+				},
+				onEvent: (event) => metrics?.recordEvent(source, event),
+				detach: () => metrics?.remove(source),
+			}
+		},
+	}
+}

@@ -1,0 +1,55 @@
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import type { OpenTelemetryApi } from './api.ts'
+
+/** The options of `openTelemetry`. */
+export interface OpenTelemetryOptions {
+	/** False: no spans, and no trace context in requests and messages. Default: true. */
+	readonly spans?: boolean
+	/** False: no metrics. Default: true. */
+	readonly metrics?: boolean
+	/**
+	 * False: no spans and no `http.client.request.duration` for attempts, only spans for calls. Use it together with `propagate: false` if an
+	 * instrumentation of fetch creates spans for requests, such as `@opentelemetry/instrumentation-undici`. Default: true.
+	 */
+	readonly attempts?: boolean
+	/**
+	 * False: no trace context is added to HTTP requests, because an instrumentation of fetch does it. Messages of an outbox always have one.
+	 * Default: true.
+	 */
+	readonly propagate?: boolean
+	/**
+	 * How the span of a delivery refers to the one that enqueued the message. `'parent'`: both are in one trace. `'link'`: each delivery has a
+	 * trace of its own, with a link, for messages that are delivered days later. Default: `'parent'`.
+	 */
+	readonly delivery?: 'parent' | 'link'
+}
+
+export type OpenTelemetrySettings = Required<OpenTelemetryOptions>
+
+const OPEN_TELEMETRY_SCHEMA: OptionSchema = {
+	spans: 'boolean',
+	metrics: 'boolean',
+	attempts: 'boolean',
+	propagate: 'boolean',
+	delivery: ['parent', 'link'],
+}
+
+export function readOpenTelemetryOptions(given: OpenTelemetryOptions = {}): OpenTelemetrySettings {
+	checkNames(given, OPEN_TELEMETRY_SCHEMA, 'openTelemetry')
+	const defaults = { spans: true, metrics: true, attempts: true, propagate: true }
+	return { ...defaults, ...readOptions<OpenTelemetrySettings>(given, OPEN_TELEMETRY_SCHEMA) }
+}
+
+const FUNCTIONS: readonly (readonly [part: string, method: string])[] = [
+	['trace', 'getTracerProvider'],
+	['context', 'with'],
+	['propagation', 'inject'],
+	['metrics', 'getMeterProvider'],
+]
+
+/** Throws unless `api` is the module, for example because a tracer was passed. */
+export function checkApi(api: OpenTelemetryApi): void {
+	const parts = Object(api)
+	if (FUNCTIONS.some(([part, method]) => typeof parts[part]?.[method] !== 'function'))
+		invalidOption('api', api, 'the module @opentelemetry/api, version 1.4 or later')
+}

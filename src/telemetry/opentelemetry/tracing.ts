@@ -1,0 +1,120 @@
+import { describeError } from '../../core/events/error-facts.ts'
+import type { ProblemReports } from '../observe/report.ts'
+import type {
+	OpenTelemetryApi,
+	OtelContext,
+	OtelSpan,
+	OtelSpanOptions,
+	OtelTracer,
+	OtelTracerProvider,
+} from './api.ts'
+import { errorTypeOf, exceptionOf } from './errors.ts'
+
+/** The name of the tracer and of the meter. */
+export const SCOPE = 'yaoki'
+
+export interface StartedSpan {
+	readonly span: OtelSpan
+	/** The context in which the span is active. */
+	readonly context: OtelContext
+	/** False if the sampler left the span out: its context is still passed on. */
+	readonly isRecording: boolean
+}
+
+/** The tracer, with every access guarded: an error of an SDK is reported once and does not reach the call. */
+export class Tracing {
+	readonly api: OpenTelemetryApi
+	readonly #reports: ProblemReports
+	#provider: OtelTracerProvider | undefined
+	#tracer: OtelTracer | undefined
+
+	constructor(api: OpenTelemetryApi, reports: ProblemReports) {
+		this.api = api
+		this.#reports = reports
+	}
+
+	/** Starts a span. Returns undefined if no SDK is registered and no parent is active, or if the SDK failed. */
+	start(name: string, options: OtelSpanOptions, parent: OtelContext | undefined): StartedSpan | undefined {
+		const { api } = this
+		try {
+			const context = parent ?? api.context.active()
+			const span = this.#currentTracer().startSpan(name, options, context)
+			const isRecording = span.isRecording()
+			if (!isRecording && !api.isSpanContextValid(span.spanContext())) return undefined
+			return { span, context: api.trace.setSpan(context, span), isRecording }
+		} catch (error) {
+			this.report('start', 'a span could not be started', error)
+			return undefined
+		}
+	}
+
+	/** Runs `next` exactly once, with the context active if the context manager works. */
+	run(context: OtelContext, next: () => unknown): unknown {
+		let ended: { readonly value: unknown } | { readonly error: unknown } | undefined
+		let hasStarted = false
+		const once = (): void => {
+			if (hasStarted) return
+			hasStarted = true
+			try {
+				ended = { value: next() }
+			} catch (error) {
+				ended = { error }
+			}
+		}
+		try {
+			this.api.context.with(context, once)
+		} catch (error) {
+			this.report('context', 'the context manager failed', error)
+		}
+		once()
+		if (ended === undefined) return undefined
+		if ('error' in ended) throw ended.error
+		return ended.value
+	}
+
+	/** Returns the headers that carry the context to another process. */
+	headersOf(context: OtelContext): Record<string, string> {
+		const carrier: Record<string, string> = {}
+		this.api.propagation.inject(context, carrier)
+		return carrier
+	}
+
+	/** Marks a span as failed. The conventions for HTTP ask for no message if the status explains the error. */
+	fail(span: OtelSpan, error: unknown, type: string = errorTypeOf(error), hasMessage = true): void {
+		span.setAttributes({ 'error.type': type })
+		const code = this.api.SpanStatusCode.ERROR
+		span.setStatus(hasMessage ? { code, message: describeError(error).errorMessage } : { code })
+	}
+
+	recordException(span: OtelSpan, error: unknown): void {
+		span.recordException(exceptionOf(error))
+	}
+
+	/** Runs `use` on a span and ends the span, also if `use` fails. */
+	end({ span, isRecording }: StartedSpan, use: (span: OtelSpan) => void): void {
+		if (isRecording) this.guard('attributes', 'the attributes of a span could not be set', () => use(span))
+		this.guard('end', 'a span could not be ended', () => span.end())
+	}
+
+	guard(key: string, text: string, use: () => void): void {
+		try {
+			use()
+		} catch (error) {
+			this.report(key, text, error)
+		}
+	}
+
+	report(key: string, text: string, error: unknown): void {
+		this.#reports.report(key, text, error)
+	}
+
+	/** The provider is read each time: an SDK may be registered after the exporter was created, also by another copy of the API. */
+	#currentTracer(): OtelTracer {
+		const provider = this.api.trace.getTracerProvider()
+		if (this.#tracer === undefined || provider !== this.#provider) {
+			this.#provider = provider
+			this.#tracer = provider.getTracer(SCOPE)
+		}
+		return this.#tracer
+	}
+}

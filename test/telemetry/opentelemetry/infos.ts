@@ -1,0 +1,106 @@
+/** Hand-made sources and infos, for exporters without the engine. */
+import type {
+	AttemptInfo,
+	CallEnd,
+	CallInfo,
+	DeliveryInfo,
+	EnqueueInfo,
+	HttpAttempt,
+} from '../../../src/core/observe/observe.ts'
+import type { Source } from '../../../src/telemetry/observe/exporter.ts'
+
+export function source(overrides: Partial<Source> = {}): Source {
+	return {
+		name: 'payments',
+		kind: 'policy',
+		serviceOf: () => 'payments',
+		policies: undefined,
+		stats: undefined,
+		...overrides,
+	}
+}
+
+export function callInfo(overrides: Partial<CallInfo> = {}): CallInfo {
+	return {
+		type: 'call',
+		policy: 'payments',
+		key: undefined,
+		call: undefined,
+		method: undefined,
+		state: new Map(),
+		...overrides,
+	}
+}
+
+export function callEnd(info: CallInfo, overrides: Partial<CallEnd> = {}): CallEnd {
+	const { policy, key, call, method } = info
+	return {
+		type: 'call',
+		policy,
+		key,
+		call,
+		method,
+		outcome: 'success',
+		attempts: 1,
+		retries: 0,
+		durationMs: 250,
+		queuedMs: 0,
+		backoffMs: 0,
+		error: undefined,
+		info,
+		...overrides,
+	}
+}
+
+export function attemptInfo(call: CallInfo, overrides: Partial<AttemptInfo> = {}): AttemptInfo {
+	return { type: 'attempt', call, attempt: 0, resendCount: 0, http: undefined, ...overrides }
+}
+
+export interface TestRequest extends HttpAttempt {
+	readonly added: Record<string, string>
+}
+
+export function request(
+	url: string,
+	headers: Readonly<Record<string, string>> = {},
+	method = 'GET',
+): TestRequest {
+	const added: Record<string, string> = {}
+	return {
+		method,
+		url,
+		hasHeader: (name) => name in headers,
+		addHeaders: (more) => Object.assign(added, more),
+		added,
+	}
+}
+
+export interface TestEnqueue extends EnqueueInfo {
+	readonly added: Record<string, string>
+}
+
+export function enqueueInfo(overrides: Partial<EnqueueInfo> = {}): TestEnqueue {
+	const added: Record<string, string> = {}
+	return {
+		type: 'enqueue',
+		outbox: 'outbox',
+		topics: ['order.placed'],
+		count: 1,
+		addHeaders: (headers) => Object.assign(added, headers),
+		added,
+		...overrides,
+	}
+}
+
+export function deliveryInfo(overrides: Partial<DeliveryInfo> = {}): DeliveryInfo {
+	return {
+		type: 'delivery',
+		relay: 'relay',
+		destination: 'billing',
+		topic: 'order.placed',
+		messageId: 'm-1',
+		attempt: 1,
+		headers: {},
+		...overrides,
+	}
+}
