@@ -1,6 +1,6 @@
 /** Reads text and JSON files of the user, with errors that name the file. */
 import { readFile } from 'node:fs/promises'
-import { CliError, errorCode, errorMessage } from './errors.ts'
+import { CliError, errorCode, errorMessage } from '../errors.ts'
 
 export function fileError(file: string, cause: unknown): CliError {
 	const code = errorCode(cause)
