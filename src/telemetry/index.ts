@@ -1,4 +1,14 @@
 /** `yaoki/telemetry`: logs, metrics and traces of everything that emits events. Runs anywhere; what needs Node is in `yaoki/telemetry/node`. */
+
+export {
+	type MetricsEndpoint,
+	type MetricsEndpointOptions,
+	type MetricsFastifyReply,
+	type MetricsHonoContext,
+	type MetricsNodeResponse,
+	metricsEndpoint,
+} from './http/metrics-endpoint.ts'
+export type { PrometheusRegistry, PrometheusText } from './http/scrape.ts'
 export type { LogLevel } from './logs/levels.ts'
 export { type LoggerOptions, logger } from './logs/logger.ts'
 export type { LogFunction, LogMethod, LogOrder, LogTarget } from './logs/target.ts'

@@ -1,0 +1,91 @@
+import { checkNames, invalidOption, isObject } from '../../core/options/schema.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import { type PrometheusRegistry, type PrometheusText, type ScrapeResponse, Scraper } from './scrape.ts'
+
+/** The part of Node's response that is used; Express and the compatibility API of HTTP/2 have it too. */
+export interface MetricsNodeResponse {
+	statusCode: number
+	setHeader(name: string, value: string): unknown
+	end(body: string): unknown
+}
+
+/** The part of Fastify's reply that is used. */
+export interface MetricsFastifyReply {
+	code(status: number): unknown
+	headers(headers: Record<string, string>): unknown
+	send(body: string): unknown
+}
+
+/** The part of Hono's context that is used. */
+export interface MetricsHonoContext {
+	readonly req: { readonly raw: Request }
+}
+
+export interface MetricsEndpointOptions {
+	/** The clock. Default: the system's. */
+	readonly runtime?: Runtime | undefined
+}
+
+/** One handler for each kind of server. They can be passed on without their object. */
+export interface MetricsEndpoint {
+	/** For Bun, Deno, Workers and Next.js. */
+	readonly fetch: (request: Request) => Promise<Response>
+	/** For `node:http`, Express and Connect. */
+	readonly node: (request: { readonly method?: string | undefined }, response: MetricsNodeResponse) => void
+	readonly fastify: (request: { readonly method: string }, reply: MetricsFastifyReply) => Promise<void>
+	readonly hono: (c: MetricsHonoContext) => Promise<Response>
+}
+
+/**
+ * Creates the handlers of a `/metrics` endpoint for Prometheus, from `inMemoryMetrics()` or from a registry of prom-client. Other methods than
+ * GET and HEAD get 405. Scrapes that overlap share the work. If the metrics cannot be collected, the response is 500 and the error is reported once
+ * as a console warning.
+ *
+ * @example
+ * const { node } = metricsEndpoint(inMemoryMetrics())
+ * app.use('/metrics', node)
+ */
+export function metricsEndpoint(
+	source: PrometheusText | PrometheusRegistry,
+	options: MetricsEndpointOptions = {},
+): MetricsEndpoint {
+	checkSource(source)
+	checkNames(options, { runtime: 'any' }, 'metricsEndpoint')
+	const scraper = new Scraper(source, options.runtime ?? systemRuntime)
+	const fetch = async (request: Request): Promise<Response> => {
+		const { method } = request
+		const { status, headers, body } = await scraper.respond(method)
+		return new Response(method === 'HEAD' ? null : body, { status, headers })
+	}
+	return {
+		fetch,
+		node(request, response) {
+			// The response may have been ended meanwhile, for example by a middleware with a timeout.
+			scraper
+				.respond(request.method)
+				.then((scraped) => send(response, scraped))
+				.catch((error) => scraper.report(error))
+		},
+		async fastify(request, reply) {
+			const { status, headers, body } = await scraper.respond(request.method)
+			reply.code(status)
+			reply.headers({ ...headers })
+			await reply.send(body)
+		},
+		hono: (c) => fetch(c.req.raw),
+	}
+}
+
+function checkSource(source: unknown): void {
+	const { toPrometheus, metrics } = (isObject(source) ? source : {}) as Record<string, unknown>
+	if (typeof toPrometheus !== 'function' && typeof metrics !== 'function')
+		invalidOption('source', source, 'inMemoryMetrics() or a registry of prom-client')
+}
+
+function send(response: MetricsNodeResponse, { status, headers, body }: ScrapeResponse): void {
+	response.statusCode = status
+	for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+	// Node leaves the body out for HEAD.
+	response.end(body)
+}
