@@ -39,8 +39,8 @@ export const COMMAND_ENTRIES: Readonly<Record<string, string>> = {
 	'cli/relay-worker': join(SRC, 'cli', 'demo', 'relay-worker.ts'),
 }
 
-/** Loaded on demand: the parts of the command, and the studies of the simulator. */
-const ON_DEMAND = /^(cli\/|sim\/scenarios\/(?!catalog))/
+/** Loaded on demand: the parts of the command, the studies of the simulator, and the queries of dashboards. */
+const ON_DEMAND = /^(cli\/|sim\/scenarios\/(?!catalog)|telemetry\/queries\/)/
 
 /** Returns the chunk that a source belongs to. `null`: the bundler decides. An entry itself only names exports, and is no part of a chunk. */
 export function chunkOf(id: string): string | null {

@@ -1,7 +1,7 @@
 /** All commands of `yaoki`, with the modules to load them from. */
-import { readFileSync } from 'node:fs'
 import type { Command } from './command.ts'
 import type { CommandEntry, Program } from './find-command.ts'
+import { packageManifest } from './package-manifest.ts'
 
 const entry = <Key extends string>(
 	name: string,
@@ -22,6 +22,7 @@ const keys = () => import('./idempotency/key-commands.ts')
 const keySchema = () => import('./idempotency/schema-commands.ts')
 const keyPurge = () => import('./idempotency/purge-command.ts')
 const demo = () => import('./demo/command.ts')
+const gen = () => import('./gen/commands.ts')
 
 export const yaoki: Program = {
 	name: 'yaoki',
@@ -31,6 +32,7 @@ export const yaoki: Program = {
 		['yaoki demo', 'an outbox with failures, an outage and a killed relay'],
 		['yaoki outbox status', 'count due, scheduled, in-flight and dead messages'],
 		['yaoki idempotency purge', 'delete idempotency keys whose retention is over'],
+		['yaoki gen grafana > yaoki.json', 'a Grafana dashboard of the metrics'],
 		['yaoki help simulate', 'options and examples of a command'],
 	],
 	commands: [
@@ -65,15 +67,9 @@ export const yaoki: Program = {
 			keys,
 			'resolve',
 		),
+		entry('gen grafana', 'print a Grafana dashboard of the metrics', gen, 'grafana'),
+		entry('gen alerts', 'print Prometheus alert rules for the metrics', gen, 'alerts'),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),
 	],
-	version: packageVersion,
-}
-
-/** Reads package.json on demand. src/cli and dist/cli have the same depth. */
-function packageVersion(): string {
-	const { version }: { version?: unknown } = JSON.parse(
-		readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-	)
-	return String(version)
+	version: () => String(packageManifest()['version']),
 }

@@ -42,10 +42,15 @@ describe('the command line', () => {
 	const documented = (header: string) =>
 		firsts(table(commandLine, header)).map((name) => name.replace(/ [A-Z]+$/, ''))
 	const isOfKeys = (name: string) => name.startsWith('idempotency ')
+	const isGenerator = (name: string) => name.startsWith('gen ')
 	const names = yaoki.commands.map(({ name }) => name).filter((name) => name !== 'simulate')
 
 	test('lists each command of the outbox', () => {
-		expect(documented('command')).toEqual(names.filter((name) => !isOfKeys(name)))
+		expect(documented('command')).toEqual(names.filter((name) => !isOfKeys(name) && !isGenerator(name)))
+	})
+
+	test('lists each command for operators of Grafana and Prometheus', () => {
+		expect(documented('gen command')).toEqual(names.filter(isGenerator))
 	})
 
 	test('lists each command for idempotency keys', () => {
@@ -55,7 +60,7 @@ describe('the command line', () => {
 	test('mentions only options that exist', async () => {
 		const commands = await Promise.all(yaoki.commands.map(({ load }) => load()))
 		const known = new Set(commands.flatMap(({ options }) => Object.keys(options)).map(flag))
-		for (const { text, path } of [commandLine, operations, stores])
+		for (const { text, path } of [commandLine, operations, stores, page('docs/guide/runbook.md')])
 			for (const [, name = ''] of text.matchAll(/--([a-z]+(?:-[a-z]+)*)/g))
 				expect([...known, ...Object.keys(GLOBAL_OPTIONS).map(flag)], `${path}: --${name}`).toContain(name)
 	})

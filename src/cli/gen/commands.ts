@@ -1,0 +1,58 @@
+/** `gen grafana` and `gen alerts` print what operators import, made from the metric names of this version. */
+import { type Command, defineCommand } from '../command.ts'
+import { checkOutFile, writeWholeFile } from '../files/write-file.ts'
+import type { CommandIo } from '../io.ts'
+import { text } from '../option-tables.ts'
+import { packageManifest } from '../package-manifest.ts'
+
+const OUT = text('FILE', 'file to write instead of printing')
+
+export const grafana: Command = defineCommand({
+	examples: [
+		['yaoki gen grafana > yaoki.json', 'a dashboard to import into Grafana 10 or later'],
+		['yaoki gen grafana --out ops/grafana/yaoki.json', 'into a file'],
+	],
+	options: { out: OUT },
+	async run({ out }, io) {
+		const { grafanaDashboard } = await import('./grafana-dashboard.ts')
+		const dashboard = grafanaDashboard()
+		return deliver(io, out, dashboard, `${JSON.stringify(dashboard, undefined, 2)}\n`)
+	},
+})
+
+export const alerts: Command = defineCommand({
+	examples: [
+		['yaoki gen alerts > yaoki-alerts.yml', 'alert rules for rule_files of Prometheus'],
+		['yaoki gen alerts --runbook https://wiki.internal/yaoki', 'with links to your own runbook'],
+	],
+	options: {
+		out: OUT,
+		runbook: text('URL', 'page that the alerts link to; default the runbook of this package'),
+	},
+	async run({ out, runbook = packageRunbook() }, io) {
+		const { ruleFile, toYaml } = await import('./alerts-file.ts')
+		const rules = ruleFile(runbook)
+		return deliver(io, out, rules, toYaml(rules))
+	},
+})
+
+async function deliver(
+	io: CommandIo,
+	out: string | undefined,
+	data: unknown,
+	content: string,
+): Promise<'ok'> {
+	if (out === undefined) {
+		io.result(data, content)
+		return 'ok'
+	}
+	await checkOutFile(out)
+	await writeWholeFile(out, () => (io.json ? `${JSON.stringify(data, undefined, 2)}\n` : content))
+	io.note(`wrote ${out}`)
+	return 'ok'
+}
+
+function packageRunbook(): string {
+	const repository = String(packageManifest()['homepage']).replace('#readme', '')
+	return `${repository}/blob/main/docs/guide/runbook.md`
+}

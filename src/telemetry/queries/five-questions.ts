@@ -1,0 +1,55 @@
+/** The five questions of an operator, in PromQL. The dashboard and the alert rules use the same queries, so that they cannot disagree. */
+import { increase, type Scope } from './promql.ts'
+
+const CALLS = { metric: 'yaoki_calls_total' }
+const RETRIES = { metric: 'yaoki_retries_total' }
+const RETRIED = { metric: 'yaoki_retried_calls_total' }
+const SUCCEEDED = { ...RETRIED, where: { result: 'success' } }
+
+/** A part and a whole. Counted separately, so that an alert can require a number of calls, and a panel can sum both over all services. */
+export interface Share {
+	readonly part: string
+	readonly whole: string
+}
+
+/** Retry rate: calls with at least one retry, of all calls. */
+export const retriedCalls = (scope: Scope): Share => ({
+	part: increase(RETRIED, scope),
+	whole: increase(CALLS, scope),
+})
+
+/** Retry success rate: calls that succeeded, of those with at least one retry. */
+export const rescuedCalls = (scope: Scope): Share => ({
+	// A service whose retries all fail has no series for success, and must be 0 instead of missing.
+	part: `(${increase(SUCCEEDED, scope)} or 0 * ${increase(RETRIED, scope)})`,
+	whole: increase(RETRIED, scope),
+})
+
+/** Mean number of retries per call. */
+export const retriesPerCall = (scope: Scope): Share => ({
+	part: increase(RETRIES, scope),
+	whole: increase(CALLS, scope),
+})
+
+const TRANSITIONS = { metric: 'yaoki_circuit_breaker_transitions_total' }
+const DESTINATION_TRANSITIONS = { metric: 'yaoki_relay_transitions_total', by: ['destination'] }
+
+/** How often circuits of policies and clients opened. */
+export const circuitsOpened = (scope: Scope): string =>
+	increase({ ...TRANSITIONS, where: { to: 'open' } }, scope)
+
+/** How often their probes failed, so that they fell back from half-open to open. */
+export const circuitsReopened = (scope: Scope): string =>
+	increase({ ...TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
+
+/** The same for the circuits that relays share for each destination. */
+export const destinationsOpened = (scope: Scope): string =>
+	increase({ ...DESTINATION_TRANSITIONS, where: { to: 'open' } }, scope)
+
+/** The same for the circuits that relays share for each destination. */
+export const destinationsReopened = (scope: Scope): string =>
+	increase({ ...DESTINATION_TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
+
+/** Messages that became dead letters, by destination and cause. */
+export const deadLetters = (scope: Scope): string =>
+	increase({ metric: 'yaoki_relay_dead_letters_total', by: ['destination', 'cause'] }, scope)

@@ -1,0 +1,96 @@
+/**
+ * Writes PromQL for the metrics of the catalog. Names and labels are checked when a query is written, because a dashboard with a metric that
+ * was renamed shows no error: it shows an empty panel, and an alert never fires.
+ */
+import { METRICS, type MetricType } from '../metrics/catalog.ts'
+
+/** Where and over which time a query counts. */
+export interface Scope {
+	/** Label values of every selector whose metric has the label, such as `{ service: '$service' }`; as regular expressions. */
+	readonly where: Readonly<Record<string, string>>
+	/** A duration, or a variable of Grafana. */
+	readonly window: string
+}
+
+/** The series of one metric. */
+export interface Selection {
+	readonly metric: string
+	/** Labels that the result keeps besides `job` and `service`. */
+	readonly by?: readonly string[]
+	/** Label values to select. `a|b` selects both. */
+	readonly where?: Readonly<Record<string, string>>
+}
+
+/** Increments per second. */
+export const rate = (selection: Selection, scope: Scope): string =>
+	`sum by (${labels(selection)}) (rate(${select(selection, scope, 'counter')}[${scope.window}]))`
+
+/** How long a series must be missing before the window to count as new. It covers a restart and a few failed scrapes. */
+const MISSING_BEFORE = '1h'
+
+/**
+ * How much a counter increased. A series appears with its first event, and `increase` misses that first value; here a new series counts
+ * from zero, so that the first dead letter is a dead letter.
+ */
+export function increase(selection: Selection, scope: Scope): string {
+	const series = select(selection, scope, 'counter')
+	const before = `last_over_time(${series}[${MISSING_BEFORE}] offset ${scope.window})`
+	return `sum by (${labels(selection)}) ((${series} unless ${before}) or increase(${series}[${scope.window}]))`
+}
+
+/** The sum of a gauge whose series are parts of a whole, such as the slots of several processes. */
+export const sum = (selection: Selection, scope: Scope): string =>
+	`sum by (${labels(selection)}) (${select(selection, scope, 'gauge')})`
+
+/** The highest value of a gauge. Also for gauges that several processes read from one database: their sum would count everything twice. */
+export const max = (selection: Selection, scope: Scope): string =>
+	`max by (${labels(selection)}) (${select(selection, scope, 'gauge')})`
+
+export const min = (selection: Selection, scope: Scope): string =>
+	`min by (${labels(selection)}) (${select(selection, scope, 'gauge')})`
+
+/** A quantile of a histogram, such as 0.99. */
+export function quantile(share: number, selection: Selection, scope: Scope): string {
+	const buckets = select(selection, scope, 'histogram', '_bucket')
+	return `histogram_quantile(${share}, sum by (le, ${labels(selection)}) (rate(${buckets}[${scope.window}])))`
+}
+
+/** A quotient; no result where the divisor is 0, instead of NaN. */
+export const ratio = (part: string, whole: string): string => `${part}\n/ (${whole} > 0)`
+
+/** The sum over all labels. */
+export const total = (expression: string): string => `sum(${expression})`
+
+/** Several expressions as one, each with its name in the label `kind`. */
+export const named = (expressions: Readonly<Record<string, string>>): string =>
+	Object.entries(expressions)
+		.map(([name, expression]) => `label_replace(${expression}, "kind", "${name}", "", "")`)
+		.join('\nor ')
+
+function select({ metric, where = {} }: Selection, scope: Scope, type: MetricType, suffix = ''): string {
+	const definition = definitionOf(metric)
+	if (definition.type !== type) throw new Error(`${metric} is a ${definition.type}, not a ${type}`)
+	const everywhere = Object.entries(scope.where)
+		.filter(([label]) => label === 'job' || definition.labels.includes(label))
+		.map(([label, value]) => `${label}=~"${value}"`)
+	const own = Object.entries(where).map(([label, value]) => {
+		if (!definition.labels.includes(label)) throw new Error(`${metric} has no label ${label}`)
+		return value.includes('|') ? `${label}=~"${value}"` : `${label}="${value}"`
+	})
+	const all = [...everywhere, ...own].join(', ')
+	return all === '' ? `${metric}${suffix}` : `${metric}${suffix}{${all}}`
+}
+
+function labels({ metric, by = [] }: Selection): string {
+	const definition = definitionOf(metric)
+	for (const label of by)
+		if (!definition.labels.includes(label)) throw new Error(`${metric} has no label ${label}`)
+	const service = definition.labels.includes('service') ? ['service'] : []
+	return ['job', ...service, ...by].join(', ')
+}
+
+function definitionOf(metric: string) {
+	const definition = METRICS[metric]
+	if (!definition) throw new Error(`${metric} is not a metric of the catalog`)
+	return definition
+}

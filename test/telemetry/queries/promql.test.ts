@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { increase, max, named, quantile, rate, ratio } from '../../../src/telemetry/queries/promql.ts'
+
+const scope = { where: { job: '$job', service: '$service' }, window: '5m' }
+const everywhere = { where: {}, window: '5m' }
+
+test('keeps job, service and the labels that are asked for', () => {
+	expect(rate({ metric: 'yaoki_calls_total', by: ['outcome'] }, everywhere)).toBe(
+		'sum by (job, service, outcome) (rate(yaoki_calls_total[5m]))',
+	)
+	expect(max({ metric: 'circuit_breaker_state' }, everywhere)).toBe(
+		'max by (job, service) (circuit_breaker_state)',
+	)
+})
+
+test('selects jobs and services, and no service for a metric without that label', () => {
+	expect(rate({ metric: 'yaoki_calls_total', where: { outcome: 'success' } }, scope)).toContain(
+		'yaoki_calls_total{job=~"$job", service=~"$service", outcome="success"}[5m]',
+	)
+	expect(rate({ metric: 'yaoki_telemetry_overflows_total' }, scope)).toBe(
+		'sum by (job) (rate(yaoki_telemetry_overflows_total{job=~"$job"}[5m]))',
+	)
+	expect(
+		rate({ metric: 'yaoki_idempotency_requests_total', where: { result: 'conflict|mismatch' } }, everywhere),
+	).toContain('result=~"conflict|mismatch"')
+})
+
+test('reads the buckets of a histogram', () => {
+	expect(quantile(0.99, { metric: 'yaoki_call_duration_seconds' }, everywhere)).toBe(
+		'histogram_quantile(0.99, sum by (le, job, service) (rate(yaoki_call_duration_seconds_bucket[5m])))',
+	)
+})
+
+test('counts a new series from zero', () => {
+	expect(increase({ metric: 'yaoki_retries_total' }, everywhere)).toContain(
+		'(yaoki_retries_total unless last_over_time(yaoki_retries_total[1h] offset 5m)) or increase(yaoki_retries_total[5m])',
+	)
+})
+
+test('divides by nothing that is 0, and names the parts of a union', () => {
+	expect(ratio('a', 'b')).toBe('a\n/ (b > 0)')
+	expect(named({ one: 'a', two: 'b' })).toBe(
+		'label_replace(a, "kind", "one", "", "")\nor label_replace(b, "kind", "two", "", "")',
+	)
+})
+
+test.each([
+	['a name that is not in the catalog', () => rate({ metric: 'yaoki_call_total' }, scope)],
+	[
+		'a label that the metric does not have',
+		() => rate({ metric: 'yaoki_calls_total', by: ['reason'] }, scope),
+	],
+	['the same in a matcher', () => rate({ metric: 'yaoki_calls_total', where: { reason: 'x' } }, scope)],
+	['the rate of a gauge', () => rate({ metric: 'circuit_breaker_state' }, scope)],
+	['the value of a counter', () => max({ metric: 'yaoki_calls_total' }, scope)],
+	['a quantile of a counter', () => quantile(0.5, { metric: 'yaoki_calls_total' }, scope)],
+])('throws for %s', (_, write) => {
+	expect(write).toThrow(/^(yaoki|circuit)_/)
+})
