@@ -1,7 +1,6 @@
 /** Spans and metrics of an outbox by the semantic conventions for messaging. The topic is the destination, a relay's destination its subscription. */
 import type { DeliveryInfo, EnqueueInfo } from '../../core/observe/observe.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import type { OtelContext, OtelSpanOptions } from './api.ts'
 import { errorTypeOf } from './errors.ts'
 import type { OtelMetrics } from './metrics.ts'
 import type { OpenTelemetrySettings } from './options.ts'
@@ -36,8 +35,7 @@ export class MessageSpans {
 			'messaging.operation.type': 'send',
 		}
 		const batch = count > 1 ? { 'messaging.batch.message_count': count } : {}
-		const kind = this.#tracing?.api.SpanKind.PRODUCER
-		const started = this.#start(spanName(ENQUEUE, topic), { kind, attributes: { ...attributes, ...batch } })
+		const started = this.#startEnqueue(spanName(ENQUEUE, topic), { ...attributes, ...batch })
 		if (started) this.#addTraceContext(info, started)
 		return this.#watch(started, next, (error, seconds) => {
 			const failure = error && { 'error.type': error.type }
@@ -51,6 +49,11 @@ export class MessageSpans {
 				...failure,
 			}))
 		})
+	}
+
+	#startEnqueue(name: string, attributes: Attributes): StartedSpan | undefined {
+		const tracing = this.#tracing
+		return tracing?.start(name, { kind: tracing.api.SpanKind.PRODUCER, attributes }, undefined)
 	}
 
 	/** A span of kind CONSUMER, in the trace that enqueued the message or with a link to it. */
@@ -108,11 +111,6 @@ export class MessageSpans {
 		})
 	}
 
-	#start(name: string, options: WithOptionalKind, parent?: OtelContext): StartedSpan | undefined {
-		const { kind, ...rest } = options
-		return this.#tracing?.start(name, kind === undefined ? rest : { ...rest, kind }, parent)
-	}
-
 	#watch(
 		started: StartedSpan | undefined,
 		next: () => unknown,
@@ -141,7 +139,6 @@ export class MessageSpans {
 }
 
 type Attributes = { [name: string]: string | number }
-type WithOptionalKind = Omit<OtelSpanOptions, 'kind'> & { kind: number | undefined }
 
 const spanName = (operation: string, topic: string | undefined): string =>
 	topic === undefined ? operation : `${operation} ${topic}`

@@ -23,5 +23,9 @@ export class ServerAddresses {
 function parse(origin: string): ServerAddress {
 	if (!URL.canParse(origin)) return UNKNOWN
 	const { protocol, hostname, port } = new URL(origin)
-	return { address: hostname, port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port) }
+	return {
+		// An IPv6 address has brackets in URLs only.
+		address: hostname.replace(/^\[(.*)\]$/, '$1'),
+		port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port),
+	}
 }

@@ -4,6 +4,7 @@ import type {
 	OpenTelemetryApi,
 	OtelContext,
 	OtelSpan,
+	OtelSpanContext,
 	OtelSpanOptions,
 	OtelTracer,
 	OtelTracerProvider,
@@ -20,6 +21,11 @@ export interface StartedSpan {
 	/** False if the sampler left the span out: its context is still passed on. */
 	readonly isRecording: boolean
 }
+
+const NO_TRACE = '00000000000000000000000000000000'
+
+const isInvalid = (api: OpenTelemetryApi, context: OtelSpanContext): boolean =>
+	context.traceId === NO_TRACE || !api.isSpanContextValid(context)
 
 /** The tracer, with every access guarded: an error of an SDK is reported once and does not reach the call. */
 export class Tracing {
@@ -40,7 +46,8 @@ export class Tracing {
 			const context = parent ?? api.context.active()
 			const span = this.#currentTracer().startSpan(name, options, context)
 			const isRecording = span.isRecording()
-			if (!isRecording && !api.isSpanContextValid(span.spanContext())) return undefined
+			// The comparison is for the case without an SDK: `isSpanContextValid` checks each digit.
+			if (!isRecording && isInvalid(api, span.spanContext())) return undefined
 			return { span, context: api.trace.setSpan(context, span), isRecording }
 		} catch (error) {
 			this.report('start', 'a span could not be started', error)

@@ -1,0 +1,129 @@
+import * as otel from '@opentelemetry/api'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { circuitBreaker, HttpError, pipeline, retry } from 'yaoki'
+import { openTelemetry } from 'yaoki/telemetry'
+import { DURATION_BOUNDS, OTEL_METRICS } from '../../../src/telemetry/opentelemetry/metric-definitions.ts'
+import { attemptInfo, callEnd, callInfo, request, source } from './infos.ts'
+import { type Sdk, startSdk } from './sdk.ts'
+
+let sdk: Sdk
+beforeEach(() => {
+	sdk = startSdk()
+})
+afterEach(() => sdk.stop())
+
+test('calls are measured by service and outcome', async () => {
+	const observer = openTelemetry(otel).attach(source())
+	const info = callInfo()
+	observer.onCallEnd?.(callEnd(info))
+	observer.onCallEnd?.(callEnd(info, { retries: 2 }))
+	observer.onCallEnd?.(callEnd(info, { outcome: 'failure', error: new RangeError() }))
+	observer.onCallEnd?.(callEnd(info, { outcome: 'fallback', retries: 1 }))
+	const service = { 'yaoki.service': 'payments' }
+	expect(await sdk.points('yaoki.call.duration')).toMatchObject([
+		{ attributes: { ...service, 'yaoki.outcome': 'success' }, value: { count: 2, sum: 0.5 } },
+		{ attributes: { ...service, 'yaoki.outcome': 'failure', 'error.type': 'RangeError' } },
+		{ attributes: { ...service, 'yaoki.outcome': 'fallback' }, value: { count: 1 } },
+	])
+	expect(await sdk.points('yaoki.call.retries')).toMatchObject([{ attributes: service, value: 3 }])
+})
+
+test('each attempt of a request is measured by the conventions', async () => {
+	const observer = openTelemetry(otel).attach(source({ kind: 'http' }))
+	const info = callInfo({ key: 'http://[::1]:8080' })
+	const http = request('http://[::1]:8080/orders', {}, 'POST')
+	for (const result of [new Response(), new HttpError(503), new RangeError()])
+		await Promise.resolve(
+			observer.around?.(attemptInfo(info, { http }), () =>
+				result instanceof Error ? Promise.reject(result) : Promise.resolve(result),
+			),
+		).catch(() => undefined)
+	const server = { 'http.request.method': 'POST', 'server.address': '::1', 'server.port': 8080 }
+	const points = await sdk.points('http.client.request.duration')
+	expect(points.map(({ attributes }) => attributes)).toEqual([
+		{ ...server, 'http.response.status_code': 200 },
+		{ ...server, 'http.response.status_code': 503, 'error.type': '503' },
+		{ ...server, 'error.type': 'RangeError' },
+	])
+	expect(points[0]?.value).toMatchObject({ buckets: { boundaries: DURATION_BOUNDS } })
+})
+
+test('requests are left to another instrumentation with `attempts: false`', async () => {
+	const observer = openTelemetry(otel, { attempts: false }).attach(source({ kind: 'http' }))
+	const http = request('http://localhost/')
+	await observer.around?.(attemptInfo(callInfo(), { http }), async () => new Response())
+	expect(await sdk.points('http.client.request.duration')).toEqual([])
+})
+
+test('circuits: transitions are counted, and the gauge has the worst state of a service', async () => {
+	const [closed, open] = [circuitBreaker(), circuitBreaker()]
+	open.isolate()
+	const circuits = new Map([
+		['a', pipeline(retry(), closed)],
+		['b', pipeline(retry(), open)],
+	])
+	const policies = vi.fn(() => circuits)
+	const exporter = openTelemetry(otel)
+	const observer = exporter.attach(source({ policies }))
+	const byKey = exporter.attach(source({ name: 'client', policies, serviceOf: ({ key }) => key ?? '' }))
+	observer.onEvent?.({
+		type: 'state_change',
+		timestamp: 0,
+		policy: 'breaker',
+		...{ from: 'closed', to: 'open' },
+	})
+	expect(await sdk.points('yaoki.circuit.transitions')).toMatchObject([
+		{
+			attributes: { 'yaoki.service': 'payments', 'yaoki.circuit.from': 'closed', 'yaoki.circuit.to': 'open' },
+			value: 1,
+		},
+	])
+	expect(await sdk.points('yaoki.circuit.state')).toMatchObject([
+		{ attributes: { 'yaoki.service': 'payments' }, value: 1 },
+		{ attributes: { 'yaoki.service': 'a' }, value: 0 },
+		{ attributes: { 'yaoki.service': 'b' }, value: 1 },
+	])
+	// The SDK repeats the last value of a series, so the reads are counted.
+	observer.detach?.()
+	policies.mockClear()
+	await sdk.points('yaoki.circuit.state')
+	expect(policies).toHaveBeenCalledTimes(1)
+	byKey.detach?.()
+	await sdk.points('yaoki.circuit.state')
+	expect(policies).toHaveBeenCalledTimes(1)
+})
+
+test('dead letters are counted by topic and cause', async () => {
+	const observer = openTelemetry(otel).attach(source({ name: 'relay', kind: 'relay' }))
+	observer.onEvent?.({
+		type: 'dead_letter',
+		timestamp: 0,
+		policy: 'relay',
+		...{ topic: 'order.placed', cause: 'permanent' },
+	})
+	expect(await sdk.points('yaoki.relay.dead_letters')).toMatchObject([
+		{
+			attributes: {
+				'yaoki.service': 'payments',
+				'messaging.destination.name': 'order.placed',
+				'yaoki.cause': 'permanent',
+			},
+		},
+	])
+})
+
+test('no metrics with `metrics: false`', async () => {
+	const observer = openTelemetry(otel, { metrics: false }).attach(source())
+	observer.onCallEnd?.(callEnd(callInfo()))
+	for (const name of Object.keys(OTEL_METRICS)) expect(await sdk.points(name)).toEqual([])
+})
+
+test('many services are recorded, but not all their attributes are kept', async () => {
+	let count = 0
+	const observer = openTelemetry(otel).attach(source({ serviceOf: () => `service ${count++}` }))
+	for (let call = 0; call < 1_500; call++) {
+		const outcome = call % 2 ? 'success' : 'failure'
+		observer.onCallEnd?.(callEnd(callInfo(), { outcome, error: 'down' }))
+	}
+	expect(await sdk.points('yaoki.call.duration')).toHaveLength(1_500)
+})
