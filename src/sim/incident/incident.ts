@@ -101,7 +101,10 @@ export function buildIncident(
 			},
 			backgroundErrorRate,
 			faults,
-			caveats: listCaveats({ faults, startedAt, resolutionMs, workers, backgroundErrorRate, outliers }),
+			caveats: listCaveats({
+				...{ faults, startedAt, resolutionMs, workers, backgroundErrorRate, outliers },
+				dropped: skipped.dropped,
+			}),
 		},
 	}
 }

@@ -2,8 +2,9 @@
  * Parses one line of a log as an event. Log files are shared with other writers and get cut off, so an unreadable line is skipped.
  * A line that is used must have every field that is needed later, or a NaN would surface far from its cause.
  */
-import type { YaokiEvent } from '../../core/events/events.ts'
+import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
 import { isAmount } from '../../core/options/schema.ts'
+import { OTHER_TYPES } from './other-events.ts'
 
 /** Why a line is skipped. */
 export type UnreadableReason = 'not JSON' | 'not an event' | 'an event without all required fields'
@@ -31,15 +32,20 @@ const REQUIRED: Readonly<Record<YaokiEvent['type'], RequiredFields | undefined>>
 	call: undefined,
 }
 
-export const isUsed = ({ type }: YaokiEvent): boolean => REQUIRED[type] !== undefined
+const requiredOf = (type: string): RequiredFields | undefined =>
+	Object.hasOwn(REQUIRED, type) ? REQUIRED[type as YaokiEvent['type']] : undefined
+
+export const isUsed = (event: EventBase): event is YaokiEvent => requiredOf(event.type) !== undefined
 
 /** The latest time that a Date can have. */
 const MAX_TIME = 8.64e15
 
-export function parseEvent(line: string): YaokiEvent | UnreadableReason {
+export function parseEvent(line: string): EventBase | UnreadableReason {
 	const value = parse(line)
 	if (value === undefined) return 'not JSON'
-	if (!isRecord(value) || !Object.hasOwn(REQUIRED, String(value['type']))) return 'not an event'
+	if (!isRecord(value)) return 'not an event'
+	const type = String(value['type'])
+	if (!Object.hasOwn(REQUIRED, type) && !OTHER_TYPES.has(type)) return 'not an event'
 	return isEvent(value) ? value : 'an event without all required fields'
 }
 
@@ -59,9 +65,9 @@ const isRecord = (value: unknown): value is JsonObject => typeof value === 'obje
 
 const isTime = (value: unknown): boolean => isAmount(value) && value <= MAX_TIME
 
-function isEvent(value: JsonObject | YaokiEvent): value is YaokiEvent {
+function isEvent(value: JsonObject | EventBase): value is EventBase {
 	const event = value as JsonObject
-	const required = REQUIRED[event['type'] as YaokiEvent['type']]
+	const required = requiredOf(String(event['type']))
 	const { pipeline, callId, policy, timestamp } = event
 	return (
 		typeof policy === 'string' &&

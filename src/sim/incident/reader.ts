@@ -6,6 +6,7 @@ import { invalidOption } from '../../core/options/schema.ts'
 import { amount, count, fields, listed, ofType } from '../scenario/shape.ts'
 import { type PipelineEvents, PolicyEvents } from './event-columns.ts'
 import { buildIncident, type Incident, type ReadCounts } from './incident.ts'
+import { droppedCount } from './other-events.ts'
 import { isUsed, parseEvent } from './parse-event.ts'
 
 /** How the events of an incident are read. */
@@ -55,7 +56,7 @@ export class IncidentReader {
 	#line = 0
 	#hasEvents = false
 	readonly #counts: { -readonly [Name in keyof ReadCounts]: ReadCounts[Name] } = {
-		...{ lines: 0, events: 0, unreadable: 0, firstUnreadable: undefined, filtered: 0 },
+		...{ lines: 0, events: 0, unreadable: 0, firstUnreadable: undefined, filtered: 0, dropped: 0 },
 	}
 
 	constructor(options: IncidentOptions = {}) {
@@ -81,7 +82,10 @@ export class IncidentReader {
 			return
 		}
 		this.#hasEvents = true
-		if (!isUsed(event)) return
+		if (!isUsed(event)) {
+			counts.dropped += droppedCount(event)
+			return
+		}
 		const { pipeline = '', policy } = event
 		this.#names.pipelines.add(pipeline)
 		this.#names.policies.add(policy)

@@ -42,6 +42,8 @@ export interface SkippedLines {
 	readonly firstUnreadable: { readonly line: number; readonly reason: UnreadableReason } | undefined
 	/** Events of other pipelines or policies. */
 	readonly filtered: number
+	/** Events that an event log could not write, by its own count. They are not in the lines. */
+	readonly dropped: number
 	/** Events an hour or more apart from most others. */
 	readonly outliers: number
 }
@@ -125,11 +127,11 @@ const formatTime = (wall: number): string =>
 const formatClock = (wall: number): string => formatTime(wall).slice(11)
 
 type Findings = Pick<IncidentSummary, 'faults' | 'startedAt' | 'backgroundErrorRate'> &
-	Pick<SkippedLines, 'outliers'> & { readonly resolutionMs: number; readonly workers: number }
+	Pick<SkippedLines, 'dropped' | 'outliers'> & { readonly resolutionMs: number; readonly workers: number }
 
 /** Lists what the events cannot show, because an estimate without its limits would pass for the truth. */
 export function listCaveats(findings: Findings): readonly string[] {
-	const { faults, workers, backgroundErrorRate, outliers } = findings
+	const { faults, workers, backgroundErrorRate, dropped, outliers } = findings
 	const hasHangs = faults.some(({ fault }) => fault.kind === 'outage' && fault.mode === 'hang')
 	const hasSlowdowns = faults.some(({ fault }) => fault.kind === 'slowdown')
 	const caveats = faults.flatMap((found) => listEdgeCaveats(found, findings))
@@ -142,6 +144,10 @@ export function listCaveats(findings: Findings): readonly string[] {
 	if (backgroundErrorRate > 0)
 		caveats.push(
 			`Outside of faults ${formatPercent(backgroundErrorRate)} of the attempts failed; the replay leaves them out.`,
+		)
+	if (dropped > 0)
+		caveats.push(
+			`The event log dropped ${formatCount(dropped, 'event')}: calls are missing, and there may be gaps.`,
 		)
 	if (outliers > 0)
 		caveats.push(

@@ -61,9 +61,22 @@ describe('lines', () => {
 			unreadable: 8,
 			firstUnreadable: { line: 3, reason: 'not JSON' },
 			filtered: 0,
+			dropped: 0,
 			outliers: 0,
 		})
 		expect(summary).toMatchObject({ lines: lines.length + 8, events: lines.length })
+		expect(scenario).toEqual(scenarioFromIncident(lines).scenario)
+	})
+
+	test('of outboxes and event logs are skipped, and dropped events are a caveat', () => {
+		const notes = [
+			'{"type":"sent","policy":"relay","timestamp":1767225600000}',
+			'{"type":"events_dropped","policy":"eventLog","timestamp":1767225600000,"count":1200}',
+			'{"type":"events_dropped","policy":"eventLog","timestamp":1767225600000,"count":34}',
+		]
+		const { summary, scenario } = scenarioFromIncident([...notes, ...lines])
+		expect(summary.skipped).toMatchObject({ unreadable: 0, dropped: 1_234 })
+		expect(summary.caveats.join()).toContain('The event log dropped 1,234 events')
 		expect(scenario).toEqual(scenarioFromIncident(lines).scenario)
 	})
 

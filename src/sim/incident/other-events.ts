@@ -1,0 +1,33 @@
+/** Events that say nothing about calls, but are in the same file if an event log of `yaoki/telemetry/node` wrote it. */
+import type { EventBase } from '../../core/events/events.ts'
+import { isAmount } from '../../core/options/schema.ts'
+
+/** Of outboxes, relays, idempotency engines and the event log itself. A test compares them with the types of these events. */
+export const OTHER_TYPES: ReadonlySet<string> = new Set([
+	...[
+		'sent',
+		'retry_scheduled',
+		'dead_letter',
+		'released',
+		'lease_lost',
+		'paused',
+		'resumed',
+		'handlers_hung',
+	],
+	...['store_failure', 'store_recovered', 'relay_started', 'relay_stopping', 'relay_stopped'],
+	...['enqueued', 'replayed', 'discarded', 'retried', 'expired'],
+	...['idempotency_claimed', 'idempotency_replayed', 'idempotency_conflict', 'idempotency_mismatch'],
+	...['idempotency_lease_lost', 'idempotency_fenced', 'idempotency_store_error', 'events_dropped'],
+])
+
+/** A line of an event log: it could not write this many events. */
+export interface DroppedEvents extends EventBase {
+	readonly type: 'events_dropped'
+	readonly count: number
+}
+
+/** Returns how many events were dropped; 0 for all other events. */
+export function droppedCount(event: EventBase): number {
+	const { type, count } = event as Partial<DroppedEvents>
+	return type === 'events_dropped' && isAmount(count) ? count : 0
+}

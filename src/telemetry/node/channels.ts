@@ -1,0 +1,54 @@
+/** Publishes events to `node:diagnostics_channel`, for the agents of monitoring products. */
+import { type Channel, channel } from 'node:diagnostics_channel'
+import type { EventBase } from '../../core/events/events.ts'
+import type { CallEnd, ObservedKind } from '../../core/observe/observe.ts'
+import type { Exporter } from '../observe/exporter.ts'
+
+/** What is published to `yaoki:call` when a call has ended. `error` is the error of a call that failed or was rejected. */
+export type PublishedCallEnd = { readonly service: string } & Omit<CallEnd, 'info'>
+
+/** What is published for an event. */
+export type PublishedEvent = { readonly service: string } & EventBase
+
+const CHANNEL_OF: Readonly<Record<ObservedKind, string>> = {
+	policy: 'yaoki:call',
+	http: 'yaoki:call',
+	relay: 'yaoki:outbox',
+	outbox: 'yaoki:outbox',
+	idempotency: 'yaoki:idempotency',
+}
+
+/**
+ * Publishes to the channels of `node:diagnostics_channel`: the end of every call and the events of calls to `yaoki:call`, changes of circuits
+ * to `yaoki:circuit`, events of outboxes and relays to `yaoki:outbox`, and those of idempotency engines to `yaoki:idempotency`. A channel
+ * without subscribers gets nothing.
+ *
+ * @example
+ * import { subscribe } from 'node:diagnostics_channel'
+ * observe({ payments, client, relay }, [diagnosticsChannels()])
+ * subscribe('yaoki:circuit', (event) => console.log(event))
+ */
+export function diagnosticsChannels(): Exporter {
+	const call = channel('yaoki:call')
+	const circuit = channel('yaoki:circuit')
+	return {
+		name: 'diagnosticsChannels',
+		attach({ kind, serviceOf }) {
+			const own: Channel = channel(CHANNEL_OF[kind])
+			return {
+				onEvent(event) {
+					if (!own.hasSubscribers && !circuit.hasSubscribers) return
+					const target = event.type === 'state_change' ? circuit : own
+					// A `call` event has the facts that `onCallEnd` publishes.
+					if (target.hasSubscribers && event.type !== 'call')
+						target.publish({ service: serviceOf(event), ...event } satisfies PublishedEvent)
+				},
+				onCallEnd(end) {
+					if (!call.hasSubscribers) return
+					const { info, ...facts } = end
+					call.publish({ service: serviceOf(end), ...facts } satisfies PublishedCallEnd)
+				},
+			}
+		},
+	}
+}
