@@ -1,0 +1,224 @@
+/**
+ * Situations, and the alerts that fire in them: all of them, so each case also shows which alerts stay silent. One sample a minute, in the notation of
+ * promtool: `0+5x30` are 31 samples from 0 in steps of 5, `_x9` are ten missing ones.
+ */
+export interface AlertCase {
+	readonly name: string
+	/** Values by series, without the label job. */
+	readonly series: Readonly<Record<string, string>>
+	/** What fires after a number of minutes: alerts with their labels, except for job and severity. */
+	readonly firing: Readonly<Record<number, readonly string[]>>
+}
+
+const calls = 'yaoki_calls_total{service="pay", outcome="success"}'
+const rescued = 'yaoki_retried_calls_total{service="pay", result="success"}'
+const lost = 'yaoki_retried_calls_total{service="pay", result="failure"}'
+const retries = 'yaoki_retries_total{service="pay"}'
+
+const RETRIES: readonly AlertCase[] = [
+	{
+		name: 'counters of a service without traffic do not move',
+		series: { [calls]: '100x120', [rescued]: '5x120', [lost]: '60x120', [retries]: '200x120' },
+		firing: { 30: [], 120: [] },
+	},
+	{
+		name: 'a process has just started, all counters are 0',
+		series: { [calls]: '0x60', [rescued]: '0x60', [lost]: '0x60', [retries]: '0x60' },
+		firing: { 8: [], 60: [] },
+	},
+	{
+		name: 'a fifth of the calls is retried and succeeds',
+		series: { [calls]: '0+100x60', [rescued]: '0+20x60', [retries]: '0+20x60' },
+		firing: { 4: [], 30: ['YaokiRetryRateHigh{service="pay"}'] },
+	},
+	{
+		name: 'the same for three minutes only',
+		series: {
+			[calls]: '0+100x60',
+			[rescued]: '0x30 20 40 60 60x30',
+			[retries]: '0x30 20 40 60 60x30',
+		},
+		firing: { 36: [], 60: [] },
+	},
+	{
+		name: 'a twentieth of the calls is retried',
+		series: { [calls]: '0+100x60', [rescued]: '0+5x60', [retries]: '0+5x60' },
+		firing: { 30: [] },
+	},
+	{
+		name: 'every call is retried and fails, but there is one a minute',
+		series: { [calls]: '0+1x60', [lost]: '0+1x60', [retries]: '0+1x60' },
+		firing: { 30: [] },
+	},
+	{
+		name: 'the few calls that are retried fail',
+		series: { [calls]: '0+1000x60', [rescued]: '0+1x60', [lost]: '0+9x60', [retries]: '0+20x60' },
+		firing: { 30: ['YaokiRetriesFail{service="pay"}'] },
+	},
+	{
+		name: 'none of them has ever succeeded',
+		series: { [calls]: '0+1000x60', [lost]: '0+9x60', [retries]: '0+20x60' },
+		firing: { 30: ['YaokiRetriesFail{service="pay"}'] },
+	},
+	{
+		name: 'most of them succeed',
+		series: { [calls]: '0+1000x60', [rescued]: '0+6x60', [lost]: '0+4x60', [retries]: '0+20x60' },
+		firing: { 30: [] },
+	},
+	{
+		name: 'few calls are retried, each many times',
+		series: { [calls]: '0+100x60', [rescued]: '0+9x60', [retries]: '0+60x60' },
+		firing: { 30: ['YaokiRetriesPerCallHigh{service="pay"}'] },
+	},
+	{
+		name: 'one call in ten minutes is retried ten times',
+		series: {
+			[calls]: '0x9 1x9 2x9 3x9 4x9',
+			[lost]: '0x9 1x9 2x9 3x9 4x9',
+			[retries]: '0x9 10x9 20x9 30x9 40x9',
+		},
+		firing: { 45: [] },
+	},
+]
+
+const state = 'circuit_breaker_state{service="pay"}'
+const isolated = 'yaoki_circuit_breaker_isolated{service="pay"}'
+const reopened = 'yaoki_circuit_breaker_transitions_total{service="pay", from="half-open", to="open"}'
+const destinationReopened =
+	'yaoki_relay_transitions_total{service="relay", destination="billing", from="half-open", to="open"}'
+
+const CIRCUITS: readonly AlertCase[] = [
+	{
+		name: 'a circuit stays open',
+		series: { [state]: '0x9 1x50', [isolated]: '0x60' },
+		firing: { 9: [], 13: [], 20: ['YaokiCircuitOpen{service="pay"}'] },
+	},
+	{
+		name: 'a circuit changes between open and half-open',
+		series: { [state]: '0 1 2 1 2 1 2 1 2 1 2', [isolated]: '0x60' },
+		firing: { 10: ['YaokiCircuitOpen{service="pay"}'] },
+	},
+	{
+		name: 'a circuit is open for three minutes',
+		series: { [state]: '0 1 1 1 0x60', [isolated]: '0x60' },
+		firing: { 3: [], 10: [] },
+	},
+	{
+		name: 'an operator isolates a circuit',
+		series: { [state]: '1x120', [isolated]: '1x120' },
+		firing: { 30: [], 70: ['YaokiCircuitIsolated{service="pay"}'] },
+	},
+	{
+		name: 'the circuit of a destination stays open',
+		series: { 'yaoki_outbox_circuit_state{service="outbox", destination="billing"}': '1x30' },
+		firing: { 10: ['YaokiCircuitOpen{service="outbox", destination="billing"}'] },
+	},
+	{
+		name: 'three probes fail between two scrapes, the first ever',
+		series: { [reopened]: '_x19 3x60' },
+		firing: { 22: ['YaokiCircuitReopens{service="pay"}'], 50: [] },
+	},
+	{
+		name: 'two probes fail',
+		series: { [reopened]: '_x19 2x60' },
+		firing: { 22: [] },
+	},
+	{
+		name: 'probes fail again after a quiet hour',
+		series: { [reopened]: '5x90 6 7 8 9 9x60' },
+		firing: { 80: [], 97: ['YaokiCircuitReopens{service="pay"}'], 120: [] },
+	},
+	{
+		name: 'probes of a destination fail',
+		series: { [destinationReopened]: '0+1x30' },
+		firing: { 20: ['YaokiCircuitReopens{service="relay", destination="billing"}'] },
+	},
+]
+
+const dead = 'yaoki_relay_dead_letters_total{service="relay", destination="billing", cause="permanent"}'
+const deadAlert = 'YaokiDeadLetters{service="relay", destination="billing", cause="permanent"}'
+const age = 'yaoki_outbox_oldest_age_seconds{service="outbox", destination="billing"}'
+const lag = 'yaoki_outbox_oldest_lag_seconds{service="outbox", destination="billing"}'
+const due = 'yaoki_outbox_due_messages{service="outbox", destination="billing"}'
+const relays = 'yaoki_outbox_relays{service="outbox"}'
+const noRelay = 'YaokiNoRelay{service="outbox"}'
+
+const OUTBOX: readonly AlertCase[] = [
+	{
+		name: 'the first dead letter of a process',
+		series: { [dead]: '_x29 1x60' },
+		firing: { 29: [], 32: [deadAlert], 60: [] },
+	},
+	{
+		name: 'one more dead letter',
+		series: { [dead]: '7x90 8x60' },
+		firing: { 85: [], 95: [deadAlert], 120: [] },
+	},
+	{
+		name: 'old dead letters, and the process is restarted',
+		series: { [dead]: '7x90 0x60' },
+		firing: { 85: [], 95: [] },
+	},
+	{
+		name: 'old dead letters, and no scrape succeeds for twenty minutes',
+		series: { [dead]: '7x90 _x20 7x60' },
+		firing: { 113: [], 125: [] },
+	},
+	{
+		name: 'a message is older than an hour',
+		series: { [age]: '3000+60x60' },
+		firing: { 10: [], 30: ['YaokiOutboxAge{service="outbox", destination="billing"}'] },
+	},
+	{
+		name: 'a message is sent shortly after an hour',
+		series: { [age]: '3300+60x8 10x60' },
+		firing: { 8: [], 20: [] },
+	},
+	{
+		name: 'messages are due for more than five minutes',
+		series: { [lag]: '0+60x30', [due]: '9x30', [relays]: '2x30' },
+		firing: { 6: [], 20: ['YaokiOutboxLag{service="outbox", destination="billing"}'] },
+	},
+	{
+		name: 'messages are due, and relays take them',
+		series: { [lag]: '20x30', [age]: '20x30', [due]: '900x30', [relays]: '1x30' },
+		firing: { 20: [] },
+	},
+	{
+		name: 'messages are due and there is no relay',
+		series: { [due]: '5x30', [relays]: '0x30' },
+		firing: { 1: [], 10: [noRelay] },
+	},
+	{
+		name: 'the number of relays is unknown',
+		series: { [due]: '5x30' },
+		firing: { 10: [noRelay] },
+	},
+	{
+		name: 'there is no relay and nothing to send',
+		series: { [due]: '0x30', [relays]: '0x30' },
+		firing: { 10: [] },
+	},
+	{
+		name: 'relays are restarted within two minutes',
+		series: { [due]: '5x30', [relays]: '1x9 0 1x30' },
+		firing: { 10: [], 12: [] },
+	},
+	{
+		name: 'two processes observe one outbox',
+		series: {
+			'yaoki_outbox_due_messages{service="outbox", destination="billing", instance="a"}': '5x30',
+			'yaoki_outbox_due_messages{service="outbox", destination="billing", instance="b"}': '5x30',
+			'yaoki_outbox_relays{service="outbox", instance="a"}': '1x30',
+			'yaoki_outbox_relays{service="outbox", instance="b"}': '1x30',
+		},
+		firing: { 10: [] },
+	},
+]
+
+export const ALERT_CASES: readonly AlertCase[] = [
+	{ name: 'there is no series', series: {}, firing: { 30: [] } },
+	...RETRIES,
+	...CIRCUITS,
+	...OUTBOX,
+]
