@@ -9,9 +9,17 @@ export {
 	metricsEndpoint,
 } from './http/metrics-endpoint.ts'
 export type { PrometheusRegistry, PrometheusText } from './http/scrape.ts'
+export { type InMemoryMetrics, inMemoryMetrics } from './in-memory/in-memory.ts'
+export type {
+	CircuitsSnapshot,
+	DeadLettersSnapshot,
+	MetricsSnapshot,
+	ServiceSnapshot,
+} from './in-memory/snapshot.ts'
 export type { LogLevel } from './logs/levels.ts'
 export { type LoggerOptions, logger } from './logs/logger.ts'
 export type { LogFunction, LogMethod, LogOrder, LogTarget } from './logs/target.ts'
+export type { MetricsOptions } from './metrics/options.ts'
 export type { Exporter, ServiceFacts, Source } from './observe/exporter.ts'
 export type {
 	OpenTelemetryApi,
@@ -29,3 +37,9 @@ export type {
 } from './opentelemetry/api.ts'
 export { openTelemetry } from './opentelemetry/open-telemetry.ts'
 export type { OpenTelemetryOptions } from './opentelemetry/options.ts'
+export {
+	type PromClient,
+	type PrometheusOptions,
+	type PromRegistry,
+	prometheus,
+} from './prometheus/prom-client.ts'

@@ -5,6 +5,12 @@
 
 export type MetricType = 'counter' | 'gauge' | 'histogram'
 
+/**
+ * How a gauge combines the values of several policies, or of several processes. `worst`: of the states 0 closed, 1 open and 2 half-open, open
+ * before half-open before closed.
+ */
+export type GaugeCombination = 'sum' | 'max' | 'min' | 'worst'
+
 export interface MetricDefinition {
 	readonly type: MetricType
 	readonly labels: readonly string[]
@@ -12,6 +18,8 @@ export interface MetricDefinition {
 	readonly help: string
 	/** Upper bounds in seconds; histograms only. */
 	readonly buckets?: readonly number[]
+	/** Gauges only. */
+	readonly combination?: GaugeCombination
 }
 
 /** From S13: a retry takes as long as its backoff. */
@@ -24,7 +32,11 @@ const counter = (labels: readonly string[], help: string): MetricDefinition => (
 	labels,
 	help,
 })
-const gauge = (labels: readonly string[], help: string): MetricDefinition => ({ type: 'gauge', labels, help })
+const gauge = (
+	labels: readonly string[],
+	help: string,
+	combination: GaugeCombination = 'sum',
+): MetricDefinition => ({ type: 'gauge', labels, help, combination })
 const histogram = (
 	labels: readonly string[],
 	buckets: readonly number[],
@@ -45,11 +57,12 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	http_client_retry_duration_seconds: histogram(
 		['service', 'result'],
 		RETRY_BUCKETS,
-		'Duration of HTTP requests that were retried, from the first attempt to the result.',
+		'Duration of HTTP requests that were retried, from the first attempt to the result: success, which includes a fallback, or failure.',
 	),
 	circuit_breaker_state: gauge(
 		['service'],
 		'State of the circuit: 0 closed, 1 open or isolated, 2 half-open. With several circuits, the worst of them.',
+		'worst',
 	),
 
 	// Calls of policies, pipelines and HTTP clients.
@@ -66,7 +79,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_retries_total: counter(['service'], 'Retries of calls that ended.'),
 	yaoki_retried_calls_total: counter(
 		['service', 'result'],
-		'Calls with at least one retry, by result: success or failure.',
+		'Calls with at least one retry, by result: success, or failure, which includes the use of a fallback.',
 	),
 	yaoki_retries_stopped_total: counter(
 		['service', 'reason'],
@@ -89,11 +102,20 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_bulkhead_concurrent_calls: gauge(['service'], 'Calls that hold a slot of a bulkhead.'),
 	yaoki_bulkhead_queued_calls: gauge(['service'], 'Calls in the queue of a bulkhead.'),
 	yaoki_bulkhead_max_concurrent_calls: gauge(['service'], 'Slots of a bulkhead.'),
-	yaoki_retry_budget_available_retries: gauge(['service'], 'Retries that the budget would allow now.'),
-	yaoki_rate_limiter_available_tokens: gauge(['service'], 'Calls that a rate limiter would admit now.'),
+	yaoki_retry_budget_available_retries: gauge(
+		['service'],
+		'Retries that the budget would allow now. With several budgets, the lowest number.',
+		'min',
+	),
+	yaoki_rate_limiter_available_tokens: gauge(
+		['service'],
+		'Calls that a rate limiter would admit now. With several, the lowest number.',
+		'min',
+	),
 	yaoki_throttle_reject_ratio: gauge(
 		['service'],
-		'Share of calls that an adaptive throttle rejects, from 0 to 1.',
+		'Share of calls that an adaptive throttle rejects, from 0 to 1. With several, the highest.',
+		'max',
 	),
 	yaoki_http_in_flight_requests: gauge(
 		['service'],
@@ -102,12 +124,13 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_http_paused_seconds: gauge(
 		['service'],
 		'Rest of a pause that the server asked for, by Retry-After or RateLimit headers.',
+		'max',
 	),
 
 	// Outbox and relays.
 	yaoki_outbox_enqueued_messages_total: counter(
 		['service', 'topic'],
-		'Messages written to the outbox, including those that were rolled back later.',
+		'Messages passed to `enqueue`, including duplicates and those that were rolled back later.',
 	),
 	yaoki_outbox_duplicate_messages_total: counter(
 		['service'],
@@ -116,42 +139,58 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_outbox_due_messages: gauge(
 		['service', 'destination'],
 		'Messages that could be sent now. At most 10,000 are counted.',
+		'max',
 	),
 	yaoki_outbox_scheduled_messages: gauge(
 		['service', 'destination'],
 		'Messages that become due later, retries included. At most 10,000 are counted.',
+		'max',
 	),
-	yaoki_outbox_in_flight_messages: gauge(['service', 'destination'], 'Messages that a relay holds.'),
-	yaoki_outbox_dead_letters: gauge(['service', 'destination'], 'Dead letters. At most 10,000 are counted.'),
+	yaoki_outbox_in_flight_messages: gauge(['service', 'destination'], 'Messages that a relay holds.', 'max'),
+	yaoki_outbox_dead_letters: gauge(
+		['service', 'destination'],
+		'Dead letters. At most 10,000 are counted.',
+		'max',
+	),
 	yaoki_outbox_oldest_lag_seconds: gauge(
 		['service', 'destination'],
 		'How long the oldest due message has been due.',
+		'max',
 	),
 	yaoki_outbox_oldest_age_seconds: gauge(
 		['service', 'destination'],
 		'Age of the oldest message that has not been sent.',
+		'max',
 	),
 	yaoki_outbox_max_attempts: gauge(
 		['service', 'destination'],
 		'The highest number of attempts of a queued message.',
+		'max',
 	),
 	yaoki_outbox_throughput_messages_per_second: gauge(
 		['service'],
 		'Messages sent per second, over all relays that are alive.',
+		'max',
 	),
-	yaoki_outbox_relays: gauge(['service'], 'Relays that are alive, in all processes.'),
-	yaoki_outbox_ended_relays: gauge(['service'], 'Relays that ended without stopping, such as killed ones.'),
+	yaoki_outbox_relays: gauge(['service'], 'Relays that are alive, in all processes.', 'max'),
+	yaoki_outbox_ended_relays: gauge(
+		['service'],
+		'Relays that ended without stopping, such as killed ones.',
+		'max',
+	),
 	yaoki_outbox_circuit_state: gauge(
 		['service', 'destination'],
 		'State of the circuit of a destination: 0 closed, 1 open, 2 half-open.',
+		'worst',
 	),
 	yaoki_outbox_paused_destinations: gauge(
 		['service'],
 		'Destinations that an operator or a Retry-After has paused.',
+		'max',
 	),
 	yaoki_relay_deliveries_total: counter(
 		['service', 'destination', 'result'],
-		'Attempts to deliver a message, by result: sent, retry or dead.',
+		'Attempts to deliver a message, by result: sent, retry or dead. Messages that die without an attempt are not counted.',
 	),
 	yaoki_relay_delivery_duration_seconds: histogram(
 		['service', 'destination'],
@@ -215,5 +254,5 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 }
 
-/** The prefix of series whose label values exceed `maxSeries`. */
+/** The label values of the series that receives what exceeds `maxSeries`. */
 export const OTHER = 'other'

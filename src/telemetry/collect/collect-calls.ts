@@ -1,0 +1,76 @@
+/** Counts the calls of policies and HTTP clients. A successful first attempt allocates nothing and looks up no series. */
+import { safeGet } from '../../core/classify/safe-get.ts'
+import type { CallEnd } from '../../core/observe/observe.ts'
+import type { MetricSet } from '../metrics/metric-set.ts'
+import type { Counter, Family, Histogram } from '../metrics/series.ts'
+import { SeriesCache } from '../metrics/series-cache.ts'
+import type { Source } from '../observe/exporter.ts'
+
+const DEADLINE_EXCEEDED = 'YAOKI_DEADLINE_EXCEEDED'
+
+/** Returns the function that receives the end of every call of a source. */
+export function collectCalls(metrics: MetricSet, source: Source): (end: CallEnd) => void {
+	const isHttp = source.kind === 'http'
+	const create = (service?: string) => new CallSeries(metrics, service, isHttp)
+	const services = new SeriesCache(metrics.maxSeries, create)
+	return (end) => services.get(source.serviceOf(end), create).record(end)
+}
+
+/** The series of one service. Undefined: of all services beyond `maxSeries`. */
+class CallSeries {
+	readonly #metrics: MetricSet
+	readonly #service: string | undefined
+	readonly #isHttp: boolean
+	// Those that most queries need exist from the first call, with 0: rates do not see how a series appears.
+	readonly #successes: Counter
+	readonly #attempts: Counter
+	readonly #durations: Histogram
+	readonly #retries: Counter
+	readonly #retriedSuccesses: Counter
+	readonly #retriedFailures: Counter
+
+	constructor(metrics: MetricSet, service: string | undefined, isHttp: boolean) {
+		this.#metrics = metrics
+		this.#service = service
+		this.#isHttp = isHttp
+		this.#successes = this.#counter('yaoki_calls_total', 'success')
+		this.#counter('yaoki_calls_total', 'failure')
+		this.#attempts = this.#counter('yaoki_attempts_total')
+		this.#durations = this.#at(metrics.histogram('yaoki_call_duration_seconds'))
+		this.#retries = this.#counter('yaoki_retries_total')
+		this.#retriedSuccesses = this.#counter('yaoki_retried_calls_total', 'success')
+		this.#retriedFailures = this.#counter('yaoki_retried_calls_total', 'failure')
+	}
+
+	record(end: CallEnd): void {
+		if (end.outcome === 'success') this.#successes.add(1)
+		else this.#recordFailure(end)
+		this.#attempts.add(end.attempts)
+		this.#durations.record(end.durationMs / 1_000)
+		if (end.retries > 0) this.#recordRetries(end)
+	}
+
+	#recordFailure({ outcome, error }: CallEnd): void {
+		this.#counter('yaoki_calls_total', outcome).add(1)
+		if (safeGet(error, 'code') === DEADLINE_EXCEEDED) this.#counter('yaoki_deadlines_exceeded_total').add(1)
+	}
+
+	#recordRetries({ outcome, retries, durationMs }: CallEnd): void {
+		this.#retries.add(retries)
+		// A fallback means that the retries did not help.
+		if (outcome === 'success') this.#retriedSuccesses.add(1)
+		else this.#retriedFailures.add(1)
+		if (!this.#isHttp) return
+		const result = outcome === 'success' || outcome === 'fallback' ? 'success' : 'failure'
+		const durations = this.#metrics.histogram('http_client_retry_duration_seconds')
+		this.#at(durations, result).record(durationMs / 1_000)
+	}
+
+	#counter(name: string, ...labels: readonly string[]): Counter {
+		return this.#at(this.#metrics.counter(name), ...labels)
+	}
+
+	#at<Series extends Counter | Histogram>(family: Family<Series>, ...labels: readonly string[]): Series {
+		return this.#service === undefined ? family.overflow() : family.get(this.#service, ...labels)
+	}
+}

@@ -1,0 +1,80 @@
+import type { CircuitState } from '../../core/events/events.ts'
+import type { Observer } from '../../core/observe/observe.ts'
+import { MetricSet } from '../metrics/metric-set.ts'
+import type { Source } from '../observe/exporter.ts'
+import { ProblemReports } from '../observe/report.ts'
+import { collectCalls } from './collect-calls.ts'
+import { collectIdempotencyEvents } from './collect-idempotency-events.ts'
+import { collectOutboxEvents } from './collect-outbox-events.ts'
+import { collectPolicyEvents } from './collect-policy-events.ts'
+import { collectRelayEvents } from './collect-relay-events.ts'
+import type { GaugeValues } from './gauge-values.ts'
+import { GaugeReader } from './gauges.ts'
+import { circuitStates } from './policy-gauges.ts'
+
+/** The metrics of all observed sources: counters from events, gauges from `stats` when they are read. */
+export class MetricsCollector {
+	readonly metrics: MetricSet
+	readonly #gauges: GaugeReader
+	readonly #exporter: string
+	readonly #reports: ProblemReports
+
+	constructor(exporter: string, maxSeries: number) {
+		this.metrics = new MetricSet(maxSeries)
+		this.#exporter = exporter
+		this.#reports = new ProblemReports(exporter)
+		this.#gauges = new GaugeReader(this.metrics, (...failure) => this.#failGauges(...failure))
+	}
+
+	/** Returns the state of every circuit, with its service. A source whose policies throw is left out. */
+	circuitStates(): readonly (readonly [service: string, state: CircuitState])[] {
+		return this.#gauges.sources().flatMap((source) => {
+			try {
+				return [...circuitStates(source)]
+			} catch (error) {
+				this.#failGauges(source, 'its circuits are left out because they cannot be read', error)
+				return []
+			}
+		})
+	}
+
+	attach(source: Source): Observer & { detach(): void } {
+		const detach = this.#gauges.add(source)
+		const { metrics } = this
+		switch (source.kind) {
+			case 'relay':
+				return { onEvent: collectRelayEvents(metrics, source), detach }
+			case 'outbox':
+				return { onEvent: collectOutboxEvents(metrics, source), detach }
+			case 'idempotency':
+				return { onEvent: collectIdempotencyEvents(metrics, source), detach }
+			default:
+				return {
+					onEvent: collectPolicyEvents(metrics, source),
+					onCallEnd: collectCalls(metrics, source),
+					detach,
+				}
+		}
+	}
+
+	/** Reports a problem once and counts it. */
+	fail(key: string, text: string, error?: unknown): void {
+		this.#reports.report(key, text, error)
+		this.metrics.counter('yaoki_telemetry_failures_total').get(this.#exporter).add(1)
+	}
+
+	/** Reads the gauges of all sources. Concurrent calls share one read. Never rejects. */
+	async readGauges(): Promise<GaugeValues> {
+		const { metrics } = this
+		const gauges = await this.#gauges.read()
+		const transitions = metrics.counter('yaoki_circuit_breaker_transitions_total')
+		// Rates do not see how a series appears: without these, the first opening of a circuit would be invisible.
+		for (const { labels } of gauges.series('circuit_breaker_state'))
+			for (const from of ['closed', 'half-open']) transitions.get(labels[0] ?? '', from, 'open')
+		return gauges
+	}
+
+	#failGauges(source: Source, problem: string, error?: unknown): void {
+		this.fail(`gauges of ${source.name}`, `${source.name}: ${problem}`, error)
+	}
+}

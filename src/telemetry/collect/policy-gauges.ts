@@ -1,0 +1,98 @@
+/** Reads the gauges of policies from their `stats`. Policies are recognized by the fields of their statistics, because they may come from another copy of the package. */
+import type { Budget } from '../../core/budget/budget.ts'
+import type { Policy } from '../../core/engine/policy.ts'
+import type { CircuitState } from '../../core/events/events.ts'
+import type { Source } from '../observe/exporter.ts'
+import type { GaugeReading } from './gauge-values.ts'
+
+/** A scrape reads at most this many policies of a source. `keyed` may have one per tenant. */
+const MAX_POLICIES = 10_000
+
+/** A single policy and the service that it belongs to. */
+interface ServicePolicy {
+	readonly service: string
+	readonly policy: Policy<unknown>
+}
+
+/** The statistics of all policies that have some; each policy has only part of the fields. */
+interface PolicyStats {
+	readonly state?: CircuitState
+	readonly concurrent?: number
+	readonly queued?: number
+	readonly maxConcurrent?: number
+	readonly available?: number
+	readonly rejectProbability?: number
+}
+
+const STATES: readonly CircuitState[] = ['closed', 'open', 'half-open', 'isolated']
+
+/** Returns the value of a state in gauges: isolated counts as open. */
+export const toStateValue = (state: CircuitState): number =>
+	state === 'closed' ? 0 : state === 'half-open' ? 2 : 1
+
+/** Returns the gauges of a circuit. */
+export function* circuitGauges(service: string, state: CircuitState): Generator<GaugeReading> {
+	yield ['circuit_breaker_state', [service], toStateValue(state)]
+	yield ['yaoki_circuit_breaker_isolated', [service], state === 'isolated' ? 1 : 0]
+	for (const other of STATES) yield ['yaoki_circuit_breakers', [service, other], state === other ? 1 : 0]
+}
+
+/** Returns the gauges of all policies of a source. Throws what their `stats` throw. */
+export function* policyGauges(source: Source): Generator<GaugeReading> {
+	for (const { service, policy } of policiesOf(source)) {
+		const { state, concurrent, queued, maxConcurrent, available, rejectProbability } = statsOf(policy)
+		if (state !== undefined) yield* circuitGauges(service, state)
+		if (maxConcurrent !== undefined) {
+			yield ['yaoki_bulkhead_concurrent_calls', [service], concurrent ?? 0]
+			yield ['yaoki_bulkhead_queued_calls', [service], queued ?? 0]
+			yield ['yaoki_bulkhead_max_concurrent_calls', [service], maxConcurrent]
+		}
+		if (available !== undefined) yield ['yaoki_rate_limiter_available_tokens', [service], available]
+		if (rejectProbability !== undefined) yield ['yaoki_throttle_reject_ratio', [service], rejectProbability]
+		const budget = budgetOf(policy)
+		if (budget) yield ['yaoki_retry_budget_available_retries', [service], budget.available()]
+	}
+}
+
+/** Returns the state of every circuit of a source, with its service. */
+export function* circuitStates(source: Source): Generator<readonly [service: string, state: CircuitState]> {
+	for (const { service, policy } of policiesOf(source)) {
+		const { state } = statsOf(policy)
+		if (state !== undefined) yield [service, state]
+	}
+}
+
+/** Returns every single policy of a source once, those of `keyed` included. */
+function* policiesOf(source: Source): Generator<ServicePolicy> {
+	const seen = new Set<Policy<unknown>>()
+	for (const [key, policy] of source.policies?.() ?? [])
+		for (const one of leavesOf(source, policy, key)) {
+			// A bulkhead may be shared by several pipelines of one source.
+			if (seen.has(one.policy)) continue
+			if (seen.size >= MAX_POLICIES) return
+			seen.add(one.policy)
+			yield one
+		}
+}
+
+function* leavesOf(source: Source, policy: Policy<unknown>, key: string): Generator<ServicePolicy> {
+	const service = source.serviceOf({ type: 'call', policy: policy.name, key })
+	for (const leaf of policy.leaves()) {
+		const { entries } = leaf as { entries?(): Iterable<readonly [string, Policy<unknown>]> }
+		if (typeof entries !== 'function') yield { service, policy: leaf }
+		else for (const [inner, one] of entries.call(leaf)) yield* leavesOf(source, one, inner)
+	}
+}
+
+function statsOf(policy: Policy<unknown>): PolicyStats {
+	const { stats } = policy as { readonly stats?: unknown }
+	return typeof stats === 'object' && stats !== null ? stats : {}
+}
+
+/** The budget is in the settings of the layer, of retries as well as of hedges. A getter for it would be in every bundle. */
+function budgetOf(policy: Policy<unknown>): Budget | undefined {
+	const { layer } = policy as unknown as {
+		readonly layer?: { readonly settings?: { readonly budget?: Budget } }
+	}
+	return layer?.settings?.budget
+}

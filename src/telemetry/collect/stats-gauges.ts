@@ -1,0 +1,67 @@
+/** Reads gauges from what `stats()` of a client, outbox or idempotency engine returns. */
+import type { RequestStats } from '../../http/client/http-engine.ts'
+import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
+import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
+import type { Source } from '../observe/exporter.ts'
+import type { GaugeReading } from './gauge-values.ts'
+import { circuitGauges, toStateValue } from './policy-gauges.ts'
+
+/** Returns the gauges of a source. `stats` is what its `stats()` returned. */
+export function statsGauges(source: Source, stats: unknown): Iterable<GaugeReading> {
+	switch (source.kind) {
+		case 'http':
+			return httpGauges(source, stats as RequestStats)
+		case 'outbox':
+			return outboxGauges(source, stats as OutboxStats)
+		case 'idempotency':
+			return idempotencyGauges(source, stats as IdempotencyStats)
+		default:
+			return []
+	}
+}
+
+function* httpGauges(source: Source, { origins }: RequestStats): Generator<GaugeReading> {
+	const counted = new Set<string>()
+	for (const [key, { inFlight, pausedForMs }] of Object.entries(origins)) {
+		const service = source.serviceOf({ type: 'call', policy: source.name, key })
+		yield ['yaoki_http_paused_seconds', [service], toSeconds(pausedForMs)]
+		// With `breakerKey` an origin has several entries, `origin key`, which share the number of requests.
+		const [origin = key] = key.split(' ', 1)
+		if (counted.has(origin)) continue
+		counted.add(origin)
+		yield ['yaoki_http_in_flight_requests', [service], inFlight]
+	}
+}
+
+function* outboxGauges(source: Source, stats: OutboxStats): Generator<GaugeReading> {
+	const { destinations, circuits, throughput, relays, endedRelays } = stats
+	const serviceOf = (key?: string) => source.serviceOf({ type: 'stats', policy: source.name, key })
+	const service = serviceOf()
+	yield ['yaoki_outbox_throughput_messages_per_second', [service], throughput]
+	yield ['yaoki_outbox_relays', [service], relays.length]
+	yield ['yaoki_outbox_ended_relays', [service], endedRelays.length]
+	const paused = circuits.filter(
+		({ reason, pausedForMs }) => pausedForMs > 0 && (reason === 'operator' || reason === 'retry-after'),
+	)
+	yield ['yaoki_outbox_paused_destinations', [service], paused.length]
+	for (const { destination, state } of circuits)
+		yield ['yaoki_outbox_circuit_state', [serviceOf(destination), destination], toStateValue(state)]
+	for (const counts of destinations) {
+		const labels = [serviceOf(counts.destination), counts.destination]
+		yield ['yaoki_outbox_due_messages', labels, counts.due.count]
+		yield ['yaoki_outbox_scheduled_messages', labels, counts.scheduled.count]
+		yield ['yaoki_outbox_in_flight_messages', labels, counts.inFlight.count]
+		yield ['yaoki_outbox_dead_letters', labels, counts.dead.count]
+		yield ['yaoki_outbox_oldest_lag_seconds', labels, toSeconds(counts.oldestLagMs ?? 0)]
+		yield ['yaoki_outbox_oldest_age_seconds', labels, toSeconds(counts.oldestAgeMs ?? 0)]
+		yield ['yaoki_outbox_max_attempts', labels, counts.maxAttempts]
+	}
+}
+
+function* idempotencyGauges(source: Source, stats: IdempotencyStats): Generator<GaugeReading> {
+	const service = source.serviceOf({ type: 'stats', policy: source.name })
+	yield ['yaoki_idempotency_running_requests', [service], stats.running]
+	yield* circuitGauges(service, stats.storeCircuit)
+}
+
+const toSeconds = (ms: number): number => ms / 1_000

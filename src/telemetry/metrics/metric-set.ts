@@ -1,0 +1,43 @@
+import { METRICS } from './catalog.ts'
+import { type Counter, counterFactory, Family, type Histogram, histogramFactory } from './series.ts'
+
+/** The counters and histograms of the catalog. */
+export class MetricSet {
+	/** The most series of one metric, without `other`. */
+	readonly maxSeries: number
+	readonly #counters = new Map<string, Family<Counter>>()
+	readonly #histograms = new Map<string, Family<Histogram>>()
+
+	constructor(maxSeries: number) {
+		this.maxSeries = maxSeries
+		for (const [name, definition] of Object.entries(METRICS)) {
+			const { type, buckets = [] } = definition
+			const overflows = () => this.counter('yaoki_telemetry_overflows_total').get(name)
+			if (type === 'counter')
+				this.#counters.set(name, new Family(definition, maxSeries, counterFactory(overflows)))
+			if (type === 'histogram')
+				this.#histograms.set(name, new Family(definition, maxSeries, histogramFactory(buckets, overflows)))
+		}
+	}
+
+	/** Throws for a name that the catalog does not have. */
+	counter(name: string): Family<Counter> {
+		return found(this.#counters.get(name), name)
+	}
+
+	/** Throws for a name that the catalog does not have. */
+	histogram(name: string): Family<Histogram> {
+		return found(this.#histograms.get(name), name)
+	}
+
+	/** Sets a counter or histogram to 0. Its series stay, because collectors keep them. */
+	reset(name: string): void {
+		this.#counters.get(name)?.reset()
+		this.#histograms.get(name)?.reset()
+	}
+}
+
+function found<T>(family: T | undefined, name: string): T {
+	if (family === undefined) throw new Error(`The catalog of metrics has no ${name} of this type`)
+	return family
+}

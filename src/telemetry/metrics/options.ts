@@ -1,0 +1,18 @@
+import { checkNames, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+
+/** Options of everything that keeps metrics. */
+export interface MetricsOptions {
+	/**
+	 * The most series of one metric. Values beyond it are added to one more series, whose label values are all `other`. A scrape of more than
+	 * about 10,000 series is a load for most Prometheus servers. Default 1,000.
+	 */
+	readonly maxSeries?: number | undefined
+}
+
+export const METRICS_SCHEMA: OptionSchema = { maxSeries: [1, 1_000_000, 1_000, 'integer'] }
+
+/** Validates the options and returns `maxSeries`. `owner` is named in the error of an unknown option. */
+export function readMaxSeries(options: object, owner: string, schema: OptionSchema = METRICS_SCHEMA): number {
+	checkNames(options, schema, owner)
+	return readOptions<{ maxSeries: number }>(options, schema).maxSeries
+}

@@ -1,0 +1,164 @@
+/**
+ * Counters and histograms in bounded memory. A metric has at most `maxSeries` series; what exceeds them is added to one series whose label
+ * values are all `other`, so that sums stay right. Evicting old series instead would reset counters, which rates show as activity.
+ */
+import { type MetricDefinition, OTHER } from './catalog.ts'
+import { toLabelValue } from './label-value.ts'
+
+/** One series of a counter. */
+export class Counter {
+	readonly labels: readonly string[]
+	value = 0
+
+	constructor(labels: readonly string[]) {
+		this.labels = labels
+	}
+
+	add(amount: number): void {
+		this.value += amount
+	}
+
+	reset(): void {
+		this.value = 0
+	}
+}
+
+/** One series of a histogram. Typed arrays, because a field for the sum would be a new object for each value. */
+export class Histogram {
+	readonly labels: readonly string[]
+	readonly bounds: readonly number[]
+	/** Values per bucket, not cumulative; the last element counts values above all bounds. */
+	readonly counts: Float64Array
+	readonly #sum = new Float64Array(1)
+
+	constructor(labels: readonly string[], bounds: readonly number[]) {
+		this.labels = labels
+		this.bounds = bounds
+		this.counts = new Float64Array(bounds.length + 1)
+	}
+
+	get sum(): number {
+		return this.#sum[0] as number
+	}
+
+	record(value: number): void {
+		const { bounds, counts } = this
+		// Also repairs NaN, which would make the sum useless permanently.
+		const amount = value > 0 ? value : 0
+		let index = 0
+		while (index < bounds.length && amount > (bounds[index] as number)) index++
+		counts[index] = (counts[index] as number) + 1
+		this.#sum[0] = (this.#sum[0] as number) + amount
+	}
+
+	reset(): void {
+		this.counts.fill(0)
+		this.#sum[0] = 0
+	}
+}
+
+/** Adds to the series `other` and counts that. */
+class OverflowCounter extends Counter {
+	readonly #other: Counter
+	readonly #overflows: Counter
+
+	constructor(other: Counter, overflows: Counter) {
+		super(other.labels)
+		this.#other = other
+		this.#overflows = overflows
+	}
+
+	override add(amount: number): void {
+		this.#other.add(amount)
+		this.#overflows.add(1)
+	}
+}
+
+class OverflowHistogram extends Histogram {
+	readonly #other: Histogram
+	readonly #overflows: Counter
+
+	constructor(other: Histogram, overflows: Counter) {
+		super(other.labels, other.bounds)
+		this.#other = other
+		this.#overflows = overflows
+	}
+
+	override record(value: number): void {
+		this.#other.record(value)
+		this.#overflows.add(1)
+	}
+}
+
+/** How the series of a metric are created. */
+interface SeriesFactory<Series> {
+	create(labels: readonly string[]): Series
+	/** Creates what callers get instead of the series `other`. */
+	overflowTo(other: Series): Series
+}
+
+export const counterFactory = (overflows: () => Counter): SeriesFactory<Counter> => ({
+	create: (labels) => new Counter(labels),
+	overflowTo: (other) => new OverflowCounter(other, overflows()),
+})
+
+export const histogramFactory = (
+	bounds: readonly number[],
+	overflows: () => Counter,
+): SeriesFactory<Histogram> => ({
+	create: (labels) => new Histogram(labels, bounds),
+	overflowTo: (other) => new OverflowHistogram(other, overflows()),
+})
+
+/** All series of one metric. */
+export class Family<Series extends Counter | Histogram> {
+	readonly #labels: readonly string[]
+	readonly #maxSeries: number
+	readonly #factory: SeriesFactory<Series>
+	readonly #series = new Map<string, Series>()
+	#overflow: Series | undefined
+
+	constructor({ labels }: MetricDefinition, maxSeries: number, factory: SeriesFactory<Series>) {
+		this.#labels = labels
+		this.#maxSeries = maxSeries
+		this.#factory = factory
+	}
+
+	/** The number of series, at most `maxSeries` and one. */
+	get size(): number {
+		return this.#series.size
+	}
+
+	series(): MapIterator<Series> {
+		return this.#series.values()
+	}
+
+	/** Returns the series with these label values, in the order of the metric's labels. Keep it: later calls return the same object. */
+	get(...values: readonly string[]): Series {
+		const labels = values.map(toLabelValue)
+		// No label value contains a line break.
+		const key = labels.join('\n')
+		const known = this.#series.get(key)
+		if (known) return known
+		return this.#series.size < this.#maxSeries ? this.#create(key, labels) : this.overflow()
+	}
+
+	/** Returns the series for everything that exceeds `maxSeries`. */
+	overflow(): Series {
+		if (this.#overflow) return this.#overflow
+		const labels = this.#labels.map(() => OTHER)
+		const key = labels.join('\n')
+		this.#overflow = this.#factory.overflowTo(this.#series.get(key) ?? this.#create(key, labels))
+		return this.#overflow
+	}
+
+	reset(): void {
+		for (const series of this.#series.values()) series.reset()
+	}
+
+	#create(key: string, labels: readonly string[]): Series {
+		const series = this.#factory.create(labels)
+		this.#series.set(key, series)
+		return series
+	}
+}

@@ -1,0 +1,115 @@
+/**
+ * Registers the metrics in a registry of prom-client. They are not prom-client's own classes, which compute a hash of all label values for each
+ * call; they are objects with the methods that registries call, and read the same series as `inMemoryMetrics`.
+ */
+import { invalidOption } from '../../core/options/schema.ts'
+import { MetricsCollector } from '../collect/metrics-collector.ts'
+import { METRICS, type MetricDefinition, type MetricType } from '../metrics/catalog.ts'
+import { METRICS_SCHEMA, type MetricsOptions, readMaxSeries } from '../metrics/options.ts'
+import type { Exporter } from '../observe/exporter.ts'
+import { readMetric } from './reading.ts'
+
+/** The part of a registry of prom-client that is used. */
+export interface PromRegistry {
+	getSingleMetric(name: string): unknown
+	registerMetric(metric: never): void
+}
+
+/** The part of the module `prom-client` that is used. */
+export interface PromClient {
+	readonly register: PromRegistry
+}
+
+/** Options of `prometheus`. */
+export interface PrometheusOptions extends MetricsOptions {
+	/** Where the metrics are registered. Default: `prom.register`. */
+	readonly registry?: PromRegistry | undefined
+}
+
+/**
+ * Exports metrics through prom-client. A metric whose name the registry already has is left to its owner, which is reported once as a console
+ * warning: use one exporter per registry, for several `observe` too.
+ *
+ * @example
+ * import * as prom from 'prom-client'
+ *
+ * observe({ payments }, [prometheus(prom, { registry: prom.register })])
+ * await prom.register.metrics()
+ */
+export function prometheus(prom: PromClient, options: PrometheusOptions = {}): Exporter {
+	const name = 'prometheus'
+	const maxSeries = readMaxSeries(options, name, { ...METRICS_SCHEMA, registry: 'any' })
+	const registry = options.registry ?? prom?.register
+	if (typeof registry?.registerMetric !== 'function')
+		invalidOption(
+			options.registry === undefined ? 'prom' : 'registry',
+			options.registry ?? prom,
+			options.registry === undefined ? 'the module prom-client' : 'a registry of prom-client',
+		)
+	const collector = new MetricsCollector(name, maxSeries)
+	registerAll(registry, collector)
+	return { name, attach: (source) => collector.attach(source) }
+}
+
+function registerAll(registry: PromRegistry, collector: MetricsCollector): void {
+	const taken: string[] = []
+	let failure: unknown
+	for (const [name, definition] of Object.entries(METRICS))
+		try {
+			if (registry.getSingleMetric(name) === undefined)
+				registry.registerMetric(new RegisteredMetric(name, definition, collector) as never)
+			else taken.push(name)
+		} catch (error) {
+			taken.push(name)
+			failure = error
+		}
+	if (taken.length === 0) return
+	const others = taken.length > 1 ? ` and ${taken.length - 1} more` : ''
+	const text = `the registry already has the metric ${taken[0]}${others}; this exporter does not change them. Use one prometheus() per registry`
+	collector.fail('registry', text, failure)
+}
+
+/** How several processes are combined by prom-client's AggregatorRegistry, which does not know the worst of several states. */
+const AGGREGATORS = { sum: 'sum', max: 'max', min: 'min', worst: 'max' } as const
+
+/** What a registry expects of a metric. */
+class RegisteredMetric {
+	/** A registry for OpenMetrics removes `_total` from it and adds it again to each line. */
+	name: string
+	readonly help: string
+	readonly type: MetricType
+	readonly aggregator: string
+	readonly labelNames: readonly string[]
+	readonly #id: string
+	readonly #collector: MetricsCollector
+
+	constructor(
+		name: string,
+		{ help, type, labels, combination = 'sum' }: MetricDefinition,
+		collector: MetricsCollector,
+	) {
+		this.name = name
+		this.help = help
+		this.type = type
+		this.aggregator = AGGREGATORS[combination]
+		this.labelNames = labels
+		this.#id = name
+		this.#collector = collector
+	}
+
+	/** Returns new objects: registries with default labels change them. */
+	async get(): Promise<object> {
+		const { name, help, type, aggregator } = this
+		const { samples } = await readMetric(this.#id, this.#collector)
+		const values = samples.map((sample) => ({
+			labels: sample.labels,
+			value: sample.value,
+			...(type === 'histogram' ? { metricName: sample.name } : {}),
+		}))
+		return { name, help, type, aggregator, values }
+	}
+
+	reset(): void {
+		this.#collector.metrics.reset(this.#id)
+	}
+}

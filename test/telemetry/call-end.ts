@@ -1,0 +1,19 @@
+import type { CallEnd } from '../../src/core/observe/observe.ts'
+
+/** Returns the end of a successful first attempt. */
+export const createCallEnd = (given: Partial<CallEnd> = {}): CallEnd => ({
+	type: 'call',
+	policy: 'payments',
+	key: undefined,
+	call: undefined,
+	method: undefined,
+	outcome: 'success',
+	attempts: 1,
+	retries: 0,
+	durationMs: 20,
+	queuedMs: 0,
+	backoffMs: 0,
+	error: undefined,
+	info: undefined,
+	...given,
+})
