@@ -3,12 +3,14 @@
  * It is a subpath of its own because it needs a Node module, which Bun and Deno have too. A policy has to opt in: an async
  * context that applies to all policies would be hidden global state.
  */
+
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
 import type { UnboundLayer } from '../core/engine/compile.ts'
 import { Policy, type Settled } from '../core/engine/policy.ts'
 import { InvalidOptionError } from '../core/errors/errors.ts'
 import type { PolicyListener } from '../core/events/events.ts'
+import { type EventFilter, OBSERVE, type Observation } from '../core/observe/observe.ts'
 
 const storage = new AsyncLocalStorage<CallOptions>()
 
@@ -67,8 +69,13 @@ class AmbientPolicy<Substitute> extends Policy<Substitute> {
 		return this.#policy.subscribe(listener)
 	}
 
-	override listen(listener: PolicyListener): () => void {
-		return this.#policy.listen(listener)
+	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
+		return this.#policy.listen(listener, filter)
+	}
+
+	/** @internal */
+	override [OBSERVE](): Observation {
+		return this.#policy[OBSERVE]()
 	}
 
 	override leaves(): readonly Policy<unknown>[] {

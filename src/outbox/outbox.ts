@@ -4,6 +4,7 @@
  */
 
 import { Emitter } from '../core/emitter/emitter.ts'
+import { OBSERVE, type Observable, type Observation } from '../core/observe/observe.ts'
 import type { MigrationReport } from '../sql/schema/migration.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
@@ -43,6 +44,7 @@ const NO_OPTIONS: EnqueueOptions = Object.freeze({})
  * await outbox.enqueue({ topic: 'order.created', payload: order }, { tx: client })
  * await client.query('COMMIT')
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
 export class Outbox<T extends Topics = Topics> {
 	/** @internal */
 	readonly store: Store
@@ -201,6 +203,11 @@ export class Outbox<T extends Topics = Topics> {
 		return this.#emitter.subscribe(listener)
 	}
 
+	/** @internal */
+	[OBSERVE](): Observation {
+		return { kind: 'outbox', emitter: this.#emitter, stats: () => this.stats() }
+	}
+
 	/** Wakes all relays. Only needed after a commit that the outbox cannot detect, for example if an ORM hides its client. */
 	wake(): void {
 		this.#notifier.wake()
@@ -222,3 +229,6 @@ export class Outbox<T extends Topics = Topics> {
 		this.#emitter.emit({ type, count })
 	}
 }
+
+// biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
+export interface Outbox<T extends Topics> extends Observable {}

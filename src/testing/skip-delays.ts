@@ -2,6 +2,7 @@ import type { UnboundLayer } from '../core/engine/compile.ts'
 import type { LayerEnv } from '../core/engine/layer.ts'
 import { Policy } from '../core/engine/policy.ts'
 import type { PolicyListener } from '../core/events/events.ts'
+import type { EventFilter } from '../core/observe/observe.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 
@@ -31,8 +32,8 @@ class SkipDelays<Substitute> extends Policy<Substitute> {
 		return this.#policy.leaves()
 	}
 
-	override listen(listener: PolicyListener): () => void {
-		return this.#policy.listen(listener)
+	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
+		return this.#policy.listen(listener, filter)
 	}
 
 	override layers(parent: LayerEnv): readonly UnboundLayer[] {

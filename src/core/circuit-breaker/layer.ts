@@ -23,6 +23,7 @@ const SUCCESSES_PER_CLOCK_READ = 64
 export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	declare settings: CircuitBreakerSettings
 	emit: Emit | undefined
+	emitsRoutine = false
 	key: string | undefined
 	/** The call whose entry or outcome is being recorded, while there is a listener: the cause of a change of state. */
 	#cause: Call | undefined
@@ -50,7 +51,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 
 	enter(call: Call, bound: BoundLayer): Step {
 		// The duration matters only to a rule for slow calls and to listeners.
-		return this.state === 'closed' && !this.emit && this.settings.slowCallMs === Infinity
+		return this.state === 'closed' && !this.emitsRoutine && this.settings.slowCallMs === Infinity
 			? call.enterLayer(bound, this.generation)
 			: this.#enter(call, bound)
 	}
@@ -90,7 +91,8 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		}
 		// A call's time is on its pipeline's clock, and is of no use to a breaker with its own runtime.
 		const since = runtime === call.pipeline.runtime ? call.startedAt : undefined
-		if (!call.ok || this.emit || this.settings.isFailureResult) this.#recordOutcome(call, bound, state, since)
+		if (!call.ok || this.emitsRoutine || this.settings.isFailureResult)
+			this.#recordOutcome(call, bound, state, since)
 		else if (!this.isPlain) this.succeed(state, runtime.now(), 0, runtime)
 		else
 			this.recordSuccessFast(
@@ -134,11 +136,12 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const { runtime } = bound
 		const durationMs = now - (since ?? now)
 		if (isFailure) {
-			emit?.(call, bound, { type: 'failure', durationMs, ...(call.ok ? {} : errorFacts(call.value)) })
+			if (this.emitsRoutine)
+				emit?.(call, bound, { type: 'failure', durationMs, ...(call.ok ? {} : errorFacts(call.value)) })
 			if (emit) this.#cause = call
 			this.fail(ticket, now, durationMs, retryAfterMs, runtime, call.ok ? undefined : call.value)
 		} else {
-			emit?.(call, bound, { type: 'success', durationMs })
+			if (this.emitsRoutine) emit?.(call, bound, { type: 'success', durationMs })
 			if (emit) this.#cause = call
 			this.succeed(ticket, now, durationMs, runtime)
 		}

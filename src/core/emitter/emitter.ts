@@ -1,6 +1,7 @@
 /** Emits the events of an outbox, a relay or an idempotency engine. Without listeners nothing is created. */
 import { notify } from '../engine/hooks.ts'
 import type { EventBase } from '../events/events.ts'
+import type { Around } from '../observe/observer.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /** An event without the fields that the emitter adds. */
@@ -10,6 +11,9 @@ export class Emitter<Event extends EventBase> {
 	readonly #policy: string
 	readonly #runtime: Runtime
 	readonly #listeners = new Set<(event: Event) => void>()
+	#arounds: readonly Around[] = []
+	/** What observers run around an enqueue or a delivery; undefined without an observer, so that it then costs one comparison. */
+	around: Around | undefined
 
 	constructor(policy: string, runtime: Runtime) {
 		this.#policy = policy
@@ -27,6 +31,16 @@ export class Emitter<Event extends EventBase> {
 		}
 	}
 
+	/** The function that is added first is the outermost. */
+	addAround(added: Around): () => void {
+		const set = (arounds: readonly Around[]) => {
+			this.#arounds = arounds
+			this.around = arounds.length === 0 ? undefined : nest(arounds)
+		}
+		set([...this.#arounds, added])
+		return () => set(this.#arounds.filter((other) => other !== added))
+	}
+
 	emit(details: EventDetails<Event>): void {
 		if (this.#listeners.size === 0) return
 		const added = { policy: this.#policy, timestamp: this.#runtime.wallNow() }
@@ -34,3 +48,6 @@ export class Emitter<Event extends EventBase> {
 		for (const listener of this.#listeners) notify('onEvent', listener, event)
 	}
 }
+
+const nest = (arounds: readonly Around[]): Around =>
+	arounds.reduceRight((inner, outer) => (info, next) => outer(info, () => inner(info, next)))

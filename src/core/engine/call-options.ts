@@ -1,5 +1,6 @@
 import type { Deadline } from '../deadline/deadline.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
+import type { HttpAttempt } from '../observe/observer.ts'
 import { nearestName } from '../options/nearest-name.ts'
 import { invalidOption, isObject } from '../options/schema.ts'
 
@@ -19,6 +20,8 @@ export interface CallOptions {
 	readonly parent?: CallOptions | undefined
 	/** @internal The HTTP method, for events. */
 	readonly method?: string | undefined
+	/** @internal The HTTP request, for observers. */
+	readonly http?: HttpAttempt | undefined
 }
 
 /**

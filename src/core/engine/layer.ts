@@ -78,12 +78,25 @@ export interface CompiledPipelineOf<Call> extends LayerEnv {
 
 /** Is called when a call begins, when it begins and ends to wait, and when it has settled. */
 export interface CallObserver<Call> {
+	/** Starts a call inside the functions that probes run around it; undefined without such functions. */
+	run: ((call: Call, start: (call: Call) => Promise<unknown>) => Promise<unknown>) | undefined
 	listeners: readonly PolicyListener[]
+	probes: readonly CallProbe<Call>[]
 	onBegin(call: Call): void
 	onWait(call: Call): void
 	onResume(call: Call): void
 	onEnd(call: Call): void
 }
+
+/** A part of telemetry that measures calls without their events, or runs functions around them. */
+export interface CallProbe<Call> {
+	around?(call: Call, next: () => Promise<unknown>): Promise<unknown>
+	onBegin?(call: Call, times: CallTimes): void
+	/** `times` is undefined if the call was rejected before it began, or began before the probe was added. */
+	onEnd(call: Call, times: CallTimes | undefined, outcome: CallOutcome): void
+}
+
+export type CallOutcome = 'success' | 'fallback' | 'failure' | 'rejected'
 
 /** What an observer measures about a call, on the pipeline's clock. */
 export interface CallTimes {
@@ -134,6 +147,8 @@ export interface RareFacts {
 	ending?: StopReason | undefined
 	/** Measured for a listener. */
 	times?: CallTimes
+	/** What the functions around the call have received about it. */
+	info?: object
 }
 
 /** A timeout or a hedge ends a part of a call. */

@@ -1,5 +1,6 @@
 import { InvalidOptionError, UNNAMED } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
+import type { EventFilter } from '../observe/observe.ts'
 import { isObject } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
@@ -29,9 +30,9 @@ export class Pipeline<Substitute> extends Policy<Substitute> {
 		return this.#policies.flatMap((policy) => policy.leaves())
 	}
 
-	override listen(listener: PolicyListener): () => void {
+	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
 		// A policy may occur several times, also in nested pipelines, but must call the listener once per event.
-		const unsubscribes = [...new Set(this.leaves())].map((policy) => policy.listen(listener))
+		const unsubscribes = [...new Set(this.leaves())].map((policy) => policy.listen(listener, filter))
 		return () => {
 			for (const unsubscribe of unsubscribes) unsubscribe()
 		}

@@ -1,7 +1,14 @@
 import { pipelineNameOf } from '../errors/errors.ts'
 import { createEvent, observeCalls } from '../events/call-event.ts'
-import type { EventDetails, PolicyListener } from '../events/events.ts'
+import { type EventDetails, isRoutineEvent, type PolicyListener } from '../events/events.ts'
 import { attachRecord } from '../explain/record.ts'
+import {
+	type EventFilter,
+	OBSERVE,
+	type Observable,
+	type Observation,
+	type ObservedPipeline,
+} from '../observe/observe.ts'
 import { Call, type CompiledPipeline, type Layer, type Operation } from './call.ts'
 import { type CallContext, type CallOptions, findInvalidOption, inheritCallOptions } from './call-options.ts'
 import { compilePipeline, DEFAULT_ENV, inheritEnv, type UnboundLayer } from './compile.ts'
@@ -36,6 +43,7 @@ export type SubstituteOf<P> = P extends Policy<infer Substitute> ? Substitute : 
  * Runs operations under a policy, or under a pipeline of policies. `Substitute` is what a fallback in it may return in
  * place of the operation's result. A function that accepts every policy takes a `Policy<unknown>`.
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
 export abstract class Policy<out Substitute = never> {
 	/** Never set. Without it the compiler cannot infer `Substitute` from a subclass: the methods that return it are generic. */
 	declare protected readonly substitute: Substitute
@@ -58,7 +66,10 @@ export abstract class Policy<out Substitute = never> {
 	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
 	 */
 	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T> | Substitute> {
-		return run(createCall(this.compiled(), options, fn)) as Promise<Awaited<T> | Substitute>
+		const pipeline = this.compiled()
+		const call = createCall(pipeline, options, fn)
+		const runAround = pipeline.observer?.run
+		return (runAround ? runAround(call, run) : run(call)) as Promise<Awaited<T> | Substitute>
 	}
 
 	/**
@@ -73,7 +84,9 @@ export abstract class Policy<out Substitute = never> {
 		call.rareState.keepsRecord = true
 		let settled: Settled<Awaited<T> | Substitute>
 		try {
-			settled = { ok: true, value: (await run(call)) as Awaited<T> | Substitute }
+			const runAround = call.pipeline.observer?.run
+			const value = await (runAround ? runAround(call, run) : run(call))
+			settled = { ok: true, value: value as Awaited<T> | Substitute }
 		} catch (error) {
 			settled = { ok: false, error }
 		}
@@ -121,7 +134,16 @@ export abstract class Policy<out Substitute = never> {
 	}
 
 	/** @internal The same without `call` events: a pipeline around this policy emits those of its own calls. */
-	abstract listen(listener: PolicyListener): () => void
+	abstract listen(listener: PolicyListener, filter?: EventFilter): () => void
+
+	/** @internal */
+	[OBSERVE](): Observation {
+		const pipeline: ObservedPipeline = {
+			compiled: this.compiled(),
+			listen: (listener, filter) => this.listen(listener, filter),
+		}
+		return { kind: 'policy', pipelines: (attach) => attach(pipeline), policies: () => [['', this]] }
+	}
 
 	/** @internal The single policies that this one consists of. */
 	leaves(): readonly Policy<unknown>[] {
@@ -153,6 +175,9 @@ export abstract class Policy<out Substitute = never> {
 	}
 }
 
+// biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
+export interface Policy<out Substitute> extends Observable {}
+
 /** Creates a call with options of the user. If they are invalid, it is rejected. */
 export function createCall(
 	pipeline: CompiledPipeline,
@@ -179,11 +204,17 @@ export type Emit = (call: Call | undefined, env: LayerEnv | undefined, details: 
 export interface ObservableLayer extends Layer {
 	/** Undefined while there is no listener, so that events then cost one comparison. */
 	emit: Emit | undefined
+	/** True if a listener needs events of calls that succeed at the first attempt. */
+	emitsRoutine?: boolean
 	/** The key that the policy serves, if it serves one. */
 	key?: string | undefined
 }
 
-const NO_LISTENERS: readonly PolicyListener[] = []
+interface Subscription extends EventFilter {
+	readonly listener: PolicyListener
+}
+
+const NO_LISTENERS: readonly Subscription[] = []
 
 /** A policy that consists of one layer. It has listeners of its own. */
 export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitute> {
@@ -191,7 +222,7 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 	protected readonly layer: Layer & Partial<ObservableLayer>
 	/** @internal The environment, as far as it is known: a pipeline may have provided the runtime. */
 	protected env: LayerEnv
-	#listeners: readonly PolicyListener[] = NO_LISTENERS
+	#listeners: readonly Subscription[] = NO_LISTENERS
 
 	/** @internal */
 	constructor(name: string, options: PolicyOptions, layer: Layer) {
@@ -201,15 +232,18 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 	}
 
 	/** @internal */
-	override listen(listener: PolicyListener): () => void {
-		// One wrapper per subscription: a function that subscribes twice is called twice, and each unsubscribe removes one.
-		const subscription: PolicyListener = (event) => listener(event)
-		this.#listeners = [...this.#listeners, subscription]
-		this.setListening(true)
-		return () => {
-			this.#listeners = this.#listeners.filter((other) => other !== subscription)
-			this.setListening(this.#listeners.length > 0)
+	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
+		// An object per subscription: a function that subscribes twice is called twice, and each unsubscribe removes one.
+		const subscription = { ...filter, listener }
+		const set = (listeners: readonly Subscription[]) => {
+			this.#listeners = listeners
+			this.setListening(
+				listeners.length > 0,
+				listeners.some(({ skipsRoutine }) => !skipsRoutine),
+			)
 		}
+		set([...this.#listeners, subscription])
+		return () => set(this.#listeners.filter((other) => other !== subscription))
 	}
 
 	/** @internal */
@@ -228,8 +262,9 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 	}
 
 	/** @internal Without listeners, events are not even created. */
-	protected setListening(isListening: boolean): void {
+	protected setListening(isListening: boolean, emitsRoutine: boolean): void {
 		this.layer.emit = isListening ? (...facts) => this.emit(...facts) : undefined
+		this.layer.emitsRoutine = emitsRoutine
 	}
 
 	/** @internal */
@@ -237,7 +272,12 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 		const { runtime } = env ?? this.env
 		const pipeline = pipelineNameOf(call?.pipeline.name ?? this.env.pipeline, this.name)
 		const event = createEvent(call, { policy: this.name, pipeline, key: this.layer.key, runtime }, details)
-		for (const listener of this.#listeners) notify('a listener', listener, event)
+		const isRoutine = isRoutineEvent(event)
+		for (const { listener, skipsRoutine, onlyPipeline } of this.#listeners) {
+			if (skipsRoutine && isRoutine) continue
+			if (onlyPipeline && call && call.pipeline !== onlyPipeline) continue
+			notify('a listener', listener, event)
+		}
 	}
 }
 

@@ -1,13 +1,14 @@
 /** Creates events, and the `call` event of every finished call. Nothing here runs, or is allocated, without a listener. */
+
+import { safeGet } from '../classify/safe-get.ts'
 import type { Call, CompiledPipeline, Operation } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
-import type { CallObserver, CallTimes } from '../engine/layer.ts'
+import type { CallObserver, CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
 import { pipelineNameOf, UNNAMED } from '../errors/errors.ts'
-import type { StopReason } from '../explain/record.ts'
 import { randomUuid } from '../runtime/random-uuid.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { errorFacts } from './error-facts.ts'
-import type { ErrorFacts, EventDetails, PolicyListener, YaokiEvent } from './events.ts'
+import type { EventDetails, PolicyListener, YaokiEvent } from './events.ts'
 
 /** Where an event comes from. */
 interface EventSource {
@@ -56,24 +57,42 @@ function callId(call: Call): string {
 }
 
 /** Calls the listener, which must not throw, with the `call` event of every call. Returns a function that ends it. */
-export function observeCalls(pipeline: CompiledPipeline, listener: PolicyListener): () => void {
+export const observeCalls = (pipeline: CompiledPipeline, listener: PolicyListener): (() => void) =>
+	addObserver(pipeline, 'listeners', listener)
+
+/** Adds a probe, which must not throw. Returns a function that removes it. */
+export const probeCalls = (pipeline: CompiledPipeline, probe: CallProbe<Call>): (() => void) =>
+	addObserver(pipeline, 'probes', probe)
+
+function addObserver(pipeline: CompiledPipeline, list: 'listeners' | 'probes', added: unknown): () => void {
 	pipeline.observer ??= new CallEvents()
 	const { observer } = pipeline
-	observer.listeners = [...observer.listeners, listener]
+	const set = (next: readonly unknown[]) => {
+		observer[list] = next as never
+		observer.run = observer.probes.some(({ around }) => around) ? runAround : undefined
+	}
+	set([...observer[list], added])
 	return () => {
-		observer.listeners = observer.listeners.filter((other) => other !== listener)
-		if (!observer.listeners.length && pipeline.observer === observer) pipeline.observer = undefined
+		set((observer[list] as unknown[]).filter((other) => other !== added))
+		if (!observer.listeners.length && !observer.probes.length && pipeline.observer === observer)
+			pipeline.observer = undefined
 	}
 }
 
 /** The codes of rejections. A retry around the policy that rejected the call stops with `cancelled`. */
 const REJECTION = /^YAOKI_(CIRCUIT_OPEN|BULKHEAD_REJECTED|RATE_LIMITED)$/
 
-const failureOutcome = (stop: StopReason | undefined, { errorCode }: ErrorFacts): 'rejected' | 'failure' =>
-	stop === 'rejected' || (stop === 'cancelled' && REJECTION.test(String(errorCode))) ? 'rejected' : 'failure'
+function outcomeOf({ ok, stop, rare, value }: Call): CallOutcome {
+	if (ok) return rare?.isSubstituted ? 'fallback' : 'success'
+	const isRejected =
+		stop === 'rejected' || (stop === 'cancelled' && REJECTION.test(String(safeGet(value, 'code'))))
+	return isRejected ? 'rejected' : 'failure'
+}
 
 class CallEvents implements CallObserver<Call> {
 	listeners: readonly PolicyListener[] = []
+	probes: readonly CallProbe<Call>[] = []
+	run: CallObserver<Call>['run']
 
 	onBegin(call: Call): void {
 		const times: CallTimes = {
@@ -86,11 +105,12 @@ class CallEvents implements CallObserver<Call> {
 		call.rareState.times = times
 		const operation = call.operation as (...args: unknown[]) => unknown
 		// Also counts hedges, which are attempts of the same call. A rejected call has none.
-		const counted = (...args: unknown[]) => {
+		const counted = (context: unknown, done: unknown) => {
 			times.attempts++
-			return operation(...args)
+			return operation(context, done)
 		}
 		call.operation = counted as Operation
+		for (const probe of this.probes) probe.onBegin?.(call, times)
 	}
 
 	onWait(call: Call): void {
@@ -112,13 +132,16 @@ class CallEvents implements CallObserver<Call> {
 
 	onEnd(call: Call): void {
 		const { ok, value, stop, rare, pipeline } = call
-		// The outcome of a branch is part of its call. A call that began before the subscription has no times.
-		if (rare?.branchOf || !rare?.times) return
+		// The outcome of a branch is part of its call.
+		if (rare?.branchOf) return
+		const outcome = outcomeOf(call)
+		for (const probe of this.probes) probe.onEnd(call, rare?.times, outcome)
+		// A call that began before the subscription has no times.
+		if (!rare?.times || !this.listeners.length) return
 		const { begunAt, attempts, queuedMs, backoffMs } = rare.times
 		const { runtime, name: policy } = pipeline
 		const now = runtime.now()
 		const facts = ok ? {} : errorFacts(value)
-		const outcome = ok ? (rare.isSubstituted ? 'fallback' : 'success') : failureOutcome(stop, facts)
 		const source = { policy, pipeline: pipelineNameOf(pipeline.pipeline, UNNAMED), key: undefined, runtime }
 		const event = createEvent(call, source, {
 			type: 'call',
@@ -132,4 +155,15 @@ class CallEvents implements CallObserver<Call> {
 		})
 		for (const listener of this.listeners) listener(event)
 	}
+}
+
+/** The first probe is the outermost. */
+function runAround(call: Call, start: (call: Call) => Promise<unknown>): Promise<unknown> {
+	const { probes = [] } = call.pipeline.observer ?? {}
+	const enter = (index: number): Promise<unknown> => {
+		const probe = probes[index]
+		if (!probe) return start(call)
+		return probe.around ? probe.around(call, () => enter(index + 1)) : enter(index + 1)
+	}
+	return enter(0)
 }

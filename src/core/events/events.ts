@@ -185,6 +185,12 @@ export type YaokiEvent =
 	| DownloadProgressEvent
 	| CallEvent
 
+/** Returns true for an event that every call causes, also one that succeeds at the first attempt. */
+export const isRoutineEvent = (event: YaokiEvent): boolean =>
+	event.type === 'success' ||
+	event.type === 'failure' ||
+	(event.type === 'retry_success' && event.attempts === 1)
+
 type SharedFields = Exclude<keyof EventBase, 'type'>
 
 type Details<Event> = Event extends RetryAttemptEvent

@@ -7,6 +7,7 @@ import { GO, type LayerEnv } from '../engine/layer.ts'
 import { isPolicy, Policy, type SubstituteOf } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import type { PolicyListener } from '../events/events.ts'
+import type { EventFilter } from '../observe/observe.ts'
 import { invalidOption, mergeOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { blockOf } from './block.ts'
@@ -139,7 +140,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 	}
 
 	/** @internal Subscribes to the policies of all keys, present and future. */
-	override listen(listener: PolicyListener): () => void {
+	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
 		// By policy, because `make` may return the same one for several keys; weakly, because keys come and go.
 		const ends = new WeakMap<Policy<unknown>, () => void>()
 		let isSubscribed = true
@@ -150,7 +151,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 						leaf,
 						leaf.listen((event) => {
 							if (isSubscribed) listener(event)
-						}),
+						}, filter),
 					)
 		}
 		for (const [, policy] of this.entries()) listen(policy)

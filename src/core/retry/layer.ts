@@ -21,6 +21,8 @@ export class RetryLayer implements Layer {
 	settings: RetrySettings
 	/** Undefined while there is no listener, so that events then cost one comparison. */
 	observer: RetryObserver | undefined
+	/** True if a listener needs the event of a call that succeeds at the first attempt. */
+	emitsRoutine = false
 
 	constructor(settings: RetrySettings) {
 		this.settings = settings
@@ -29,7 +31,7 @@ export class RetryLayer implements Layer {
 	enter(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { budget, maxElapsedMs } = this.settings
 		if (budget) recordRequestOnce(call, budget, bound.runtime)
-		const needsStart = this.observer || maxElapsedMs < Infinity
+		const needsStart = this.emitsRoutine || maxElapsedMs < Infinity
 		return call.enterLayer(bound, needsStart ? new RetryState(bound.runtime.now()) : undefined)
 	}
 
@@ -171,8 +173,10 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 }
 
 function notifyObserver(call: Call, bound: BoundLayer<RetryLayer>, wait?: RetryDelay): void {
-	const { observer } = bound.layer
-	if (observer) notify('emitting an event', observer, call, bound, retryState(call, bound), wait)
+	const { observer, emitsRoutine } = bound.layer
+	const state = retryState(call, bound)
+	if (observer && (emitsRoutine || !call.ok || state.attempt))
+		notify('emitting an event', observer, call, bound, state, wait)
 }
 
 function exceededLimit(call: Call, bound: BoundLayer<RetryLayer>, waitMs: number): StopReason | undefined {

@@ -32,8 +32,9 @@ export class Retry extends LeafPolicy {
 	}
 
 	/** @internal */
-	protected override setListening(isHeard: boolean): void {
-		this.layer.observer = isHeard ? (...facts) => this.#emitRetryEvent(...facts) : undefined
+	protected override setListening(isListening: boolean, emitsRoutine: boolean): void {
+		this.layer.observer = isListening ? (...facts) => this.#emitRetryEvent(...facts) : undefined
+		this.layer.emitsRoutine = emitsRoutine
 	}
 
 	#emitRetryEvent(
@@ -59,10 +60,17 @@ export class Retry extends LeafPolicy {
 		}
 		const now = bound.runtime.now()
 		// If the listener subscribed during the call, its start is unknown.
-		const end = { attempts: attempt + 1, durationMs: now - (startedAt ?? now) }
+		const end = { attempts: attempt + 1, durationMs: now - (startedAt ?? firstStart(call) ?? now) }
 		if (ok && call.stop === undefined) this.emit(call, bound, { type: 'retry_success', ...end })
 		else this.emit(call, bound, { type: 'retry_failure', ...end, stop, ...facts })
 	}
+}
+
+/** Returns when the first attempt of a call that failed at least once began. */
+function firstStart({ lastAttempt }: Call): number | undefined {
+	let first = lastAttempt
+	while (first?.previous) first = first.previous
+	return first?.startedAt
 }
 
 /**

@@ -5,11 +5,13 @@ import { notify } from '../../core/engine/hooks.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
 import { formatMs, YaokiError } from '../../core/errors/errors.ts'
+import { observeCalls } from '../../core/events/call-event.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { reduceUrls } from '../../core/events/message-text.ts'
 import { attachRecord, findRecord, type StopReason } from '../../core/explain/record.ts'
 import type { Inspection } from '../../core/inspect/inspect.ts'
 import { type Entry, Registry } from '../../core/keyed/registry.ts'
+import type { Observation } from '../../core/observe/observe.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
@@ -65,7 +67,7 @@ export class HttpEngine {
 	/** By origin and principal. Without a rule, because warnings would contain credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
-	#listeners: readonly PolicyListener[] = []
+	#observers: readonly ((pipeline: OriginPipeline) => void)[] = []
 
 	constructor(settings: HttpSettings, options: EngineOptions = {}) {
 		this.settings = settings
@@ -82,7 +84,7 @@ export class HttpEngine {
 			const origin =
 				base?.origin ?? new Origin(key, settings, this.runtime, (other) => this.#origins.find(other)?.origin)
 			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base)
-			if (this.#listeners.length) pipeline.listen(this.#emit)
+			for (const observe of this.#observers) observe(pipeline)
 			return pipeline
 		}
 		// Validates the options of the policies now instead of with the first request.
@@ -98,10 +100,37 @@ export class HttpEngine {
 
 	/** Subscribes to the events of all origins, later ones included. Without listeners the policies do not create events. */
 	subscribe(listener: PolicyListener): () => void {
-		// One wrapper per subscription, so that each unsubscribe removes one.
-		const subscription: PolicyListener = (event) => listener(event)
-		this.#setListeners([...this.#listeners, subscription])
-		return () => this.#setListeners(this.#listeners.filter((other) => other !== subscription))
+		const onEvent: PolicyListener = (event) => notify('a listener', listener, event)
+		return this.observe(({ compiled, listen }) => {
+			const ends = [listen(onEvent), observeCalls(compiled, onEvent)]
+			return () => {
+				for (const end of ends) end()
+			}
+		})
+	}
+
+	/** Calls `attach` with the pipeline of every origin, later ones included. Returns a function that ends it. */
+	observe(attach: (pipeline: OriginPipeline) => () => void): () => void {
+		// Weakly, because origins are evicted.
+		const ends = new WeakMap<OriginPipeline, () => void>()
+		const add = (pipeline: OriginPipeline) => {
+			ends.set(pipeline, attach(pipeline))
+		}
+		for (const { value } of this.#origins.entries()) add(value)
+		this.#observers = [...this.#observers, add]
+		return () => {
+			this.#observers = this.#observers.filter((other) => other !== add)
+			for (const { value } of this.#origins.entries()) ends.get(value)?.()
+		}
+	}
+
+	observation(stats: () => unknown): Observation {
+		return {
+			kind: 'http',
+			pipelines: (attach) => this.observe(attach),
+			policies: () => this.#policies(),
+			stats,
+		}
 	}
 
 	inspect(stats: () => unknown): Inspection {
@@ -112,7 +141,7 @@ export class HttpEngine {
 				totalTimeoutMs: this.settings.totalTimeoutMs,
 				timeoutMs: this.settings.timeout,
 			}),
-			policies: () => [...this.#origins.entries()].map(({ key, value }) => [key, value.policy] as const),
+			policies: () => this.#policies(),
 			stats,
 		}
 	}
@@ -153,7 +182,8 @@ export class HttpEngine {
 			return http.attempt(context)
 		})
 		counts.requests++
-		return run(call).then(
+		const runAround = compiled.observer?.run
+		return (runAround ? runAround(call, run) : run(call)).then(
 			(response) => {
 				this.#release(entry, base)
 				http.drainAllExcept(response)
@@ -185,16 +215,8 @@ export class HttpEngine {
 		return this.#pauses.get(JSON.stringify([origin, principal, ...credentials]), runtime.now(), create)
 	}
 
-	readonly #emit: PolicyListener = (event) => {
-		for (const listener of this.#listeners) notify('a listener', listener, event)
-	}
-
-	#setListeners(listeners: readonly PolicyListener[]): void {
-		const hadListeners = this.#listeners.length > 0
-		this.#listeners = listeners
-		const hasListeners = listeners.length > 0
-		if (hadListeners === hasListeners) return
-		for (const { value } of this.#origins.entries()) value.listen(hasListeners ? this.#emit : undefined)
+	#policies(): (readonly [key: string, policy: Policy])[] {
+		return [...this.#origins.entries()].map(({ key, value }) => [key, value.policy])
 	}
 
 	#onResponse(call: Call, response: HttpResponse): HttpResponse | Promise<HttpResponse> {

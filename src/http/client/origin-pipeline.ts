@@ -13,11 +13,11 @@ import type { Classification, Classifier } from '../../core/classify/classificat
 import type { CompiledPipeline } from '../../core/engine/call.ts'
 import { Pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
-import { observeCalls } from '../../core/events/call-event.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { Hedge } from '../../core/hedge/hedge.ts'
 import { blockOf } from '../../core/keyed/block.ts'
 import type { Block } from '../../core/keyed/registry.ts'
+import type { EventFilter, ObservedPipeline } from '../../core/observe/observe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
 import { Retry } from '../../core/retry/retry.ts'
@@ -47,14 +47,13 @@ class AttemptPolicy extends LeafPolicy {
 	}
 }
 
-export class OriginPipeline {
+export class OriginPipeline implements ObservedPipeline {
 	readonly origin: Origin
 	readonly breaker: CircuitBreaker | undefined
 	readonly policy: Policy
 	readonly compiled: CompiledPipeline
 	/** The policies between the total timeout and the attempt. */
 	readonly policies: readonly Policy[]
-	#unsubscribe: (() => void)[] = []
 	readonly #bulkhead: Bulkhead | undefined
 	/** The bulkhead of the origin, whose pipeline listens to it already. */
 	readonly #sharedLeaf: Bulkhead | undefined
@@ -93,14 +92,15 @@ export class OriginPipeline {
 		this.compiled = this.policy.compiled()
 	}
 
-	/** Sets the listener of all policies, or removes it. */
-	listen(listener: PolicyListener | undefined): void {
-		for (const unsubscribe of this.#unsubscribe) unsubscribe()
-		this.#unsubscribe = []
-		if (!listener) return
-		for (const leaf of this.policy.leaves())
-			if (leaf !== this.#sharedLeaf) this.#unsubscribe.push(leaf.listen(listener))
-		this.#unsubscribe.push(observeCalls(this.compiled, listener))
+	/** Subscribes to the events of all policies. The calls through other pipelines of this origin have only these policies too. */
+	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) => {
+		const ends = this.policy
+			.leaves()
+			.filter((leaf) => leaf !== this.#sharedLeaf)
+			.map((leaf) => leaf.listen(listener, { ...filter, onlyPipeline: undefined }))
+		return () => {
+			for (const end of ends) end()
+		}
 	}
 
 	get stats(): OriginStats {

@@ -1,5 +1,6 @@
 import type { PolicyListener } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable } from '../../core/inspect/inspect.ts'
+import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
 import {
 	FETCH_SCHEMA,
 	type HttpOptions,
@@ -30,7 +31,7 @@ export interface ResilientFetchOptions extends HttpOptions, ResponseLimitOptions
 }
 
 /** A `fetch` with additional options in its init. It can be passed wherever a `fetch` is expected. */
-export interface ResilientFetch extends Inspectable {
+export interface ResilientFetch extends Inspectable, Observable {
 	(input: string | URL | Request, init?: ResilientRequestInit): Promise<Response>
 	/** Subscribes to every event of every origin. `key` in an event is the origin. Returns a function that unsubscribes. */
 	subscribe(listener: PolicyListener): () => void
@@ -73,6 +74,7 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 	const fetch: ResilientFetch = Object.assign(resilient, {
 		subscribe: (listener: PolicyListener) => engine.subscribe(listener),
 		[INSPECT]: () => engine.inspect(() => engine.stats),
+		[OBSERVE]: () => engine.observation(() => engine.stats),
 	})
 	return markResilientFetch(fetch, given)
 }

@@ -2,6 +2,7 @@ import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
+import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
 import { invalidOption, isObject, MAX_NUMBER } from '../../core/options/schema.ts'
 import { Timeout } from '../../core/timeout/timeout.ts'
 import { CachePolicy } from '../cache/cache-policy.ts'
@@ -52,7 +53,7 @@ export interface HttpClientStats extends RequestStats {
  * const client = new ResilientHttpClient({ baseUrl: 'https://api.example.com', timeout: 5_000, cache: true })
  * const user = await client.get('/users/7').json(User)
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT], whose computed name isolatedDeclarations cannot emit.
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT] and [OBSERVE], whose computed names isolatedDeclarations cannot emit.
 export class ResilientHttpClient {
 	readonly #options: HttpClientOptions
 	readonly #defaults: RequestDefaults
@@ -135,6 +136,11 @@ export class ResilientHttpClient {
 		return this.#core.engine.inspect(() => this.stats)
 	}
 
+	/** @internal */
+	[OBSERVE](): Observation {
+		return this.#core.engine.observation(() => this.stats)
+	}
+
 	/** Removes every cached response, for example when the user logs out. */
 	clearCache(): void {
 		this.#core.cache?.clear()
@@ -196,7 +202,7 @@ export class ResilientHttpClient {
 	}
 }
 
-export interface ResilientHttpClient extends Inspectable {}
+export interface ResilientHttpClient extends Inspectable, Observable {}
 
 /** Validates the options and creates policies and cache. */
 function createCore(options: HttpClientOptions): ClientCore {

@@ -80,10 +80,10 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	#waitForPause(call: Call, bound: BoundLayer, pauseMs: number, now: number): Step {
 		const { name, settings } = this.origin
 		const { longRetryAfter, maxRetryAfterMs } = settings
-		const { self, pauses } = httpCallOf(call)
+		const { http, pauses } = httpCallOf(call)
 		const probeInMs = pauses.probeInMs(now)
 		if (probeInMs === 0) {
-			pauses.startProbe(self, now)
+			pauses.startProbe(http, now)
 			return this.#start(call, bound)
 		}
 		const isLong = pauseMs > maxRetryAfterMs
@@ -149,7 +149,7 @@ export function attributeResponse(response: HttpResponse, call: Call): void {
 
 /** Returns the HttpCall of a call. */
 export function httpCallOf(call: Call): HttpCall {
-	const { self } = call.options as Partial<HttpCall>
-	if (!self) throw new TypeError('Internal error: the call was not created by yaoki/http')
-	return self
+	const { http } = call.options as Partial<HttpCall>
+	if (!http) throw new TypeError('Internal error: the call was not created by yaoki/http')
+	return http
 }

@@ -8,9 +8,10 @@ import type { CallContext, CallOptions } from '../../core/engine/call-options.ts
 import { Context } from '../../core/engine/context.ts'
 import { requireSync } from '../../core/engine/hooks.ts'
 import type { StopReason } from '../../core/explain/record.ts'
+import type { HttpAttempt } from '../../core/observe/observer.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { writeDeadline } from '../headers/deadline-headers.ts'
-import { addHeaders, copyHeaders, type HeaderSource } from '../headers/request-headers.ts'
+import { addHeaders, copyHeaders, type HeaderSource, requestHeader } from '../headers/request-headers.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
 import { areRetriesExhausted, OUTERMOST, RETRY_ATTEMPT, RETRY_LAYER } from '../headers/retry-headers.ts'
 import { defaultTotalMs, type HttpSettings } from '../options/http-options.ts'
@@ -38,9 +39,9 @@ import { hasOutermostRetry } from './retry-layer.ts'
 import { idempotencyKeyOf, isUnprocessed } from './retry-safety.ts'
 import { HttpStatusError, setMessage } from './status-error.ts'
 
-export class HttpCall implements CallOptions {
+export class HttpCall implements CallOptions, HttpAttempt {
 	/** Also found in a copy of these options. */
-	readonly self: this = this
+	readonly http: this = this
 	readonly request: PreparedRequest
 	readonly runtime: Runtime
 	readonly requestOptions: RequestOptions
@@ -69,6 +70,8 @@ export class HttpCall implements CallOptions {
 	#body: BodySource
 	/** True after the first attempt has been sent. */
 	#isSent = false
+	/** Headers that an observer adds to the attempt that is about to start. */
+	#observerHeaders: Readonly<Record<string, string>> | undefined
 	/** Responses with a failed status. All but the final one are drained. */
 	#failedResponses: HttpResponse[] | undefined
 
@@ -109,16 +112,30 @@ export class HttpCall implements CallOptions {
 		this.headers = copyHeaders(request.headers)
 	}
 
+	get url(): string {
+		return this.request.url
+	}
+
+	hasHeader(name: string): boolean {
+		return requestHeader(this.headers, name) !== null
+	}
+
+	addHeaders(headers: Readonly<Record<string, string>>): void {
+		this.#observerHeaders = { ...this.#observerHeaders, ...headers }
+	}
+
 	/** Runs one attempt. Returns a valid response with a status below 400; throws for anything else. */
 	async attempt(context: CallContext): Promise<HttpResponse> {
 		const { origin, pauses, request } = this
 		const { body } = request
+		const added = this.#observerHeaders
+		this.#observerHeaders = undefined
 		const scope = scopeOf(context)
 		const signal = scope.connect()
 		const { onRequest, onResponse, validateResponse } = origin.settings
 		const given = typeof body === 'function' ? await createBody(body, signal) : body
 		this.#body = given
-		let init = this.#initFor(context, scope, signal, given)
+		let init = this.#initFor(context, scope, signal, given, added)
 		let hooked: AttemptRequest | undefined
 		if (onRequest || onResponse || validateResponse) {
 			const headers = new Headers(init.headers)
@@ -231,14 +248,21 @@ export class HttpCall implements CallOptions {
 		return idempotent !== undefined && requireSync('idempotent', idempotent(request()))
 	}
 
-	#initFor(context: CallContext, scope: AttemptScope, signal: AbortSignal, body: RequestBody): TransportInit {
+	#initFor(
+		context: CallContext,
+		scope: AttemptScope,
+		signal: AbortSignal,
+		body: RequestBody,
+		added: Readonly<Record<string, string>> | undefined,
+	): TransportInit {
 		const { method, init, follow } = this.request
-		const extra = this.#extraHeaders(context)
+		const own = this.#extraHeaders(context)
+		const extra = added ? { ...added, ...own } : own
 		const headers = extra ? addHeaders(this.headers, extra) : this.headers
 		const redirect = follow ? 'manual' : init?.redirect
-		const own = { method, headers, body, signal, redirect, [REDIRECT_OBSERVER]: scope }
+		const common = { method, headers, body, signal, redirect, [REDIRECT_OBSERVER]: scope }
 		// A copy costs several objects, and few requests have an init.
-		const sent = init ? { ...init, ...own } : own
+		const sent = init ? { ...init, ...common } : common
 		// The platform's types do not know bodies that some runtimes accept, such as async iterables.
 		const final: unknown = isStream(body) ? { ...sent, duplex: 'half' } : sent
 		return final as TransportInit

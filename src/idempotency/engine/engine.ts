@@ -5,6 +5,7 @@
 import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { CircuitState } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
+import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
 import { checkRange, MAX_NUMBER } from '../../core/options/schema.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -46,7 +47,7 @@ export interface IdempotencyStats {
 	readonly storeCircuit: CircuitState
 }
 
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT], whose computed name isolatedDeclarations cannot emit.
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT] and [OBSERVE], whose computed names isolatedDeclarations cannot emit.
 export class IdempotencyEngine<Tx = unknown> {
 	/** @internal */
 	readonly settings: IdempotencySettings<Tx>
@@ -196,6 +197,16 @@ export class IdempotencyEngine<Tx = unknown> {
 		}
 	}
 
+	/** @internal */
+	[OBSERVE](): Observation {
+		return {
+			kind: 'idempotency',
+			emitter: this.#reports.emitter,
+			policies: () => [['store', this.#store.policy]],
+			stats: () => this.stats,
+		}
+	}
+
 	/** Subscribes to every event. Returns a function that unsubscribes. */
 	subscribe(listener: IdempotencyListener): () => void {
 		return this.#reports.subscribe(listener)
@@ -258,7 +269,7 @@ export class IdempotencyEngine<Tx = unknown> {
 }
 
 // biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
-export interface IdempotencyEngine<Tx> extends Inspectable {}
+export interface IdempotencyEngine<Tx> extends Inspectable, Observable {}
 
 const ignore = (): void => {}
 

@@ -12,18 +12,18 @@ type WithoutRequest<Event> = Event extends unknown ? Omit<Event, 'method' | 'rou
 type Details = WithoutRequest<EventDetails<IdempotencyEvent>>
 
 export class EventReports {
-	readonly #emitter: Emitter<IdempotencyEvent>
+	readonly emitter: Emitter<IdempotencyEvent>
 
 	constructor(name: string, runtime: Runtime) {
-		this.#emitter = new Emitter(name, runtime)
+		this.emitter = new Emitter(name, runtime)
 	}
 
 	subscribe(listener: IdempotencyListener): () => void {
-		return this.#emitter.subscribe(listener)
+		return this.emitter.subscribe(listener)
 	}
 
 	begun(identity: Identity, result: BeginResult): void {
-		if (this.#emitter.hasListeners) this.#emit(identity, detailsOf(result))
+		if (this.emitter.hasListeners) this.#emit(identity, detailsOf(result))
 	}
 
 	leaseLost(identity: Identity): void {
@@ -35,12 +35,12 @@ export class EventReports {
 	}
 
 	storeError(identity: Identity, operation: StoreOperation, error: unknown): void {
-		if (this.#emitter.hasListeners)
+		if (this.emitter.hasListeners)
 			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
 	}
 
 	#emit({ method, route }: Identity, details: Details): void {
-		if (this.#emitter.hasListeners) this.#emitter.emit({ ...details, method, route })
+		if (this.emitter.hasListeners) this.emitter.emit({ ...details, method, route })
 	}
 }
 

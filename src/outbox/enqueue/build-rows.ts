@@ -8,7 +8,15 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { didYouMean, nearestName } from '../../text/nearest.ts'
 import { InvalidMessageError, invalidField, type MessageRef } from '../message/errors.ts'
 import type { NewRow } from '../store/rows.ts'
-import { checkText, KEY_BYTES, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from './fields.ts'
+import {
+	type AddedHeaders,
+	checkText,
+	KEY_BYTES,
+	NAME_BYTES,
+	toHeadersText,
+	toMaxRetries,
+	toTime,
+} from './fields.ts'
 import { toPayloadText } from './payload.ts'
 import { type Schemas, validValue } from './schemas.ts'
 import { uuidGenerator } from './uuid.ts'
@@ -55,11 +63,15 @@ export class RowBuilder {
 	}
 
 	/** Returns one row per message, in order; a promise only if a schema is asynchronous. */
-	build(messages: readonly unknown[], isBatch: boolean): readonly NewRow[] | Promise<readonly NewRow[]> {
+	build(
+		messages: readonly unknown[],
+		isBatch: boolean,
+		added?: AddedHeaders,
+	): readonly NewRow[] | Promise<readonly NewRow[]> {
 		const rows: (NewRow | PendingRow)[] = []
 		let hasPending = false
 		for (let index = 0; index < messages.length; index++) {
-			const row = this.#buildRow(messages[index], isBatch ? index : undefined)
+			const row = this.#buildRow(messages[index], isBatch ? index : undefined, added)
 			hasPending ||= typeof row === 'function'
 			rows.push(row)
 		}
@@ -68,24 +80,24 @@ export class RowBuilder {
 	}
 
 	/** Returns one row per message, in order. Throws if a schema is asynchronous. */
-	buildSync(messages: readonly unknown[], isBatch: boolean): readonly NewRow[] {
+	buildSync(messages: readonly unknown[], isBatch: boolean, added?: AddedHeaders): readonly NewRow[] {
 		return messages.map((message, at) => {
 			const index = isBatch ? at : undefined
-			const row = this.#buildRow(message, index)
+			const row = this.#buildRow(message, index, added)
 			if (typeof row !== 'function') return row
 			const { topic } = message as Fields
 			throw new InvalidMessageError({ topic, index }, [{ field: 'payload', message: ASYNC_SCHEMA }])
 		})
 	}
 
-	#buildRow(message: unknown, index: number | undefined): NewRow | PendingRow {
+	#buildRow(message: unknown, index: number | undefined, added: AddedHeaders): NewRow | PendingRow {
 		if (typeof message !== 'object' || message === null || Array.isArray(message))
 			invalidField({ index }, 'message', message, 'an object with topic and payload')
 		const fields = message as Fields
 		const ref: MessageRef = { topic: fields['topic'], index }
 		for (const name in fields)
 			if (!FIELDS.has(name) && Object.hasOwn(fields, name)) rejectUnknownField(ref, name)
-		const draft = this.#draft(fields, ref)
+		const draft = this.#draft(fields, ref, added)
 		const payload = fields['payload']
 		if (this.#schemas === undefined) return this.#complete(draft, payload, ref)
 		const result = this.#schemas.validator(draft.topic, ref)(payload)
@@ -99,7 +111,7 @@ export class RowBuilder {
 		}
 	}
 
-	#draft(fields: Fields, ref: MessageRef): Draft {
+	#draft(fields: Fields, ref: MessageRef, added: AddedHeaders): Draft {
 		const topic = checkText(ref, 'topic', fields['topic'], NAME_BYTES)
 		const { destination, key, dedupeKey } = fields
 		const notBefore = toTime('notBefore', fields['notBefore'], ref)
@@ -119,7 +131,7 @@ export class RowBuilder {
 			topic,
 			destination: destination === undefined ? topic : checkText(ref, 'destination', destination, NAME_BYTES),
 			key: key === undefined ? null : checkText(ref, 'key', key, KEY_BYTES),
-			headers: toHeadersText(fields['headers'], ref),
+			headers: toHeadersText(fields['headers'], ref, added),
 			dedupeKey: dedupeKey === undefined ? null : checkText(ref, 'dedupeKey', dedupeKey, KEY_BYTES),
 			notBefore,
 			expiresAt,

@@ -1,5 +1,7 @@
 /** Writes the messages of an outbox, emits an event and has relays woken after the commit. */
+import { safeGet } from '../../core/classify/safe-get.ts'
 import type { Emitter } from '../../core/emitter/emitter.ts'
+import type { EnqueueInfo } from '../../core/observe/observer.ts'
 import type { OutboxEvent } from '../events/outbox-events.ts'
 import type { EnqueueResult } from '../message/message.ts'
 import type { RelayNotifier } from '../notify/relay-notifier.ts'
@@ -7,6 +9,7 @@ import type { InsertOptions } from '../store/insert-options.ts'
 import type { InsertResult, NewRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { RowBuilder, type RowBuilderOptions } from './build-rows.ts'
+import type { AddedHeaders } from './fields.ts'
 import {
 	type EnqueueOptions,
 	type EnqueueSyncOptions,
@@ -15,6 +18,7 @@ import {
 } from './transaction-check.ts'
 
 interface EnqueuerOptions extends RowBuilderOptions {
+	readonly name: string
 	readonly store: Store
 	readonly dedupeForMs: number
 	readonly lockKeys: boolean
@@ -23,6 +27,7 @@ interface EnqueuerOptions extends RowBuilderOptions {
 }
 
 export class Enqueuer {
+	readonly #name: string
 	readonly #store: Store
 	readonly #rowBuilder: RowBuilder
 	readonly #transactionCheck: TransactionCheck
@@ -32,6 +37,7 @@ export class Enqueuer {
 
 	constructor(options: EnqueuerOptions, notifier: RelayNotifier, emitter: Emitter<OutboxEvent>) {
 		const { store, dedupeForMs, lockKeys } = options
+		this.#name = options.name
 		this.#store = store
 		this.#rowBuilder = new RowBuilder(options)
 		this.#transactionCheck = new TransactionCheck(store, options.outsideTransaction, options.onWarning)
@@ -41,12 +47,23 @@ export class Enqueuer {
 	}
 
 	enqueue(given: unknown, options: EnqueueOptions): Promise<EnqueueResult | EnqueueResult[]> {
+		const { around } = this.#emitter
+		if (!around) return this.#enqueue(given, options)
+		const info = new Enqueue(this.#name, given)
+		return around(info, () => this.#enqueue(given, options, info.added)) as ReturnType<Enqueuer['enqueue']>
+	}
+
+	#enqueue(
+		given: unknown,
+		options: EnqueueOptions,
+		added?: AddedHeaders,
+	): Promise<EnqueueResult | EnqueueResult[]> {
 		// Not an async function: the row is written within this tick, so it precedes a COMMIT that is sent without awaiting this call.
 		try {
 			const isBatch = Array.isArray(given)
 			if (isBatch && given.length === 0) return Promise.resolve([])
 			this.#transactionCheck.beforeInsert(options)
-			const rows = this.#rowBuilder.build(isBatch ? given : [given], isBatch)
+			const rows = this.#rowBuilder.build(isBatch ? given : [given], isBatch, added)
 			if (rows instanceof Promise) return rows.then((built) => this.#insert(built, isBatch, options))
 			return this.#insert(rows, isBatch, options)
 		} catch (error) {
@@ -55,9 +72,22 @@ export class Enqueuer {
 	}
 
 	enqueueSync(given: unknown, options: EnqueueSyncOptions): EnqueueResult | EnqueueResult[] {
+		const { around } = this.#emitter
+		if (!around) return this.#enqueueSync(given, options)
+		const info = new Enqueue(this.#name, given)
+		return around(info, () => this.#enqueueSync(given, options, info.added)) as ReturnType<
+			Enqueuer['enqueueSync']
+		>
+	}
+
+	#enqueueSync(
+		given: unknown,
+		options: EnqueueSyncOptions,
+		added?: AddedHeaders,
+	): EnqueueResult | EnqueueResult[] {
 		const isBatch = Array.isArray(given)
 		const { tx, store } = this.#transactionCheck.beforeSyncInsert(options)
-		const rows = this.#rowBuilder.buildSync(isBatch ? given : [given], isBatch)
+		const rows = this.#rowBuilder.buildSync(isBatch ? given : [given], isBatch, added)
 		if (rows.length === 0) return []
 		return this.#finish(rows, store.insertSync(rows, tx, this.#insertOptions), isBatch, options)
 	}
@@ -115,4 +145,24 @@ function destinationsOf(rows: readonly NewRow[]): ReadonlySet<string> {
 		previous = destination
 	}
 	return destinations
+}
+
+/** What observers see of an enqueue. The messages are not validated yet. */
+class Enqueue implements EnqueueInfo {
+	readonly type = 'enqueue'
+	readonly outbox: string
+	readonly topics: readonly string[]
+	readonly count: number
+	added: AddedHeaders
+
+	constructor(outbox: string, given: unknown) {
+		const messages: readonly unknown[] = Array.isArray(given) ? given : [given]
+		this.outbox = outbox
+		this.count = messages.length
+		this.topics = [...new Set(messages.map((message) => String(safeGet(message, 'topic'))))]
+	}
+
+	addHeaders(headers: Readonly<Record<string, string>>): void {
+		this.added = { ...this.added, ...headers }
+	}
 }

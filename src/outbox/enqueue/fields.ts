@@ -36,12 +36,15 @@ export function checkText(ref: MessageRef, field: string, value: unknown, maxByt
 	return value
 }
 
+/** Headers that an observer adds to messages, such as the trace context. They are valid. */
+export type AddedHeaders = Readonly<Record<string, string>> | undefined
+
 /**
  * Returns headers as JSON; null without headers. Headers that HTTP cannot carry are rejected for every destination: they would fail at delivery,
  * and the destination of a message can be changed after it was enqueued.
  */
-export function toHeadersText(headers: unknown, ref: MessageRef): string | null {
-	if (headers === undefined) return null
+export function toHeadersText(headers: unknown, ref: MessageRef, added?: AddedHeaders): string | null {
+	if (headers === undefined) return added === undefined ? null : JSON.stringify(added)
 	// JSON.stringify writes a Map or Headers as {}.
 	if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers)
 		invalidField(ref, 'headers', headers, 'a plain object with string values')
@@ -55,11 +58,18 @@ export function toHeadersText(headers: unknown, ref: MessageRef): string | null 
 			invalidField(ref, `headers[${JSON.stringify(name)}]`, value, expected)
 		}
 	}
-	if (names.length === 0) return null
-	const text = JSON.stringify(headers)
+	if (names.length === 0 && added === undefined) return null
+	const text = JSON.stringify(added === undefined ? headers : withAdded(headers, names, added))
 	if (text.length * 3 > HEADERS_BYTES && Buffer.byteLength(text) > HEADERS_BYTES)
 		invalidField(ref, 'headers', headers, `at most ${HEADERS_BYTES} bytes of JSON`)
 	return text
+}
+
+/** The headers of the message win, whatever their case. */
+function withAdded(headers: object, names: readonly string[], added: NonNullable<AddedHeaders>): object {
+	const given = new Set(names.map((name) => name.toLowerCase()))
+	const missing = Object.entries(added).filter(([name]) => !given.has(name.toLowerCase()))
+	return { ...Object.fromEntries(missing), ...headers }
 }
 
 /** Returns milliseconds since 1970; null for undefined. Earlier dates become 0, because relays scan from 0 on. */

@@ -5,6 +5,7 @@
 import { permanent } from '../../core/classify/permanent.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
+import type { DeliveryInfo } from '../../core/observe/observer.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { DeliveryContext, Handler } from '../destinations/destination.ts'
 import type { ReleaseReason } from '../events/relay-events.ts'
@@ -111,6 +112,24 @@ export function invokeHandler(deliver: Handler, delivery: Delivery): Promise<unk
 		return Promise.reject(error)
 	}
 }
+
+/** Returns what observers see of a delivery. */
+export const deliveryInfo = (relay: string, row: ClaimedRow): DeliveryInfo => ({
+	type: 'delivery',
+	relay,
+	destination: row.destination,
+	topic: row.topic,
+	messageId: row.id,
+	attempt: row.attempt,
+	get headers() {
+		try {
+			return JSON.parse(row.headers ?? '{}')
+		} catch {
+			// The handler is not called either: the message is invalid.
+			return {}
+		}
+	},
+})
 
 function parseMessage(row: ClaimedRow): Message {
 	try {

@@ -8,7 +8,14 @@ import { toStoredError } from '../message/stored-error.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
-import { claimRef, type Delivery, invokeHandler, LeaseLostError, RelayStoppedError } from './delivery.ts'
+import {
+	claimRef,
+	type Delivery,
+	deliveryInfo,
+	invokeHandler,
+	LeaseLostError,
+	RelayStoppedError,
+} from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
 import { classifyFailure, countsAsFailure, decideFailure } from './failure-decision.ts'
@@ -136,7 +143,7 @@ export class Dispatcher {
 		this.inFlight++
 		delivery.generation = state.breaker.generation
 		state.timeouts().add(delivery, startedAt)
-		invokeHandler(state.settings.deliver, delivery).then(
+		this.#invoke(state, delivery).then(
 			() => {
 				const now = this.#now()
 				this.#onSuccess(state, delivery, now, now - startedAt)
@@ -147,6 +154,13 @@ export class Dispatcher {
 				this.#onEnd(state, delivery, this.#now())
 			},
 		)
+	}
+
+	#invoke({ settings: { deliver } }: DestinationState, delivery: Delivery): Promise<unknown> {
+		const { around, settings } = this.#parts.context
+		if (!around) return invokeHandler(deliver, delivery)
+		const info = deliveryInfo(settings.name, delivery.row)
+		return around(info, () => invokeHandler(deliver, delivery)) as Promise<unknown>
 	}
 
 	#onSuccess(state: DestinationState, delivery: Delivery, now: number, durationMs: number): void {

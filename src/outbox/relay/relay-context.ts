@@ -8,6 +8,7 @@ import { presets } from '../../core/backoff/presets.ts'
 import type { Emitter, EventDetails } from '../../core/emitter/emitter.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
+import type { Around } from '../../core/observe/observer.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { RelayEvent, StoreFailureEvent } from '../events/relay-events.ts'
 import type { Store } from '../store/store.ts'
@@ -60,6 +61,10 @@ export class RelayContext {
 
 	get hasListeners(): boolean {
 		return this.#emitter.hasListeners
+	}
+
+	get around(): Around | undefined {
+		return this.#emitter.around
 	}
 
 	emit(details: EventDetails<RelayEvent>): void {

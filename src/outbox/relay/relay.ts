@@ -4,6 +4,7 @@
  */
 
 import { Emitter } from '../../core/emitter/emitter.ts'
+import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
 import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
 import type { RelayEvent, RelayListener } from '../events/relay-events.ts'
@@ -39,6 +40,7 @@ export interface RelayStats {
  * await relay.start()
  * process.once('SIGTERM', () => relay.stop())
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
 export class Relay<T extends Topics = Topics, Name extends string = string> {
 	readonly name: string
 	readonly #outbox: Outbox<T>
@@ -78,6 +80,11 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	/** Calls the listener with every event; returns a function that unsubscribes it. */
 	subscribe(listener: RelayListener): () => void {
 		return this.#emitter.subscribe(listener)
+	}
+
+	/** @internal */
+	[OBSERVE](): Observation {
+		return { kind: 'relay', emitter: this.#emitter, stats: () => this.stats }
 	}
 
 	/** Starts to send. Rejects if the database cannot be reached or its tables are missing. */
@@ -145,3 +152,6 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		run.context.emit({ type: 'relay_stopped' })
 	}
 }
+
+// biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
+export interface Relay<T extends Topics, Name extends string> extends Observable {}

@@ -1,5 +1,6 @@
 import type { EventBase } from '../../core/events/events.ts'
-import type { Observation, ObservedKind, Observer } from '../../core/observe/observe.ts'
+import type { Observation, ObservedKind } from '../../core/observe/observe.ts'
+import type { Observer } from '../../core/observe/observer.ts'
 
 /** The fields by which `service` names the service of an event. */
 export type ServiceFacts = Pick<EventBase, 'type' | 'policy'> & {

@@ -1,4 +1,4 @@
-import type { AttemptInfo, CallEnd, CallInfo, HttpAttempt } from '../../core/observe/observe.ts'
+import type { AttemptInfo, CallEnd, CallInfo, HttpAttempt } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { OtelSpan } from './api.ts'

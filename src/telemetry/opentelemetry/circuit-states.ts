@@ -1,4 +1,4 @@
-import type { Policy } from '../../core/engine/policy.ts'
+import type { ObservedPolicy } from '../../core/observe/observe.ts'
 import type { Source } from '../observe/exporter.ts'
 
 const VALUES: Readonly<Record<string, number>> = { closed: 0, open: 1, isolated: 1, 'half-open': 2 }
@@ -25,7 +25,7 @@ export function circuitStates(source: Source): ReadonlyMap<string, number> {
 const severity = (value: number): number => SEVERITY[value] ?? 0
 
 /** Reads statistics instead of checking classes, so that programs without a breaker do not load one. */
-function stateOf(leaf: Policy<unknown>): number | undefined {
+function stateOf(leaf: ObservedPolicy): number | undefined {
 	const { stats } = leaf as { readonly stats?: { readonly state?: unknown } }
 	return typeof stats === 'object' ? VALUES[String(stats.state)] : undefined
 }

@@ -1,5 +1,5 @@
 /** Spans and metrics of an outbox by the semantic conventions for messaging. The topic is the destination, a relay's destination its subscription. */
-import type { DeliveryInfo, EnqueueInfo } from '../../core/observe/observe.ts'
+import type { DeliveryInfo, EnqueueInfo } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { errorTypeOf } from './errors.ts'
 import type { OtelMetrics } from './metrics.ts'

@@ -1,5 +1,5 @@
 import type { EventBase } from '../../core/events/events.ts'
-import type { CallEnd } from '../../core/observe/observe.ts'
+import type { CallEnd } from '../../core/observe/observer.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { ProblemReports } from '../observe/report.ts'
 import type { OpenTelemetryApi, OtelObservableResult } from './api.ts'

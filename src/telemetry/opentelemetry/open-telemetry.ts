@@ -1,4 +1,4 @@
-import type { AroundInfo } from '../../core/observe/observe.ts'
+import type { AroundInfo } from '../../core/observe/observer.ts'
 import type { Exporter, Source } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
 import type { OpenTelemetryApi } from './api.ts'

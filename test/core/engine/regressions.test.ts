@@ -192,7 +192,7 @@ describe('regressions: attempts', () => {
 		policy.subscribe(exceptCalls((event) => events.push(event)))
 		await clock.runUntilIdle()
 		await answer
-		expect(events).toMatchObject([{ type: 'retry_success', attempts: 2, durationMs: 0 }])
+		expect(events).toMatchObject([{ type: 'retry_success', attempts: 2, durationMs: 100 }])
 	})
 
 	it('attempts without a wait between them ignored timers and aborts', async () => {

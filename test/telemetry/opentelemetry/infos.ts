@@ -6,7 +6,7 @@ import type {
 	DeliveryInfo,
 	EnqueueInfo,
 	HttpAttempt,
-} from '../../../src/core/observe/observe.ts'
+} from '../../../src/core/observe/observer.ts'
 import type { Source } from '../../../src/telemetry/observe/exporter.ts'
 
 export function source(overrides: Partial<Source> = {}): Source {

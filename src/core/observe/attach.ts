@@ -1,0 +1,115 @@
+/**
+ * Attaches an observer to what it observes. Only telemetry imports this file: programs without telemetry do not pay for it.
+ */
+import type { Call, Operation } from '../engine/call.ts'
+import type { CallContext } from '../engine/call-options.ts'
+import type { CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
+import { observeCalls, probeCalls } from '../events/call-event.ts'
+import type { Observation, ObservedPipeline } from './observe.ts'
+import type { Around, AttemptInfo, CallEnd, CallInfo, Observer } from './observer.ts'
+
+/** Attaches an observer. Returns a function that detaches it. */
+export function attachObserver({ pipelines, emitter }: Observation, observer: Observer): () => void {
+	const ends: (() => void)[] = []
+	if (pipelines) ends.push(pipelines((pipeline) => attachToPipeline(pipeline, observer)))
+	if (emitter) {
+		const { onEvent, around } = observer
+		if (onEvent) ends.push(emitter.subscribe((event) => onEvent(event)))
+		if (around) ends.push(emitter.addAround(around))
+	}
+	return () => endAll(ends)
+}
+
+function attachToPipeline({ compiled, listen }: ObservedPipeline, observer: Observer): () => void {
+	const { onEvent, isComplete = false } = observer
+	const ends = [probeCalls(compiled, new ObserverProbe(observer))]
+	if (onEvent) {
+		ends.push(listen(onEvent, { skipsRoutine: !isComplete, onlyPipeline: compiled }))
+		if (isComplete) ends.push(observeCalls(compiled, onEvent))
+	}
+	return () => endAll(ends)
+}
+
+function endAll(ends: readonly (() => void)[]): void {
+	for (const end of ends) end()
+}
+
+class ObserverProbe implements CallProbe<Call> {
+	readonly around?: NonNullable<CallProbe<Call>['around']>
+	readonly onBegin?: NonNullable<CallProbe<Call>['onBegin']>
+	readonly #onCallEnd: Observer['onCallEnd']
+
+	constructor({ around, onCallEnd }: Observer) {
+		this.#onCallEnd = onCallEnd
+		if (!around) return
+		this.around = (call, next) => around(infoOf(call), next) as Promise<unknown>
+		this.onBegin = (call, times) => wrapAttempts(call, times, around)
+	}
+
+	onEnd(call: Call, times: CallTimes | undefined, outcome: CallOutcome): void {
+		const onCallEnd = this.#onCallEnd
+		const { rare, pipeline, options } = call
+		// A call that began before the observer was attached is unknown to it.
+		if (!onCallEnd || !(times || rare?.info)) return
+		const now = pipeline.runtime.now()
+		const end: CallEnd = {
+			type: 'call',
+			policy: pipeline.name,
+			key: options?.key,
+			call: options?.name,
+			method: options?.method,
+			outcome,
+			attempts: times ? times.attempts : 0,
+			retries: call.attempt,
+			durationMs: now - (times?.begunAt ?? now),
+			queuedMs: times ? times.queuedMs : 0,
+			backoffMs: times ? times.backoffMs : 0,
+			error: call.ok ? undefined : call.value,
+			info: rare?.info as CallInfo | undefined,
+		}
+		onCallEnd(end)
+	}
+}
+
+/** Runs every attempt of the call, hedges included, inside of `around`. */
+function wrapAttempts(call: Call, times: CallTimes, around: Around): void {
+	const operation = call.operation as (context: CallContext, done: unknown) => unknown
+	const wrapped = (context: CallContext, done: unknown) => {
+		const info: AttemptInfo = {
+			type: 'attempt',
+			call: infoOf(call),
+			attempt: context.attempt,
+			resendCount: times.attempts,
+			http: call.options?.http,
+		}
+		return around(info, () => operation(context, done))
+	}
+	call.operation = wrapped as Operation
+}
+
+function infoOf({ rareState, pipeline, options }: Call): CallInfo {
+	rareState.info ??= new Info(pipeline.name, options?.key, options?.name, options?.method)
+	return rareState.info as CallInfo
+}
+
+class Info implements CallInfo {
+	readonly type = 'call'
+	readonly policy: string
+	readonly key: string | undefined
+	readonly call: string | undefined
+	readonly method: string | undefined
+	#state: Map<object, unknown> | undefined
+
+	constructor(policy: string, key: string | undefined, call: string | undefined, method: string | undefined) {
+		this.policy = policy
+		this.key = key
+		this.call = call
+		this.method = method
+	}
+
+	/** Created on first use: an observer that ignores the call needs none. */
+	get state(): Map<object, unknown> {
+		this.#state ??= new Map()
+		return this.#state
+	}
+}

@@ -1,0 +1,106 @@
+/** What an observer receives: the ends of calls, events, and what `around` runs. Leaf types, without imports from the engine. */
+import type { EventBase } from '../events/events.ts'
+
+/** Runs `next` exactly once and synchronously, and returns what it returned. */
+export type Around = (info: AroundInfo, next: () => unknown) => unknown
+
+/** All functions must not throw: telemetry catches the errors of user code itself. */
+export interface Observer {
+	/**
+	 * Receives events. Without `isComplete` those of routine calls are left out: `call`, `success`, `failure` of a circuit breaker, and
+	 * `retry_success` after a single attempt.
+	 */
+	onEvent?(event: EventBase): void
+	/** True to receive every event. */
+	readonly isComplete?: boolean
+	/** Receives the end of every call of a policy or client. */
+	onCallEnd?(end: CallEnd): void
+	/** Runs `next` exactly once and synchronously, for example in an async context, and returns what it returned. */
+	readonly around?: Around
+}
+
+/** The end of a call: the facts of a `call` event without those that are expensive. */
+export interface CallEnd {
+	readonly type: 'call'
+	/** The name of the policy, pipeline or client. */
+	readonly policy: string
+	/** The call's key; for HTTP the origin. */
+	readonly key: string | undefined
+	/** The call's `name`. */
+	readonly call: string | undefined
+	/** The HTTP method. */
+	readonly method: string | undefined
+	readonly outcome: 'success' | 'fallback' | 'failure' | 'rejected'
+	/** How often the operation was called, hedges included. */
+	readonly attempts: number
+	/** How many of the attempts were retries. */
+	readonly retries: number
+	readonly durationMs: number
+	readonly queuedMs: number
+	readonly backoffMs: number
+	/** The error, if the outcome is `failure` or `rejected`. */
+	readonly error: unknown
+	/** The info that `around` received for this call, if there is an `around`. */
+	readonly info: CallInfo | undefined
+}
+
+/** What `around` runs. */
+export type AroundInfo = CallInfo | AttemptInfo | EnqueueInfo | DeliveryInfo
+
+/** A whole call. Its end is reported by `onCallEnd`, with the same object. */
+export interface CallInfo {
+	readonly type: 'call'
+	readonly policy: string
+	readonly key: string | undefined
+	readonly call: string | undefined
+	readonly method: string | undefined
+	/** For the observer, by its own symbol or object: what it needs at the end of the call. */
+	readonly state: Map<object, unknown>
+}
+
+/** One attempt of a call. `next` returns what the operation returns, mostly a promise. */
+export interface AttemptInfo {
+	readonly type: 'attempt'
+	readonly call: CallInfo
+	/** Counted from 0; hedges have the number of the attempt that they hedge. */
+	readonly attempt: number
+	/** How often the operation was called before in this call, hedges included. */
+	readonly resendCount: number
+	/** Undefined if the attempt is not an HTTP request. */
+	readonly http: HttpAttempt | undefined
+}
+
+/** The HTTP request of an attempt. */
+export interface HttpAttempt {
+	readonly method: string
+	/** The complete URL, which may contain secrets. */
+	readonly url: string
+	/** Returns true if the user has set this header, in lower case. */
+	hasHeader(name: string): boolean
+	/** Adds headers to the attempt that is about to start. */
+	addHeaders(headers: Readonly<Record<string, string>>): void
+}
+
+/** Messages are written to an outbox. `next` returns a promise, or with `enqueueSync` the result. */
+export interface EnqueueInfo {
+	readonly type: 'enqueue'
+	readonly outbox: string
+	/** The topics of the messages; one if all have the same. */
+	readonly topics: readonly string[]
+	readonly count: number
+	/** Adds headers to messages that do not have them. */
+	addHeaders(headers: Readonly<Record<string, string>>): void
+}
+
+/** A relay delivers a message. `next` returns a promise. */
+export interface DeliveryInfo {
+	readonly type: 'delivery'
+	readonly relay: string
+	readonly destination: string
+	readonly topic: string
+	readonly messageId: string
+	/** Counted from 1. */
+	readonly attempt: number
+	/** The headers that were stored with the message. */
+	readonly headers: Readonly<Record<string, string>>
+}

@@ -1,0 +1,105 @@
+/**
+ * Connects what emits events with what exports them. Each source gets one observer that calls all exporters, so that a call costs one
+ * measurement however many exporters there are.
+ */
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { attachObserver } from '../../core/observe/attach.ts'
+import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
+import { checkNames, isObject, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import { combineObservers } from './combine.ts'
+import type { Exporter, ServiceFacts, Source } from './exporter.ts'
+import { ProblemReports } from './report.ts'
+import { serviceNames } from './service-name.ts'
+
+/** Options of `observe`. */
+export interface ObserveOptions {
+	/**
+	 * Returns the name of the service for logs and metrics; undefined for the default. Default: the name that was passed to `observe`, for HTTP the
+	 * host of the origin. The number of different results should be small.
+	 */
+	readonly service?: ((event: ServiceFacts) => string | undefined) | undefined
+}
+
+const OPTIONS: OptionSchema = { service: 'function' }
+
+/** By exporter, what it observes and under which name: observing it twice would count everything twice. */
+const OBSERVED = new WeakMap<Exporter, Map<object, string>>()
+
+/**
+ * Observes policies, pipelines, HTTP clients, `resilientFetch` functions, relays, outboxes and idempotency engines. The names of the
+ * properties are the names of the services. Returns a function that ends it. Exporters never affect calls: their errors are reported once, as
+ * console warnings.
+ *
+ * @example
+ * const metrics = inMemoryMetrics()
+ * const stop = observe({ payments, client, relay, outbox }, [metrics, logger(pino())])
+ */
+export function observe(
+	things: Readonly<Record<string, Observable>>,
+	exporters: readonly Exporter[],
+	options: ObserveOptions = {},
+): () => void {
+	checkArguments(things, exporters)
+	checkNames(options, OPTIONS, 'observe')
+	const settings = readOptions<ObserveOptions>(options, OPTIONS)
+	const ends = Object.entries(things).map(([name, thing]) => observeThing(name, thing, exporters, settings))
+	return () => {
+		for (const end of ends.splice(0)) end()
+	}
+}
+
+function observeThing(
+	name: string,
+	thing: Observable,
+	exporters: readonly Exporter[],
+	{ service }: ObserveOptions,
+): () => void {
+	const observation = thing[OBSERVE]()
+	const { kind, policies, stats } = observation
+	const source: Source = { name, kind, serviceOf: serviceNames(name, kind, service), policies, stats }
+	const added = exporters.filter((exporter) => remember(exporter, thing, name))
+	const { observer, detach } = combineObservers(added, source)
+	const end = attachObserver(observation, observer)
+	return () => {
+		end()
+		for (const exporter of added) OBSERVED.get(exporter)?.delete(thing)
+		detach()
+	}
+}
+
+/** Returns false, with a warning, if the exporter observes the thing already. */
+function remember(exporter: Exporter, thing: object, name: string): boolean {
+	const observed = OBSERVED.get(exporter) ?? new Map<object, string>()
+	OBSERVED.set(exporter, observed)
+	const before = observed.get(thing)
+	if (before === undefined) {
+		observed.set(thing, name)
+		return true
+	}
+	new ProblemReports(exporter.name).report(
+		name,
+		`"${name}" is observed already, as "${before}", and is not counted twice. Stop the first observation before the second.`,
+	)
+	return false
+}
+
+function checkArguments(things: unknown, exporters: unknown): void {
+	if (!isObject(things) || OBSERVE in things)
+		throw new InvalidOptionError('observe, first argument', things, 'an object such as { payments, client }')
+	for (const [name, thing] of Object.entries(things))
+		if (typeof (thing as Partial<Observable> | null | undefined)?.[OBSERVE] !== 'function')
+			throw new InvalidOptionError(
+				`observe, "${name}"`,
+				thing,
+				'a policy, pipeline, HTTP client, resilientFetch function, relay, outbox or idempotency engine',
+			)
+	if (!Array.isArray(exporters))
+		throw new InvalidOptionError('observe, second argument', exporters, 'an array such as [logger(console)]')
+	for (const [index, exporter] of exporters.entries())
+		if (typeof (exporter as Partial<Exporter> | null | undefined)?.attach !== 'function')
+			throw new InvalidOptionError(
+				`observe, exporter ${index + 1}`,
+				exporter,
+				'an exporter, such as logger(console), inMemoryMetrics() or openTelemetry(api)',
+			)
+}

@@ -1,0 +1,50 @@
+import { notify } from '../../core/engine/hooks.ts'
+import type { ObservedKind } from '../../core/observe/observe.ts'
+import type { ServiceFacts, Source } from './exporter.ts'
+
+/** Longer names are truncated: they are label values. */
+const MAX_LENGTH = 200
+
+/** Names of more keys are computed again. Clients keep at most some hundreds of origins. */
+const MAX_CACHED = 1_000
+
+/** The host of an origin, which may be followed by a space and the key of a breaker. */
+const HOST = /^[a-z][a-z0-9+.-]*:\/\/([^/ ]+)/i
+
+/** Returns the function that names the service of an event. */
+export function serviceNames(
+	name: string,
+	kind: ObservedKind,
+	service: ((facts: ServiceFacts) => string | undefined) | undefined,
+): Source['serviceOf'] {
+	const byDefault = kind === 'http' ? hostNames(name) : () => name
+	if (!service) return byDefault
+	let hasFailed = false
+	return (facts) => {
+		try {
+			const given = service(facts)
+			return given === undefined ? byDefault(facts) : String(given).slice(0, MAX_LENGTH)
+		} catch (error) {
+			// Reported like the error of a listener, but once.
+			if (!hasFailed)
+				notify('service', () => {
+					throw error
+				})
+			hasFailed = true
+			return byDefault(facts)
+		}
+	}
+}
+
+function hostNames(name: string): Source['serviceOf'] {
+	const byKey = new Map<string, string>()
+	return ({ key }) => {
+		if (key === undefined) return name
+		const known = byKey.get(key)
+		if (known !== undefined) return known
+		if (byKey.size >= MAX_CACHED) byKey.clear()
+		const host = HOST.exec(key)?.[1]?.slice(0, MAX_LENGTH) ?? name
+		byKey.set(key, host)
+		return host
+	}
+}
