@@ -1,4 +1,4 @@
-import type { CallEnd } from '../../src/core/observe/observe.ts'
+import type { CallEnd } from '../../src/core/observe/observer.ts'
 
 /** Returns the end of a successful first attempt. */
 export const createCallEnd = (given: Partial<CallEnd> = {}): CallEnd => ({

@@ -1,6 +1,6 @@
 /** Counts the calls of policies and HTTP clients. A successful first attempt allocates nothing and looks up no series. */
 import { safeGet } from '../../core/classify/safe-get.ts'
-import type { CallEnd } from '../../core/observe/observe.ts'
+import type { CallEnd } from '../../core/observe/observer.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Counter, Family, Histogram } from '../metrics/series.ts'
 import { SeriesCache } from '../metrics/series-cache.ts'

@@ -1,5 +1,5 @@
 import type { CircuitState } from '../../core/events/events.ts'
-import type { Observer } from '../../core/observe/observe.ts'
+import type { Observer } from '../../core/observe/observer.ts'
 import { MetricSet } from '../metrics/metric-set.ts'
 import type { Source } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'

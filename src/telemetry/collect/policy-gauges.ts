@@ -1,7 +1,7 @@
 /** Reads the gauges of policies from their `stats`. Policies are recognized by the fields of their statistics, because they may come from another copy of the package. */
 import type { Budget } from '../../core/budget/budget.ts'
-import type { Policy } from '../../core/engine/policy.ts'
 import type { CircuitState } from '../../core/events/events.ts'
+import type { ObservedPolicy } from '../../core/observe/observe.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
 
@@ -11,7 +11,7 @@ const MAX_POLICIES = 10_000
 /** A single policy and the service that it belongs to. */
 interface ServicePolicy {
 	readonly service: string
-	readonly policy: Policy<unknown>
+	readonly policy: ObservedPolicy
 }
 
 /** The statistics of all policies that have some; each policy has only part of the fields. */
@@ -64,7 +64,7 @@ export function* circuitStates(source: Source): Generator<readonly [service: str
 
 /** Returns every single policy of a source once, those of `keyed` included. */
 function* policiesOf(source: Source): Generator<ServicePolicy> {
-	const seen = new Set<Policy<unknown>>()
+	const seen = new Set<ObservedPolicy>()
 	for (const [key, policy] of source.policies?.() ?? [])
 		for (const one of leavesOf(source, policy, key)) {
 			// A bulkhead may be shared by several pipelines of one source.
@@ -75,22 +75,22 @@ function* policiesOf(source: Source): Generator<ServicePolicy> {
 		}
 }
 
-function* leavesOf(source: Source, policy: Policy<unknown>, key: string): Generator<ServicePolicy> {
+function* leavesOf(source: Source, policy: ObservedPolicy, key: string): Generator<ServicePolicy> {
 	const service = source.serviceOf({ type: 'call', policy: policy.name, key })
 	for (const leaf of policy.leaves()) {
-		const { entries } = leaf as { entries?(): Iterable<readonly [string, Policy<unknown>]> }
+		const { entries } = leaf as { entries?(): Iterable<readonly [string, ObservedPolicy]> }
 		if (typeof entries !== 'function') yield { service, policy: leaf }
 		else for (const [inner, one] of entries.call(leaf)) yield* leavesOf(source, one, inner)
 	}
 }
 
-function statsOf(policy: Policy<unknown>): PolicyStats {
+function statsOf(policy: ObservedPolicy): PolicyStats {
 	const { stats } = policy as { readonly stats?: unknown }
 	return typeof stats === 'object' && stats !== null ? stats : {}
 }
 
 /** The budget is in the settings of the layer, of retries as well as of hedges. A getter for it would be in every bundle. */
-function budgetOf(policy: Policy<unknown>): Budget | undefined {
+function budgetOf(policy: ObservedPolicy): Budget | undefined {
 	const { layer } = policy as unknown as {
 		readonly layer?: { readonly settings?: { readonly budget?: Budget } }
 	}

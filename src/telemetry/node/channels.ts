@@ -1,7 +1,8 @@
 /** Publishes events to `node:diagnostics_channel`, for the agents of monitoring products. */
 import { type Channel, channel } from 'node:diagnostics_channel'
 import type { EventBase } from '../../core/events/events.ts'
-import type { CallEnd, ObservedKind } from '../../core/observe/observe.ts'
+import type { ObservedKind } from '../../core/observe/observe.ts'
+import type { CallEnd } from '../../core/observe/observer.ts'
 import type { Exporter } from '../observe/exporter.ts'
 
 /** What is published to `yaoki:call` when a call has ended. `error` is the error of a call that failed or was rejected. */

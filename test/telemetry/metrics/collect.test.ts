@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DeadlineExceededError } from '../../../src/core/errors/errors.ts'
-import type { CallEnd } from '../../../src/core/observe/observe.ts'
+import type { CallEnd } from '../../../src/core/observe/observer.ts'
 import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
 import type { Source } from '../../../src/telemetry/observe/exporter.ts'
 import { createCallEnd } from '../call-end.ts'
