@@ -62,7 +62,7 @@ async function generate(
 		minifyInternalExports: false,
 		entryFileNames: `[name]${extension}`,
 		chunkFileNames: ({ moduleIds }) =>
-			`${moduleIds.every((id) => sourcePath(id)?.startsWith('cli/')) ? 'cli' : 'chunks'}/[name]${extension}`,
+			`${moduleIds.some((id) => sourcePath(id)?.startsWith('cli/')) ? 'cli' : 'chunks'}/[name]${extension}`,
 		codeSplitting: {
 			includeDependenciesRecursively: false,
 			groups: [{ name: chunkOf, debugName: 'folders' }],

@@ -4,6 +4,8 @@ import { checkOutFile, writeWholeFile } from '../files/write-file.ts'
 import type { CommandIo } from '../io.ts'
 import { text } from '../option-tables.ts'
 import { packageManifest } from '../package-manifest.ts'
+import { ruleFile, toYaml } from './alerts-file.ts'
+import { grafanaDashboard } from './grafana-dashboard.ts'
 
 const OUT = text('FILE', 'file to write instead of printing')
 
@@ -13,8 +15,7 @@ export const grafana: Command = defineCommand({
 		['yaoki gen grafana --out ops/grafana/yaoki.json', 'into a file'],
 	],
 	options: { out: OUT },
-	async run({ out }, io) {
-		const { grafanaDashboard } = await import('./grafana-dashboard.ts')
+	run({ out }, io) {
 		const dashboard = grafanaDashboard()
 		return deliver(io, out, dashboard, `${JSON.stringify(dashboard, undefined, 2)}\n`)
 	},
@@ -29,8 +30,7 @@ export const alerts: Command = defineCommand({
 		out: OUT,
 		runbook: text('URL', 'page that the alerts link to; default the runbook of this package'),
 	},
-	async run({ out, runbook = packageRunbook() }, io) {
-		const { ruleFile, toYaml } = await import('./alerts-file.ts')
+	run({ out, runbook = packageRunbook() }, io) {
 		const rules = ruleFile(runbook)
 		return deliver(io, out, rules, toYaml(rules))
 	},
