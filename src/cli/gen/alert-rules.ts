@@ -10,7 +10,7 @@ import {
 	retriedCalls,
 	retriesPerCall,
 } from '../../telemetry/queries/five-questions.ts'
-import { max, ratio, type Scope, sum } from '../../telemetry/queries/promql.ts'
+import { gauge, ratio, type Scope } from '../../telemetry/queries/promql.ts'
 
 export interface AlertRule {
 	readonly alert: string
@@ -92,14 +92,14 @@ function retryRules(): readonly AlertRule[] {
 const WHICH_CIRCUIT = '{{ $labels.service }}{{ with $labels.destination }}, destination {{ . }}{{ end }}'
 
 function circuitRules(): readonly AlertRule[] {
-	const isolated = sum({ metric: 'yaoki_circuit_breaker_isolated' }, over(''))
+	const isolated = gauge({ metric: 'yaoki_circuit_breaker_isolated' }, over(''))
 	return [
 		{
 			alert: 'YaokiCircuitOpen',
 			expression: [
-				`${max({ metric: 'circuit_breaker_state' }, over(''))} > 0`,
+				`${gauge({ metric: 'circuit_breaker_state' }, over(''))} > 0`,
 				`unless ${isolated} > 0`,
-				`or ${max({ metric: 'yaoki_outbox_circuit_state', by }, over(''))} > 0`,
+				`or ${gauge({ metric: 'yaoki_outbox_circuit_state', by }, over(''))} > 0`,
 			],
 			for: '5m',
 			severity: 'warning',
@@ -130,7 +130,7 @@ function circuitRules(): readonly AlertRule[] {
 }
 
 function outboxRules(): readonly AlertRule[] {
-	const due = max({ metric: 'yaoki_outbox_due_messages', by }, over(''))
+	const due = gauge({ metric: 'yaoki_outbox_due_messages', by }, over(''))
 	return [
 		{
 			alert: 'YaokiDeadLetters',
@@ -144,7 +144,7 @@ function outboxRules(): readonly AlertRule[] {
 		{
 			alert: 'YaokiOutboxAge',
 			expression: [
-				`${max({ metric: 'yaoki_outbox_oldest_age_seconds', by }, over(''))} > ${MAX_AGE_SECONDS}`,
+				`${gauge({ metric: 'yaoki_outbox_oldest_age_seconds', by }, over(''))} > ${MAX_AGE_SECONDS}`,
 			],
 			for: '5m',
 			severity: 'critical',
@@ -155,7 +155,7 @@ function outboxRules(): readonly AlertRule[] {
 		{
 			alert: 'YaokiOutboxLag',
 			expression: [
-				`${max({ metric: 'yaoki_outbox_oldest_lag_seconds', by }, over(''))} > ${MAX_LAG_SECONDS}`,
+				`${gauge({ metric: 'yaoki_outbox_oldest_lag_seconds', by }, over(''))} > ${MAX_LAG_SECONDS}`,
 			],
 			for: '5m',
 			severity: 'warning',
@@ -167,7 +167,7 @@ function outboxRules(): readonly AlertRule[] {
 			alert: 'YaokiNoRelay',
 			expression: [
 				`sum by (job, service) (${due}) > 0`,
-				`unless ${max({ metric: 'yaoki_outbox_relays' }, over(''))} > 0`,
+				`unless ${gauge({ metric: 'yaoki_outbox_relays' }, over(''))} > 0`,
 			],
 			for: '2m',
 			severity: 'critical',

@@ -38,16 +38,18 @@ export function increase(selection: Selection, scope: Scope): string {
 	return `sum by (${labels(selection)}) ((${series} unless ${before}) or increase(${series}[${scope.window}]))`
 }
 
-/** The sum of a gauge whose series are parts of a whole, such as the slots of several processes. */
-export const sum = (selection: Selection, scope: Scope): string =>
-	`sum by (${labels(selection)}) (${select(selection, scope, 'gauge')})`
-
-/** The highest value of a gauge. Also for gauges that several processes read from one database: their sum would count everything twice. */
-export const max = (selection: Selection, scope: Scope): string =>
-	`max by (${labels(selection)}) (${select(selection, scope, 'gauge')})`
-
-export const min = (selection: Selection, scope: Scope): string =>
-	`min by (${labels(selection)}) (${select(selection, scope, 'gauge')})`
+/**
+ * A gauge of several processes, combined as the catalog says: slots of a bulkhead are added; what every process reads from one database is
+ * not, because the sum would count it several times.
+ */
+export function gauge(selection: Selection, scope: Scope): string {
+	const series = select(selection, scope, 'gauge')
+	const by = `by (${labels(selection)})`
+	const combination = METRICS[selection.metric]?.combination ?? 'sum'
+	if (combination !== 'worst') return `${combination} ${by} (${series})`
+	// 1 is open and 2 half-open, so the lowest of those above 0 is the worst.
+	return `(min ${by} (${series} > 0) or max ${by} (${series}))`
+}
 
 /** A quantile of a histogram, such as 0.99. */
 export function quantile(share: number, selection: Selection, scope: Scope): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { increase, max, named, quantile, rate, ratio } from '../../../src/telemetry/queries/promql.ts'
+import { gauge, increase, named, quantile, rate, ratio } from '../../../src/telemetry/queries/promql.ts'
 
 const scope = { where: { job: '$job', service: '$service' }, window: '5m' }
 const everywhere = { where: {}, window: '5m' }
@@ -8,8 +8,8 @@ test('keeps job, service and the labels that are asked for', () => {
 	expect(rate({ metric: 'yaoki_calls_total', by: ['outcome'] }, everywhere)).toBe(
 		'sum by (job, service, outcome) (rate(yaoki_calls_total[5m]))',
 	)
-	expect(max({ metric: 'circuit_breaker_state' }, everywhere)).toBe(
-		'max by (job, service) (circuit_breaker_state)',
+	expect(gauge({ metric: 'yaoki_outbox_max_attempts', by: ['destination'] }, everywhere)).toBe(
+		'max by (job, service, destination) (yaoki_outbox_max_attempts)',
 	)
 })
 
@@ -23,6 +23,16 @@ test('selects jobs and services, and no service for a metric without that label'
 	expect(
 		rate({ metric: 'yaoki_idempotency_requests_total', where: { result: 'conflict|mismatch' } }, everywhere),
 	).toContain('result=~"conflict|mismatch"')
+})
+
+test('combines the gauges of several processes as the catalog says', () => {
+	const combined = (metric: string) => gauge({ metric }, everywhere)
+	expect(combined('yaoki_bulkhead_queued_calls')).toMatch(/^sum by/)
+	expect(combined('yaoki_outbox_relays')).toMatch(/^max by/)
+	expect(combined('yaoki_retry_budget_available_retries')).toMatch(/^min by/)
+	expect(combined('circuit_breaker_state')).toBe(
+		'(min by (job, service) (circuit_breaker_state > 0) or max by (job, service) (circuit_breaker_state))',
+	)
 })
 
 test('reads the buckets of a histogram', () => {
@@ -52,7 +62,7 @@ test.each([
 	],
 	['the same in a matcher', () => rate({ metric: 'yaoki_calls_total', where: { reason: 'x' } }, scope)],
 	['the rate of a gauge', () => rate({ metric: 'circuit_breaker_state' }, scope)],
-	['the value of a counter', () => max({ metric: 'yaoki_calls_total' }, scope)],
+	['the value of a counter', () => gauge({ metric: 'yaoki_calls_total' }, scope)],
 	['a quantile of a counter', () => quantile(0.5, { metric: 'yaoki_calls_total' }, scope)],
 ])('throws for %s', (_, write) => {
 	expect(write).toThrow(/^(yaoki|circuit)_/)

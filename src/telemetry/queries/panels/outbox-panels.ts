@@ -1,10 +1,9 @@
-import { max, named, quantile, rate, type Scope } from '../promql.ts'
+import { gauge, named, quantile, rate, type Scope } from '../promql.ts'
 import { type PanelGroup, query } from './panel.ts'
 
 const by = ['destination']
 const DELIVERY = { metric: 'yaoki_relay_delivery_duration_seconds', by }
 
-/** The gauges are read from the database, by every process that observes the outbox: therefore `max`. */
 export const outbox = (scope: Scope): PanelGroup => ({
 	title: 'Outbox',
 	panels: [
@@ -14,10 +13,10 @@ export const outbox = (scope: Scope): PanelGroup => ({
 			kind: 'lines',
 			unit: 'count',
 			queries: [
-				query(max({ metric: 'yaoki_outbox_due_messages', by }, scope), '{{destination}} due'),
-				query(max({ metric: 'yaoki_outbox_scheduled_messages', by }, scope), '{{destination}} scheduled'),
-				query(max({ metric: 'yaoki_outbox_in_flight_messages', by }, scope), '{{destination}} in flight'),
-				query(max({ metric: 'yaoki_outbox_dead_letters', by }, scope), '{{destination}} dead'),
+				query(gauge({ metric: 'yaoki_outbox_due_messages', by }, scope), '{{destination}} due'),
+				query(gauge({ metric: 'yaoki_outbox_scheduled_messages', by }, scope), '{{destination}} scheduled'),
+				query(gauge({ metric: 'yaoki_outbox_in_flight_messages', by }, scope), '{{destination}} in flight'),
+				query(gauge({ metric: 'yaoki_outbox_dead_letters', by }, scope), '{{destination}} dead'),
 			],
 		},
 		{
@@ -27,8 +26,8 @@ export const outbox = (scope: Scope): PanelGroup => ({
 			kind: 'lines',
 			unit: 'seconds',
 			queries: [
-				query(max({ metric: 'yaoki_outbox_oldest_lag_seconds', by }, scope), '{{destination}} lag'),
-				query(max({ metric: 'yaoki_outbox_oldest_age_seconds', by }, scope), '{{destination}} age'),
+				query(gauge({ metric: 'yaoki_outbox_oldest_lag_seconds', by }, scope), '{{destination}} lag'),
+				query(gauge({ metric: 'yaoki_outbox_oldest_age_seconds', by }, scope), '{{destination}} age'),
 			],
 		},
 		{
@@ -41,7 +40,7 @@ export const outbox = (scope: Scope): PanelGroup => ({
 					rate({ metric: 'yaoki_outbox_enqueued_messages_total', by: ['topic'] }, scope),
 					'{{topic}} enqueued',
 				),
-				query(max({ metric: 'yaoki_outbox_throughput_messages_per_second' }, scope), '{{service}} sent'),
+				query(gauge({ metric: 'yaoki_outbox_throughput_messages_per_second' }, scope), '{{service}} sent'),
 			],
 		},
 		{
@@ -61,7 +60,7 @@ export const outbox = (scope: Scope): PanelGroup => ({
 			description: 'The highest number. A growing line is a message that never succeeds.',
 			kind: 'lines',
 			unit: 'count',
-			queries: [query(max({ metric: 'yaoki_outbox_max_attempts', by }, scope), '{{destination}}')],
+			queries: [query(gauge({ metric: 'yaoki_outbox_max_attempts', by }, scope), '{{destination}}')],
 		},
 		{
 			title: 'How many relays are alive?',
@@ -69,8 +68,8 @@ export const outbox = (scope: Scope): PanelGroup => ({
 			kind: 'lines',
 			unit: 'count',
 			queries: [
-				query(max({ metric: 'yaoki_outbox_relays' }, scope), '{{service}} alive'),
-				query(max({ metric: 'yaoki_outbox_ended_relays' }, scope), '{{service}} ended'),
+				query(gauge({ metric: 'yaoki_outbox_relays' }, scope), '{{service}} alive'),
+				query(gauge({ metric: 'yaoki_outbox_ended_relays' }, scope), '{{service}} ended'),
 			],
 		},
 		{
@@ -78,14 +77,14 @@ export const outbox = (scope: Scope): PanelGroup => ({
 			description: 'The circuit that all relays share for a destination.',
 			kind: 'states',
 			unit: 'count',
-			queries: [query(max({ metric: 'yaoki_outbox_circuit_state', by }, scope), '{{destination}}')],
+			queries: [query(gauge({ metric: 'yaoki_outbox_circuit_state', by }, scope), '{{destination}}')],
 		},
 		{
 			title: 'How many destinations are paused?',
 			description: 'By an operator, or by a Retry-After.',
 			kind: 'lines',
 			unit: 'count',
-			queries: [query(max({ metric: 'yaoki_outbox_paused_destinations' }, scope))],
+			queries: [query(gauge({ metric: 'yaoki_outbox_paused_destinations' }, scope))],
 		},
 		{
 			title: 'How long do deliveries take?',

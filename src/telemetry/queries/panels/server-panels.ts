@@ -1,4 +1,4 @@
-import { named, rate, type Scope, sum } from '../promql.ts'
+import { gauge, named, rate, type Scope } from '../promql.ts'
 import { type PanelGroup, query } from './panel.ts'
 
 export const idempotency = (scope: Scope): PanelGroup => ({
@@ -56,7 +56,7 @@ export const idempotency = (scope: Scope): PanelGroup => ({
 			description: 'Requests whose handler runs, over all processes.',
 			kind: 'lines',
 			unit: 'count',
-			queries: [query(sum({ metric: 'yaoki_idempotency_running_requests' }, scope))],
+			queries: [query(gauge({ metric: 'yaoki_idempotency_running_requests' }, scope))],
 		},
 	],
 })
