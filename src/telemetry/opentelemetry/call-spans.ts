@@ -26,6 +26,8 @@ export class CallSpans {
 	readonly #metrics: OtelMetrics | undefined
 	readonly #settings: OpenTelemetrySettings
 	readonly #servers = new ServerAddresses()
+	/** The number of calls with a span. Without an SDK it is 0, and the state of a call, which is created on first use, is not read. */
+	#started = 0
 
 	constructor(
 		tracing: Tracing | undefined,
@@ -42,17 +44,20 @@ export class CallSpans {
 		const started = tracing?.start(source.serviceOf(info), INTERNAL, undefined)
 		if (!tracing || !started) return next()
 		info.state.set(this, started)
+		this.#started++
 		return tracing.run(started.context, next)
 	}
 
 	endCall(end: CallEnd): void {
-		const started = end.info?.state.get(this) as StartedSpan | undefined
-		if (started) this.#tracing?.end(started, (span) => this.#describeCall(span, end))
+		const started = end.info && this.#startedSpan(end.info)
+		if (!started) return
+		this.#started--
+		this.#tracing?.end(started, (span) => this.#describeCall(span, end))
 	}
 
 	attempt(info: AttemptInfo, next: () => unknown): unknown {
 		const { http } = info
-		const call = info.call.state.get(this) as StartedSpan | undefined
+		const call = this.#startedSpan(info.call)
 		const { attempts, propagate } = this.#settings
 		const started = attempts && call ? this.#startAttempt(info, call) : undefined
 		const passedOn = started ?? call
@@ -71,6 +76,10 @@ export class CallSpans {
 				if (started) this.#endAttempt(started, ended, result)
 			},
 		)
+	}
+
+	#startedSpan(info: CallInfo): StartedSpan | undefined {
+		return this.#started > 0 ? (info.state.get(this) as StartedSpan | undefined) : undefined
 	}
 
 	#run(started: StartedSpan, next: () => unknown): unknown {
