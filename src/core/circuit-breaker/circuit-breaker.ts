@@ -52,7 +52,8 @@ export class CircuitBreaker extends LeafPolicy {
 		const isFallback = typeof second === 'function'
 		const call = createCall(this.compiled(), isFallback ? third : (third ?? second), fn)
 		let result: Promise<unknown>
-		const step = call.begin()
+		const runAround = call.pipeline.observer?.run
+		const step = runAround ? undefined : call.begin()
 		if (step === REJECTED) {
 			const { runtime } = call.pipeline
 			const retryAfterMs = this.layer.retryAfterMs(call.now(runtime))
@@ -69,7 +70,7 @@ export class CircuitBreaker extends LeafPolicy {
 				retryAfterMs: whenMs,
 			})
 			result = rejectSoon(finishRejection(call, error))
-		} else result = run(call, step)
+		} else result = runAround ? runAround(call, run) : run(call, step)
 		if (isFallback)
 			result = result.catch((error: unknown) => {
 				if (call.stop === 'rejected' && error instanceof CircuitOpenError) return second(error)

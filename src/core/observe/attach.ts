@@ -2,7 +2,7 @@
  * Attaches an observer to what it observes. Only telemetry imports this file: programs without telemetry do not pay for it.
  */
 import type { Call, Operation } from '../engine/call.ts'
-import type { CallContext } from '../engine/call-options.ts'
+import type { CallContext, CallOptions } from '../engine/call-options.ts'
 import type { CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
 import { observeCalls, probeCalls } from '../events/call-event.ts'
 import type { Observation, ObservedPipeline } from './observe.ts'
@@ -88,7 +88,7 @@ function wrapAttempts(call: Call, times: CallTimes, around: Around): void {
 }
 
 function infoOf({ rareState, pipeline, options }: Call): CallInfo {
-	rareState.info ??= new Info(pipeline.name, options?.key, options?.name, options?.method)
+	rareState.info ??= new Info(rareState, pipeline.name, options)
 	return rareState.info as CallInfo
 }
 
@@ -98,13 +98,19 @@ class Info implements CallInfo {
 	readonly key: string | undefined
 	readonly call: string | undefined
 	readonly method: string | undefined
+	readonly #facts: { readonly callId?: string }
 	#state: Map<object, unknown> | undefined
 
-	constructor(policy: string, key: string | undefined, call: string | undefined, method: string | undefined) {
+	constructor(facts: { readonly callId?: string }, policy: string, options: CallOptions | undefined) {
+		this.#facts = facts
 		this.policy = policy
-		this.key = key
-		this.call = call
-		this.method = method
+		this.key = options?.key
+		this.call = options?.name
+		this.method = options?.method
+	}
+
+	get id(): string | undefined {
+		return this.#facts.callId
 	}
 
 	/** Created on first use: an observer that ignores the call needs none. */

@@ -50,6 +50,8 @@ export type AroundInfo = CallInfo | AttemptInfo | EnqueueInfo | DeliveryInfo
 /** A whole call. Its end is reported by `onCallEnd`, with the same object. */
 export interface CallInfo {
 	readonly type: 'call'
+	/** The `callId` of the call's events; undefined before the first one. */
+	readonly id: string | undefined
 	readonly policy: string
 	readonly key: string | undefined
 	readonly call: string | undefined
@@ -58,7 +60,7 @@ export interface CallInfo {
 	readonly state: Map<object, unknown>
 }
 
-/** One attempt of a call. `next` returns what the operation returns, mostly a promise. */
+/** One attempt of a call. `next` returns what the operation returns; a promise in place of another thenable. */
 export interface AttemptInfo {
 	readonly type: 'attempt'
 	readonly call: CallInfo

@@ -141,7 +141,9 @@ class SingleRun {
 	}
 }
 
-const toPromise = (result: unknown): unknown =>
-	result instanceof Promise || typeof (result as { then?: unknown } | null | undefined)?.then !== 'function'
-		? result
-		: Promise.resolve(result)
+/** A subclass of Promise may start its work with each subscription, like other thenables. */
+const toPromise = (result: unknown): unknown => {
+	const { then } = (result ?? {}) as { then?: unknown }
+	const isPlain = typeof then !== 'function' || (result instanceof Promise && then === Promise.prototype.then)
+	return isPlain ? result : Promise.resolve(result)
+}

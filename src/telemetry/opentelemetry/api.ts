@@ -92,6 +92,7 @@ export interface OpenTelemetryApi {
 	readonly trace: {
 		getTracerProvider(): OtelTracerProvider
 		setSpan(context: OtelContext, span: OtelSpan): OtelContext
+		getSpan(context: OtelContext): OtelSpan | undefined
 		getSpanContext(context: OtelContext): OtelSpanContext | undefined
 	}
 	readonly context: {

@@ -1,3 +1,4 @@
+import type { EventBase } from '../../core/events/events.ts'
 import type { AttemptInfo, CallEnd, CallInfo, HttpAttempt } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { Source } from '../observe/exporter.ts'
@@ -13,6 +14,7 @@ import {
 import type { OtelMetrics } from './metrics.ts'
 import type { OpenTelemetrySettings } from './options.ts'
 import { ServerAddresses } from './server-address.ts'
+import { spanEventOf } from './span-events.ts'
 import type { StartedSpan, Tracing } from './tracing.ts'
 import { type Ended, watchResult } from './watch-result.ts'
 
@@ -28,6 +30,7 @@ export class CallSpans {
 	readonly #servers = new ServerAddresses()
 	/** The number of calls with a span. Without an SDK it is 0, and the state of a call, which is created on first use, is not read. */
 	#started = 0
+	readonly #calls = new WeakMap<OtelSpan, CallInfo>()
 
 	constructor(
 		tracing: Tracing | undefined,
@@ -44,6 +47,7 @@ export class CallSpans {
 		const started = tracing?.start(source.serviceOf(info), INTERNAL, undefined)
 		if (!tracing || !started) return next()
 		info.state.set(this, started)
+		if (started.isRecording) this.#calls.set(started.span, info)
 		this.#started++
 		return tracing.run(started.context, next)
 	}
@@ -53,6 +57,23 @@ export class CallSpans {
 		if (!started) return
 		this.#started--
 		this.#tracing?.end(started, (span) => this.#describeCall(span, end))
+	}
+
+	/**
+	 * Adds an event to the span of its call. The call is the one whose span is active, if it has the event's id: a call that leaves a queue may
+	 * be resumed by another one, in whose context its events are emitted then. Such events are left out.
+	 */
+	addEvent(event: EventBase): void {
+		const tracing = this.#tracing
+		if (!tracing || this.#started === 0 || event.callId === undefined) return
+		const described = spanEventOf(event)
+		if (!described) return
+		tracing.guard('event', 'an event could not be added to a span', () => {
+			const { api } = tracing
+			const span = api.trace.getSpan(api.context.active())
+			if (span && this.#calls.get(span)?.id === event.callId)
+				span.addEvent(described.name, described.attributes)
+		})
 	}
 
 	attempt(info: AttemptInfo, next: () => unknown): unknown {

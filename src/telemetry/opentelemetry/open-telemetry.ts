@@ -50,7 +50,10 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 					metrics?.recordCall(source, end)
 					calls.endCall(end)
 				},
-				onEvent: (event) => metrics?.recordEvent(source, event),
+				onEvent(event) {
+					metrics?.recordEvent(source, event)
+					calls.addEvent(event)
+				},
 				detach: () => metrics?.remove(source),
 			}
 		},

@@ -23,6 +23,7 @@ export function source(overrides: Partial<Source> = {}): Source {
 export function callInfo(overrides: Partial<CallInfo> = {}): CallInfo {
 	return {
 		type: 'call',
+		id: undefined,
 		policy: 'payments',
 		key: undefined,
 		call: undefined,

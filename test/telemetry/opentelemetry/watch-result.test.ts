@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Ended, watchResult } from '../../../src/telemetry/opentelemetry/watch-result.ts'
 
 function watched(fn: () => unknown): { readonly result: () => unknown; readonly ends: Ended[] } {
@@ -39,77 +39,4 @@ test('rethrows what the function throws', () => {
 	})
 	expect(result).toThrow()
 	expect(ends).toEqual([{ error: undefined }])
-})
-
-test('a getter that throws is the problem of the caller', () => {
-	const value = {
-		// biome-ignore lint/suspicious/noThenProperty: the test is about a hostile thenable.
-		get then(): unknown {
-			throw new Error('no')
-		},
-	}
-	const { result, ends } = watched(() => value)
-	expect(result()).toBe(value)
-	expect(ends).toHaveLength(1)
-})
-
-describe('a thenable of another library', () => {
-	/** Starts a query with each subscription, as query builders do. */
-	function query(outcome: { readonly value: unknown } | { readonly error: unknown }): {
-		readonly thenable: object
-		readonly started: () => number
-	} {
-		let count = 0
-		const thenable = {
-			// biome-ignore lint/suspicious/noThenProperty: the test is about thenables.
-			then(onValue: (value: unknown) => unknown, onError: (error: unknown) => unknown) {
-				count++
-				return 'error' in outcome
-					? Promise.reject(outcome.error).catch(onError)
-					: Promise.resolve(outcome.value).then(onValue)
-			},
-		}
-		return { thenable, started: () => count }
-	}
-
-	test('is subscribed to once, and not before the caller does', async () => {
-		const { thenable, started } = query({ value: 7 })
-		const { result, ends } = watched(() => thenable)
-		const returned = result()
-		expect(started()).toBe(0)
-		expect(await returned).toBe(7)
-		expect(started()).toBe(1)
-		expect(ends).toEqual([{ value: 7 }])
-	})
-
-	test('its rejection reaches the caller', async () => {
-		const { thenable, started } = query({ error: 'down' })
-		const { result, ends } = watched(() => thenable)
-		await expect(result()).rejects.toBe('down')
-		expect(started()).toBe(1)
-		expect(ends).toEqual([{ error: 'down' }])
-	})
-
-	test('handlers are optional', async () => {
-		const { result, ends } = watched(() => query({ value: 7 }).thenable)
-		expect(await (result() as Promise<unknown>).then()).toBe(7)
-		const failing = watched(() => query({ error: 'down' }).thenable)
-		await expect((failing.result() as Promise<unknown>).then()).rejects.toBe('down')
-		expect([...ends, ...failing.ends]).toEqual([{ value: 7 }, { error: 'down' }])
-	})
-
-	test('a subclass of Promise with its own `then` is treated like one', async () => {
-		let count = 0
-		class Lazy extends Promise<unknown> {
-			// biome-ignore lint/suspicious/noThenProperty: the test is about thenables.
-			override then: never = ((...handlers: [never, never]) => {
-				count++
-				return super.then(...handlers)
-			}) as never
-		}
-		const { result, ends } = watched(() => new Lazy((resolve) => resolve(7)))
-		expect(await result()).toBe(7)
-		expect(count).toBe(1)
-		expect(ends).toEqual([{ value: 7 }])
-	})
 })
