@@ -54,6 +54,7 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'outbox-stores: postgres option': true,
 	'outbox-stores: sqlite option': true,
 	'outbox-operations: `stats()`': true,
+	'tracing: option': true,
 	'testing: option': true,
 }
 

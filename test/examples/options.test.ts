@@ -39,6 +39,7 @@ import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/options.ts'
 import { readSqliteOptions } from '../../src/outbox/store/sqlite/sqlite-store.ts'
+import { readOpenTelemetryOptions } from '../../src/telemetry/opentelemetry/options.ts'
 import { named, page, table, thousands } from './markdown.ts'
 
 const IDEMPOTENCY = { store: memoryIdempotencyStore(), principal: () => 'anonymous' }
@@ -102,6 +103,7 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['relay', 'destination option', destinationDefaults],
 	['outbox-stores', 'postgres option', postgresDefaults],
 	['outbox-stores', 'sqlite option', sqliteDefaults],
+	['tracing', 'option', readOpenTelemetryOptions],
 ]
 /** Defaults that are values. Computed settings are not options, and the table describes switches in words. */
 function httpDefaults(options: object): object {

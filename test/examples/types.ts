@@ -64,6 +64,7 @@ import type {
 	ReplayReport,
 	SqliteStoreOptions,
 } from 'yaoki/outbox'
+import type { OpenTelemetryOptions } from 'yaoki/telemetry'
 import type { FaultOptions } from 'yaoki/testing'
 import type { HealthCheck } from '../../src/cli/outbox/health/health-check.ts'
 
@@ -112,6 +113,7 @@ export interface Options {
 	'outbox-stores: postgres option': keyof PostgresStoreOptions
 	'outbox-stores: sqlite option': keyof SqliteStoreOptions
 	'outbox-operations: `stats()`': keyof OutboxStats
+	'tracing: option': keyof OpenTelemetryOptions
 	'testing: option': Exclude<keyof FaultOptions, keyof PolicyOptions>
 }
 
