@@ -18,7 +18,7 @@ export function parseExposition(text: string): ParsedExposition {
 	const types = new Map<string, string>()
 	const samples: ParsedSample[] = []
 	for (const line of text.split('\n').slice(0, -1)) {
-		const [, keyword, name = '', rest = ''] = /^# (HELP|TYPE) ([a-z_]+) (.*)$/.exec(line) ?? []
+		const [, keyword, name = '', rest = ''] = /^# (HELP|TYPE) ([a-z_]+) ([^\n]*)$/.exec(line) ?? []
 		if (keyword === 'HELP') help.set(name, rest)
 		else if (keyword === 'TYPE') types.set(name, rest)
 		else samples.push(parseSample(line))
@@ -27,7 +27,7 @@ export function parseExposition(text: string): ParsedExposition {
 }
 
 function parseSample(line: string): ParsedSample {
-	const [, name, labels, value] = /^([a-z_]+)\{(.*)\} (\S+)$/.exec(line) ?? []
+	const [, name, labels, value] = /^([a-z_]+)\{([^\n]*)\} (\S+)$/.exec(line) ?? []
 	if (name === undefined || labels === undefined || value === undefined)
 		throw new Error(`Not a sample: ${line}`)
 	return { name, labels: parseLabels(labels), value: parseNumber(value) }
@@ -37,7 +37,7 @@ function parseLabels(text: string): Record<string, string> {
 	const labels: Record<string, string> = {}
 	let rest = text
 	while (rest !== '') {
-		const [all, name, value] = /^([a-z_]+)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/.exec(rest) ?? []
+		const [all, name, value] = /^([a-z_]+)="((?:[^"\\\n]+|\\["\\n])*)"(?:,|$)/.exec(rest) ?? []
 		if (all === undefined || name === undefined || value === undefined)
 			throw new Error(`Not a label: ${rest}`)
 		labels[name] = value.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))

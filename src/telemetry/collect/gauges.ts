@@ -51,8 +51,8 @@ export class GaugeReader {
 	}
 
 	async #readAll(): Promise<GaugeValues> {
-		const overflows = this.#metrics.counter('yaoki_telemetry_overflows_total')
-		const values = new GaugeValues(this.#metrics.maxSeries, (name) => overflows.get(name).add(1))
+		const metrics = this.#metrics
+		const values = new GaugeValues(metrics.maxSeries, (name) => metrics.overflowsOf(name).add(1))
 		const readings = await Promise.all([...this.#sources].map((reader) => reader.read()))
 		for (const reading of readings.flat()) values.add(reading)
 		this.#readAt = systemRuntime.now()

@@ -1,6 +1,8 @@
 import { METRICS } from './catalog.ts'
 import { type Counter, counterFactory, Family, type Histogram, histogramFactory } from './series.ts'
 
+const OVERFLOWS = 'yaoki_telemetry_overflows_total'
+
 /** The counters and histograms of the catalog. */
 export class MetricSet {
 	/** The most series of one metric, without `other`. */
@@ -12,12 +14,19 @@ export class MetricSet {
 		this.maxSeries = maxSeries
 		for (const [name, definition] of Object.entries(METRICS)) {
 			const { type, buckets = [] } = definition
-			const overflows = () => this.counter('yaoki_telemetry_overflows_total').get(name)
+			const overflows = () => this.overflowsOf(name)
+			// It has at most one series per metric, and must not overflow into itself.
+			const limit = name === OVERFLOWS ? Infinity : maxSeries
 			if (type === 'counter')
-				this.#counters.set(name, new Family(definition, maxSeries, counterFactory(overflows)))
+				this.#counters.set(name, new Family(definition, limit, counterFactory(overflows)))
 			if (type === 'histogram')
 				this.#histograms.set(name, new Family(definition, maxSeries, histogramFactory(buckets, overflows)))
 		}
+	}
+
+	/** Returns the counter of values that were added to `other` instead of a series of their own. */
+	overflowsOf(name: string): Counter {
+		return this.counter(OVERFLOWS).get(name)
 	}
 
 	/** Throws for a name that the catalog does not have. */

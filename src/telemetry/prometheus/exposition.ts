@@ -1,9 +1,6 @@
 /** Prometheus text format 0.0.4. */
 import type { MetricReading, Sample } from './reading.ts'
 
-/** The content type of the text. */
-export const EXPOSITION_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
-
 /** Returns the metrics as text. Those without values are left out. */
 export function toExposition(readings: readonly MetricReading[]): string {
 	return readings

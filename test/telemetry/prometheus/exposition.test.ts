@@ -9,6 +9,27 @@ import { eventOf, sourceOf } from '../source.ts'
 
 const counter = { type: 'counter', labels: ['service'], help: 'Calls.' } as const
 
+/** Characters that mean something in the format, in JavaScript or in Unicode. */
+const CHARACTERS = [
+	'a',
+	'"',
+	'\\',
+	'\n',
+	'\r',
+	'\0',
+	'\u2028',
+	'\uD800',
+	'{',
+	'}',
+	',',
+	'=',
+	' ',
+	'#',
+	'決',
+	'\u{1F600}',
+]
+const TEXT = fc.array(fc.constantFrom(...CHARACTERS)).map((characters) => characters.join(''))
+
 describe('the text format', () => {
 	test('has help, type and values, and ends with a line break', () => {
 		const samples = [{ name: 'calls_total', labels: { service: 'a' }, value: 3 }]
@@ -42,7 +63,7 @@ describe('the text format', () => {
 	})
 
 	test('can be read back with any label values and numbers', () => {
-		const text = fc.string({ unit: 'grapheme' })
+		const text = fc.string({ unit: 'binary' })
 		const hostile = fc.oneof(
 			text,
 			fc.constantFrom('\n', '"', '\\', '\\n', '",b="', 'x'.repeat(10_000), '決済'),
@@ -53,10 +74,11 @@ describe('the text format', () => {
 			value: fc.double(),
 		})
 		fc.assert(
-			fc.property(fc.array(sample, { minLength: 1 }), (samples) => {
+			fc.property(fc.array(sample, { minLength: 1, maxLength: 4 }), (samples) => {
 				const parsed = parseExposition(toExposition([{ name: 'calls_total', definition: counter, samples }]))
 				expect(parsed.samples).toEqual(samples.map((one) => ({ ...one, value: one.value + 0 })))
 			}),
+			{ numRuns: 40 },
 		)
 	})
 })
@@ -64,7 +86,7 @@ describe('the text format', () => {
 describe('metrics with hostile names', () => {
 	test('can be read back, whatever the service is called', async () => {
 		const hostile = fc.oneof(
-			fc.string({ unit: 'binary' }),
+			TEXT,
 			fc.constantFrom('a\nb 1\n', '"', '\\', '\uD800', 'x'.repeat(10_000), '__proto__', 'toString', ''),
 		)
 		await fc.assert(
@@ -79,7 +101,7 @@ describe('metrics with hostile names', () => {
 				)
 				expect(calls.reduce((sum, { value }) => sum + value, 0)).toBe(services.length)
 				expect(new Set(calls.map(({ labels }) => labels['service'])).size).toBe(calls.length)
-				expect(new TextDecoder().decode(new TextEncoder().encode(text))).toBe(text)
+				expect(new TextDecoder().decode(new TextEncoder().encode(text)) === text).toBe(true)
 			}),
 			{ numRuns: 40 },
 		)
