@@ -160,6 +160,8 @@ class CallEvents implements CallObserver<Call> {
 /** The first probe is the outermost. */
 function runAround(call: Call, start: (call: Call) => Promise<unknown>): Promise<unknown> {
 	const { probes = [] } = call.pipeline.observer ?? {}
+	const [first] = probes
+	if (first?.around && probes.length === 1) return first.around(call, () => start(call))
 	const enter = (index: number): Promise<unknown> => {
 		const probe = probes[index]
 		if (!probe) return start(call)

@@ -6,7 +6,7 @@ import type { CallContext, CallOptions } from '../engine/call-options.ts'
 import type { CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
 import { observeCalls, probeCalls } from '../events/call-event.ts'
 import type { Observation, ObservedPipeline } from './observe.ts'
-import type { Around, AttemptInfo, CallEnd, CallInfo, Observer } from './observer.ts'
+import type { Around, AttemptInfo, CallEnd, CallInfo, CallState, Observer } from './observer.ts'
 
 /** Attaches an observer. Returns a function that detaches it. */
 export function attachObserver({ pipelines, emitter }: Observation, observer: Observer): () => void {
@@ -92,14 +92,17 @@ function infoOf({ rareState, pipeline, options }: Call): CallInfo {
 	return rareState.info as CallInfo
 }
 
-class Info implements CallInfo {
+/** Also the state: most calls have one observer that stores something, and a Map costs as much as the rest. */
+class Info implements CallInfo, CallState {
 	readonly type = 'call'
 	readonly policy: string
 	readonly key: string | undefined
 	readonly call: string | undefined
 	readonly method: string | undefined
 	readonly #facts: { readonly callId?: string }
-	#state: Map<object, unknown> | undefined
+	#owner: object | undefined
+	#value: unknown
+	#others: Map<object, unknown> | undefined
 
 	constructor(facts: { readonly callId?: string }, policy: string, options: CallOptions | undefined) {
 		this.#facts = facts
@@ -113,9 +116,20 @@ class Info implements CallInfo {
 		return this.#facts.callId
 	}
 
-	/** Created on first use: an observer that ignores the call needs none. */
-	get state(): Map<object, unknown> {
-		this.#state ??= new Map()
-		return this.#state
+	get state(): CallState {
+		return this
+	}
+
+	get(owner: object): unknown {
+		return owner === this.#owner ? this.#value : this.#others?.get(owner)
+	}
+
+	set(owner: object, value: unknown): void {
+		this.#owner ??= owner
+		if (owner === this.#owner) this.#value = value
+		else {
+			this.#others ??= new Map()
+			this.#others.set(owner, value)
+		}
 	}
 }

@@ -17,6 +17,8 @@ export interface Observer {
 	onCallEnd?(end: CallEnd): void
 	/** Runs `next` exactly once and synchronously, for example in an async context, and returns what it returned. */
 	readonly around?: Around
+	/** True if `around` runs `next` exactly once, returns its result and catches its own errors: then telemetry does not check that. */
+	readonly isAroundSafe?: boolean
 }
 
 /** The end of a call: the facts of a `call` event without those that are expensive. */
@@ -56,8 +58,14 @@ export interface CallInfo {
 	readonly key: string | undefined
 	readonly call: string | undefined
 	readonly method: string | undefined
-	/** For the observer, by its own symbol or object: what it needs at the end of the call. */
-	readonly state: Map<object, unknown>
+	/** What an observer, given as the key, needs at the end of the call. */
+	readonly state: CallState
+}
+
+/** A Map of few entries. */
+export interface CallState {
+	get(owner: object): unknown
+	set(owner: object, value: unknown): unknown
 }
 
 /** One attempt of a call. `next` returns what the operation returns; a promise in place of another thenable. */

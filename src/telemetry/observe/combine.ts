@@ -99,8 +99,9 @@ const nest =
  * because the exporter and the caller may both wait for it.
  */
 function guardedAround({ observer, reports }: Attached): Around[] {
-	const { around } = observer
+	const { around, isAroundSafe } = observer
 	if (!around) return []
+	if (isAroundSafe) return [around]
 	return [
 		(info, next) => {
 			const run = new SingleRun(next)

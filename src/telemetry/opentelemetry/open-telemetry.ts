@@ -46,6 +46,7 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 			metrics?.add(source)
 			return {
 				around: (info, next) => around(source, info, next),
+				isAroundSafe: true,
 				onCallEnd(end) {
 					metrics?.recordCall(source, end)
 					calls.endCall(end)
