@@ -55,6 +55,8 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'outbox-stores: sqlite option': true,
 	'outbox-operations: `stats()`': true,
 	'tracing: option': true,
+	'logging: logger option': true,
+	'event-log: event log option': true,
 	'testing: option': true,
 }
 

@@ -39,6 +39,8 @@ import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/options.ts'
 import { readSqliteOptions } from '../../src/outbox/store/sqlite/sqlite-store.ts'
+import { readLoggerOptions } from '../../src/telemetry/logs/logger.ts'
+import { readEventLogOptions } from '../../src/telemetry/node/event-log.ts'
 import { readOpenTelemetryOptions } from '../../src/telemetry/opentelemetry/options.ts'
 import { named, page, table, thousands } from './markdown.ts'
 
@@ -104,6 +106,8 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['outbox-stores', 'postgres option', postgresDefaults],
 	['outbox-stores', 'sqlite option', sqliteDefaults],
 	['tracing', 'option', readOpenTelemetryOptions],
+	['logging', 'logger option', (options) => plain(readLoggerOptions(options))],
+	['event-log', 'event log option', eventLogDefaults],
 ]
 /** Defaults that are values. Computed settings are not options, and the table describes switches in words. */
 function httpDefaults(options: object): object {
@@ -146,6 +150,10 @@ function sqliteDefaults(options: object): object {
 	const { file, ...settings } = readSqliteOptions({ file: ':memory:', ...options })
 	return plain(settings)
 }
+function eventLogDefaults(options: object): object {
+	const { path, ...settings } = readEventLogOptions({ path: 'events.jsonl', ...options })
+	return plain(settings)
+}
 const onlyChecked = (_made: object): object => ({})
 const resetOf = (options: object): object => {
 	// The first delay is resetTimeoutMs, and there is no limit of retries; neither is an option.
@@ -174,7 +182,7 @@ test.each(tables)(
 
 /** Options without a default. The readers above pass them. */
 const REQUIRED: ReadonlySet<string> = new Set([
-	...['client', 'deliver', 'destinations', 'file', 'principal', 'store'],
+	...['client', 'deliver', 'destinations', 'file', 'path', 'principal', 'store'],
 ])
 
 test.each(tables)('the defaults in %s, table "%s", are those of the code', (path, head, read) => {

@@ -5,7 +5,7 @@
  *     calculateDelay(2, options) // => 4000
  *     retry({ maxRetries: 1.5 }) // => throws maxRetries: got 1.5
  *
- * A database file of an example is created in a temporary folder.
+ * A file of an example is created in a temporary folder.
  */
 import type { Block } from './markdown.ts'
 import * as standIns from './stand-ins.ts'
@@ -15,8 +15,8 @@ const STAND_INS = '../../test/examples/stand-ins.ts'
 /** Statements for the top level of a module: imports and type augmentations. */
 const TOP = /^import [^']*'[^']+'$|^declare module .*?^}$/gms
 
-/** The database file in examples. */
-const FILE = "'shop.db'"
+/** The files in examples: a database, an event log. */
+const FILE = /'(shop\.db|events\.jsonl)'/g
 
 /** Returns a file name with the page and the line. */
 export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
@@ -38,8 +38,8 @@ export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string 
 }
 
 function inTemporaryFile(body: string): string {
-	if (!body.includes(FILE)) return body
-	return `const shopFile = temporaryFile()\n${body.replaceAll(FILE, 'shopFile')}`
+	if (body.search(FILE) < 0) return body
+	return `const fileOfExample = temporaryFile()\n${body.replaceAll(FILE, 'fileOfExample')}`
 }
 
 function withCheck(line: string): string {

@@ -69,9 +69,9 @@ export function checkThrows(run: () => unknown, message: string): void {
 	expect(run).toThrow(message)
 }
 
-/** Replaces `'shop.db'` in an example: a file that is deleted afterwards. */
+/** Replaces `'shop.db'` or `'events.jsonl'` in an example: a file that is deleted afterwards. */
 export function temporaryFile(): string {
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-docs-'))
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-	return join(folder, 'shop.db')
+	return join(folder, 'file')
 }

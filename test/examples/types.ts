@@ -64,7 +64,8 @@ import type {
 	ReplayReport,
 	SqliteStoreOptions,
 } from 'yaoki/outbox'
-import type { OpenTelemetryOptions } from 'yaoki/telemetry'
+import type { LoggerOptions, OpenTelemetryOptions } from 'yaoki/telemetry'
+import type { EventLogOptions } from 'yaoki/telemetry/node'
 import type { FaultOptions } from 'yaoki/testing'
 import type { HealthCheck } from '../../src/cli/outbox/health/health-check.ts'
 
@@ -114,6 +115,8 @@ export interface Options {
 	'outbox-stores: sqlite option': keyof SqliteStoreOptions
 	'outbox-operations: `stats()`': keyof OutboxStats
 	'tracing: option': keyof OpenTelemetryOptions
+	'logging: logger option': keyof LoggerOptions
+	'event-log: event log option': keyof EventLogOptions
 	'testing: option': Exclude<keyof FaultOptions, keyof PolicyOptions>
 }
 

@@ -1,0 +1,37 @@
+/** The table of levels: complete, and the same in the guide. */
+import { expect, test } from 'vitest'
+import { OTHER_TYPES } from '../../../src/sim/incident/other-events.ts'
+import { parseEvent } from '../../../src/sim/incident/parse-event.ts'
+import { LEVELS, LOG_LEVELS } from '../../../src/telemetry/logs/levels.ts'
+import { page, table } from '../../examples/markdown.ts'
+import { eventOf } from '../source.ts'
+
+const code = (name: string) => `\`${name}\``
+
+/** Returns the events of a level as the guide writes them. */
+function eventsOf(level: string): string {
+	const cells = Object.entries(LEVELS).flatMap(([type, rule]) => {
+		if (typeof rule === 'string') return rule === level ? [code(type)] : []
+		const { field, levels, otherwise } = rule
+		const values = Object.keys(levels).filter((value) => levels[value] === level)
+		return [
+			...(values.length > 0 ? [`${code(type)} (${code(field)}: ${values.map(code).join(', ')})`] : []),
+			...(otherwise === level ? [`${code(type)} (other ${code(field)})`] : []),
+		]
+	})
+	return cells.join(', ')
+}
+
+test('the guide shows the level of every event', () => {
+	const expected = [
+		...LOG_LEVELS.toReversed().map((level) => [code(level), eventsOf(level)]),
+		['not logged', eventsOf('not logged')],
+	]
+	expect(table(page('docs/guide/logging.md'), 'level', 'events')).toEqual(expected)
+})
+
+test('incident replay knows every event that an event log may contain', () => {
+	for (const type of Object.keys(LEVELS))
+		expect(parseEvent(JSON.stringify(eventOf(type))), type).not.toBe('not an event')
+	for (const type of OTHER_TYPES) if (type !== 'events_dropped') expect(LEVELS).toHaveProperty(type)
+})
