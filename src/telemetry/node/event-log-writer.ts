@@ -79,15 +79,21 @@ export class EventLogWriter {
 		while (last && this.#buffer.has(last) && this.#counts.failures === failures) await this.#write()
 	}
 
-	/** Writes the buffer and closes the file. What cannot be written, and every later event, counts as dropped. */
-	async close(): Promise<void> {
+	/**
+	 * Writes the buffer and closes the file. What cannot be written, and every later event, counts as dropped. If the disk hangs, it resolves
+	 * after the same limit, and the rest follows when the disk responds.
+	 */
+	close(): Promise<void> {
 		if (!this.#isClosed) this.#buffer.addDropped()
 		this.#isClosed = true
-		await this.flush()
+		return withTimeout(this.#settings.runtime, HUNG_MS, this.#close())
+	}
+
+	async #close(): Promise<void> {
+		await this.#flush()
 		this.#cancelTimer()
 		this.#buffer.dropped += this.#buffer.remove(Infinity)
-		// A hung disk would let the process wait forever.
-		await withTimeout(this.#settings.runtime, HUNG_MS, this.#file.close())
+		await this.#file.close()
 	}
 
 	/** Keeps the process alive until the buffer is written: otherwise the events of a process that ends normally would be lost. */
