@@ -60,8 +60,11 @@ export function toHeadersText(headers: unknown, ref: MessageRef, added?: AddedHe
 	}
 	if (names.length === 0 && added === undefined) return null
 	const text = JSON.stringify(added === undefined ? headers : withAdded(headers, names, added))
-	if (text.length * 3 > HEADERS_BYTES && Buffer.byteLength(text) > HEADERS_BYTES)
+	if (text.length * 3 > HEADERS_BYTES && Buffer.byteLength(text) > HEADERS_BYTES) {
+		// An observer must not make a message invalid.
+		if (added !== undefined) return toHeadersText(headers, ref)
 		invalidField(ref, 'headers', headers, `at most ${HEADERS_BYTES} bytes of JSON`)
+	}
 	return text
 }
 

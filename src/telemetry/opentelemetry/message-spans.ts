@@ -1,4 +1,5 @@
 /** Spans and metrics of an outbox by the semantic conventions for messaging. The topic is the destination, a relay's destination its subscription. */
+import type { ErrorFacts, EventBase } from '../../core/events/events.ts'
 import type { DeliveryInfo, EnqueueInfo } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { errorTypeOf } from './errors.ts'
@@ -10,11 +11,20 @@ import { type Ended, watchResult } from './watch-result.ts'
 const SYSTEM = 'yaoki'
 const ENQUEUE = 'enqueue'
 const DELIVER = 'deliver'
+const ENDS_DELIVERY: ReadonlySet<string> = /* @__PURE__ */ new Set([
+	'retry_scheduled',
+	'dead_letter',
+	'lease_lost',
+])
+/** Longer topics are truncated: a message that is not valid may have any. */
+const MAX_TOPIC_LENGTH = 200
 
 export class MessageSpans {
 	readonly #tracing: Tracing | undefined
 	readonly #metrics: OtelMetrics | undefined
 	readonly #isLinked: boolean
+	/** By message, how to end its delivery before the handler does. */
+	readonly #running = new Map<string, (ended: Ended) => void>()
 
 	constructor(
 		tracing: Tracing | undefined,
@@ -29,7 +39,7 @@ export class MessageSpans {
 	/** A span of kind PRODUCER, whose context is stored with the messages. */
 	enqueue(info: EnqueueInfo, next: () => unknown): unknown {
 		const { topics, count } = info
-		const topic = topics.length === 1 ? topics[0] : undefined
+		const topic = topics.length === 1 ? topics[0]?.slice(0, MAX_TOPIC_LENGTH) : undefined
 		const attributes = {
 			...commonAttributes(ENQUEUE, topic),
 			'messaging.operation.type': 'send',
@@ -70,7 +80,7 @@ export class MessageSpans {
 			'yaoki.attempt': info.attempt,
 		}
 		const started = this.#startDelivery(info, attributes)
-		return this.#watch(started, next, (error, seconds) => {
+		const record: Recorder = (error, seconds) => {
 			this.#metrics?.record(
 				'messaging.process.duration',
 				seconds,
@@ -80,7 +90,16 @@ export class MessageSpans {
 					...(error && { 'error.type': error.type }),
 				}),
 			)
-		})
+		}
+		return this.#watch(started, next, record, info.messageId)
+	}
+
+	/** Ends the span of a delivery whose handler still runs: it exceeded its timeout, or the relay lost the message. */
+	onEvent(event: EventBase): void {
+		if (this.#running.size === 0 || !ENDS_DELIVERY.has(event.type)) return
+		const { messageId, errorType, errorMessage, errorCode } = event as EventBase & Partial<MessageFailure>
+		const error = { name: errorType ?? event.type, message: errorMessage ?? '', code: errorCode }
+		this.#running.get(String(messageId))?.({ error })
 	}
 
 	/** The active context is not the parent: it is that of the code which started the relay. */
@@ -114,18 +133,25 @@ export class MessageSpans {
 	#watch(
 		started: StartedSpan | undefined,
 		next: () => unknown,
-		record: (error: { readonly type: string } | undefined, seconds: number) => void,
+		record: Recorder,
+		messageId?: string,
 	): unknown {
 		const tracing = this.#tracing
 		const run = (): unknown => (started && tracing ? tracing.run(started.context, next) : next())
 		const isMeasured = this.#metrics?.isActive === true
 		if (!started && !isMeasured) return next()
 		const startedAt = systemRuntime.now()
-		return watchResult(run, (ended) => {
+		let hasEnded = false
+		const end = (ended: Ended): void => {
+			if (messageId !== undefined && this.#running.get(messageId) === end) this.#running.delete(messageId)
+			if (hasEnded) return
+			hasEnded = true
 			const error = 'error' in ended ? { type: errorTypeOf(ended.error) } : undefined
 			if (isMeasured) record(error, (systemRuntime.now() - startedAt) / 1_000)
 			if (started) this.#end(started, ended)
-		})
+		}
+		if (messageId !== undefined) this.#running.set(messageId, end)
+		return watchResult(run, end)
 	}
 
 	#end(started: StartedSpan, ended: Ended): void {
@@ -136,6 +162,12 @@ export class MessageSpans {
 			tracing.recordException(span, ended.error)
 		})
 	}
+}
+
+type Recorder = (error: { readonly type: string } | undefined, seconds: number) => void
+
+interface MessageFailure extends ErrorFacts {
+	readonly messageId: string
 }
 
 type Attributes = { [name: string]: string | number }

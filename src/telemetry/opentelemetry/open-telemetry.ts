@@ -54,6 +54,7 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 				onEvent(event) {
 					metrics?.recordEvent(source, event)
 					calls.addEvent(event)
+					messages.onEvent(event)
 				},
 				detach: () => metrics?.remove(source),
 			}

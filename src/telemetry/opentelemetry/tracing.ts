@@ -22,6 +22,8 @@ export interface StartedSpan {
 	readonly isRecording: boolean
 }
 
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/
 const NO_TRACE = '00000000000000000000000000000000'
 
 const isInvalid = (api: OpenTelemetryApi, context: OtelSpanContext): boolean =>
@@ -79,11 +81,15 @@ export class Tracing {
 		return ended.value
 	}
 
-	/** Returns the headers that carry the context to another process. */
+	/** Returns the headers that carry the context to another process. Those that HTTP cannot carry are left out: they would fail a request. */
 	headersOf(context: OtelContext): Record<string, string> {
-		const carrier: Record<string, string> = {}
+		const carrier: Record<string, unknown> = {}
 		this.api.propagation.inject(context, carrier)
-		return carrier
+		const headers: Record<string, string> = {}
+		for (const [name, value] of Object.entries(carrier))
+			if (typeof value === 'string' && HEADER_NAME.test(name) && HEADER_VALUE.test(value))
+				headers[name] = value
+		return headers
 	}
 
 	/** Marks a span as failed. The conventions for HTTP ask for no message if the status explains the error. */

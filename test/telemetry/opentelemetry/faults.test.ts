@@ -1,5 +1,5 @@
 import * as otel from '@opentelemetry/api'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { type OpenTelemetryApi, openTelemetry } from 'yaoki/telemetry'
 import { attemptInfo, callEnd, callInfo, deliveryInfo, enqueueInfo, request, source } from './infos.ts'
 import { type Sdk, startSdk } from './sdk.ts'
@@ -124,6 +124,23 @@ test('policies that cannot be read have no effect on the other sources', async (
 	observer.onCallEnd?.(callEnd(callInfo()))
 	expect(await sdk.points('yaoki.call.duration')).toHaveLength(1)
 	expect(warn).toHaveBeenCalledOnce()
+})
+
+test('headers that HTTP cannot carry are left out', () => {
+	const propagation = {
+		...otel.propagation,
+		inject: (_: unknown, carrier: unknown) =>
+			Object.assign(carrier as object, { good: 'a b', 'bad name': '1', bad: 'a\nb', number: 7 }),
+		extract: () => otel.ROOT_CONTEXT,
+	}
+	const observer = openTelemetry({ ...otel, propagation }).attach(source())
+	const info = enqueueInfo()
+	observer.around?.(info, () => undefined)
+	expect(info.added).toEqual({ good: 'a b' })
+})
+
+test('the module has the type of the parameter', () => {
+	expectTypeOf(otel).toExtend<OpenTelemetryApi>()
 })
 
 describe('options', () => {

@@ -109,6 +109,35 @@ describe('delivery', () => {
 	})
 })
 
+describe('a handler that does not end', () => {
+	const failure = { timestamp: 0, policy: 'relay', messageId: 'm-1' }
+
+	test.each([
+		[
+			{ ...failure, type: 'retry_scheduled', errorType: 'TimeoutError', errorMessage: 'too long' },
+			'TimeoutError',
+		],
+		[
+			{ ...failure, type: 'dead_letter', errorType: 'TimeoutError', errorMessage: 'too long' },
+			'TimeoutError',
+		],
+		[{ ...failure, type: 'lease_lost' }, 'lease_lost'],
+	])('has its span ended by the event: %s', async (event, type) => {
+		const observer = openTelemetry(otel).attach(relay)
+		const handler = Promise.withResolvers<void>()
+		const delivery = observer.around?.(deliveryInfo(), () => handler.promise)
+		observer.onEvent?.({ ...event, messageId: 'm-2' } as never)
+		expect(sdk.spans()).toEqual([])
+		observer.onEvent?.(event)
+		expect(sdk.span('deliver order.placed').attributes['error.type']).toBe(type)
+		handler.resolve()
+		await delivery
+		observer.onEvent?.(event)
+		expect(sdk.spans()).toHaveLength(1)
+		expect(await sdk.points('messaging.process.duration')).toHaveLength(1)
+	})
+})
+
 test('metrics of messages follow the conventions', async () => {
 	const exporter = openTelemetry(otel, { spans: false })
 	const [producer, consumer] = [exporter.attach(outbox), exporter.attach(relay)]

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { resilientFetch } from 'yaoki/http'
 import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
 import { observe, openTelemetry } from 'yaoki/telemetry'
+import { HEADERS_BYTES } from '../../../src/outbox/enqueue/fields.ts'
 import { listen } from '../../listen.ts'
 import { temporaryFile } from '../../temporary-file.ts'
 import { idOf, parentOf, type Sdk, startSdk } from './sdk.ts'
@@ -220,4 +221,40 @@ test('a failed delivery is an error, and the next one has its own span in the sa
 	)
 	const enqueue = idOf(sdk.span('enqueue a'))
 	expect(deliveries.map(parentOf)).toEqual([enqueue, enqueue])
+})
+
+test('a handler beyond its timeout has a span that ended with the timeout', async () => {
+	const outbox = await startOutbox()
+	const handler = Promise.withResolvers<void>()
+	const relay = new Relay(outbox, {
+		destinations: { a: () => handler.promise },
+		timeoutMs: 1,
+		breaker: false,
+	})
+	const stop = observe({ outbox, relay }, [openTelemetry(otel)])
+	const scheduled = Promise.withResolvers<void>()
+	relay.subscribe(({ type }) => type === 'retry_scheduled' && scheduled.resolve())
+	await outbox.enqueue({ topic: 'a', payload: 1 }, OUTSIDE)
+	await relay.start()
+	await scheduled.promise
+	const { status, attributes } = sdk.span('deliver a')
+	expect(status.code).toBe(otel.SpanStatusCode.ERROR)
+	expect(attributes['error.type']).toBe('TimeoutError')
+	handler.resolve()
+	await relay.stop()
+	stop()
+	expect(sdk.spans().filter(({ name }) => name === 'deliver a')).toHaveLength(1)
+})
+
+test('a message whose headers leave no room for the trace context is stored without it', async () => {
+	const outbox = await startOutbox()
+	const stop = observe({ outbox }, [openTelemetry(otel)])
+	const headers = { large: 'x'.repeat(HEADERS_BYTES - 20) }
+	await outbox.enqueue({ topic: 'a', payload: 1, headers }, OUTSIDE)
+	const received = Promise.withResolvers<unknown>()
+	const relay = new Relay(outbox, { destinations: { a: (message) => received.resolve(message.headers) } })
+	await relay.start()
+	expect(await received.promise).toEqual(headers)
+	await relay.stop()
+	stop()
 })
