@@ -1,0 +1,140 @@
+/** A program with an outage: an HTTP client, policies, an outbox with a relay, and idempotency keys, all observed. */
+import { createServer } from 'node:http'
+import * as prom from 'prom-client'
+import { vi } from 'vitest'
+import { HttpError, permanent } from '../../../src/core/index.ts'
+import { ResilientHttpClient } from '../../../src/http/index.ts'
+import { Outbox, Relay, sqliteStore } from '../../../src/outbox/index.ts'
+import {
+	type InMemoryMetrics,
+	inMemoryMetrics,
+	metricsEndpoint,
+	observe,
+	prometheus,
+} from '../../../src/telemetry/index.ts'
+import { listen } from '../../listen.ts'
+import { temporaryFile } from '../../temporary-file.ts'
+import { OwnCounts } from './own-counts.ts'
+import { createPayments } from './payments.ts'
+import { createPolicies, runPolicies, runTenants } from './policies.ts'
+import { startUpstream } from './upstream.ts'
+
+/** More tenants than that get the series `other`. */
+const MAX_SERIES = 60
+
+export interface Shop extends AsyncDisposable {
+	readonly metrics: InMemoryMetrics
+	readonly counts: OwnCounts
+	/** The ports of `/metrics`: of `inMemoryMetrics`, and of a registry of prom-client. */
+	readonly ports: { readonly shop: number; readonly promClient: number }
+	/** Runs some of everything. */
+	round(): Promise<void>
+	/** Takes the dependency and the destination down until their circuits have opened, and opened again, and then up until they are closed. */
+	outage(): Promise<void>
+	/** Stops the relay: nothing is counted after it. */
+	stop(): Promise<void>
+}
+
+export async function startShop(): Promise<Shop> {
+	const upstream = await startUpstream()
+	const client = new ResilientHttpClient({
+		baseUrl: upstream.url,
+		maxRetries: 2,
+		baseDelayMs: 1,
+		maxDelayMs: 5,
+		circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 50 },
+		// Without it, the budget would stop most retries of such a short run.
+		budget: { minRetriesPerSecond: 1_000 },
+	})
+	const policies = createPolicies()
+	const payments = createPayments()
+
+	const outbox = new Outbox({ store: sqliteStore(temporaryFile()), outsideTransaction: 'allow' })
+	await outbox.migrate()
+	let isBillingDown = false
+	const relay = new Relay(outbox, {
+		destinations: {
+			'order.placed': ({ payload }) => {
+				if (isBillingDown) throw new HttpError(503)
+				if (payload === 'broken') throw permanent(new Error('no such product'))
+			},
+		},
+		pollMs: 20,
+		retry: { maxRetries: 2, baseDelayMs: 1, maxDelayMs: 5 },
+		breaker: { failureThreshold: 3, resetTimeoutMs: 50 },
+	})
+	/** Its tables are missing, so its statistics fail. */
+	const broken = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+
+	const counts = new OwnCounts()
+	for (const policy of [client, ...Object.values(policies)]) counts.countCalls(policy)
+	counts.countMessages(relay)
+
+	const metrics = inMemoryMetrics({ maxSeries: MAX_SERIES })
+	const registry = new prom.Registry()
+	const stopObserving = observe(
+		{ client, ...policies, outbox, relay, payments: payments.engine, broken },
+		[metrics, prometheus(prom, { registry, maxSeries: MAX_SERIES })],
+		{ service: ({ key }) => (key?.startsWith('tenant-') ? key : undefined) },
+	)
+	const servers = [metricsEndpoint(metrics), metricsEndpoint(registry)].map(({ node }) => createServer(node))
+	const [shop = 0, promClient = 0] = await Promise.all(servers.map(listen))
+	await relay.start()
+
+	let rounds = 0
+	const get = () => client.get('/stock').catch(() => undefined)
+	const order = (payload: string) => outbox.enqueue({ topic: 'order.placed', payload })
+	const until = (condition: () => boolean | Promise<boolean>) =>
+		vi.waitUntil(condition, { timeout: 60_000, interval: 20 })
+
+	return {
+		metrics,
+		counts,
+		ports: { shop, promClient },
+		async round() {
+			rounds++
+			upstream.mode = 'flaky'
+			await Promise.all([get(), get(), get(), get()])
+			upstream.mode = 'limited'
+			await get()
+			upstream.mode = 'up'
+			await Promise.all([runPolicies(policies), payments.run(rounds)])
+			await order('fine')
+			await order('broken')
+			await outbox.enqueue({ topic: 'order.placed', payload: 'once', dedupeKey: 'once' })
+			await outbox.enqueue({
+				topic: 'order.placed',
+				payload: 'later',
+				notBefore: new Date(Date.now() + 3_600_000),
+			})
+		},
+		async outage() {
+			upstream.mode = 'down'
+			isBillingDown = true
+			await until(async () => {
+				await Promise.all([get(), order('late')])
+				return counts.circuits.reopened > 0 && counts.destinations.reopened > 0
+			})
+			upstream.mode = 'up'
+			isBillingDown = false
+			await until(async () => {
+				await Promise.all([get(), order('fine')])
+				const [destination] = (await outbox.stats()).circuits
+				return client.circuitBreaker()?.currentState === 'closed' && destination?.state === 'closed'
+			})
+			await runTenants(policies, 2 * MAX_SERIES)
+		},
+		stop: () => relay.stop(),
+		async [Symbol.asyncDispose]() {
+			stopObserving()
+			await relay.stop()
+			for (const server of servers) {
+				server.closeAllConnections()
+				server.close()
+			}
+			await outbox.close()
+			await broken.close()
+			await upstream[Symbol.asyncDispose]()
+		},
+	}
+}

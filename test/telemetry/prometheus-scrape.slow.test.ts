@@ -1,0 +1,94 @@
+/** A real Prometheus scrapes a program with an outage. Its answers are compared with what the program counted. */
+import { describe, expect, test, vi } from 'vitest'
+import { ruleFile, toYaml } from '../../src/cli/gen/alerts-file.ts'
+import { grafanaDashboard } from '../../src/cli/gen/grafana-dashboard.ts'
+import {
+	circuitsOpened,
+	circuitsReopened,
+	deadLetters,
+	destinationsOpened,
+	destinationsReopened,
+	rescuedCalls,
+	retriedCalls,
+	retriesPerCall,
+	type Share,
+} from '../../src/telemetry/queries/five-questions.ts'
+import { ratio, total } from '../../src/telemetry/queries/promql.ts'
+import { HAS_PROMETHEUS, startPrometheus } from '../real-prometheus.ts'
+import { startShop } from './outage/shop.ts'
+
+/** Longer than the run, so that nothing is left out. */
+const WINDOW = '10m'
+
+describe.skipIf(!HAS_PROMETHEUS)('a real Prometheus', () => {
+	test('answers the five questions, and every query of the dashboard has data', async () => {
+		// The gauges of an outbox without tables cannot be read, which is reported.
+		vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+		await using shop = await startShop()
+		const { ports, counts } = shop
+		await using server = await startPrometheus(
+			{ shop: ports.shop, 'prom-client': ports.promClient },
+			toYaml(ruleFile('https://wiki.internal/runbook')),
+		)
+
+		await shop.round()
+		await server.scraped()
+		await shop.outage()
+		// Rates need series that grow between scrapes.
+		for (let round = 0; round < 3; round++) {
+			await shop.round()
+			await server.scraped()
+		}
+		await shop.stop()
+		const times = await server.scraped()
+
+		const { calls, retries, circuits, destinations } = counts
+		const { total: answers } = shop.metrics.snapshot()
+		expect(answers).toMatchObject({
+			calls,
+			retries,
+			retriedCalls: counts.retriedCalls,
+			deadLetters: { total: counts.deadLetters },
+			circuits: {
+				opened: circuits.opened + destinations.opened,
+				reopened: circuits.reopened + destinations.reopened,
+			},
+		})
+		for (const job of ['shop', 'prom-client']) {
+			const scope = { where: { job }, window: WINDOW }
+			const value = async (expression: string) =>
+				(await server.query(total(expression), times[job]))[0]?.value
+			const share = ({ part, whole }: Share) => value(ratio(total(part), total(whole)))
+			expect(await share(retriedCalls(scope)), job).toBeCloseTo(counts.retriedCalls / calls, 9)
+			expect(await share(rescuedCalls(scope)), job).toBeCloseTo(counts.rescuedCalls / counts.retriedCalls, 9)
+			expect(await share(retriesPerCall(scope)), job).toBeCloseTo(retries / calls, 9)
+			expect(await value(circuitsOpened(scope)), job).toBe(circuits.opened)
+			expect(await value(circuitsReopened(scope)), job).toBe(circuits.reopened)
+			expect(await value(destinationsOpened(scope)), job).toBe(destinations.opened)
+			expect(await value(destinationsReopened(scope)), job).toBe(destinations.reopened)
+			expect(await value(deadLetters(scope)), job).toBe(counts.deadLetters)
+		}
+
+		const empty: string[] = []
+		for (const panel of grafanaDashboard().panels)
+			for (const { expr } of 'targets' in panel ? panel.targets : []) {
+				const expression = expr
+					.replaceAll('$__rate_interval', WINDOW)
+					.replaceAll('$__range', WINDOW)
+					.replaceAll('"$job"', '"shop"')
+					.replaceAll('"$service"', '".*"')
+				const samples = await server.query(expression, times['shop'])
+				if (!samples.some(({ value }) => Number.isFinite(value))) empty.push(`${panel.title}: ${expression}`)
+			}
+		expect(empty).toEqual([])
+
+		await vi.waitFor(
+			async () => {
+				const alerts = await server.alerts()
+				expect(alerts.filter(({ health }) => health !== 'ok')).toEqual([])
+				expect(alerts.find(({ name }) => name === 'YaokiDeadLetters')?.state).toMatch(/pending|firing/)
+			},
+			{ timeout: 60_000 },
+		)
+	})
+})
