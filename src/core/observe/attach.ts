@@ -82,9 +82,16 @@ function wrapAttempts(call: Call, times: CallTimes, around: Around): void {
 			resendCount: times.attempts,
 			http: call.options?.http,
 		}
-		return around(info, () => operation(context, done))
+		return around(info, () => toPromise(operation(context, done)))
 	}
 	call.operation = wrapped as Operation
+}
+
+/** A foreign thenable or a subclass of Promise may start its work with each subscription, and both the observer and the engine subscribe. */
+const toPromise = (result: unknown): unknown => {
+	const { then } = (result ?? {}) as { then?: unknown }
+	const isPlain = typeof then !== 'function' || (result instanceof Promise && then === Promise.prototype.then)
+	return isPlain ? result : Promise.resolve(result)
 }
 
 function infoOf({ rareState, pipeline, options }: Call): CallInfo {

@@ -95,8 +95,7 @@ const nest =
 		outer(info, () => inner(info, next))
 
 /**
- * Runs `next` exactly once and returns its result, whatever the exporter does. A result that is a foreign thenable becomes a promise,
- * because the exporter and the caller may both wait for it.
+ * Runs `next` exactly once and returns its result, whatever the exporter does.
  */
 function guardedAround({ observer, reports }: Attached): Around[] {
 	const { around, isAroundSafe } = observer
@@ -132,7 +131,7 @@ class SingleRun {
 		this.#next = undefined
 		if (next)
 			try {
-				this.value = toPromise(next())
+				this.value = next()
 			} catch (error) {
 				this.hasThrown = true
 				this.value = error
@@ -140,11 +139,4 @@ class SingleRun {
 		if (this.hasThrown) throw this.value
 		return this.value
 	}
-}
-
-/** A subclass of Promise may start its work with each subscription, like other thenables. */
-const toPromise = (result: unknown): unknown => {
-	const { then } = (result ?? {}) as { then?: unknown }
-	const isPlain = typeof then !== 'function' || (result instanceof Promise && then === Promise.prototype.then)
-	return isPlain ? result : Promise.resolve(result)
 }
