@@ -30,8 +30,7 @@ const STATES: readonly CircuitState[] = ['closed', 'open', 'half-open', 'isolate
 export const toStateValue = (state: CircuitState): number =>
 	state === 'closed' ? 0 : state === 'half-open' ? 2 : 1
 
-/** Returns the gauges of a circuit. */
-export function* circuitGauges(service: string, state: CircuitState): Generator<GaugeReading> {
+function* circuitGauges(service: string, state: CircuitState): Generator<GaugeReading> {
 	yield ['circuit_breaker_state', [service], toStateValue(state)]
 	yield ['yaoki_circuit_breaker_isolated', [service], state === 'isolated' ? 1 : 0]
 	for (const other of STATES) yield ['yaoki_circuit_breakers', [service, other], state === other ? 1 : 0]

@@ -4,7 +4,7 @@ import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
-import { circuitGauges, toStateValue } from './policy-gauges.ts'
+import { toStateValue } from './policy-gauges.ts'
 
 /** Returns the gauges of a source. `stats` is what its `stats()` returned. */
 export function statsGauges(source: Source, stats: unknown): Iterable<GaugeReading> {
@@ -61,7 +61,6 @@ function* outboxGauges(source: Source, stats: OutboxStats): Generator<GaugeReadi
 function* idempotencyGauges(source: Source, stats: IdempotencyStats): Generator<GaugeReading> {
 	const service = source.serviceOf({ type: 'stats', policy: source.name })
 	yield ['yaoki_idempotency_running_requests', [service], stats.running]
-	yield* circuitGauges(service, stats.storeCircuit)
 }
 
 const toSeconds = (ms: number): number => ms / 1_000

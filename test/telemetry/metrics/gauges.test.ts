@@ -165,10 +165,10 @@ test('gauges of an outbox are those of its destinations', async () => {
 })
 
 test('gauges of an idempotency engine are its requests and the circuit of its store', async () => {
-	const stats = () => ({ running: 3, storeCircuit: 'open' })
-	expect(await scrape(sourceOf({ kind: 'idempotency', stats }))).toEqual([
-		'circuit_breaker_state{payments} 1',
-		'yaoki_circuit_breakers{payments,open} 1',
+	const policies = () => [['store', circuitBreaker()]] as const
+	const stats = () => ({ running: 3, storeCircuit: 'closed' })
+	expect(await scrape(sourceOf({ kind: 'idempotency', policies, stats }))).toEqual([
+		'yaoki_circuit_breakers{payments,closed} 1',
 		'yaoki_idempotency_running_requests{payments} 3',
 	])
 })
