@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { resilientFetch } from 'yaoki/http'
 import { formatIncident, scenarioFromIncident, simulate } from 'yaoki/sim'
+import { observe } from 'yaoki/telemetry'
 import { eventLog } from 'yaoki/telemetry/node'
 import { temporaryFolder } from '../../temporary-file.ts'
-import { sourceOf } from '../source.ts'
 import { outageServer } from './outage-server.ts'
 import { readFiles } from './read-log.ts'
 
@@ -27,8 +27,7 @@ test('the outage of a real server is found in the event log of its client', asyn
 		baseDelayMs: 50,
 		circuitBreaker: false,
 	})
-	const { onEvent } = log.attach(sourceOf({ name: 'reports', kind: 'http' }))
-	const stop = fetchReport.subscribe((event) => onEvent?.(event))
+	const stop = observe({ reports: fetchReport }, [log])
 
 	let isRunning = true
 	const ended = { good: 0, failed: 0 }
