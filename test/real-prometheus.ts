@@ -17,12 +17,12 @@ export const HAS_PROMETHEUS: boolean =
 	(existsSync(PROMETHEUS) && existsSync(PROMTOOL)) || Boolean(process.env['CI'])
 
 /** A value of an instant query. */
-export interface Sample {
+interface Sample {
 	readonly metric: Readonly<Record<string, string>>
 	readonly value: number
 }
 
-export interface AlertState {
+interface AlertState {
 	readonly name: string
 	readonly health: string
 	readonly state: string

@@ -1,7 +1,7 @@
 /** All commands of `yaoki`, with the modules to load them from. */
+import { readFileSync } from 'node:fs'
 import type { Command } from './command.ts'
 import type { CommandEntry, Program } from './find-command.ts'
-import { packageManifest } from './package-manifest.ts'
 
 const entry = <Key extends string>(
 	name: string,
@@ -71,5 +71,13 @@ export const yaoki: Program = {
 		entry('gen alerts', 'print Prometheus alert rules for the metrics', gen, 'alerts'),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),
 	],
-	version: () => String(packageManifest()['version']),
+	version: packageVersion,
+}
+
+/** Reads package.json on demand. src/cli and dist/cli have the same depth. */
+function packageVersion(): string {
+	const { version }: { version?: unknown } = JSON.parse(
+		readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+	)
+	return String(version)
 }

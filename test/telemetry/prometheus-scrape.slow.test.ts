@@ -20,6 +20,17 @@ import { startShop } from './outage/shop.ts'
 /** Longer than the run, so that nothing is left out. */
 const WINDOW = '10m'
 
+/** Replaces the variables of Grafana. */
+const substituted = (query: string): string =>
+	query
+		.replaceAll('$__rate_interval', WINDOW)
+		.replaceAll('$__range', WINDOW)
+		.replaceAll('"$job"', '"shop"')
+		.replaceAll('"$service"', '".*"')
+
+const toCount = (definition: string): string =>
+	definition.replace(/^label_values\((.*), (\w+)\)$/s, 'count by ($2) ($1)')
+
 describe.skipIf(!HAS_PROMETHEUS)('a real Prometheus', () => {
 	test('answers the five questions, and every query of the dashboard has data', async () => {
 		// The gauges of an outbox without tables cannot be read, which is reported.
@@ -69,17 +80,17 @@ describe.skipIf(!HAS_PROMETHEUS)('a real Prometheus', () => {
 			expect(await value(deadLetters(scope)), job).toBe(counts.deadLetters)
 		}
 
+		const { panels, templating } = grafanaDashboard()
+		const queries = [
+			...panels.flatMap((panel) => ('targets' in panel ? panel.targets.map(({ expr }) => expr) : [])),
+			// The values of a variable: `label_values(selector, label)`.
+			...templating.list.flatMap((one) => ('definition' in one ? [toCount(one.definition)] : [])),
+		]
 		const empty: string[] = []
-		for (const panel of grafanaDashboard().panels)
-			for (const { expr } of 'targets' in panel ? panel.targets : []) {
-				const expression = expr
-					.replaceAll('$__rate_interval', WINDOW)
-					.replaceAll('$__range', WINDOW)
-					.replaceAll('"$job"', '"shop"')
-					.replaceAll('"$service"', '".*"')
-				const samples = await server.query(expression, times['shop'])
-				if (!samples.some(({ value }) => Number.isFinite(value))) empty.push(`${panel.title}: ${expression}`)
-			}
+		for (const query of queries) {
+			const samples = await server.query(substituted(query), times['shop'])
+			if (!samples.some(({ value }) => Number.isFinite(value))) empty.push(query)
+		}
 		expect(empty).toEqual([])
 
 		await vi.waitFor(

@@ -3,7 +3,7 @@
  * a warning only, because mounted secrets often have such modes.
  */
 import { readFileSync, statSync } from 'node:fs'
-import { fileError } from '../files/read-file.ts'
+import { fileError } from '../user-files.ts'
 
 const OTHERS = 0o077
 

@@ -1,11 +1,13 @@
 /** `gen grafana` and `gen alerts` print what operators import, made from the metric names of this version. */
 import { type Command, defineCommand } from '../command.ts'
-import { checkOutFile, writeWholeFile } from '../files/write-file.ts'
 import type { CommandIo } from '../io.ts'
 import { text } from '../option-tables.ts'
-import { packageManifest } from '../package-manifest.ts'
+import { checkOutFile, writeWholeFile } from '../user-files.ts'
 import { ruleFile, toYaml } from './alerts-file.ts'
 import { grafanaDashboard } from './grafana-dashboard.ts'
+
+/** In the repository of package.json; a test compares them. */
+const RUNBOOK = 'https://github.com/OWNER/yaoki/blob/main/docs/guide/runbook.md'
 
 const OUT = text('FILE', 'file to write instead of printing')
 
@@ -28,9 +30,9 @@ export const alerts: Command = defineCommand({
 	],
 	options: {
 		out: OUT,
-		runbook: text('URL', 'page that the alerts link to; default the runbook of this package'),
+		runbook: text('URL', 'page that the alerts link to', { default: RUNBOOK }),
 	},
-	run({ out, runbook = packageRunbook() }, io) {
+	run({ out, runbook }, io) {
 		const rules = ruleFile(runbook)
 		return deliver(io, out, rules, toYaml(rules))
 	},
@@ -50,9 +52,4 @@ async function deliver(
 	await writeWholeFile(out, () => (io.json ? `${JSON.stringify(data, undefined, 2)}\n` : content))
 	io.note(`wrote ${out}`)
 	return 'ok'
-}
-
-function packageRunbook(): string {
-	const repository = String(packageManifest()['homepage']).replace('#readme', '')
-	return `${repository}/blob/main/docs/guide/runbook.md`
 }

@@ -6,10 +6,10 @@ import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatPairs } from '../../text/table.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { fileError } from '../files/read-file.ts'
 import type { CommandIo } from '../io.ts'
 import { flag, integer, text } from '../option-tables.ts'
 import { parseDuration, relativeTo } from '../outbox/parse-time.ts'
+import { fileError } from '../user-files.ts'
 import { KEY, KEY_OPTIONS, keyId, unknownKey } from './key-arguments.ts'
 
 export const show: Command = defineCommand({

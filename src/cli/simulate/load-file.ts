@@ -7,7 +7,7 @@ import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { CliError, errorCode, toFailure } from '../errors.ts'
-import { fileError, readJson } from '../files/read-file.ts'
+import { fileError, readJson } from '../user-files.ts'
 
 const EXTENSIONS: readonly string[] = ['.json', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
 

@@ -4,7 +4,7 @@
  */
 import { extname } from 'node:path'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { checkOutFile, writeWholeFile } from '../files/write-file.ts'
+import { checkOutFile, writeWholeFile } from '../user-files.ts'
 
 /** The content of a file by its extension, rendered on demand. */
 export type FileContents = Readonly<Record<'.svg' | '.html' | '.json', () => string>>

@@ -5,7 +5,7 @@ import { niceStep } from '../../sim/charts/scale.ts'
 import type { Incident } from '../../sim/incident/incident.ts'
 import { type IncidentOptions, IncidentReader } from '../../sim/incident/reader.ts'
 import { CliError } from '../errors.ts'
-import { fileError } from '../files/read-file.ts'
+import { fileError } from '../user-files.ts'
 import { withFileContext } from './load-file.ts'
 
 export { formatIncident } from '../../sim/incident/summary.ts'

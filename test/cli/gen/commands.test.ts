@@ -39,3 +39,11 @@ test('gen alerts --json prints the same rules as data, with links to another run
 		annotations: { runbook_url: 'https://wiki.internal/yaoki#yaokiretryratehigh' },
 	})
 })
+
+test('alerts link to the runbook in the repository of package.json', async () => {
+	const { homepage } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+	const { stdout } = await run(['gen', 'alerts'])
+	expect(stdout).toContain(
+		`"${homepage.replace('#readme', '')}/blob/main/docs/guide/runbook.md#yaokideadletters"`,
+	)
+})

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { CliError } from '../../../src/cli/errors.ts'
-import { fileError } from '../../../src/cli/files/read-file.ts'
 import { importError, loadFile } from '../../../src/cli/simulate/load-file.ts'
+import { fileError } from '../../../src/cli/user-files.ts'
 import { Folder } from './files.ts'
 
 const failureOf = async (work: Promise<unknown>): Promise<CliError> => {
