@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import * as prom from 'prom-client'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bulkhead, circuitBreaker, pipeline } from 'yaoki'
 import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
 import { prometheus } from '../../../src/telemetry/prometheus/prom-client.ts'
@@ -8,6 +8,8 @@ import { createCallEnd } from '../call-end.ts'
 import { parseExposition } from '../parse-exposition.ts'
 import { eventOf, sourceOf } from '../source.ts'
 
+// Test files share it.
+beforeEach(() => prom.register.clear())
 afterEach(() => prom.register.clear())
 
 const client = sourceOf({ kind: 'http', name: 'api' })
