@@ -1,5 +1,6 @@
 /** Writes lines to the user's logger, whatever it does: it may throw, reject, hang or lack a level. */
 import { invalidOption } from '../../core/options/schema.ts'
+import { escapeJson } from '../../text/sanitize.ts'
 import type { ProblemReports } from '../observe/report.ts'
 import type { LogLevel } from './levels.ts'
 
@@ -85,7 +86,9 @@ export class TargetWriter {
 	#call(level: LogLevel, { message, fields }: LogLine): unknown {
 		const target = this.#target as Record<LogMethod, (...args: unknown[]) => unknown>
 		const method = this.#methodFor(level)
-		if (this.#order === 'json') return target[method](JSON.stringify({ level, message, ...fields }))
+		// A console is often a terminal, which acts on characters that JSON does not escape.
+		if (this.#order === 'json')
+			return target[method](escapeJson(JSON.stringify({ level, message, ...fields })))
 		return this.#order === 'message-first' ? target[method](message, fields) : target[method](fields, message)
 	}
 

@@ -60,6 +60,18 @@ describe('repeated lines', () => {
 		expect(runtime.pendingTimers).toBe(0)
 	})
 
+	test('set a timer that does not keep the process alive', () => {
+		const runtime = virtualRuntime()
+		const kinds: (string | undefined)[] = []
+		runtime.setTimer = (_ms, _fn, kind) => {
+			kinds.push(kind)
+			return () => {}
+		}
+		const { emit } = attached(logger({ info: () => {} }, { runtime }))
+		for (let count = 0; count < 5; count++) emit('retry_attempt')
+		expect(kinds).toEqual(['housekeeping'])
+	})
+
 	test('are reported with the next line if the timer did not fire', () => {
 		const { lines, target } = storingLogger()
 		let now = 0

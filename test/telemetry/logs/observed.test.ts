@@ -2,8 +2,10 @@
 import { describe, expect, test, vi } from 'vitest'
 import { circuitBreaker, HttpError, pipeline, retry } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
+import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
 import { logger, observe } from 'yaoki/telemetry'
 import { virtualRuntime } from 'yaoki/testing'
+import { temporaryFile } from '../../temporary-file.ts'
 import { storingLogger } from './lines.ts'
 
 function outage() {
@@ -106,4 +108,38 @@ test('lines of an HTTP client have the host, the method and the status, and no s
 	for (const { fields } of lines)
 		expect(fields).toMatchObject({ service: 'api.example.com', method: 'GET', statusCode: 503 })
 	expect(JSON.stringify(lines)).not.toContain('secret')
+})
+
+test('a dead letter is an error, with its destination, message and cause, and relays that start and stop are info', async () => {
+	const { lines, target } = storingLogger()
+	const outbox = new Outbox({ store: sqliteStore(temporaryFile()) })
+	await outbox.migrate()
+	const { promise: dead, resolve } = Promise.withResolvers<void>()
+	const relay = new Relay(outbox, {
+		destinations: {
+			mail: () => {
+				throw new HttpError(422)
+			},
+		},
+	})
+	relay.subscribe(({ type }) => type === 'dead_letter' && resolve())
+	const stop = observe({ relay, outbox }, [logger(target)])
+	await relay.start()
+	const { id } = await outbox.enqueue({ topic: 'mail', payload: { to: 'ada' } }, { withoutTransaction: true })
+	await dead
+	await relay.stop()
+	stop()
+	await outbox.close()
+
+	const shown = lines.map(({ level, message }) => [level, message])
+	expect(shown).toEqual([
+		['info', 'relay: relay started'],
+		['error', 'relay: message is a dead letter: permanent'],
+		['info', 'relay: relay is stopping'],
+		['info', 'relay: relay stopped'],
+	])
+	expect(lines[1]?.fields).toMatchObject({
+		...{ event: 'dead_letter', service: 'relay', key: 'mail', topic: 'mail', cause: 'permanent' },
+		...{ messageId: id, statusCode: 422 },
+	})
 })

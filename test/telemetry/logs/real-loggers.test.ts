@@ -97,6 +97,15 @@ describe('console', () => {
 		})
 	})
 
+	test('gets no character that a terminal would act on', () => {
+		const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+		const errorMessage = 'a\u001b[31m\u009b2J\u2028\u202eb'
+		attached(logger(console)).emit('dead_letter', { errorMessage })
+		const [[line]] = error.mock.calls as [[string]]
+		expect(line).toMatch(/^[ -~]+$/)
+		expect(JSON.parse(line)).toMatchObject({ errorMessage })
+	})
+
 	test('of a stream gets the same with order json', () => {
 		const { stream, parsed } = storingStream()
 		const target = new Console(stream)
