@@ -1,15 +1,18 @@
 import type { EventBase } from '../../core/events/events.ts'
 import type { CallEnd } from '../../core/observe/observer.ts'
+import { GaugeValues } from '../collect/gauge-values.ts'
+import { circuitStates, toStateValue } from '../collect/policy-gauges.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { ProblemReports } from '../observe/report.ts'
 import type { OpenTelemetryApi, OtelObservableResult } from './api.ts'
-import { circuitStates } from './circuit-states.ts'
 import { errorTypeOf } from './errors.ts'
 import { Instruments, type MetricAttributes } from './instruments.ts'
 import type { OtelMetricName } from './metric-definitions.ts'
 
 /** How many sets of attributes are kept. Further ones are created for each value. */
 const MAX_ATTRIBUTE_SETS = 1_000
+/** The metric of the catalog that has the same values. */
+const CIRCUIT_STATE = 'circuit_breaker_state'
 
 /** The values of all metrics of one exporter. */
 export class OtelMetrics {
@@ -103,13 +106,16 @@ export class OtelMetrics {
 	}
 
 	#observe(result: OtelObservableResult): void {
+		const states = new GaugeValues(MAX_ATTRIBUTE_SETS, () => {})
 		for (const source of this.#sources) {
 			try {
 				for (const [service, state] of circuitStates(source))
-					result.observe(state, { 'yaoki.service': service })
+					states.add([CIRCUIT_STATE, [service], toStateValue(state)])
 			} catch (error) {
 				this.#reports.report('gauge', `the circuits of ${source.name} could not be read`, error)
 			}
 		}
+		for (const { labels, value } of states.series(CIRCUIT_STATE))
+			result.observe(value, { 'yaoki.service': labels[0] ?? '' })
 	}
 }

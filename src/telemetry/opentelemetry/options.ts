@@ -40,16 +40,18 @@ export function readOpenTelemetryOptions(given: OpenTelemetryOptions = {}): Open
 	return { ...defaults, ...readOptions<OpenTelemetrySettings>(given, OPEN_TELEMETRY_SCHEMA) }
 }
 
-const FUNCTIONS: readonly (readonly [part: string, method: string])[] = [
-	['trace', 'getTracerProvider'],
-	['context', 'with'],
-	['propagation', 'inject'],
-	['metrics', 'getMeterProvider'],
+const PARTS: readonly (readonly [part: string, member: string, type: string])[] = [
+	['trace', 'getTracerProvider', 'function'],
+	['context', 'with', 'function'],
+	['propagation', 'inject', 'function'],
+	['metrics', 'getMeterProvider', 'function'],
+	['SpanKind', 'CLIENT', 'number'],
+	['SpanStatusCode', 'ERROR', 'number'],
 ]
 
 /** Throws unless `api` is the module, for example because a tracer was passed. */
 export function checkApi(api: OpenTelemetryApi): void {
 	const parts = Object(api)
-	if (FUNCTIONS.some(([part, method]) => typeof parts[part]?.[method] !== 'function'))
+	if (PARTS.some(([part, member, type]) => typeof parts[part]?.[member] !== type))
 		invalidOption('api', api, 'the module @opentelemetry/api, version 1.4 or later')
 }

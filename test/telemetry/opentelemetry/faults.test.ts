@@ -144,7 +144,7 @@ test('the module has the type of the parameter', () => {
 })
 
 describe('options', () => {
-	test.each([undefined, {}, otel.trace, { ...otel, metrics: undefined }])(
+	test.each([undefined, {}, otel.trace, { ...otel, metrics: undefined }, { ...otel, SpanKind: undefined }])(
 		'rejects what is not the module',
 		(api) => {
 			expect(() => openTelemetry(api as never)).toThrow(
