@@ -17,6 +17,7 @@ import { rateBreaker } from './rate-breaker.ts'
 import { failsTwice, success } from './retry.ts'
 import { simulator } from './simulator.ts'
 import { stack } from './stack.ts'
+import { telemetry } from './telemetry.ts'
 import { virtual } from './virtual.ts'
 import { timeWindow } from './window.ts'
 
@@ -39,6 +40,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	'idempotency-memory': idempotencyMemory,
 	'idempotency-postgres': idempotencyPostgres,
 	'idempotency-race': idempotencyRace,
+	telemetry,
 	...OUTBOX_PARTS,
 }
 

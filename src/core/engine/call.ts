@@ -112,6 +112,8 @@ export class Call implements CallRecord, Scope {
 
 	/** Returns the context of the attempt that starts now. */
 	context(): CallContext {
+		const { rare } = this
+		if (rare?.times && !rare.substitute) rare.times.attempts++
 		return new Context(this, this.scope, this.attempt)
 	}
 

@@ -101,7 +101,7 @@ export type CallOutcome = 'success' | 'fallback' | 'failure' | 'rejected'
 /** What an observer measures about a call, on the pipeline's clock. */
 export interface CallTimes {
 	readonly begunAt: number | undefined
-	/** How often the operation was called. */
+	/** How often the operation was called, hedges included. */
 	attempts: number
 	/** The time in queues and for rate limits. */
 	queuedMs: number
@@ -145,8 +145,8 @@ export interface RareFacts {
 	endedAt?: number
 	/** What last interrupted the operation. */
 	ending?: StopReason | undefined
-	/** Measured for a listener. */
-	times?: CallTimes
+	/** Measured for a listener. The branches of a hedge share those of their call. */
+	times?: CallTimes | undefined
 	/** What the functions around the call have received about it. */
 	info?: object
 }

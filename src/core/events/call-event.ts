@@ -1,7 +1,7 @@
 /** Creates events, and the `call` event of every finished call. Nothing here runs, or is allocated, without a listener. */
 
 import { safeGet } from '../classify/safe-get.ts'
-import type { Call, CompiledPipeline, Operation } from '../engine/call.ts'
+import type { Call, CompiledPipeline } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
 import type { CallObserver, CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
 import { pipelineNameOf, UNNAMED } from '../errors/errors.ts'
@@ -102,20 +102,15 @@ class CallEvents implements CallObserver<Call> {
 			backoffMs: 0,
 			wait: undefined,
 		}
-		call.rareState.times = times
-		const operation = call.operation as (...args: unknown[]) => unknown
-		// Also counts hedges, which are attempts of the same call. A rejected call has none.
-		const counted = (context: unknown, done: unknown) => {
-			times.attempts++
-			return operation(context, done)
-		}
-		call.operation = counted as Operation
+		// One object shape instead of two.
+		if (call.rare) call.rare.times = times
+		else call.rare = { times }
 		for (const probe of this.probes) probe.onBegin?.(call, times)
 	}
 
 	onWait(call: Call): void {
 		const { rare, attempt, lastAttempt, pipeline } = call
-		if (!rare?.times) return
+		if (!rare?.times || rare.branchOf) return
 		// A retry records the delay with the attempt that failed, before the next one begins.
 		const isAfterFailure = lastAttempt?.attempt === attempt
 		if (isAfterFailure && lastAttempt.delayMs === undefined) return
@@ -124,7 +119,7 @@ class CallEvents implements CallObserver<Call> {
 
 	onResume({ rare, pipeline }: Call): void {
 		const { times } = rare ?? {}
-		if (!times?.wait) return
+		if (!times?.wait || rare?.branchOf) return
 		const waitedMs = pipeline.runtime.now() - times.wait.since
 		times[times.wait.isBackoff ? 'backoffMs' : 'queuedMs'] += waitedMs
 		times.wait = undefined

@@ -160,7 +160,14 @@ function prepare(hedged: HedgedCall, number: number, delayMs: number): void {
 	const { call, bound } = hedged
 	const { runtime } = bound
 	const child = new Call(call.pipeline, call.options, call.operation)
-	child.rare = { branchOf: call, branchRun: call.run + 1, branchIndex: bound.index, parentScope: hedged }
+	const { times } = call.rare ?? {}
+	child.rare = {
+		branchOf: call,
+		branchRun: call.run + 1,
+		branchIndex: bound.index,
+		parentScope: hedged,
+		times,
+	}
 	child.attempt = call.attempt
 	const hedge = new Branch(hedged, child, number)
 	hedged.hedges.push(hedge)

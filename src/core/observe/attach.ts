@@ -79,7 +79,8 @@ function wrapAttempts(call: Call, times: CallTimes, around: Around): void {
 			type: 'attempt',
 			call: infoOf(call),
 			attempt: context.attempt,
-			resendCount: times.attempts,
+			// This attempt is counted already.
+			resendCount: times.attempts - 1,
 			http: call.options?.http,
 		}
 		return around(info, () => toPromise(operation(context, done)))
