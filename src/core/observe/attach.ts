@@ -2,7 +2,7 @@
  * Attaches an observer to what it observes. Only telemetry imports this file: programs without telemetry do not pay for it.
  */
 import type { Call, Operation } from '../engine/call.ts'
-import type { CallContext, CallOptions } from '../engine/call-options.ts'
+import type { CallContext } from '../engine/call-options.ts'
 import type { CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
 import { observeCalls, probeCalls } from '../events/call-event.ts'
 import type { Observation, ObservedPipeline } from './observe.ts'
@@ -39,11 +39,14 @@ class ObserverProbe implements CallProbe<Call> {
 	readonly onBegin?: NonNullable<CallProbe<Call>['onBegin']>
 	readonly #onCallEnd: Observer['onCallEnd']
 
-	constructor({ around, onCallEnd }: Observer) {
+	constructor(observer: Observer) {
+		const { around, onCallEnd } = observer
 		this.#onCallEnd = onCallEnd
 		if (!around) return
 		this.around = (call, next) => around(infoOf(call), next) as Promise<unknown>
-		this.onBegin = (call, times) => wrapAttempts(call, times, around)
+		this.onBegin = (call, times) => {
+			if (observer.wantsAttempts?.(infoOf(call)) !== false) wrapAttempts(call, times, around)
+		}
 	}
 
 	onEnd(call: Call, times: CallTimes | undefined, outcome: CallOutcome): void {
@@ -95,33 +98,42 @@ const toPromise = (result: unknown): unknown => {
 	return isPlain ? result : Promise.resolve(result)
 }
 
-function infoOf({ rareState, pipeline, options }: Call): CallInfo {
-	rareState.info ??= new Info(rareState, pipeline.name, options)
+function infoOf(call: Call): CallInfo {
+	const { rareState } = call
+	rareState.info ??= new Info(call)
 	return rareState.info as CallInfo
 }
 
 /** Also the state: most calls have one observer that stores something, and a Map costs as much as the rest. */
 class Info implements CallInfo, CallState {
 	readonly type = 'call'
-	readonly policy: string
-	readonly key: string | undefined
-	readonly call: string | undefined
-	readonly method: string | undefined
-	readonly #facts: { readonly callId?: string }
+	readonly #call: Call
 	#owner: object | undefined
 	#value: unknown
 	#others: Map<object, unknown> | undefined
 
-	constructor(facts: { readonly callId?: string }, policy: string, options: CallOptions | undefined) {
-		this.#facts = facts
-		this.policy = policy
-		this.key = options?.key
-		this.call = options?.name
-		this.method = options?.method
+	constructor(call: Call) {
+		this.#call = call
 	}
 
 	get id(): string | undefined {
-		return this.#facts.callId
+		return this.#call.rare?.callId
+	}
+
+	get policy(): string {
+		return this.#call.pipeline.name
+	}
+
+	get key(): string | undefined {
+		return this.#call.options?.key
+	}
+
+	get call(): string | undefined {
+		return this.#call.options?.name
+	}
+
+	get method(): string | undefined {
+		return this.#call.options?.method
 	}
 
 	get state(): CallState {

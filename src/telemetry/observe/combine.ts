@@ -1,7 +1,7 @@
 /** Combines the observers of all exporters into one that never throws. What one exporter does affects neither calls nor other exporters. */
 import type { EventBase } from '../../core/events/events.ts'
 import { isRoutineEvent, type YaokiEvent } from '../../core/events/events.ts'
-import type { Around, CallEnd, Observer } from '../../core/observe/observer.ts'
+import type { Around, CallEnd, CallInfo, Observer } from '../../core/observe/observer.ts'
 import type { Exporter, Source } from './exporter.ts'
 import { ProblemReports } from './report.ts'
 
@@ -25,7 +25,10 @@ export function combineObservers(exporters: readonly Exporter[], source: Source)
 		isComplete,
 		...(onEvents.length > 0 && { onEvent: callEach(onEvents) }),
 		...(onCallEnds.length > 0 && { onCallEnd: callEach(onCallEnds) }),
-		...(arounds.length > 0 && { around: arounds.reduceRight(nest) }),
+		...(arounds.length > 0 && {
+			around: arounds.reduceRight(nest),
+			wantsAttempts: (call) => all.some(({ observer }) => wantsAttempts(observer, call)),
+		}),
 	}
 	return {
 		observer,
@@ -34,6 +37,10 @@ export function combineObservers(exporters: readonly Exporter[], source: Source)
 		},
 	}
 }
+
+/** Only an exporter that catches its own errors is asked. */
+const wantsAttempts = (observer: Observer, call: CallInfo): boolean =>
+	observer.around !== undefined && !(observer.isAroundSafe && observer.wantsAttempts?.(call) === false)
 
 function attach(exporter: Exporter, source: Source): Attached[] {
 	const reports = new ProblemReports(exporter.name)

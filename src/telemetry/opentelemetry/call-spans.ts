@@ -52,6 +52,11 @@ export class CallSpans {
 		return tracing.run(started.context, next)
 	}
 
+	/** Without an SDK there is nothing to do for an attempt. */
+	wantsAttempts({ kind }: Source, info: CallInfo): boolean {
+		return this.#startedSpan(info) !== undefined || (kind === 'http' && this.#metrics?.isActive === true)
+	}
+
 	endCall(end: CallEnd): void {
 		const started = end.info && this.#startedSpan(end.info)
 		if (!started) return

@@ -46,6 +46,7 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 			metrics?.add(source)
 			return {
 				around: (info, next) => around(source, info, next),
+				wantsAttempts: (call) => calls.wantsAttempts(source, call),
 				isAroundSafe: true,
 				onCallEnd(end) {
 					metrics?.recordCall(source, end)
