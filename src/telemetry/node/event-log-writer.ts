@@ -30,7 +30,7 @@ const RETRY_MS = 1_000
 const HUNG_MS = 10_000
 
 /** The file takes no more lines in one write. */
-const MAX_WRITE_LINES = 4_096
+const MAX_WRITE_LINES = 10_000
 
 /** More bytes than this are written immediately. */
 const BATCH_BYTES = 64 * 1_024

@@ -36,7 +36,7 @@ export interface AppendResult {
 }
 
 /** One write is not larger than this, unless a line is. */
-const MAX_WRITE_BYTES = 256 * 1_024
+const MAX_WRITE_BYTES = 1_024 * 1_024
 
 const NEWLINE = 0x0a
 const LINE_BREAK: Buffer = Buffer.of(NEWLINE)
