@@ -3,11 +3,6 @@
  * its version. Version 1.4 is the first one with metrics.
  */
 
-/** The values of an attribute. */
-export type OtelAttributes = Readonly<
-	Record<string, string | number | boolean | readonly string[] | undefined>
->
-
 /** A context: what is active while user code runs. */
 export interface OtelContext {
 	getValue(key: symbol): unknown

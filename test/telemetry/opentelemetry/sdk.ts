@@ -16,7 +16,7 @@ import {
 	TracerProvider,
 } from '@opentelemetry/sdk-trace'
 
-export interface Point {
+interface Point {
 	readonly attributes: Readonly<Record<string, unknown>>
 	/** The sum of a counter, the value of a gauge, or count and sum of a histogram. */
 	readonly value: unknown
