@@ -2,9 +2,10 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
+import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
 import { toExposition } from '../../../src/telemetry/prometheus/exposition.ts'
 import { createCallEnd } from '../call-end.ts'
-import { parseExposition } from '../parse-exposition.ts'
+import { type ParsedSample, parseExposition } from '../parse-exposition.ts'
 import { eventOf, sourceOf } from '../source.ts'
 
 const counter = { type: 'counter', labels: ['service'], help: 'Calls.' } as const
@@ -29,6 +30,9 @@ const CHARACTERS = [
 	'\u{1F600}',
 ]
 const TEXT = fc.array(fc.constantFrom(...CHARACTERS)).map((characters) => characters.join(''))
+
+/** The format does not distinguish 0 and -0. */
+const toRow = ({ labels, value }: ParsedSample) => [labels['service'], labels['destination'], value + 0]
 
 describe('the text format', () => {
 	test('has help, type and values, and ends with a line break', () => {
@@ -63,9 +67,8 @@ describe('the text format', () => {
 	})
 
 	test('can be read back with any label values and numbers', () => {
-		const text = fc.string({ unit: 'binary' })
 		const hostile = fc.oneof(
-			text,
+			TEXT,
 			fc.constantFrom('\n', '"', '\\', '\\n', '",b="', 'x'.repeat(10_000), '決済'),
 		)
 		const sample = fc.record({
@@ -76,7 +79,7 @@ describe('the text format', () => {
 		fc.assert(
 			fc.property(fc.array(sample, { minLength: 1, maxLength: 4 }), (samples) => {
 				const parsed = parseExposition(toExposition([{ name: 'calls_total', definition: counter, samples }]))
-				expect(parsed.samples).toEqual(samples.map((one) => ({ ...one, value: one.value + 0 })))
+				expect(parsed.samples.map(toRow)).toEqual(samples.map(toRow))
 			}),
 			{ numRuns: 40 },
 		)
@@ -123,3 +126,27 @@ test.skipIf(!hasPromtool)('promtool accepts the text (skipped without promtool)'
 	// Throws if the exit code is not 0.
 	expect(execFileSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })).toBe('')
 })
+
+test.skipIf(!hasPromtool)(
+	'promtool accepts the names and texts of all metrics (skipped without promtool)',
+	() => {
+		const readings = Object.entries(METRICS).map(([name, definition]) => {
+			const labels = Object.fromEntries(definition.labels.map((label) => [label, 'a']))
+			const samples = [
+				{ name: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: 1 },
+				{ name: `${name}_sum`, labels, value: 1 },
+				{ name: `${name}_count`, labels, value: 1 },
+			]
+			return {
+				name,
+				definition,
+				samples: definition.type === 'histogram' ? samples : [{ name, labels, value: 1 }],
+			}
+		})
+		const { status, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+			input: toExposition(readings),
+			encoding: 'utf8',
+		})
+		expect([status, stderr]).toEqual([0, ''])
+	},
+)
