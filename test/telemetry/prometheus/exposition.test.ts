@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
 import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
 import { toExposition } from '../../../src/telemetry/prometheus/exposition.ts'
+import { HAS_PROMETHEUS, PROMTOOL } from '../../real-prometheus.ts'
 import { createCallEnd } from '../call-end.ts'
 import { type ParsedSample, parseExposition } from '../parse-exposition.ts'
 import { eventOf, sourceOf } from '../source.ts'
@@ -111,9 +112,7 @@ describe('metrics with hostile names', () => {
 	})
 })
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0
-
-test.skipIf(!hasPromtool)('promtool accepts the text (skipped without promtool)', async () => {
+test.skipIf(!HAS_PROMETHEUS)('promtool accepts the text (skipped without promtool)', async () => {
 	const metrics = inMemoryMetrics()
 	const serviceOf = () => 'a "quoted"\nservice\\'
 	const client = metrics.attach(sourceOf({ kind: 'http', serviceOf }))
@@ -124,10 +123,10 @@ test.skipIf(!hasPromtool)('promtool accepts the text (skipped without promtool)'
 	relay.onEvent?.(eventOf('sent', { key: 'billing', durationMs: 1, lagMs: 1 }))
 	const text = await metrics.toPrometheus()
 	// Throws if the exit code is not 0.
-	expect(execFileSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })).toBe('')
+	expect(execFileSync(PROMTOOL, ['check', 'metrics'], { input: text, encoding: 'utf8' })).toBe('')
 })
 
-test.skipIf(!hasPromtool)(
+test.skipIf(!HAS_PROMETHEUS)(
 	'promtool accepts the names and texts of all metrics (skipped without promtool)',
 	() => {
 		const readings = Object.entries(METRICS).map(([name, definition]) => {
@@ -143,7 +142,7 @@ test.skipIf(!hasPromtool)(
 				samples: definition.type === 'histogram' ? samples : [{ name, labels, value: 1 }],
 			}
 		})
-		const { status, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+		const { status, stderr } = spawnSync(PROMTOOL, ['check', 'metrics'], {
 			input: toExposition(readings),
 			encoding: 'utf8',
 		})

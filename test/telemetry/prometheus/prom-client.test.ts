@@ -1,9 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import * as prom from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bulkhead, circuitBreaker, pipeline } from 'yaoki'
 import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
 import { prometheus } from '../../../src/telemetry/prometheus/prom-client.ts'
+import { HAS_PROMETHEUS, PROMTOOL } from '../../real-prometheus.ts'
 import { createCallEnd } from '../call-end.ts'
 import { parseExposition } from '../parse-exposition.ts'
 import { eventOf, sourceOf } from '../source.ts'
@@ -230,9 +231,7 @@ test('has the same values as inMemoryMetrics, for hostile label values too', asy
 	expect(samples).toEqual(parseExposition(await inMemory.toPrometheus()).samples)
 })
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0
-
-test.skipIf(!hasPromtool)('promtool accepts the text (skipped without promtool)', async () => {
+test.skipIf(!HAS_PROMETHEUS)('promtool accepts the text (skipped without promtool)', async () => {
 	const input = await createRegistry().metrics()
-	expect(execFileSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' })).toBe('')
+	expect(execFileSync(PROMTOOL, ['check', 'metrics'], { input, encoding: 'utf8' })).toBe('')
 })
