@@ -14,7 +14,7 @@ export function sourceOf(part: Partial<Source> = {}): Source {
 }
 
 /** 2026-01-01 00:00 in UTC. */
-export const START = Date.UTC(2026, 0, 1)
+const START = Date.UTC(2026, 0, 1)
 
 export type AnyEvent = EventBase & Readonly<Record<string, unknown>>
 

@@ -50,7 +50,7 @@ export interface EventFilter {
 }
 
 /** The part of an emitter that observers use. */
-export interface ObservedEmitter {
+interface ObservedEmitter {
 	subscribe(listener: (event: EventBase) => void): () => void
 	/** Adds a function around enqueues or deliveries. Returns a function that removes it. */
 	addAround(around: Around): () => void

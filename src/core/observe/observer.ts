@@ -100,7 +100,7 @@ export interface EnqueueInfo {
 	/** The topics of the messages; one if all have the same. */
 	readonly topics: readonly string[]
 	readonly count: number
-	/** Adds headers to messages that do not have them. */
+	/** Adds headers to messages that have none of them. */
 	addHeaders(headers: Readonly<Record<string, string>>): void
 }
 

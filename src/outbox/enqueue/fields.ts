@@ -68,11 +68,10 @@ export function toHeadersText(headers: unknown, ref: MessageRef, added?: AddedHe
 	return text
 }
 
-/** The headers of the message win, whatever their case. */
+/** Added headers belong together, such as `traceparent` and `tracestate`. A message that has one of them, in any case, gets none. */
 function withAdded(headers: object, names: readonly string[], added: NonNullable<AddedHeaders>): object {
 	const given = new Set(names.map((name) => name.toLowerCase()))
-	const missing = Object.entries(added).filter(([name]) => !given.has(name.toLowerCase()))
-	return { ...Object.fromEntries(missing), ...headers }
+	return Object.keys(added).some((name) => given.has(name.toLowerCase())) ? headers : { ...added, ...headers }
 }
 
 /** Returns milliseconds since 1970; null for undefined. Earlier dates become 0, because relays scan from 0 on. */

@@ -15,7 +15,7 @@ export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'
 export type EventType = (YaokiEvent | RelayEvent | OutboxEvent | IdempotencyEvent)['type']
 
 /** The level of an event depends on one of its fields. */
-export interface LevelByField {
+interface LevelByField {
 	readonly field: string
 	readonly levels: Readonly<Record<string, LogLevel>>
 	/** The level for all other values. */

@@ -1,5 +1,5 @@
 /** A logger that stores its lines. */
-export interface StoredLine {
+interface StoredLine {
 	readonly level: string
 	readonly message: string
 	readonly fields: Readonly<Record<string, unknown>>

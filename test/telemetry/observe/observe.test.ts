@@ -331,10 +331,7 @@ describe('outboxes and relays', () => {
 		await done
 		await relay.stop()
 		stop()
-		expect(delivered).toEqual([
-			{ traceparent: 'added', tracestate: 'x' },
-			{ Traceparent: 'own', tracestate: 'x' },
-		])
+		expect(delivered).toEqual([{ traceparent: 'added', tracestate: 'x' }, { Traceparent: 'own' }])
 		expect(infos).toMatchObject([
 			{ type: 'enqueue', topics: ['a'], count: 2 },
 			{
