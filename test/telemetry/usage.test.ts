@@ -22,7 +22,7 @@ async function startServer() {
 	const server = createServer(
 		nodeIdempotency(engine, (_, response) => {
 			response.statusCode = requests++ % 2 === 0 ? 503 : 200
-			response.end()
+			response.end('{}')
 		}),
 	)
 	const port = await listen(server)

@@ -48,12 +48,14 @@ const MESSAGES: Readonly<Record<EventType, string>> = {
 /** Longer messages are truncated. */
 const MAX_LENGTH = 500
 
+/** A delay with jitter has many decimals, which are noise to a reader; the field has them all. */
+const toText = (value: unknown): string =>
+	typeof value === 'number' ? String(Math.round(value)) : String(value ?? '?')
+
 /** Returns the message on one line. */
 export function messageOf(service: string, event: EventBase): string {
 	const { type } = event
 	const template = Object.hasOwn(MESSAGES, type) ? MESSAGES[type as EventType] : type
-	const text = template.replaceAll(/\{(\w+)\}/g, (_, field: string) =>
-		String(Reflect.get(event, field) ?? '?'),
-	)
+	const text = template.replaceAll(/\{(\w+)\}/g, (_, field: string) => toText(Reflect.get(event, field)))
 	return sanitizeLine(`${service}: ${text}`.slice(0, MAX_LENGTH))
 }

@@ -78,7 +78,7 @@ function remember(exporter: Exporter, thing: object, name: string): boolean {
 	}
 	new ProblemReports(exporter.name).report(
 		name,
-		`"${name}" is observed already, as "${before}", and is not counted twice. Stop the first observation before the second.`,
+		`"${name}" is already observed, as "${before}", and is not counted twice. Stop the first observation before the second.`,
 	)
 	return false
 }
@@ -89,7 +89,7 @@ function checkArguments(things: unknown, exporters: unknown): void {
 	for (const [name, thing] of Object.entries(things))
 		if (typeof (thing as Partial<Observable> | null | undefined)?.[OBSERVE] !== 'function')
 			throw new InvalidOptionError(
-				`observe, "${name}"`,
+				`observe, ${name}`,
 				thing,
 				'a policy, pipeline, HTTP client, resilientFetch function, relay, outbox or idempotency engine',
 			)
@@ -100,6 +100,6 @@ function checkArguments(things: unknown, exporters: unknown): void {
 			throw new InvalidOptionError(
 				`observe, exporter ${index + 1}`,
 				exporter,
-				'an exporter, such as logger(console), inMemoryMetrics() or openTelemetry(api)',
+				'an exporter, such as logger(pino()), inMemoryMetrics() or openTelemetry(otel)',
 			)
 }

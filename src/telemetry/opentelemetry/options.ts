@@ -3,28 +3,30 @@ import type { OpenTelemetryApi } from './api.ts'
 
 /** The options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
-	/** False: no spans, and no trace context in requests and messages. Default: true. */
-	readonly spans?: boolean
-	/** False: no metrics. Default: true. */
-	readonly metrics?: boolean
+	/** False: no spans, and no trace context in requests and messages. Default true. */
+	readonly spans?: boolean | undefined
+	/** False: no metrics. Default true. */
+	readonly metrics?: boolean | undefined
 	/**
 	 * False: no spans and no `http.client.request.duration` for attempts, only spans for calls. Use it together with `propagate: false` if an
-	 * instrumentation of fetch creates spans for requests, such as `@opentelemetry/instrumentation-undici`. Default: true.
+	 * instrumentation of fetch creates spans for requests, such as `@opentelemetry/instrumentation-undici`. Default true.
 	 */
-	readonly attempts?: boolean
+	readonly attempts?: boolean | undefined
 	/**
 	 * False: no trace context is added to HTTP requests, because an instrumentation of fetch does it. Messages of an outbox always have one.
-	 * Default: true.
+	 * Default true.
 	 */
-	readonly propagate?: boolean
+	readonly propagate?: boolean | undefined
 	/**
 	 * How the span of a delivery refers to the one that enqueued the message. `'parent'`: both are in one trace. `'link'`: each delivery has a
-	 * trace of its own, with a link, for messages that are delivered days later. Default: `'parent'`.
+	 * trace of its own, with a link, for messages that are delivered days later. Default `'parent'`.
 	 */
-	readonly delivery?: 'parent' | 'link'
+	readonly delivery?: 'parent' | 'link' | undefined
 }
 
-export type OpenTelemetrySettings = Required<OpenTelemetryOptions>
+export type OpenTelemetrySettings = {
+	readonly [Name in keyof OpenTelemetryOptions]-?: NonNullable<OpenTelemetryOptions[Name]>
+}
 
 const OPEN_TELEMETRY_SCHEMA: OptionSchema = {
 	spans: 'boolean',

@@ -40,6 +40,15 @@ describe('a line', () => {
 		])
 	})
 
+	test('rounds the numbers of the message, not those of the fields', () => {
+		expect(logged('retry_attempt', { attempt: 1, delayMs: 172.967 })).toMatchObject([
+			{ message: 'payments: attempt 1 failed, retry in 173 ms', fields: { delayMs: 172.967 } },
+		])
+		expect(logged('retry_attempt', { attempt: 1, delayMs: 0.03081 })).toMatchObject([
+			{ message: 'payments: attempt 1 failed, retry in 0 ms' },
+		])
+	})
+
 	test('of 10 kB is shortened, field by field', () => {
 		const [line] = logged('retry_failure', {
 			errorMessage: 'x'.repeat(10_000),

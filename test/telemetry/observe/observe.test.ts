@@ -212,7 +212,7 @@ describe('observe', () => {
 		observe({ again: payments }, [exporter])
 		await payments.execute(async () => 1)
 		expect(ends).toHaveLength(1)
-		expect(String(warn.mock.calls[0])).toContain('"again" is observed already, as "payments"')
+		expect(String(warn.mock.calls[0])).toContain('"again" is already observed, as "payments"')
 		stop()
 		observe({ payments }, [exporter])
 		await payments.execute(async () => 1)
@@ -222,7 +222,7 @@ describe('observe', () => {
 	it.each([
 		[undefined, [], 'first argument'],
 		[retry(), [], 'first argument'],
-		[{ payments: 5 }, [], '"payments"'],
+		[{ payments: 5 }, [], '"observe, payments"'],
 		[{ payments: retry() }, undefined, 'second argument'],
 		[{ payments: retry() }, [{}], 'exporter 1'],
 	])('rejects %s with %s', (things, exporters, part) => {

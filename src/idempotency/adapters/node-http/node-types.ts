@@ -35,9 +35,9 @@ export interface NodeResponse {
 	hasHeader(name: string): boolean
 	setHeader(name: string, value: string | readonly string[]): unknown
 	writeHead(status: number): unknown
-	write(chunk: Uint8Array): boolean
+	write(chunk: Uint8Array | string): boolean
 	end(): unknown
-	end(chunk: Uint8Array): unknown
+	end(chunk: Uint8Array | string): unknown
 	emit(event: string): boolean
 	destroy(error?: Error): unknown
 	once(event: string, listener: () => void): unknown
