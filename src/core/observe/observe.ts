@@ -21,6 +21,8 @@ export type ObservedKind = 'policy' | 'http' | 'relay' | 'outbox' | 'idempotency
 /** What an observed object provides. */
 export interface Observation {
 	readonly kind: ObservedKind
+	/** What is observed, if several objects share it: a client and those that extend it have the same state. */
+	readonly identity?: object
 	/**
 	 * Calls `attach` with every pipeline, present and future. Returns a function that ends this, and calls the functions that `attach` has
 	 * returned. Only policies and clients have pipelines.

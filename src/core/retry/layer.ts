@@ -175,7 +175,8 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 function notifyObserver(call: Call, bound: BoundLayer<RetryLayer>, wait?: RetryDelay): void {
 	const { observer, emitsRoutine } = bound.layer
 	const state = retryState(call, bound)
-	if (observer && (emitsRoutine || !call.ok || state.attempt))
+	// A call that stops with an unwanted result is `ok`.
+	if (observer && (emitsRoutine || !call.ok || call.stop || state.attempt))
 		notify('emitting an event', observer, call, bound, state, wait)
 }
 

@@ -127,6 +127,7 @@ export class HttpEngine {
 	observation(stats: () => unknown): Observation {
 		return {
 			kind: 'http',
+			identity: this,
 			pipelines: (attach) => this.observe(attach),
 			policies: () => this.#policies(),
 			stats,

@@ -1,4 +1,5 @@
 import type { CircuitState } from '../../core/events/events.ts'
+import { toLabelValue } from '../metrics/label-value.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 
 /** The five questions of an operator, answered for one service or for all: retry rate, retry success, circuits, retries per call, dead letters. */
@@ -119,7 +120,7 @@ export function createSnapshot(
 	each('yaoki_relay_dead_letters_total', ({ deadLetters }, value, [, , cause = '']) => {
 		if (value > 0) deadLetters.set(cause, (deadLetters.get(cause) ?? 0) + value)
 	})
-	for (const [service, state] of states) for (const sums of at(service)) sums.addState(state)
+	for (const [service, state] of states) for (const sums of at(toLabelValue(service))) sums.addState(state)
 	return {
 		total: total.toSnapshot(),
 		services: Object.fromEntries([...services].map(([service, sums]) => [service, sums.toSnapshot()])),

@@ -2,8 +2,9 @@
 import type { EventBase } from '../../core/events/events.ts'
 import { isRoutineEvent, type YaokiEvent } from '../../core/events/events.ts'
 import type { Around, CallEnd, CallInfo, Observer } from '../../core/observe/observer.ts'
+import { isObject } from '../../core/options/schema.ts'
 import type { Exporter, Source } from './exporter.ts'
-import { ProblemReports } from './report.ts'
+import { type ProblemReports, reportsOf } from './report.ts'
 
 interface Attached {
 	readonly observer: ReturnType<Exporter['attach']>
@@ -33,7 +34,8 @@ export function combineObservers(exporters: readonly Exporter[], source: Source)
 	return {
 		observer,
 		detach: () => {
-			for (const { observer, reports } of all) guard(reports, 'detach', () => observer.detach?.())
+			for (const { observer, reports } of all)
+				guarded(reports, 'detach', 'detach failed:', () => observer.detach?.())(undefined)
 		},
 	}
 }
@@ -43,18 +45,40 @@ const wantsAttempts = (observer: Observer, call: CallInfo): boolean =>
 	observer.around !== undefined && !(observer.isAroundSafe && observer.wantsAttempts?.(call) === false)
 
 function attach(exporter: Exporter, source: Source): Attached[] {
-	const reports = new ProblemReports(exporter.name)
+	const reports = reportsOf(exporter)
 	const attached: Attached[] = []
-	guard(reports, 'attach', () => attached.push({ observer: exporter.attach(source), reports }))
+	guarded(reports, 'attach', 'attach failed:', () => {
+		const observer = exporter.attach(source)
+		if (!isObject(observer)) throw new TypeError('attach returned no observer')
+		attached.push({ observer, reports })
+	})(undefined)
 	return attached
 }
 
-function guard(reports: ProblemReports, action: string, run: () => void): void {
-	try {
-		run()
-	} catch (error) {
-		reports.report(action, `${action} failed:`, error)
+/**
+ * Returns a function that calls `run` and reports what it throws or, because users may pass async functions, what its result rejects with.
+ */
+function guarded<Fact>(
+	reports: ProblemReports,
+	key: string,
+	text: string,
+	run: (fact: Fact) => unknown,
+): (fact: Fact) => void {
+	const report = (error: unknown) => reports.report(key, text, error)
+	return (fact) => {
+		try {
+			const result = run(fact)
+			if (result !== undefined) whenRejected(result, report)
+		} catch (error) {
+			report(error)
+		}
 	}
+}
+
+/** May throw, as the `then` of a thenable may. */
+function whenRejected(result: unknown, handle: (error: unknown) => void): void {
+	const { then } = Object(result)
+	if (typeof then === 'function') then.call(result, undefined, handle)
 }
 
 const callEach = <Fact>(functions: readonly ((fact: Fact) => void)[]): ((fact: Fact) => void) => {
@@ -67,15 +91,14 @@ const callEach = <Fact>(functions: readonly ((fact: Fact) => void)[]): ((fact: F
 
 function guardedOnEvent({ observer, reports }: Attached): ((event: EventBase) => void)[] {
 	if (!observer.onEvent) return []
+	const onEvent = guarded(reports, 'event', 'an event was not exported:', (event: EventBase) =>
+		observer.onEvent?.(event),
+	)
+	if (observer.isComplete) return [onEvent]
 	return [
 		(event) => {
 			// Another exporter may need all events.
-			if (!observer.isComplete && isOnlyForComplete(event)) return
-			try {
-				observer.onEvent?.(event)
-			} catch (error) {
-				reports.report('event', 'an event was not exported:', error)
-			}
+			if (!isOnlyForComplete(event)) onEvent(event)
 		},
 	]
 }
@@ -85,15 +108,8 @@ const isOnlyForComplete = (event: EventBase): boolean =>
 
 function guardedOnCallEnd({ observer, reports }: Attached): ((end: CallEnd) => void)[] {
 	if (!observer.onCallEnd) return []
-	return [
-		(end) => {
-			try {
-				observer.onCallEnd?.(end)
-			} catch (error) {
-				reports.report('call', 'the end of a call was not exported:', error)
-			}
-		},
-	]
+	const text = 'the end of a call was not exported:'
+	return [guarded(reports, 'call', text, (end: CallEnd) => observer.onCallEnd?.(end))]
 }
 
 const nest =
@@ -108,15 +124,16 @@ function guardedAround({ observer, reports }: Attached): Around[] {
 	const { around, isAroundSafe } = observer
 	if (!around) return []
 	if (isAroundSafe) return [around]
+	const report = (error: unknown) => reports.report('around', 'a span was not created or not ended:', error)
 	return [
 		(info, next) => {
 			const run = new SingleRun(next)
 			const once = () => run.result()
 			try {
-				around.call(observer, info, once)
+				const result = around.call(observer, info, once)
+				if (result !== run.value) whenRejected(result, (error) => run.unlessOwn(error, report))
 			} catch (error) {
-				if (!run.hasThrown || error !== run.value)
-					reports.report('around', 'a span was not created or not ended:', error)
+				if (!run.hasThrown || error !== run.value) report(error)
 			}
 			return run.result()
 		},
@@ -145,5 +162,16 @@ class SingleRun {
 			}
 		if (this.hasThrown) throw this.value
 		return this.value
+	}
+
+	/** Reports the error, unless it is that of what ran: an async function passes it on. */
+	async unlessOwn(error: unknown, report: (error: unknown) => void): Promise<void> {
+		let own: unknown = this.value
+		try {
+			if (!this.hasThrown) own = await this.value
+		} catch (rejection) {
+			own = rejection
+		}
+		if (own !== error) report(error)
 	}
 }

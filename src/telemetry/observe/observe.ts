@@ -8,7 +8,7 @@ import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
 import { checkNames, isObject, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import { combineObservers } from './combine.ts'
 import type { Exporter, ServiceFacts, Source } from './exporter.ts'
-import { ProblemReports } from './report.ts'
+import { reportsOf } from './report.ts'
 import { serviceNames } from './service-name.ts'
 
 /** Options of `observe`. */
@@ -55,14 +55,14 @@ function observeThing(
 	{ service }: ObserveOptions,
 ): () => void {
 	const observation = thing[OBSERVE]()
-	const { kind, policies, stats } = observation
+	const { kind, policies, stats, identity = thing } = observation
 	const source: Source = { name, kind, serviceOf: serviceNames(name, kind, service), policies, stats }
-	const added = exporters.filter((exporter) => remember(exporter, thing, name))
+	const added = exporters.filter((exporter) => remember(exporter, identity, name))
 	const { observer, detach } = combineObservers(added, source)
 	const end = attachObserver(observation, observer)
 	return () => {
 		end()
-		for (const exporter of added) OBSERVED.get(exporter)?.delete(thing)
+		for (const exporter of added) OBSERVED.get(exporter)?.delete(identity)
 		detach()
 	}
 }
@@ -76,8 +76,8 @@ function remember(exporter: Exporter, thing: object, name: string): boolean {
 		observed.set(thing, name)
 		return true
 	}
-	new ProblemReports(exporter.name).report(
-		name,
+	reportsOf(exporter).report(
+		`twice ${name}`,
 		`"${name}" is already observed, as "${before}", and is not counted twice. Stop the first observation before the second.`,
 	)
 	return false

@@ -26,3 +26,12 @@ export class ProblemReports {
 		}
 	}
 }
+
+const REPORTS = new WeakMap<object, ProblemReports>()
+
+/** Returns the reports of an exporter, which are the same for all things that it observes: a problem in each of them is one problem. */
+export function reportsOf(exporter: { readonly name: string }): ProblemReports {
+	const reports = REPORTS.get(exporter) ?? new ProblemReports(exporter.name)
+	REPORTS.set(exporter, reports)
+	return reports
+}

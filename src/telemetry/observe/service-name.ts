@@ -17,7 +17,8 @@ export function serviceNames(
 	kind: ObservedKind,
 	service: ((facts: ServiceFacts) => string | undefined) | undefined,
 ): Source['serviceOf'] {
-	const byDefault = kind === 'http' ? hostNames(name) : () => name
+	const shortName = name.slice(0, MAX_LENGTH)
+	const byDefault = kind === 'http' ? hostNames(shortName) : () => shortName
 	if (!service) return byDefault
 	let hasFailed = false
 	return (facts) => {
