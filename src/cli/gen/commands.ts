@@ -14,7 +14,7 @@ const OUT = text('FILE', 'file to write instead of printing')
 export const grafana: Command = defineCommand({
 	examples: [
 		['yaoki gen grafana > yaoki.json', 'a dashboard to import into Grafana 10 or later'],
-		['yaoki gen grafana --out ops/grafana/yaoki.json', 'into a file'],
+		['yaoki gen grafana --out ops/grafana/yaoki.json', 'write it to a file'],
 	],
 	options: { out: OUT },
 	run({ out }, io) {

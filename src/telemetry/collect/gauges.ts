@@ -1,6 +1,6 @@
 /**
  * Reads the gauges of all sources when they are scraped. The result is kept for a second, and concurrent scrapes share one read, so that several
- * scrapers do not multiply the queries of an outbox. A source that fails, or does not answer in time, is left out.
+ * scrapers do not multiply the queries of an outbox. A source that fails, or does not respond in time, is left out.
  */
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -63,7 +63,7 @@ export class GaugeReader {
 class SourceReader {
 	readonly source: Source
 	readonly #onFailure: ReportFailure
-	/** A `stats()` that has not settled is not called again: queries would pile up in a database that does not answer. */
+	/** A `stats()` that has not settled is not called again: queries would pile up in a database that does not respond. */
 	#isPending = false
 
 	constructor(source: Source, onFailure: ReportFailure) {

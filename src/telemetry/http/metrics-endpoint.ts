@@ -22,24 +22,27 @@ export interface MetricsHonoContext {
 	readonly req: { readonly raw: Request }
 }
 
+/** Options of `metricsEndpoint`. */
 export interface MetricsEndpointOptions {
 	/** The clock. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
-/** One handler for each kind of server. They can be passed on without their object. */
+/** One handler for each kind of server. The handlers do not use `this`, so they can be passed as functions. */
 export interface MetricsEndpoint {
 	/** For Bun, Deno, Workers and Next.js. */
 	readonly fetch: (request: Request) => Promise<Response>
-	/** For `node:http`, Express and Connect. */
+	/** For `node:http`, Express and Connect. It responds on every path. */
 	readonly node: (request: { readonly method?: string | undefined }, response: MetricsNodeResponse) => void
+	/** For a route of Fastify. */
 	readonly fastify: (request: { readonly method: string }, reply: MetricsFastifyReply) => Promise<void>
+	/** For a route of Hono. */
 	readonly hono: (c: MetricsHonoContext) => Promise<Response>
 }
 
 /**
- * Creates the handlers of a `/metrics` endpoint for Prometheus, from `inMemoryMetrics()` or from a registry of prom-client. Other methods than
- * GET and HEAD get 405. Scrapes that overlap share the work. If the metrics cannot be collected, the response is 500 and the error is reported once
+ * Creates the handlers of a `/metrics` endpoint for Prometheus, from `inMemoryMetrics()` or from a registry of prom-client. Methods other
+ * than GET and HEAD get 405. Concurrent scrapes share one collection. If the metrics cannot be collected, the response is 500 and the error is reported once
  * as a console warning.
  *
  * @example

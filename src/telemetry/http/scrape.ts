@@ -23,12 +23,12 @@ const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8'
 const PLAIN = 'text/plain; charset=utf-8'
 
 /**
- * A scrape joins one that is still running, so that several Prometheus servers cost as much as one. But not one that has run for so long:
- * it may never end, and the metrics would be lost until the process restarts. Prometheus has left by then: this is its default timeout.
+ * A scrape joins one that is still running, so that several Prometheus servers cost as much as one. It does not join one that has run for
+ * longer than this: that one may never end, and there would be no metrics until the process restarts. 10 s is the default timeout of Prometheus.
  */
 const SHARED_FOR_MS = 10_000
 
-/** Answers scrapes of one source. */
+/** Responds to scrapes of one source. */
 export class Scraper {
 	readonly #source: PrometheusText | PrometheusRegistry
 	readonly #runtime: Runtime

@@ -25,7 +25,7 @@ export interface LoggerOptions {
 	 * the global `console`, otherwise `'fields-first'`.
 	 */
 	readonly order?: LogOrder | undefined
-	/** The least severe level that is logged. Default `'debug'`: the logger decides. */
+	/** The least severe level that is passed to the logger, which may have a level of its own. Default `'debug'`. */
 	readonly level?: LogLevel | undefined
 	/** Repeated lines are limited to one in this time, with the number of lines that were left out. 0 logs all. Default 10,000. */
 	readonly intervalMs?: number | undefined

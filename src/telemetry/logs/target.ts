@@ -1,4 +1,4 @@
-/** Writes lines to the user's logger, whatever it does: it may throw, reject, hang or lack a level. */
+/** Writes lines to the user's logger, which may throw, reject, hang or lack a level. */
 import { invalidOption } from '../../core/options/schema.ts'
 import { escapeJson } from '../../text/sanitize.ts'
 import type { ProblemReports } from '../observe/report.ts'
@@ -10,8 +10,8 @@ export interface LogLine {
 }
 
 /**
- * A logger: pino, winston, bunyan, `console` or any object with methods of these names. If a level has no method, that of the next level
- * is called.
+ * A logger: pino, winston, bunyan, `console` or any object with methods of these names. If a level has no method, that of the
+ * next more severe level is called, and without one that of a less severe level.
  */
 export type LogTarget = { readonly [Method in LogMethod]?: LogFunction }
 
@@ -98,6 +98,6 @@ export class TargetWriter {
 	}
 
 	#reportFailure(error: unknown): void {
-		this.#reports.report('write', 'the logger failed, lines are lost:', error)
+		this.#reports.report('write', 'the logger failed, lines are lost', error)
 	}
 }

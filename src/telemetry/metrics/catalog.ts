@@ -119,11 +119,11 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 	yaoki_http_in_flight_requests: gauge(
 		['service'],
-		'HTTP requests that wait for the headers of their response.',
+		'HTTP requests in flight, until the headers of their response arrive.',
 	),
 	yaoki_http_paused_seconds: gauge(
 		['service'],
-		'Rest of a pause that the server asked for, by Retry-After or RateLimit headers.',
+		'Remaining time of a pause that the server asked for, by Retry-After or RateLimit headers.',
 		'max',
 	),
 
@@ -134,7 +134,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 	yaoki_outbox_duplicate_messages_total: counter(
 		['service'],
-		'Messages that were not written because their dedupe key is known.',
+		'Messages that were not written because a message with their dedupe key exists.',
 	),
 	yaoki_outbox_due_messages: gauge(
 		['service', 'destination'],
@@ -146,7 +146,11 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 		'Messages that become due later, retries included. At most 10,000 are counted.',
 		'max',
 	),
-	yaoki_outbox_in_flight_messages: gauge(['service', 'destination'], 'Messages that a relay holds.', 'max'),
+	yaoki_outbox_in_flight_messages: gauge(
+		['service', 'destination'],
+		'Messages that a relay has claimed.',
+		'max',
+	),
 	yaoki_outbox_dead_letters: gauge(
 		['service', 'destination'],
 		'Dead letters. At most 10,000 are counted.',
@@ -175,7 +179,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_outbox_relays: gauge(['service'], 'Relays that are alive, in all processes.', 'max'),
 	yaoki_outbox_ended_relays: gauge(
 		['service'],
-		'Relays that ended without stopping, such as killed ones.',
+		'Relays that ended without a stop, such as killed ones.',
 		'max',
 	),
 	yaoki_outbox_circuit_state: gauge(
@@ -190,7 +194,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 	yaoki_relay_deliveries_total: counter(
 		['service', 'destination', 'result'],
-		'Attempts to deliver a message, by result: sent, retry or dead. Messages that die without an attempt are not counted.',
+		'Attempts to deliver a message, by result: sent, retry or dead. Dead letters without an attempt are not counted.',
 	),
 	yaoki_relay_delivery_duration_seconds: histogram(
 		['service', 'destination'],
@@ -200,7 +204,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_relay_delivery_lag_seconds: histogram(
 		['service', 'destination'],
 		LAG_BUCKETS,
-		'Time between due and acked of messages that were sent.',
+		'Time from due to acked of messages that were sent.',
 	),
 	yaoki_relay_dead_letters_total: counter(
 		['service', 'destination', 'cause'],
@@ -224,7 +228,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 	yaoki_relay_hung_handlers_total: counter(
 		['service', 'destination'],
-		'How often handlers beyond their timeout occupied all slots of a destination.',
+		'How often handlers that exceeded their timeout occupied all slots of a destination.',
 	),
 
 	// Idempotency keys.
@@ -235,7 +239,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_idempotency_leases_lost_total: counter(['service'], 'Requests that ran longer than their lease.'),
 	yaoki_idempotency_fenced_writes_total: counter(
 		['service', 'operation'],
-		'Writes that were rejected because another request has the key.',
+		'Writes that were rejected because another request has claimed the key.',
 	),
 	yaoki_idempotency_store_errors_total: counter(
 		['service', 'operation'],

@@ -5,7 +5,7 @@ const OVERFLOWS = 'yaoki_telemetry_overflows_total'
 
 /** The counters and histograms of the catalog. */
 export class MetricSet {
-	/** The most series of one metric, without `other`. */
+	/** The maximum number of series of one metric, without `other`. */
 	readonly maxSeries: number
 	readonly #counters = new Map<string, Family<Counter>>()
 	readonly #histograms = new Map<string, Family<Histogram>>()

@@ -1,10 +1,10 @@
 import { checkNames, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 
-/** Options of everything that keeps metrics. */
+/** Options of `inMemoryMetrics`, and of `prometheus`. */
 export interface MetricsOptions {
 	/**
-	 * The most series of one metric. Values beyond it are added to one more series, whose label values are all `other`. A scrape of more than
-	 * about 10,000 series is a load for most Prometheus servers. Default 1,000.
+	 * The maximum number of series of one metric. Values beyond it are added to one more series, whose label values are all `other`. Scrapes of
+	 * more than about 10,000 series are expensive for most Prometheus servers. Default 1,000.
 	 */
 	readonly maxSeries?: number | undefined
 }

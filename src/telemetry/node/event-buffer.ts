@@ -1,6 +1,6 @@
 /**
- * Lines that wait to be written, in bounded memory. If the disk is slower than the events, events are dropped, and a line in the file has
- * their number, because a log with an unknown gap would pass for the truth.
+ * Lines that wait to be written, in bounded memory. If events arrive faster than the disk writes them, events are dropped, and a line in the file has
+ * their number, because a reader would take a log with an unmarked gap for complete.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { DroppedEvents } from '../../sim/incident/other-events.ts'
@@ -118,7 +118,7 @@ export class EventBuffer {
 		try {
 			return Buffer.from(`${create()}\n`)
 		} catch (error) {
-			this.#reports.report('not JSON', 'an event cannot be written as JSON and was dropped:', error)
+			this.#reports.report('not JSON', 'an event cannot be written as JSON and was dropped', error)
 			return undefined
 		}
 	}

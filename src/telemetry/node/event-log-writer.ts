@@ -142,7 +142,7 @@ export class EventLogWriter {
 	#retryLater(error: unknown): void {
 		this.#counts.failures++
 		const code = String(Object(error).code ?? error)
-		this.#reports.report(code, `cannot write ${this.#settings.path}, trying again:`, error)
+		this.#reports.report(code, `cannot write ${this.#settings.path}, trying again`, error)
 		if (this.#isClosed) return
 		this.#isRetrying = true
 		this.#timer = this.#settings.runtime.setTimer(RETRY_MS, this.#onTimer, 'housekeeping')

@@ -21,7 +21,7 @@ export interface EventLogOptions {
 	readonly maxBytes?: number | undefined
 	/** The maximum number of files, the current one included. The oldest is deleted. Default 5. */
 	readonly maxFiles?: number | undefined
-	/** The maximum size of events in memory. If the disk is slower than the events, events are dropped and counted. Default 4,000,000. */
+	/** The maximum size of events in memory. If events arrive faster than the disk writes them, events are dropped and counted. Default 4,000,000. */
 	readonly bufferBytes?: number | undefined
 	/** How long events are collected before they are written together. Default 100. */
 	readonly flushIntervalMs?: number | undefined
@@ -33,9 +33,9 @@ export interface EventLogOptions {
 export interface EventLog extends Exporter {
 	/** Counts since the creation. */
 	readonly stats: EventLogStats
-	/** Writes the buffer. Resolves, too, if that fails: see `stats`. */
+	/** Writes the buffer. Never rejects: `stats` has the number of failures. */
 	flush(): Promise<void>
-	/** Writes the buffer and closes the file. Later events are dropped. */
+	/** Writes the buffer and closes the file. Later events are dropped. Never rejects. */
 	close(): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export function readEventLogOptions(options: EventLogOptions): EventLogSettings 
 
 /**
  * Writes all events as JSON lines that `yaoki simulate --incident` reads. Writes are asynchronous and buffered, the files have a maximum size,
- * and a disk that is full, slow or gone never affects a call.
+ * and a disk that is full, slow or missing never affects a call.
  *
  * @example
  * const log = eventLog({ path: `/var/log/shop/events.${process.pid}.jsonl` })

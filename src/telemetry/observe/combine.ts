@@ -1,4 +1,4 @@
-/** Combines the observers of all exporters into one that never throws. What one exporter does affects neither calls nor other exporters. */
+/** Combines the observers of all exporters into one that never throws. An error of one exporter affects neither calls nor other exporters. */
 import type { EventBase } from '../../core/events/events.ts'
 import { isRoutineEvent, type YaokiEvent } from '../../core/events/events.ts'
 import type { Around, CallEnd, CallInfo, Observer } from '../../core/observe/observer.ts'
@@ -35,7 +35,7 @@ export function combineObservers(exporters: readonly Exporter[], source: Source)
 		observer,
 		detach: () => {
 			for (const { observer, reports } of all)
-				guarded(reports, 'detach', 'detach failed:', () => observer.detach?.())(undefined)
+				guarded(reports, 'detach', 'detach failed', () => observer.detach?.())(undefined)
 		},
 	}
 }
@@ -47,7 +47,7 @@ const wantsAttempts = (observer: Observer, call: CallInfo): boolean =>
 function attach(exporter: Exporter, source: Source): Attached[] {
 	const reports = reportsOf(exporter)
 	const attached: Attached[] = []
-	guarded(reports, 'attach', 'attach failed:', () => {
+	guarded(reports, 'attach', 'attach failed', () => {
 		const observer = exporter.attach(source)
 		if (!isObject(observer)) throw new TypeError('attach returned no observer')
 		attached.push({ observer, reports })
@@ -91,7 +91,7 @@ const callEach = <Fact>(functions: readonly ((fact: Fact) => void)[]): ((fact: F
 
 function guardedOnEvent({ observer, reports }: Attached): ((event: EventBase) => void)[] {
 	if (!observer.onEvent) return []
-	const onEvent = guarded(reports, 'event', 'an event was not exported:', (event: EventBase) =>
+	const onEvent = guarded(reports, 'event', 'an event was not exported', (event: EventBase) =>
 		observer.onEvent?.(event),
 	)
 	if (observer.isComplete) return [onEvent]
@@ -108,7 +108,7 @@ const isOnlyForComplete = (event: EventBase): boolean =>
 
 function guardedOnCallEnd({ observer, reports }: Attached): ((end: CallEnd) => void)[] {
 	if (!observer.onCallEnd) return []
-	const text = 'the end of a call was not exported:'
+	const text = 'the end of a call was not exported'
 	return [guarded(reports, 'call', text, (end: CallEnd) => observer.onCallEnd?.(end))]
 }
 
@@ -124,7 +124,7 @@ function guardedAround({ observer, reports }: Attached): Around[] {
 	const { around, isAroundSafe } = observer
 	if (!around) return []
 	if (isAroundSafe) return [around]
-	const report = (error: unknown) => reports.report('around', 'a span was not created or not ended:', error)
+	const report = (error: unknown) => reports.report('around', 'a span was not created or not ended', error)
 	return [
 		(info, next) => {
 			const run = new SingleRun(next)

@@ -15,7 +15,7 @@ import { serviceNames } from './service-name.ts'
 export interface ObserveOptions {
 	/**
 	 * Returns the name of the service for logs and metrics; undefined for the default. Default: the name that was passed to `observe`, for HTTP the
-	 * host of the origin. The number of different results should be small.
+	 * host of the origin. Return few different names: each is a label value of many series.
 	 */
 	readonly service?: ((event: ServiceFacts) => string | undefined) | undefined
 }
@@ -27,8 +27,8 @@ const OBSERVED = new WeakMap<Exporter, Map<object, string>>()
 
 /**
  * Observes policies, pipelines, HTTP clients, `resilientFetch` functions, relays, outboxes and idempotency engines. The names of the
- * properties are the names of the services. Returns a function that ends it. Exporters never affect calls: their errors are reported once, as
- * console warnings.
+ * properties are the names of the services. Returns a function that ends the observation. Exporters never affect calls: their errors are reported
+ * once, as console warnings.
  *
  * @example
  * const metrics = inMemoryMetrics()

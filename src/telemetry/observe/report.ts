@@ -20,7 +20,7 @@ export class ProblemReports {
 		const message = `yaoki: telemetry (${this.#exporter}): ${text}`
 		try {
 			if (error === undefined) console.warn(message)
-			else console.warn(message, error)
+			else console.warn(`${message}:`, error)
 		} catch {
 			// A console that throws leaves no way to report, and must not affect the call.
 		}

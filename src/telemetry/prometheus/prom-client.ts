@@ -27,8 +27,8 @@ export interface PrometheusOptions extends MetricsOptions {
 }
 
 /**
- * Exports metrics through prom-client. A metric whose name the registry already has is left to its owner, which is reported once as a console
- * warning: use one exporter per registry, for several `observe` too.
+ * Exports metrics through prom-client. A metric whose name the registry already has stays as it is, and a console warning reports it once: create
+ * one exporter per registry, and pass it to every `observe`.
  *
  * @example
  * import * as prom from 'prom-client'
@@ -65,7 +65,7 @@ function registerAll(registry: PromRegistry, collector: MetricsCollector): void 
 		}
 	if (taken.length === 0) return
 	const others = taken.length > 1 ? ` and ${taken.length - 1} more` : ''
-	const text = `the registry already has the metric ${taken[0]}${others}; this exporter does not change them. Use one prometheus() per registry`
+	const text = `the registry already has the metric ${taken[0]}${others}; this exporter does not change it. Create one prometheus() per registry, and pass it to every observe()`
 	collector.fail('registry', text, failure)
 }
 

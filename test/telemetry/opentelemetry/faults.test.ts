@@ -112,7 +112,7 @@ test('a problem is reported with its error', () => {
 	observer.around?.(callInfo(), () => undefined)
 	observer.around?.(callInfo(), () => undefined)
 	expect(warn.mock.calls).toEqual([
-		['yaoki: telemetry (openTelemetry): a span could not be started', new Error('broken SDK')],
+		['yaoki: telemetry (openTelemetry): a span could not be started:', new Error('broken SDK')],
 	])
 })
 
