@@ -75,7 +75,7 @@ class AmbientPolicy<Substitute> extends Policy<Substitute> {
 
 	/** @internal */
 	override [OBSERVE](): Observation {
-		return this.#policy[OBSERVE]()
+		return { identity: this.#policy, ...this.#policy[OBSERVE]() }
 	}
 
 	override leaves(): readonly Policy<unknown>[] {

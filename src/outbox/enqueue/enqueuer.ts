@@ -147,6 +147,12 @@ function destinationsOf(rows: readonly NewRow[]): ReadonlySet<string> {
 	return destinations
 }
 
+/** Converting anything else could throw, before the message is validated. */
+function topicOf(message: unknown): string {
+	const topic = safeGet(message, 'topic')
+	return typeof topic === 'string' ? topic : 'invalid'
+}
+
 /** What observers see of an enqueue. The messages are not validated yet. */
 class Enqueue implements EnqueueInfo {
 	readonly type = 'enqueue'
@@ -159,7 +165,7 @@ class Enqueue implements EnqueueInfo {
 		const messages: readonly unknown[] = Array.isArray(given) ? given : [given]
 		this.outbox = outbox
 		this.count = messages.length
-		this.topics = [...new Set(messages.map((message) => String(safeGet(message, 'topic'))))]
+		this.topics = [...new Set(messages.map(topicOf))]
 	}
 
 	addHeaders(headers: Readonly<Record<string, string>>): void {

@@ -28,8 +28,8 @@ export class CallSpans {
 	readonly #metrics: OtelMetrics | undefined
 	readonly #settings: OpenTelemetrySettings
 	readonly #servers = new ServerAddresses()
-	/** The number of calls with a span. Without an SDK it is 0, and the state of a call, which is created on first use, is not read. */
-	#started = 0
+	/** The spans of calls in flight. Without an SDK there are none, and the state of a call, which is created on first use, is not read. */
+	readonly #open = new Map<StartedSpan, Source>()
 	readonly #calls = new WeakMap<OtelSpan, CallInfo>()
 
 	constructor(
@@ -48,7 +48,7 @@ export class CallSpans {
 		if (!tracing || !started) return next()
 		info.state.set(this, started)
 		if (started.isRecording) this.#calls.set(started.span, info)
-		this.#started++
+		this.#open.set(started, source)
 		return tracing.run(started.context, next)
 	}
 
@@ -60,8 +60,17 @@ export class CallSpans {
 	endCall(end: CallEnd): void {
 		const started = end.info && this.#startedSpan(end.info)
 		if (!started) return
-		this.#started--
+		this.#open.delete(started)
 		this.#tracing?.end(started, (span) => this.#describeCall(span, end))
+	}
+
+	/** Ends the spans of calls in flight of a source that is no longer observed: their ends are not reported, and a span without an end is lost. */
+	endAll(source: Source): void {
+		for (const [started, owner] of this.#open)
+			if (owner === source) {
+				this.#open.delete(started)
+				this.#tracing?.end(started, () => {})
+			}
 	}
 
 	/**
@@ -70,7 +79,7 @@ export class CallSpans {
 	 */
 	addEvent(event: EventBase): void {
 		const tracing = this.#tracing
-		if (!tracing || this.#started === 0 || event.callId === undefined) return
+		if (!tracing || this.#open.size === 0 || event.callId === undefined) return
 		const described = spanEventOf(event)
 		if (!described) return
 		tracing.guard('event', 'an event could not be added to a span', () => {
@@ -105,7 +114,9 @@ export class CallSpans {
 	}
 
 	#startedSpan(info: CallInfo): StartedSpan | undefined {
-		return this.#started > 0 ? (info.state.get(this) as StartedSpan | undefined) : undefined
+		if (this.#open.size === 0) return undefined
+		const started = info.state.get(this) as StartedSpan | undefined
+		return started && this.#open.has(started) ? started : undefined
 	}
 
 	#run(started: StartedSpan, next: () => unknown): unknown {

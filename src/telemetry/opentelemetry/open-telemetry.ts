@@ -57,7 +57,10 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 					calls.addEvent(event)
 					messages.onEvent(event)
 				},
-				detach: () => metrics?.remove(source),
+				detach() {
+					metrics?.remove(source)
+					calls.endAll(source)
+				},
 			}
 		},
 	}

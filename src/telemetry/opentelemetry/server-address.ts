@@ -20,7 +20,9 @@ export class ServerAddresses {
 	}
 }
 
-function parse(origin: string): ServerAddress {
+/** With `breakerKey`, a space and the key follow the origin. */
+function parse(key: string): ServerAddress {
+	const [origin = key] = key.split(' ', 1)
 	if (!URL.canParse(origin)) return UNKNOWN
 	const { protocol, hostname, port } = new URL(origin)
 	return {

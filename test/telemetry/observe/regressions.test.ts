@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { EventBase } from '../../../src/core/events/events.ts'
 import { circuitBreaker, pipeline, retry } from '../../../src/core/index.ts'
 import { ResilientHttpClient } from '../../../src/http/index.ts'
+import { withAmbientContext } from '../../../src/node/index.ts'
+import { Outbox, sqliteStore } from '../../../src/outbox/index.ts'
 import { type Exporter, inMemoryMetrics, observe } from '../../../src/telemetry/index.ts'
 
 const fast = { baseDelayMs: 0, maxDelayMs: 0 }
@@ -45,6 +47,31 @@ it('a client and one that extends it, with shared state, were counted twice', as
 	await client.get('/a').json()
 	expect(metrics.snapshot().total.calls).toBe(2)
 })
+
+it('a policy and the same policy with ambient context were counted twice', async () => {
+	warnings()
+	const metrics = inMemoryMetrics()
+	const policy = retry(fast)
+	const ambient = withAmbientContext(policy)
+	observe({ policy, ambient }, [metrics])
+	await ambient.execute(async () => 1)
+	expect(metrics.snapshot().total.calls).toBe(1)
+})
+
+it.each([null, Object.create(null), Symbol('topic'), 7])(
+	'an invalid topic was another error, thrown instead of rejected, if the outbox was observed',
+	async (topic) => {
+		const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+		onTestFinished(() => outbox.close())
+		const enqueue = async () => {
+			const pending = outbox.enqueue({ topic, payload: {} } as never)
+			return pending.catch((error: Error) => error.message)
+		}
+		const message = await enqueue()
+		observe({ outbox }, [exporterOf({ around: (_, next) => next() })])
+		expect(await enqueue()).toBe(message)
+	},
+)
 
 it('a name with line breaks or 10 kB was two services in the snapshot and 10 kB in every log line', async () => {
 	const metrics = inMemoryMetrics()
