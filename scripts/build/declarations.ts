@@ -29,10 +29,14 @@ export async function buildDeclarations(folder: string): Promise<void> {
 	}
 }
 
-/** Tabs instead of spaces, and no comments about whole files: only the last comment before a declaration is about the declaration. */
+/**
+ * Tabs instead of spaces, no imports of which no type is left (they would need Node's types), and no comments about whole files: only the last
+ * comment before a declaration is about the declaration.
+ */
 const toCommonJS = (code: string): string =>
 	code
 		.replaceAll(/( from ["']\.[^"']*)\.js(?=["'])/g, '$1.cjs')
+		.replaceAll(/^import ["']node:[^"']*["'];\n/gm, '')
 		.replaceAll(/^( {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2))
 		.replaceAll(/^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(?=\/\*\*)/gm, '')
 
