@@ -59,7 +59,7 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 }
 
 /** The limits of the packed package. */
-const MAX_FILES = 150
+const MAX_FILES = 160
 const MAX_BYTES = 2_000_000
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(3)} MB`

@@ -48,6 +48,8 @@ export function chunkOf(id: string): string | null {
 	if (path === undefined || ON_DEMAND.test(path) || Object.values(libraryEntries()).includes(id)) return null
 	const [, suite] = /^(outbox|idempotency)\/testing\//.exec(path) ?? []
 	if (suite !== undefined) return `${suite}-testing`
+	// Its imports from Node must not be loaded with the part that runs anywhere.
+	if (path.startsWith('telemetry/node/')) return 'telemetry-node'
 	return path.split('/')[0] ?? null
 }
 
@@ -60,4 +62,4 @@ export const sourcePath = (id: string): string | undefined =>
  * copies of each would be a third of the package. They load the other chunks by `#chunks/…`, so that Node gives them the ES modules that
  * the program has loaded too, and Jest the CommonJS files.
  */
-export const ONCE: readonly string[] = ['outbox', 'outbox-testing', 'idempotency-testing']
+export const ONCE: readonly string[] = ['outbox', 'outbox-testing', 'idempotency-testing', 'telemetry-node']

@@ -29,6 +29,8 @@ import type { Store } from 'yaoki/outbox/store'
 import * as conformance from 'yaoki/outbox/testing'
 import { type Scenario, simulate } from 'yaoki/sim'
 import { toSVG } from 'yaoki/sim/report'
+import { type Exporter, inMemoryMetrics, observe } from 'yaoki/telemetry'
+import { eventLog } from 'yaoki/telemetry/node'
 import { virtualRuntime } from 'yaoki/testing'
 
 const policy: Policy = pipeline(circuitBreaker({ name: 'api' }), retry({ maxRetries: 2 }), timeout(1_000))
@@ -40,6 +42,8 @@ export const relay = new Relay(new Outbox({ store }), {
 	destinations: { order: { deliver: async (message: Message) => void message.payload } },
 })
 export const engine: IdempotencyEngine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
+const metrics: Exporter = inMemoryMetrics()
+export const stop: () => void = observe({ policy, engine, relay }, [metrics, eventLog({ path: 'events.jsonl' })])
 export const scenario = (given: Scenario) => simulate(given)
 export { conformance, idempotencyStoreConformance, ResilientHttpClient, toSVG, virtualRuntime, withAmbientContext }
 // @ts-expect-error the options are typed

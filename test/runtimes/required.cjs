@@ -9,7 +9,7 @@ const http = require('yaoki/http')
 
 const SUBPATHS = [
 	...['http', 'idempotency', 'idempotency/testing', 'node', 'outbox', 'outbox/store', 'outbox/testing'],
-	...['sim', 'sim/report', 'testing'],
+	...['sim', 'sim/report', 'telemetry', 'telemetry/node', 'testing'],
 ]
 
 const failing = (error) => async () => {

@@ -20,6 +20,7 @@ import { tests as network } from './network.js'
 import { tests as policies } from './policies.js'
 import { tests as simulations } from './simulations.js'
 import { tests as stacks } from './stacks.js'
+import { tests as telemetry } from './telemetry.js'
 
 const PARTS = [
 	simulations,
@@ -34,6 +35,7 @@ const PARTS = [
 	client,
 	services,
 	idempotency,
+	telemetry,
 	stacks,
 ]
 
