@@ -2,6 +2,7 @@
  * Reads events line by line, in any order, and stores only numbers: a log need not fit into memory and may come from a stream. The
  * result does not depend on the order of lines, so that the files of several processes can be read one after the other.
  */
+import type { EventBase } from '../../core/events/events.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { amount, count, fields, listed, ofType } from '../scenario/shape.ts'
 import { type PipelineEvents, PolicyEvents } from './event-columns.ts'
@@ -11,7 +12,7 @@ import { isUsed, parseEvent } from './parse-event.ts'
 
 /** How the events of an incident are read. */
 export interface IncidentOptions {
-	/** The name of the pipeline, if the events are of several. An empty string selects events without a pipeline. */
+	/** The name of the pipeline, if the events are of several. An empty string selects events without a pipeline and without a service. */
 	readonly pipeline?: string | undefined
 	/**
 	 * Reads only the events of these policies. Required if several retries, or several breakers without a retry, report calls: name the
@@ -48,7 +49,7 @@ const checkOptions = fields({
 export class IncidentReader {
 	readonly #options: IncidentOptions
 	readonly #policies: ReadonlySet<string> | undefined
-	/** By the name of the pipeline; the empty name for events without a pipeline. */
+	/** By the name of the pipeline; the empty name for events without a pipeline and without a service. */
 	readonly #pipelines = new Map<string, PipelineEvents>()
 	/** All names in the events, for messages. */
 	readonly #names = { pipelines: new Set<string>(), policies: new Set<string>() }
@@ -86,7 +87,8 @@ export class IncidentReader {
 			counts.dropped += droppedCount(event)
 			return
 		}
-		const { pipeline = '', policy } = event
+		const { policy } = event
+		const pipeline = pipelineOf(event)
 		this.#names.pipelines.add(pipeline)
 		this.#names.policies.add(policy)
 		const { pipeline: wanted = pipeline } = this.#options
@@ -140,6 +142,12 @@ export class IncidentReader {
 			'events of a retry or a circuit breaker, which report every call',
 		)
 	}
+}
+
+/** `eventLog` adds the name that was passed to `observe`. Without it, the calls of all policies without a pipeline would be read as those of one. */
+function pipelineOf(event: EventBase & { readonly service?: unknown }): string {
+	const { pipeline, service } = event
+	return pipeline ?? (typeof service === 'string' ? service : '')
 }
 
 /**

@@ -133,6 +133,14 @@ describe('events of several pipelines', () => {
 		expect(readArrivals(scenario)).toHaveLength(calls)
 	})
 
+	test('have the name of their service in an event log if they have no pipeline', () => {
+		const ofService = (service: string) => produce(WORLD, make, (event) => ({ service, ...event })).lines
+		const mixed = [...ofService('search'), ...ofService('stock')]
+		expectInvalid(() => scenarioFromIncident(mixed), 'pipeline', "'search' or 'stock'")
+		const { summary } = scenarioFromIncident(mixed, { pipeline: 'search' })
+		expect(summary).toMatchObject({ pipeline: 'search', events: mixed.length / 2 })
+	})
+
 	test('include those without a pipeline, under the empty name', () => {
 		const mixed = [...lines, ...orders]
 		expectInvalid(() => scenarioFromIncident(mixed), 'pipeline', "'' or 'orders'")
