@@ -34,7 +34,8 @@ export class GaugeValues {
 	add([name, values, value]: GaugeReading): void {
 		const family = this.#families.get(name) ?? new Map<string, GaugeSeries>()
 		this.#families.set(name, family)
-		let labels = values.map(toLabelValue)
+		// A store of the user may return anything, and one exception would end all further scrapes.
+		let labels = values.map((text) => toLabelValue(String(text)))
 		if (!family.has(labels.join('\n')) && family.size >= this.#maxSeries) {
 			labels = labels.map(() => OTHER)
 			this.#onOverflow(name)

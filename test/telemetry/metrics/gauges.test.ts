@@ -275,3 +275,15 @@ describe('reads', () => {
 		expect(await metrics.toPrometheus()).not.toContain('yaoki_idempotency_running_requests')
 	})
 })
+
+test('a store whose statistics lack the name of a destination made every later scrape fail', async () => {
+	const count = { count: 1 }
+	const destinations = [{ due: count, scheduled: count, inFlight: count, dead: count }]
+	const stats = () => ({ destinations, circuits: [], relays: [], endedRelays: [], throughput: 1 })
+	const metrics = inMemoryMetrics()
+	metrics.attach(sourceOf({ kind: 'outbox', name: 'orders', stats }))
+	expect(linesOf(await metrics.toPrometheus())).toContain('yaoki_outbox_due_messages{orders,undefined} 1')
+	expect(linesOf(await metrics.toPrometheus())).toContain(
+		'yaoki_outbox_throughput_messages_per_second{orders} 1',
+	)
+})
