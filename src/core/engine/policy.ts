@@ -140,7 +140,9 @@ export abstract class Policy<out Substitute = never> {
 	[OBSERVE](): Observation {
 		const pipeline: ObservedPipeline = {
 			compiled: this.compiled(),
-			listen: (listener, filter) => this.listen(listener, filter),
+			// A single policy is observed with the calls of all pipelines that contain it.
+			listen: (listener, filter) =>
+				this.listen(listener, this.leaves()[0] === this ? { ...filter, onlyPipeline: undefined } : filter),
 		}
 		return { kind: 'policy', pipelines: (attach) => attach(pipeline), policies: () => [['', this]] }
 	}

@@ -96,6 +96,16 @@ describe('the events of an observer', () => {
 		expect(second.events).toEqual([])
 	})
 
+	it('are those of all pipelines that contain it, if a single policy is observed', async () => {
+		const breaker = circuitBreaker({ failureThreshold: 1 })
+		const { exporter, events } = recorder()
+		observe({ breaker }, [exporter])
+		await pipeline(breaker, retry({ ...fast, maxRetries: 0 }))
+			.execute(failTimes(1))
+			.catch(() => {})
+		expect(events).toMatchObject([{ type: 'state_change', from: 'closed', to: 'open' }])
+	})
+
 	it('end with stop, and listeners of the policy still get theirs', async () => {
 		const { exporter, events, ends } = recorder({ isComplete: true })
 		const payments = pipeline(retry(fast))
