@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import * as fc from 'fast-check'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
 import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
