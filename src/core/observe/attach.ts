@@ -38,10 +38,12 @@ class ObserverProbe implements CallProbe<Call> {
 	readonly around?: NonNullable<CallProbe<Call>['around']>
 	readonly onBegin?: NonNullable<CallProbe<Call>['onBegin']>
 	readonly #onCallEnd: Observer['onCallEnd']
+	readonly #wantsCallEnd: Observer['wantsCallEnd']
 
 	constructor(observer: Observer) {
 		const { around, onCallEnd } = observer
 		this.#onCallEnd = onCallEnd
+		this.#wantsCallEnd = observer.wantsCallEnd
 		if (!around) return
 		this.around = (call, next) => around(infoOf(call), next) as Promise<unknown>
 		this.onBegin = (call, times) => {
@@ -54,6 +56,9 @@ class ObserverProbe implements CallProbe<Call> {
 		const { rare, pipeline, options } = call
 		// A call that began before the observer was attached is unknown to it.
 		if (!onCallEnd || !(times || rare?.info)) return
+		const wantsCallEnd = this.#wantsCallEnd
+		// Without an SDK, a clock read and an object less.
+		if (wantsCallEnd && !wantsCallEnd(rare?.info as CallInfo | undefined)) return
 		const now = pipeline.runtime.now()
 		const end: CallEnd = {
 			type: 'call',

@@ -17,6 +17,8 @@ export interface Observer {
 	onCallEnd?(end: CallEnd): void
 	/** Runs `next` exactly once and synchronously, for example in an async context, and returns what it returned. */
 	readonly around?: Around
+	/** Returns false if `onCallEnd` is not needed for this call. Default: it is. Asked only with `isAroundSafe`. */
+	wantsCallEnd?(call: CallInfo | undefined): boolean
 	/** Returns false if `around` is not needed for the attempts of this call. Default: it is. Called after `around` has received the call. */
 	wantsAttempts?(call: CallInfo): boolean
 	/** True if `around` runs `next` exactly once, returns its result and catches its own errors: then telemetry does not check that. */

@@ -22,14 +22,18 @@ export function combineObservers(exporters: readonly Exporter[], source: Source)
 	const onEvents = all.flatMap(guardedOnEvent)
 	const onCallEnds = all.flatMap(guardedOnCallEnd)
 	const arounds = all.flatMap(guardedAround)
+	const [only] = all.length === 1 ? all : []
+	const single = only?.observer.isAroundSafe ? only.observer : undefined
 	const observer: Observer = {
 		isComplete,
 		...(onEvents.length > 0 && { onEvent: callEach(onEvents) }),
 		...(onCallEnds.length > 0 && { onCallEnd: callEach(onCallEnds) }),
 		...(arounds.length > 0 && {
 			around: arounds.reduceRight(nest),
-			wantsAttempts: (call) => all.some(({ observer }) => wantsAttempts(observer, call)),
+			wantsAttempts: (call) =>
+				single ? wantsAttempts(single, call) : all.some(({ observer }) => wantsAttempts(observer, call)),
 		}),
+		...(single?.wantsCallEnd && { wantsCallEnd: (call) => single.wantsCallEnd?.(call) !== false }),
 	}
 	return {
 		observer,

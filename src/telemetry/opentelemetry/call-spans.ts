@@ -52,9 +52,13 @@ export class CallSpans {
 		return tracing.run(started.context, next)
 	}
 
+	hasSpan(info: CallInfo | undefined): boolean {
+		return info !== undefined && this.#startedSpan(info) !== undefined
+	}
+
 	/** Without an SDK there is nothing to do for an attempt. */
 	wantsAttempts({ kind }: Source, info: CallInfo): boolean {
-		return this.#startedSpan(info) !== undefined || (kind === 'http' && this.#metrics?.isActive === true)
+		return this.hasSpan(info) || (kind === 'http' && this.#metrics?.isActive === true)
 	}
 
 	endCall(end: CallEnd): void {

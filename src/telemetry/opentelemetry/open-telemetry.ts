@@ -47,6 +47,7 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 			return {
 				around: (info, next) => around(source, info, next),
 				wantsAttempts: (call) => calls.wantsAttempts(source, call),
+				wantsCallEnd: (call) => calls.hasSpan(call) || metrics?.isActive === true,
 				isAroundSafe: true,
 				onCallEnd(end) {
 					metrics?.recordCall(source, end)
