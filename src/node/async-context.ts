@@ -4,15 +4,13 @@
  * context that applies to all policies would be hidden global state.
  */
 
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
 import type { UnboundLayer } from '../core/engine/compile.ts'
 import { Policy, type Settled } from '../core/engine/policy.ts'
 import { InvalidOptionError } from '../core/errors/errors.ts'
 import type { PolicyListener } from '../core/events/events.ts'
 import { type EventFilter, OBSERVE, type Observation } from '../core/observe/observe.ts'
-
-const storage = new AsyncLocalStorage<CallOptions>()
+import { storage } from './storage.ts'
 
 /** Returns the context of the call or request in which the current code runs; undefined outside of one. */
 export function currentContext(): CallOptions | undefined {

@@ -68,7 +68,7 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 		invalidOption(
 			'maxRetries',
 			maxRetries,
-			'an integer, or Infinity together with maxElapsedMs and a baseDelayMs above 0',
+			'an integer, or Infinity with maxElapsedMs and a baseDelayMs above 0',
 		)
 	// A list or a function does not grow from the base, so its cap may be below the default base.
 	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated'))) {

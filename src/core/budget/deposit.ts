@@ -10,9 +10,11 @@ export function recordRequestOnce(call: Call, budget: Budget, runtime: Runtime):
 	for (let outer: Call | undefined = call; outer; outer = outer.rare?.branchOf ?? outer.parentCall)
 		root = outer
 	const { rareState } = root
-	rareState.deposits ??= []
-	if (rareState.deposits.includes(budget)) return
-	rareState.deposits.push(budget)
+	const { deposits } = rareState
+	if (deposits?.includes(budget)) return
+	// A literal, because the first push allocates space for 17.
+	if (deposits) deposits.push(budget)
+	else rareState.deposits = [budget]
 	budget.recordRequest(call.now(runtime))
 }
 

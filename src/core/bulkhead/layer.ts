@@ -101,7 +101,7 @@ export class BulkheadLayer implements ObservableLayer {
 		const { maxQueue, queueTimeoutMs, priority } = settings
 		const { runtime } = bound
 		if (this.#isHeldBy(call.parentCall)) {
-			const why = 'no free slot for a call inside a call that holds one; waiting could block both forever'
+			const why = 'no free slot for a call inside a call that holds one; both could wait forever'
 			return this.#reject(call, bound, 'nested-call', why)
 		}
 		// A call is not queued if its turn would come after its deadline.

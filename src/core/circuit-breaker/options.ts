@@ -158,7 +158,7 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 		invalidOption(
 			'failureThreshold',
 			Infinity,
-			'an integer, or Infinity together with errorRateThreshold or slowCallMs',
+			'an integer, or Infinity with errorRateThreshold or slowCallMs',
 		)
 	if (minimumRequests > windowSize) {
 		const why = options.minimumRequests === undefined ? ' instead of the default' : ''

@@ -20,6 +20,8 @@ export interface CallOptions {
 	readonly parent?: CallOptions | undefined
 	/** @internal The HTTP method, for events. */
 	readonly method?: string | undefined
+	/** @internal Further fields of events, such as the gRPC service. */
+	readonly facts?: object | undefined
 	/** @internal The HTTP request, for observers. */
 	readonly http?: HttpAttempt | undefined
 }

@@ -117,9 +117,11 @@ export const isPassedOn = (stop: StopReason | undefined): boolean =>
 export function isInnerFailure({ rare, attempt, value }: RecordedCall): boolean {
 	const inner = rare?.innerFailure
 	if (inner?.attempt !== attempt || isPassedOn(inner.stop)) return false
+	// gRPC creates the caller's error itself, from a status with this metadata.
+	const metadata = safeGet(inner.error, 'metadata') ?? inner
 	let failure = value
 	for (let depth = 0; depth < 9 && failure !== undefined; depth++) {
-		if (failure === inner.error) return true
+		if (failure === inner.error || safeGet(failure, 'metadata') === metadata) return true
 		failure = safeGet(failure, 'cause')
 	}
 	return false

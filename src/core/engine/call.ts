@@ -112,8 +112,7 @@ export class Call implements CallRecord, Scope {
 
 	/** Returns the context of the attempt that starts now. */
 	context(): CallContext {
-		const { rare } = this
-		if (rare?.times && !rare.substitute) rare.times.attempts++
+		countAttempt(this)
 		return new Context(this, this.scope, this.attempt)
 	}
 
@@ -292,4 +291,9 @@ export class Call implements CallRecord, Scope {
 		const parent = Context.callOf(Context.of(this.options))
 		return parent instanceof Call ? parent : undefined
 	}
+}
+
+/** Counts the attempt that starts now. */
+export function countAttempt({ rare }: Call): void {
+	if (rare?.times && !rare.substitute) rare.times.attempts++
 }

@@ -63,9 +63,14 @@ function advance(call: Call, step: Step): unknown {
 	return call.attempt < MAX_PROMISE_CHAIN ? runInterruptibly(call, step) : runLoop(call, step)
 }
 
-function runWait(call: Call, step: Step): Promise<unknown> {
+const runWait = (call: Call, step: Step): Promise<unknown> =>
+	pendingWait(call, step).then(() => advance(call, resume(call)))
+
+/** Layers are notified after the wait has begun, so that one that sees nothing to wait for can end it. */
+function pendingWait(call: Call, step: Step): Promise<void> {
+	const over = wait(call, step)
 	notifyPending(call)
-	return wait(call, step).then(() => advance(call, resume(call)))
+	return over
 }
 
 const finishRun = (call: Call, settled: Promise<RunEnd>): Promise<unknown> =>
@@ -79,8 +84,7 @@ const nextStep = (call: Call, end: RunEnd): Step =>
 async function runLoop(call: Call, from: Step): Promise<unknown> {
 	for (let step = from; step !== DONE; ) {
 		if (isWait(step)) {
-			notifyPending(call)
-			await wait(call, step)
+			await pendingWait(call, step)
 			step = resume(call)
 		} else step = nextStep(call, await untilEnd(call, startRun(call)))
 	}

@@ -1,5 +1,6 @@
 import { InvalidOptionError, UNNAMED } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
+import { combineEnds } from '../observe/combine-ends.ts'
 import type { EventFilter } from '../observe/observe.ts'
 import { isObject } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
@@ -32,10 +33,7 @@ export class Pipeline<Substitute> extends Policy<Substitute> {
 
 	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
 		// A policy may occur several times, also in nested pipelines, but must call the listener once per event.
-		const unsubscribes = [...new Set(this.leaves())].map((policy) => policy.listen(listener, filter))
-		return () => {
-			for (const unsubscribe of unsubscribes) unsubscribe()
-		}
+		return combineEnds([...new Set(this.leaves())].map((policy) => policy.listen(listener, filter)))
 	}
 }
 
@@ -74,7 +72,7 @@ export function pipeline(...args: readonly (Policy<unknown> | PolicyOptions | un
 		throw new InvalidOptionError(
 			'pipeline',
 			twice.name,
-			'each bulkhead once, because a call would wait for the slot that it holds itself',
+			'each bulkhead once: a call would wait for the slot that it holds',
 		)
 	// Compiled now, so that the policies know the runtime and the name before the first call, and those that are invalid here
 	// throw. Single policies without options inherit nothing, and their first call compiles: a pipeline that is never used

@@ -2,6 +2,7 @@ import { pipelineNameOf } from '../errors/errors.ts'
 import { createEvent, observeCalls } from '../events/call-event.ts'
 import { type EventDetails, isRoutineEvent, type PolicyListener } from '../events/events.ts'
 import { attachRecord } from '../explain/record.ts'
+import { combineEnds } from '../observe/combine-ends.ts'
 import {
 	type EventFilter,
 	OBSERVE,
@@ -126,11 +127,7 @@ export abstract class Policy<out Substitute = never> {
 	 * Returns a function that unsubscribes.
 	 */
 	subscribe(listener: PolicyListener): () => void {
-		const onCall: PolicyListener = (event) => notify('a listener', listener, event)
-		const ends = [this.listen(listener), observeCalls(this.compiled(), onCall)]
-		return () => {
-			for (const end of ends) end()
-		}
+		return subscribeTo(this.compiled(), this.listen(listener), listener)
 	}
 
 	/** @internal The same without `call` events: a pipeline around this policy emits those of its own calls. */
@@ -179,6 +176,15 @@ export abstract class Policy<out Substitute = never> {
 
 // biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
 export interface Policy<out Substitute> extends Observable {}
+
+/** Adds the `call` events to a subscription to the events of policies. Returns a function that ends both. */
+export function subscribeTo(
+	pipeline: CompiledPipeline,
+	endPolicies: () => void,
+	listener: PolicyListener,
+): () => void {
+	return combineEnds([endPolicies, observeCalls(pipeline, (event) => notify('a listener', listener, event))])
+}
 
 /** Creates a call with options of the user. If they are invalid, it is rejected. */
 export function createCall(

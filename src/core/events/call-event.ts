@@ -39,8 +39,9 @@ function callFacts(
 	policyKey: string | undefined,
 ): { key?: string; call?: string; method?: string } {
 	const key = policyKey || options?.key
-	const { name, method } = options ?? {}
+	const { name, method, facts } = options ?? {}
 	return {
+		...facts,
 		...(key === undefined ? {} : { key }),
 		...(name === undefined ? {} : { call: name }),
 		...(method === undefined ? {} : { method }),

@@ -1,3 +1,4 @@
+import { safeGet } from '../classify/safe-get.ts'
 import { describeError } from '../events/error-facts.ts'
 import {
 	type AttemptEntry,
@@ -38,7 +39,8 @@ export interface Explanation {
  * console.log(String(explain(result)))
  */
 export function explain(errorOrSettled: unknown): Explanation | undefined {
-	const record = findRecord(errorOrSettled)
+	// gRPC creates the caller's error itself, from a status with this metadata.
+	const record = findRecord(errorOrSettled) ?? findRecord(safeGet(errorOrSettled, 'metadata'))
 	if (record) return new CallExplanation(record)
 	// A call without a failure has no record.
 	return isSuccess(errorOrSettled) ? new CallExplanation() : undefined

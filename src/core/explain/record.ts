@@ -18,7 +18,8 @@ import type { Runtime } from '../runtime/runtime.ts'
  * - `not-retried`: the pipeline has no retry policy. `inner-retry`: the retries of an inner policy are exhausted.
  * - `rejected`: a policy rejected the call. `interrupted`: another request ended a hedged call.
  * - HTTP only: `not-idempotent`: the request must not be sent twice. `body-used`: its body can be sent only once.
- *   `server-veto`: the server forbade a retry.
+ *   `server-veto`: the server forbade a retry (gRPC too).
+ * - gRPC only: `committed`: the response had begun, or the messages no longer fit into the buffer.
  */
 export type StopReason =
 	| 'success'
@@ -40,6 +41,7 @@ export type StopReason =
 	| 'not-idempotent'
 	| 'body-used'
 	| 'server-veto'
+	| 'committed'
 	| 'retry-after'
 
 /** What determined a delay. `auth`: HTTP only, the request was repeated immediately with another token. */

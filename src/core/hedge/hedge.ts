@@ -18,24 +18,23 @@ export interface HedgeStats {
  * const policy = new Hedge({ percentile: 95, budget: retryBudget() })
  */
 export class Hedge extends LeafPolicy {
-	readonly #layer: HedgeLayer
+	/** @internal */
+	declare protected readonly layer: HedgeLayer
 	#options: HedgeOptions
 
 	constructor(options: HedgeOptions = {}) {
-		const layer = new HedgeLayer(readHedgeOptions(options))
-		super('hedge', options, layer)
-		this.#layer = layer
+		super('hedge', options, new HedgeLayer(readHedgeOptions(options)))
 		this.#options = options
 	}
 
 	get stats(): HedgeStats {
-		return { delayMs: this.#layer.delayMs }
+		return { delayMs: this.layer.delayMs }
 	}
 
 	/** Changes settings for later calls. Measured latencies stay. */
 	update(options: Changes<HedgeOptions>): void {
 		const next = mergeOptions(this.#options, options)
-		this.#layer.settings = readHedgeOptions(next)
+		this.layer.settings = readHedgeOptions(next)
 		this.#options = next
 	}
 }

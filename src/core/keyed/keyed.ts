@@ -149,9 +149,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 				if (!ends.has(leaf))
 					ends.set(
 						leaf,
-						leaf.listen((event) => {
-							if (isSubscribed) listener(event)
-						}, filter),
+						leaf.listen((event) => isSubscribed && listener(event), filter),
 					)
 		}
 		for (const [, policy] of this.entries()) listen(policy)

@@ -5,6 +5,7 @@ import type { Call, Operation } from '../engine/call.ts'
 import type { CallContext } from '../engine/call-options.ts'
 import type { CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
 import { observeCalls, probeCalls } from '../events/call-event.ts'
+import { combineEnds } from './combine-ends.ts'
 import type { Observation, ObservedPipeline } from './observe.ts'
 import type { Around, AttemptInfo, CallEnd, CallInfo, CallState, Observer } from './observer.ts'
 
@@ -17,21 +18,18 @@ export function attachObserver({ pipelines, emitter }: Observation, observer: Ob
 		if (onEvent) ends.push(emitter.subscribe((event) => onEvent(event)))
 		if (around) ends.push(emitter.addAround(around))
 	}
-	return () => endAll(ends)
+	return combineEnds(ends)
 }
 
 function attachToPipeline({ compiled, listen }: ObservedPipeline, observer: Observer): () => void {
 	const { onEvent, isComplete = false } = observer
-	const ends = [probeCalls(compiled, new ObserverProbe(observer))]
+	const probe = new ObserverProbe(observer)
+	const ends = [probeCalls(compiled, probe), () => probe.detach()]
 	if (onEvent) {
 		ends.push(listen(onEvent, { skipsRoutine: !isComplete, onlyPipeline: compiled }))
 		if (isComplete) ends.push(observeCalls(compiled, onEvent))
 	}
-	return () => endAll(ends)
-}
-
-function endAll(ends: readonly (() => void)[]): void {
-	for (const end of ends) end()
+	return combineEnds(ends)
 }
 
 class ObserverProbe implements CallProbe<Call> {
@@ -39,6 +37,7 @@ class ObserverProbe implements CallProbe<Call> {
 	readonly onBegin?: NonNullable<CallProbe<Call>['onBegin']>
 	readonly #onCallEnd: Observer['onCallEnd']
 	readonly #wantsCallEnd: Observer['wantsCallEnd']
+	#isAttached = true
 
 	constructor(observer: Observer) {
 		const { around, onCallEnd } = observer
@@ -47,7 +46,7 @@ class ObserverProbe implements CallProbe<Call> {
 		if (!around) return
 		this.around = (call, next) => around(infoOf(call), next) as Promise<unknown>
 		this.onBegin = (call, times) => {
-			if (observer.wantsAttempts?.(infoOf(call)) !== false) wrapAttempts(call, times, around)
+			if (observer.wantsAttempts?.(infoOf(call)) !== false) this.#wrapAttempts(call, times, around)
 		}
 	}
 
@@ -77,23 +76,29 @@ class ObserverProbe implements CallProbe<Call> {
 		}
 		onCallEnd(end)
 	}
-}
 
-/** Runs every attempt of the call, hedges included, inside of `around`. */
-function wrapAttempts(call: Call, times: CallTimes, around: Around): void {
-	const operation = call.operation as (context: CallContext, done: unknown) => unknown
-	const wrapped = (context: CallContext, done: unknown) => {
-		const info: AttemptInfo = {
-			type: 'attempt',
-			call: infoOf(call),
-			attempt: context.attempt,
-			// This attempt is counted already.
-			resendCount: times.attempts - 1,
-			http: call.options?.http,
-		}
-		return around(info, () => toPromise(operation(context, done)))
+	/** Later attempts of calls in flight run without `around`. */
+	detach(): void {
+		this.#isAttached = false
 	}
-	call.operation = wrapped as Operation
+
+	/** Runs every attempt of the call, hedges included, inside of `around`. */
+	#wrapAttempts(call: Call, times: CallTimes, around: Around): void {
+		const operation = call.operation as (context: CallContext, done: unknown) => unknown
+		const wrapped = (context: CallContext, done: unknown) => {
+			if (!this.#isAttached) return operation(context, done)
+			const info: AttemptInfo = {
+				type: 'attempt',
+				call: infoOf(call),
+				attempt: context.attempt,
+				// This attempt is counted already.
+				resendCount: times.attempts - 1,
+				http: call.options?.http,
+			}
+			return around(info, () => toPromise(operation(context, done)))
+		}
+		call.operation = wrapped as Operation
+	}
 }
 
 /** A foreign thenable or a subclass of Promise may start its work with each subscription, and both the observer and the engine subscribe. */

@@ -40,7 +40,7 @@ export interface Observation {
 export interface ObservedPipeline {
 	readonly compiled: CompiledPipeline
 	/** Subscribes to the events of its policies. */
-	listen(listener: PolicyListener, filter: EventFilter): () => void
+	listen(listener: PolicyListener, filter?: EventFilter): () => void
 }
 
 /** Which events of a policy a listener needs. */

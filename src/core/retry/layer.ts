@@ -23,6 +23,8 @@ export class RetryLayer implements Layer {
 	observer: RetryObserver | undefined
 	/** True if a listener needs the event of a call that succeeds at the first attempt. */
 	emitsRoutine = false
+	/** Returns which attempt's backoff applies, if that is not the number of the attempt. */
+	backoffAttempt: ((call: Call, attempt: number) => number) | undefined
 
 	constructor(settings: RetrySettings) {
 		this.settings = settings
@@ -104,7 +106,8 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	if (budget && stop !== 'permanent' && !(isPassedOn(call.stop) && isShared(budget, bound.next)))
 		budget.recordOutcome(false)
 	if (stop) return stop
-	const wait = nextWait(settings, attempt, previousDelayMs, value, classification, bound.runtime)
+	const step = bound.layer.backoffAttempt?.(call, attempt) ?? attempt
+	const wait = nextWait(settings, step, previousDelayMs, value, classification, bound.runtime)
 	if (wait.source === 'retry-after' && wait.delayMs > settings.maxRetryAfterMs) return 'retry-after'
 	const passed = exceededLimit(call, bound, wait.delayMs)
 	if (passed || !budget) return passed ?? wait

@@ -43,7 +43,7 @@ describe('an invalid option is rejected when the policy is created', () => {
 		[{ maxRetries: 1.5 }, 'Invalid option "maxRetries": expected an integer, 0 or more, got 1.5'],
 		[
 			{ maxRetries: Infinity },
-			'Invalid option "maxRetries": expected an integer, or Infinity together with maxElapsedMs and a baseDelayMs above 0, got Infinity',
+			'Invalid option "maxRetries": expected an integer, or Infinity with maxElapsedMs and a baseDelayMs above 0, got Infinity',
 		],
 		[
 			{ baseDelayMs: 500, maxDelayMs: 100 },

@@ -129,7 +129,7 @@ describe('an invalid option is rejected at construction', () => {
 		],
 		[
 			{ failureThreshold: Infinity },
-			'Invalid option "failureThreshold": expected an integer, or Infinity together with errorRateThreshold or slowCallMs, got Infinity',
+			'Invalid option "failureThreshold": expected an integer, or Infinity with errorRateThreshold or slowCallMs, got Infinity',
 		],
 		[
 			{ windowSize: 20, minimumRequests: 21 },

@@ -104,6 +104,16 @@ describe('a listener of a keyed policy', () => {
 		expect([one.names, two.names]).toEqual([['a'], []])
 	})
 
+	test('regression: that is async and rejects was an unhandled rejection instead of a warning', async () => {
+		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+		const error = new Error('broken listener')
+		const policy = keyed(keyOf, () => circuitBreaker())
+		const rejecting = (event: YaokiEvent): unknown => event.type === 'success' && Promise.reject(error)
+		policy.subscribe(rejecting)
+		await policy.execute(() => 1)
+		await vi.waitFor(() => expect(warn.mock.calls).toEqual([['yaoki: a listener failed:', error]]))
+	})
+
 	test('regression: gets the events of a policy that several keys share once', async () => {
 		const shared = circuitBreaker({ name: 'shared' })
 		const policies = [
