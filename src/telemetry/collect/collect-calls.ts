@@ -2,8 +2,9 @@
 import { safeGet } from '../../core/classify/safe-get.ts'
 import type { CallEnd } from '../../core/observe/observer.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
-import type { Counter, Family, Histogram } from '../metrics/series.ts'
+import type { Counter, Histogram } from '../metrics/series.ts'
 import { SeriesCache } from '../metrics/series-cache.ts'
+import { SeriesGroup } from '../metrics/series-group.ts'
 import type { Source } from '../observe/exporter.ts'
 
 const DEADLINE_EXCEEDED = 'YAOKI_DEADLINE_EXCEEDED'
@@ -18,8 +19,7 @@ export function collectCalls(metrics: MetricSet, source: Source): (end: CallEnd)
 
 /** The series of one service. Undefined: of all services beyond `maxSeries`. */
 class CallSeries {
-	readonly #metrics: MetricSet
-	readonly #service: string | undefined
+	readonly #series: SeriesGroup
 	readonly #isHttp: boolean
 	// Those that most queries need exist from the first call, with 0: rates do not see how a series appears.
 	readonly #successes: Counter
@@ -30,16 +30,16 @@ class CallSeries {
 	readonly #retriedFailures: Counter
 
 	constructor(metrics: MetricSet, service: string | undefined, isHttp: boolean) {
-		this.#metrics = metrics
-		this.#service = service
+		const series = new SeriesGroup(metrics, service === undefined ? undefined : [service])
+		this.#series = series
 		this.#isHttp = isHttp
-		this.#successes = this.#counter('yaoki_calls_total', 'success')
-		this.#counter('yaoki_calls_total', 'failure')
-		this.#attempts = this.#counter('yaoki_attempts_total')
-		this.#durations = this.#at(metrics.histogram('yaoki_call_duration_seconds'))
-		this.#retries = this.#counter('yaoki_retries_total')
-		this.#retriedSuccesses = this.#counter('yaoki_retried_calls_total', 'success')
-		this.#retriedFailures = this.#counter('yaoki_retried_calls_total', 'failure')
+		this.#successes = series.counter('yaoki_calls_total', 'success')
+		series.counter('yaoki_calls_total', 'failure')
+		this.#attempts = series.counter('yaoki_attempts_total')
+		this.#durations = series.histogram('yaoki_call_duration_seconds')
+		this.#retries = series.counter('yaoki_retries_total')
+		this.#retriedSuccesses = series.counter('yaoki_retried_calls_total', 'success')
+		this.#retriedFailures = series.counter('yaoki_retried_calls_total', 'failure')
 	}
 
 	record(end: CallEnd): void {
@@ -51,8 +51,9 @@ class CallSeries {
 	}
 
 	#recordFailure({ outcome, error }: CallEnd): void {
-		this.#counter('yaoki_calls_total', outcome).add(1)
-		if (safeGet(error, 'code') === DEADLINE_EXCEEDED) this.#counter('yaoki_deadlines_exceeded_total').add(1)
+		this.#series.counter('yaoki_calls_total', outcome).add(1)
+		if (safeGet(error, 'code') === DEADLINE_EXCEEDED)
+			this.#series.counter('yaoki_deadlines_exceeded_total').add(1)
 	}
 
 	#recordRetries({ outcome, retries, durationMs }: CallEnd): void {
@@ -62,15 +63,6 @@ class CallSeries {
 		else this.#retriedFailures.add(1)
 		if (!this.#isHttp) return
 		const result = outcome === 'success' || outcome === 'fallback' ? 'success' : 'failure'
-		const durations = this.#metrics.histogram('http_client_retry_duration_seconds')
-		this.#at(durations, result).record(durationMs / 1_000)
-	}
-
-	#counter(name: string, ...labels: readonly string[]): Counter {
-		return this.#at(this.#metrics.counter(name), ...labels)
-	}
-
-	#at<Series extends Counter | Histogram>(family: Family<Series>, ...labels: readonly string[]): Series {
-		return this.#service === undefined ? family.overflow() : family.get(this.#service, ...labels)
+		this.#series.histogram('http_client_retry_duration_seconds', result).record(durationMs / 1_000)
 	}
 }

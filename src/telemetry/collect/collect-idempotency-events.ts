@@ -2,16 +2,13 @@ import type { EventBase } from '../../core/events/events.ts'
 import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Source } from '../observe/exporter.ts'
+import { countEvents } from './count-events.ts'
 
 const REQUESTS = 'yaoki_idempotency_requests_total'
 
 /** Returns the function that receives the events of an idempotency engine. */
 export function collectIdempotencyEvents(metrics: MetricSet, source: Source): (event: EventBase) => void {
-	const count = (name: string, event: EventBase, ...labels: readonly string[]): void =>
-		metrics
-			.counter(name)
-			.get(source.serviceOf(event), ...labels)
-			.add(1)
+	const count = countEvents(metrics, source)
 	return (event) => {
 		const known = event as IdempotencyEvent
 		switch (known.type) {

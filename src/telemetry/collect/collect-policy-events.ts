@@ -1,15 +1,12 @@
 import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Source } from '../observe/exporter.ts'
+import { countEvents } from './count-events.ts'
 
 /** Returns the function that receives the events of a policy, pipeline or HTTP client. */
 export function collectPolicyEvents(metrics: MetricSet, source: Source): (event: EventBase) => void {
 	const isHttp = source.kind === 'http'
-	const count = (name: string, event: EventBase, ...labels: readonly string[]): void =>
-		metrics
-			.counter(name)
-			.get(source.serviceOf(event), ...labels)
-			.add(1)
+	const count = countEvents(metrics, source)
 	return (event) => {
 		const known = event as YaokiEvent
 		switch (known.type) {

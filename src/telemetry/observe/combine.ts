@@ -1,6 +1,5 @@
 /** Combines the observers of all exporters into one that never throws. An error of one exporter affects neither calls nor other exporters. */
-import type { EventBase } from '../../core/events/events.ts'
-import { isRoutineEvent, type YaokiEvent } from '../../core/events/events.ts'
+import { type EventBase, isRoutineEvent, type YaokiEvent } from '../../core/events/events.ts'
 import type { Around, CallEnd, CallInfo, Observer } from '../../core/observe/observer.ts'
 import { isObject } from '../../core/options/schema.ts'
 import type { Exporter, Source } from './exporter.ts'

@@ -4,6 +4,7 @@
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { attachObserver } from '../../core/observe/attach.ts'
+import { combineEnds } from '../../core/observe/combine-ends.ts'
 import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
 import { checkNames, isObject, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import { combineObservers } from './combine.ts'
@@ -42,10 +43,9 @@ export function observe(
 	checkArguments(things, exporters)
 	checkNames(options, OPTIONS, 'observe')
 	const settings = readOptions<ObserveOptions>(options, OPTIONS)
-	const ends = Object.entries(things).map(([name, thing]) => observeThing(name, thing, exporters, settings))
-	return () => {
-		for (const end of ends.splice(0)) end()
-	}
+	return combineEnds(
+		Object.entries(things).map(([name, thing]) => observeThing(name, thing, exporters, settings)),
+	)
 }
 
 function observeThing(

@@ -58,6 +58,25 @@ it('a policy and the same policy with ambient context were counted twice', async
 	expect(metrics.snapshot().total.calls).toBe(1)
 })
 
+it('attempts of a call in flight ran inside of `around` after the observation had ended', async () => {
+	const seen: string[] = []
+	const payments = retry({ ...fast, maxRetries: 1 })
+	const around: Exporter['attach'] = () => ({
+		around: (info, next) => {
+			seen.push(info.type)
+			return next()
+		},
+	})
+	const stop = observe({ payments }, [{ name: 'own', attach: around }])
+	const operation = vi.fn(async () => {
+		if (operation.mock.calls.length > 1) return 'ok'
+		stop()
+		throw new Error('down')
+	})
+	expect(await payments.execute(operation)).toBe('ok')
+	expect(seen).toEqual(['call', 'attempt'])
+})
+
 it.each([null, Object.create(null), Symbol('topic'), 7])(
 	'an invalid topic was another error, thrown instead of rejected, if the outbox was observed',
 	async (topic) => {
