@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:net'
 
-/** Has a server listen on loopback, at a port that was free. Answers which. */
+/** Starts a server on a free port of the loopback interface. Returns the port. */
 export async function listen(server: Server): Promise<number> {
 	server.listen(0, '127.0.0.1')
 	await once(server, 'listening')

@@ -26,6 +26,7 @@ export type { SearchParams } from './client/search-params.ts'
 export type { DeadlineHeader } from './headers/deadline-headers.ts'
 export { parseRetryAfter } from './headers/retry-after.ts'
 export type { HttpOptions, ResponseLimitOptions } from './options/http-options.ts'
+export type { HttpServiceConfig } from './options/http-service-config.ts'
 export type { RequestHead } from './options/request-head.ts'
 export type {
 	AttemptRequest,

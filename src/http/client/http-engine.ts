@@ -1,21 +1,18 @@
 /** The part that `resilientFetch`, the client and the adapters share: sends each request through the pipeline of its origin. */
 import { Call } from '../../core/engine/call.ts'
 import { inheritCallOptions } from '../../core/engine/call-options.ts'
-import { notify } from '../../core/engine/hooks.ts'
-import type { Policy } from '../../core/engine/policy.ts'
+import { type Policy, subscribeTo } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
-import { formatMs, YaokiError } from '../../core/errors/errors.ts'
-import { observeCalls } from '../../core/events/call-event.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
-import { reduceUrls } from '../../core/events/message-text.ts'
-import { attachRecord, findRecord, type StopReason } from '../../core/explain/record.ts'
+import { attachRecord, findRecord } from '../../core/explain/record.ts'
 import type { Inspection } from '../../core/inspect/inspect.ts'
 import { type Entry, Registry } from '../../core/keyed/registry.ts'
-import type { Observation } from '../../core/observe/observe.ts'
+import type { Observation, ObservedPipeline } from '../../core/observe/observe.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
 import { requestHeader } from '../headers/request-headers.ts'
+import type { ConfiguredRoutes } from '../options/configured-routes.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { principalOf, routeOf } from '../options/request-head.ts'
 import type { RequestOptions } from '../options/request-options.ts'
@@ -25,11 +22,11 @@ import { Pauses } from '../origin/pauses.ts'
 import { attributeResponse } from '../request/attempt-layer.ts'
 import { TimeoutLists } from '../request/attempt-timeouts.ts'
 import { HttpCall } from '../request/http-call.ts'
-import { HttpStatusError, setMessage } from '../request/status-error.ts'
+import { HttpStatusError } from '../request/status-error.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
-import { BODY_NOT_REPLAYABLE } from '../transport/request-body.ts'
 import type { HttpResponse } from '../transport/transport.ts'
 import { OriginPipeline, type OriginStats, originBlock } from './origin-pipeline.ts'
+import { stopHint, withHint } from './stop-hint.ts'
 
 /** An origin without requests for this long is evicted. */
 const IDLE_MS = 600_000
@@ -63,11 +60,11 @@ export class HttpEngine {
 	readonly #counts = { requests: 0, failures: 0, attempts: 0 }
 	readonly #origins: Registry<OriginPipeline>
 	readonly #parser: OriginParser
-	readonly #create: (key: string, base?: OriginPipeline) => OriginPipeline
+	readonly #create: (key: string, base?: OriginPipeline, settings?: HttpSettings) => OriginPipeline
 	/** By origin and principal. Without a rule, because warnings would contain credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
-	#observers: readonly ((pipeline: OriginPipeline) => void)[] = []
+	readonly #observers = new Set<(pipeline: OriginPipeline) => void>()
 
 	constructor(settings: HttpSettings, options: EngineOptions = {}) {
 		this.settings = settings
@@ -80,10 +77,10 @@ export class HttpEngine {
 		})
 		const timeouts = new TimeoutLists()
 		this.#pauses = new Registry(settings.maxOrigins, IDLE_MS)
-		this.#create = (key, base) => {
+		this.#create = (key, base, own) => {
 			const origin =
 				base?.origin ?? new Origin(key, settings, this.runtime, (other) => this.#origins.find(other)?.origin)
-			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base)
+			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base, own)
 			for (const observe of this.#observers) observe(pipeline)
 			return pipeline
 		}
@@ -100,27 +97,28 @@ export class HttpEngine {
 
 	/** Subscribes to the events of all origins, later ones included. Without listeners the policies do not create events. */
 	subscribe(listener: PolicyListener): () => void {
-		const onEvent: PolicyListener = (event) => notify('a listener', listener, event)
-		return this.observe(({ compiled, listen }) => {
-			const ends = [listen(onEvent), observeCalls(compiled, onEvent)]
-			return () => {
-				for (const end of ends) end()
-			}
-		})
+		return this.observe(({ compiled, listen }) => subscribeTo(compiled, listen(listener), listener))
 	}
 
 	/** Calls `attach` with the pipeline of every origin, later ones included. Returns a function that ends it. */
-	observe(attach: (pipeline: OriginPipeline) => () => void): () => void {
-		// Weakly, because origins are evicted.
+	observe(attach: (pipeline: ObservedPipeline) => () => void): () => void {
+		// Weakly, because origins are evicted. They may emit events later too, for example of downloads.
 		const ends = new WeakMap<OriginPipeline, () => void>()
+		let isObserved = true
 		const add = (pipeline: OriginPipeline) => {
-			ends.set(pipeline, attach(pipeline))
+			const { compiled, listen } = pipeline
+			const end = attach({
+				compiled,
+				listen: (listener, filter) => listen((event) => isObserved && listener(event), filter),
+			})
+			ends.set(pipeline, end)
 		}
-		for (const { value } of this.#origins.entries()) add(value)
-		this.#observers = [...this.#observers, add]
+		for (const pipeline of this.#pipelines()) add(pipeline)
+		this.#observers.add(add)
 		return () => {
-			this.#observers = this.#observers.filter((other) => other !== add)
-			for (const { value } of this.#origins.entries()) ends.get(value)?.()
+			isObserved = false
+			this.#observers.delete(add)
+			for (const pipeline of this.#pipelines()) ends.get(pipeline)?.()
 		}
 	}
 
@@ -165,15 +163,17 @@ export class HttpEngine {
 		const origins = this.#origins
 		// Everything that may throw comes before `acquire`, because an acquired entry must be released.
 		const { settings } = this
-		const http = new HttpCall(request, options, signal, settings, runtime)
 		const name = this.#parser.originOf(request.url)
+		const routes = settings.serviceConfig as ConfiguredRoutes | undefined
+		const own = routes?.settingsOf(name, request.url, settings) ?? settings
+		const http = new HttpCall(request, options, signal, own, runtime)
 		const route = settings.breakerKey ? routeOf(settings.breakerKey, request) : ''
 		const pauses = settings.pauseScope === 'origin' ? undefined : this.#pausesOf(name, request)
 		const base = origins.acquire(name, runtime.now(), this.#create)
 		const entry = route
 			? origins.acquire(routeKey(base.value, route), runtime.now(), (key) => this.#create(key, base.value))
 			: base
-		const { origin, compiled } = entry.value
+		const { origin, compiled } = own === settings ? entry.value : this.#routePipeline(entry, own)
 		http.origin = origin
 		http.pauses = pauses ?? origin
 		http.key = entry.key
@@ -197,6 +197,22 @@ export class HttpEngine {
 				return this.#onFailure(call, error)
 			},
 		)
+	}
+
+	/** Returns the pipeline of an origin or breaker key for a route of the service config, created on first use. */
+	#routePipeline({ key, value: base }: Entry<OriginPipeline>, settings: HttpSettings): OriginPipeline {
+		const known = base.routes.get(settings)
+		if (known) return known
+		const created = this.#create(key, base, settings)
+		base.routes.set(settings, created)
+		return created
+	}
+
+	*#pipelines(): Iterable<OriginPipeline> {
+		for (const { value } of this.#origins.entries()) {
+			yield value
+			yield* value.routes.values()
+		}
 	}
 
 	/** The origin last, so that it is evicted later than its keys. */
@@ -245,39 +261,4 @@ function notOkError(response: HttpResponse): HttpStatusError {
 	const record = findRecord(response)
 	if (record) attachRecord(error, record)
 	return error
-}
-
-const HINTS: { readonly [reason in StopReason]?: string } = {
-	'body-used': BODY_NOT_REPLAYABLE,
-	'not-idempotent':
-		"not retried: the request has no idempotency key. Pass yaoki.idempotencyKey, or idempotency: 'auto'",
-}
-
-/** Returns why a request that could have been retried was not, and how to change that. */
-function stopHint({ stop, options }: Call, error: unknown, maxRetryAfterMs: number): string | undefined {
-	if (!stop) return undefined
-	if (!(error instanceof HttpStatusError) || error.retryAfterMs === undefined) return HINTS[stop]
-	const asked = `not retried: server asked for ${formatMs(error.retryAfterMs)}`
-	if (stop === 'retry-after') return `${asked}, maxRetryAfterMs is ${formatMs(maxRetryAfterMs)}`
-	if (stop !== 'deadline') return HINTS[stop]
-	error.remainingMs = Math.floor(options?.deadline?.remainingMs ?? 0)
-	return `${asked}, ${formatMs(error.remainingMs)} left`
-}
-
-/**
- * Adds the hint to an error. The toolkit's own errors get another message and keep their class. A foreign error becomes the cause of a
- * new one, but only if the body prevented the retry: code that inspects the class, code or message of network errors of a POST keeps
- * working, and `explain` has the hint.
- */
-function withHint(error: unknown, call: Call, hint: string | undefined): unknown {
-	if (!hint) return error
-	if (error instanceof YaokiError) {
-		setMessage(error, `${error.message} (${hint})`)
-		return error
-	}
-	if (call.stop !== 'body-used') return error
-	const message = error instanceof Error ? error.message : String(error)
-	const wrapped = new TypeError(`${reduceUrls(message)} (${hint})`, { cause: error })
-	attachRecord(wrapped, call)
-	return wrapped
 }

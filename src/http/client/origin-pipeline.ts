@@ -5,7 +5,7 @@
 
 import { BACKOFF_SCHEMA, type BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
-import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
+import { createBudget } from '../../core/budget/create-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
@@ -17,9 +17,11 @@ import type { PolicyListener } from '../../core/events/events.ts'
 import { Hedge } from '../../core/hedge/hedge.ts'
 import { blockOf } from '../../core/keyed/block.ts'
 import type { Block } from '../../core/keyed/registry.ts'
+import { combineEnds } from '../../core/observe/combine-ends.ts'
 import type { EventFilter, ObservedPipeline } from '../../core/observe/observe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
+import type { RetryOptions } from '../../core/retry/options.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
@@ -54,36 +56,41 @@ export class OriginPipeline implements ObservedPipeline {
 	readonly compiled: CompiledPipeline
 	/** The policies between the total timeout and the attempt. */
 	readonly policies: readonly Policy[]
+	/** The pipelines of this origin or breaker key for the routes of a service config. They share the breaker. */
+	readonly routes: Map<HttpSettings, OriginPipeline> = new Map()
 	readonly #bulkhead: Bulkhead | undefined
-	/** The bulkhead of the origin, whose pipeline listens to it already. */
-	readonly #sharedLeaf: Bulkhead | undefined
+	/** Policies of another pipeline, which listens to them already. */
+	readonly #shared: readonly unknown[]
 	readonly #budget: Budget | undefined
 
-	/** With `base`, the pipeline of a breaker key: budget and bulkhead are those of the origin. */
+	/** With `base`, the pipeline of a breaker key or a route: budget and bulkhead are those of the origin. */
 	constructor(
 		origin: Origin,
 		timeouts: TimeoutLists,
 		outerPolicies: readonly Policy[],
 		key: string,
 		base?: OriginPipeline,
+		settings: HttpSettings = origin.settings,
 	) {
-		const { name, settings, runtime } = origin
+		const { name, runtime } = origin
 		this.origin = origin
-		const { circuitBreaker, bulkhead, hedge } = settings
+		const { circuitBreaker, bulkhead, hedge, createPolicies } = settings
 		this.#budget = base ? base.#budget : createBudget(settings.budget, runtime)
 		this.#bulkhead = base
 			? base.#bulkhead
 			: bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...bulkhead }))
-		this.#sharedLeaf = base && this.#bulkhead
-		this.breaker =
-			circuitBreaker &&
-			withOptionPath('circuitBreaker', () => new CircuitBreaker({ name: key, ...circuitBreaker }))
-		this.policies = [
-			this.#bulkhead,
-			this.breaker,
-			createRetry(settings, this.#budget, runtime),
-			hedge && withOptionPath('hedge', () => new Hedge({ budget: this.#budget, ...hedge })),
-		].filter((policy) => policy !== undefined)
+		this.breaker = createPolicies
+			? base?.breaker
+			: circuitBreaker &&
+				withOptionPath('circuitBreaker', () => new CircuitBreaker({ name: key, ...circuitBreaker }))
+		this.#shared = [base && this.#bulkhead, createPolicies && this.breaker]
+		const budget = this.#budget
+		const onRetry = createOnRetry(settings, runtime)
+		const repeating = createPolicies?.({ origin, budget, onRetry }) ?? [
+			createRetry(settings, budget, onRetry),
+			hedge && withOptionPath('hedge', () => new Hedge({ budget, ...hedge })),
+		]
+		this.policies = [this.#bulkhead, this.breaker, ...repeating].filter((policy) => policy !== undefined)
 		const attempt = new AttemptPolicy(new AttemptLayer(this.origin, timeouts))
 		const classify = createClassifier(settings.classify)
 		const options = { name: settings.name ?? 'http', runtime, classify }
@@ -93,15 +100,13 @@ export class OriginPipeline implements ObservedPipeline {
 	}
 
 	/** Subscribes to the events of all policies. The calls through other pipelines of this origin have only these policies too. */
-	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) => {
-		const ends = this.policy
-			.leaves()
-			.filter((leaf) => leaf !== this.#sharedLeaf)
-			.map((leaf) => leaf.listen(listener, { ...filter, onlyPipeline: undefined }))
-		return () => {
-			for (const end of ends) end()
-		}
-	}
+	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) =>
+		combineEnds(
+			this.policy
+				.leaves()
+				.filter((leaf) => !this.#shared.includes(leaf))
+				.map((leaf) => leaf.listen(listener, { ...filter, onlyPipeline: undefined })),
+		)
 
 	get stats(): OriginStats {
 		return {
@@ -120,8 +125,12 @@ export function originBlock({ breaker, origin }: OriginPipeline): Block {
 	return block || (origin.pausedForMs > 0 ? 1 : 0)
 }
 
-function createRetry(settings: HttpSettings, budget: Budget | undefined, runtime: Runtime): Retry {
-	const { onRetry, shouldRetry, nested, maxElapsedMs, givenJitter } = settings
+function createRetry(
+	settings: HttpSettings,
+	budget: Budget | undefined,
+	onRetry: RetryOptions['onRetry'],
+): Retry {
+	const { shouldRetry, nested, maxElapsedMs, givenJitter } = settings
 	const backoff = Object.keys(BACKOFF_SCHEMA).map((name) => [name, settings[name as keyof BackoffOptions]])
 	return new Retry({
 		...Object.fromEntries(backoff),
@@ -132,12 +141,16 @@ function createRetry(settings: HttpSettings, budget: Budget | undefined, runtime
 		budget,
 		// HTTP applies its own `maxRetryAfterMs` and `longRetryAfter`.
 		maxRetryAfterMs: MAX_NUMBER,
-		onRetry: (error, attempt, delayMs) => {
-			// The caller does not receive this response, and its connection is needed.
-			if (error instanceof HttpStatusError) void drainBody(error.response, runtime)
-			onRetry?.(error, attempt, delayMs)
-		},
+		onRetry,
 	})
+}
+
+function createOnRetry({ onRetry }: HttpSettings, runtime: Runtime): RetryOptions['onRetry'] {
+	return (error, attempt, delayMs) => {
+		// The caller does not receive this response, and its connection is needed.
+		if (error instanceof HttpStatusError) void drainBody(error.response, runtime)
+		onRetry?.(error, attempt, delayMs)
+	}
 }
 
 /** Core's classification with the facts of a failed status; the user's classifier comes first. */
@@ -160,11 +173,3 @@ function classifyStatus(error: HttpStatusError, classification: Classification):
 	const kind = isInProgress ? 'throttled' : isTransient ? 'transient' : classification.kind
 	return { kind, isKnown: true, retryAfterMs }
 }
-
-function createBudget(given: Budget | RetryBudgetOptions | undefined, runtime: Runtime): Budget | undefined {
-	if (!given) return undefined
-	return isBudget(given) ? given : withOptionPath('budget', () => new RetryBudget({ runtime, ...given }))
-}
-
-const isBudget = (given: Budget | RetryBudgetOptions): given is Budget =>
-	typeof (given as Budget).canRetry === 'function'

@@ -119,7 +119,7 @@ function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,
 	plainFetch: () => typeof fetch,
-	{ onRequest, idempotencyHeader, maxRetries }: HttpSettings,
+	{ onRequest, idempotencyHeader, maxRetries, serviceConfig }: HttpSettings,
 	areVisible: boolean,
 ): PreparedRequest {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
@@ -127,7 +127,9 @@ function prepareRequest(
 	const hasBody = (body ?? null) === null && request.body !== null
 	if (hasBody && (request.bodyUsed || isBodyUsed(request.body))) throw new TypeError(BODY_ALREADY_READ)
 	const { redirect = request.redirect, integrity = request.integrity } = init ?? NO_INIT
-	const ownBody = hasBody ? new BufferedBody(request, maxRetries > 0) : undefined
+	const ownBody = hasBody
+		? new BufferedBody(request, maxRetries > 0 || serviceConfig !== undefined)
+		: undefined
 	const isBound = onRequest !== undefined || hasOriginBoundHeader(new Headers(headers), idempotencyHeader)
 	const follow: PreparedRequest['follow'] =
 		areVisible && canFollow(redirect, integrity)

@@ -12,7 +12,9 @@ import type { PolicyListener } from '../../core/events/events.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
 import type { Hook } from '../../core/options/hook.ts'
 import { invalidOption, isObject, MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
+import { readSwitchable } from '../../core/options/switchable.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
+import type { CreatePolicies, HttpServiceConfig } from './http-service-config.ts'
 import type { RequestHead } from './request-head.ts'
 import { HOOKS_SCHEMA, type RequestHooks } from './request-hooks.ts'
 
@@ -85,6 +87,11 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	 * to other origins only if set explicitly, because they must allow it (CORS).
 	 */
 	readonly deadlineHeader?: DeadlineHeader | false | undefined
+	/**
+	 * Timeouts, retries and hedging per origin and path, as gRPC service configs define them: the result of `httpServiceConfig` of
+	 * `yaoki/grpc`. For their origins it replaces `maxRetries`, the backoff, `shouldRetry` and `hedge`. Default: none.
+	 */
+	readonly serviceConfig?: HttpServiceConfig | undefined
 	/** Maximum number of origins, breaker keys and paused principals in memory; beyond it the least recently used one is evicted. Default 1,000. */
 	readonly maxOrigins?: number | undefined
 	/** Returns the context that each call belongs to, such as `currentContext` of `yaoki/node`. Default: none. */
@@ -128,19 +135,24 @@ export interface HttpSettings
 	readonly givenJitter: Pick<BackoffOptions, 'jitterFactor' | 'jitterRangeMs'>
 	/** The sum of the longest delays between attempts. */
 	readonly maxDelaysMs: number
+	readonly isTimeoutGiven: boolean
 	/** False if `totalTimeoutMs` was derived from `timeout`. */
 	readonly isTotalGiven: boolean
 	readonly vetoes: readonly (readonly [name: string, value: string])[]
 	readonly deadlineHeader: DeadlineHeader | undefined
 	/** True if the user set the header explicitly. */
 	readonly isDeadlineHeaderNamed: boolean
+	/** For a route of the service config, in place of the client's retry and hedge. */
+	readonly createPolicies?: CreatePolicies | undefined
+	/** True if requests of any method may be hedged. */
+	readonly hedgesAll?: boolean
 }
 
 /** Delays after this many retries are not computed one by one: `maxDelayMs` stands for each of them. */
 const MAX_COMPUTED_DELAYS = 1_000
 
 /** Returns the sum of the longest delays. A growth function is not called here, because it may count its calls. */
-function sumMaxDelays(settings: BackoffSettings): number {
+export function sumMaxDelays(settings: BackoffSettings): number {
 	const { growth, maxRetries, maxDelayMs, baseDelayMs } = settings
 	if (typeof growth === 'function' || maxRetries > MAX_COMPUTED_DELAYS) return maxRetries * maxDelayMs
 	let sum = 0
@@ -189,6 +201,7 @@ export const HTTP_SCHEMA: OptionSchema = {
 	idempotencyHeader: 'string',
 	retryVetoHeaders: 'any',
 	deadlineHeader: 'any',
+	serviceConfig: 'any',
 	maxOrigins: [1, MAX_NUMBER, 1_000, 'integer'],
 	getContext: 'function',
 	onEvent: 'function',
@@ -204,21 +217,6 @@ export const FETCH_SCHEMA: OptionSchema = {
 }
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/
-
-/** Returns the options of a policy that can be switched on and off; undefined means the default. */
-function policyOptions<Options extends object>(
-	name: string,
-	given: Options | boolean | undefined,
-	defaults: Options | undefined,
-): Options | undefined {
-	if (given === undefined) return defaults
-	if (typeof given === 'boolean') return given ? (defaults ?? ({} as Options)) : undefined
-	if (typeof given !== 'object' || given === null)
-		invalidOption(name, given, 'an options object, true or false')
-	// All origins would share the policy, and the outage of one would block the others.
-	if ('execute' in given) invalidOption(name, given, 'an options object, not a policy')
-	return given
-}
 
 /** Checks a timeout, which may be infinite. */
 export function checkTimeout(name: string, given: unknown): void {
@@ -253,6 +251,9 @@ export function readHttpOptions(
 		invalidOption('idempotencyHeader', idempotencyHeader, 'a valid header name')
 	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
 		invalidOption('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)
+	const { serviceConfig } = options
+	if (serviceConfig !== undefined && typeof Object(serviceConfig).settingsOf !== 'function')
+		invalidOption('serviceConfig', serviceConfig, 'a result of httpServiceConfig(...) of yaoki/grpc')
 	const backoff = readBackoff(options)
 	const maxDelaysMs = sumMaxDelays(backoff)
 	return {
@@ -261,11 +262,12 @@ export function readHttpOptions(
 		maxDelaysMs,
 		givenJitter: { jitterFactor: options.jitterFactor, jitterRangeMs: options.jitterRangeMs },
 		totalTimeoutMs: totalTimeoutMs ?? defaultTotalMs(settings.timeout, { ...settings, maxDelaysMs }),
+		isTimeoutGiven: options.timeout !== undefined,
 		isTotalGiven: totalTimeoutMs !== undefined,
-		circuitBreaker: policyOptions('circuitBreaker', options.circuitBreaker, {}),
-		bulkhead: policyOptions('bulkhead', options.bulkhead, bulkhead),
-		budget: policyOptions<Budget | RetryBudgetOptions>('budget', options.budget, {}),
-		hedge: policyOptions('hedge', options.hedge, undefined),
+		circuitBreaker: readSwitchable('circuitBreaker', options.circuitBreaker, {}),
+		bulkhead: readSwitchable('bulkhead', options.bulkhead, bulkhead),
+		budget: readSwitchable<Budget | RetryBudgetOptions>('budget', options.budget, {}),
+		hedge: readSwitchable('hedge', options.hedge, undefined),
 		honorRateLimit: settings.honorRateLimit ?? true,
 		idempotencyHeader: idempotencyHeader.toLowerCase(),
 		vetoes: readVetoes(options.retryVetoHeaders),

@@ -114,8 +114,9 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 			return
 		}
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.
-		if (kind === 'cancelled' || (kind === 'permanent' && !this.origin.settings.shouldRetry)) return
-		call.stop = httpCallOf(call).retryBlocker(call.value, call.attempt, scope)
+		const http = httpCallOf(call)
+		if (kind === 'cancelled' || (kind === 'permanent' && !http.settings.shouldRetry)) return
+		call.stop = http.retryBlocker(call.value, call.attempt, scope)
 	}
 
 	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown {

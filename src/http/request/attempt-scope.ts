@@ -178,10 +178,10 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 		return this.#owner.origin.respondent(this.redirectedTo)
 	}
 
-	/** Returns a function that emits the progress of a download; undefined without a listener. */
-	progressOf(headers: Headers, report: ReportProgress): CountBytes | undefined {
+	/** Returns a function that emits the progress of a download; undefined without a listener, or if the response has failed. */
+	progressOf({ ok, headers }: HttpResponse, report: ReportProgress | undefined): CountBytes | undefined {
 		const { call } = this
-		return call && this.#owner.emit && report(this.#owner, call, this.bound, headers)
+		return ok && call && this.#owner.emit ? report?.(this.#owner, call, this.bound, headers) : undefined
 	}
 
 	/** Extends the scope until the body of the response has been read. */

@@ -10,10 +10,9 @@ import { requireSync } from '../../core/engine/hooks.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import type { HttpAttempt } from '../../core/observe/observer.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { writeDeadline } from '../headers/deadline-headers.ts'
 import { addHeaders, copyHeaders, type HeaderSource, requestHeader } from '../headers/request-headers.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
-import { areRetriesExhausted, OUTERMOST, RETRY_ATTEMPT, RETRY_LAYER } from '../headers/retry-headers.ts'
+import { areRetriesExhausted } from '../headers/retry-headers.ts'
 import { defaultTotalMs, type HttpSettings } from '../options/http-options.ts'
 import type { AttemptRequest } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
@@ -30,12 +29,12 @@ import {
 	type RequestBody,
 } from '../transport/request-body.ts'
 import { type HttpResponse, headersOf, type TransportInit } from '../transport/transport.ts'
+import { attemptHeaders } from './attempt-headers.ts'
 import { isValid, runOnRequest, runOnResponse } from './attempt-hooks.ts'
 import type { AttemptScope } from './attempt-scope.ts'
 import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
-import { countBody, limitBytes } from './limit-body.ts'
-import { hasOutermostRetry } from './retry-layer.ts'
+import { limitBody } from './limit-body.ts'
 import { idempotencyKeyOf, isUnprocessed } from './retry-safety.ts'
 import { HttpStatusError, setMessage } from './status-error.ts'
 
@@ -43,6 +42,8 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	/** Also found in a copy of these options. */
 	readonly http: this = this
 	readonly request: PreparedRequest
+	/** Those of the client, or of a route of its service config. */
+	readonly settings: HttpSettings
 	readonly runtime: Runtime
 	readonly requestOptions: RequestOptions
 	readonly signal: AbortSignal | undefined
@@ -51,7 +52,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	/** The key of the breaker, which is the origin by default; with `method`, for events. */
 	key = ''
 	readonly method: string
-	/** For core: whether two concurrent requests are harmless (hedging), which holds for safe methods only. */
+	/** For core: whether two concurrent requests are harmless (hedging): for safe methods, and where a service config says so. */
 	readonly idempotent: boolean
 	readonly parent: CallOptions | undefined
 	/** Sent with every attempt; makes any request safe to retry. */
@@ -95,6 +96,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		const isSafe = isSafeMethod(request.method)
 		const key = isSafe ? undefined : idempotencyKeyOf(request, options, settings)
 		this.request = request
+		this.settings = settings
 		this.runtime = runtime
 		this.requestOptions = options
 		this.signal = signal
@@ -103,7 +105,10 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		this.method = request.method
 		// A body that can be sent only once cannot be sent twice concurrently either.
 		this.idempotent =
-			isSafe && options.idempotent !== false && !request.isSingleUse && isReplayable(request.body)
+			(isSafe || settings.hedgesAll === true) &&
+			options.idempotent !== false &&
+			!request.isSingleUse &&
+			isReplayable(request.body)
 		this.parent = options.parent ?? settings.getContext?.()
 		this.idempotencyKey = key?.value
 		this.isKeyAdded = key?.isAdded === true
@@ -132,7 +137,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		this.#observerHeaders = undefined
 		const scope = scopeOf(context)
 		const signal = scope.connect()
-		const { onRequest, onResponse, validateResponse } = origin.settings
+		const { onRequest, onResponse, validateResponse, maxResponseBytes = Infinity } = origin.settings
 		const given = typeof body === 'function' ? await createBody(body, signal) : body
 		this.#body = given
 		let init = this.#initFor(context, scope, signal, given, added)
@@ -166,7 +171,8 @@ export class HttpCall implements CallOptions, HttpAttempt {
 			void drainBody(response, this.runtime)
 			throw signal.reason
 		}
-		response = this.#countBytes(response, scope)
+		const onBytes = scope.progressOf(response, request.reportProgress)
+		response = limitBody(response, origin.name, maxResponseBytes, onBytes)
 		let isInvalid = false
 		if (hooked) {
 			// Only `fetch` has these hooks, and it returns real responses.
@@ -180,23 +186,9 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		if (!isInvalid && response.status < 400) return response
 		this.#failedResponses ??= []
 		this.#failedResponses.push(response)
-		const error = this.#statusError(response, responsible)
+		const error = statusErrorOf(response, origin, this.idempotencyKey !== undefined, responsible)
 		if (isInvalid) setMessage(error, `${error.message}, but validateResponse returned false`)
 		throw error
-	}
-
-	/** Returns the response with a body that is limited and whose progress is emitted, if options ask for it. */
-	#countBytes(response: HttpResponse, scope: AttemptScope): HttpResponse {
-		const { reportProgress } = this.request
-		const { maxResponseBytes = Infinity } = this.origin.settings
-		const progress =
-			reportProgress && response.ok ? scope.progressOf(response.headers, reportProgress) : undefined
-		if (!progress && maxResponseBytes === Infinity) return response
-		const limit = limitBytes(response.headers, maxResponseBytes, this.origin.name)
-		return countBody(response, (received, isEnd) => {
-			limit(received, isEnd)
-			progress?.(received, isEnd)
-		})
 	}
 
 	/** Ends the request body if the call was rejected before it was sent. A body that was sent belongs to `fetch`. */
@@ -218,17 +210,12 @@ export class HttpCall implements CallOptions, HttpAttempt {
 
 	/** Returns why HTTP forbids a retry after this error, or undefined if it does not. */
 	retryBlocker(error: unknown, attempt: number, scope: AttemptScope): StopReason | undefined {
-		const { requestOptions, origin, request, idempotencyKey } = this
+		const { requestOptions, settings, request, idempotencyKey } = this
 		const { maxRetries, idempotent } = requestOptions
-		if (attempt >= origin.settings.maxRetries) return undefined
+		if (attempt >= settings.maxRetries) return undefined
 		if (maxRetries !== undefined && attempt >= maxRetries) return 'retries-exhausted'
-		if (error instanceof HttpStatusError) {
-			const headers = headersOf(error.response)
-			if (areRetriesExhausted(headers)) return 'inner-retry'
-			for (const [name, value] of origin.settings.vetoes)
-				if (headers.get(name)?.trim().toLowerCase() === value) return 'server-veto'
-			if (HttpStatusError.factsOf(error).isTooLong) return 'retry-after'
-		}
+		const veto = this.findVeto(error)
+		if (veto) return veto
 		const hasKey = idempotencyKey !== undefined && !scope.isKeyLost
 		const isRepeatable =
 			idempotent ?? (hasKey || isIdempotentMethod(request.method) || this.#isDeclaredIdempotent)
@@ -240,10 +227,20 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		return isBodySent ? 'body-used' : undefined
 	}
 
+	/** Returns how the response says that it does not want a retry, or undefined if it does not. */
+	findVeto(error: unknown): StopReason | undefined {
+		if (!(error instanceof HttpStatusError)) return undefined
+		const headers = headersOf(error.response)
+		if (areRetriesExhausted(headers)) return 'inner-retry'
+		for (const [name, value] of this.settings.vetoes)
+			if (headers.get(name)?.trim().toLowerCase() === value) return 'server-veto'
+		return HttpStatusError.factsOf(error).isTooLong ? 'retry-after' : undefined
+	}
+
 	/** True if the user's function says that the request may be sent twice. */
 	get #isDeclaredIdempotent(): boolean {
 		const { url, method } = this.request
-		const { idempotent } = this.origin.settings
+		const { idempotent } = this.settings
 		const request = () => ({ url, method, headers: new Headers(this.headers), body: this.#body })
 		return idempotent !== undefined && requireSync('idempotent', idempotent(request()))
 	}
@@ -256,7 +253,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		added: Readonly<Record<string, string>> | undefined,
 	): TransportInit {
 		const { method, init, follow } = this.request
-		const own = this.#extraHeaders(context)
+		const own = attemptHeaders(this, context)
 		const extra = added ? { ...added, ...own } : own
 		const headers = extra ? addHeaders(this.headers, extra) : this.headers
 		const redirect = follow ? 'manual' : init?.redirect
@@ -267,45 +264,27 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		const final: unknown = isStream(body) ? { ...sent, duplex: 'half' } : sent
 		return final as TransportInit
 	}
+}
 
-	/** Returns the headers that the package adds. Mostly there is one or none, and no further object is created. */
-	#extraHeaders({ attempt, deadline }: CallContext): Record<string, string> | undefined {
-		const { origin, idempotencyKey, isKeyAdded, parent } = this
-		const { deadlineHeader, nested, idempotencyHeader } = origin.settings
-		const key =
-			isKeyAdded && idempotencyKey !== undefined ? { [idempotencyHeader]: idempotencyKey } : undefined
-		if (!origin.mayAddHeaders) return key
-		// The service need not work longer than this attempt waits.
-		const remaining =
-			deadlineHeader && deadline
-				? { [deadlineHeader]: writeDeadline(deadlineHeader, Math.min(deadline.remainingMs, this.timeoutMs)) }
-				: undefined
-		const isOutermost = nested === OUTERMOST || (parent !== undefined && hasOutermostRetry(parent))
-		if (!key && !isOutermost && attempt === 0) return remaining
-		return {
-			...key,
-			...remaining,
-			...(attempt > 0 && { [RETRY_ATTEMPT]: String(attempt) }),
-			...(isOutermost && { [RETRY_LAYER]: OUTERMOST }),
-		}
-	}
-
-	/** Creates the error for a failed status, and pauses those that the response concerns if it asks for it. */
-	#statusError(response: HttpResponse, responsible: Pauses | undefined): HttpStatusError {
-		const { origin, runtime, idempotencyKey } = this
-		const { maxRetryAfterMs, longRetryAfter } = origin.settings
-		const { status } = response
-		const retryAfterMs = readRetryAfter(headersOf(response), runtime.wallNow())
-		const isLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs
-		const isInProgress = status === 409 && idempotencyKey !== undefined && retryAfterMs !== undefined
-		if (retryAfterMs === undefined || (isLong && longRetryAfter === 'ignore'))
-			return new HttpStatusError(response, { isInProgress })
-		const isTooLong = isLong && longRetryAfter === 'fail'
-		if (status === 429 || status >= 500)
-			responsible?.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs))
-		const waitMs = isTooLong ? retryAfterMs : addJitter(Math.min(retryAfterMs, maxRetryAfterMs), runtime)
-		return new HttpStatusError(response, { retryAfterMs, waitMs, isTooLong, isInProgress })
-	}
+/** Creates the error for a failed status, and pauses those that the response concerns if it asks for it. */
+function statusErrorOf(
+	response: HttpResponse,
+	{ settings, runtime }: Origin,
+	hasIdempotencyKey: boolean,
+	responsible: Pauses | undefined,
+): HttpStatusError {
+	const { maxRetryAfterMs, longRetryAfter } = settings
+	const { status } = response
+	const retryAfterMs = readRetryAfter(headersOf(response), runtime.wallNow())
+	const isLong = retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs
+	const isInProgress = status === 409 && hasIdempotencyKey && retryAfterMs !== undefined
+	if (retryAfterMs === undefined || (isLong && longRetryAfter === 'ignore'))
+		return new HttpStatusError(response, { isInProgress })
+	const isTooLong = isLong && longRetryAfter === 'fail'
+	if (status === 429 || status >= 500)
+		responsible?.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs))
+	const waitMs = isTooLong ? retryAfterMs : addJitter(Math.min(retryAfterMs, maxRetryAfterMs), runtime)
+	return new HttpStatusError(response, { retryAfterMs, waitMs, isTooLong, isInProgress })
 }
 
 /** Returns the attempt that starts with this context. Each request of a hedge is its own call. */

@@ -26,8 +26,23 @@ export class ResponseTooLargeError extends YaokiError {
 	}
 }
 
+/** Returns the response with a body that throws beyond the limit, and whose bytes `onBytes` receives, if there is one. */
+export function limitBody(
+	response: HttpResponse,
+	policy: string,
+	maxBytes: number,
+	onBytes: CountBytes | undefined,
+): HttpResponse {
+	if (!onBytes && maxBytes === Infinity) return response
+	const limit = limitBytes(response.headers, maxBytes, policy)
+	return countBody(response, (received, isEnd) => {
+		limit(received, isEnd)
+		onBytes?.(received, isEnd)
+	})
+}
+
 /** Returns a function that throws beyond the limit. Decoded bytes are counted: the announced length may be wrong, or be the compressed one. */
-export function limitBytes(headers: Headers, maxBytes: number, policy: string): CountBytes {
+function limitBytes(headers: Headers, maxBytes: number, policy: string): CountBytes {
 	const announced = Number(headers.get('content-length') ?? 0)
 	return (received) => {
 		// Permanent: a retry would receive the same body.
@@ -37,7 +52,7 @@ export function limitBytes(headers: Headers, maxBytes: number, policy: string): 
 }
 
 /** Returns the response with a body whose bytes are counted while it is read. */
-export function countBody(response: HttpResponse, onBytes: CountBytes): HttpResponse {
+function countBody(response: HttpResponse, onBytes: CountBytes): HttpResponse {
 	const reader = response.body?.getReader()
 	if (!reader) return response
 	let received = 0

@@ -1,17 +1,8 @@
-/**
- * The context of an incoming request: its deadline, its attempt number, and whether the caller retries. It is a real call of core, with a
- * retry layer if the caller has one, so policies inside find the caller's retry, deadline and signal like those of a surrounding
- * pipeline, and core does not know that they came over the network. The alternative, options that every policy and client has to
- * check, would be forgotten in the next one.
- */
+/** Creates the context of an incoming HTTP request from its headers, and finds it again from the request. */
 import { Deadline } from '../../core/deadline/deadline.ts'
-import { Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
-import { compilePipeline, inheritEnv } from '../../core/engine/compile.ts'
-import { Context } from '../../core/engine/context.ts'
+import { inheritEnv } from '../../core/engine/compile.ts'
 import type { HeaderLookup } from '../../core/headers/header-values.ts'
-import { RetryLayer } from '../../core/retry/layer.ts'
-import { readRetryOptions } from '../../core/retry/options.ts'
 import { readDeadline } from '../headers/deadline-headers.ts'
 import { readAttempt, readCallerRetry } from '../headers/retry-headers.ts'
 import type { NodeResponse } from './disconnect.ts'
@@ -23,30 +14,7 @@ import {
 	type ServerContextRequestOptions,
 	type ServerSettings,
 } from './options.ts'
-
-/** A context of core, so that core finds its call. */
-class RequestContext extends Context implements ServerContext {
-	readonly #call: Call
-
-	constructor(call: Call, attempt: number) {
-		super(call, call, attempt)
-		this.#call = call
-	}
-
-	get isExpired(): boolean {
-		return this.deadline?.isExpired === true
-	}
-
-	get retriesExhausted(): boolean {
-		const { innerFailure } = this.#call.rare ?? {}
-		// A failure that the retry in this service does not handle is left to the caller.
-		return innerFailure !== undefined && innerFailure.stop !== 'should-retry-false'
-	}
-
-	end(): void {
-		this.#call.settle(true, undefined)
-	}
-}
+import { openCall, RequestContext } from './request-context.ts'
 
 /** Keyed by the request and by the objects that frameworks wrap around it, because frameworks replace one or the other. */
 const contexts = new WeakMap<object, ServerContext>()
@@ -91,12 +59,8 @@ export function openContext(
 	response?: NodeResponse,
 ): ServerContext {
 	const { headers, objects, disconnectSignal } = normalizeRequest(given)
-	const env = inheritEnv({ runtime: settings.runtime })
 	const { trustRetryHeaders } = settings
 	const nested = trustRetryHeaders ? readCallerRetry(headers) : undefined
-	// Without retry headers the caller is assumed not to retry, and retry layers inside are the outermost.
-	const layers = nested ? [{ layer: new RetryLayer(readRetryOptions({ nested })), ...env }] : []
-	const pipeline = compilePipeline('request', layers, env)
 	const options: CallOptions = {
 		deadline: deadlineOf(headers, settings),
 		// A getter, because most requests are answered before anything reads the signal.
@@ -104,8 +68,7 @@ export function openContext(
 			return disconnectSignal(response, () => context.end())
 		},
 	}
-	const call = new Call(pipeline, options, () => undefined)
-	if (pipeline.first) call.enterLayer(pipeline.first)
+	const call = openCall(options, nested, inheritEnv({ runtime: settings.runtime }))
 	const context = new RequestContext(call, trustRetryHeaders ? readAttempt(headers) : 0)
 	for (const key of objects) contexts.set(key, context)
 	return context

@@ -129,7 +129,7 @@ export function readIdempotencyOptions<Tx>(options: IdempotencyOptions<Tx>): Ide
 	if (!isObject(store) || typeof store.claim !== 'function')
 		invalidOption('store', store, 'a store such as postgresIdempotencyStore({ client })')
 	if (typeof principal !== 'function')
-		invalidOption('principal', principal, "a function that returns the caller's id, or 'anonymous'")
+		invalidOption('principal', principal, "a function that returns the caller's id, or () => 'anonymous'")
 	checkNameList('methods', methods)
 	checkNameList('responseHeaders', responseHeaders)
 	checkNameList('excludedFields', excludedFields)

@@ -198,7 +198,7 @@ function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings
 		const given = { ...messageQueue, ...definedOnly(options), jitterStrategy }
 		if (given.maxRetries !== Infinity) return readRetryOptions(given)
 		if (given.baseDelayMs === 0)
-			invalidOption('maxRetries', Infinity, 'an integer, or Infinity together with a baseDelayMs above 0')
+			invalidOption('maxRetries', Infinity, 'an integer, or Infinity with a baseDelayMs above 0')
 		// Core requires maxElapsedMs beside Infinity, because a caller waits for it. No caller waits for a message.
 		return { ...readRetryOptions({ ...given, maxRetries: 0 }), maxRetries: Infinity }
 	})

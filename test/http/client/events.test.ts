@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { lint, type YaokiEvent } from 'yaoki'
+import { type EventBase, lint, type YaokiEvent } from 'yaoki'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { INSPECT } from '../../../src/core/inspect/inspect.ts'
+import { attachObserver } from '../../../src/core/observe/attach.ts'
+import { OBSERVE } from '../../../src/core/observe/observe.ts'
 import { exceptCalls } from '../../scenario.ts'
 import { answer, hang } from '../faults/fault-server.ts'
 import { FETCHES, failure, serve, setting, virtualTime } from './setting.ts'
@@ -149,6 +151,28 @@ describe('subscribe', () => {
 		unsubscribe()
 		await client.get(server.url())
 		expect(calls).toBe(3)
+	})
+
+	test('regression: ended, but not for the download of an origin that was evicted meanwhile', async () => {
+		const client = new ResilientHttpClient({
+			downloadProgress: true,
+			maxOrigins: 1,
+			fetch: async () => new Response('a file'),
+		})
+		const received: string[] = []
+		const record = (reader: string) => (event: EventBase) => received.push(`${reader} ${event.type}`)
+		client.subscribe(record('kept'))
+		const unsubscribe = client.subscribe(record('ended'))
+		const onEvent = record('observer')
+		const detach = attachObserver(client[OBSERVE](), { isComplete: true, onEvent })
+		const download = await client.get('https://a.test')
+		await client.get('https://b.test')
+		expect(Object.keys(client.stats.origins)).toEqual(['https://b.test'])
+		unsubscribe()
+		detach()
+		received.length = 0
+		await download.text()
+		expect(new Set(received)).toEqual(new Set(['kept download_progress']))
 	})
 })
 

@@ -97,11 +97,11 @@ export function cutSession(how: 'fin' | 'reset'): Http2Step {
 	}
 }
 
-const RST_STREAM = 3
-const GOAWAY = 7
+export const RST_STREAM = 3
+export const GOAWAY = 7
 
 /** A frame without flags: length (3 bytes), type, flags, stream, and numbers of 4 bytes as payload. */
-function frame(type: number, stream: number, ...payload: readonly number[]): Buffer {
+export function frame(type: number, stream: number, ...payload: readonly number[]): Buffer {
 	const words = [stream, ...payload]
 	const bytes = Buffer.alloc(5 + 4 * words.length)
 	bytes.writeUIntBE(4 * payload.length, 0, 3)

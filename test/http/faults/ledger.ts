@@ -1,9 +1,6 @@
-/**
- * What a server received, and promises to wait for it. A test waits for a state ("the second request was aborted") and continues
- * with the event that causes it; polling or sleeping would fail on a slow machine. A test that still waits when the server closes
- * fails with what it was waiting for, instead of hanging until the test times out.
- */
+/** What a server received, and promises to wait for it. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { StateWaits } from '../../state-waits.ts'
 
 export interface SeenRequest {
 	/** Counted from 1, over all connections. */
@@ -21,21 +18,13 @@ export interface SeenRequest {
 	outcome: 'open' | 'done' | 'aborted'
 }
 
-interface Waiter {
-	readonly what: string
-	readonly isReached: () => boolean
-	readonly resolve: () => void
-	readonly reject: (error: Error) => void
-}
-
-export class Ledger {
+export class Ledger extends StateWaits {
 	readonly requests: SeenRequest[] = []
 	readonly connections: { opened: number; open: number; mostOpen: number } = {
 		opened: 0,
 		open: 0,
 		mostOpen: 0,
 	}
-	readonly #waiters = new Set<Waiter>()
 
 	/** The n-th request (from 1), as soon as its head has been read. */
 	async requested(n: number): Promise<SeenRequest> {
@@ -73,37 +62,13 @@ export class Ledger {
 		return this.until('the end of all connections', () => this.connections.open === 0)
 	}
 
-	/** Waits for any state of this ledger; `what` names it if the wait fails. */
-	until(what: string, isReached: () => boolean): Promise<void> {
-		if (isReached()) return Promise.resolve()
-		return new Promise((resolve, reject) => {
-			this.#waiters.add({ what, isReached, resolve, reject })
-		})
-	}
-
-	/** To be called after every change, by the server. */
-	changed(): void {
-		for (const waiter of this.#waiters) {
-			if (!waiter.isReached()) continue
-			this.#waiters.delete(waiter)
-			waiter.resolve()
-		}
-	}
-
-	protected giveUpWaiting(): void {
-		for (const { what, reject } of this.#waiters) {
-			reject(new Error(`the server was closed while a test waited for ${what}; seen: ${this.#summary()}`))
-		}
-		this.#waiters.clear()
-	}
-
 	#request(n: number): SeenRequest {
 		const request = this.requests[n - 1]
 		if (request === undefined) throw new RangeError(`no request ${n}: they are counted from 1`)
 		return request
 	}
 
-	#summary(): string {
+	protected override summary(): string {
 		const requests = this.requests.map(({ method, path, outcome }) => `${method} ${path} (${outcome})`)
 		return `${this.connections.opened} connections, requests: ${requests.join(', ') || 'none'}`
 	}

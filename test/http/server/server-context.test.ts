@@ -10,7 +10,7 @@ import {
 import { runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { areRetriesExhausted } from '../../../src/http/headers/retry-headers.ts'
-import { hasOutermostRetry } from '../../../src/http/request/retry-layer.ts'
+import { hasOutermostRetry } from '../../../src/http/request/attempt-headers.ts'
 import type { ServerContext } from '../../../src/http/server/options.ts'
 import { createServerContext, getServerContext } from '../../../src/http/server/server-context.ts'
 import { dead, failing, settled, steady } from '../../scenario.ts'

@@ -216,6 +216,12 @@ const bound = (store: IdempotencyStore): IdempotencyStore => ({
 	find: (id) => store.find(id),
 })
 
+test("regression: the error for principal: 'anonymous' called that text valid", () => {
+	expect(() => setting({ principal: 'anonymous' as never })).toThrow(
+		`Invalid option "principal": expected a function that returns the caller's id, or () => 'anonymous', got "anonymous"`,
+	)
+})
+
 describe('purge', () => {
 	test.each([0, 1.5, -1, Number.NaN])(
 		'rejects a batch size of %d (regression: 0 never ended)',
