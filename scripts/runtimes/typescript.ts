@@ -20,6 +20,7 @@ const PROJECTS: Readonly<Record<string, readonly [type: string, options: object]
 
 const PROGRAM = `
 import { circuitBreaker, explain, type Policy, pipeline, retry, timeout } from 'yaoki'
+import { parseServiceConfig, type ServiceConfig } from 'yaoki/grpc'
 import { resilientFetch, ResilientHttpClient } from 'yaoki/http'
 import { type IdempotencyEngine, idempotency, memoryIdempotencyStore } from 'yaoki/idempotency'
 import { idempotencyStoreConformance } from 'yaoki/idempotency/testing'
@@ -37,6 +38,7 @@ const policy: Policy = pipeline(circuitBreaker({ name: 'api' }), retry({ maxRetr
 export const answer: Promise<number> = policy.execute(async ({ signal }) => (signal.aborted ? 0 : 42))
 export const attempts: number | undefined = explain(new Error('failed'))?.attempts.length
 export const response: Promise<Response> = resilientFetch()('https://example.com')
+export const config: ServiceConfig = parseServiceConfig({ methodConfig: [] })
 export const store: Store = sqliteStore('shop.db')
 export const relay = new Relay(new Outbox({ store }), {
 	destinations: { order: { deliver: async (message: Message) => void message.payload } },

@@ -19,7 +19,17 @@ const FLOORS: readonly (readonly string[])[] = [
 ]
 
 /** These run in browsers and at the edge, where there is no `node:`. */
-const RUNS_ANYWHERE = new Set(['core', 'testing', 'sql', 'text', 'http', 'sim', 'idempotency', 'telemetry'])
+const RUNS_ANYWHERE = new Set([
+	'core',
+	'testing',
+	'sql',
+	'text',
+	'http',
+	'sim',
+	'idempotency',
+	'grpc',
+	'telemetry',
+])
 /** Subpaths of their own for what needs Node. */
 const NEEDS_NODE = /^src\/telemetry\/node\//
 

@@ -8,8 +8,8 @@ const yaoki = require('yaoki')
 const http = require('yaoki/http')
 
 const SUBPATHS = [
-	...['http', 'idempotency', 'idempotency/testing', 'node', 'outbox', 'outbox/store', 'outbox/testing'],
-	...['sim', 'sim/report', 'telemetry', 'telemetry/node', 'testing'],
+	...['grpc', 'http', 'idempotency', 'idempotency/testing', 'node', 'outbox', 'outbox/store'],
+	...['outbox/testing', 'sim', 'sim/report', 'telemetry', 'telemetry/node', 'testing'],
 ]
 
 const failing = (error) => async () => {

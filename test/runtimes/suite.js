@@ -8,6 +8,7 @@
  */
 import { tests as calls } from './calls.js'
 import { describe, SKIPPED } from './checks.js'
+import { tests as grpc } from './grpc.js'
 import { tests as bodies } from './http-bodies.js'
 import { tests as client } from './http-client.js'
 import { tests as limits } from './http-limits.js'
@@ -36,6 +37,7 @@ const PARTS = [
 	services,
 	idempotency,
 	telemetry,
+	grpc,
 	stacks,
 ]
 

@@ -1,0 +1,106 @@
+/** Translates between the errors of Connect and the statuses that the policies see. */
+import { isRetryableNetworkError } from '../../core/classify/classify.ts'
+import { safeGet } from '../../core/classify/safe-get.ts'
+import { DeadlineExceededError } from '../../core/errors/errors.ts'
+import { invalidOption } from '../../core/options/schema.ts'
+import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
+import { CANCELLED, DEADLINE_EXCEEDED, type StatusCode, UNAVAILABLE } from '../status/status.ts'
+import { GrpcStatusError } from '../status/status-error.ts'
+import { statusOf } from '../status/to-status.ts'
+import type { ConnectModule, RpcError, RpcErrorClass } from './connect-types.ts'
+
+/** Connect reports trailers of unary calls with this prefix if the response has no body of its protocol. */
+const TRAILER_PREFIX = 'trailer-'
+
+/** HTTP/2: the server states that it has not processed the stream. Node has the code only in the message. */
+const STREAM_REFUSED = /REFUSED_STREAM/
+const MAX_CAUSES = 9
+
+export class RpcErrors {
+	readonly #ConnectError: RpcErrorClass
+
+	private constructor(ConnectError: RpcErrorClass) {
+		this.#ConnectError = ConnectError
+	}
+
+	/** `connect` is the module that the user has passed. */
+	static of(connect: ConnectModule): RpcErrors {
+		if (typeof connect?.ConnectError !== 'function')
+			invalidOption('connect', connect, "the module: import * as connect from '@connectrpc/connect'")
+		return new RpcErrors(connect.ConnectError as unknown as RpcErrorClass)
+	}
+
+	create(message: string, code: StatusCode, cause?: unknown): RpcError {
+		return new this.#ConnectError(message, code, undefined, undefined, cause)
+	}
+
+	/** Returns the status of a failed attempt. Its cause is the error that the caller receives. */
+	toStatus(thrown: unknown, isInherited: (code: StatusCode) => boolean): GrpcStatusError {
+		const error = this.#ConnectError.from(thrown)
+		const { rawMessage, metadata } = error
+		const code = isLost(error) || this.isRefused(error) ? UNAVAILABLE : error.code
+		const values = [PUSHBACK_KEY, TRAILER_PREFIX + PUSHBACK_KEY].map((name) => metadata.get(name))
+		const pushbackMs = parsePushback(values.filter((value) => value !== null))
+		return new GrpcStatusError(
+			{ code, details: rawMessage, metadata, pushbackMs, isInherited: isInherited(code) },
+			{ cause: error },
+		)
+	}
+
+	/** Returns the status of a call whose signal was aborted: by the caller, or by Connect because its timeout has passed. */
+	toCancellation(reason: unknown): GrpcStatusError {
+		const isError = reason instanceof this.#ConnectError
+		const isExpired = isError && reason.code === DEADLINE_EXCEEDED
+		// Connect passes its own error to the caller, whatever an interceptor throws.
+		if (isExpired) reason.cause ??= new DeadlineExceededError()
+		const error = isError ? reason : this.create('the call was cancelled', CANCELLED, reason)
+		const { code, rawMessage, metadata } = error
+		return new GrpcStatusError(
+			{ code: isExpired ? code : CANCELLED, details: rawMessage, metadata },
+			{ cause: error },
+		)
+	}
+
+	/** Returns the error that the caller receives. */
+	toCaller(failure: unknown): RpcError {
+		if (failure instanceof this.#ConnectError) return failure
+		if (failure instanceof GrpcStatusError) {
+			const { cause, details, code } = failure
+			return cause instanceof this.#ConnectError ? cause : this.create(details, code, cause)
+		}
+		const { code, details } = statusOf(failure)
+		return this.create(details, code, failure)
+	}
+
+	/** Returns the error of a handler; undefined if it is another error, which Connect reports as Internal. */
+	find(thrown: unknown): RpcError | undefined {
+		return thrown instanceof this.#ConnectError ? thrown : undefined
+	}
+
+	/** Returns the error with this pushback. A received error is copied too: Connect does not send the metadata of those. */
+	withPushback(error: RpcError, pushback: string): RpcError {
+		const { rawMessage, code, details, isWireError, cause = error } = error
+		const metadata = isWireError ? new Headers() : new Headers(error.metadata)
+		metadata.set(PUSHBACK_KEY, pushback)
+		return new this.#ConnectError(rawMessage, code, metadata, details, cause)
+	}
+
+	/** Returns true if the server states that it has not processed the request. */
+	isRefused(thrown: unknown): boolean {
+		let failure = thrown
+		for (let depth = 0; failure && depth < MAX_CAUSES; depth++) {
+			// The message of a status comes from the application of the server.
+			if (failure instanceof this.#ConnectError && failure.isWireError) return false
+			if (STREAM_REFUSED.test(String(safeGet(failure, 'message')))) return true
+			failure = safeGet(failure, 'cause')
+		}
+		return false
+	}
+}
+
+/**
+ * Connect for Node reports a lost connection as Aborted or Internal, and Connect for browsers as Unknown. In gRPC it is UNAVAILABLE, which
+ * is the code that service configs name.
+ */
+const isLost = ({ cause, isWireError }: RpcError): boolean =>
+	!isWireError && cause !== undefined && isRetryableNetworkError(cause)

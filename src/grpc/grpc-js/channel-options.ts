@@ -1,0 +1,46 @@
+import { invalidOption } from '../../core/options/schema.ts'
+import type { MethodConfigEntry, ServiceConfig } from '../service-config/service-config.ts'
+
+/** Options for the channel of a grpc-js client. */
+export interface ResilientChannelOptions {
+	readonly 'grpc.service_config': string
+	readonly 'grpc.service_config_disable_resolution': 1
+}
+
+/**
+ * Returns channel options with the service config, for example its load balancing, without what `resilientInterceptor` does: otherwise
+ * grpc-js would retry as well. Its transparent retries, of requests that have not reached a server, remain. A service config from DNS is
+ * ignored.
+ *
+ * @example
+ * const client = new UsersClient(address, credentials, { ...resilientChannelOptions(config), interceptors: [interceptor] })
+ */
+export function resilientChannelOptions(config: ServiceConfig): ResilientChannelOptions {
+	if (typeof config?.find !== 'function')
+		invalidOption('config', config, 'a ServiceConfig: parseServiceConfig(json)')
+	// Null is the same as missing, but not for grpc-js.
+	const given = Object.entries(config.json).filter(([, value]) => value !== null)
+	const { retryThrottling: _, ...rest } = Object.fromEntries(given)
+	const methodConfig = config.methodConfigs.filter(({ names }) => names.length > 0).map(entryFor)
+	return {
+		'grpc.service_config': JSON.stringify({ ...rest, methodConfig }),
+		'grpc.service_config_disable_resolution': 1,
+	}
+}
+
+/**
+ * An entry without retries, hedging and timeout. grpc-js would also read a timeout of half a second as 5 nanoseconds, and reject an empty
+ * method.
+ */
+function entryFor({ names, config }: MethodConfigEntry): object {
+	const { waitForReady, maxRequestMessageBytes, maxResponseMessageBytes } = config
+	return {
+		name: names.map(({ service, method }) => ({
+			service: service || undefined,
+			method: method || undefined,
+		})),
+		waitForReady,
+		maxRequestMessageBytes,
+		maxResponseMessageBytes,
+	}
+}

@@ -1,0 +1,304 @@
+/**
+ * One call of a client: the object that grpc-js drives in place of its own. It starts an attempt whenever the policies ask for one, sends the
+ * messages so far to it, and passes the response of the attempt that the call is committed to on to the caller.
+ *
+ * It implements the interface of grpc-js's InterceptingCall instead of using that class, which would create a dozen objects for every call.
+ */
+import type { Call, Operation } from '../../core/engine/call.ts'
+import { Context } from '../../core/engine/context.ts'
+import { attachRecord } from '../../core/explain/record.ts'
+import { invalidMetadata } from '../policy/call-failures.ts'
+import { CallbackRpc } from '../policy/callback-rpc.ts'
+import type { GrpcEngine } from '../policy/grpc-engine.ts'
+import { readContext, ThrownByHook } from '../policy/parent-context.ts'
+import { rpcOf } from '../policy/rpc.ts'
+import { DiscardedError } from '../status/discarded-error.ts'
+import { CANCELLED, OK } from '../status/status.ts'
+import { GrpcStatusError } from '../status/status-error.ts'
+import { Attempt, type AttemptOwner, NO_CONTEXT } from './attempt.ts'
+import { cancelAll, mostAdvanced, without } from './attempt-list.ts'
+import type {
+	GrpcCall,
+	GrpcCallOptions,
+	GrpcListener,
+	GrpcMessageContext,
+	GrpcMetadata,
+	GrpcModule,
+	GrpcNextCall,
+	GrpcStatus,
+} from './grpc-types.ts'
+import { MessageBuffer, type MessageSerializer, OutgoingMessage } from './message-buffer.ts'
+import { attemptMetadata, copyMetadata, findInvalidMetadata, type InitialMetadata } from './metadata.ts'
+import { attemptOptions, inheritedContext, linkParent, remainingMs } from './parent-call.ts'
+import { failedStatus, failureOf } from './statuses.ts'
+
+/** What the calls of an interceptor share. */
+export interface ClientEnvironment {
+	readonly grpc: GrpcModule
+	readonly engine: GrpcEngine
+	readonly serializer: MessageSerializer
+}
+
+export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
+	readonly #environment: ClientEnvironment
+	readonly #callerOptions: GrpcCallOptions
+	/** The options of attempts. */
+	readonly #options: GrpcCallOptions
+	readonly #nextCall: GrpcNextCall
+	#listener: Partial<GrpcListener> | undefined
+	#metadata: InitialMetadata | undefined
+	#unlinkParent: (() => void) | undefined
+	/** The attempts that have not ended, as a linked list: most calls have one. */
+	#active: Attempt | undefined
+	/** The last attempt that was started, or the one that the call is committed to. */
+	#latest: Attempt | undefined
+	#attempts = 0
+	readonly messages: MessageBuffer
+	isHalfClosed = false
+	#isReading = false
+	#hasMessage = false
+	/** True after `start`. */
+	#isRunning = false
+	#isOver = false
+	/** Set while the status of an attempt arrives: then the caller's callback may be called synchronously. */
+	#isInStatus = false
+	/** The status of a call that succeeded. */
+	#ok: GrpcStatus | undefined
+
+	constructor(environment: ClientEnvironment, options: GrpcCallOptions, nextCall: GrpcNextCall) {
+		const { engine } = environment
+		const { runtime } = engine
+		const callerMs = remainingMs(options.deadline, runtime)
+		const found = readContext(engine.settings.getContext)
+		const thrown = found instanceof ThrownByHook ? found : undefined
+		const context = found instanceof ThrownByHook ? undefined : found
+		const target = engine.methodOf(options.method_definition.path)
+		super(target, callerMs, inheritedContext(options, context, runtime), runtime)
+		this.#environment = environment
+		this.#callerOptions = options
+		this.#nextCall = nextCall
+		if (thrown) this.rejection = { error: thrown.error, stop: 'hook-threw' }
+		const { givenMs } = this
+		this.#options = givenMs < callerMs || options.parent ? attemptOptions(options, givenMs, runtime) : options
+		this.messages = new MessageBuffer(engine.buffer)
+	}
+
+	get serializer(): MessageSerializer {
+		return this.#environment.serializer
+	}
+
+	get isRequestStream(): boolean {
+		return this.#options.method_definition.requestStream
+	}
+
+	start(metadata: GrpcMetadata, listener?: Partial<GrpcListener>): void {
+		this.#listener = listener
+		this.#metadata = metadata
+		if (this.parent || this.#callerOptions.parent)
+			this.#unlinkParent = linkParent(this.#callerOptions, this.parent, (error) => this.#cancel(error))
+		const invalid = findInvalidMetadata(metadata)
+		if (this.cancellation) this.rejection = { error: this.cancellation, stop: 'abort' }
+		else if (invalid) this.rejection ??= { error: invalidMetadata(invalid), stop: 'permanent' }
+		// An interceptor further in may add to the metadata of the first attempt, and the caller may change it before the next one.
+		const copy = this.target.isRepeatable ? copyMetadata(metadata) : undefined
+		const { engine } = this.#environment
+		this.begin(engine.createCall(this, attemptOf), engine)
+		this.#isRunning = true
+		if (copy || this.#attempts === 0) this.#metadata = copy ?? copyMetadata(metadata)
+	}
+
+	sendMessage(message: unknown): void {
+		this.sendMessageWithContext(NO_CONTEXT, message)
+	}
+
+	sendMessageWithContext(context: GrpcMessageContext, message: unknown): void {
+		const outgoing = new OutgoingMessage(message, context)
+		if (this.#isOver) {
+			outgoing.acknowledgeSoon()
+			return
+		}
+		if (this.target.isRepeatable && !this.isCommitted && this.#keep(outgoing)) outgoing.acknowledgeSoon()
+		this.messages.push(outgoing)
+		this.#sendPending()
+	}
+
+	halfClose(): void {
+		this.isHalfClosed = true
+		this.#sendPending()
+	}
+
+	startRead(): void {
+		this.#isReading = true
+		for (let attempt = this.#active; attempt; attempt = attempt.sibling) attempt.startRead()
+	}
+
+	/** Ends the call immediately, also while it waits in a queue or for a retry. */
+	cancelWithStatus(code: number, details: string): void {
+		this.#cancel(new GrpcStatusError({ code, details, metadata: undefined }))
+	}
+
+	getPeer(): string {
+		return this.#latest?.call.getPeer() ?? 'unknown'
+	}
+
+	getAuthContext(): unknown {
+		return this.#latest?.call.getAuthContext() ?? null
+	}
+
+	onMetadata(attempt: Attempt, metadata: GrpcMetadata): void {
+		this.#commit(attempt)
+		this.#listener?.onReceiveMetadata?.(metadata)
+	}
+
+	onMessage(attempt: Attempt, message: unknown): void {
+		this.#commit(attempt)
+		this.#hasMessage = true
+		this.#listener?.onReceiveMessage?.(message)
+	}
+
+	onStatus(attempt: Attempt, status: GrpcStatus, isDiscarded: boolean): void {
+		const discarded = isDiscarded && (this.cancellation ?? new DiscardedError())
+		const failure = discarded || this.#failureOf(attempt, status)
+		if (attempt.end) attempt.end(failure)
+		else {
+			this.#isInStatus = true
+			this.settle(attempt.run, !failure, failure)
+			this.#isInStatus = false
+		}
+	}
+
+	/** Returns the failure of an attempt that has ended; undefined for OK. */
+	#failureOf(attempt: Attempt, status: GrpcStatus): Error | undefined {
+		const isOk = status.code === OK
+		if (isOk) {
+			this.#ok = status
+			this.#commit(attempt)
+		}
+		this.#active = without(this.#active, attempt)
+		return isOk ? undefined : failureOf(this, status)
+	}
+
+	onSent(): void {
+		if (this.isCommitted || !this.target.isRepeatable) this.messages.dropFirst()
+	}
+
+	/** Starts an attempt and returns a promise of its end, for core's runner with promises. */
+	attempt(): Promise<void> {
+		return new Promise((resolve, reject) => {
+			this.startAttempt(0, (failure) => (failure ? reject(failure) : resolve()))
+		})
+	}
+
+	protected override startAttempt(run: number, end?: (failure: Error | undefined) => void): void {
+		if (this.cancellation) throw this.cancellation
+		const { engine } = this.#environment
+		engine.countAttempt()
+		const call = this.#nextCall(this.#optionsNow)
+		if (this.cancellation) {
+			call.cancelWithStatus(CANCELLED, 'the call has ended')
+			throw this.cancellation
+		}
+		const attempt = new Attempt(this, call, run, end)
+		attempt.sibling = this.#active
+		this.#active = attempt
+		this.#latest = attempt
+		// Nothing will be sent again after this attempt.
+		if (this.isCommitted) this.messages.releaseSpace()
+		call.start(this.#metadataOf(this.#attempts++), attempt)
+		attempt.sendPending()
+		if (this.#isReading) attempt.startRead()
+	}
+
+	/** The deadline of a later attempt is computed again: the wall clock may have jumped. */
+	get #optionsNow(): GrpcCallOptions {
+		const { deadline } = this
+		if (!this.#isRunning || !deadline) return this.#options
+		return attemptOptions(this.#options, deadline.remainingMs, this.#environment.engine.runtime)
+	}
+
+	#sendPending(): void {
+		for (let attempt = this.#active; attempt; attempt = attempt.sibling) attempt.sendPending()
+	}
+
+	#metadataOf(previousAttempts: number): GrpcMetadata {
+		const initial = this.#metadata as InitialMetadata
+		const { waitForReady } = this.target.config ?? {}
+		// The first attempt has the caller's own metadata.
+		if (!this.#isRunning && waitForReady === undefined) return initial as GrpcMetadata
+		return attemptMetadata(initial, previousAttempts, waitForReady, this.#environment.grpc)
+	}
+
+	/**
+	 * Keeps a message for retries. If it does not fit, the call is committed to the attempt that has sent the most messages or, during a
+	 * wait, to the next one.
+	 */
+	#keep(outgoing: OutgoingMessage): boolean {
+		const { serializer } = this.#environment
+		try {
+			outgoing.bytes = serializer.serialize(this.#options.method_definition, outgoing.message)
+		} catch {
+			// grpc-js serializes it again, and ends the call with the error. No attempt could send it.
+			this.isCommitted = true
+			return false
+		}
+		if (this.messages.reserve(outgoing.bytes.length)) return true
+		outgoing.bytes = undefined
+		this.committedBy = 'buffer'
+		const best = mostAdvanced(this.#active)
+		if (best) this.#commit(best)
+		else this.isCommitted = true
+		return false
+	}
+
+	/** From now on only this attempt counts. */
+	#commit(attempt: Attempt): void {
+		if (this.isCommitted && !this.#active?.sibling) return
+		this.isCommitted = true
+		this.#latest = attempt
+		this.messages.releaseSpace()
+		if (attempt.sent > 0) this.messages.dropFirst()
+		this.#active = without(this.#active, attempt)
+		this.#cancelAttempts(CANCELLED, 'another request of this call was answered first')
+		attempt.sibling = undefined
+		this.#active = attempt
+	}
+
+	#cancel(error: GrpcStatusError): void {
+		if (this.#isOver || this.cancellation) return
+		this.cancellation = error
+		this.#cancelAttempts(error.code, error.details)
+		this.interrupt(error)
+	}
+
+	#cancelAttempts(code: number, details: string): void {
+		const active = this.#active
+		this.#active = undefined
+		cancelAll(active, code, details, this.#environment.engine.runtime)
+	}
+
+	protected override onEnd(ok: boolean, error: unknown): void {
+		const { grpc, engine } = this.#environment
+		const status = ok && this.#ok ? this.#ok : failedStatus(error, grpc)
+		this.#isOver = true
+		this.#unlinkParent?.()
+		this.#cancelAttempts(CANCELLED, 'the call has ended')
+		this.messages.clear()
+		engine.end(this, status.code === OK)
+		if (status.code !== OK && this.call) attachRecord(status.metadata, this.call)
+		// As without the interceptor, the caller's callback is called later, and its errors are uncaught exceptions.
+		if (this.#isInStatus && this.#isRunning) this.#deliver(status)
+		else queueMicrotask(() => this.#deliver(status))
+	}
+
+	#deliver(status: GrpcStatus): void {
+		if (!this.#hasMessage && !this.#options.method_definition.responseStream)
+			this.#listener?.onReceiveMessage?.(null)
+		this.#listener?.onReceiveStatus?.(status)
+	}
+}
+
+/** Starts an attempt of the call that receives this context. One function for all calls. */
+const attemptOf: Operation = (context) => {
+	const call = context instanceof Context ? Context.callOf(context) : undefined
+	return (rpcOf(call as Call) as ClientCall).attempt()
+}

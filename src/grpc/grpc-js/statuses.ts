@@ -1,0 +1,26 @@
+/** From the status of an attempt to the failure that policies see, and from the failure of a call to the status that the caller receives. */
+import { DeadlineExceededError } from '../../core/errors/errors.ts'
+import { isAtDeadline } from '../policy/call-failures.ts'
+import type { Rpc } from '../policy/rpc.ts'
+import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
+import { GrpcStatusError } from '../status/status-error.ts'
+import { statusOf } from '../status/to-status.ts'
+import type { GrpcMetadata, GrpcModule, GrpcStatus } from './grpc-types.ts'
+
+/** Returns the failure of an attempt that has ended with this status. */
+export function failureOf(rpc: Rpc, { code, details, metadata }: GrpcStatus): GrpcStatusError {
+	const isExpired = isAtDeadline(code, rpc.deadline)
+	const isInherited = isExpired && rpc.isDeadlineInherited
+	const pushbackMs = parsePushback(metadata.get(PUSHBACK_KEY))
+	const options = isExpired ? { cause: new DeadlineExceededError() } : undefined
+	return new GrpcStatusError({ code, details, metadata, pushbackMs, isInherited }, options)
+}
+
+/** Returns the status of a call that ends with this error. The caller's error has the same fields. */
+export function failedStatus(error: unknown, grpc: GrpcModule): GrpcStatus {
+	if (!(error instanceof GrpcStatusError))
+		return { ...statusOf(error), metadata: new grpc.Metadata(), cause: error }
+	const { code, details, cause } = error
+	const metadata = (error.metadata as GrpcMetadata | undefined) ?? new grpc.Metadata()
+	return { code, details, metadata, ...(cause !== undefined && { cause }) }
+}

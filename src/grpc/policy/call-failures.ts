@@ -1,0 +1,50 @@
+/** Failures of calls that do not come from the server. */
+import type { Deadline } from '../../core/deadline/deadline.ts'
+import type { DeadlineExceededError } from '../../core/errors/errors.ts'
+import type { StopReason } from '../../core/explain/record.ts'
+import { CANCELLED, DEADLINE_EXCEEDED, INTERNAL, type StatusCode } from '../status/status.ts'
+import { GrpcStatusError } from '../status/status-error.ts'
+import { statusOf } from '../status/to-status.ts'
+import type { Rejection } from './rpc.ts'
+
+/** An attempt may end a little before the deadline: libraries truncate milliseconds, timers may fire early, and servers have clocks of their own. */
+const DEADLINE_TOLERANCE_MS = 5
+
+/** Returns true if this code reports that the deadline of the call itself has passed. */
+export const isAtDeadline = (code: StatusCode, deadline: Deadline | undefined): boolean =>
+	code === DEADLINE_EXCEEDED && deadline !== undefined && deadline.remainingMs < DEADLINE_TOLERANCE_MS
+
+/** Returns the failure of a call whose caller, or the call or request around, has ended. */
+export function parentFailure(reason: unknown): GrpcStatusError {
+	const isDeadline = statusOf(reason).code === DEADLINE_EXCEEDED
+	const code = isDeadline ? DEADLINE_EXCEEDED : CANCELLED
+	const details = isDeadline ? 'the deadline of the call around has passed' : 'the call around was cancelled'
+	const options = reason === undefined ? undefined : { cause: reason }
+	return new GrpcStatusError({ code, details, metadata: undefined, isInherited: true }, options)
+}
+
+/** Returns the failure of a call whose metadata cannot be sent. */
+export const invalidMetadata = (details: string): GrpcStatusError =>
+	new GrpcStatusError({ code: INTERNAL, details, metadata: undefined })
+
+/** Returns the failure of a call whose deadline has passed; `isInherited`: that of the call or request around. */
+export const expired = (error: DeadlineExceededError, isInherited: boolean): GrpcStatusError =>
+	new GrpcStatusError(
+		{ code: DEADLINE_EXCEEDED, details: error.message, metadata: undefined, isInherited },
+		{ cause: error },
+	)
+
+/** Returns the failure of a call whose caller does not read the whole response. */
+export const stoppedReading = (): GrpcStatusError =>
+	new GrpcStatusError({
+		code: CANCELLED,
+		details: 'the caller stopped reading the response',
+		metadata: undefined,
+	})
+
+/** Returns why a call has no more attempts after it was cancelled with this failure. */
+export const stopOf = ({ code }: GrpcStatusError): StopReason =>
+	code === DEADLINE_EXCEEDED ? 'deadline' : 'abort'
+
+/** Returns the rejection of a call that was cancelled before it begins. */
+export const rejectionOf = (error: GrpcStatusError): Rejection => ({ error, stop: stopOf(error) })

@@ -1,0 +1,208 @@
+/** The part that the client interceptors for grpc-js and Connect share: runs each call through the pipeline of its method. */
+import type { Budget } from '../../core/budget/budget.ts'
+import { createBudget } from '../../core/budget/create-budget.ts'
+import { TokenBudget, type TokenBudgetStats } from '../../core/budget/token-budget.ts'
+import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
+import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
+import { Call, type Operation } from '../../core/engine/call.ts'
+import type { Step } from '../../core/engine/layer.ts'
+import { subscribeTo } from '../../core/engine/policy.ts'
+import { run } from '../../core/engine/runner.ts'
+import type { PolicyListener } from '../../core/events/events.ts'
+import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
+import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import type { MethodConfig } from '../service-config/service-config.ts'
+import { BufferLimit } from './buffer-limit.ts'
+import type { MethodPipeline } from './method-pipeline.ts'
+import { MethodPipelines, type SharedPolicies } from './method-pipelines.ts'
+import { MethodTable } from './method-table.ts'
+import type { GrpcSettings } from './options.ts'
+import { type GrpcMethod, type Rpc, rpcOf } from './rpc.ts'
+import { RetryLimits } from './throttle.ts'
+
+/** Totals, and the current state of the policies of an interceptor. */
+export interface GrpcClientStats {
+	readonly calls: number
+	/** Calls that ended with another status than OK. */
+	readonly failures: number
+	/** Attempts sent: first attempts, retries and hedged requests. */
+	readonly attempts: number
+	/** The size of the messages that are kept for retries. */
+	readonly bufferedBytes: number
+	/** By `breakerKey`; without it, under `''`. Empty without breakers. */
+	readonly circuits: Readonly<Record<string, CircuitStats>>
+	readonly bulkhead: BulkheadStats | undefined
+	/** The tokens of `retryThrottling`. */
+	readonly throttling: TokenBudgetStats | undefined
+	/** Retries that the budget would allow now. */
+	readonly retriesAvailable: number | undefined
+}
+
+/** What an interceptor has besides its function. */
+export interface GrpcClientInterceptor extends Inspectable, Observable {
+	/** Subscribes to every event of every call. Returns a function that unsubscribes. */
+	subscribe(listener: PolicyListener): () => void
+	/** Totals, and the current state of the policies. */
+	readonly stats: GrpcClientStats
+}
+
+export class GrpcEngine {
+	readonly settings: GrpcSettings
+	readonly runtime: Runtime
+	readonly buffer: BufferLimit
+	readonly #methods: MethodTable
+	readonly #shared: SharedPolicies
+	readonly #budget: Budget | undefined
+	readonly #pipelines: MethodPipelines
+	readonly #counts = { calls: 0, failures: 0, attempts: 0 }
+
+	constructor(settings: GrpcSettings) {
+		const { serviceConfig, bulkhead, name = 'grpc' } = settings
+		this.settings = settings
+		this.runtime = settings.runtime ?? systemRuntime
+		this.buffer = new BufferLimit(settings.maxBufferBytesPerCall, settings.maxBufferBytes)
+		this.#methods = new MethodTable(serviceConfig)
+		this.#budget = createBudget(settings.budget, this.runtime)
+		const throttling = serviceConfig?.retryThrottling
+		const tokens = throttling && new TokenBudget(throttling)
+		this.#shared = {
+			settings,
+			bulkhead: bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...bulkhead })),
+			tokens,
+			limits: new RetryLimits(tokens, this.#budget),
+		}
+		this.#pipelines = new MethodPipelines(this.#shared)
+		if (settings.onEvent) this.subscribe(settings.onEvent)
+	}
+
+	methodOf(path: string): GrpcMethod {
+		return this.#methods.get(path)
+	}
+
+	/** Creates the call of an Rpc. `attempt` starts an attempt and returns a promise of its end. */
+	createCall(rpc: Rpc, attempt: Operation): Call {
+		const { target } = rpc
+		const key = this.#breakerKeyOf(rpc)
+		const entry = key ? this.#pipelines.acquire(key, this.runtime.now()) : undefined
+		if (entry) {
+			rpc.key = key
+			rpc.releaseBreaker = () => this.#pipelines.release(entry, this.runtime.now())
+		}
+		this.#counts.calls++
+		const call = new Call(this.#pipelines.find(entry, target.config).compiled, rpc, attempt)
+		rpc.call = call
+		return call
+	}
+
+	/** Runs a call. The promise settles when its last attempt has ended, or a policy has rejected it. Then `end` must be called. */
+	run(call: Call): Promise<unknown> {
+		const runAround = call.pipeline.observer?.run
+		const start = () => run(call, this.begin(call))
+		return runAround ? runAround(call, start) : start()
+	}
+
+	/** Begins a call. One that is rejected ends here, with the events of any other call. */
+	begin(call: Call): Step {
+		const { rejection } = rpcOf(call)
+		if (!rejection) return call.begin()
+		const { observer, runtime } = call.pipeline
+		call.startedAt = runtime.now()
+		observer?.onBegin(call)
+		return call.reject(rejection.error, rejection.stop)
+	}
+
+	/** Returns `''` for a call without a key of its own. */
+	#breakerKeyOf(rpc: Rpc): string {
+		const { breakerKey } = this.settings
+		if (!breakerKey || rpc.rejection) return ''
+		try {
+			return String(breakerKey(rpc.target))
+		} catch (error) {
+			rpc.rejection = { error, stop: 'hook-threw' }
+			return ''
+		}
+	}
+
+	countAttempt(): void {
+		this.#counts.attempts++
+	}
+
+	end(rpc: Rpc, ok: boolean): void {
+		if (!ok) this.#counts.failures++
+		rpc.releaseBreaker?.()
+	}
+
+	get stats(): GrpcClientStats {
+		const { bulkhead, tokens } = this.#shared
+		const circuits = [...this.#pipelines.groups()].flatMap(([key, { breaker }]) =>
+			breaker ? [[key, breaker.stats] as const] : [],
+		)
+		return {
+			...this.#counts,
+			bufferedBytes: this.buffer.usedBytes,
+			circuits: Object.fromEntries(circuits),
+			bulkhead: bulkhead?.stats,
+			throttling: tokens?.stats,
+			retriesAvailable: this.#budget?.available(),
+		}
+	}
+
+	subscribe(listener: PolicyListener): () => void {
+		return this.#pipelines.observe(({ compiled, listen }) =>
+			subscribeTo(compiled, listen(listener), listener),
+		)
+	}
+
+	/** Adds what every interceptor has to its function. */
+	extend<F extends object>(interceptor: F): F & GrpcClientInterceptor {
+		const engine = this
+		const members: GrpcClientInterceptor = {
+			subscribe: (listener) => engine.subscribe(listener),
+			get stats() {
+				return engine.stats
+			},
+			[INSPECT]: () => engine.#inspect(),
+			[OBSERVE]: () => engine.#observation(),
+		}
+		return Object.defineProperties(interceptor, Object.getOwnPropertyDescriptors(members)) as F &
+			GrpcClientInterceptor
+	}
+
+	#observation(): Observation {
+		return {
+			kind: 'policy',
+			identity: this,
+			pipelines: (attach) => this.#pipelines.observe(attach),
+			policies: () => this.#policies(),
+			stats: () => this.stats,
+		}
+	}
+
+	#inspect(): Inspection {
+		const config = this.#mostAttempts()
+		return {
+			name: this.settings.name ?? 'grpc',
+			sample: () => ({
+				policies: new MethodPipelines(this.#shared).find(undefined, config).policies,
+				totalTimeoutMs: config?.timeoutMs ?? Infinity,
+				timeoutMs: Infinity,
+			}),
+			policies: () => this.#policies(),
+			stats: () => this.stats,
+		}
+	}
+
+	*#policies(): Iterable<readonly [key: string, policy: MethodPipeline['policy']]> {
+		for (const [key, { policy }] of this.#pipelines.all()) yield [key, policy]
+	}
+
+	/** `lint` shows one method: the one that may make the most attempts. */
+	#mostAttempts(): MethodConfig | undefined {
+		const configs = this.settings.serviceConfig?.methodConfigs.map(({ config }) => config) ?? []
+		const attempts = (config: MethodConfig) => (config.retryPolicy ?? config.hedgingPolicy)?.maxAttempts ?? 1
+		return configs.toSorted((a, b) => attempts(b) - attempts(a))[0]
+	}
+}

@@ -1,0 +1,120 @@
+/** The pipelines of an interceptor: one per breaker key and method config, created on first use. */
+import type { Budget } from '../../core/budget/budget.ts'
+import type { TokenBudget } from '../../core/budget/token-budget.ts'
+import type { Bulkhead } from '../../core/bulkhead/bulkhead.ts'
+import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { blockOf } from '../../core/keyed/block.ts'
+import { type Entry, Registry } from '../../core/keyed/registry.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
+import type { MethodConfig } from '../service-config/service-config.ts'
+import { AttemptLayer } from './attempt-layer.ts'
+import { MethodPipeline } from './method-pipeline.ts'
+import type { GrpcSettings } from './options.ts'
+import { GrpcHedge, GrpcRetry } from './repeat-policies.ts'
+
+/** A breaker without calls for this long is evicted. */
+const IDLE_MS = 600_000
+
+/** What the pipelines of an interceptor share. */
+export interface SharedPolicies {
+	readonly settings: GrpcSettings
+	readonly bulkhead: Bulkhead | undefined
+	/** The tokens of `retryThrottling`. */
+	readonly tokens: TokenBudget | undefined
+	readonly limits: Budget
+}
+
+/** The pipelines that share a breaker, by method config. */
+export interface BreakerGroup {
+	readonly breaker: CircuitBreaker | undefined
+	readonly pipelines: Map<MethodConfig | undefined, MethodPipeline>
+}
+
+export class MethodPipelines {
+	readonly #shared: SharedPolicies
+	readonly #groups: Registry<BreakerGroup>
+	/** Of calls without a breaker key. Never evicted. */
+	readonly #main: BreakerGroup
+	#observers: readonly ((pipeline: MethodPipeline) => void)[] = []
+
+	constructor(shared: SharedPolicies) {
+		this.#shared = shared
+		this.#groups = new Registry(shared.settings.maxBreakers, IDLE_MS, {
+			blockOf: ({ breaker }) => (breaker ? blockOf(breaker) : 0),
+			limitName: 'maxBreakers',
+		})
+		this.#main = this.#createGroup('')
+		// Validates the options of the policies. This pipeline reports the events of the bulkhead.
+		this.find(undefined, undefined)
+	}
+
+	/** Keeps the group of a breaker key in use until `release`. */
+	acquire(key: string, now: number): Entry<BreakerGroup> {
+		return this.#groups.acquire(key, now, (name) => this.#createGroup(name))
+	}
+
+	release(entry: Entry<BreakerGroup>, now: number): void {
+		this.#groups.release(entry, now)
+	}
+
+	/** Returns the pipeline of a method config, in the group of a breaker key or in the main one. */
+	find(entry: Entry<BreakerGroup> | undefined, config: MethodConfig | undefined): MethodPipeline {
+		const group = entry?.value ?? this.#main
+		return group.pipelines.get(config) ?? this.#create(group, entry?.key, config)
+	}
+
+	/** Calls `attach` with every pipeline, later ones included. Returns a function that ends it. */
+	observe(attach: (pipeline: MethodPipeline) => () => void): () => void {
+		// Weakly, because groups are evicted.
+		const ends = new WeakMap<MethodPipeline, () => void>()
+		const add = (pipeline: MethodPipeline) => {
+			ends.set(pipeline, attach(pipeline))
+		}
+		for (const [, pipeline] of this.all()) add(pipeline)
+		this.#observers = [...this.#observers, add]
+		return () => {
+			this.#observers = this.#observers.filter((other) => other !== add)
+			for (const [, pipeline] of this.all()) ends.get(pipeline)?.()
+		}
+	}
+
+	/** Returns the groups by breaker key; `''` is the main one. */
+	*groups(): Iterable<readonly [key: string, group: BreakerGroup]> {
+		yield ['', this.#main]
+		for (const { key, value } of this.#groups.entries()) yield [key, value]
+	}
+
+	*all(): Iterable<readonly [key: string, pipeline: MethodPipeline]> {
+		for (const [key, { pipelines }] of this.groups())
+			for (const pipeline of pipelines.values()) yield [key, pipeline]
+	}
+
+	#createGroup(key: string): BreakerGroup {
+		const { circuitBreaker, name = 'grpc' } = this.#shared.settings
+		const breaker =
+			circuitBreaker &&
+			withOptionPath('circuitBreaker', () => new CircuitBreaker({ name: key || name, ...circuitBreaker }))
+		return { breaker, pipelines: new Map() }
+	}
+
+	#create(group: BreakerGroup, key: string | undefined, config: MethodConfig | undefined): MethodPipeline {
+		const { breaker, pipelines } = group
+		const isFirstOfGroup = pipelines.size === 0
+		const isFirst = isFirstOfGroup && group === this.#main
+		const reported = [isFirst ? undefined : this.#shared.bulkhead, isFirstOfGroup ? undefined : breaker]
+		const { settings, bulkhead, tokens, limits } = this.#shared
+		const { retryPolicy, hedgingPolicy } = config ?? {}
+		const policies = [
+			bulkhead,
+			breaker,
+			retryPolicy && new GrpcRetry(retryPolicy, limits, settings.onRetry),
+			hedgingPolicy && new GrpcHedge(hedgingPolicy, limits),
+		].filter((policy) => policy !== undefined)
+		const counted = retryPolicy?.retryableStatusCodes ?? hedgingPolicy?.nonFatalStatusCodes
+		const pipeline = new MethodPipeline(settings, policies, new AttemptLayer(tokens, counted), reported)
+		if (key !== undefined && isFirstOfGroup) breaker?.setKey(key)
+		pipelines.set(config, pipeline)
+		for (const observe of this.#observers) observe(pipeline)
+		return pipeline
+	}
+}

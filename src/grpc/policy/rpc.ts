@@ -1,0 +1,102 @@
+import { Deadline } from '../../core/deadline/deadline.ts'
+import type { Call } from '../../core/engine/call.ts'
+import type { CallOptions } from '../../core/engine/call-options.ts'
+import type { StopReason } from '../../core/explain/record.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { MethodConfig, MethodName } from '../service-config/service-config.ts'
+import { type StatusName, statusNameOf } from '../status/status.ts'
+import { GrpcStatusError } from '../status/status-error.ts'
+import { statusOf } from '../status/to-status.ts'
+
+/** A method of a service with its settings. */
+export interface GrpcMethod extends MethodName {
+	/** `/service/method` */
+	readonly path: string
+	readonly config: MethodConfig | undefined
+	/** False if the messages of a call need not be kept: nothing sends them again. */
+	readonly isRepeatable: boolean
+}
+
+/** Why a call ends without any attempt. */
+export interface Rejection {
+	readonly error: unknown
+	readonly stop: StopReason
+}
+
+/** The fields of events that only gRPC calls have. */
+export interface RpcFacts {
+	readonly service: string
+	readonly method: string
+	readonly statusName?: StatusName
+	readonly committedBy?: 'buffer'
+}
+
+/**
+ * One gRPC call, whatever library sends it: the options of its call in core, and what its attempts have in common.
+ */
+export class Rpc implements CallOptions {
+	readonly target: GrpcMethod
+	/** The earliest of the caller's deadline, the method's timeout, and the deadline of the call or request around. */
+	readonly deadline: Deadline | undefined
+	/** The time until the deadline when the call was created; Infinity without a deadline. */
+	readonly givenMs: number
+	/** True if the deadline is that of the call or request around. */
+	readonly isDeadlineInherited: boolean
+	/** The call or request around. */
+	readonly parent: CallOptions | undefined
+	/** The key of its circuit breaker, if it has one. */
+	key: string | undefined
+	/** Allows that breaker to be evicted again. */
+	releaseBreaker: (() => void) | undefined
+	call: Call | undefined
+	/** True if the call cannot be retried anymore: the response has begun, or a message did not fit into the buffer. */
+	isCommitted = false
+	committedBy: 'buffer' | undefined
+	/** Why the call ends without any attempt, if that is known before it begins. */
+	rejection: Rejection | undefined
+	/** Set when the caller, or the call or request around, has cancelled the call. */
+	cancellation: GrpcStatusError | undefined
+
+	/** `deadlineMs` is the time that the caller has given to this call; Infinity without a deadline. */
+	constructor(target: GrpcMethod, deadlineMs: number, parent: CallOptions | undefined, runtime: Runtime) {
+		this.target = target
+		this.parent = parent
+		const ownMs = Math.min(deadlineMs, target.config?.timeoutMs ?? Infinity)
+		const outer = parent?.deadline
+		const outerMs = outer ? outer.remainingMs : Infinity
+		this.isDeadlineInherited = outerMs < ownMs
+		this.givenMs = this.isDeadlineInherited ? outerMs : ownMs
+		this.deadline = this.isDeadlineInherited
+			? outer
+			: ownMs < Infinity
+				? Deadline.after(Math.max(0, ownMs), { runtime })
+				: undefined
+	}
+
+	/** The call's name in events and in `explain`. */
+	get name(): string {
+		return this.target.path
+	}
+
+	/** How the last attempt ended, or the status that a rejected call ends with; undefined before. */
+	get statusName(): StatusName | undefined {
+		const { ok = false, value, isOver = false } = this.call ?? {}
+		if (ok) return isOver ? 'OK' : undefined
+		if (value instanceof GrpcStatusError) return value.statusName
+		return value === undefined ? undefined : statusNameOf(statusOf(value).code)
+	}
+
+	get facts(): RpcFacts {
+		const { target, statusName, committedBy } = this
+		const { service, method } = target
+		return {
+			service,
+			method,
+			...(statusName === undefined ? {} : { statusName }),
+			...(committedBy === undefined ? {} : { committedBy }),
+		}
+	}
+}
+
+/** Returns the Rpc of a call. */
+export const rpcOf = (call: Call): Rpc => call.options as Rpc

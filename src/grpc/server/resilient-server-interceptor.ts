@@ -1,0 +1,52 @@
+import { invalidOption } from '../../core/options/schema.ts'
+import type { GrpcMethodDefinition } from '../grpc-js/grpc-types.ts'
+import type { GrpcServerModule, NextServerCall, ServerMethod } from './grpc-js-types.ts'
+import { defineInterceptedCall } from './intercepted-call.ts'
+import type { GrpcServerOptions } from './options.ts'
+import { type GrpcServerInterceptor, ServerEngine } from './server-engine.ts'
+
+/** An interceptor for servers of grpc-js. */
+export type ResilientServerInterceptor<Grpc extends GrpcServerModule = GrpcServerModule> = ((
+	method: Pick<GrpcMethodDefinition, 'path' | 'responseStream'>,
+	call: object,
+) => InstanceType<Grpc['ServerInterceptingCall']>) &
+	GrpcServerInterceptor
+
+/**
+ * grpc-js does not tell an interceptor when a handler has returned. So a handler that does not call its callback after its call was
+ * cancelled keeps its slot for this long, and not forever.
+ */
+const ABANDON_AFTER_MS = 1_000
+
+/**
+ * Creates a server interceptor for @grpc/grpc-js, which is passed in. It ends calls at their deadline, runs handlers in a context that the
+ * calls inside them inherit, and limits concurrent calls. A rejected call gets the status UNAVAILABLE with the time after which the client
+ * may retry.
+ *
+ * @example
+ * import * as grpc from '@grpc/grpc-js'
+ *
+ * const server = new grpc.Server({
+ *   interceptors: [resilientServerInterceptor(grpc, { defaultDeadlineMs: 10_000, bulkhead: { maxConcurrent: 100 } })],
+ * })
+ */
+export function resilientServerInterceptor<Grpc extends GrpcServerModule>(
+	grpc: Grpc,
+	options: GrpcServerOptions = {},
+): ResilientServerInterceptor<Grpc> {
+	const { ServerInterceptingCall: Base, Metadata } = grpc ?? {}
+	if (typeof Base !== 'function' || typeof Metadata !== 'function')
+		invalidOption('grpc', grpc, "the module, 1.10 or later: import * as grpc from '@grpc/grpc-js'")
+	const engine = new ServerEngine(options, 'resilientServerInterceptor', ABANDON_AFTER_MS)
+	const InterceptedCall = defineInterceptedCall(
+		Base as unknown as new (
+			next: NextServerCall,
+		) => NextServerCall,
+		Metadata,
+		engine,
+	)
+	// The type of the call is that of the module, and it is not exported here.
+	return engine.extend(
+		(method: ServerMethod, call: object) => new InterceptedCall(call as NextServerCall, method),
+	) as unknown as ResilientServerInterceptor<Grpc>
+}

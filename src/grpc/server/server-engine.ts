@@ -1,0 +1,196 @@
+/** The part that the server interceptors share: the bulkhead, the pipelines, events and statistics of a server. */
+import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
+import { Deadline } from '../../core/deadline/deadline.ts'
+import type { BoundLayer, Call, CompiledPipeline, Layer } from '../../core/engine/call.ts'
+import { runInterruptibly } from '../../core/engine/interruptible-runner.ts'
+import { GO, type Step } from '../../core/engine/layer.ts'
+import { Pipeline } from '../../core/engine/pipeline.ts'
+import { LeafPolicy, type Policy, subscribeTo } from '../../core/engine/policy.ts'
+import type { PolicyListener } from '../../core/events/events.ts'
+import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
+import { combineEnds } from '../../core/observe/combine-ends.ts'
+import {
+	OBSERVE,
+	type Observable,
+	type Observation,
+	type ObservedPipeline,
+} from '../../core/observe/observe.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import { CANCELLED, OK, type StatusCode } from '../status/status.ts'
+import { type GrpcServerOptions, type GrpcServerSettings, readGrpcServerOptions } from './options.ts'
+import { type CallDriver, type CallHost, type IncomingCall, ServerCall } from './server-call.ts'
+
+/** Totals of a server, and the state of its bulkhead. */
+export interface GrpcServerStats {
+	/** Calls that have arrived. */
+	readonly calls: number
+	/** Calls that ended with another status than OK: those of the handlers, passed deadlines and rejected calls. */
+	readonly failures: number
+	/** Calls that the client has cancelled, or whose client has disconnected. */
+	readonly cancelled: number
+	/** Failures of calls whose handler was not started. */
+	readonly rejected: number
+	/** Calls whose handler runs and has not responded. */
+	readonly inFlight: number
+	/** Undefined without a bulkhead. */
+	readonly bulkhead: BulkheadStats | undefined
+}
+
+/** What an interceptor has besides its function. */
+export interface GrpcServerInterceptor extends Inspectable, Observable {
+	/** Subscribes to every event of every call. Returns a function that unsubscribes. */
+	subscribe(listener: PolicyListener): () => void
+	/** Totals, and the state of the bulkhead. */
+	readonly stats: GrpcServerStats
+}
+
+const HEALTH_SERVICE = 'grpc.health.v1.Health'
+
+/** The outermost layer: lets a call end before its handler, and learns why a call was rejected before its event is emitted. */
+class ServerLayer implements Layer {
+	readonly runner: typeof runInterruptibly = runInterruptibly
+
+	enter(call: Call, bound: BoundLayer): Step {
+		return call.enterLayer(bound)
+	}
+
+	leave(call: Call): Step {
+		if (!call.ok && call.options instanceof ServerCall) call.options.onFailure(call.value)
+		return GO
+	}
+}
+
+class ServerPolicy extends LeafPolicy {
+	constructor() {
+		super('call', {}, new ServerLayer())
+	}
+}
+
+export class ServerEngine implements CallHost {
+	readonly settings: GrpcServerSettings
+	readonly #bulkhead: Bulkhead | undefined
+	readonly #runtime: Runtime
+	readonly #limited: Policy
+	readonly #unlimited: Policy
+	readonly #counts = { calls: 0, failures: 0, cancelled: 0, rejected: 0, inFlight: 0 }
+	/** How long a handler that outlives its call keeps its slot, unless the options say. */
+	readonly #abandonAfterMs: number | undefined
+
+	constructor(options: GrpcServerOptions, owner: string, abandonAfterMs?: number) {
+		const settings = readGrpcServerOptions(options, owner)
+		this.settings = settings
+		this.#runtime = settings.runtime ?? systemRuntime
+		this.#abandonAfterMs = abandonAfterMs
+		this.#bulkhead = this.#createBulkhead()
+		this.#unlimited = this.#createPipeline(undefined)
+		this.#limited = this.#bulkhead ? this.#createPipeline(this.#bulkhead) : this.#unlimited
+		if (settings.onEvent) this.subscribe(settings.onEvent)
+	}
+
+	/** Creates a call whose metadata has arrived. `begin` starts it. */
+	open(incoming: IncomingCall, driver: CallDriver): ServerCall {
+		this.#counts.calls++
+		return new ServerCall(this, incoming, driver)
+	}
+
+	pipelineOf(service: string): CompiledPipeline {
+		return (service === HEALTH_SERVICE ? this.#unlimited : this.#limited).compiled()
+	}
+
+	deadlineOf(remainingMs: number | undefined): Deadline | undefined {
+		const { maxDeadlineMs, defaultDeadlineMs, marginMs } = this.settings
+		const givenMs = remainingMs ?? defaultDeadlineMs
+		if (givenMs === undefined) return undefined
+		return Deadline.after(Math.max(0, Math.min(givenMs, maxDeadlineMs) - marginMs), {
+			runtime: this.#runtime,
+		})
+	}
+
+	onStart(): void {
+		this.#counts.inFlight++
+	}
+
+	onEnd(code: StatusCode, isStarted: boolean): void {
+		const counts = this.#counts
+		if (isStarted) counts.inFlight--
+		if (code === CANCELLED) counts.cancelled++
+		else if (code !== OK) counts.failures++
+		if (!isStarted && code !== CANCELLED) counts.rejected++
+	}
+
+	get stats(): GrpcServerStats {
+		return { ...this.#counts, bulkhead: this.#bulkhead?.stats }
+	}
+
+	subscribe(listener: PolicyListener): () => void {
+		return combineEnds(
+			this.#pipelines.map(({ compiled, listen }) => subscribeTo(compiled, listen(listener, {}), listener)),
+		)
+	}
+
+	/** Adds what every interceptor has to its function. */
+	extend<F extends object>(interceptor: F): F & GrpcServerInterceptor {
+		const engine = this
+		const members: GrpcServerInterceptor = {
+			subscribe: (listener) => engine.subscribe(listener),
+			get stats() {
+				return engine.stats
+			},
+			[INSPECT]: () => engine.#inspect(),
+			[OBSERVE]: () => engine.#observation(),
+		}
+		return Object.defineProperties(interceptor, Object.getOwnPropertyDescriptors(members)) as F &
+			GrpcServerInterceptor
+	}
+
+	#inspect(): Inspection {
+		return {
+			name: this.settings.name,
+			sample: () => ({ policies: this.#policies(), totalTimeoutMs: this.#longestMs, timeoutMs: Infinity }),
+			policies: () => this.#policies().map((policy) => ['', policy] as const),
+			stats: () => this.stats,
+		}
+	}
+
+	#observation(): Observation {
+		return {
+			kind: 'policy',
+			identity: this,
+			pipelines: (attach) => combineEnds(this.#pipelines.map(attach)),
+			policies: () => this.#policies().map((policy) => ['', policy] as const),
+			stats: () => this.stats,
+		}
+	}
+
+	/** The longest duration of a call whose client sends no deadline, or one that is capped. */
+	get #longestMs(): number {
+		const { defaultDeadlineMs = Infinity, maxDeadlineMs } = this.settings
+		return defaultDeadlineMs < Infinity && maxDeadlineMs < Infinity ? maxDeadlineMs : defaultDeadlineMs
+	}
+
+	get #pipelines(): ObservedPipeline[] {
+		const policies = this.#limited === this.#unlimited ? [this.#limited] : [this.#limited, this.#unlimited]
+		return policies.map((policy) => ({
+			compiled: policy.compiled(),
+			listen: (listener, filter) => policy.listen(listener, filter),
+		}))
+	}
+
+	#policies(): readonly Policy[] {
+		return this.#bulkhead ? [this.#bulkhead] : []
+	}
+
+	#createPipeline(bulkhead: Bulkhead | undefined): Policy {
+		const { name } = this.settings
+		const policies = [new ServerPolicy(), bulkhead].filter((policy) => policy !== undefined)
+		return new Pipeline({ name, runtime: this.#runtime }, policies)
+	}
+
+	#createBulkhead(): Bulkhead | undefined {
+		const { bulkhead } = this.settings
+		const abandonAfterMs = this.#abandonAfterMs
+		return bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ abandonAfterMs, ...bulkhead }))
+	}
+}

@@ -1,0 +1,20 @@
+/** The metadata key with which a server says when, and whether, it wants a retry. */
+export const PUSHBACK_KEY = 'grpc-retry-pushback-ms'
+
+/** In place of a delay: the server asks not to retry. */
+export const NO_RETRY = -1
+
+const MAX_INT32 = 2 ** 31 - 1
+
+/**
+ * Returns the delay that the server asks for, in milliseconds; `NO_RETRY` if it asks not to retry; undefined if it asks for nothing. A
+ * value that is not a 32-bit integer without leading zeros, and several values, mean not to retry: a server that sends any pushback is in
+ * trouble, and retrying immediately, as a parser of numbers without this rule would, makes it worse.
+ */
+export function parsePushback(values: readonly unknown[]): number | undefined {
+	if (values.length === 0) return undefined
+	const [value] = values
+	if (values.length > 1 || typeof value !== 'string' || !/^(0|[1-9]\d{0,9})$/.test(value)) return NO_RETRY
+	const delayMs = Number(value)
+	return delayMs <= MAX_INT32 ? delayMs : NO_RETRY
+}

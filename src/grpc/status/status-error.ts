@@ -1,0 +1,67 @@
+import type { Classification } from '../../core/classify/classification.ts'
+import { CANCELLED as CANCELLED_KIND } from '../../core/classify/classification.ts'
+import { classify } from '../../core/classify/classify.ts'
+import { NO_RETRY } from './pushback.ts'
+import { STATUS_NAMES, type StatusCode, type StatusName, statusNameOf } from './status.ts'
+
+/** The facts of a status other than OK. */
+export interface FailedStatus {
+	readonly code: StatusCode
+	readonly details: string
+	/** The trailers: a `Metadata` of grpc-js, or the `Headers` of Connect. */
+	readonly metadata: unknown
+	/** The delay that the server asks for; negative if it asks not to retry; undefined if it asks for nothing. */
+	readonly pushbackMs?: number | undefined
+	/** True if the deadline of the calling request has passed, and not one that was set for this call. */
+	readonly isInherited?: boolean | undefined
+}
+
+/**
+ * An attempt of a gRPC call ended with a status other than OK. `onRetry`, `isFailure` and `classify` receive it; callers receive the
+ * error of their own library.
+ *
+ * @example
+ * resilientInterceptor(grpc, { circuitBreaker: { isFailure: (error) => error instanceof GrpcStatusError && error.code === 14 } })
+ */
+export class GrpcStatusError extends Error {
+	override readonly name = 'GrpcStatusError'
+	/** The status code, such as 14. */
+	readonly code: StatusCode
+	/** The name of the status code, such as `'UNAVAILABLE'`. */
+	readonly statusName: StatusName
+	readonly details: string
+	/** The trailers: a `Metadata` of grpc-js, or the `Headers` of Connect. */
+	readonly metadata: unknown
+	/** The delay that the server asks for in milliseconds; negative if it asks not to retry; undefined if it asks for nothing. */
+	readonly pushbackMs: number | undefined
+	/** True if the deadline of the calling request has passed, and not one that was set for this call. */
+	readonly isInherited: boolean
+
+	constructor(
+		{ code, details, metadata, pushbackMs, isInherited = false }: FailedStatus,
+		options?: ErrorOptions,
+	) {
+		super(`${code} ${statusNameOf(code)}${details ? `: ${details}` : ''}`, options)
+		this.code = code
+		this.statusName = statusNameOf(code)
+		this.details = details
+		this.metadata = metadata
+		this.pushbackMs = pushbackMs
+		this.isInherited = isInherited
+	}
+}
+
+/** Core's classification of each code. */
+const KINDS: readonly Classification[] = /* @__PURE__ */ STATUS_NAMES.map((_, code) =>
+	classify({ code, details: '' }),
+)
+const UNDEFINED_CODE: Classification = { kind: 'transient', isKnown: true }
+
+/** Returns what a status means for breakers, with the wait that the server asks for. */
+export function classifyStatus({ code, pushbackMs, isInherited }: GrpcStatusError): Classification {
+	if (isInherited) return CANCELLED_KIND
+	const classification = KINDS[code] ?? UNDEFINED_CODE
+	return pushbackMs === undefined || pushbackMs === NO_RETRY
+		? classification
+		: { ...classification, retryAfterMs: pushbackMs }
+}

@@ -1,0 +1,132 @@
+import { constants } from 'node:http2'
+import * as grpc from '@grpc/grpc-js'
+import { describe, expect, test } from 'vitest'
+import { DeadlineExceededError, explain } from 'yaoki'
+import { parseServiceConfig, resilientChannelOptions, resilientInterceptor } from 'yaoki/grpc'
+import {
+	type Action,
+	closeSocket,
+	type FaultyServer,
+	goAway,
+	halfClose,
+	headers,
+	message,
+	refuse,
+	reset,
+	startFaultyServer,
+	stream,
+	trailers,
+} from '../../support/faulty-server.ts'
+import type { MethodName } from '../../support/users.ts'
+import { useUsersClient } from '../../support/users-client.ts'
+
+const config = parseServiceConfig({
+	methodConfig: [
+		{
+			name: [{}],
+			retryPolicy: {
+				maxAttempts: 2,
+				initialBackoff: '0.001s',
+				maxBackoff: '0.001s',
+				backoffMultiplier: 1,
+				retryableStatusCodes: ['UNAVAILABLE', 'INTERNAL'],
+			},
+		},
+	],
+})
+
+function useClient(server: FaultyServer) {
+	const interceptor = resilientInterceptor(grpc, { serviceConfig: config, bulkhead: {} })
+	const client = useUsersClient(server.address, {
+		...resilientChannelOptions(config),
+		interceptors: [interceptor],
+	})
+	return { client, interceptor }
+}
+
+/** Waits for this. */
+const after =
+	(event: Promise<void>): Action =>
+	() =>
+		event
+
+const ok = stream(halfClose(), headers(), message({ text: 'ok' }), trailers(0))
+const METHODS: readonly MethodName[] = ['Get', 'List', 'Upload', 'Chat']
+const INTERNAL_ERROR = constants.NGHTTP2_INTERNAL_ERROR
+
+describe.each(METHODS)('a stream of %s that is reset', (method) => {
+	test('before headers is retried by the policy', async () => {
+		await using server = await startFaultyServer([stream(halfClose(), reset(INTERNAL_ERROR)), ok])
+		const { client, interceptor } = useClient(server)
+		const { status, items } = await client.invoke(method, {}).done
+		expect(status.code).toBe(grpc.status.OK)
+		expect(items).toMatchObject([{ text: 'ok' }])
+		expect(interceptor.stats).toMatchObject({ attempts: 2, failures: 0, bufferedBytes: 0 })
+	})
+
+	test('by REFUSED_STREAM is retried transparently', async () => {
+		await using server = await startFaultyServer([stream(refuse()), ok])
+		const { client, interceptor } = useClient(server)
+		expect((await client.invoke(method, {}).done).status.code).toBe(grpc.status.OK)
+		expect(interceptor.stats).toMatchObject({ attempts: 1, failures: 0 })
+		expect(server.requests).toHaveLength(2)
+	})
+
+	test.each([
+		['after headers', [], 0],
+		['after a message', [message({ text: 'a' })], 1],
+	])('%s is committed: the call fails and is not retried', async (_, actions, count) => {
+		// A reset may overtake headers that have not been read.
+		const { promise: headersRead, resolve } = Promise.withResolvers<void>()
+		const step = stream(halfClose(), headers(), ...actions, after(headersRead), reset(INTERNAL_ERROR))
+		await using server = await startFaultyServer([step, ok])
+		const { client, interceptor } = useClient(server)
+		const call = client.invoke(method, {})
+		call.call.once('metadata', () => resolve())
+		const { error, items } = await call.done
+		expect(error?.code).toBe(grpc.status.INTERNAL)
+		expect(explain(error)?.stop).toBe('committed')
+		// A call with a single response does not pass on a message of a call that failed.
+		expect(items).toHaveLength(method === 'List' || method === 'Chat' ? count : 0)
+		expect(interceptor.stats).toMatchObject({ attempts: 1, failures: 1, bufferedBytes: 0 })
+		expect(interceptor.stats.bulkhead).toMatchObject({ concurrent: 0 })
+	})
+})
+
+test('GOAWAY in the middle of a stream that the server finishes changes nothing', async () => {
+	await using server = await startFaultyServer([
+		stream(headers(), message({ text: 'a' }), goAway('this'), message({ text: 'b' }), trailers(0)),
+		ok,
+	])
+	const { client, interceptor } = useClient(server)
+	expect(await client.list({})).toMatchObject([{ text: 'a' }, { text: 'b' }])
+	expect((await client.get({})).text).toBe('ok')
+	expect(interceptor.stats).toMatchObject({ calls: 2, attempts: 2, failures: 0 })
+})
+
+test('GOAWAY in the middle of a stream whose connection is then lost ends the call, which is committed', async () => {
+	const { promise: headersRead, resolve } = Promise.withResolvers<void>()
+	await using server = await startFaultyServer([
+		stream(headers(), message({ text: 'a' }), goAway('this'), after(headersRead), closeSocket()),
+		ok,
+	])
+	const { client, interceptor } = useClient(server)
+	const call = client.invoke('List', {})
+	call.call.once('metadata', () => resolve())
+	const { error } = await call.done
+	expect(error?.code).toBe(grpc.status.UNAVAILABLE)
+	expect(explain(error)?.stop).toBe('committed')
+	expect(interceptor.stats).toMatchObject({ attempts: 1, failures: 1 })
+})
+
+test.each(METHODS)('%s: headers and then silence end at the deadline', async (method) => {
+	await using server = await startFaultyServer(stream(headers()))
+	const { client, interceptor } = useClient(server)
+	const { error } = await client.invoke(method, {}, { deadline: Date.now() + 100 }).done
+	expect(error).toMatchObject({
+		code: grpc.status.DEADLINE_EXCEEDED,
+		cause: expect.any(DeadlineExceededError),
+	})
+	expect(interceptor.stats).toMatchObject({ attempts: 1, failures: 1 })
+	expect(interceptor.stats.bulkhead).toMatchObject({ concurrent: 0 })
+})

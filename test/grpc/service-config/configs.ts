@@ -1,0 +1,42 @@
+/** Service configs for tests, and what parsing them returns or throws. */
+import { InvalidOptionError } from 'yaoki'
+import { type MethodConfig, parseServiceConfig, type ServiceConfigOptions } from 'yaoki/grpc'
+
+export const RETRY = {
+	maxAttempts: 4,
+	initialBackoff: '0.1s',
+	maxBackoff: '1s',
+	backoffMultiplier: 2,
+	retryableStatusCodes: ['UNAVAILABLE'],
+}
+
+export const HEDGING = { maxAttempts: 3, hedgingDelay: '0.5s', nonFatalStatusCodes: ['ABORTED'] }
+
+export const THROTTLING = { maxTokens: 10, tokenRatio: 0.1 }
+
+/** Returns a service config with one entry for all methods. */
+export const withMethod = (settings: object): object => ({ methodConfig: [{ name: [{}], ...settings }] })
+
+/** Parses the settings of all methods. */
+export function parseMethod(settings: object, options?: ServiceConfigOptions): MethodConfig {
+	const config = parseServiceConfig(withMethod(settings), options).find('shop.Orders', 'Get')
+	if (!config) throw new Error('the config has no entry')
+	return config
+}
+
+/** Returns the error of parsing a service config. */
+export function errorOf(json: unknown, options?: ServiceConfigOptions): InvalidOptionError {
+	try {
+		parseServiceConfig(json as object, options)
+	} catch (error) {
+		if (error instanceof InvalidOptionError) return error
+		throw error
+	}
+	throw new Error('the config is valid')
+}
+
+/** Returns a copy of the object without a field. */
+export function without(object: object, name: string): object {
+	const { [name]: _, ...rest } = object as Record<string, unknown>
+	return rest
+}
