@@ -38,6 +38,8 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'http-client: client option': true,
 	'retry-after: retry-after option': true,
 	'across-services: server option': true,
+	'grpc: grpc client option': true,
+	'grpc: grpc server option': true,
 	'idempotency: idempotency option': true,
 	'idempotency: postgres key option': true,
 	'idempotency: sqlite key option': true,

@@ -38,6 +38,7 @@ test('every example has a test', () => {
 		'client.ts',
 		'deadline.ts',
 		'explain.ts',
+		'grpc.ts',
 		'http.ts',
 		'idempotent-payments.ts',
 		'outage.ts',
@@ -176,6 +177,18 @@ test('http: repeats a GET, repeats a POST only with a key, and uses the cache wh
 			'client: first HttpError: HTTP 500 for GET http://host/tea, then "green tea: 4.20" from the cache: true',
 		].join('\n'),
 	)
+})
+
+test('grpc: waits as long as the server asks, and explains a failed call and an open circuit, as in the guide', async () => {
+	const inAnyRun = (text: string) =>
+		text
+			.replaceAll(/(at|took|attempt in) \d+ ms/g, '$1 0 ms')
+			// A slow machine may need several attempts, and the server varies its pushback.
+			.replaceAll(/(?: {2}attempt \d: UNAVAILABLE \(the server is at .*\n)+/g, '  retried\n')
+	const printed = inAnyRun(await output('grpc'))
+	expect(printed).toContain('  retried\n')
+	const [, shown] = blocks(page('docs/guide/grpc.md'))
+	expect(`${printed}\n`).toBe(inAnyRun(shown?.code ?? ''))
 })
 
 test('three services: the failing one is called 3 times and not 9, as in the guide', async () => {

@@ -1,4 +1,5 @@
 /** Compares the tables of options in the guide with the code: accepted names and defaults. Types are compared by documented-types.ts. */
+import * as grpc from '@grpc/grpc-js'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import {
@@ -9,6 +10,7 @@ import {
 	fallback,
 	hedge,
 	keyed,
+	lint,
 	pipeline,
 	quotaBudget,
 	rateLimiter,
@@ -17,6 +19,7 @@ import {
 	timeout,
 	tokenBudget,
 } from 'yaoki'
+import { resilientInterceptor } from 'yaoki/grpc'
 import { ResilientHttpClient } from 'yaoki/http'
 import { memoryIdempotencyStore } from 'yaoki/idempotency'
 import { sqliteStore } from 'yaoki/outbox'
@@ -31,6 +34,8 @@ import { readKeyedOptions } from '../../src/core/keyed/options.ts'
 import { readRateLimiterOptions } from '../../src/core/rate-limiter/options.ts'
 import { readRetryOptions } from '../../src/core/retry/options.ts'
 import { readThrottleOptions } from '../../src/core/throttle/options.ts'
+import { readGrpcOptions } from '../../src/grpc/policy/options.ts'
+import { readGrpcServerOptions } from '../../src/grpc/server/options.ts'
 import { readCacheOptions } from '../../src/http/cache/options.ts'
 import { HTTP_SCHEMA, readHttpOptions } from '../../src/http/options/http-options.ts'
 import { MIDDLEWARE_SCHEMA, readServerOptions } from '../../src/http/server/options.ts'
@@ -65,6 +70,8 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 	'idempotency idempotency option': readIdempotencyOptions(IDEMPOTENCY),
 	'outbox outbox option': readOutboxOptions({ store: sqliteStore(':memory:') }),
 	'http option': await httpPipeline(),
+	'grpc grpc client option': { name: lint(resilientInterceptor(grpc)).policy },
+	'grpc grpc server option': readGrpcServerOptions({}, 'resilientServerInterceptor'),
 }
 /** Returns the name of the pipeline of an HTTP client, from its events. */
 async function httpPipeline(): Promise<{ readonly name: string }> {
@@ -99,6 +106,12 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['http', 'cache option', readCacheOptions],
 	['http-client', 'client option', (options) => onlyChecked(new ResilientHttpClient(options))],
 	['across-services', 'server option', serverDefaults],
+	['grpc', 'grpc client option', (options) => plain(readGrpcOptions(options, 'resilientInterceptor'))],
+	[
+		'grpc',
+		'grpc server option',
+		(options) => plain(readGrpcServerOptions(options, 'resilientServerInterceptor')),
+	],
 	['idempotency', 'idempotency option', idempotencyDefaults],
 	['outbox', 'outbox option', outboxDefaults],
 	['relay', 'relay option', (options) => plain(readRelayOptions(options))],

@@ -24,6 +24,7 @@ import type {
 	tokenBudget,
 	YaokiEvent,
 } from 'yaoki'
+import type { GrpcClientOptions, GrpcServerOptions } from 'yaoki/grpc'
 import type {
 	AuthOptions,
 	CacheOptions,
@@ -76,7 +77,7 @@ type First<F extends (...args: never[]) => unknown> = keyof Chosen<Parameters<F>
 /** Names of options, by page and header of their table. */
 export interface Options {
 	'retry: option': keyof RetryOptions
-	'retry: call option': Exclude<keyof CallOptions, 'method' | 'http'>
+	'retry: call option': Exclude<keyof CallOptions, 'method' | 'facts' | 'http'>
 	'circuit-breaker: option': keyof CircuitBreakerOptions
 	'circuit-breaker: resetBackoff option': keyof Chosen<CircuitBreakerOptions['resetBackoff']>
 	'bulkhead: option': First<typeof bulkhead>
@@ -98,6 +99,8 @@ export interface Options {
 	'http-client: client option': Exclude<keyof HttpClientOptions, keyof ResilientFetchOptions>
 	'retry-after: retry-after option': keyof RetryAfterOptions
 	'across-services: server option': keyof ServerMiddlewareOptions
+	'grpc: grpc client option': keyof GrpcClientOptions
+	'grpc: grpc server option': keyof GrpcServerOptions
 	'idempotency: idempotency option': keyof IdempotencyOptions
 	'idempotency: postgres key option': keyof PostgresIdempotencyStoreOptions
 	'idempotency: sqlite key option': keyof SqliteIdempotencyStoreOptions
