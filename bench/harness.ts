@@ -1,7 +1,7 @@
 /**
  * Machines are noisy, so only ratios between interleaved contenders are meaningful. Every round runs each contender once,
- * and each round starts with the next contender. The result is the median of the ratios to the first contender, computed
- * per round.
+ * and each round starts with the next contender. The results are the medians of the ratios and of the differences to the first
+ * contender, computed per round.
  */
 import { column, times } from './figure.ts'
 
@@ -34,6 +34,8 @@ export interface Row {
 	readonly nanoseconds: number
 	/** Times the first contender. */
 	readonly ratio: number
+	/** Nanoseconds more than the first contender. */
+	readonly moreNanoseconds: number
 }
 
 export interface Rounds {
@@ -61,6 +63,7 @@ export async function race(contenders: readonly Contender[], { rounds, count }: 
 			name,
 			nanoseconds: median(own),
 			ratio: median(own.map((time, round) => time / (reference[round] ?? 1))),
+			moreNanoseconds: median(own.map((time, round) => time - (reference[round] ?? 0))),
 		}
 	})
 }

@@ -3,38 +3,11 @@
  * so that they do not share a heap; they run in turns, one at a time, and the result
  * reported is the median of each round's ratio to bare fetch.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { ResilientHttpClient } from 'yaoki/http'
+import { messageOf, start } from './contender-process.ts'
 import { column, type Report } from './figure.ts'
 import { race } from './harness.ts'
 import { CONTENDERS } from './http/contenders.ts'
-
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
-
-async function start(
-	path: string,
-	...args: readonly string[]
-): Promise<{ process: ChildProcess; message: unknown }> {
-	const process = fork(here(path), args, { execArgv: [] })
-	return { process, message: await messageOf(process) }
-}
-
-/** Returns the next message of a process. Rejects if the process exits instead. */
-async function messageOf(process: ChildProcess): Promise<unknown> {
-	const left = new AbortController()
-	const { signal } = left
-	try {
-		const ended = once(process, 'exit', { signal }).then(() => {
-			throw new Error(`${process.spawnargs.slice(1).join(' ')} has ended`)
-		})
-		const [message] = await Promise.race([once(process, 'message', { signal }), ended])
-		return message
-	} finally {
-		left.abort()
-	}
-}
 
 const rate = (ratio: number): string => `${(1 / ratio).toFixed(2)}`
 

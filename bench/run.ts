@@ -6,6 +6,7 @@ import { bulkhead } from './bulkhead.ts'
 import { coldImport } from './cold-import.ts'
 import { creation } from './creation.ts'
 import type { Report } from './figure.ts'
+import { grpc } from './grpc.ts'
 import { http, httpBurst } from './http.ts'
 import { idempotencyMemory, idempotencyPostgres } from './idempotency.ts'
 import { idempotencyRace } from './idempotency-race.ts'
@@ -33,6 +34,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	creation,
 	http,
 	'http-burst': httpBurst,
+	grpc,
 	virtual,
 	simulator,
 	'idle-breakers': idleBreakers,

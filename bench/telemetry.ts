@@ -8,7 +8,7 @@ import * as prom from 'prom-client'
 import { type Exporter, inMemoryMetrics, logger, observe, openTelemetry, prometheus } from 'yaoki/telemetry'
 import { cockatielFour, yaokiFour } from './creation.ts'
 import { bytes, column, type Report } from './figure.ts'
-import { calling, line, nextLoop, race } from './harness.ts'
+import { calling, line, nextLoop, race, ratioOf } from './harness.ts'
 import { bytesAllocated } from './weigh.ts'
 
 const ROUNDS = { rounds: 41, count: 20_000 }
@@ -56,10 +56,9 @@ export async function telemetry(): Promise<Report> {
 		Object.entries(calls).map(([name, call]) => calling(name, call)),
 		ROUNDS,
 	)
-	const nanoseconds = (name: keyof typeof calls) =>
-		rows.find((row) => row.name === name)?.nanoseconds ?? Number.NaN
-	const more = (name: keyof typeof calls) => nanoseconds(name) - nanoseconds('never observed')
-	const ratio = (name: keyof typeof calls) => rows.find((row) => row.name === name)?.ratio ?? Number.NaN
+	const more = (name: keyof typeof calls) =>
+		rows.find((row) => row.name === name)?.moreNanoseconds ?? Number.NaN
+	const ratio = (name: keyof typeof calls) => ratioOf(rows, name)
 	const [plainBytes, beforeBytes] = [
 		await bytesAllocated(calls['never observed']),
 		await bytesAllocated(calls['observed before']),
