@@ -14,7 +14,8 @@ export { type ResilientChannelOptions, resilientChannelOptions } from './grpc-js
 export { type ResilientInterceptor, resilientInterceptor } from './grpc-js/client-interceptor.ts'
 export type { GrpcCallOptions, GrpcMetadata, GrpcMethodDefinition, GrpcModule } from './grpc-js/grpc-types.ts'
 export { httpServiceConfig } from './http/http-service-config.ts'
-export type { GrpcClientInterceptor, GrpcClientStats } from './policy/grpc-engine.ts'
+export type { GrpcInterceptor } from './interceptor/grpc-interceptor.ts'
+export type { GrpcClientStats } from './policy/grpc-engine.ts'
 export type { GrpcClientOptions } from './policy/options.ts'
 export { getGrpcContext } from './server/context-lookup.ts'
 export type { GrpcServerModule } from './server/grpc-js-types.ts'
@@ -24,7 +25,7 @@ export {
 	resilientServerInterceptor,
 } from './server/resilient-server-interceptor.ts'
 export type { GrpcServerContext } from './server/server-context.ts'
-export type { GrpcServerInterceptor, GrpcServerStats } from './server/server-engine.ts'
+export type { GrpcServerStats } from './server/server-engine.ts'
 export { parseServiceConfig, type ServiceConfigOptions } from './service-config/parse-service-config.ts'
 export {
 	type GrpcHedgingPolicy,

@@ -22,6 +22,7 @@ import {
 	timeout,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { heapBytes } from '../heap.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -157,21 +158,8 @@ async function runFailures(
 
 const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Returns the size of the heap after garbage collection: the smallest of several measurements. */
-async function heapBytes(): Promise<number> {
-	let least = Infinity
-	for (let look = 0; look < 5; look++) {
-		// Targets of weak references are released only between two turns of the event loop.
-		await nextEventLoopTurn()
-		globalThis.gc?.()
-		least = Math.min(least, process.memoryUsage().heapUsed)
-	}
-	return least
-}
-
 /** Runs calls of these kinds after a warm-up, and checks that they leave nothing behind. */
 async function expectNothingLeft(name: string, kinds: readonly string[], calls: number): Promise<void> {
-	expect(globalThis.gc, 'tests run with --expose-gc').toBeTypeOf('function')
 	const clock = virtualRuntime()
 	const stack = stackOf(name, clock)
 	const { signal } = new AbortController()

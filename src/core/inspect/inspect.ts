@@ -23,6 +23,8 @@ export interface Inspection {
 	sample(): Sample
 	/** Probable mistakes in options that are not about policies. */
 	findings?(): readonly LintFinding[]
+	/** Returns a finding about the policies in the terms of the client's options; undefined if it does not apply. */
+	adaptFinding?(finding: LintFinding): LintFinding | undefined
 	/** The policies in use, each with its key, such as an origin. */
 	policies(): Iterable<readonly [key: string, policy: Policy<unknown>]>
 	/** The same as the client's `stats`. */

@@ -46,10 +46,10 @@ const LINT_SCHEMA: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] 
 export function lint(policyOrClient: Policy<unknown> | Inspectable, options: LintOptions = {}): LintReport {
 	const inspection = isInspectable(policyOrClient) ? policyOrClient[INSPECT]() : undefined
 	const policy = inspection ? toPolicy(inspection) : policyOrClient
-	if (!isPolicy(policy)) invalidOption('policyOrClient', policy, 'a policy or an HTTP client')
+	if (!isPolicy(policy)) invalidOption('policyOrClient', policy, 'a policy or a client')
 	checkNames(options, LINT_SCHEMA, 'lint')
 	const { deadlineMs } = readOptions<{ deadlineMs: number }>(options, LINT_SCHEMA)
-	return new Report(policy.name, parsePipeline(policy), deadlineMs, inspection?.findings?.())
+	return new Report(policy.name, parsePipeline(policy), deadlineMs, inspection)
 }
 
 /** Returns the policies of a client with its timeouts as policies. */
@@ -73,7 +73,7 @@ class Report implements LintReport {
 		name: string,
 		policies: readonly PolicyInfo[],
 		deadlineMs: number,
-		others: readonly LintFinding[] = [],
+		inspection: Inspection | undefined,
 	) {
 		const cost = computeCost(policies)
 		this.policy = name
@@ -81,11 +81,14 @@ class Report implements LintReport {
 		this.meanMs = cost.meanMs
 		this.maxAttempts = cost.attempts(Infinity)
 		this.amplification = Math.min(this.maxAttempts, computeAmplification(policies))
-		this.findings = [
-			...others,
+		const found = [
 			...checkDuration(name, policies, this.worstMs, deadlineMs),
 			...policies.flatMap((policy, index) => [...checkOrder(policies, index), ...checkRanges(policy)]),
 		]
+		const adapted = inspection?.adaptFinding
+			? found.flatMap((finding) => inspection.adaptFinding?.(finding) ?? [])
+			: found
+		this.findings = [...(inspection?.findings?.() ?? []), ...adapted]
 	}
 
 	toString(): string {

@@ -1,11 +1,12 @@
-import { type GrpcClientInterceptor, GrpcEngine } from '../policy/grpc-engine.ts'
+import { extendInterceptor, type GrpcInterceptor } from '../interceptor/grpc-interceptor.ts'
+import { type GrpcClientStats, GrpcEngine } from '../policy/grpc-engine.ts'
 import { type GrpcClientOptions, readGrpcOptions } from '../policy/options.ts'
 import { type ClientEnvironment, ConnectCall } from './connect-call.ts'
 import type { ConnectInterceptor, ConnectModule, RpcNext } from './connect-types.ts'
 import { RpcErrors } from './errors.ts'
 
 /** An interceptor for clients of Connect. Its calls share the policies, so create one per server. */
-export type ResilientConnectInterceptor = ConnectInterceptor & GrpcClientInterceptor
+export type ResilientConnectInterceptor = ConnectInterceptor & GrpcInterceptor<GrpcClientStats>
 
 /**
  * Creates an interceptor for clients of @connectrpc/connect, whatever protocol they use: retries and hedging as in gRPC proposal A6, a
@@ -30,5 +31,5 @@ export function resilientConnectInterceptor(
 	const interceptor = (next: RpcNext): RpcNext => {
 		return (request) => new ConnectCall(environment, request, next).run()
 	}
-	return engine.extend(interceptor as ConnectInterceptor)
+	return extendInterceptor(interceptor as ConnectInterceptor, engine)
 }

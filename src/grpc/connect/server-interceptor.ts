@@ -1,11 +1,12 @@
+import { extendInterceptor, type GrpcInterceptor } from '../interceptor/grpc-interceptor.ts'
 import type { GrpcServerOptions } from '../server/options.ts'
-import { type GrpcServerInterceptor, ServerEngine } from '../server/server-engine.ts'
+import { type GrpcServerStats, ServerEngine } from '../server/server-engine.ts'
 import type { ConnectInterceptor, ConnectModule, RpcNext } from './connect-types.ts'
 import { RpcErrors } from './errors.ts'
 import { HandlerCall, type ServerEnvironment } from './handler-call.ts'
 
 /** An interceptor for servers of Connect. */
-export type ResilientConnectServerInterceptor = ConnectInterceptor & GrpcServerInterceptor
+export type ResilientConnectServerInterceptor = ConnectInterceptor & GrpcInterceptor<GrpcServerStats>
 
 /**
  * Creates an interceptor for servers of @connectrpc/connect, whatever protocols they serve. It ends calls at their deadline, runs handlers in a
@@ -29,5 +30,5 @@ export function resilientConnectServerInterceptor(
 	const interceptor = (next: RpcNext): RpcNext => {
 		return (request) => new HandlerCall(environment, request, next).run()
 	}
-	return engine.extend(interceptor as ConnectInterceptor)
+	return extendInterceptor(interceptor as ConnectInterceptor, engine)
 }

@@ -70,14 +70,13 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		const { runtime } = engine
 		const callerMs = remainingMs(options.deadline, runtime)
 		const found = readContext(engine.settings.getContext)
-		const thrown = found instanceof ThrownByHook ? found : undefined
-		const context = found instanceof ThrownByHook ? undefined : found
-		const target = engine.methodOf(options.method_definition.path)
-		super(target, callerMs, inheritedContext(options, context, runtime), runtime)
+		const isThrown = found instanceof ThrownByHook
+		const context = inheritedContext(options, isThrown ? undefined : found, runtime)
+		super(engine.methodOf(options.method_definition.path), callerMs, context, runtime)
 		this.#environment = environment
 		this.#callerOptions = options
 		this.#nextCall = nextCall
-		if (thrown) this.rejection = { error: thrown.error, stop: 'hook-threw' }
+		if (isThrown) this.rejection = { error: found.error, stop: 'hook-threw' }
 		const { givenMs } = this
 		this.#options = givenMs < callerMs || options.parent ? attemptOptions(options, givenMs, runtime) : options
 		this.messages = new MessageBuffer(engine.buffer)
@@ -233,16 +232,13 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 	 * wait, to the next one.
 	 */
 	#keep(outgoing: OutgoingMessage): boolean {
-		const { serializer } = this.#environment
 		try {
-			outgoing.bytes = serializer.serialize(this.#options.method_definition, outgoing.message)
+			if (this.messages.keep(outgoing, this.#options.method_definition, this.serializer)) return true
 		} catch {
 			// grpc-js serializes it again, and ends the call with the error. No attempt could send it.
 			this.isCommitted = true
 			return false
 		}
-		if (this.messages.reserve(outgoing.bytes.length)) return true
-		outgoing.bytes = undefined
 		this.committedBy = 'buffer'
 		const best = mostAdvanced(this.#active)
 		if (best) this.#commit(best)

@@ -1,5 +1,6 @@
 import { invalidOption } from '../../core/options/schema.ts'
-import { type GrpcClientInterceptor, GrpcEngine } from '../policy/grpc-engine.ts'
+import { extendInterceptor, type GrpcInterceptor } from '../interceptor/grpc-interceptor.ts'
+import { type GrpcClientStats, GrpcEngine } from '../policy/grpc-engine.ts'
 import { type GrpcClientOptions, readGrpcOptions } from '../policy/options.ts'
 import { ClientCall, type ClientEnvironment } from './client-call.ts'
 import type { GrpcCallOptions, GrpcModule, GrpcNextCall } from './grpc-types.ts'
@@ -10,7 +11,7 @@ export type ResilientInterceptor<Grpc extends GrpcModule = GrpcModule> = ((
 	options: GrpcCallOptions,
 	nextCall: (options: never) => unknown,
 ) => InstanceType<Grpc['InterceptingCall']>) &
-	GrpcClientInterceptor
+	GrpcInterceptor<GrpcClientStats>
 
 /**
  * Creates an interceptor for clients of @grpc/grpc-js: retries and hedging as in gRPC proposal A6, a circuit breaker, a bulkhead, a budget, and
@@ -35,5 +36,5 @@ export function resilientInterceptor<Grpc extends GrpcModule>(
 	const environment: ClientEnvironment = { grpc, engine, serializer: new MessageSerializer() }
 	const interceptor = (call: GrpcCallOptions, nextCall: (options: never) => unknown) =>
 		new ClientCall(environment, call, nextCall as GrpcNextCall)
-	return engine.extend(interceptor) as unknown as ResilientInterceptor<Grpc>
+	return extendInterceptor(interceptor, engine) as unknown as ResilientInterceptor<Grpc>
 }

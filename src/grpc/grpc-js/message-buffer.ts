@@ -101,11 +101,13 @@ export class MessageBuffer {
 		while (this.#waiting?.isAcknowledged) this.#waiting = this.#waiting.following
 	}
 
-	/** Reserves space for a message that is kept for retries. Returns false if it does not fit. */
-	reserve(messageBytes: number): boolean {
-		const bytes = Math.max(messageBytes, MIN_MESSAGE_BYTES)
-		if (!this.#limit.reserve(bytes, this.#reservedBytes)) return false
-		this.#reservedBytes += bytes
+	/** Serializes a message and keeps its bytes for retries. Returns false if they do not fit. */
+	keep(outgoing: OutgoingMessage, definition: GrpcMethodDefinition, serializer: MessageSerializer): boolean {
+		const bytes = serializer.serialize(definition, outgoing.message)
+		const size = Math.max(bytes.length, MIN_MESSAGE_BYTES)
+		if (!this.#limit.reserve(size, this.#reservedBytes)) return false
+		this.#reservedBytes += size
+		outgoing.bytes = bytes
 		return true
 	}
 

@@ -9,13 +9,14 @@ import type { Step } from '../../core/engine/layer.ts'
 import { subscribeTo } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
-import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
-import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
+import type { Inspection } from '../../core/inspect/inspect.ts'
+import type { Observation } from '../../core/observe/observe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { MethodConfig } from '../service-config/service-config.ts'
 import { BufferLimit } from './buffer-limit.ts'
+import { adaptFinding } from './lint-findings.ts'
 import type { MethodPipeline } from './method-pipeline.ts'
 import { MethodPipelines, type SharedPolicies } from './method-pipelines.ts'
 import { MethodTable } from './method-table.ts'
@@ -39,14 +40,6 @@ export interface GrpcClientStats {
 	readonly throttling: TokenBudgetStats | undefined
 	/** Retries that the budget would allow now. */
 	readonly retriesAvailable: number | undefined
-}
-
-/** What an interceptor has besides its function. */
-export interface GrpcClientInterceptor extends Inspectable, Observable {
-	/** Subscribes to every event of every call. Returns a function that unsubscribes. */
-	subscribe(listener: PolicyListener): () => void
-	/** Totals, and the current state of the policies. */
-	readonly stats: GrpcClientStats
 }
 
 export class GrpcEngine {
@@ -151,37 +144,22 @@ export class GrpcEngine {
 	}
 
 	subscribe(listener: PolicyListener): () => void {
-		return this.#pipelines.observe(({ compiled, listen }) =>
+		return this.#pipelines.observers.observe(({ compiled, listen }) =>
 			subscribeTo(compiled, listen(listener), listener),
 		)
 	}
 
-	/** Adds what every interceptor has to its function. */
-	extend<F extends object>(interceptor: F): F & GrpcClientInterceptor {
-		const engine = this
-		const members: GrpcClientInterceptor = {
-			subscribe: (listener) => engine.subscribe(listener),
-			get stats() {
-				return engine.stats
-			},
-			[INSPECT]: () => engine.#inspect(),
-			[OBSERVE]: () => engine.#observation(),
-		}
-		return Object.defineProperties(interceptor, Object.getOwnPropertyDescriptors(members)) as F &
-			GrpcClientInterceptor
-	}
-
-	#observation(): Observation {
+	observation(): Observation {
 		return {
 			kind: 'policy',
 			identity: this,
-			pipelines: (attach) => this.#pipelines.observe(attach),
+			pipelines: (attach) => this.#pipelines.observers.observe(attach),
 			policies: () => this.#policies(),
 			stats: () => this.stats,
 		}
 	}
 
-	#inspect(): Inspection {
+	inspect(): Inspection {
 		const config = this.#mostAttempts()
 		return {
 			name: this.settings.name ?? 'grpc',
@@ -190,6 +168,7 @@ export class GrpcEngine {
 				totalTimeoutMs: config?.timeoutMs ?? Infinity,
 				timeoutMs: Infinity,
 			}),
+			adaptFinding,
 			policies: () => this.#policies(),
 			stats: () => this.stats,
 		}

@@ -5,6 +5,7 @@ import type { Bulkhead } from '../../core/bulkhead/bulkhead.ts'
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { blockOf } from '../../core/keyed/block.ts'
 import { type Entry, Registry } from '../../core/keyed/registry.ts'
+import { PipelineObservers } from '../../core/observe/pipeline-observers.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { MethodConfig } from '../service-config/service-config.ts'
 import { AttemptLayer } from './attempt-layer.ts'
@@ -35,7 +36,7 @@ export class MethodPipelines {
 	readonly #groups: Registry<BreakerGroup>
 	/** Of calls without a breaker key. Never evicted. */
 	readonly #main: BreakerGroup
-	#observers: readonly ((pipeline: MethodPipeline) => void)[] = []
+	readonly observers: PipelineObservers = new PipelineObservers(() => this.#pipelines())
 
 	constructor(shared: SharedPolicies) {
 		this.#shared = shared
@@ -63,21 +64,6 @@ export class MethodPipelines {
 		return group.pipelines.get(config) ?? this.#create(group, entry?.key, config)
 	}
 
-	/** Calls `attach` with every pipeline, later ones included. Returns a function that ends it. */
-	observe(attach: (pipeline: MethodPipeline) => () => void): () => void {
-		// Weakly, because groups are evicted.
-		const ends = new WeakMap<MethodPipeline, () => void>()
-		const add = (pipeline: MethodPipeline) => {
-			ends.set(pipeline, attach(pipeline))
-		}
-		for (const [, pipeline] of this.all()) add(pipeline)
-		this.#observers = [...this.#observers, add]
-		return () => {
-			this.#observers = this.#observers.filter((other) => other !== add)
-			for (const [, pipeline] of this.all()) ends.get(pipeline)?.()
-		}
-	}
-
 	/** Returns the groups by breaker key; `''` is the main one. */
 	*groups(): Iterable<readonly [key: string, group: BreakerGroup]> {
 		yield ['', this.#main]
@@ -87,6 +73,10 @@ export class MethodPipelines {
 	*all(): Iterable<readonly [key: string, pipeline: MethodPipeline]> {
 		for (const [key, { pipelines }] of this.groups())
 			for (const pipeline of pipelines.values()) yield [key, pipeline]
+	}
+
+	*#pipelines(): Iterable<MethodPipeline> {
+		for (const [, pipeline] of this.all()) yield pipeline
 	}
 
 	#createGroup(key: string): BreakerGroup {
@@ -114,7 +104,7 @@ export class MethodPipelines {
 		const pipeline = new MethodPipeline(settings, policies, new AttemptLayer(tokens, counted), reported)
 		if (key !== undefined && isFirstOfGroup) breaker?.setKey(key)
 		pipelines.set(config, pipeline)
-		for (const observe of this.#observers) observe(pipeline)
+		this.observers.add(pipeline)
 		return pipeline
 	}
 }

@@ -1,19 +1,20 @@
 import { invalidOption } from '../../core/options/schema.ts'
 import type { GrpcMethodDefinition } from '../grpc-js/grpc-types.ts'
+import { extendInterceptor, type GrpcInterceptor } from '../interceptor/grpc-interceptor.ts'
 import type { GrpcServerModule, NextServerCall, ServerMethod } from './grpc-js-types.ts'
 import { defineInterceptedCall } from './intercepted-call.ts'
 import type { GrpcServerOptions } from './options.ts'
-import { type GrpcServerInterceptor, ServerEngine } from './server-engine.ts'
+import { type GrpcServerStats, ServerEngine } from './server-engine.ts'
 
 /** An interceptor for servers of grpc-js. */
 export type ResilientServerInterceptor<Grpc extends GrpcServerModule = GrpcServerModule> = ((
 	method: Pick<GrpcMethodDefinition, 'path' | 'responseStream'>,
 	call: object,
 ) => InstanceType<Grpc['ServerInterceptingCall']>) &
-	GrpcServerInterceptor
+	GrpcInterceptor<GrpcServerStats>
 
 /**
- * grpc-js does not tell an interceptor when a handler has returned. So a handler that does not call its callback after its call was
+ * An interceptor of grpc-js cannot see when a handler has returned. So a handler that does not call its callback after its call was
  * cancelled keeps its slot for this long, and not forever.
  */
 const ABANDON_AFTER_MS = 1_000
@@ -46,7 +47,8 @@ export function resilientServerInterceptor<Grpc extends GrpcServerModule>(
 		engine,
 	)
 	// The type of the call is that of the module, and it is not exported here.
-	return engine.extend(
+	return extendInterceptor(
 		(method: ServerMethod, call: object) => new InterceptedCall(call as NextServerCall, method),
+		engine,
 	) as unknown as ResilientServerInterceptor<Grpc>
 }

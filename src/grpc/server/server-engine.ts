@@ -7,14 +7,9 @@ import { GO, type Step } from '../../core/engine/layer.ts'
 import { Pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy, subscribeTo } from '../../core/engine/policy.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
-import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
+import type { Inspection } from '../../core/inspect/inspect.ts'
 import { combineEnds } from '../../core/observe/combine-ends.ts'
-import {
-	OBSERVE,
-	type Observable,
-	type Observation,
-	type ObservedPipeline,
-} from '../../core/observe/observe.ts'
+import type { Observation, ObservedPipeline } from '../../core/observe/observe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -36,14 +31,6 @@ export interface GrpcServerStats {
 	readonly inFlight: number
 	/** Undefined without a bulkhead. */
 	readonly bulkhead: BulkheadStats | undefined
-}
-
-/** What an interceptor has besides its function. */
-export interface GrpcServerInterceptor extends Inspectable, Observable {
-	/** Subscribes to every event of every call. Returns a function that unsubscribes. */
-	subscribe(listener: PolicyListener): () => void
-	/** Totals, and the state of the bulkhead. */
-	readonly stats: GrpcServerStats
 }
 
 const HEALTH_SERVICE = 'grpc.health.v1.Health'
@@ -130,31 +117,18 @@ export class ServerEngine implements CallHost {
 		)
 	}
 
-	/** Adds what every interceptor has to its function. */
-	extend<F extends object>(interceptor: F): F & GrpcServerInterceptor {
-		const engine = this
-		const members: GrpcServerInterceptor = {
-			subscribe: (listener) => engine.subscribe(listener),
-			get stats() {
-				return engine.stats
-			},
-			[INSPECT]: () => engine.#inspect(),
-			[OBSERVE]: () => engine.#observation(),
-		}
-		return Object.defineProperties(interceptor, Object.getOwnPropertyDescriptors(members)) as F &
-			GrpcServerInterceptor
-	}
-
-	#inspect(): Inspection {
+	inspect(): Inspection {
 		return {
 			name: this.settings.name,
 			sample: () => ({ policies: this.#policies(), totalTimeoutMs: this.#longestMs, timeoutMs: Infinity }),
+			adaptFinding: (found) =>
+				found.code === 'no-timeout' ? { ...found, fix: 'Set defaultDeadlineMs.' } : found,
 			policies: () => this.#policies().map((policy) => ['', policy] as const),
 			stats: () => this.stats,
 		}
 	}
 
-	#observation(): Observation {
+	observation(): Observation {
 		return {
 			kind: 'policy',
 			identity: this,

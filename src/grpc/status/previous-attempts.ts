@@ -1,2 +1,2 @@
-/** The metadata key that tells the server how many attempts of the call came before. */
+/** The metadata key with the number of earlier attempts of the call. */
 export const PREVIOUS_ATTEMPTS_KEY = 'grpc-previous-rpc-attempts'

@@ -7,7 +7,8 @@ import type { PolicyListener } from '../../core/events/events.ts'
 import { attachRecord, findRecord } from '../../core/explain/record.ts'
 import type { Inspection } from '../../core/inspect/inspect.ts'
 import { type Entry, Registry } from '../../core/keyed/registry.ts'
-import type { Observation, ObservedPipeline } from '../../core/observe/observe.ts'
+import type { Observation } from '../../core/observe/observe.ts'
+import { PipelineObservers } from '../../core/observe/pipeline-observers.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
@@ -64,7 +65,7 @@ export class HttpEngine {
 	/** By origin and principal. Without a rule, because warnings would contain credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
-	readonly #observers = new Set<(pipeline: OriginPipeline) => void>()
+	readonly #observers = new PipelineObservers(() => this.#pipelines())
 
 	constructor(settings: HttpSettings, options: EngineOptions = {}) {
 		this.settings = settings
@@ -81,7 +82,7 @@ export class HttpEngine {
 			const origin =
 				base?.origin ?? new Origin(key, settings, this.runtime, (other) => this.#origins.find(other)?.origin)
 			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base, own)
-			for (const observe of this.#observers) observe(pipeline)
+			this.#observers.add(pipeline)
 			return pipeline
 		}
 		// Validates the options of the policies now instead of with the first request.
@@ -97,36 +98,16 @@ export class HttpEngine {
 
 	/** Subscribes to the events of all origins, later ones included. Without listeners the policies do not create events. */
 	subscribe(listener: PolicyListener): () => void {
-		return this.observe(({ compiled, listen }) => subscribeTo(compiled, listen(listener), listener))
-	}
-
-	/** Calls `attach` with the pipeline of every origin, later ones included. Returns a function that ends it. */
-	observe(attach: (pipeline: ObservedPipeline) => () => void): () => void {
-		// Weakly, because origins are evicted. They may emit events later too, for example of downloads.
-		const ends = new WeakMap<OriginPipeline, () => void>()
-		let isObserved = true
-		const add = (pipeline: OriginPipeline) => {
-			const { compiled, listen } = pipeline
-			const end = attach({
-				compiled,
-				listen: (listener, filter) => listen((event) => isObserved && listener(event), filter),
-			})
-			ends.set(pipeline, end)
-		}
-		for (const pipeline of this.#pipelines()) add(pipeline)
-		this.#observers.add(add)
-		return () => {
-			isObserved = false
-			this.#observers.delete(add)
-			for (const pipeline of this.#pipelines()) ends.get(pipeline)?.()
-		}
+		return this.#observers.observe(({ compiled, listen }) =>
+			subscribeTo(compiled, listen(listener), listener),
+		)
 	}
 
 	observation(stats: () => unknown): Observation {
 		return {
 			kind: 'http',
 			identity: this,
-			pipelines: (attach) => this.observe(attach),
+			pipelines: (attach) => this.#observers.observe(attach),
 			policies: () => this.#policies(),
 			stats,
 		}

@@ -366,7 +366,7 @@ describe('a report', () => {
 	})
 
 	test('rejects a value that is not a policy, and invalid or unknown options', () => {
-		expect(() => lint({} as Policy)).toThrow('expected a policy or an HTTP client, got [object Object]')
+		expect(() => lint({} as Policy)).toThrow('expected a policy or a client, got [object Object]')
 		expect(() => lint(retry(), { deadlineMs: -1 })).toThrow(
 			/Invalid option "deadlineMs": expected .*, got -1/,
 		)

@@ -13,15 +13,13 @@ import {
 } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { listen } from '../../listen.ts'
-import { StateWaits } from '../../state-waits.ts'
+import { RecordedCalls } from '../support/recorded-calls.ts'
 import { type ItemInit, type ItemMessage, type MethodName, Users } from '../support/users.ts'
 import { type Exchange, reply, type SeenCall, type Step } from './steps.ts'
 
 export { echo, fail, hang, reply, type SeenCall, type Step, sendThenHang } from './steps.ts'
 
-export class ConnectServer extends StateWaits {
-	/** The calls since the start or the last `play`, in the order of arrival. */
-	calls: SeenCall[] = []
+export class ConnectServer extends RecordedCalls<SeenCall> {
 	/** `http://127.0.0.1:port`, for HTTP/2. */
 	http2Url = ''
 	/** The same for HTTP/1.1. */
@@ -58,21 +56,6 @@ export class ConnectServer extends StateWaits {
 	/** Requests of a test that is over may still arrive. Those with this value of `x-test` are not recorded. */
 	retire(test: string): void {
 		this.#retired.add(test)
-	}
-
-	/** The n-th call, from 1, as soon as its handler runs. */
-	async called(n: number): Promise<SeenCall> {
-		await this.until(`call ${n}`, () => this.calls.length >= n)
-		const call = this.calls[n - 1]
-		if (!call) throw new RangeError(`no call ${n}: they are counted from 1`)
-		return call
-	}
-
-	/** Waits until the n-th call is cancelled. */
-	async cancelled(n: number): Promise<SeenCall> {
-		const call = await this.called(n)
-		await this.until(`the end of call ${n} by the client`, () => call.isCancelled)
-		return call
 	}
 
 	/** Closes all connections, in the middle of what they do. */

@@ -14,8 +14,8 @@ import {
 	type sendUnaryData,
 	type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
-import { StateWaits } from '../../state-waits.ts'
 import { Exchange, type HandlerCall, type SeenCall } from './exchange.ts'
+import { RecordedCalls } from './recorded-calls.ts'
 import { reply, type Step } from './server-steps.ts'
 import { type ItemInit, type MethodName, usersDefinition } from './users.ts'
 
@@ -30,9 +30,7 @@ const isStepList = (plays: Plays): plays is readonly Step[] => Array.isArray(pla
 /** A handler as grpc-js calls it; `callback` is undefined for kinds with several responses. */
 export type RawHandler = (call: HandlerCall, callback: sendUnaryData<ItemInit>) => unknown
 
-export class UsersServer extends StateWaits implements AsyncDisposable {
-	/** The calls since the start or the last `play`, in the order of arrival. */
-	calls: SeenCall[] = []
+export class UsersServer extends RecordedCalls<SeenCall> implements AsyncDisposable {
 	#steps: readonly Step[] | Partial<Record<MethodName, readonly Step[]>> = [reply({})]
 	readonly #handlers = new Map<MethodName, RawHandler>()
 	readonly #server: Server
@@ -82,21 +80,6 @@ export class UsersServer extends StateWaits implements AsyncDisposable {
 	/** Runs this handler instead of steps, without recording and without handling its errors. */
 	handle(method: MethodName, handler: RawHandler): void {
 		this.#handlers.set(method, handler)
-	}
-
-	/** The n-th call, from 1, as soon as its handler runs. */
-	async called(n: number): Promise<SeenCall> {
-		await this.until(`call ${n}`, () => this.calls.length >= n)
-		const call = this.calls[n - 1]
-		if (!call) throw new RangeError(`no call ${n}: they are counted from 1`)
-		return call
-	}
-
-	/** Waits until the n-th call is cancelled. */
-	async cancelled(n: number): Promise<SeenCall> {
-		const call = await this.called(n)
-		await this.until(`the end of call ${n} by the client`, () => call.isCancelled)
-		return call
 	}
 
 	/** Closes everything. Rejects with the error of a step that threw. */
