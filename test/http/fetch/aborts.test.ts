@@ -160,17 +160,6 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			expect(signal.aborted).toBe(false)
 		})
 
-		test('has no listener left after 1,000 requests of all endings', async () => {
-			const script = [FINE, BUSY, FINE, reset('request-head'), FINE, status(404)] as const
-			const { ask, signal, server, time } = await abortable((request) => script[request.n % 6] ?? FINE, {
-				areWaitsHeld: false,
-			})
-			for (let call = 0; call < 1_000; call++) await (await ask()).text()
-			expect(server.requests.length).toBeGreaterThan(1_000)
-			expect(getEventListeners(signal, 'abort')).toEqual([])
-			expect(time.pendingTimers).toBe(0)
-		})
-
 		test('has no listener left after waits, a timeout and a body that was not read', async () => {
 			const { ask, signal, server, time, waiting } = await abortable([BUSY, hang(), hang('body')], {
 				timeout: 1_000,

@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Deadline } from 'yaoki'
@@ -12,7 +9,7 @@ const READERS = ['text', 'json', 'arrayBuffer', 'blob'] as const
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '100' }
 const HALF = hang('body', { headers: FORM })
 
-describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
+describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 	describe('a timeout while the body is read', () => {
 		test.each(READERS)('rejects %s() with TimeoutError and frees the connection', async (how) => {
 			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
@@ -155,35 +152,6 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 				'code',
 				expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/),
 			)
-		})
-	})
-
-	describe('a process', () => {
-		const entry = fileURLToPath(new URL('../../../src/http/index.ts', import.meta.url))
-		// A leaked timer would keep the process alive for ten minutes.
-		const program = (how: string) => `
-		import { ResilientHttpClient, resilientFetch } from ${JSON.stringify(entry)}
-		const options = { timeout: 600_000, baseDelayMs: 1 }
-		const client = new ResilientHttpClient(options)
-		const fetch = ${isFetch ? 'resilientFetch(options)' : '(url) => client.get(url)'}
-		const response = await fetch(process.argv[1])
-		${how}
-	`
-
-		test.each([
-			['has looked at the status', 'response.status'],
-			['has read the body', 'await response.text()'],
-			['has taken the stream', 'for await (const chunk of response.body) chunk'],
-			['has cancelled the stream', 'await response.body.cancel()'],
-		])('can exit once it %s', async (_, how) => {
-			const { url } = await setting([
-				BUSY,
-				answer({ body: 'x'.repeat(100_000), headers: { connection: 'close' } }),
-			])
-			const child = spawn(process.execPath, ['--input-type=module', '--eval', program(how), url], {
-				stdio: ['ignore', 'inherit', 'inherit'],
-			})
-			expect(await once(child, 'exit')).toEqual([0, null])
 		})
 	})
 })
