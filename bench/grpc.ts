@@ -10,8 +10,13 @@ import { median, type Row, race } from './harness.ts'
 const LEAST_RATE = 0.95
 const MOST_BYTES = 3 * 1_024
 
-/** Processes of the same program differ by up to a tenth, so each contender is started several times. */
-const GENERATIONS = 7
+/** Processes of the same program differ, so each contender is started several times. */
+const GENERATIONS = 3
+/**
+ * A round is long enough for several collections of the young generation. One takes as long as a hundred calls and comes every 1,400 calls,
+ * so rounds of a thousand calls differ by a tenth, depending on whether they contain one.
+ */
+const ROUND = 10_000
 
 interface Generation {
 	readonly rows: readonly Row[]
@@ -40,9 +45,7 @@ async function runGeneration(isWeighed: boolean): Promise<Generation> {
 				await ask(process, count)
 			},
 		}))
-		// The warm-up is not counted.
-		for (const contender of contenders) await contender.run(8_000)
-		const rows = await race(contenders, { rounds: 9, count: 1_000 })
+		const rows = await race(contenders, { rounds: 3, count: ROUND })
 		const weights: Record<string, number> = {}
 		for (const { name, process } of isWeighed ? clients : [])
 			weights[name] = Number(await ask(process, 'weigh'))

@@ -54,5 +54,6 @@ export const CONTENDERS: Readonly<Record<string, () => GrpcContender>> = {
 		deadlineMs: 10_000,
 	}),
 	'grpc-js with an interceptor that does nothing': () => ({ options: { interceptors: [passThrough] } }),
+	'the same with a deadline': () => ({ options: { interceptors: [passThrough] }, deadlineMs: 10_000 }),
 	[YAOKI]: () => ({ options: yaoki() }),
 }
