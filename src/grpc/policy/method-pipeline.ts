@@ -4,7 +4,7 @@ import type { CompiledPipeline } from '../../core/engine/call.ts'
 import { Pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
-import { combineEnds } from '../../core/observe/combine-ends.ts'
+import { listenExcept } from '../../core/observe/listen-except.ts'
 import type { EventFilter, ObservedPipeline } from '../../core/observe/observe.ts'
 import { classifyStatus, GrpcStatusError } from '../status/status-error.ts'
 import type { AttemptLayer } from './attempt-layer.ts'
@@ -22,7 +22,7 @@ export class MethodPipeline implements ObservedPipeline {
 	/** The policies around the attempt. */
 	readonly policies: readonly Policy[]
 	/** Policies whose events another pipeline reports already. */
-	readonly #reported: ReadonlySet<Policy<unknown>>
+	readonly #reported: readonly unknown[]
 
 	constructor(
 		settings: GrpcSettings,
@@ -39,16 +39,11 @@ export class MethodPipeline implements ObservedPipeline {
 		}
 		this.policy = new Pipeline(options, [...this.policies, attempt])
 		this.compiled = this.policy.compiled()
-		this.#reported = new Set(reported.filter((policy) => policy !== undefined))
+		this.#reported = reported
 	}
 
 	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) =>
-		combineEnds(
-			this.policy
-				.leaves()
-				.filter((leaf) => !this.#reported.has(leaf))
-				.map((leaf) => leaf.listen(listener, { ...filter, onlyPipeline: undefined })),
-		)
+		listenExcept(this.policy, this.#reported, listener, filter)
 }
 
 /** Core's classification of the status; the user's classifier comes first. */

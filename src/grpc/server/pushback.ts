@@ -1,15 +1,13 @@
 /** What a server asks of clients whose call it has rejected, in `grpc-retry-pushback-ms`. */
 import { notify } from '../../core/engine/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { NO_RETRY } from '../status/pushback.ts'
+import { MAX_PUSHBACK_MS, NO_RETRY } from '../status/pushback.ts'
 import type { StatusCode } from '../status/status.ts'
 import type { GrpcServerSettings, RejectedCall } from './options.ts'
 import type { GrpcServerContext } from './server-context.ts'
 
 /** The value that forbids retries. */
 export const DO_NOT_RETRY: string = String(NO_RETRY)
-
-const MAX_INT32 = 2 ** 31 - 1
 
 /** The clients that were rejected together must not return together. gRPC varies its backoff by as much. */
 const JITTER = 0.2
@@ -43,4 +41,5 @@ export const forbidsRetry = (
 ): boolean => pushbackMs !== false && context?.retriesExhausted === true && RETRYABLE.has(code)
 
 /** Values that the header cannot express forbid retries: they are longer than any client would wait. */
-const format = (ms: number): string => (ms < 0 || ms > MAX_INT32 ? DO_NOT_RETRY : String(Math.round(ms)))
+const format = (ms: number): string =>
+	ms < 0 || ms > MAX_PUSHBACK_MS ? DO_NOT_RETRY : String(Math.round(ms))

@@ -4,7 +4,8 @@ export const PUSHBACK_KEY = 'grpc-retry-pushback-ms'
 /** In place of a delay: the server asks not to retry. */
 export const NO_RETRY = -1
 
-const MAX_INT32 = 2 ** 31 - 1
+/** The longest delay that the header can express, in milliseconds. */
+export const MAX_PUSHBACK_MS: number = 2 ** 31 - 1
 
 /**
  * Returns the delay that the server asks for, in milliseconds; `NO_RETRY` if it asks not to retry; undefined if it asks for nothing. A
@@ -16,5 +17,5 @@ export function parsePushback(values: readonly unknown[]): number | undefined {
 	const [value] = values
 	if (values.length > 1 || typeof value !== 'string' || !/^(0|[1-9]\d{0,9})$/.test(value)) return NO_RETRY
 	const delayMs = Number(value)
-	return delayMs <= MAX_INT32 ? delayMs : NO_RETRY
+	return delayMs <= MAX_PUSHBACK_MS ? delayMs : NO_RETRY
 }

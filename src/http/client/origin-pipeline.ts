@@ -17,7 +17,7 @@ import type { PolicyListener } from '../../core/events/events.ts'
 import { Hedge } from '../../core/hedge/hedge.ts'
 import { blockOf } from '../../core/keyed/block.ts'
 import type { Block } from '../../core/keyed/registry.ts'
-import { combineEnds } from '../../core/observe/combine-ends.ts'
+import { listenExcept } from '../../core/observe/listen-except.ts'
 import type { EventFilter, ObservedPipeline } from '../../core/observe/observe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
@@ -101,12 +101,7 @@ export class OriginPipeline implements ObservedPipeline {
 
 	/** Subscribes to the events of all policies. The calls through other pipelines of this origin have only these policies too. */
 	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) =>
-		combineEnds(
-			this.policy
-				.leaves()
-				.filter((leaf) => !this.#shared.includes(leaf))
-				.map((leaf) => leaf.listen(listener, { ...filter, onlyPipeline: undefined })),
-		)
+		listenExcept(this.policy, this.#shared, listener, filter)
 
 	get stats(): OriginStats {
 		return {

@@ -1,7 +1,8 @@
 /** What the interceptor must not change: every test runs once without it and once with it, on a real server. */
 import { createServer } from 'node:net'
+import zlib from 'node:zlib'
 import * as grpc from '@grpc/grpc-js'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { resilientChannelOptions, resilientInterceptor } from 'yaoki/grpc'
 import { listen } from '../../listen.ts'
 import { retries } from '../support/configs.ts'
@@ -81,8 +82,9 @@ describe.each(BOTH)('%s', (_, use) => {
 		)
 	})
 
-	test('messages are compressed', async () => {
+	test('messages are compressed, once for each attempt', async () => {
 		const text = 'a'.repeat(50_000)
+		const compressed = vi.spyOn(zlib, 'gzip')
 		const client = use({ channel: { 'grpc.default_compression_algorithm': 2 } })
 		server.play(reply({ text }))
 		for (const method of METHODS) {
@@ -90,6 +92,7 @@ describe.each(BOTH)('%s', (_, use) => {
 			expect(items).toMatchObject([{ text }])
 		}
 		expect(server.calls.map(({ messages }) => messages[0]?.text === text)).toEqual(METHODS.map(() => true))
+		expect(compressed).toHaveBeenCalledTimes(METHODS.length)
 	})
 
 	test('interceptors on both sides may start, send and half-close later', async () => {

@@ -51,3 +51,16 @@ test.each([
 		expect(client.interceptor.stats.circuits['']?.state).toBe(state)
 	},
 )
+
+test('a hedged call whose requests all fail ends with the status of the first one', async () => {
+	const client = new FakeClient({ serviceConfig: hedging(2) })
+	const call = client.start()
+	await client.clock.advance(100)
+	call.attempt(1).end(14, { details: 'first' })
+	await client.clock.advance(10)
+	expect(call.events).toEqual([])
+	call.attempt(2).end(14, { details: 'second' })
+	await client.clock.runUntilIdle()
+	expect(call.events).toEqual(['status 14'])
+	expect(call.status?.details).toBe('first')
+})
