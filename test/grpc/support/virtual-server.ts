@@ -19,8 +19,14 @@ const POLICY = 'yaoki_test_virtual'
 
 type RequestListener = ConstructorParameters<typeof VirtualRequest>[3]
 
-/** The servers by port. Policies are registered once per process and find their server here. */
-const servers = new Map<number, VirtualServer>()
+/**
+ * The servers of this process by port. `vi.resetModules` in another file of the worker makes this module evaluate again, but not grpc-js,
+ * which keeps tokens of throttling by address. So a port is never used twice in a process.
+ */
+const SERVERS = Symbol.for('yaoki.test.virtual-servers')
+const registry = globalThis as { [SERVERS]?: Map<number, VirtualServer> }
+registry[SERVERS] ??= new Map()
+const servers = registry[SERVERS]
 
 export class VirtualServer {
 	/** The requests since the start or the last `play`, in the order in which they were sent. */
@@ -32,7 +38,7 @@ export class VirtualServer {
 	readonly port: number
 
 	constructor() {
-		// Nothing listens there. A number of its own, because grpc-js shares the tokens of throttling between channels to one address.
+		// Nothing listens there.
 		this.port = servers.size + 1
 		servers.set(this.port, this)
 	}
