@@ -19,6 +19,7 @@ export class Client {
 	/** One per instance; empty if the calls go through no policy. */
 	readonly #policies: readonly Policy<unknown>[]
 	readonly #deadlineMs: number | undefined
+	readonly #ignoresSignal: boolean
 	readonly #runtime: Runtime
 
 	constructor(
@@ -33,6 +34,7 @@ export class Client {
 		this.#service = service
 		this.#meter = meter
 		this.#deadlineMs = model.deadlineMs
+		this.#ignoresSignal = model.ignoresSignal ?? false
 		this.#runtime = loop.runtime(`clients.${name}`)
 		// Only a policy enforces a deadline, so an empty pipeline stands in where the client has none.
 		const needsPipeline = policies.length === 0 && model.deadlineMs !== undefined
@@ -43,6 +45,7 @@ export class Client {
 	#call(user: number, onEnd?: () => void): void {
 		const loop = this.#loop
 		const meter = this.#meter
+		const ignoresSignal = this.#ignoresSignal
 		const startedAt = loop.now()
 		let requests = 0
 		const policy = this.#policies[user % this.#policies.length]
@@ -52,7 +55,7 @@ export class Client {
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!loop.countRequest()) return
 			meter.send(requests++ === 0)
-			const { deadline } = context ?? {}
+			const deadline = ignoresSignal ? undefined : context?.deadline
 			latest = new Request(deadline ? endAtDeadline(deadline, done) : done, context, latest)
 			this.#service.send(latest)
 		}
@@ -66,7 +69,7 @@ export class Client {
 			if (policy && !this.#service.passesContext) Request.release(latest)
 			onEnd?.()
 		}
-		if (policy) run(policy, send, ended, this.#callOptions())
+		if (policy) run(policy, send, ended, this.#callOptions(), !ignoresSignal)
 		else send(undefined, ended)
 	}
 
