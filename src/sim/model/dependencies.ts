@@ -65,8 +65,10 @@ function call(
 	// Only a signal knows what the caller does.
 	const endsOnCallersAbort = context !== undefined && !ignoresSignal
 	const send = (own: CallContext | undefined, done: DoneCallback<unknown>) => {
-		if (!loop.countRequest()) return
-		service.send(new Request(endsOnCallersAbort && own ? endOnAbort(own.signal, done) : done, own))
+		if (!loop.countRequest()) return undefined
+		const request = new Request(service, endsOnCallersAbort && own ? endOnAbort(own.signal, done) : done, own)
+		service.send(request)
+		return request
 	}
 	if (policy) run(policy, send, ended, context, !ignoresSignal && !endsOnCallersAbort)
 	else if (context?.signal.aborted) ended(context.signal.reason)
