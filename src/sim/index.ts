@@ -25,9 +25,9 @@ export {
 export { compare, type ReplicateOptions, replicate } from './run/replicate.ts'
 export { Simulation, simulate } from './run/simulation.ts'
 export type { GridStudy, Study, StudyCase, VariantStudy } from './run/study.ts'
+export type { ArrivalBursts, ArrivalCurve, Arrivals, RatePoint } from './scenario/arrivals-model.ts'
 export type { BudgetModel, PolicyFactoryContext, PolicyLayer, PolicyModel } from './scenario/layers.ts'
 export type {
-	Arrivals,
 	ClientModel,
 	DependencyModel,
 	Fault,

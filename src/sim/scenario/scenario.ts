@@ -1,5 +1,6 @@
 /** The input of a simulation: plain data that fits into a JSON file. Only policies and `until` may be functions. */
 import type { Distribution } from '../kernel/distribution.ts'
+import type { Arrivals } from './arrivals-model.ts'
 import type { PolicyModel } from './layers.ts'
 
 /** Services, the clients that call them, and the policies in between. */
@@ -133,31 +134,4 @@ export interface ClientModel {
 	readonly goodWithinMs?: number | undefined
 	/** Deadline of each call. Default: none. */
 	readonly deadlineMs?: number | undefined
-}
-
-/** When calls start. */
-export type Arrivals =
-	/** At random, at a mean rate, regardless of earlier calls. */
-	| ({ readonly kind: 'poisson'; readonly perSecond: number } & Window)
-	/** At equal intervals. */
-	| ({ readonly kind: 'constant'; readonly perSecond: number } & Window)
-	/** At these times, in ascending order. */
-	| { readonly kind: 'trace'; readonly atMs: readonly number[] }
-	/** Users that each wait for the result, think, and call again. */
-	| {
-			readonly kind: 'closed'
-			readonly users: number
-			/** Time between a result and the next call. Default 0. */
-			readonly think?: Distribution | undefined
-			/** Users start evenly spread over this time. Default 0: all at the same time. */
-			readonly startWithinMs?: number | undefined
-			/** Calls per user. Default: no limit. */
-			readonly callsEach?: number | undefined
-	  }
-
-interface Window {
-	/** Default 0. */
-	readonly fromMs?: number | undefined
-	/** Default: the end of the run. */
-	readonly toMs?: number | undefined
 }

@@ -35,6 +35,9 @@ describe('an invalid scenario is rejected with the path of the invalid value', (
 		'clients.web.',
 		'clients.web.arrivals.',
 		'clients.replay.arrivals.',
+		'clients.daily.arrivals.',
+		'clients.daily.arrivals.points[0].',
+		'clients.spiky.arrivals.',
 		'clients.staff.arrivals.',
 	])('unknown field %scolour', (path) => {
 		const { optionPath, received, message } = invalidOptionOf(changed(`${path}colour`, 'red'))

@@ -38,6 +38,25 @@ export const valid = {
 		},
 		beat: { to: 'cache', arrivals: { kind: 'constant', perSecond: 10 } },
 		replay: { to: 'cache', arrivals: { kind: 'trace', atMs: [0, 5, 5, 100] }, policy: 'shared' },
+		daily: {
+			to: 'cache',
+			arrivals: {
+				kind: 'curve',
+				points: [
+					{ atMs: 0, perSecond: 5 },
+					{ atMs: 600, perSecond: 40 },
+				],
+				interpolation: 'steps',
+				repeatEveryMs: 1_000,
+				spacing: 'even',
+				fromMs: 50,
+				toMs: 1_900,
+			},
+		},
+		spiky: {
+			to: 'cache',
+			arrivals: { kind: 'bursts', perSecond: 5, burstPerSecond: 50, everyMs: 500, lastsMs: 100 },
+		},
 		staff: {
 			to: 'row',
 			arrivals: { kind: 'closed', users: 5, think: 40, startWithinMs: 100, callsEach: 3 },
