@@ -37,9 +37,11 @@ export type {
 	OptimisticLockModel,
 	QueueModel,
 	RateLimitModel,
+	ScalabilityModel,
 	Scenario,
 	ServerModel,
 	ServiceModel,
+	SharedFault,
 	SimulationProgress,
 } from './scenario/scenario.ts'
 export { policyToTypeScript } from './scenario/source.ts'

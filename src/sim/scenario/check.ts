@@ -1,7 +1,8 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
 import { invalidOption } from '../../core/options/schema.ts'
 import { arrivalsShape, checkArrivals, isEndless } from './check-arrivals.ts'
-import { duration, kind, MAX_MS, period, positiveTime, rate, time, withPeriod } from './quantities.ts'
+import { checkSharedFaults, faultShape, sharedFaultShape } from './check-faults.ts'
+import { duration, kind, MAX_MS, positiveTime, rate, time } from './quantities.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
 import { amount, byKind, count, fields, flag, list, named, oneOf, type Shape, text } from './shape.ts'
 
@@ -10,18 +11,13 @@ const MAX_INSTANCES = 1e5
 /** Length of a chain of services, which a request may traverse in a single event. */
 const MAX_DEPTH = 100
 
-const fault = byKind({
-	outage: withPeriod(fields({ kind, ...period, 'mode?': oneOf('refuse', 'hang') })),
-	slowdown: withPeriod(fields({ kind, ...period, factor: amount(0, 1e6) })),
-	errors: withPeriod(fields({ kind, ...period, rate: amount(0, 1), 'status?': count(400, 599) })),
-})
-
 const service = byKind(
 	{
 		server: fields({
 			'kind?': kind,
 			'workers?': count(1),
 			serviceTime: duration,
+			'scalability?': fields({ 'contention?': amount(0, 1), 'coherency?': amount(0, 1) }),
 			'queue?': fields({
 				'limit?': count(0),
 				'order?': oneOf('fifo', 'lifo'),
@@ -29,7 +25,7 @@ const service = byKind(
 				'maxAgeMs?': time,
 			}),
 			'latency?': duration,
-			'faults?': list(fault),
+			'faults?': list(faultShape),
 			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1, 1e9), 'retryAfter?': flag }),
 			'dependsOn?': list(fields({ to: text, 'policy?': text, 'share?': amount(0, 1), 'passContext?': flag })),
 		}),
@@ -71,6 +67,7 @@ const scenarioShape = fields({
 	services: named(service, 'service'),
 	clients: named(client, 'client'),
 	'policies?': named(policy),
+	'faults?': list(sharedFaultShape),
 	// Not Infinity: a loop that takes no virtual time would never end.
 	'maxEvents?': count(1, 1e12),
 	'stepMs?': amount(1, MAX_MS),
@@ -94,6 +91,7 @@ export function checkScenario(scenario: Scenario): void {
 		for (const [index, dependency] of dependsOn.entries())
 			checkLink(dependency, `services.${name}.dependsOn[${index}]`)
 	checkCycles(servers)
+	checkSharedFaults(scenario)
 	checkEnd(scenario)
 }
 

@@ -10,7 +10,6 @@ export const kind: Shape = () => {}
 export const time: Shape = amount(0, MAX_MS)
 export const positiveTime: Shape = amount(1e-9, MAX_MS)
 export const rate: Shape = amount(1e-9, 1e9)
-export const period: Readonly<Record<'fromMs' | 'toMs', Shape>> = { fromMs: time, toMs: time }
 export const withPeriod = (shape: Shape): Shape => inOrder(shape, 'fromMs', 'toMs', 'more')
 
 const distribution = byKind({

@@ -1,7 +1,10 @@
 /** The input of a simulation: plain data that fits into a JSON file. Only policies and `until` may be functions. */
 import type { Distribution } from '../kernel/distribution.ts'
 import type { Arrivals } from './arrivals-model.ts'
+import type { Fault, SharedFault } from './fault-model.ts'
 import type { PolicyModel } from './layers.ts'
+
+export type { Fault, SharedFault } from './fault-model.ts'
 
 /** Services, the clients that call them, and the policies in between. */
 export interface Scenario {
@@ -20,6 +23,8 @@ export interface Scenario {
 	readonly clients: Readonly<Record<string, ClientModel>>
 	/** Layers as data, outermost first, or a function that creates the policy. */
 	readonly policies?: Readonly<Record<string, PolicyModel>> | undefined
+	/** Faults of several services at the same time. Those of a single service are in its own `faults`. */
+	readonly faults?: readonly SharedFault[] | undefined
 	/** Maximum number of events and requests. A run that reaches it ends with `endedBy: 'event-limit'`. Default 50 million. */
 	readonly maxEvents?: number | undefined
 	/** Length of a timeline step. Default: at least 100 ms, and long enough for at most 240 steps. */
@@ -48,6 +53,8 @@ export interface ServerModel {
 	readonly workers?: number | undefined
 	/** Time that a worker needs for a request. */
 	readonly serviceTime: Distribution
+	/** How much longer requests take that are processed concurrently. Default: not at all. */
+	readonly scalability?: ScalabilityModel | undefined
 	readonly queue?: QueueModel | undefined
 	/** Network latency, drawn for each direction. Default 0. */
 	readonly latency?: Distribution | undefined
@@ -57,6 +64,17 @@ export interface ServerModel {
 	readonly rateLimit?: RateLimitModel | undefined
 	/** Services that it calls, one after the other, before its own work. The worker stays busy. */
 	readonly dependsOn?: readonly DependencyModel[] | undefined
+}
+
+/**
+ * The Universal Scalability Law: a request that starts when n are in progress, itself included, takes
+ * 1 + contention (n - 1) + coherency n (n - 1) times its service time.
+ */
+export interface ScalabilityModel {
+	/** The share of the work that cannot be done concurrently, such as holding a lock. Default 0. */
+	readonly contention?: number | undefined
+	/** The cost of keeping data consistent between each two requests. With it, throughput has a maximum and then falls. Default 0. */
+	readonly coherency?: number | undefined
 }
 
 /** The queue of a server. */
@@ -92,20 +110,6 @@ export interface RateLimitModel {
 	readonly burst?: number | undefined
 	/** Sends Retry-After with the 429. Default true. */
 	readonly retryAfter?: boolean | undefined
-}
-
-/** A fault from `fromMs` to `toMs`. */
-export type Fault =
-	/** The service is down and loses its requests. `'refuse'` fails connections immediately, `'hang'` never responds. Default `'refuse'`. */
-	| ({ readonly kind: 'outage'; readonly mode?: 'refuse' | 'hang' | undefined } & FaultPeriod)
-	/** Requests take `factor` times as long. */
-	| ({ readonly kind: 'slowdown'; readonly factor: number } & FaultPeriod)
-	/** A share of the responses, 0 to 1, are errors with this status. Default 500. */
-	| ({ readonly kind: 'errors'; readonly rate: number; readonly status?: number | undefined } & FaultPeriod)
-
-interface FaultPeriod {
-	readonly fromMs: number
-	readonly toMs: number
 }
 
 /**

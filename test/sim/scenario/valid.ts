@@ -19,11 +19,18 @@ export const valid = {
 				{ kind: 'outage', fromMs: 200, toMs: 400, mode: 'hang' },
 				{ kind: 'slowdown', fromMs: 300, toMs: 600, factor: 3 },
 				{ kind: 'errors', fromMs: 500, toMs: 700, rate: 0.2, status: 503 },
+				{ kind: 'pause', fromMs: 800, toMs: 850 },
+				{ kind: 'restart', fromMs: 900, toMs: 920, coldFactor: 3, warmUpMs: 100 },
 			],
 			rateLimit: { perSecond: 500, burst: 20, retryAfter: false },
 			dependsOn: [{ to: 'db', policy: 'hop', share: 0.5, passContext: true }],
 		},
-		db: { workers: 2, serviceTime: { kind: 'lognormal', medianMs: 5, p99Ms: 50 }, latency: 1 },
+		db: {
+			workers: 2,
+			serviceTime: { kind: 'lognormal', medianMs: 5, p99Ms: 50 },
+			scalability: { contention: 0.1, coherency: 0.01 },
+			latency: 1,
+		},
 		cache: { serviceTime: { kind: 'empirical', valuesMs: [1, 2, 30] } },
 		row: { kind: 'optimistic-lock', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } },
 	},
@@ -64,6 +71,7 @@ export const valid = {
 			instances: 2,
 		},
 	},
+	faults: [{ kind: 'slowdown', services: ['db', 'cache'], fromMs: 950, toMs: 1_000, factor: 2 }],
 	policies: {
 		careful: [
 			{ retry: { maxRetries: 3, baseDelayMs: 10, budget: { maxRetryRatio: 0.2, shared: true } } },

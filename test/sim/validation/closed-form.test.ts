@@ -9,6 +9,7 @@ import {
 	meanInOrbit,
 	meanWaiting,
 	meanWaitMs,
+	meanWithBreakdowns,
 	momentsOf,
 } from './closed-form.ts'
 
@@ -133,6 +134,37 @@ describe('the retrial queue', () => {
 	)
 	it('with immediate retries is a queue', () => {
 		expect(meanInOrbit(0.08, 10, 1e9)).toBeCloseTo(meanWaiting(1, 0.8), 6)
+	})
+})
+
+/** The Markov chain of M/M/1 with breakdowns, from the flow over the cut between n and n + 1, and into and out of each broken state. */
+function brokenByBruteForce(perMs: number, meanMs: number, upMs: number, downMs: number): number {
+	let up = 1
+	let down = up / upMs / (perMs + 1 / downMs)
+	let [all, sum] = [up + down, 0]
+	for (let n = 1; n < 20_000; n++) {
+		const nextUp = perMs * meanMs * (up + down)
+		const nextDown = (perMs * down + nextUp / upMs) / (perMs + 1 / downMs)
+		;[up, down] = [nextUp, nextDown]
+		all += up + down
+		sum += n * (up + down)
+	}
+	return sum / all
+}
+
+describe('a queue with breakdowns', () => {
+	test.each([
+		[0.04, 10, 1_000, 200],
+		[0.02, 10, 50, 50],
+		[0.09, 10, 10_000, 20],
+	])(
+		'at %f calls per ms, %f ms service time, %f ms up and %f ms down satisfies its balance equations',
+		(...given) => {
+			expect(meanWithBreakdowns(...given) / brokenByBruteForce(...given)).toBeCloseTo(1, 9)
+		},
+	)
+	it('without breakdowns is M/M/1', () => {
+		expect(meanWithBreakdowns(0.08, 10, 1e12, 1)).toBeCloseTo(4, 6)
 	})
 })
 

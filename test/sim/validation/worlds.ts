@@ -23,12 +23,16 @@ const aFault: fc.Arbitrary<Fault> = fc
 	.tuple(
 		fc.integer({ min: 0, max: LAST_MS }),
 		fc.integer({ min: 1, max: 800 }),
-		fc.constantFrom<'refuse' | 'hang' | 'slowdown' | 'errors'>('refuse', 'hang', 'slowdown', 'errors'),
+		fc.constantFrom<'refuse' | 'hang' | 'slowdown' | 'errors' | 'pause' | 'restart'>(
+			...(['refuse', 'hang', 'hang', 'slowdown', 'errors', 'pause', 'restart'] as const),
+		),
 	)
 	.map(([fromMs, forMs, kind]): Fault => {
 		const span = { fromMs, toMs: fromMs + forMs }
 		if (kind === 'slowdown') return { kind, factor: 4, ...span }
 		if (kind === 'errors') return { kind, rate: 0.5, ...span }
+		if (kind === 'pause') return { kind, ...span }
+		if (kind === 'restart') return { kind, coldFactor: 5, warmUpMs: 300, ...span }
 		return { kind: 'outage', mode: kind, ...span }
 	})
 
@@ -44,6 +48,7 @@ const aServer: fc.Arbitrary<ServerModel> = fc.record({
 		dropExpired: fc.boolean(),
 		maxAgeMs: some(fc.integer({ min: 20, max: 300 })),
 	}),
+	scalability: some(fc.constant({ contention: 0.2, coherency: 0.05 })),
 	latency: some(aDuration),
 	faults: fc.array(aFault, { maxLength: 3 }),
 	rateLimit: some(
