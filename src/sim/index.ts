@@ -10,6 +10,7 @@ export type { Estimate } from './measure/estimate.ts'
 export type { MeasureName } from './measure/measures.ts'
 export type { ComparisonResult, Replications } from './measure/replications.ts'
 export type {
+	ClassResult,
 	ClientResult,
 	ClientTimeline,
 	LatencySummary,
@@ -37,6 +38,7 @@ export type {
 	OptimisticLockModel,
 	QueueModel,
 	RateLimitModel,
+	RequestClassModel,
 	ScalabilityModel,
 	Scenario,
 	ServerModel,

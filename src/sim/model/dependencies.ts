@@ -28,7 +28,7 @@ export function callDependencies(loop: EventLoop, path: string, hops: readonly H
 				return
 			}
 			const { passContext } = hop.model
-			call(loop, hop, passContext ? request.context : undefined, (error) => {
+			call(loop, hop, passContext ? request : undefined, (error) => {
 				const ok = error === undefined || error === null
 				if (!ok && !isExpected(error)) loop.fail(error)
 				if (ok) callFrom(index + 1)
@@ -57,12 +57,16 @@ const isSkipped = (hop: Hop | undefined, random: (() => number) | undefined): bo
 function call(
 	loop: EventLoop,
 	{ service, policy }: Hop,
-	context: CallContext | undefined,
+	/** The request whose context is passed on. */
+	from: Request | undefined,
 	ended: DoneCallback<unknown>,
 ): void {
+	const context = from?.context
 	const send = (own: CallContext | undefined, done: DoneCallback<unknown>) => {
 		if (!loop.countRequest()) return
-		service.send(new Request(context && own ? endOnAbort(own.signal, done) : done, own))
+		const request = new Request(context && own ? endOnAbort(own.signal, done) : done, own)
+		request.requestClass = from?.requestClass
+		service.send(request)
 	}
 	if (policy) run(policy, send, ended, context)
 	else if (context?.signal.aborted) ended(context.signal.reason)

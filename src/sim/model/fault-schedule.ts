@@ -32,6 +32,23 @@ export interface FaultListener {
 	onResume(): void
 }
 
+export type ErrorsFault = Extract<Fault, { kind: 'errors' }>
+
+/** Returns the share of errors among the responses to requests of a class, and their status. */
+export function combineErrors(
+	faults: readonly ErrorsFault[],
+	className: string | undefined,
+): { readonly rate: number; readonly status: number } {
+	let [rate, status] = [0, 500]
+	for (const fault of faults) {
+		if (fault.class !== undefined && fault.class !== className) continue
+		// Concurrent faults are independent causes of failure.
+		rate = 1 - (1 - rate) * (1 - fault.rate)
+		status = fault.status ?? 500
+	}
+	return { rate, status }
+}
+
 interface WarmUp {
 	readonly fromMs: number
 	readonly toMs: number
@@ -42,9 +59,8 @@ export class FaultSchedule {
 	/** The mode of the current outage. */
 	outage: 'refuse' | 'hang' | undefined
 	isPaused = false
-	/** The share of responses that are errors, 0 to 1, and their status. */
-	errorRate = 0
-	errorStatus = 500
+	/** The current faults of kind `errors`; undefined if there is none. */
+	errors: readonly ErrorsFault[] | undefined
 	#slowdown = 1
 	/** The warm-ups that have begun; undefined as long as there is none. */
 	#warmUps: WarmUp[] | undefined
@@ -102,17 +118,13 @@ export class FaultSchedule {
 		let isPaused = false
 		this.outage = undefined
 		this.#slowdown = 1
-		this.errorRate = 0
+		this.errors = undefined
 		for (const fault of this.#active.values()) {
 			if (fault.kind === 'outage') this.outage = fault.mode ?? 'refuse'
 			else if (fault.kind === 'restart') this.outage = 'refuse'
 			else if (fault.kind === 'pause') isPaused = true
 			else if (fault.kind === 'slowdown') this.#slowdown *= fault.factor
-			else {
-				// Concurrent faults are independent causes of failure.
-				this.errorRate = 1 - (1 - this.errorRate) * (1 - fault.rate)
-				this.errorStatus = fault.status ?? 500
-			}
+			else this.errors = [...(this.errors ?? []), fault]
 		}
 		if (wasUp && this.outage) this.#listener.onOutage()
 		this.#setPaused(isPaused)

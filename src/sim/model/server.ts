@@ -7,10 +7,10 @@ import type { EventLoop } from '../kernel/event-loop.ts'
 import type { RejectReason, ServiceMeter } from '../measure/service-meter.ts'
 import type { ScalabilityModel, ServerModel } from '../scenario/scenario.ts'
 import { type Failure, refusedConnection, resetConnection, status } from './failures.ts'
-import { FaultSchedule } from './fault-schedule.ts'
+import { combineErrors, type ErrorsFault, FaultSchedule } from './fault-schedule.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Receiver, Request } from './request.ts'
-import { RingQueue } from './ring-queue.ts'
+import { RequestQueue } from './request-queue.ts'
 import { scalabilityFactor } from './scalability.ts'
 
 /** Calls the dependencies that a request needs, and reports the first failure, if any. */
@@ -28,9 +28,8 @@ export class Server implements Receiver {
 	readonly #random: () => number
 	readonly #faults: FaultSchedule
 	readonly #rateLimit: RateLimit | undefined
-	readonly #queue = new RingQueue<Request>()
+	readonly #queue: RequestQueue
 	readonly #queueLimit: number
-	readonly #isLifo: boolean
 	readonly #dropsExpired: boolean
 	readonly #maxAgeMs: number
 	/** Requests being processed; recorded only where an outage may lose them. */
@@ -64,7 +63,7 @@ export class Server implements Receiver {
 		this.#random = loop.stream(`${path} errors`)
 		this.#rateLimit = rateLimit && new RateLimit(rateLimit)
 		this.#queueLimit = queue.limit ?? Infinity
-		this.#isLifo = queue.order === 'lifo'
+		this.#queue = new RequestQueue(queue.order ?? 'fifo')
 		this.#dropsExpired = queue.dropExpired === true
 		this.#maxAgeMs = queue.maxAgeMs ?? Infinity
 		this.#inProgress = faults.some(({ kind }) => kind === 'outage' || kind === 'restart')
@@ -138,8 +137,9 @@ export class Server implements Receiver {
 	}
 
 	#work(request: Request): void {
-		const ms = this.#serviceTime() * this.#faults.slowdown
-		const workMs = this.#scalability ? ms * scalabilityFactor(this.#scalability, this.#busy) : ms
+		let workMs = this.#serviceTime() * this.#faults.slowdown
+		if (request.requestClass) workMs *= request.requestClass.serviceTimeFactor
+		if (this.#scalability) workMs *= scalabilityFactor(this.#scalability, this.#busy)
 		if (this.#paused) {
 			const endsAt = this.#faults.activeMs + workMs
 			this.#loop.after(workMs, () => this.#workUntil(endsAt, request))
@@ -159,9 +159,12 @@ export class Server implements Receiver {
 
 	#complete(request: Request): void {
 		if (request.isLost) return
-		const { errorRate, errorStatus } = this.#faults
-		const fails = errorRate > 0 && this.#random() < errorRate
-		this.#finish(request, fails ? status(errorStatus) : undefined)
+		this.#finish(request, this.#faults.errors ? this.#drawError(this.#faults.errors, request) : undefined)
+	}
+
+	#drawError(faults: readonly ErrorsFault[], { requestClass }: Request): Failure | undefined {
+		const { rate, status: code } = combineErrors(faults, requestClass?.name)
+		return rate > 0 && this.#random() < rate ? status(code) : undefined
 	}
 
 	/** Starts the next queued request before replying, so that a retry caused by the reply does not overtake the queue. */
@@ -211,7 +214,7 @@ export class Server implements Receiver {
 	}
 
 	#dequeue(): Request | undefined {
-		const next = this.#isLifo ? this.#queue.pop() : this.#queue.shift()
+		const next = this.#queue.take()
 		if (next) this.#meter.dequeue(this.#loop.now())
 		return next
 	}

@@ -1,7 +1,7 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
 import { invalidOption } from '../../core/options/schema.ts'
 import { arrivalsShape, checkArrivals, isEndless } from './check-arrivals.ts'
-import { checkSharedFaults, faultShape, sharedFaultShape } from './check-faults.ts'
+import { checkFaults, faultShape, sharedFaultShape } from './check-faults.ts'
 import { duration, kind, MAX_MS, positiveTime, rate, time } from './quantities.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
 import { amount, byKind, count, fields, flag, list, named, oneOf, type Shape, text } from './shape.ts'
@@ -37,6 +37,10 @@ const service = byKind(
 const client = fields({
 	to: text,
 	arrivals: arrivalsShape,
+	'classes?': named(
+		fields({ share: amount(0, 1), 'serviceTimeFactor?': amount(0, 1e6), 'priority?': amount(-1e6, 1e6) }),
+		'class',
+	),
 	'policy?': text,
 	'instances?': count(1, MAX_INSTANCES),
 	'goodWithinMs?': time,
@@ -91,12 +95,16 @@ export function checkScenario(scenario: Scenario): void {
 		for (const [index, dependency] of dependsOn.entries())
 			checkLink(dependency, `services.${name}.dependsOn[${index}]`)
 	checkCycles(servers)
-	checkSharedFaults(scenario)
+	checkFaults(scenario)
 	checkEnd(scenario)
 }
 
 function checkClient(path: string, model: ClientModel): void {
-	const { arrivals, instances } = model
+	const { arrivals, instances, classes } = model
+	const shares = Object.values(classes ?? {}).reduce((sum, { share }) => sum + share, 0)
+	// The tolerance absorbs rounding: 0.1 + 0.2 + 0.7 is not exactly 1.
+	if (classes && Math.abs(shares - 1) > 1e-9)
+		invalidOption(`${path}.classes`, shares, 'shares that add up to 1')
 	checkArrivals(`${path}.arrivals`, arrivals)
 	if (arrivals.kind !== 'closed') return
 	const { users } = arrivals

@@ -13,8 +13,7 @@ export type Fault =
 	| Restart
 	/** Requests take `factor` times as long. */
 	| ({ readonly kind: 'slowdown'; readonly factor: number } & FaultPeriod)
-	/** A share of the responses, 0 to 1, are errors with this status. Default 500. */
-	| ({ readonly kind: 'errors'; readonly rate: number; readonly status?: number | undefined } & FaultPeriod)
+	| Errors
 
 /** A fault of several services at the same time. */
 export type SharedFault = Fault & {
@@ -31,6 +30,17 @@ interface Restart extends FaultPeriod {
 	readonly coldFactor?: number | undefined
 	/** The time from `toMs` until the caches are warm. It belongs to the recovery, not to the fault. Default 0. */
 	readonly warmUpMs?: number | undefined
+}
+
+/** Some responses are errors. */
+interface Errors extends FaultPeriod {
+	readonly kind: 'errors'
+	/** The share of the responses, 0 to 1. */
+	readonly rate: number
+	/** Default 500. */
+	readonly status?: number | undefined
+	/** Only responses to requests of this class, see `classes` of a client. Default: all. */
+	readonly class?: string | undefined
 }
 
 interface FaultPeriod {

@@ -81,7 +81,10 @@ export interface ScalabilityModel {
 export interface QueueModel {
 	/** Maximum length. Further requests are rejected with 503. Default: no limit. */
 	readonly limit?: number | undefined
-	/** `'lifo'` serves the newest request first, whose caller is more likely to be still waiting. Default `'fifo'`. */
+	/**
+	 * `'lifo'` serves the newest request first, whose caller is more likely to be still waiting. Requests of a class with a higher
+	 * priority come before all others. Default `'fifo'`.
+	 */
 	readonly order?: 'fifo' | 'lifo' | undefined
 	/** Drops requests whose caller has stopped waiting, when a worker takes them. Default false. */
 	readonly dropExpired?: boolean | undefined
@@ -97,7 +100,8 @@ export interface DependencyModel {
 	/** The share of requests that need it, 0 to 1. Default 1. */
 	readonly share?: number | undefined
 	/**
-	 * Passes the deadline, the abort signal and the state of nested retries to the other service, as `yaoki/node` and headers do.
+	 * Passes the deadline, the abort signal, the state of nested retries and the request class to the other service, as `yaoki/node` and
+	 * headers do.
 	 * Default false.
 	 */
 	readonly passContext?: boolean | undefined
@@ -122,11 +126,23 @@ export interface OptimisticLockModel {
 	readonly latency?: Distribution | undefined
 }
 
+/** A kind of requests. Services pass it on to their dependencies with `passContext`. */
+export interface RequestClassModel {
+	/** The share of the calls, 0 to 1. The shares of all classes of a client add up to 1. */
+	readonly share: number
+	/** The service time of these requests, as a multiple of that of the service. Default 1. */
+	readonly serviceTimeFactor?: number | undefined
+	/** Workers take requests with a higher priority from the queue first, and do not interrupt what they process. Default 0. */
+	readonly priority?: number | undefined
+}
+
 /** A group of callers of one service. */
 export interface ClientModel {
 	/** The name of the service. */
 	readonly to: string
 	readonly arrivals: Arrivals
+	/** Kinds of requests by name; each call is of one of them, at random. Default: all requests are alike. */
+	readonly classes?: Readonly<Record<string, RequestClassModel>> | undefined
 	/** The name of the policy around the calls. Default: none. */
 	readonly policy?: string | undefined
 	/**

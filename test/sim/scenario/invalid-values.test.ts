@@ -38,6 +38,7 @@ describe('an invalid scenario is rejected with the path of the invalid value', (
 		'services.row.',
 		'clients.web.',
 		'clients.web.arrivals.',
+		'clients.web.classes.checkout.',
 		'clients.replay.arrivals.',
 		'clients.daily.arrivals.',
 		'clients.daily.arrivals.points[0].',

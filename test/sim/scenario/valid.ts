@@ -18,7 +18,7 @@ export const valid = {
 			faults: [
 				{ kind: 'outage', fromMs: 200, toMs: 400, mode: 'hang' },
 				{ kind: 'slowdown', fromMs: 300, toMs: 600, factor: 3 },
-				{ kind: 'errors', fromMs: 500, toMs: 700, rate: 0.2, status: 503 },
+				{ kind: 'errors', fromMs: 500, toMs: 700, rate: 0.2, status: 503, class: 'checkout' },
 				{ kind: 'pause', fromMs: 800, toMs: 850 },
 				{ kind: 'restart', fromMs: 900, toMs: 920, coldFactor: 3, warmUpMs: 100 },
 			],
@@ -38,6 +38,10 @@ export const valid = {
 		web: {
 			to: 'api',
 			arrivals: { kind: 'poisson', perSecond: 80, fromMs: 10, toMs: 1_500 },
+			classes: {
+				browse: { share: 0.75 },
+				checkout: { share: 0.25, serviceTimeFactor: 2, priority: 1 },
+			},
 			policy: 'careful',
 			instances: 2,
 			goodWithinMs: 300,

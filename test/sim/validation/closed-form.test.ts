@@ -11,6 +11,7 @@ import {
 	meanWaitMs,
 	meanWithBreakdowns,
 	momentsOf,
+	priorityWaitsMs,
 } from './closed-form.ts'
 
 describe('Erlang B', () => {
@@ -134,6 +135,27 @@ describe('the retrial queue', () => {
 	)
 	it('with immediate retries is a queue', () => {
 		expect(meanInOrbit(0.08, 10, 1e9)).toBeCloseTo(meanWaiting(1, 0.8), 6)
+	})
+})
+
+describe('priorities', () => {
+	const moments = momentsOf({ kind: 'exponential', meanMs: 10 })
+	it('of a single class are Pollaczek-Khinchine', () => {
+		expect(priorityWaitsMs([{ perMs: 0.06, moments }])[0]).toBeCloseTo(meanWaitMs(0.06, moments), 9)
+	})
+	it('obey the conservation law: the mean of the waits, weighted by load, is that without priorities', () => {
+		const rates = [0.01, 0.03, 0.04]
+		const waits = priorityWaitsMs(rates.map((perMs) => ({ perMs, moments })))
+		const weighted = waits.reduce((sum, wait, index) => sum + (rates[index] ?? 0) * wait, 0) / 0.08
+		expect(weighted).toBeCloseTo(meanWaitMs(0.08, moments), 9)
+		expect(waits).toEqual(waits.toSorted((a, b) => a - b))
+	})
+	it('let the highest class wait only for itself and for the request in progress', () => {
+		const waits = priorityWaitsMs([
+			{ perMs: 0.01, moments: momentsOf(10) },
+			{ perMs: 0.05, moments: momentsOf(10) },
+		])
+		expect(waits[0]).toBeCloseTo((0.06 * 100) / 2 / (1 - 0.1), 9)
 	})
 })
 

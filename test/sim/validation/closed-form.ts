@@ -96,3 +96,24 @@ export function meanWithBreakdowns(perMs: number, meanMs: number, upMs: number, 
 
 /** The time until a backlog is gone that arrived while a server stood still: it drains as fast as there is capacity left. */
 export const drainMs = (pauseMs: number, load: number): number => (load * pauseMs) / (1 - load)
+
+/** Calls of one priority. */
+interface PriorityClass {
+	readonly perMs: number
+	readonly moments: Moments
+}
+
+/**
+ * Cobham 1954: the mean wait of each class in an M/G/1 queue that serves the class with the highest priority next and interrupts nothing.
+ * The classes are in that order.
+ */
+export function priorityWaitsMs(classes: readonly PriorityClass[]): readonly number[] {
+	// What is left of the service in progress, for any class.
+	const residualMs = classes.reduce((sum, { perMs, moments }) => sum + (perMs * moments.squareMs2) / 2, 0)
+	let load = 0
+	return classes.map(({ perMs, moments }) => {
+		const above = load
+		load += perMs * moments.meanMs
+		return residualMs / ((1 - above) * (1 - load))
+	})
+}

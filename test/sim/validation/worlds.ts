@@ -73,6 +73,7 @@ const aPolicy: fc.Arbitrary<readonly PolicyLayer[]> = fc.constantFrom<readonly P
 const arrivals = fc.constantFrom(
 	{ kind: 'poisson', perSecond: 60, toMs: LAST_MS } as const,
 	{ kind: 'constant', perSecond: 40, toMs: LAST_MS } as const,
+	{ kind: 'bursts', perSecond: 20, burstPerSecond: 200, everyMs: 400, lastsMs: 80, toMs: LAST_MS } as const,
 	{ kind: 'trace', atMs: [0, 0, 1, 5, 5, 5, 300, 900, 900, LAST_MS] } as const,
 	{ kind: 'closed', users: 8, callsEach: 5, think: { kind: 'exponential', meanMs: 100 } } as const,
 )
@@ -91,6 +92,9 @@ export const aWorld: fc.Arbitrary<Scenario> = fc
 		instances: fc.integer({ min: 1, max: 3 }),
 		goodWithinMs: some(fc.integer({ min: 10, max: 200 })),
 		deadlineMs: some(fc.integer({ min: 20, max: 400 })),
+		classes: some(
+			fc.constant({ urgent: { share: 0.25, priority: 1, serviceTimeFactor: 2 }, other: { share: 0.75 } }),
+		),
 	})
 	.map(({ seed, front, behind, share, passContext, arrivals, outer, inner, ...client }): Scenario => {
 		const dependsOn = behind ? [{ to: 'db', policy: 'inner', share, passContext }] : []

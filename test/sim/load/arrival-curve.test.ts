@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type ArrivalCurve, type RatePoint, simulate } from 'yaoki/sim'
-import { RateCurve } from '../../../src/sim/model/rate-curve.ts'
+import { RateCurve } from '../../../src/sim/load/rate-curve.ts'
 import { scene, web } from '../scene.ts'
 import { startTimes } from './start-times.ts'
 
