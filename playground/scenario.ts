@@ -1,8 +1,9 @@
 /** Converts settings into a scenario and policy layers. Pure, so that tests run the same scenario in Node. */
 import { type Distribution, meanOf } from '../src/sim/kernel/distribution.ts'
+import type { Arrivals } from '../src/sim/scenario/arrivals-model.ts'
 import type { BudgetModel, PolicyLayer } from '../src/sim/scenario/layers.ts'
 import { literal } from '../src/sim/scenario/literal.ts'
-import type { Arrivals, ClientModel, Fault, Scenario, ServerModel } from '../src/sim/scenario/scenario.ts'
+import type { ClientModel, Fault, Scenario, ServerModel } from '../src/sim/scenario/scenario.ts'
 import type { Settings } from './settings.ts'
 
 const DURATION_MS = 120_000

@@ -3,10 +3,14 @@ export type { Incident } from './incident/incident.ts'
 export { type IncidentOptions, IncidentReader, scenarioFromIncident } from './incident/reader.ts'
 export { formatIncident, type IncidentSummary } from './incident/summary.ts'
 export type { Distribution } from './kernel/distribution.ts'
+export { type CsvLoadOptions, loadCurveFromCsv } from './load/csv.ts'
+export type { LoadCurve, LoadCurveOptions, LoadCurveSummary } from './load/load-curve.ts'
+export { loadCurveFromPrometheus, type PrometheusLoadOptions } from './load/prometheus.ts'
 export type { Estimate } from './measure/estimate.ts'
 export type { MeasureName } from './measure/measures.ts'
 export type { ComparisonResult, Replications } from './measure/replications.ts'
 export type {
+	ClassResult,
 	ClientResult,
 	ClientTimeline,
 	LatencySummary,
@@ -25,18 +29,21 @@ export {
 export { compare, type ReplicateOptions, replicate } from './run/replicate.ts'
 export { Simulation, simulate } from './run/simulation.ts'
 export type { GridStudy, Study, StudyCase, VariantStudy } from './run/study.ts'
+export type { ArrivalBursts, ArrivalCurve, Arrivals, RatePoint } from './scenario/arrivals-model.ts'
 export type { BudgetModel, PolicyFactoryContext, PolicyLayer, PolicyModel } from './scenario/layers.ts'
 export type {
-	Arrivals,
 	ClientModel,
 	DependencyModel,
 	Fault,
 	OptimisticLockModel,
 	QueueModel,
 	RateLimitModel,
+	RequestClassModel,
+	ScalabilityModel,
 	Scenario,
 	ServerModel,
 	ServiceModel,
+	SharedFault,
 	SimulationProgress,
 } from './scenario/scenario.ts'
 export { policyToTypeScript } from './scenario/source.ts'

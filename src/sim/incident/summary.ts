@@ -117,7 +117,8 @@ function describeFault(fault: FoundFault['fault']): string {
 	if (fault.kind === 'slowdown') return `slowdown by a factor of ${formatSignificant(fault.factor)}`
 	if (fault.kind === 'errors')
 		return `errors, ${formatPercent(fault.rate)}${fault.status ? ` with status ${fault.status}` : ''}`
-	return fault.mode === 'hang' ? 'outage without responses' : 'outage with refused connections'
+	const hangs = fault.kind === 'outage' && fault.mode === 'hang'
+	return hangs ? 'outage without responses' : 'outage with refused connections'
 }
 
 /** Formats a wall time to the second, in UTC. */

@@ -1,6 +1,7 @@
+import { ClassMeter } from './class-meter.ts'
 import { Histogram } from './histogram.ts'
 import type { RecoveryTracker } from './recovery-tracker.ts'
-import type { ClientResult, ClientTimeline } from './result.ts'
+import type { ClassResult, ClientResult, ClientTimeline } from './result.ts'
 import { type Channel, readChannels, type TimelineBins } from './timeline-bins.ts'
 
 export class ClientMeter {
@@ -14,6 +15,7 @@ export class ClientMeter {
 	callsSent = 0
 	lastResponseAt = 0
 	readonly latency: Histogram = new Histogram()
+	readonly #classes = new Map<string, ClassMeter>()
 	readonly #recovery: RecoveryTracker | undefined
 	readonly #goodWithinMs: number
 	readonly #timeline: Readonly<Record<keyof ClientTimeline, Channel>>
@@ -23,6 +25,13 @@ export class ClientMeter {
 		this.#recovery = recovery
 		this.#goodWithinMs = goodWithinMs
 		this.#timeline = bins.channels('started', 'startedGood', 'startedBad', 'good', 'bad')
+	}
+
+	/** Adds a request class. The client counts its calls. */
+	addClass(name: string): ClassMeter {
+		const meter = new ClassMeter(this.#goodWithinMs)
+		this.#classes.set(name, meter)
+		return meter
 	}
 
 	start(now: number): void {
@@ -70,7 +79,12 @@ export class ClientMeter {
 			requests,
 			retries: requests - this.callsSent,
 			latency: this.latency.summary,
+			...(this.#classes.size > 0 && { classes: this.#classResults }),
 		}
+	}
+
+	get #classResults(): Readonly<Record<string, ClassResult>> {
+		return Object.fromEntries([...this.#classes].map(([name, meter]) => [name, meter.result]))
 	}
 
 	timeline(length: number): ClientTimeline {

@@ -62,6 +62,15 @@ export interface ClientResult {
 	/** Requests beyond the first of their call. */
 	readonly retries: number
 	readonly latency: LatencySummary
+	/** By name, if the client has request classes. */
+	readonly classes?: Readonly<Record<string, ClassResult>>
+}
+
+/** Counts of one request class of a client. */
+export interface ClassResult
+	extends Pick<ClientResult, 'calls' | 'good' | 'late' | 'failed' | 'unfinished' | 'latency'> {
+	/** The share of calls that succeeded in time, 0 to 1. Unfinished calls count as not good. */
+	readonly goodShare: number
 }
 
 /** Counts of one service. */

@@ -6,11 +6,12 @@ import type { Policy } from '../../core/engine/policy.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { type DoneCallback, run } from '../../testing/callback-runner.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
+import { scheduleCalls } from '../load/arrivals.ts'
 import type { ClientMeter } from '../measure/client-meter.ts'
 import type { ClientModel } from '../scenario/scenario.ts'
-import { scheduleCalls } from './arrivals.ts'
 import { isExpected } from './failures.ts'
 import { type Receiver, Request } from './request.ts'
+import { classDraw, type RequestClass } from './request-class.ts'
 
 export class Client {
 	readonly #loop: EventLoop
@@ -21,6 +22,7 @@ export class Client {
 	readonly #deadlineMs: number | undefined
 	readonly #ignoresSignal: boolean
 	readonly #runtime: Runtime
+	readonly #drawClass: (() => RequestClass) | undefined
 
 	constructor(
 		loop: EventLoop,
@@ -36,6 +38,10 @@ export class Client {
 		this.#deadlineMs = model.deadlineMs
 		this.#ignoresSignal = model.ignoresSignal ?? false
 		this.#runtime = loop.runtime(`clients.${name}`)
+		if (model.classes)
+			this.#drawClass = classDraw(model.classes, loop.stream(`clients.${name} classes`), (className) =>
+				meter.addClass(className),
+			)
 		// Only a policy enforces a deadline, so an empty pipeline stands in where the client has none.
 		const needsPipeline = policies.length === 0 && model.deadlineMs !== undefined
 		this.#policies = needsPipeline ? [pipeline({ runtime: this.#runtime })] : policies
@@ -51,13 +57,16 @@ export class Client {
 		let requests = 0
 		const policy = this.#policies[user % this.#policies.length]
 		let latest: Request | undefined
+		const requestClass = this.#drawClass?.()
 		meter.start(startedAt)
+		requestClass?.meter.start()
 		loop.callsInFlight++
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!loop.countRequest()) return undefined
 			meter.send(requests++ === 0)
 			const deadline = ignoresSignal ? undefined : context?.deadline
 			latest = new Request(service, deadline ? endAtDeadline(deadline, done) : done, context, latest)
+			latest.requestClass = requestClass
 			service.send(latest)
 			return latest
 		}
@@ -66,6 +75,7 @@ export class Client {
 			if (!ok && !isExpected(error)) loop.fail(error)
 			loop.callsInFlight--
 			meter.end(startedAt, loop.now(), ok, requests)
+			requestClass?.meter.end(loop.now() - startedAt, ok)
 			loop.trace.add(startedAt)
 			loop.trace.add(ok ? requests : -requests)
 			if (policy && !service.passesContext) Request.release(latest)

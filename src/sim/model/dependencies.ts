@@ -30,7 +30,7 @@ export function callDependencies(loop: EventLoop, path: string, hops: readonly H
 				return
 			}
 			const { passContext } = hop.model
-			call(loop, hop, passContext ? request.context : undefined, (error) => {
+			call(loop, hop, passContext ? request : undefined, (error) => {
 				const ok = error === undefined || error === null
 				if (!ok && !isExpected(error)) loop.fail(error)
 				if (ok) callFrom(index + 1)
@@ -59,14 +59,17 @@ const isSkipped = (hop: Hop | undefined, random: (() => number) | undefined): bo
 function call(
 	loop: EventLoop,
 	{ service, policy, ignoresSignal }: Hop,
-	context: CallContext | undefined,
+	/** The request whose context is passed on. */
+	from: Request | undefined,
 	ended: DoneCallback<unknown>,
 ): void {
+	const context = from?.context
 	// Only a signal knows what the caller does.
 	const endsOnCallersAbort = context !== undefined && !ignoresSignal
 	const send = (own: CallContext | undefined, done: DoneCallback<unknown>) => {
 		if (!loop.countRequest()) return undefined
 		const request = new Request(service, endsOnCallersAbort && own ? endOnAbort(own.signal, done) : done, own)
+		request.requestClass = from?.requestClass
 		service.send(request)
 		return request
 	}

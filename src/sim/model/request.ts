@@ -3,6 +3,7 @@ import type { CallContext } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
 import type { DoneCallback } from '../../testing/callback-runner.ts'
 import type { Failure } from './failures.ts'
+import type { RequestClass } from './request-class.ts'
 
 /** A service, seen by those who send requests to it. */
 export interface Receiver {
@@ -46,6 +47,8 @@ const RELEASED = -1
 export class Request {
 	/** The context of the attempt, for a service that passes it on; undefined if the client has no policy. */
 	readonly context: CallContext | undefined
+	/** Set if the client has classes. */
+	requestClass: RequestClass | undefined
 	arrivedAt = 0
 	startedAt = 0
 	/** True if its service went down while processing it. */

@@ -5,12 +5,13 @@
 import { type Distribution, meanOf, type Sampler, sampler } from '../kernel/distribution.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { RejectReason, ServiceMeter } from '../measure/service-meter.ts'
-import type { ServerModel } from '../scenario/scenario.ts'
+import type { ScalabilityModel, ServerModel } from '../scenario/scenario.ts'
 import { type Failure, refusedConnection, resetConnection, status } from './failures.ts'
-import { FaultSchedule } from './fault-schedule.ts'
+import { combineErrors, type ErrorsFault, FaultSchedule } from './fault-schedule.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Receiver, Request } from './request.ts'
-import { RingQueue } from './ring-queue.ts'
+import { RequestQueue } from './request-queue.ts'
+import { scalabilityFactor } from './scalability.ts'
 
 /** Calls the dependencies that a request needs, and reports the first failure, if any. */
 export type CallDependencies = (request: Request, done: (failure: Failure | undefined) => void) => void
@@ -22,18 +23,20 @@ export class Server implements Receiver {
 	readonly #loop: EventLoop
 	readonly #meter: ServiceMeter
 	readonly #serviceTime: Sampler
+	readonly #scalability: ScalabilityModel | undefined
 	readonly #latency: Sampler | undefined
 	readonly #random: () => number
 	readonly #faults: FaultSchedule
 	readonly #rateLimit: RateLimit | undefined
-	readonly #queue = new RingQueue<Request>()
+	readonly #queue: RequestQueue
 	readonly #queueLimit: number
-	readonly #isLifo: boolean
 	readonly #dropsExpired: boolean
 	readonly #maxAgeMs: number
 	/** Requests being processed; recorded only where an outage may lose them. */
 	readonly #inProgress: Set<Request> | undefined
 	readonly #callDependencies: CallDependencies | undefined
+	/** What continues when a pause ends; undefined where there is none. */
+	readonly #paused: (() => void)[] | undefined
 	#busy = 0
 
 	constructor(
@@ -43,25 +46,34 @@ export class Server implements Receiver {
 		meter: ServiceMeter,
 		callDependencies: CallDependencies | undefined,
 	) {
-		const { workers = 1, queue = {}, faults = [], rateLimit, serviceTime } = model
+		const { workers = 1, queue = {}, faults = [], rateLimit, serviceTime, scalability } = model
 		const path = `services.${name}`
 		this.#loop = loop
 		this.#meter = meter
 		this.#callDependencies = callDependencies
 		this.passesContext = model.dependsOn?.some(({ passContext }) => passContext) ?? false
 		this.workers = workers
-		const capacity = Math.min((workers / meanOf(serviceTime)) * 1_000, rateLimit?.perSecond ?? Infinity)
-		this.capacityPerSecond = callDependencies || capacity === Infinity ? null : capacity
+		this.#scalability = scalability
+		const meanMs = meanOf(serviceTime) * (scalability ? scalabilityFactor(scalability, workers) : 1)
+		const capacity = Math.min((workers / meanMs) * 1_000, rateLimit?.perSecond ?? Infinity)
+		// Without a limit on workers, the quotient of two infinite numbers is not a number.
+		this.capacityPerSecond = callDependencies || !(capacity < Infinity) ? null : capacity
 		this.#serviceTime = sampler(serviceTime, loop.stream(`${path} service`))
 		this.#latency = latencySampler(model.latency, loop, path)
 		this.#random = loop.stream(`${path} errors`)
 		this.#rateLimit = rateLimit && new RateLimit(rateLimit)
 		this.#queueLimit = queue.limit ?? Infinity
-		this.#isLifo = queue.order === 'lifo'
+		this.#queue = new RequestQueue(queue.order ?? 'fifo')
 		this.#dropsExpired = queue.dropExpired === true
 		this.#maxAgeMs = queue.maxAgeMs ?? Infinity
-		this.#inProgress = faults.some(({ kind }) => kind === 'outage') ? new Set() : undefined
-		this.#faults = new FaultSchedule(loop, faults, () => this.#goDown())
+		this.#inProgress = faults.some(({ kind }) => kind === 'outage' || kind === 'restart')
+			? new Set()
+			: undefined
+		this.#paused = faults.some(({ kind }) => kind === 'pause') ? [] : undefined
+		this.#faults = new FaultSchedule(loop, faults, {
+			onOutage: () => this.#goDown(),
+			onResume: () => this.#resume(),
+		})
 	}
 
 	send(request: Request): void {
@@ -73,8 +85,8 @@ export class Server implements Receiver {
 
 	#receive(request: Request): void {
 		const now = this.#loop.now()
-		const { outage } = this.#faults
-		const isFree = this.#busy < this.workers
+		const { outage, isPaused } = this.#faults
+		const isFree = this.#busy < this.workers && !isPaused
 		if (outage) this.#reject(request, 'unreachable', outage === 'refuse' ? refusedConnection() : undefined)
 		else if (this.#rateLimit && !this.#rateLimit.take(now))
 			this.#reject(request, 'rateLimited', status(429, this.#rateLimit.retryAfterMs))
@@ -111,7 +123,8 @@ export class Server implements Receiver {
 	#workAfter(callDependencies: CallDependencies, request: Request): void {
 		const done = (failure: Failure | undefined) => {
 			if (request.isLost) return
-			if (failure) this.#finish(request, failure)
+			if (this.#faults.isPaused) this.#paused?.push(() => done(failure))
+			else if (failure) this.#finish(request, failure)
 			else this.#work(request)
 		}
 		let isSync = true
@@ -124,12 +137,34 @@ export class Server implements Receiver {
 	}
 
 	#work(request: Request): void {
-		this.#loop.after(this.#serviceTime() * this.#faults.slowdown, () => {
-			if (request.isLost) return
-			const { errorRate, errorStatus } = this.#faults
-			const fails = errorRate > 0 && this.#random() < errorRate
-			this.#finish(request, fails ? status(errorStatus) : undefined)
-		})
+		let workMs = this.#serviceTime() * this.#faults.slowdown
+		if (request.requestClass) workMs *= request.requestClass.serviceTimeFactor
+		if (this.#scalability) workMs *= scalabilityFactor(this.#scalability, this.#busy)
+		if (this.#paused) {
+			const endsAt = this.#faults.activeMs + workMs
+			this.#loop.after(workMs, () => this.#workUntil(endsAt, request))
+		} else this.#loop.after(workMs, () => this.#complete(request))
+	}
+
+	/** Completes a request when the service has been active until then: pauses do not count. */
+	#workUntil(activeMs: number, request: Request): void {
+		if (request.isLost) return
+		const now = this.#loop.now()
+		const leftMs = activeMs - this.#faults.activeMs
+		// A rest below the resolution of the clock would never end.
+		if (now + leftMs <= now) this.#complete(request)
+		else if (this.#faults.isPaused) this.#paused?.push(() => this.#workUntil(activeMs, request))
+		else this.#loop.after(leftMs, () => this.#workUntil(activeMs, request))
+	}
+
+	#complete(request: Request): void {
+		if (request.isLost) return
+		this.#finish(request, this.#faults.errors ? this.#drawError(this.#faults.errors, request) : undefined)
+	}
+
+	#drawError(faults: readonly ErrorsFault[], { requestClass }: Request): Failure | undefined {
+		const { rate, status: code } = combineErrors(faults, requestClass?.name)
+		return rate > 0 && this.#random() < rate ? status(code) : undefined
 	}
 
 	/** Starts the next queued request before replying, so that a retry caused by the reply does not overtake the queue. */
@@ -149,7 +184,14 @@ export class Server implements Receiver {
 		this.#meter.release(now, request.arrivedAt)
 	}
 
+	/** A pause is over: work continues, and free workers take what was queued meanwhile. */
+	#resume(): void {
+		for (const proceed of this.#paused?.splice(0) ?? []) proceed()
+		while (this.#busy < this.workers && this.#queue.length > 0) this.#startNext()
+	}
+
 	#startNext(): void {
+		if (this.#faults.isPaused) return
 		const dropped: Request[] = []
 		for (let next = this.#dequeue(); next; next = this.#dequeue()) {
 			const now = this.#loop.now()
@@ -172,7 +214,7 @@ export class Server implements Receiver {
 	}
 
 	#dequeue(): Request | undefined {
-		const next = this.#isLifo ? this.#queue.pop() : this.#queue.shift()
+		const next = this.#queue.take()
 		if (next) this.#meter.dequeue(this.#loop.now())
 		return next
 	}

@@ -13,7 +13,7 @@ import { TimelineBins } from '../measure/timeline-bins.ts'
 import { computeTotals } from '../measure/totals.ts'
 import { Client } from '../model/client.ts'
 import { callDependencies, nameHops } from '../model/dependencies.ts'
-import { faultsOf } from '../model/fault-schedule.ts'
+import { faultsAt, faultsOf } from '../model/fault-schedule.ts'
 import { OptimisticLock } from '../model/optimistic-lock.ts'
 import type { Receiver } from '../model/request.ts'
 import { Server } from '../model/server.ts'
@@ -113,7 +113,8 @@ export class Simulation {
 				ignoresSignal: model.ignoresSignal ?? false,
 			}))
 			const callAll = hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
-			service = new Server(this.#loop, name, model, meter, callAll)
+			const faults = faultsAt(this.#scenario, name)
+			service = new Server(this.#loop, name, { ...model, faults }, meter, callAll)
 		}
 		this.#services.set(name, {
 			service,

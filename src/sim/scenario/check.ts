@@ -1,55 +1,15 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
 import { invalidOption } from '../../core/options/schema.ts'
+import { arrivalsShape, checkArrivals, isEndless } from './check-arrivals.ts'
+import { checkFaults, faultShape, sharedFaultShape } from './check-faults.ts'
+import { duration, kind, MAX_MS, positiveTime, rate, time } from './quantities.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
-import {
-	amount,
-	byKind,
-	count,
-	fields,
-	flag,
-	inOrder,
-	list,
-	named,
-	oneOf,
-	type Shape,
-	text,
-} from './shape.ts'
+import { amount, byKind, count, fields, flag, list, named, oneOf, type Shape, text } from './shape.ts'
 
-/** Thirty thousand years. Sums of much longer times lose precision. */
-const MAX_MS = 1e15
 /** Bounded by memory. */
-const MAX_USERS = 1e6
 const MAX_INSTANCES = 1e5
 /** Length of a chain of services, which a request may traverse in a single event. */
 const MAX_DEPTH = 100
-
-const kind: Shape = () => {}
-const time = amount(0, MAX_MS)
-const positiveTime = amount(1e-9, MAX_MS)
-const rate = amount(1e-9, 1e9)
-const period = { fromMs: time, toMs: time }
-const withPeriod = (shape: Shape): Shape => inOrder(shape, 'fromMs', 'toMs', 'more')
-
-const distribution = byKind({
-	exponential: fields({ kind, meanMs: time }),
-	lognormal: inOrder(fields({ kind, medianMs: positiveTime, p99Ms: positiveTime }), 'medianMs', 'p99Ms'),
-	normal: fields({ kind, meanMs: time, sdMs: time }),
-	uniform: inOrder(fields({ kind, minMs: time, maxMs: time }), 'minMs', 'maxMs'),
-	empirical: fields({ kind, valuesMs: list(time, 1) }),
-})
-
-const duration: Shape = (value, path) => {
-	if (typeof value === 'number') time(value, path)
-	else if (Object(value) !== value)
-		invalidOption(path, value, 'a number of milliseconds, or a distribution with a kind')
-	else distribution(value, path)
-}
-
-const fault = byKind({
-	outage: withPeriod(fields({ kind, ...period, 'mode?': oneOf('refuse', 'hang') })),
-	slowdown: withPeriod(fields({ kind, ...period, factor: amount(0, 1e6) })),
-	errors: withPeriod(fields({ kind, ...period, rate: amount(0, 1), 'status?': count(400, 599) })),
-})
 
 const service = byKind(
 	{
@@ -57,6 +17,7 @@ const service = byKind(
 			'kind?': kind,
 			'workers?': count(1),
 			serviceTime: duration,
+			'scalability?': fields({ 'contention?': amount(0, 1), 'coherency?': amount(0, 1) }),
 			'queue?': fields({
 				'limit?': count(0),
 				'order?': oneOf('fifo', 'lifo'),
@@ -64,7 +25,7 @@ const service = byKind(
 				'maxAgeMs?': time,
 			}),
 			'latency?': duration,
-			'faults?': list(fault),
+			'faults?': list(faultShape),
 			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1, 1e9), 'retryAfter?': flag }),
 			'dependsOn?': list(fields({ to: text, 'policy?': text, 'share?': amount(0, 1), 'passContext?': flag })),
 			'ignoresSignal?': flag,
@@ -74,22 +35,13 @@ const service = byKind(
 	'server',
 )
 
-const atRate = withPeriod(fields({ kind, perSecond: rate, 'fromMs?': time, 'toMs?': time }))
-
 const client = fields({
 	to: text,
-	arrivals: byKind({
-		poisson: atRate,
-		constant: atRate,
-		trace: fields({ kind, atMs: list(time) }),
-		closed: fields({
-			kind,
-			users: count(1, MAX_USERS),
-			'think?': duration,
-			'startWithinMs?': time,
-			'callsEach?': count(1),
-		}),
-	}),
+	arrivals: arrivalsShape,
+	'classes?': named(
+		fields({ share: amount(0, 1), 'serviceTimeFactor?': amount(0, 1e6), 'priority?': amount(-1e6, 1e6) }),
+		'class',
+	),
 	'policy?': text,
 	'instances?': count(1, MAX_INSTANCES),
 	'goodWithinMs?': time,
@@ -121,6 +73,7 @@ const scenarioShape = fields({
 	services: named(service, 'service'),
 	clients: named(client, 'client'),
 	'policies?': named(policy),
+	'faults?': list(sharedFaultShape),
 	// Not Infinity: a loop that takes no virtual time would never end.
 	'maxEvents?': count(1, 1e12),
 	'stepMs?': amount(1, MAX_MS),
@@ -144,16 +97,17 @@ export function checkScenario(scenario: Scenario): void {
 		for (const [index, dependency] of dependsOn.entries())
 			checkLink(dependency, `services.${name}.dependsOn[${index}]`)
 	checkCycles(servers)
+	checkFaults(scenario)
 	checkEnd(scenario)
 }
 
 function checkClient(path: string, model: ClientModel): void {
-	const { arrivals, instances } = model
-	if (arrivals.kind === 'trace')
-		arrivals.atMs.forEach((at, index) => {
-			if (index > 0 && at < (arrivals.atMs[index - 1] ?? 0))
-				invalidOption(`${path}.arrivals.atMs[${index}]`, at, 'times in ascending order')
-		})
+	const { arrivals, instances, classes } = model
+	const shares = Object.values(classes ?? {}).reduce((sum, { share }) => sum + share, 0)
+	// The tolerance absorbs rounding: 0.1 + 0.2 + 0.7 is not exactly 1.
+	if (classes && Math.abs(shares - 1) > 1e-9)
+		invalidOption(`${path}.classes`, shares, 'shares that add up to 1')
+	checkArrivals(`${path}.arrivals`, arrivals)
 	if (arrivals.kind !== 'closed') return
 	const { users } = arrivals
 	if (instances !== undefined && instances > users)
@@ -191,12 +145,7 @@ function checkEnd({ duration: end, until, clients }: Scenario): void {
 		invalidOption('duration', undefined, `a number of milliseconds, ${rest}`)
 	if (until === undefined) reject("or until: 'idle' with clients that stop calling")
 	if (typeof until === 'function') return
-	for (const [name, { arrivals }] of Object.entries(clients)) {
-		const isEndless =
-			arrivals.kind === 'closed'
-				? (arrivals.callsEach ?? Infinity) === Infinity
-				: arrivals.kind !== 'trace' && arrivals.toMs === undefined
-		if (isEndless) reject(`because clients.${name}.arrivals never end`)
-	}
+	for (const [name, { arrivals }] of Object.entries(clients))
+		if (isEndless(arrivals)) reject(`because clients.${name}.arrivals never end`)
 	if (until === 'recovered') reject("because until: 'recovered' may never happen")
 }

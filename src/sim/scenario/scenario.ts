@@ -1,6 +1,10 @@
 /** The input of a simulation: plain data that fits into a JSON file. Only policies and `until` may be functions. */
 import type { Distribution } from '../kernel/distribution.ts'
+import type { Arrivals } from './arrivals-model.ts'
+import type { Fault, SharedFault } from './fault-model.ts'
 import type { PolicyModel } from './layers.ts'
+
+export type { Fault, SharedFault } from './fault-model.ts'
 
 /** Services, the clients that call them, and the policies in between. */
 export interface Scenario {
@@ -19,6 +23,8 @@ export interface Scenario {
 	readonly clients: Readonly<Record<string, ClientModel>>
 	/** Layers as data, outermost first, or a function that creates the policy. */
 	readonly policies?: Readonly<Record<string, PolicyModel>> | undefined
+	/** Faults of several services at the same time. Those of a single service are in its own `faults`. */
+	readonly faults?: readonly SharedFault[] | undefined
 	/** Maximum number of events and requests. A run that reaches it ends with `endedBy: 'event-limit'`. Default 50 million. */
 	readonly maxEvents?: number | undefined
 	/** Length of a timeline step. Default: at least 100 ms, and long enough for at most 240 steps. */
@@ -47,6 +53,8 @@ export interface ServerModel {
 	readonly workers?: number | undefined
 	/** Time that a worker needs for a request. */
 	readonly serviceTime: Distribution
+	/** How much longer requests take that are processed concurrently. Default: not at all. */
+	readonly scalability?: ScalabilityModel | undefined
 	readonly queue?: QueueModel | undefined
 	/** Network latency, drawn for each direction. Default 0. */
 	readonly latency?: Distribution | undefined
@@ -63,11 +71,25 @@ export interface ServerModel {
 	readonly ignoresSignal?: boolean | undefined
 }
 
+/**
+ * The Universal Scalability Law: a request that starts when n are in progress, itself included, takes
+ * 1 + contention (n - 1) + coherency n (n - 1) times its service time.
+ */
+export interface ScalabilityModel {
+	/** The share of the work that cannot be done concurrently, such as holding a lock. Default 0. */
+	readonly contention?: number | undefined
+	/** The cost of keeping data consistent between each two requests. With it, throughput has a maximum and then falls. Default 0. */
+	readonly coherency?: number | undefined
+}
+
 /** The queue of a server. */
 export interface QueueModel {
 	/** Maximum length. Further requests are rejected with 503. Default: no limit. */
 	readonly limit?: number | undefined
-	/** `'lifo'` serves the newest request first, whose caller is more likely to be still waiting. Default `'fifo'`. */
+	/**
+	 * `'lifo'` serves the newest request first, whose caller is more likely to be still waiting. Requests of a class with a higher
+	 * priority come before all others. Default `'fifo'`.
+	 */
 	readonly order?: 'fifo' | 'lifo' | undefined
 	/** Drops requests whose caller has stopped waiting, when a worker takes them. Default false. */
 	readonly dropExpired?: boolean | undefined
@@ -83,7 +105,8 @@ export interface DependencyModel {
 	/** The share of requests that need it, 0 to 1. Default 1. */
 	readonly share?: number | undefined
 	/**
-	 * Passes the deadline, the abort signal and the state of nested retries to the other service, as `yaoki/node` and headers do.
+	 * Passes the deadline, the abort signal, the state of nested retries and the request class to the other service, as `yaoki/node` and
+	 * headers do.
 	 * Default false.
 	 */
 	readonly passContext?: boolean | undefined
@@ -98,20 +121,6 @@ export interface RateLimitModel {
 	readonly retryAfter?: boolean | undefined
 }
 
-/** A fault from `fromMs` to `toMs`. */
-export type Fault =
-	/** The service is down and loses its requests. `'refuse'` fails connections immediately, `'hang'` never responds. Default `'refuse'`. */
-	| ({ readonly kind: 'outage'; readonly mode?: 'refuse' | 'hang' | undefined } & FaultPeriod)
-	/** Requests take `factor` times as long. */
-	| ({ readonly kind: 'slowdown'; readonly factor: number } & FaultPeriod)
-	/** A share of the responses, 0 to 1, are errors with this status. Default 500. */
-	| ({ readonly kind: 'errors'; readonly rate: number; readonly status?: number | undefined } & FaultPeriod)
-
-interface FaultPeriod {
-	readonly fromMs: number
-	readonly toMs: number
-}
-
 /**
  * A row with a version. A request reads the row and then writes it, which succeeds if the version is unchanged: four messages in all.
  * Only writes are counted as requests.
@@ -122,11 +131,23 @@ export interface OptimisticLockModel {
 	readonly latency?: Distribution | undefined
 }
 
+/** A kind of requests. Services pass it on to their dependencies with `passContext`. */
+export interface RequestClassModel {
+	/** The share of the calls, 0 to 1. The shares of all classes of a client add up to 1. */
+	readonly share: number
+	/** The service time of these requests, as a multiple of that of the service. Default 1. */
+	readonly serviceTimeFactor?: number | undefined
+	/** Workers take requests with a higher priority from the queue first, and do not interrupt what they process. Default 0. */
+	readonly priority?: number | undefined
+}
+
 /** A group of callers of one service. */
 export interface ClientModel {
 	/** The name of the service. */
 	readonly to: string
 	readonly arrivals: Arrivals
+	/** Kinds of requests by name; each call is of one of them, at random. Default: all requests are alike. */
+	readonly classes?: Readonly<Record<string, RequestClassModel>> | undefined
 	/** The name of the policy around the calls. Default: none. */
 	readonly policy?: string | undefined
 	/**
@@ -143,31 +164,4 @@ export interface ClientModel {
 	 * until the service responds. Default false: they end when their signal aborts.
 	 */
 	readonly ignoresSignal?: boolean | undefined
-}
-
-/** When calls start. */
-export type Arrivals =
-	/** At random, at a mean rate, regardless of earlier calls. */
-	| ({ readonly kind: 'poisson'; readonly perSecond: number } & Window)
-	/** At equal intervals. */
-	| ({ readonly kind: 'constant'; readonly perSecond: number } & Window)
-	/** At these times, in ascending order. */
-	| { readonly kind: 'trace'; readonly atMs: readonly number[] }
-	/** Users that each wait for the result, think, and call again. */
-	| {
-			readonly kind: 'closed'
-			readonly users: number
-			/** Time between a result and the next call. Default 0. */
-			readonly think?: Distribution | undefined
-			/** Users start evenly spread over this time. Default 0: all at the same time. */
-			readonly startWithinMs?: number | undefined
-			/** Calls per user. Default: no limit. */
-			readonly callsEach?: number | undefined
-	  }
-
-interface Window {
-	/** Default 0. */
-	readonly fromMs?: number | undefined
-	/** Default: the end of the run. */
-	readonly toMs?: number | undefined
 }

@@ -18,12 +18,19 @@ export const valid = {
 			faults: [
 				{ kind: 'outage', fromMs: 200, toMs: 400, mode: 'hang' },
 				{ kind: 'slowdown', fromMs: 300, toMs: 600, factor: 3 },
-				{ kind: 'errors', fromMs: 500, toMs: 700, rate: 0.2, status: 503 },
+				{ kind: 'errors', fromMs: 500, toMs: 700, rate: 0.2, status: 503, class: 'checkout' },
+				{ kind: 'pause', fromMs: 800, toMs: 850 },
+				{ kind: 'restart', fromMs: 900, toMs: 920, coldFactor: 3, warmUpMs: 100 },
 			],
 			rateLimit: { perSecond: 500, burst: 20, retryAfter: false },
 			dependsOn: [{ to: 'db', policy: 'hop', share: 0.5, passContext: true }],
 		},
-		db: { workers: 2, serviceTime: { kind: 'lognormal', medianMs: 5, p99Ms: 50 }, latency: 1 },
+		db: {
+			workers: 2,
+			serviceTime: { kind: 'lognormal', medianMs: 5, p99Ms: 50 },
+			scalability: { contention: 0.1, coherency: 0.01 },
+			latency: 1,
+		},
 		cache: { serviceTime: { kind: 'empirical', valuesMs: [1, 2, 30] } },
 		row: { kind: 'optimistic-lock', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } },
 	},
@@ -31,6 +38,10 @@ export const valid = {
 		web: {
 			to: 'api',
 			arrivals: { kind: 'poisson', perSecond: 80, fromMs: 10, toMs: 1_500 },
+			classes: {
+				browse: { share: 0.75 },
+				checkout: { share: 0.25, serviceTimeFactor: 2, priority: 1 },
+			},
 			policy: 'careful',
 			instances: 2,
 			goodWithinMs: 300,
@@ -38,6 +49,25 @@ export const valid = {
 		},
 		beat: { to: 'cache', arrivals: { kind: 'constant', perSecond: 10 } },
 		replay: { to: 'cache', arrivals: { kind: 'trace', atMs: [0, 5, 5, 100] }, policy: 'shared' },
+		daily: {
+			to: 'cache',
+			arrivals: {
+				kind: 'curve',
+				points: [
+					{ atMs: 0, perSecond: 5 },
+					{ atMs: 600, perSecond: 40 },
+				],
+				interpolation: 'steps',
+				repeatEveryMs: 1_000,
+				spacing: 'even',
+				fromMs: 50,
+				toMs: 1_900,
+			},
+		},
+		spiky: {
+			to: 'cache',
+			arrivals: { kind: 'bursts', perSecond: 5, burstPerSecond: 50, everyMs: 500, lastsMs: 100 },
+		},
 		staff: {
 			to: 'row',
 			arrivals: { kind: 'closed', users: 5, think: 40, startWithinMs: 100, callsEach: 3 },
@@ -45,6 +75,7 @@ export const valid = {
 			instances: 2,
 		},
 	},
+	faults: [{ kind: 'slowdown', services: ['db', 'cache'], fromMs: 950, toMs: 1_000, factor: 2 }],
 	policies: {
 		careful: [
 			{ retry: { maxRetries: 3, baseDelayMs: 10, budget: { maxRetryRatio: 0.2, shared: true } } },

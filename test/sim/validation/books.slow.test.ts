@@ -158,7 +158,7 @@ test('without a policy, unfinished calls are the requests in flight', () => {
 })
 
 test('the random scenarios include outages, full queues, drops, retries and late calls', () => {
-	const results = fc.sample(aWorld, { numRuns: 200, seed: 1 }).map((scenario) => looks(scenario, 1).end)
+	const results = fc.sample(aWorld, { numRuns: 400, seed: 1 }).map((scenario) => looks(scenario, 1).end)
 	const seen = (of: (result: SimulationResult) => number) => results.filter((result) => of(result) > 0).length
 	const services = (name: 'rejected' | 'rateLimited' | 'unreachable' | 'dropped' | 'wasted') =>
 		seen((result) => sum(Object.values(result.services).map((service) => service[name])))

@@ -9,7 +9,9 @@ import {
 	meanInOrbit,
 	meanWaiting,
 	meanWaitMs,
+	meanWithBreakdowns,
 	momentsOf,
+	priorityWaitsMs,
 } from './closed-form.ts'
 
 describe('Erlang B', () => {
@@ -133,6 +135,58 @@ describe('the retrial queue', () => {
 	)
 	it('with immediate retries is a queue', () => {
 		expect(meanInOrbit(0.08, 10, 1e9)).toBeCloseTo(meanWaiting(1, 0.8), 6)
+	})
+})
+
+describe('priorities', () => {
+	const moments = momentsOf({ kind: 'exponential', meanMs: 10 })
+	it('of a single class are Pollaczek-Khinchine', () => {
+		expect(priorityWaitsMs([{ perMs: 0.06, moments }])[0]).toBeCloseTo(meanWaitMs(0.06, moments), 9)
+	})
+	it('obey the conservation law: the mean of the waits, weighted by load, is that without priorities', () => {
+		const rates = [0.01, 0.03, 0.04]
+		const waits = priorityWaitsMs(rates.map((perMs) => ({ perMs, moments })))
+		const weighted = waits.reduce((sum, wait, index) => sum + (rates[index] ?? 0) * wait, 0) / 0.08
+		expect(weighted).toBeCloseTo(meanWaitMs(0.08, moments), 9)
+		expect(waits).toEqual(waits.toSorted((a, b) => a - b))
+	})
+	it('let the highest class wait only for itself and for the request in progress', () => {
+		const waits = priorityWaitsMs([
+			{ perMs: 0.01, moments: momentsOf(10) },
+			{ perMs: 0.05, moments: momentsOf(10) },
+		])
+		expect(waits[0]).toBeCloseTo((0.06 * 100) / 2 / (1 - 0.1), 9)
+	})
+})
+
+/** The Markov chain of M/M/1 with breakdowns, from the flow over the cut between n and n + 1, and into and out of each broken state. */
+function brokenByBruteForce(perMs: number, meanMs: number, upMs: number, downMs: number): number {
+	let up = 1
+	let down = up / upMs / (perMs + 1 / downMs)
+	let [all, sum] = [up + down, 0]
+	for (let n = 1; n < 20_000; n++) {
+		const nextUp = perMs * meanMs * (up + down)
+		const nextDown = (perMs * down + nextUp / upMs) / (perMs + 1 / downMs)
+		;[up, down] = [nextUp, nextDown]
+		all += up + down
+		sum += n * (up + down)
+	}
+	return sum / all
+}
+
+describe('a queue with breakdowns', () => {
+	test.each([
+		[0.04, 10, 1_000, 200],
+		[0.02, 10, 50, 50],
+		[0.09, 10, 10_000, 20],
+	])(
+		'at %f calls per ms, %f ms service time, %f ms up and %f ms down satisfies its balance equations',
+		(...given) => {
+			expect(meanWithBreakdowns(...given) / brokenByBruteForce(...given)).toBeCloseTo(1, 9)
+		},
+	)
+	it('without breakdowns is M/M/1', () => {
+		expect(meanWithBreakdowns(0.08, 10, 1e12, 1)).toBeCloseTo(4, 6)
 	})
 })
 

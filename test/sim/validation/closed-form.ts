@@ -81,3 +81,39 @@ export const meanAttempts = (failing: number, most: number): number =>
 /** The mean number of calls until `inRow` consecutive failures. */
 export const meanCallsToTrip = (failing: number, inRow: number): number =>
 	failing === 1 ? inRow : (1 - failing ** inRow) / (failing ** inRow * (1 - failing))
+
+/**
+ * M/M/1 whose server breaks down, also while idle, and continues where it was (White and Christie 1958): exponential times until a
+ * breakdown and until its repair. Returns the mean number in the system, from the generating functions of the balance equations.
+ */
+export function meanWithBreakdowns(perMs: number, meanMs: number, upMs: number, downMs: number): number {
+	const [breaks, repairs] = [1 / upMs, 1 / downMs]
+	const available = repairs / (breaks + repairs)
+	const up =
+		(available * perMs * (1 + (breaks * (repairs + perMs)) / repairs ** 2)) / (available / meanMs - perMs)
+	return up + (available * breaks * perMs) / repairs ** 2
+}
+
+/** The time until a backlog is gone that arrived while a server stood still: it drains as fast as there is capacity left. */
+export const drainMs = (pauseMs: number, load: number): number => (load * pauseMs) / (1 - load)
+
+/** Calls of one priority. */
+interface PriorityClass {
+	readonly perMs: number
+	readonly moments: Moments
+}
+
+/**
+ * Cobham 1954: the mean wait of each class in an M/G/1 queue that serves the class with the highest priority next and interrupts nothing.
+ * The classes are in that order.
+ */
+export function priorityWaitsMs(classes: readonly PriorityClass[]): readonly number[] {
+	// What is left of the service in progress, for any class.
+	const residualMs = classes.reduce((sum, { perMs, moments }) => sum + (perMs * moments.squareMs2) / 2, 0)
+	let load = 0
+	return classes.map(({ perMs, moments }) => {
+		const above = load
+		load += perMs * moments.meanMs
+		return residualMs / ((1 - above) * (1 - load))
+	})
+}

@@ -1,11 +1,13 @@
 /**
- * Queues with closed forms: Poisson arrivals at one or several workers. 34 intervals, so with fresh seeds about one
- * run in 29 would raise a false alarm.
+ * Queues with closed forms: Poisson arrivals at one or several workers. 40 intervals, so with fresh seeds about one
+ * run in 25 would raise a false alarm.
  */
 import { describe, test } from 'vitest'
 import type { Distribution, Scenario, ServerModel } from 'yaoki/sim'
 import {
 	expectAgreement,
+	type Growing,
+	known,
 	lateShare,
 	meanLatency,
 	meanPresent,
@@ -14,8 +16,9 @@ import {
 	runs,
 	samples,
 	waitedShare,
+	web,
 } from './agreement.ts'
-import { erlangC, finiteQueue, meanWaiting, meanWaitMs, momentsOf } from './closed-form.ts'
+import { erlangC, finiteQueue, meanWaiting, meanWaitMs, momentsOf, priorityWaitsMs } from './closed-form.ts'
 
 const MEAN_MS = 10
 const exponential: Distribution = { kind: 'exponential', meanMs: MEAN_MS }
@@ -77,6 +80,43 @@ describe('M/M/c, by Erlang C', () => {
 		expectAgreement(samples(stretches, waitedShare), erlangC(workers, load), 0.06)
 		expectAgreement(samples(stretches, meanQueue), meanWaiting(workers, load), 0.15)
 		expectAgreement(samples(stretches, meanLatency), MEAN_MS + meanWaiting(workers, load) / perMs)
+	})
+})
+
+/** Latency of successful calls of a class. */
+const meanLatencyOf =
+	(name: string): Growing =>
+	(result) => {
+		const { latency, good } = known(web(result).classes?.[name])
+		return [latency.meanMs * good, good]
+	}
+
+const scaled = (law: Distribution, factor: number): Distribution =>
+	typeof law === 'number' ? law * factor : { kind: 'exponential', meanMs: MEAN_MS * factor }
+
+describe('M/G/1 with three priorities, by Cobham', () => {
+	const classes = {
+		bronze: { share: 0.3, serviceTimeFactor: 2 },
+		gold: { share: 0.2, priority: 2 },
+		silver: { share: 0.5, priority: 1 },
+	}
+	test.each<[string, Distribution]>([
+		['exponential', exponential],
+		['constant', MEAN_MS],
+	])('with %s service times: latency of each class', (_, law) => {
+		const perMs = 0.7 / (1.3 * MEAN_MS)
+		const { clients, ...rest } = queue({ serviceTime: law }, perMs, 25_000)
+		const stretches = runs({ ...rest, clients: { web: { ...known(clients['web']), classes } } })
+		const factors = { gold: 1, silver: 1, bronze: 2 }
+		const names = ['gold', 'silver', 'bronze'] as const
+		const models = names.map((name) => ({
+			perMs: perMs * classes[name].share,
+			moments: momentsOf(scaled(law, factors[name])),
+		}))
+		for (const [index, waitMs] of priorityWaitsMs(models).entries()) {
+			const name = known(names[index])
+			expectAgreement(samples(stretches, meanLatencyOf(name)), waitMs + MEAN_MS * factors[name], 0.06)
+		}
 	})
 })
 

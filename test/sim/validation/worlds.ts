@@ -23,12 +23,16 @@ const aFault: fc.Arbitrary<Fault> = fc
 	.tuple(
 		fc.integer({ min: 0, max: LAST_MS }),
 		fc.integer({ min: 1, max: 800 }),
-		fc.constantFrom<'refuse' | 'hang' | 'slowdown' | 'errors'>('refuse', 'hang', 'slowdown', 'errors'),
+		fc.constantFrom<'refuse' | 'hang' | 'slowdown' | 'errors' | 'pause' | 'restart'>(
+			...(['refuse', 'hang', 'hang', 'slowdown', 'errors', 'pause', 'restart'] as const),
+		),
 	)
 	.map(([fromMs, forMs, kind]): Fault => {
 		const span = { fromMs, toMs: fromMs + forMs }
 		if (kind === 'slowdown') return { kind, factor: 4, ...span }
 		if (kind === 'errors') return { kind, rate: 0.5, ...span }
+		if (kind === 'pause') return { kind, ...span }
+		if (kind === 'restart') return { kind, coldFactor: 5, warmUpMs: 300, ...span }
 		return { kind: 'outage', mode: kind, ...span }
 	})
 
@@ -44,6 +48,7 @@ const aServer: fc.Arbitrary<ServerModel> = fc.record({
 		dropExpired: fc.boolean(),
 		maxAgeMs: some(fc.integer({ min: 20, max: 300 })),
 	}),
+	scalability: some(fc.constant({ contention: 0.2, coherency: 0.05 })),
 	latency: some(aDuration),
 	faults: fc.array(aFault, { maxLength: 3 }),
 	rateLimit: some(
@@ -68,6 +73,7 @@ const aPolicy: fc.Arbitrary<readonly PolicyLayer[]> = fc.constantFrom<readonly P
 const arrivals = fc.constantFrom(
 	{ kind: 'poisson', perSecond: 60, toMs: LAST_MS } as const,
 	{ kind: 'constant', perSecond: 40, toMs: LAST_MS } as const,
+	{ kind: 'bursts', perSecond: 20, burstPerSecond: 200, everyMs: 400, lastsMs: 80, toMs: LAST_MS } as const,
 	{ kind: 'trace', atMs: [0, 0, 1, 5, 5, 5, 300, 900, 900, LAST_MS] } as const,
 	{ kind: 'closed', users: 8, callsEach: 5, think: { kind: 'exponential', meanMs: 100 } } as const,
 )
@@ -86,6 +92,9 @@ export const aWorld: fc.Arbitrary<Scenario> = fc
 		instances: fc.integer({ min: 1, max: 3 }),
 		goodWithinMs: some(fc.integer({ min: 10, max: 200 })),
 		deadlineMs: some(fc.integer({ min: 20, max: 400 })),
+		classes: some(
+			fc.constant({ urgent: { share: 0.25, priority: 1, serviceTimeFactor: 2 }, other: { share: 0.75 } }),
+		),
 	})
 	.map(({ seed, front, behind, share, passContext, arrivals, outer, inner, ...client }): Scenario => {
 		const dependsOn = behind ? [{ to: 'db', policy: 'inner', share, passContext }] : []

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Arrivals, simulate } from 'yaoki/sim'
 import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
-import { scheduleCalls } from '../../../src/sim/model/arrivals.ts'
+import { scheduleCalls } from '../../../src/sim/load/arrivals.ts'
 import { scene, web } from '../scene.ts'
 
 /** Returns when calls started and by which user, up to a time; each takes `takesMs`. */

@@ -1,0 +1,49 @@
+/** What goes wrong with a service, and when: plain data, by `kind`. */
+
+/** A fault from `fromMs` to `toMs`. */
+export type Fault =
+	/** The service is down and loses its requests. `'refuse'` fails connections immediately, `'hang'` never responds. Default `'refuse'`. */
+	| ({ readonly kind: 'outage'; readonly mode?: 'refuse' | 'hang' | undefined } & FaultPeriod)
+	/**
+	 * The service stands still and keeps its requests: a garbage collection, a failover, a stopped virtual machine. What it was processing
+	 * ends later by the length of the pause. New requests are queued, up to the limit of the queue.
+	 */
+	| ({ readonly kind: 'pause' } & FaultPeriod)
+	/** The service is down like in an outage with mode `'refuse'`, and slow after `toMs` until its caches are warm. */
+	| Restart
+	/** Requests take `factor` times as long. */
+	| ({ readonly kind: 'slowdown'; readonly factor: number } & FaultPeriod)
+	| Errors
+
+/** A fault of several services at the same time. */
+export type SharedFault = Fault & {
+	/** The names of the services. */
+	readonly services: readonly string[]
+}
+
+interface Restart extends FaultPeriod {
+	readonly kind: 'restart'
+	/**
+	 * The time that a request takes is multiplied by this at `toMs`, when the caches are cold. The factor falls linearly to 1 over
+	 * `warmUpMs`, and is read when the work on a request begins. Default 1.
+	 */
+	readonly coldFactor?: number | undefined
+	/** The time from `toMs` until the caches are warm. It belongs to the recovery, not to the fault. Default 0. */
+	readonly warmUpMs?: number | undefined
+}
+
+/** Some responses are errors. */
+interface Errors extends FaultPeriod {
+	readonly kind: 'errors'
+	/** The share of the responses, 0 to 1. */
+	readonly rate: number
+	/** Default 500. */
+	readonly status?: number | undefined
+	/** Only responses to requests of this class, see `classes` of a client. Default: all. */
+	readonly class?: string | undefined
+}
+
+interface FaultPeriod {
+	readonly fromMs: number
+	readonly toMs: number
+}
