@@ -14,6 +14,7 @@ export class ClientMeter {
 	callsSent = 0
 	lastResponseAt = 0
 	readonly latency: Histogram = new Histogram()
+	readonly failureLatency: Histogram = new Histogram()
 	readonly #recovery: RecoveryTracker | undefined
 	readonly #goodWithinMs: number
 	readonly #timeline: Readonly<Record<keyof ClientTimeline, Channel>>
@@ -41,7 +42,7 @@ export class ClientMeter {
 		const durationMs = now - startedAt
 		const isGood = ok && durationMs <= this.#goodWithinMs
 		this.#recovery?.end(startedAt, now, isGood)
-		if (ok) this.latency.record(durationMs)
+		;(ok ? this.latency : this.failureLatency).record(durationMs)
 		if (isGood) this.good++
 		else if (ok) this.late++
 		else {
@@ -69,7 +70,10 @@ export class ClientMeter {
 			unfinished: calls - this.ended,
 			requests,
 			retries: requests - this.callsSent,
+			// Of all calls, including unfinished ones: a call that hangs is not a good one.
+			goodShare: calls === 0 ? 0 : good / calls,
 			latency: this.latency.summary,
+			failureLatency: this.failureLatency.summary,
 		}
 	}
 

@@ -27,21 +27,24 @@ export interface Totals {
 	readonly goodShare: number
 	/** Requests per call, at the service with the highest value. */
 	readonly amplification: number
-	/** Requests of clients beyond the first of each call. */
+	/** Requests beyond the first of each call: of clients, and of services to those that they depend on. */
 	readonly retries: number
 	/** The share of worker time that was wasted: the caller had stopped waiting, or got an error. */
 	readonly wastedShare: number
 	/** When the last call ended. */
 	readonly lastResponseAtMs: number
+	/** Of successful calls, and of failed ones. */
 	readonly latency: LatencySummary
+	readonly failureLatency: LatencySummary
 }
 
-/** Latency of successful calls, from start to end, retries and waits included. */
+/** Latency of calls, from start to end, retries and waits included. Percentiles are at most 1.6 % off. Zeros without calls. */
 export interface LatencySummary {
 	readonly meanMs: number
 	readonly p50Ms: number
 	readonly p90Ms: number
 	readonly p99Ms: number
+	readonly p999Ms: number
 	readonly maxMs: number
 }
 
@@ -61,7 +64,11 @@ export interface ClientResult {
 	readonly requests: number
 	/** Requests beyond the first of their call. */
 	readonly retries: number
+	/** The share of calls that succeeded in time, 0 to 1; 0 without calls. Unfinished calls count as not good. */
+	readonly goodShare: number
+	/** Of successful calls, and of failed ones. */
 	readonly latency: LatencySummary
+	readonly failureLatency: LatencySummary
 }
 
 /** Counts of one service. */
@@ -70,6 +77,8 @@ export interface ServiceResult {
 	readonly requests: number
 	/** Requests per call of the clients whose calls reach it, directly or through other services. */
 	readonly amplification: number
+	/** Requests that it sent beyond the first of each call to a service that it depends on. */
+	readonly retries: number
 	/** Requests processed successfully while the caller waited. */
 	readonly useful: number
 	/** Requests processed unnecessarily: the caller had stopped waiting, or got an error. */

@@ -8,6 +8,7 @@ export type RejectReason = 'rejected' | 'rateLimited' | 'unreachable' | 'dropped
 
 export class ServiceMeter {
 	requests = 0
+	retries = 0
 	useful = 0
 	wasted = 0
 	usefulMs = 0
@@ -38,6 +39,11 @@ export class ServiceMeter {
 	send(now: number): void {
 		this.requests++
 		this.#timeline.requests.count(now)
+	}
+
+	/** It sends another request for a call to a service that it depends on. */
+	retry(): void {
+		this.retries++
 	}
 
 	reject(now: number, reason: RejectReason): void {
@@ -81,13 +87,14 @@ export class ServiceMeter {
 	}
 
 	result(end: number, calls: number, workers: number, capacityPerSecond: number | null): ServiceResult {
-		const { requests, useful, wasted, usefulMs, wastedMs, failed, rejected } = this
+		const { requests, retries, useful, wasted, usefulMs, wastedMs, failed, rejected } = this
 		const share = (area: number, of: number) => (end > 0 && of > 0 ? area / of / end : 0)
 		// From each request's own times, not from the area: Little's law says that both agree, and a test compares them.
 		const spentMs = this.#spentMs + this.inFlight.current * end - this.#arrivals
 		return {
 			requests,
 			amplification: calls === 0 ? 0 : requests / calls,
+			retries,
 			useful,
 			wasted,
 			usefulMs,

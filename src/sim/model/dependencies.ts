@@ -14,6 +14,8 @@ export interface Hop {
 	readonly model: DependencyModel
 	readonly service: Receiver
 	readonly policy: Policy<unknown> | undefined
+	/** Called for each request beyond the first of a call. */
+	onRetry(): void
 }
 
 export function callDependencies(loop: EventLoop, path: string, hops: readonly Hop[]): CallDependencies {
@@ -56,12 +58,16 @@ const isSkipped = (hop: Hop | undefined, random: (() => number) | undefined): bo
 
 function call(
 	loop: EventLoop,
-	{ service, policy }: Hop,
+	hop: Hop,
 	context: CallContext | undefined,
 	ended: DoneCallback<unknown>,
 ): void {
+	const { service, policy } = hop
+	let isRetry = false
 	const send = (own: CallContext | undefined, done: DoneCallback<unknown>) => {
 		if (!loop.countRequest()) return
+		if (isRetry) hop.onRetry()
+		isRetry = true
 		service.send(new Request(context && own ? endOnAbort(own.signal, done) : done, own))
 	}
 	if (policy) run(policy, send, ended, context)

@@ -110,6 +110,7 @@ export class Simulation {
 				model: dependency,
 				service: this.#addService(dependency.to, create),
 				policy: create(dependency.policy, `${path} to ${names[index]}`),
+				onRetry: () => meter.retry(),
 			}))
 			const callAll = hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
 			service = new Server(this.#loop, name, model, meter, callAll)
