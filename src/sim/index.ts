@@ -11,6 +11,8 @@ export type {
 	ClientTimeline,
 	LatencySummary,
 	Recovery,
+	RecoveryStatus,
+	RunRecovery,
 	ServiceResult,
 	ServiceTimeline,
 	SimulationResult,

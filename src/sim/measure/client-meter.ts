@@ -1,6 +1,6 @@
 import { Histogram } from './histogram.ts'
 import type { RecoveryTracker } from './recovery-tracker.ts'
-import type { ClientResult, ClientTimeline } from './result.ts'
+import type { ClientResult, ClientTimeline, Recovery } from './result.ts'
 import { type Channel, readChannels, type TimelineBins } from './timeline-bins.ts'
 
 export class ClientMeter {
@@ -15,20 +15,20 @@ export class ClientMeter {
 	lastResponseAt = 0
 	readonly latency: Histogram = new Histogram()
 	readonly failureLatency: Histogram = new Histogram()
-	readonly #recovery: RecoveryTracker | undefined
+	/** Undefined if no fault is scheduled. */
+	readonly recovery: RecoveryTracker | undefined
 	readonly #goodWithinMs: number
 	readonly #timeline: Readonly<Record<keyof ClientTimeline, Channel>>
 
-	/** `recovery` is undefined if no fault is scheduled. */
 	constructor(bins: TimelineBins, goodWithinMs: number, recovery: RecoveryTracker | undefined) {
-		this.#recovery = recovery
+		this.recovery = recovery
 		this.#goodWithinMs = goodWithinMs
 		this.#timeline = bins.channels('started', 'startedGood', 'startedBad', 'good', 'bad')
 	}
 
 	start(now: number): void {
 		this.calls++
-		this.#recovery?.start(now)
+		this.recovery?.start(now)
 		this.#timeline.started.count(now)
 	}
 
@@ -41,7 +41,7 @@ export class ClientMeter {
 	end(startedAt: number, now: number, ok: boolean, requests: number): void {
 		const durationMs = now - startedAt
 		const isGood = ok && durationMs <= this.#goodWithinMs
-		this.#recovery?.end(startedAt, now, isGood)
+		this.recovery?.end(startedAt, now, isGood)
 		;(ok ? this.latency : this.failureLatency).record(durationMs)
 		if (isGood) this.good++
 		else if (ok) this.late++
@@ -59,7 +59,8 @@ export class ClientMeter {
 		return this.good + this.late + this.failed
 	}
 
-	result(): ClientResult {
+	/** `recovery`: from the last fault. */
+	result(recovery: Recovery | null): ClientResult {
 		const { calls, good, late, failed, rejected, requests } = this
 		return {
 			calls,
@@ -74,6 +75,7 @@ export class ClientMeter {
 			goodShare: calls === 0 ? 0 : good / calls,
 			latency: this.latency.summary,
 			failureLatency: this.failureLatency.summary,
+			recovery,
 		}
 	}
 

@@ -6,7 +6,7 @@ export interface Measure {
 	readonly label: string
 	readonly unit: '' | '%' | 'ms' | '/s'
 	readonly better: 'more' | 'less'
-	/** Returns null where a run has no such value: a recovery that never came, a latency without successes. */
+	/** Returns null where a run has no such value: a recovery that did not come or was not shown, a latency without successes. */
 	of(result: SimulationResult): number | null
 }
 
@@ -40,7 +40,7 @@ export type MeasureName =
 	| 'failureP99Ms'
 	/** 99th percentile of the queue time of processed requests, at the worst service. */
 	| 'queueAgeP99Ms'
-	/** Time from the end of the last fault to full recovery. */
+	/** Time from the end of the last fault until all clients and services have recovered. */
 	| 'recoveredAfterMs'
 	/** When the last call ended. */
 	| 'lastResponseAtMs'

@@ -12,8 +12,8 @@ export interface SimulationResult {
 	readonly totals: Totals
 	readonly clients: Readonly<Record<string, ClientResult>>
 	readonly services: Readonly<Record<string, ServiceResult>>
-	/** Null if no fault was scheduled, or the last one had not ended. */
-	readonly recovery: Recovery | null
+	/** The worst of all clients and services. Null if no fault was scheduled, or the last one had not ended. */
+	readonly recovery: RunRecovery | null
 	readonly timeline: Timeline
 }
 
@@ -69,6 +69,8 @@ export interface ClientResult {
 	/** Of successful calls, and of failed ones. */
 	readonly latency: LatencySummary
 	readonly failureLatency: LatencySummary
+	/** Of its own calls from the last fault of any service. Null if no fault was scheduled, or the last one had not ended. */
+	readonly recovery: Recovery | null
 }
 
 /** Counts of one service. */
@@ -104,18 +106,38 @@ export interface ServiceResult {
 	readonly inFlight: { readonly mean: number; readonly meanMs: number; readonly count: number }
 	/** Requests per second that it can process; null if unknown. */
 	readonly capacityPerSecond: number | null
+	/**
+	 * The same for the requests that reach it: a request is good if it was processed successfully while the caller waited, and the service
+	 * is drained when the requests in its queue at the end of the fault have left it. Null also for an optimistic lock.
+	 */
+	readonly recovery: Recovery | null
 }
 
-/** Recovery from the last fault. */
+/**
+ * `'recovered'`: from some time on to the end of the run, every window was good. `'not-recovered'`: at the end of the run, calls still
+ * failed, or calls caught by the fault were still in flight. `'not-shown'`: the run ended too soon to tell.
+ */
+export type RecoveryStatus = 'recovered' | 'not-recovered' | 'not-shown'
+
+/** Recovery from a fault. It ends with the run, or with the next fault. */
 export interface Recovery {
-	/** When the last fault ended. */
+	readonly status: RecoveryStatus
+	/** When the fault ended. */
 	readonly faultEndedAtMs: number
-	/** Time from then until new calls succeed again and keep succeeding; null if they did not in this run. */
+	/** Time from then until new calls succeed as before, and keep succeeding; null if that was not shown. */
 	readonly healthyAfterMs: number | null
-	/** Time from then until all calls that started before had ended; null if some never did. */
+	/** Time from then until all calls that started before had ended; null if some had not. */
 	readonly drainedAfterMs: number | null
-	/** The later of the two; null means never. */
+	/** The later of the two; null unless recovered. */
 	readonly recoveredAfterMs: number | null
+	/** How long it lasted in this run; null unless recovered. A later relapse would not be known. */
+	readonly heldForMs: number | null
+}
+
+/** Recovery from the last fault, of all clients and services. */
+export interface RunRecovery extends Recovery {
+	/** From each fault, or from faults that overlap. The last is the recovery of the run. */
+	readonly faults: readonly Recovery[]
 }
 
 /** Counts per step of time. All lists have the same length. */
