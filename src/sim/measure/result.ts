@@ -120,6 +120,18 @@ export interface ServiceResult {
 	 * is drained when the requests in its queue at the end of the fault have left it. Null also for an optimistic lock.
 	 */
 	readonly recovery: Recovery | null
+	/** In the order in which they were started, if the service has a load balancer. */
+	readonly instances?: readonly InstanceResult[]
+}
+
+/** Counts of one instance behind a load balancer. */
+export interface InstanceResult {
+	/** Requests sent to it. */
+	readonly requests: number
+	/** Errors from 500 up, failed connections, and requests whose caller stopped waiting. */
+	readonly failures: number
+	/** How often the load balancer has taken it out. */
+	readonly ejections: number
 }
 
 /**

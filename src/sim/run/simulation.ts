@@ -2,9 +2,11 @@
  * One run: builds services, clients and policies from a scenario and processes events. A run can be paused and inspected, which is
  * how progress is shown and how an interrupted run still has a result.
  */
+import { createService, type Service } from '../balancer/create-service.ts'
 import { niceStep } from '../charts/scale.ts'
 import { EventLoop } from '../kernel/event-loop.ts'
 import { hasFunction, suppressStacks } from '../kernel/suppress-stacks.ts'
+import { hasEnded } from '../load/arrivals.ts'
 import { ClientMeter } from '../measure/client-meter.ts'
 import { type FaultPeriod, faultPeriods } from '../measure/fault-periods.ts'
 import { RecoveryTracker } from '../measure/recovery-tracker.ts'
@@ -13,13 +15,10 @@ import { ServiceMeter } from '../measure/service-meter.ts'
 import { TimelineBins } from '../measure/timeline-bins.ts'
 import { computeTotals } from '../measure/totals.ts'
 import { worstRecovery } from '../measure/worst-recovery.ts'
-import { hasEnded } from '../load/arrivals.ts'
 import { Client } from '../model/client.ts'
 import { callDependencies, nameHops } from '../model/dependencies.ts'
 import { faultsAt, faultsOf } from '../model/fault-schedule.ts'
 import { OptimisticLock } from '../model/optimistic-lock.ts'
-import type { Receiver } from '../model/request.ts'
-import { Server } from '../model/server.ts'
 import { checkScenario } from '../scenario/check.ts'
 import { type PolicyFactory, policyFactory } from '../scenario/layers.ts'
 import type { ClientModel, Scenario, ServiceModel, SimulationProgress } from '../scenario/scenario.ts'
@@ -27,11 +26,6 @@ import type { ClientModel, Scenario, ServiceModel, SimulationProgress } from '..
 const DEFAULT_MAX_EVENTS = 50_000_000
 const MAX_STEPS = 240
 const MIN_STEP_MS = 100
-
-interface Service extends Receiver {
-	readonly workers: number
-	readonly capacityPerSecond: number | null
-}
 
 interface MeteredService {
 	readonly service: Service
@@ -107,19 +101,20 @@ export class Simulation {
 		let service: Service
 		if (model.kind === 'optimistic-lock') service = new OptimisticLock(this.#loop, name, model, meter)
 		else {
-			const path = `services.${name}`
 			const names = nameHops(dependsOn)
-			const hops = dependsOn.map((dependency, index) => ({
-				name: names[index] ?? dependency.to,
-				model: dependency,
-				service: this.#addService(dependency.to, create),
-				policy: create(dependency.policy, `${path} to ${names[index]}`),
-				ignoresSignal: model.ignoresSignal ?? false,
-				onRetry: () => meter.retry(),
-			}))
-			const callAll = hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
+			const callsOf = (path: string) => {
+				const hops = dependsOn.map((dependency, index) => ({
+					name: names[index] ?? dependency.to,
+					model: dependency,
+					service: this.#addService(dependency.to, create),
+					policy: create(dependency.policy, `${path} to ${names[index]}`),
+					ignoresSignal: model.ignoresSignal ?? false,
+					onRetry: () => meter.retry(),
+				}))
+				return hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
+			}
 			const faults = faultsAt(this.#scenario, name)
-			service = new Server(this.#loop, name, { ...model, faults }, meter, callAll)
+			service = createService(this.#loop, name, { ...model, faults }, meter, callsOf)
 		}
 		this.#services.set(name, {
 			service,
@@ -240,7 +235,9 @@ export class Simulation {
 		const serviceResults = services.map(([name, { service, meter, clients: callers }], index) => {
 			const calls = [...callers].reduce((total, client) => total + client.calls, 0)
 			const recovery = lastOf(recoveries.services[index])
-			return [name, meter.result(end, calls, service.workers, service.capacityPerSecond, recovery)] as const
+			const instances = service.results?.()
+			const result = meter.result(end, calls, service.workers, service.capacityPerSecond, recovery)
+			return [name, instances ? { ...result, instances } : result] as const
 		})
 		return {
 			seed: this.#loop.seed,

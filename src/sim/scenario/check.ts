@@ -1,6 +1,7 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
 import { invalidOption } from '../../core/options/schema.ts'
 import { arrivalsShape, checkArrivals, isEndless } from './check-arrivals.ts'
+import { balancerFields, checkBalancers } from './check-balancer.ts'
 import { checkFaults, faultShape, sharedFaultShape } from './check-faults.ts'
 import { duration, kind, MAX_MS, positiveTime, rate, time } from './quantities.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
@@ -29,6 +30,7 @@ const service = byKind(
 			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1, 1e9), 'retryAfter?': flag }),
 			'dependsOn?': list(fields({ to: text, 'policy?': text, 'share?': amount(0, 1), 'passContext?': flag })),
 			'ignoresSignal?': flag,
+			...balancerFields,
 		}),
 		'optimistic-lock': fields({ kind, 'latency?': duration }),
 	},
@@ -98,6 +100,7 @@ export function checkScenario(scenario: Scenario): void {
 			checkLink(dependency, `services.${name}.dependsOn[${index}]`)
 	checkCycles(servers)
 	checkFaults(scenario)
+	checkBalancers(scenario)
 	checkEnd(scenario)
 }
 

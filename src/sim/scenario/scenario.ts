@@ -1,6 +1,7 @@
 /** The input of a simulation: plain data that fits into a JSON file. Only policies and `until` may be functions. */
 import type { Distribution } from '../kernel/distribution.ts'
 import type { Arrivals } from './arrivals-model.ts'
+import type { AutoscalingModel, LoadBalancerModel } from './balancer-model.ts'
 import type { Fault, SharedFault } from './fault-model.ts'
 import type { PolicyModel } from './layers.ts'
 
@@ -71,6 +72,12 @@ export interface ServerModel {
 	 * responds. Default false: they end when their signal aborts.
 	 */
 	readonly ignoresSignal?: boolean | undefined
+	/** Processes behind a load balancer, each with its own `workers`, `queue` and `rateLimit`. Default 1. */
+	readonly instances?: number | undefined
+	/** Default: round-robin. */
+	readonly loadBalancer?: LoadBalancerModel | undefined
+	/** Default: the number of instances does not change. */
+	readonly autoscaling?: AutoscalingModel | undefined
 }
 
 /**
