@@ -9,6 +9,7 @@ import { DONE, GO, REJECTED, type Step, SUBSTITUTE } from '../core/engine/layer.
 import { createCall, type Policy } from '../core/engine/policy.ts'
 import { createRejection } from '../core/engine/rejection.ts'
 import { startWait } from '../core/engine/runner.ts'
+import { beginTurn, endTurn, runLater } from './turns.ts'
 
 /** Receives the result once: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
 export type DoneCallback<T> = (error?: unknown, value?: T) => void
@@ -16,40 +17,45 @@ export type DoneCallback<T> = (error?: unknown, value?: T) => void
 /** An operation that passes its result to a callback, immediately or later. */
 export type CallbackOperation<T> = (context: CallContext, done: DoneCallback<T>) => void
 
+/**
+ * Runs an operation under a policy. With `endsOnAbort` the operation ends as soon as a timeout or a hedge aborts its signal, as if it
+ * listened to it. A signal with a listener for each attempt would cost more than the rest of a simulated request.
+ */
 export function run<T, Substitute = never>(
 	policy: Policy<Substitute>,
 	operation: CallbackOperation<T>,
 	done: DoneCallback<T | Substitute>,
 	options?: CallOptions,
+	endsOnAbort = false,
 ): void {
 	const call = createCall(policy.compiled(), options, operation as Operation)
-	if (call.pipeline.runner) call.rareState.branch = runBranch
-	new CallbackRun(call, done).proceed(call.begin())
+	if (call.pipeline.runner) call.rareState.branch = endsOnAbort ? runAbortableBranch : runBranch
+	new CallbackRun(call, done, endsOnAbort).proceed(call.begin())
 }
 
+/** Another branch that gets a slot from this one may start before the end of this one is known, as in production. */
 function runBranch(call: Call, step: Step, onEnd: () => void): void {
 	call.rareState.branch = runBranch
-	new CallbackRun(call, onEnd).proceed(step)
+	new CallbackRun(call, () => runLater({ proceed: onEnd }), false).proceed(step)
 }
 
-/** Calls that were woken while another one runs. They run after it, so that calls never nest. */
-const woken: { proceed(): void }[] = []
-let isBusy = false
-
-/** Returns true if no call is running. The caller must then call `endTurn`. */
-function beginTurn(): boolean {
-	if (isBusy) return false
-	isBusy = true
-	return true
+/** A branch ends by the signals of the calls around it too, so its operation listens to its own. */
+function runAbortableBranch(call: Call, step: Step, onEnd: () => void): void {
+	call.rareState.branch = runAbortableBranch
+	call.operation = listening(call.operation as CallbackOperation<unknown>) as Operation
+	new CallbackRun(call, () => runLater({ proceed: onEnd }), false).proceed(step)
 }
 
-function endTurn(): void {
-	try {
-		for (let next = woken.shift(); next; next = woken.shift()) next.proceed()
-	} finally {
-		isBusy = false
+const listening =
+	<T>(operation: CallbackOperation<T>): CallbackOperation<T> =>
+	(context, done) => {
+		const { signal } = context
+		const end = () => done(signal.reason)
+		// Another branch may have won after this one was woken, and a signal emits `abort` only once.
+		if (signal.aborted) return end()
+		signal.addEventListener('abort', end)
+		operation(context, done)
 	}
-}
 
 class CallbackRun<T> {
 	readonly #call: Call
@@ -58,10 +64,12 @@ class CallbackRun<T> {
 	#nextStep: Step | undefined
 	#isInOperation = false
 	#isAsleep = false
+	readonly #endsOnAbort: boolean
 
-	constructor(call: Call, done: DoneCallback<T>) {
+	constructor(call: Call, done: DoneCallback<T>, endsOnAbort: boolean) {
 		this.#call = call
 		this.#done = done
+		this.#endsOnAbort = endsOnAbort
 	}
 
 	/** Without a step, a wait has ended or the call was interrupted. */
@@ -99,13 +107,16 @@ class CallbackRun<T> {
 	readonly #wake = (): void => {
 		if (!this.#isAsleep) return
 		this.#isAsleep = false
-		if (isBusy) woken.push(this)
-		else this.proceed()
+		// Its operation ends here: a later result is that of an earlier run.
+		if (this.#endsOnAbort && this.#call.run > 0) this.#call.run += 2
+		runLater(this)
 	}
 
 	#attempt(): Step | undefined {
 		const call = this.#call
-		const runId = ++call.run
+		// An even number means that no operation outlives its call, so that the engine does not track it.
+		call.run += this.#endsOnAbort && !call.rare?.substitute ? 2 : 1
+		const runId = call.run
 		let isPending = true
 		this.#nextStep = undefined
 		this.#isInOperation = true
@@ -113,7 +124,8 @@ class CallbackRun<T> {
 		const settle = (ok: boolean, value: unknown) => {
 			if (!isPending) return
 			isPending = false
-			this.#settle(runId, ok, value)
+			if (this.#isInOperation) this.#nextStep = this.#settle(runId, ok, value)
+			else runLater({ proceed: () => this.#settleLate(runId, ok, value) })
 		}
 		try {
 			this.#startOperation(settle)
@@ -125,17 +137,18 @@ class CallbackRun<T> {
 		return this.#nextStep
 	}
 
-	#settle(runId: number, ok: boolean, value: unknown): void {
-		const isFirst = beginTurn()
-		try {
-			if (!endRun(this.#call, runId)) return
-			this.#isAsleep = false
-			const step = this.#call.settle(ok, value)
-			if (this.#isInOperation) this.#nextStep = step
-			else this.proceed(step)
-		} finally {
-			if (isFirst) endTurn()
-		}
+	/** Returns the next step; undefined if the call no longer waits for this run. */
+	#settle(runId: number, ok: boolean, value: unknown): Step | undefined {
+		if (!endRun(this.#call, runId)) return undefined
+		// Even again, whatever kind of run has ended.
+		if (runId % 2 === 0) this.#call.run++
+		this.#isAsleep = false
+		return this.#call.settle(ok, value)
+	}
+
+	#settleLate(runId: number, ok: boolean, value: unknown): void {
+		const step = this.#settle(runId, ok, value)
+		if (step !== undefined) this.#proceed(step)
 	}
 
 	#startOperation(settle: (ok: boolean, value: unknown) => void): void {

@@ -4,6 +4,7 @@
  */
 import { checkRange } from '../core/options/schema.ts'
 import { EventHeap, type ScheduledEvent } from './event-heap.ts'
+import { beginTurn, endTurn } from './turns.ts'
 
 export class VirtualClock {
 	readonly #events = new EventHeap()
@@ -60,7 +61,12 @@ export class VirtualClock {
 		const event = this.#events.take(until)
 		if (event === undefined) return false
 		this.#now = event.at
-		event.fire?.()
+		const isFirst = beginTurn()
+		try {
+			event.fire?.()
+		} finally {
+			if (isFirst) endTurn()
+		}
 		return true
 	}
 

@@ -20,6 +20,7 @@ export class Client {
 	/** One per instance; empty if the calls go through no policy. */
 	readonly #policies: readonly Policy<unknown>[]
 	readonly #deadlineMs: number | undefined
+	readonly #ignoresSignal: boolean
 	readonly #runtime: Runtime
 	readonly #drawClass: (() => RequestClass) | undefined
 
@@ -35,6 +36,7 @@ export class Client {
 		this.#service = service
 		this.#meter = meter
 		this.#deadlineMs = model.deadlineMs
+		this.#ignoresSignal = model.ignoresSignal ?? false
 		this.#runtime = loop.runtime(`clients.${name}`)
 		if (model.classes)
 			this.#drawClass = classDraw(model.classes, loop.stream(`clients.${name} classes`), (className) =>
@@ -49,6 +51,7 @@ export class Client {
 	#call(user: number, onEnd?: () => void): void {
 		const loop = this.#loop
 		const meter = this.#meter
+		const ignoresSignal = this.#ignoresSignal
 		const startedAt = loop.now()
 		let requests = 0
 		const policy = this.#policies[user % this.#policies.length]
@@ -60,7 +63,7 @@ export class Client {
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!loop.countRequest()) return
 			meter.send(requests++ === 0)
-			const { deadline } = context ?? {}
+			const deadline = ignoresSignal ? undefined : context?.deadline
 			latest = new Request(deadline ? endAtDeadline(deadline, done) : done, context, latest)
 			latest.requestClass = requestClass
 			this.#service.send(latest)
@@ -76,7 +79,7 @@ export class Client {
 			if (policy && !this.#service.passesContext) Request.release(latest)
 			onEnd?.()
 		}
-		if (policy) run(policy, send, ended, this.#callOptions())
+		if (policy) run(policy, send, ended, this.#callOptions(), !ignoresSignal)
 		else send(undefined, ended)
 	}
 

@@ -14,6 +14,8 @@ export interface Hop {
 	readonly model: DependencyModel
 	readonly service: Receiver
 	readonly policy: Policy<unknown> | undefined
+	/** Its operation goes on when its signal aborts. */
+	readonly ignoresSignal: boolean
 }
 
 export function callDependencies(loop: EventLoop, path: string, hops: readonly Hop[]): CallDependencies {
@@ -56,19 +58,21 @@ const isSkipped = (hop: Hop | undefined, random: (() => number) | undefined): bo
 
 function call(
 	loop: EventLoop,
-	{ service, policy }: Hop,
+	{ service, policy, ignoresSignal }: Hop,
 	/** The request whose context is passed on. */
 	from: Request | undefined,
 	ended: DoneCallback<unknown>,
 ): void {
 	const context = from?.context
+	// Only a signal knows what the caller does.
+	const endsOnCallersAbort = context !== undefined && !ignoresSignal
 	const send = (own: CallContext | undefined, done: DoneCallback<unknown>) => {
 		if (!loop.countRequest()) return
-		const request = new Request(context && own ? endOnAbort(own.signal, done) : done, own)
+		const request = new Request(endsOnCallersAbort && own ? endOnAbort(own.signal, done) : done, own)
 		request.requestClass = from?.requestClass
 		service.send(request)
 	}
-	if (policy) run(policy, send, ended, context)
+	if (policy) run(policy, send, ended, context, !ignoresSignal && !endsOnCallersAbort)
 	else if (context?.signal.aborted) ended(context.signal.reason)
 	else send(context, ended)
 }

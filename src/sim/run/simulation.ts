@@ -110,6 +110,7 @@ export class Simulation {
 				model: dependency,
 				service: this.#addService(dependency.to, create),
 				policy: create(dependency.policy, `${path} to ${names[index]}`),
+				ignoresSignal: model.ignoresSignal ?? false,
 			}))
 			const callAll = hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
 			const faults = faultsAt(this.#scenario, name)

@@ -28,6 +28,7 @@ const service = byKind(
 			'faults?': list(faultShape),
 			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1, 1e9), 'retryAfter?': flag }),
 			'dependsOn?': list(fields({ to: text, 'policy?': text, 'share?': amount(0, 1), 'passContext?': flag })),
+			'ignoresSignal?': flag,
 		}),
 		'optimistic-lock': fields({ kind, 'latency?': duration }),
 	},
@@ -45,6 +46,7 @@ const client = fields({
 	'instances?': count(1, MAX_INSTANCES),
 	'goodWithinMs?': time,
 	'deadlineMs?': time,
+	'ignoresSignal?': flag,
 })
 
 const policy: Shape = (value, path) => {

@@ -64,6 +64,11 @@ export interface ServerModel {
 	readonly rateLimit?: RateLimitModel | undefined
 	/** Services that it calls, one after the other, before its own work. The worker stays busy. */
 	readonly dependsOn?: readonly DependencyModel[] | undefined
+	/**
+	 * True: its calls to other services ignore their signal. A call that timed out then holds its bulkhead slot until the other service
+	 * responds. Default false: they end when their signal aborts.
+	 */
+	readonly ignoresSignal?: boolean | undefined
 }
 
 /**
@@ -154,4 +159,9 @@ export interface ClientModel {
 	readonly goodWithinMs?: number | undefined
 	/** Deadline of each call. Default: none. */
 	readonly deadlineMs?: number | undefined
+	/**
+	 * True: operations ignore their signal, like code that does not pass `signal` on. After a timeout they hold their bulkhead slot
+	 * until the service responds. Default false: they end when their signal aborts.
+	 */
+	readonly ignoresSignal?: boolean | undefined
 }

@@ -11,6 +11,8 @@ export interface World {
 	readonly perSecond?: number
 	readonly seconds?: number
 	readonly service?: Partial<ServerModel>
+	/** Operations that timed out hold their slot until the service responds. */
+	readonly ignoresSignal?: boolean
 }
 
 /** The normal service time. */
@@ -33,7 +35,14 @@ const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => (
 	services: {
 		api: { workers: Infinity, serviceTime: SERVICE, ...world.service, faults: world.faults ?? [] },
 	},
-	clients: { web: { to: 'api', arrivals: { kind: 'trace', atMs: arrivalsOf(world) }, policy: 'web' } },
+	clients: {
+		web: {
+			to: 'api',
+			arrivals: { kind: 'trace', atMs: arrivalsOf(world) },
+			policy: 'web',
+			ignoresSignal: world.ignoresSignal,
+		},
+	},
 	policies: { web: [], ...policies },
 })
 

@@ -1,0 +1,31 @@
+/**
+ * Who runs, and who is next. While the callback of a timer runs, or a call, other calls that may continue wait for their turn, in the order
+ * in which they were woken. Promises do the same in production. So calls never nest, and events have the same order as there.
+ */
+interface Job {
+	proceed(): void
+}
+
+const jobs: Job[] = []
+let isBusy = false
+
+/** Runs it when the current turn is over; immediately if there is none. */
+export function runLater(job: Job): void {
+	jobs.push(job)
+	if (beginTurn()) endTurn()
+}
+
+/** Returns true if it was nobody's turn. The caller must then call `endTurn`. */
+export function beginTurn(): boolean {
+	if (isBusy) return false
+	isBusy = true
+	return true
+}
+
+export function endTurn(): void {
+	try {
+		for (let next = jobs.shift(); next; next = jobs.shift()) next.proceed()
+	} finally {
+		isBusy = false
+	}
+}
