@@ -23,7 +23,10 @@ export const valid = {
 				{ kind: 'restart', fromMs: 900, toMs: 920, coldFactor: 3, warmUpMs: 100 },
 			],
 			rateLimit: { perSecond: 500, burst: 20, retryAfter: false },
-			dependsOn: [{ to: 'db', policy: 'hop', share: 0.5, passContext: true }],
+			dependsOn: [
+				{ to: 'db', policy: 'hop', share: 0.5, passContext: true },
+				{ to: 'cache', share: 0.1, parallel: true },
+			],
 		},
 		db: {
 			workers: 2,
