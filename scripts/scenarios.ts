@@ -27,6 +27,7 @@ const names = [
 	'layered',
 	'mail',
 	'metastable',
+	'pause',
 	'rate-limit',
 	'slow-dependency',
 ]
