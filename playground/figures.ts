@@ -51,15 +51,14 @@ function formatShare(share: number): string {
 	return Number(percent.toFixed(1)).toString()
 }
 
-/** A value, `'never'` (not recovered), or `'unknown'` (no value yet). */
+/** A value, `'never'` (not recovered), or `'unknown'` (no value yet, or not shown). */
 export type Reading = { readonly value: number } | 'never' | 'unknown'
 
 export function readFigure(name: FigureName, result: SimulationResult): Reading {
 	const value = MEASURES[name].of(result)
 	if (value !== null) return { value }
-	const isUnrecovered =
-		name === 'recoveredAfterMs' && result.recovery !== null && result.endedBy === 'duration'
-	return isUnrecovered ? 'never' : 'unknown'
+	const isUnrecovered = result.recovery?.status === 'not-recovered' && result.endedBy === 'duration'
+	return name === 'recoveredAfterMs' && isUnrecovered ? 'never' : 'unknown'
 }
 
 export const unitOf = (name: FigureName): Unit => UNITS[name]

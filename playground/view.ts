@@ -102,9 +102,10 @@ export function describeOutcome({ run: { result, isDone }, words }: Shown): stri
 	if (!isDone) return ''
 	if (endedBy === 'event-limit') return words.eventLimit(formatValue(endedAtMs / 1_000, 'seconds'))
 	if (recovery === null) return words.noFault()
-	const { recoveredAfterMs, faultEndedAtMs } = recovery
+	const { recoveredAfterMs, faultEndedAtMs, status } = recovery
 	if (recoveredAfterMs !== null) return words.recovered(formatValue(recoveredAfterMs, 'ms'))
-	return words.notRecovered(formatValue(endedAtMs - faultEndedAtMs, 'ms'))
+	const since = formatValue(endedAtMs - faultEndedAtMs, 'ms')
+	return status === 'not-shown' ? words.notShown(since) : words.notRecovered(since)
 }
 
 /** Returns the progress of a run, or the trace hash of one that is done: equal hashes mean equal runs. */

@@ -84,6 +84,7 @@ export const en: Words = {
 			none: 'none',
 			refuse: 'down, refuses connections',
 			hang: 'down, does not respond',
+			pause: 'paused, keeps its queue',
 			slowdown: 'slow',
 			errors: 'some responses fail',
 		},
@@ -102,7 +103,8 @@ export const en: Words = {
 	},
 	descriptions: {
 		goodShare: 'The share of calls that succeeded within the latency limit.',
-		recoveredAfterMs: 'The time from the end of the fault until the service is healthy again.',
+		recoveredAfterMs:
+			'The time from the end of the fault until calls succeed as before, to the end of the run.',
 		amplification: 'Requests per call, at the service that received most.',
 		wastedShare: "The share of the service's work whose caller had already given up.",
 		p99Ms: '99 % of the successful calls took at most this long, including delays and retries.',
@@ -135,8 +137,9 @@ export const en: Words = {
 	compared: (change, previous) => (change === 'same' ? 'unchanged' : `${change} than ${previous}`),
 	describeSeries: (series, most, last) => `${series}: at most ${most}, ${last} at the end.`,
 	running: (now, of) => `${now} of ${of}`,
-	recovered: (after) => `Recovered: healthy again ${after} after the end of the fault.`,
+	recovered: (after) => `Recovered: healthy from ${after} after the end of the fault to the end of the run.`,
 	notRecovered: (since) => `Not recovered: calls still fail ${since} after the end of the fault.`,
+	notShown: (since) => `Recovery not shown: the run ended ${since} after the fault, too soon to tell.`,
 	noFault: () => 'There was no fault, so there is no recovery to measure.',
 	eventLimit: (at) => `Stopped at ${at}: too many events for a browser page.`,
 	trace: (events, hash) => `${events} events, trace ${hash}`,

@@ -84,6 +84,7 @@ export const ja: Words = {
 			none: 'なし',
 			refuse: '停止（接続拒否）',
 			hang: '停止（応答なし）',
+			pause: '一時停止（キューを保持）',
 			slowdown: '処理が遅くなる',
 			errors: '一部がエラーになる',
 		},
@@ -107,7 +108,8 @@ export const ja: Words = {
 	},
 	descriptions: {
 		goodShare: '全呼び出しのうち、時間内に成功したものの割合。',
-		recoveredAfterMs: '障害が終わってから、正常に戻るまでの時間。',
+		recoveredAfterMs:
+			'障害が終わってから、呼び出しが以前のように成功し、実行の終わりまで続くようになるまでの時間。',
 		amplification: '最も多く受けたサービスでの、呼び出し 1 回あたりのリクエスト数。',
 		wastedShare: 'サービスの処理のうち、呼び出し側がすでに待つのをやめていたものの割合。',
 		p99Ms: '成功した呼び出しの 99 % がこの時間内に完了（待ち時間とリトライを含む）。',
@@ -141,9 +143,11 @@ export const ja: Words = {
 		change === 'same' ? '前回と同じ' : `${change === 'better' ? '改善' : '悪化'}（前回 ${previous}）`,
 	describeSeries: (series, most, last) => `${series}：最大 ${most}、最後は ${last}。`,
 	running: (now, of) => `${now} / ${of}`,
-	recovered: (after) => `回復しました。障害が終わってから ${after} で正常に戻りました。`,
+	recovered: (after) =>
+		`回復しました。障害が終わってから ${after} で正常に戻り、実行の終わりまで続きました。`,
 	notRecovered: (since) =>
 		`回復していません。障害が終わって ${since} たっても、呼び出しは失敗し続けています。`,
+	notShown: (since) => `回復を判定できません。障害の終わりから ${since} で実行が終わり、短すぎます。`,
 	noFault: () => '障害が発生していないため、回復時間は計測されません。',
 	eventLimit: (at) => `${at} の時点で打ち切りました。イベントが多すぎて、ページ上では実行しきれません。`,
 	trace: (events, hash) => `イベント ${events} 件、トレース ${hash}`,

@@ -69,6 +69,7 @@ export interface Words extends FixedWords {
 	running(now: string, of: string): string
 	recovered(after: string): string
 	notRecovered(since: string): string
+	notShown(since: string): string
 	noFault(): string
 	eventLimit(at: string): string
 	trace(events: string, hash: string): string

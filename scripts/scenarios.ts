@@ -15,6 +15,7 @@ interface Estimate {
 interface Case {
 	readonly name: string
 	readonly neverRecoveredShare: number
+	readonly notShownShare: number
 	readonly measures: Readonly<Record<string, Estimate>>
 }
 
@@ -58,14 +59,15 @@ function writeTable(name: string, rows: readonly (readonly string[])[]): void {
 const formatTenths = (value: number): string =>
 	value.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
 
+/** Whether every run recovered that was long enough to tell. */
+const isRecovered = ({ neverRecoveredShare, notShownShare }: Case): boolean =>
+	neverRecoveredShare === 0 && notShownShare < 1
+
 /** Counts, per remedy, the cells of its map in which every run recovered. */
 function countRecovered(cases: readonly Case[]): readonly (readonly string[])[] {
 	return [...new Set(cases.map(({ name }) => name))].map((name) => {
 		const cells = cases.filter((one) => one.name === name)
-		return [
-			name,
-			`${cells.filter(({ neverRecoveredShare }) => neverRecoveredShare === 0).length} of ${cells.length}`,
-		]
+		return [name, `${cells.filter(isRecovered).length} of ${cells.length}`]
 	})
 }
 

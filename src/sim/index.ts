@@ -15,6 +15,8 @@ export type {
 	ClientTimeline,
 	LatencySummary,
 	Recovery,
+	RecoveryStatus,
+	RunRecovery,
 	ServiceResult,
 	ServiceTimeline,
 	SimulationResult,

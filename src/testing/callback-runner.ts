@@ -17,13 +17,22 @@ export type DoneCallback<T> = (error?: unknown, value?: T) => void
 /** An operation that passes its result to a callback, immediately or later. */
 export type CallbackOperation<T> = (context: CallContext, done: DoneCallback<T>) => void
 
+/** What an operation has started. */
+export interface Abortable {
+	/** The signal of the operation has aborted, and its result is ignored. */
+	abort(): void
+}
+
+type AbortableOperation<T> = (context: CallContext, done: DoneCallback<T>) => Abortable | undefined | void
+
 /**
  * Runs an operation under a policy. With `endsOnAbort` the operation ends as soon as a timeout or a hedge aborts its signal, as if it
- * listened to it. A signal with a listener for each attempt would cost more than the rest of a simulated request.
+ * listened to it, and what it returned is aborted. A signal with a listener for each attempt would cost more than the rest of a
+ * simulated request.
  */
 export function run<T, Substitute = never>(
 	policy: Policy<Substitute>,
-	operation: CallbackOperation<T>,
+	operation: AbortableOperation<T>,
 	done: DoneCallback<T | Substitute>,
 	options?: CallOptions,
 	endsOnAbort = false,
@@ -42,19 +51,21 @@ function runBranch(call: Call, step: Step, onEnd: () => void): void {
 /** A branch ends by the signals of the calls around it too, so its operation listens to its own. */
 function runAbortableBranch(call: Call, step: Step, onEnd: () => void): void {
 	call.rareState.branch = runAbortableBranch
-	call.operation = listening(call.operation as CallbackOperation<unknown>) as Operation
+	call.operation = listening(call.operation as AbortableOperation<unknown>) as Operation
 	new CallbackRun(call, () => runLater({ proceed: onEnd }), false).proceed(step)
 }
 
 const listening =
-	<T>(operation: CallbackOperation<T>): CallbackOperation<T> =>
+	<T>(operation: AbortableOperation<T>): CallbackOperation<T> =>
 	(context, done) => {
 		const { signal } = context
-		const end = () => done(signal.reason)
 		// Another branch may have won after this one was woken, and a signal emits `abort` only once.
-		if (signal.aborted) return end()
-		signal.addEventListener('abort', end)
-		operation(context, done)
+		if (signal.aborted) return done(signal.reason)
+		const started = operation(context, done)
+		signal.addEventListener('abort', () => {
+			done(signal.reason)
+			started?.abort()
+		})
 	}
 
 class CallbackRun<T> {
@@ -65,6 +76,8 @@ class CallbackRun<T> {
 	#isInOperation = false
 	#isAsleep = false
 	readonly #endsOnAbort: boolean
+	/** What the operation has started, while it is running. */
+	#started: Abortable | undefined
 
 	constructor(call: Call, done: DoneCallback<T>, endsOnAbort: boolean) {
 		this.#call = call
@@ -108,7 +121,11 @@ class CallbackRun<T> {
 		if (!this.#isAsleep) return
 		this.#isAsleep = false
 		// Its operation ends here: a later result is that of an earlier run.
-		if (this.#endsOnAbort && this.#call.run > 0) this.#call.run += 2
+		if (this.#endsOnAbort && this.#call.run > 0) {
+			this.#call.run += 2
+			this.#started?.abort()
+			this.#started = undefined
+		}
 		runLater(this)
 	}
 
@@ -143,6 +160,7 @@ class CallbackRun<T> {
 		// Even again, whatever kind of run has ended.
 		if (runId % 2 === 0) this.#call.run++
 		this.#isAsleep = false
+		this.#started = undefined
 		return this.#call.settle(ok, value)
 	}
 
@@ -155,11 +173,12 @@ class CallbackRun<T> {
 		const call = this.#call
 		const substitute = call.rare?.substitute
 		if (!substitute) {
-			const operation = call.operation as CallbackOperation<T>
-			operation(call.context(), (error, value) => {
-				const ok = error === undefined || error === null
-				settle(ok, ok ? value : error)
-			})
+			const operation = call.operation as AbortableOperation<T>
+			this.#started =
+				operation(call.context(), (error, value) => {
+					const ok = error === undefined || error === null
+					settle(ok, ok ? value : error)
+				}) ?? undefined
 			return
 		}
 		const result = substitute(call.context())

@@ -41,7 +41,7 @@ export function parseAssertion(text: string, study: Study) {
 const isComparison = (text: string | undefined): text is Operator =>
 	text === '<' || text === '<=' || text === '>' || text === '>='
 
-/** Checks an assertion against every run of its variants. `actual` is null for a run that never recovered, or in which no fault ended. */
+/** Checks an assertion against every run of its variants. `actual` is null for a run without the value; `recovery` tells why. */
 export function checkAssertion(assertion: Assertion, { cases }: StudyResult) {
 	const { text, variant, measure, comparison, bound } = assertion
 	const checked = cases.filter(({ case: { name } }) => variant === undefined || name === variant)
@@ -52,10 +52,10 @@ export function checkAssertion(assertion: Assertion, { cases }: StudyResult) {
 				return []
 			} catch (error) {
 				if (!(error instanceof ResilienceError)) throw error
-				const { actual, seed } = error
+				const { actual, recovery, seed } = error
 				const where = x === undefined ? name : `${name} at ${x}, ${y}`
 				const message = `got ${formatActual(measure, actual, run)} (${where}, seed ${seed})`
-				return [{ variant: name, seed, actual, message }]
+				return [{ variant: name, seed, actual, recovery, message }]
 			}
 		}),
 	)

@@ -116,3 +116,10 @@ function closed(loop: EventLoop, call: StartCall, path: string, model: Closed): 
 		loop.after((startWithinMs * user) / users, start)
 	}
 }
+
+/** Returns whether a client that has started `calls` calls will start no more. */
+export function hasEnded(arrivals: Arrivals, calls: number, now: number): boolean {
+	if (arrivals.kind === 'trace') return calls >= arrivals.atMs.length
+	if (arrivals.kind === 'closed') return calls >= arrivals.users * (arrivals.callsEach ?? Infinity)
+	return now >= (arrivals.toMs ?? Infinity)
+}

@@ -1,7 +1,7 @@
 import { ClassMeter } from './class-meter.ts'
 import { Histogram } from './histogram.ts'
 import type { RecoveryTracker } from './recovery-tracker.ts'
-import type { ClassResult, ClientResult, ClientTimeline } from './result.ts'
+import type { ClassResult, ClientResult, ClientTimeline, Recovery } from './result.ts'
 import { type Channel, readChannels, type TimelineBins } from './timeline-bins.ts'
 
 export class ClientMeter {
@@ -16,13 +16,14 @@ export class ClientMeter {
 	lastResponseAt = 0
 	readonly latency: Histogram = new Histogram()
 	readonly #classes = new Map<string, ClassMeter>()
-	readonly #recovery: RecoveryTracker | undefined
+	readonly failureLatency: Histogram = new Histogram()
+	/** Undefined if no fault is scheduled. */
+	readonly recovery: RecoveryTracker | undefined
 	readonly #goodWithinMs: number
 	readonly #timeline: Readonly<Record<keyof ClientTimeline, Channel>>
 
-	/** `recovery` is undefined if no fault is scheduled. */
 	constructor(bins: TimelineBins, goodWithinMs: number, recovery: RecoveryTracker | undefined) {
-		this.#recovery = recovery
+		this.recovery = recovery
 		this.#goodWithinMs = goodWithinMs
 		this.#timeline = bins.channels('started', 'startedGood', 'startedBad', 'good', 'bad')
 	}
@@ -36,7 +37,7 @@ export class ClientMeter {
 
 	start(now: number): void {
 		this.calls++
-		this.#recovery?.start(now)
+		this.recovery?.start(now)
 		this.#timeline.started.count(now)
 	}
 
@@ -49,8 +50,8 @@ export class ClientMeter {
 	end(startedAt: number, now: number, ok: boolean, requests: number): void {
 		const durationMs = now - startedAt
 		const isGood = ok && durationMs <= this.#goodWithinMs
-		this.#recovery?.end(startedAt, now, isGood)
-		if (ok) this.latency.record(durationMs)
+		this.recovery?.end(startedAt, now, isGood)
+		;(ok ? this.latency : this.failureLatency).record(durationMs)
 		if (isGood) this.good++
 		else if (ok) this.late++
 		else {
@@ -67,7 +68,8 @@ export class ClientMeter {
 		return this.good + this.late + this.failed
 	}
 
-	result(): ClientResult {
+	/** `recovery`: from the last fault. */
+	result(recovery: Recovery | null): ClientResult {
 		const { calls, good, late, failed, rejected, requests } = this
 		return {
 			calls,
@@ -78,7 +80,11 @@ export class ClientMeter {
 			unfinished: calls - this.ended,
 			requests,
 			retries: requests - this.callsSent,
+			// Of all calls, including unfinished ones: a call that hangs is not a good one.
+			goodShare: calls === 0 ? 0 : good / calls,
 			latency: this.latency.summary,
+			failureLatency: this.failureLatency.summary,
+			recovery,
 			...(this.#classes.size > 0 && { classes: this.#classResults }),
 		}
 	}

@@ -6,7 +6,7 @@ export interface Measure {
 	readonly label: string
 	readonly unit: '' | '%' | 'ms' | '/s'
 	readonly better: 'more' | 'less'
-	/** Returns null where a run has no such value: a recovery that never came, a latency without successes. */
+	/** Returns null where a run has no such value: a recovery that did not come or was not shown, a latency without successes. */
 	of(result: SimulationResult): number | null
 }
 
@@ -14,13 +14,15 @@ export interface Measure {
 export type MeasureName =
 	/** Share of calls that succeeded in time. */
 	| 'goodShare'
+	/** Share of calls that succeeded in time, of the client with the lowest. */
+	| 'worstGoodShare'
 	/** Calls that succeeded in time, per second. */
 	| 'goodputPerSecond'
 	/** Calls that clients started, per second. */
 	| 'offeredPerSecond'
 	/** Requests sent to all services. */
 	| 'requests'
-	/** Requests of clients beyond the first of each call. */
+	/** Requests beyond the first of each call: of clients, and of services to those that they depend on. */
 	| 'retries'
 	/** Requests per call, at the service with the most. */
 	| 'amplification'
@@ -32,9 +34,13 @@ export type MeasureName =
 	| 'p50Ms'
 	/** 99th percentile of the latency of successful calls. */
 	| 'p99Ms'
+	/** 99.9th percentile of the latency of successful calls. */
+	| 'p999Ms'
+	/** 99th percentile of the latency of failed calls. */
+	| 'failureP99Ms'
 	/** 99th percentile of the queue time of processed requests, at the worst service. */
 	| 'queueAgeP99Ms'
-	/** Time from the end of the last fault to full recovery. */
+	/** Time from the end of the last fault until all clients and services have recovered. */
 	| 'recoveredAfterMs'
 	/** When the last call ended. */
 	| 'lastResponseAtMs'
@@ -51,6 +57,14 @@ const clients = (result: SimulationResult): readonly ClientResult[] => Object.va
 /** Latencies are those of successful calls; without any there is none. */
 const ofSuccesses = (result: SimulationResult, value: number): number | null =>
 	clients(result).some(({ good, late }) => good + late > 0) ? value : null
+const ofFailures = (result: SimulationResult, value: number): number | null =>
+	clients(result).some(({ failed }) => failed > 0) ? value : null
+
+/** Clients without calls have no share. */
+function worstGoodShare(result: SimulationResult): number | null {
+	const shares = clients(result).flatMap(({ calls, goodShare }) => (calls > 0 ? [goodShare] : []))
+	return shares.length === 0 ? null : Math.min(...shares)
+}
 
 /**
  * The busiest step after the last fault, as a rate, because that is when a herd returns. Without a fault, or if nothing follows it,
@@ -67,6 +81,7 @@ function peak({ recovery, endedAtMs, timeline: { stepMs, services: byName } }: S
 
 export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
 	goodShare: more('good', '%', ({ totals }) => totals.goodShare),
+	worstGoodShare: more('good, worst client', '%', worstGoodShare),
 	goodputPerSecond: more('goodput', '/s', ({ totals }) => totals.goodputPerSecond),
 	offeredPerSecond: more('offered', '/s', ({ totals }) => totals.offeredPerSecond),
 	requests: less('requests', '', (result) =>
@@ -78,6 +93,10 @@ export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
 	wastedShare: less('wasted', '%', ({ totals }) => totals.wastedShare),
 	p50Ms: less('p50', 'ms', (result) => ofSuccesses(result, result.totals.latency.p50Ms)),
 	p99Ms: less('p99', 'ms', (result) => ofSuccesses(result, result.totals.latency.p99Ms)),
+	p999Ms: less('p99.9', 'ms', (result) => ofSuccesses(result, result.totals.latency.p999Ms)),
+	failureP99Ms: less('failures p99', 'ms', (result) =>
+		ofFailures(result, result.totals.failureLatency.p99Ms),
+	),
 	queueAgeP99Ms: less('queue age p99', 'ms', (result) =>
 		Math.max(0, ...services(result).map(({ queue }) => queue.age.p99Ms)),
 	),

@@ -1,146 +1,179 @@
 /**
- * Decides whether and when a run recovered from its faults. Two conditions must hold: every call that was caught by the fault has
- * ended, and new calls succeed again. The second is judged by when calls started, because a late success belongs to the past.
- * "Succeed again" means nearly the share from before the fault, held long enough not to be an accident.
+ * Decides whether and when one client, or one service, recovered from faults. Two conditions must hold: every call that was caught by
+ * the fault has ended, and new calls succeed again. A client is judged by its calls. A service is judged by the requests that reach it,
+ * which are calls here: they succeed if they are processed successfully while the caller waits, and those in its queue at the end of the
+ * fault must have left it. Requests that were being processed then do not matter: a worker that is slow for nobody harms nobody,
+ * unless new requests fail for lack of workers.
  *
- * The tracker counts in steps of its own that start with the end of the last fault, so that the result depends neither on the
- * length of the run nor on the steps of its timeline. When the steps are full and the run has not recovered, they are merged in pairs.
+ * New calls succeed again from the time from which on every window is good, to the end of the run or to the next fault:
+ * - A window is 5 s long, or longer until it has 10 calls. There is one from every step of 100 ms, and one over all that follows.
+ * - It is good if at least 95 % as many of its calls succeed as before the first fault. Where calls failed before the fault, it may fall
+ *   short of that by three standard deviations, which is chance; and one failed call is always chance. A client without calls or
+ *   without successes before the fault is compared with 100 %.
+ * - Calls belong to the window in which they started, because a late success belongs to the past. A call that is still in flight
+ *   counts as failed once it has taken longer than any good call; until then it is left out.
+ *
+ * If less than one window follows the fault, or the last bad one, nothing is shown: the run ended too soon. Accepting the first good
+ * window was rejected because the run may relapse, and a pool of all clients because one that always fails can hide in it.
+ *
+ * The steps are the tracker's own, so that the result depends neither on the length of the run nor on the steps of its timeline. When
+ * they are full they are merged in pairs. The time of a recovery found before stays, to 100 ms, and a window is never shorter than a
+ * step, which matters four hours after a fault.
  */
-import type { Recovery } from './result.ts'
-
-const STEP_MS = 100
-const STEPS = 3_000
-
-/** Healthy: at least this fraction of the share of good calls before the fault. */
-const HEALTHY = 0.95
-
-/** Health must hold for this long, or until nothing was left to do. A run that ends earlier has not shown it. */
-const HOLD_MS = 5_000
-
-/** Calls that started in a period, and those of them that succeeded in time. */
-export interface Started {
-	readonly started: number
-	readonly good: number
-}
-
-export interface HealthInput {
-	/** Calls that started before the first fault and have ended. */
-	readonly before: Started
-	/** From the end of the last fault on. */
-	readonly steps: readonly Started[]
-	readonly stepMs: number
-	/** Nothing was left to do at the end, so the last steps need not hold. */
-	readonly isIdle: boolean
-}
+import type { FaultPeriod } from './fault-periods.ts'
+import { type Health, WINDOW_MS } from './health-windows.ts'
+import { RecoverySteps } from './recovery-steps.ts'
+import type { Recovery, RecoveryStatus } from './result.ts'
 
 export class RecoveryTracker {
-	readonly #fromMs: number
-	readonly #toMs: number
-	readonly #before = { started: 0, good: 0 }
-	readonly #started = new Uint32Array(STEPS)
-	readonly #good = new Uint32Array(STEPS)
-	#stepMs = STEP_MS
-	/** Calls in flight that started by the end of the last fault, and when the last such call ended. */
+	readonly #periods: readonly FaultPeriod[]
+	readonly #baselineFromMs: number
+	readonly #before = { ended: 0, good: 0 }
+	/** From the faults that another one followed. */
+	readonly #earlier: Recovery[] = []
+	/** Index of the current fault, of the one before, or of the next if there was none yet. */
+	#index = 0
+	#phase: 'before' | 'fault' | 'after' = 'before'
+	/** When the next phase begins. */
+	#phaseEndsAt: number
+	readonly #steps = new RecoverySteps()
+	#inFlight = 0
+	/** Calls in flight that started by the end of the fault, and when the last such call ended. */
 	#caught = 0
 	#caughtEndedAt = 0
-	/** Set if the run recovered before the steps were full. */
-	#healthyAfterMs: number | undefined
+	/** The longest durations of a good call, and of any call. */
+	#longestGoodMs = 0
+	#longestMs = 0
 
-	/** From the start of the first fault to the end of the last. */
-	constructor(fromMs: number, toMs: number) {
-		this.#fromMs = fromMs
-		this.#toMs = toMs
+	/** `baselineFromMs`: calls that start earlier do not count as normal. */
+	constructor(periods: readonly FaultPeriod[], baselineFromMs = 0) {
+		this.#periods = periods
+		this.#baselineFromMs = baselineFromMs
+		this.#phaseEndsAt = periods[0]?.fromMs ?? Infinity
 	}
 
+	/** A call started, and may be caught by a fault until it has ended. */
 	start(now: number): void {
-		if (now <= this.#toMs) this.#caught++
-		if (now >= this.#toMs) this.#count(this.#started, now)
+		this.enter(now)
+		this.count(now)
 	}
 
 	end(startedAt: number, now: number, isGood: boolean): void {
-		if (startedAt <= this.#toMs) {
-			this.#caught--
-			this.#caughtEndedAt = now
-		}
-		if (startedAt < this.#fromMs) {
-			this.#before.started++
-			if (isGood) this.#before.good++
-		} else if (isGood && startedAt >= this.#toMs) this.#count(this.#good, startedAt)
+		this.leave(startedAt, now)
+		this.judge(startedAt, now, isGood)
 	}
 
-	/** Returns null if the last fault had not ended yet. */
-	recovery(endedAtMs: number, isIdle: boolean): Recovery | null {
-		if (endedAtMs < this.#toMs) return null
-		const healthyAfterMs = this.#healthyAfterMs ?? healthyAfter(this.#input(endedAtMs, isIdle)) ?? null
-		const drainedAfterMs = this.#caught > 0 ? null : Math.max(0, this.#caughtEndedAt - this.#toMs)
+	/** From now on, a fault catches what entered. For a service that is the time in its queue. */
+	enter(now: number): void {
+		if (now >= this.#phaseEndsAt) this.#changePhase(now)
+		this.#inFlight++
+	}
+
+	leave(enteredAt: number, now: number): void {
+		if (now >= this.#phaseEndsAt) this.#changePhase(now)
+		this.#inFlight--
+		if (this.#phase !== 'after' || enteredAt > this.#endedAt) return
+		this.#caught--
+		this.#caughtEndedAt = now
+	}
+
+	/** Counts a new call. */
+	count(now: number): void {
+		if (now >= this.#phaseEndsAt) this.#changePhase(now)
+		if (this.#phase === 'after') this.#makeRoom(now).started(now - this.#endedAt)
+	}
+
+	/** Counts the end of a call that was counted. */
+	judge(startedAt: number, now: number, isGood: boolean): void {
+		if (now >= this.#phaseEndsAt) this.#changePhase(now)
+		const durationMs = now - startedAt
+		if (durationMs > this.#longestMs) this.#longestMs = durationMs
+		if (isGood && durationMs > this.#longestGoodMs) this.#longestGoodMs = durationMs
+		if (this.#phase === 'after') {
+			if (startedAt > this.#endedAt) this.#steps.ended(startedAt - this.#endedAt, isGood)
+		} else if (this.#phase === 'before' && startedAt >= this.#baselineFromMs) {
+			this.#before.ended++
+			if (isGood) this.#before.good++
+		}
+	}
+
+	/**
+	 * Returns the recovery from each period, or undefined if the last had not ended. `isOver`: no calls will follow. `isIdle`: nothing at
+	 * all will happen.
+	 */
+	recoveries(endedAtMs: number, isOver: boolean, isIdle: boolean): readonly Recovery[] | undefined {
+		if (endedAtMs >= this.#phaseEndsAt) this.#changePhase(endedAtMs)
+		const isLast = this.#index === this.#periods.length - 1
+		if (!isLast || endedAtMs < this.#endedAt) return undefined
+		// A run may end exactly with the fault.
+		if (this.#phase === 'fault') this.#caught = this.#inFlight
+		return [...this.#earlier, this.#conclude(endedAtMs, isOver || isIdle, isIdle)]
+	}
+
+	/** When the current fault ends, or the last one ended. */
+	get #endedAt(): number {
+		return this.#periods[this.#index]?.toMs ?? Infinity
+	}
+
+	/** A call that starts exactly when the fault ends is caught by it; one that ends exactly when it starts is too. */
+	#changePhase(now: number): void {
+		while (now >= this.#phaseEndsAt) {
+			if (this.#phase !== 'fault') {
+				if (this.#phase === 'after') {
+					this.#earlier.push(this.#conclude(this.#phaseEndsAt, false, false))
+					this.#index++
+				}
+				this.#phase = 'fault'
+				this.#phaseEndsAt = this.#endedAt
+			} else {
+				if (now === this.#phaseEndsAt) return
+				this.#phase = 'after'
+				this.#phaseEndsAt = this.#periods[this.#index + 1]?.fromMs ?? Infinity
+				this.#steps.clear()
+				this.#caught = this.#inFlight
+				this.#caughtEndedAt = 0
+			}
+		}
+	}
+
+	#makeRoom(now: number): RecoverySteps {
+		const steps = this.#steps
+		while (!steps.hasRoom(now - this.#endedAt)) {
+			const health = this.#health(now, false, false)
+			steps.merge(typeof health === 'number' ? health : undefined)
+		}
+		return steps
+	}
+
+	#health(endedAtMs: number, isOver: boolean, isIdle: boolean): Health {
+		const lengthMs = endedAtMs - this.#endedAt
+		// Nothing ends the calls of an idle run.
+		return this.#steps.judge(this.#before, lengthMs, isIdle ? -Infinity : this.#longestGoodMs, isOver)
+	}
+
+	#conclude(endedAtMs: number, isOver: boolean, isIdle: boolean): Recovery {
+		const faultEndedAtMs = this.#endedAt
+		const lengthMs = endedAtMs - faultEndedAtMs
+		const health = this.#health(endedAtMs, isOver, isIdle)
+		const healthyAfterMs = typeof health === 'number' ? health : null
+		const drainedAfterMs = this.#caught > 0 ? null : Math.max(0, this.#caughtEndedAt - faultEndedAtMs)
+		const isRecovered = healthyAfterMs !== null && drainedAfterMs !== null
+		const recoveredAfterMs = isRecovered ? Math.max(healthyAfterMs, drainedAfterMs) : null
+		// A caught call may still end: as long as others took, and for at least a window.
+		const isStuck = drainedAfterMs === null && (isIdle || lengthMs >= Math.max(WINDOW_MS, this.#longestMs))
+		const status: RecoveryStatus =
+			recoveredAfterMs !== null
+				? 'recovered'
+				: health === 'failing' || isStuck
+					? 'not-recovered'
+					: 'not-shown'
 		return {
-			faultEndedAtMs: this.#toMs,
+			status,
+			faultEndedAtMs,
 			healthyAfterMs,
 			drainedAfterMs,
-			recoveredAfterMs:
-				healthyAfterMs === null || drainedAfterMs === null ? null : Math.max(healthyAfterMs, drainedAfterMs),
+			recoveredAfterMs,
+			heldForMs: recoveredAfterMs === null ? null : lengthMs - recoveredAfterMs,
 		}
 	}
-
-	#input(endedAtMs: number, isIdle: boolean): HealthInput {
-		const steps = Math.max(0, endedAtMs - this.#toMs) / this.#stepMs
-		const length = Math.min(STEPS, isIdle ? Math.ceil(steps) : Math.floor(steps))
-		return {
-			before: this.#before,
-			steps: Array.from({ length }, (_, step) => ({
-				started: this.#started[step] ?? 0,
-				good: this.#good[step] ?? 0,
-			})),
-			stepMs: this.#stepMs,
-			isIdle,
-		}
-	}
-
-	#count(counts: Uint32Array, time: number): void {
-		if (this.#healthyAfterMs !== undefined) return
-		const step = Math.floor((time - this.#toMs) / this.#stepMs)
-		if (step < STEPS) counts[step] = (counts[step] ?? 0) + 1
-		else {
-			this.#healthyAfterMs = healthyAfter(this.#input(time, false))
-			if (this.#healthyAfterMs === undefined) this.#mergeSteps()
-			this.#count(counts, time)
-		}
-	}
-
-	#mergeSteps(): void {
-		for (const counts of [this.#started, this.#good])
-			for (let step = 0; step < STEPS; step++)
-				counts[step] = (counts[2 * step] ?? 0) + (counts[2 * step + 1] ?? 0)
-		this.#stepMs *= 2
-	}
-}
-
-/** Returns the start of the first step that is healthy itself and begins a healthy period of HOLD_MS. */
-export function healthyAfter({ steps, stepMs, before, isIdle }: HealthInput): number | undefined {
-	// Calls that never succeeded cannot succeed again.
-	if (before.started > 0 && before.good === 0) return undefined
-	const required = HEALTHY * (before.started === 0 ? 1 : before.good / before.started)
-	const isHealthy = (started: number, good: number) => good >= required * started
-	const hold = Math.ceil(HOLD_MS / stepMs)
-	const sums = runningSums(steps)
-	for (const [from, { started, good }] of steps.entries()) {
-		const to = Math.min(from + hold, steps.length)
-		if (to - from < hold && !isIdle) return undefined
-		const [first, last] = [sums[from], sums[to]]
-		if (!first || !last || !isHealthy(started, good)) continue
-		if (isHealthy(last.started - first.started, last.good - first.good)) return from * stepMs
-	}
-	return isIdle ? steps.length * stepMs : undefined
-}
-
-/** Sums of the first 0, 1, 2, ... steps. */
-function runningSums(steps: readonly Started[]): readonly Started[] {
-	let sum: Started = { started: 0, good: 0 }
-	return [
-		sum,
-		...steps.map(({ started, good }) => {
-			sum = { started: sum.started + started, good: sum.good + good }
-			return sum
-		}),
-	]
 }

@@ -1,15 +1,20 @@
 /** Summarizes several runs of one scenario, and compares scenarios seed by seed. Pure functions of finished runs. */
 import { type Estimate, estimate } from './estimate.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from './measures.ts'
-import type { SimulationResult } from './result.ts'
+import type { RecoveryStatus, SimulationResult } from './result.ts'
 
 /** Several runs of one scenario. */
 export interface Replications {
 	readonly runs: readonly SimulationResult[]
 	/** Each measure over the runs that have it: the time to recovery is over the runs that recovered. */
 	readonly measures: Readonly<Record<MeasureName, Estimate>>
-	/** The share of runs with a fault that never recovered from it, 0 to 1. */
+	/**
+	 * Of the runs in which the last fault ended, the shares, 0 to 1, that recovered, that had not recovered at their end, and that ended
+	 * too soon to tell. The sum is 1; all are 0 without such runs.
+	 */
+	readonly recoveredShare: number
 	readonly neverRecoveredShare: number
+	readonly notShownShare: number
 }
 
 /** One scenario of a comparison. */
@@ -28,12 +33,15 @@ const estimateAll = (valuesOf: (name: MeasureName) => readonly (number | null)[]
 
 /** Summarizes runs, which must be in the order of their seeds. */
 export function mergeRuns(runs: readonly SimulationResult[]): Replications {
-	const faulty = runs.filter(({ recovery }) => recovery !== null)
-	const stuck = faulty.filter(({ recovery }) => recovery?.recoveredAfterMs === null)
+	const faulty = runs.flatMap(({ recovery }) => recovery ?? [])
+	const shareOf = (status: RecoveryStatus): number =>
+		faulty.length === 0 ? 0 : faulty.filter((one) => one.status === status).length / faulty.length
 	return {
 		runs,
 		measures: estimateAll((name) => runs.map((run) => readMeasure(name, run))),
-		neverRecoveredShare: faulty.length === 0 ? 0 : stuck.length / faulty.length,
+		recoveredShare: shareOf('recovered'),
+		neverRecoveredShare: shareOf('not-recovered'),
+		notShownShare: shareOf('not-shown'),
 	}
 }
 

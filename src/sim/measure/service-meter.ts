@@ -1,5 +1,6 @@
 import { Histogram } from './histogram.ts'
-import type { ServiceResult, ServiceTimeline } from './result.ts'
+import type { RecoveryTracker } from './recovery-tracker.ts'
+import type { Recovery, ServiceResult, ServiceTimeline } from './result.ts'
 import { TimeWeightedCount } from './time-weighted-count.ts'
 import { type Channel, readChannels, type TimelineBins } from './timeline-bins.ts'
 
@@ -8,6 +9,7 @@ export type RejectReason = 'rejected' | 'rateLimited' | 'unreachable' | 'dropped
 
 export class ServiceMeter {
 	requests = 0
+	retries = 0
 	useful = 0
 	wasted = 0
 	usefulMs = 0
@@ -28,9 +30,12 @@ export class ServiceMeter {
 	/** Time that finished requests spent here, and the sum of the arrival times of the others. */
 	#spentMs = 0
 	#arrivals = 0
+	readonly recovery: RecoveryTracker | undefined
 	readonly #timeline: Readonly<Record<keyof ServiceTimeline, Channel>>
 
-	constructor(bins: TimelineBins) {
+	/** `recovery` is undefined if no fault is scheduled, or if the service admits no requests. */
+	constructor(bins: TimelineBins, recovery?: RecoveryTracker) {
+		this.recovery = recovery
 		const sums = bins.channels('requests', 'useful', 'wasted', 'rejected')
 		this.#timeline = { ...sums, queue: bins.channel('max') }
 	}
@@ -40,13 +45,22 @@ export class ServiceMeter {
 		this.#timeline.requests.count(now)
 	}
 
-	reject(now: number, reason: RejectReason): void {
+	/** It sends another request for a call to a service that it depends on. */
+	retry(): void {
+		this.retries++
+	}
+
+	/** `admittedAt`: when it was admitted to the queue; undefined if it was not. */
+	reject(now: number, reason: RejectReason, admittedAt?: number): void {
 		this.rejected[reason]++
+		if (admittedAt === undefined) this.recovery?.count(now)
+		this.recovery?.judge(admittedAt ?? now, now, false)
 		this.#timeline.rejected.count(now)
 	}
 
 	admit(now: number): void {
 		this.inFlight.enter(now)
+		this.recovery?.count(now)
 		this.#arrivals += now
 	}
 
@@ -59,15 +73,18 @@ export class ServiceMeter {
 
 	enqueue(now: number): void {
 		this.queue.enter(now)
+		this.recovery?.enter(now)
 		this.#timeline.queue.raise(now, this.queue.current)
 	}
 
-	dequeue(now: number): void {
+	dequeue(now: number, admittedAt: number): void {
 		this.queue.leave(now)
+		this.recovery?.leave(admittedAt, now)
 	}
 
 	/** A worker is done with a request. `isAwaited`: its caller still waits. */
-	finish(now: number, workedMs: number, ok: boolean, isAwaited: boolean): void {
+	finish(now: number, workedMs: number, ok: boolean, isAwaited: boolean, admittedAt = now): void {
+		this.recovery?.judge(admittedAt, now, ok && isAwaited)
 		if (!ok) this.failed++
 		if (ok && isAwaited) {
 			this.useful++
@@ -80,14 +97,22 @@ export class ServiceMeter {
 		}
 	}
 
-	result(end: number, calls: number, workers: number, capacityPerSecond: number | null): ServiceResult {
-		const { requests, useful, wasted, usefulMs, wastedMs, failed, rejected } = this
+	/** `recovery`: from the last fault. */
+	result(
+		end: number,
+		calls: number,
+		workers: number,
+		capacityPerSecond: number | null,
+		recovery: Recovery | null,
+	): ServiceResult {
+		const { requests, retries, useful, wasted, usefulMs, wastedMs, failed, rejected } = this
 		const share = (area: number, of: number) => (end > 0 && of > 0 ? area / of / end : 0)
 		// From each request's own times, not from the area: Little's law says that both agree, and a test compares them.
 		const spentMs = this.#spentMs + this.inFlight.current * end - this.#arrivals
 		return {
 			requests,
 			amplification: calls === 0 ? 0 : requests / calls,
+			retries,
 			useful,
 			wasted,
 			usefulMs,
@@ -102,6 +127,7 @@ export class ServiceMeter {
 				count: this.inFlight.entered,
 			},
 			capacityPerSecond,
+			recovery,
 		}
 	}
 

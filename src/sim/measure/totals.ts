@@ -12,17 +12,22 @@ export function computeTotals(
 	const perSecond = (count: number) => (end > 0 ? (count / end) * 1_000 : 0)
 	const usefulMs = services.reduce((total, service) => total + service.usefulMs, 0)
 	const wastedMs = services.reduce((total, service) => total + service.wastedMs, 0)
-	const latency = new Histogram()
-	for (const meter of meters) latency.merge(meter.latency)
+	const [latency, failureLatency] = [new Histogram(), new Histogram()]
+	for (const meter of meters) {
+		latency.merge(meter.latency)
+		failureLatency.merge(meter.failureLatency)
+	}
 	return {
 		offeredPerSecond: perSecond(calls),
 		goodputPerSecond: perSecond(good),
-		// Of all calls, including unfinished ones: a call that hangs is not a good one.
 		goodShare: calls === 0 ? 0 : good / calls,
 		amplification: Math.max(0, ...services.map((service) => service.amplification)),
-		retries: sum((meter) => meter.requests - meter.callsSent),
+		retries:
+			sum((meter) => meter.requests - meter.callsSent) +
+			services.reduce((total, { retries }) => total + retries, 0),
 		wastedShare: usefulMs + wastedMs === 0 ? 0 : wastedMs / (usefulMs + wastedMs),
 		lastResponseAtMs: Math.max(0, ...meters.map((meter) => meter.lastResponseAt)),
 		latency: latency.summary,
+		failureLatency: failureLatency.summary,
 	}
 }

@@ -51,6 +51,7 @@ export class Client {
 	#call(user: number, onEnd?: () => void): void {
 		const loop = this.#loop
 		const meter = this.#meter
+		const service = this.#service
 		const ignoresSignal = this.#ignoresSignal
 		const startedAt = loop.now()
 		let requests = 0
@@ -61,12 +62,13 @@ export class Client {
 		requestClass?.meter.start()
 		loop.callsInFlight++
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
-			if (!loop.countRequest()) return
+			if (!loop.countRequest()) return undefined
 			meter.send(requests++ === 0)
 			const deadline = ignoresSignal ? undefined : context?.deadline
-			latest = new Request(deadline ? endAtDeadline(deadline, done) : done, context, latest)
+			latest = new Request(service, deadline ? endAtDeadline(deadline, done) : done, context, latest)
 			latest.requestClass = requestClass
-			this.#service.send(latest)
+			service.send(latest)
+			return latest
 		}
 		const ended = (error: unknown) => {
 			const ok = error === undefined || error === null
@@ -76,7 +78,7 @@ export class Client {
 			requestClass?.meter.end(loop.now() - startedAt, ok)
 			loop.trace.add(startedAt)
 			loop.trace.add(ok ? requests : -requests)
-			if (policy && !this.#service.passesContext) Request.release(latest)
+			if (policy && !service.passesContext) Request.release(latest)
 			onEnd?.()
 		}
 		if (policy) run(policy, send, ended, this.#callOptions(), !ignoresSignal)

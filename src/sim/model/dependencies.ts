@@ -16,6 +16,8 @@ export interface Hop {
 	readonly policy: Policy<unknown> | undefined
 	/** Its operation goes on when its signal aborts. */
 	readonly ignoresSignal: boolean
+	/** Called for each request beyond the first of a call. */
+	onRetry(): void
 }
 
 type Draw = () => number
@@ -85,19 +87,24 @@ const isSkipped = ({ model: { share = 1 } }: Hop, random: Draw): boolean => shar
 
 function call(
 	loop: EventLoop,
-	{ service, policy, ignoresSignal }: Hop,
+	hop: Hop,
 	/** The request whose context is passed on. */
 	from: Request | undefined,
 	ended: DoneCallback<unknown>,
 ): void {
+	const { service, policy, ignoresSignal } = hop
 	const context = from?.context
+	let isRetry = false
 	// Only a signal knows what the caller does.
 	const endsOnCallersAbort = context !== undefined && !ignoresSignal
 	const send = (own: CallContext | undefined, done: DoneCallback<unknown>) => {
-		if (!loop.countRequest()) return
-		const request = new Request(endsOnCallersAbort && own ? endOnAbort(own.signal, done) : done, own)
+		if (!loop.countRequest()) return undefined
+		if (isRetry) hop.onRetry()
+		isRetry = true
+		const request = new Request(service, endsOnCallersAbort && own ? endOnAbort(own.signal, done) : done, own)
 		request.requestClass = from?.requestClass
 		service.send(request)
+		return request
 	}
 	if (policy) run(policy, send, ended, context, !ignoresSignal && !endsOnCallersAbort)
 	else if (context?.signal.aborted) ended(context.signal.reason)

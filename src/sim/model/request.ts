@@ -29,6 +29,13 @@ export function endOnAbort(signal: AbortSignal, done: DoneCallback<unknown>): Do
 	return end
 }
 
+/** Learns how a request ends, as a load balancer does. */
+export interface RequestObserver {
+	ended(failure: Failure | undefined): void
+	/** The caller has stopped waiting. */
+	aborted(): void
+}
+
 const IGNORE: DoneCallback<unknown> = () => {}
 /** A turn that no call has: the call of the request is over. */
 const RELEASED = -1
@@ -38,22 +45,24 @@ const RELEASED = -1
  * cost more than the request.
  */
 export class Request {
-	/** The context of the attempt; undefined if the client has no policy. */
-	context: CallContext | undefined
+	/** The context of the attempt, for a service that passes it on; undefined if the client has no policy. */
+	readonly context: CallContext | undefined
 	/** Set if the client has classes. */
 	requestClass: RequestClass | undefined
 	arrivedAt = 0
 	startedAt = 0
 	/** True if its service went down while processing it. */
 	isLost = false
+	/** Undefined if nothing observes it, and after its end. */
+	observer: RequestObserver | undefined
 	/** The previous request of the same call. */
 	#previous: Request | undefined
 	#done: DoneCallback<unknown>
 	#call: Call | undefined
 	#turn: number
 
-	constructor(done: DoneCallback<unknown>, context?: CallContext, previous?: Request) {
-		this.context = context
+	constructor(service: Receiver, done: DoneCallback<unknown>, context?: CallContext, previous?: Request) {
+		this.context = service.passesContext ? context : undefined
 		this.#previous = previous
 		this.#done = done
 		const call = context instanceof Context ? Context.callOf(context) : undefined
@@ -69,14 +78,22 @@ export class Request {
 		for (let request = latest; request; ) {
 			const previous: Request | undefined = request.#previous
 			request.#previous = undefined
-			if (!request.#isTracked) {
-				request.#done = IGNORE
-				request.context = undefined
-				request.#call = undefined
-				request.#turn = RELEASED
-			}
+			if (!request.#isTracked) request.#forget()
 			request = previous
 		}
+	}
+
+	/** The caller stops waiting: its operation has ended with its signal. */
+	abort(): void {
+		this.#forget()
+		this.observer?.aborted()
+		this.observer = undefined
+	}
+
+	#forget(): void {
+		this.#done = IGNORE
+		this.#call = undefined
+		this.#turn = RELEASED
 	}
 
 	/** True if a layer waits for the end of the request after its call is over, such as a bulkhead for its slot. */
@@ -89,6 +106,8 @@ export class Request {
 	}
 
 	end(failure: Failure | undefined): void {
+		this.observer?.ended(failure)
+		this.observer = undefined
 		if (failure) this.#done(failure)
 		else this.#done()
 	}

@@ -172,7 +172,13 @@ export class Server implements Receiver {
 		const now = this.#loop.now()
 		this.#inProgress?.delete(request)
 		this.#leave(request)
-		this.#meter.finish(now, now - request.startedAt, failure === undefined, request.isAwaited)
+		this.#meter.finish(
+			now,
+			now - request.startedAt,
+			failure === undefined,
+			request.isAwaited,
+			request.arrivedAt,
+		)
 		this.#startNext()
 		this.#reply(request, failure)
 	}
@@ -201,7 +207,7 @@ export class Server implements Receiver {
 				break
 			}
 			this.#meter.release(now, next.arrivedAt)
-			this.#meter.reject(now, 'dropped')
+			this.#meter.reject(now, 'dropped', next.arrivedAt)
 			if (next.isAwaited) dropped.push(next)
 		}
 		// After the worker is taken: a caller that retries immediately would otherwise find it free, and two requests would share it.
@@ -215,7 +221,7 @@ export class Server implements Receiver {
 
 	#dequeue(): Request | undefined {
 		const next = this.#queue.take()
-		if (next) this.#meter.dequeue(this.#loop.now())
+		if (next) this.#meter.dequeue(this.#loop.now(), next.arrivedAt)
 		return next
 	}
 
@@ -227,11 +233,11 @@ export class Server implements Receiver {
 		this.#inProgress?.clear()
 		for (const request of lost) {
 			this.#leave(request)
-			this.#meter.finish(now, now - request.startedAt, false, false)
+			this.#meter.finish(now, now - request.startedAt, false, false, request.arrivedAt)
 		}
 		for (let next = this.#dequeue(); next; next = this.#dequeue()) {
 			this.#meter.release(now, next.arrivedAt)
-			this.#meter.reject(now, 'unreachable')
+			this.#meter.reject(now, 'unreachable', next.arrivedAt)
 			lost.push(next)
 		}
 		for (const request of lost) {

@@ -97,14 +97,17 @@ export function toJSON(result: StudyResult): object {
 		title: study.title,
 		description: study.description,
 		runs: { made: countRuns(result), planned },
-		cases: compareCases(result).map(({ name, measures, neverRecoveredShare, difference }, index) => {
+		cases: compareCases(result).map(({ name, measures, difference, ...shares }, index) => {
+			const { recoveredShare, neverRecoveredShare, notShownShare } = shares
 			const { x, y } = cases[index]?.case ?? {}
 			return {
 				name,
 				...(x !== undefined && { x }),
 				...(y !== undefined && { y }),
 				measures,
+				recoveredShare,
 				neverRecoveredShare,
+				notShownShare,
 				difference,
 				runs: (cases[index]?.runs ?? []).map(({ timeline: _, ...run }) => run),
 			}

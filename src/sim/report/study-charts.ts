@@ -180,8 +180,9 @@ export function buildHeatMap({ cases }: StudyResult, study: GridStudy): HeatMap 
 	const shareAt = (panel: string, down: number, across: number): number | null => {
 		const found = cases.find(({ case: one }) => one.name === panel && one.x === across && one.y === down)
 		if (!found || found.runs.length === 0) return null
-		const { neverRecoveredShare, measures } = mergeRuns(found.runs)
-		const share = cell === 'recovered' ? 1 - neverRecoveredShare : measures[cell].mean
+		const { recoveredShare, notShownShare, measures } = mergeRuns(found.runs)
+		// Runs that ended too soon to tell are left out: NaN if all did.
+		const share = cell === 'recovered' ? recoveredShare / (1 - notShownShare) : measures[cell].mean
 		return Number.isNaN(share) ? null : share
 	}
 	return {

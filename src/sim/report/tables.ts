@@ -29,16 +29,22 @@ function measuresOf({ study, cases }: StudyResult): readonly MeasureName[] {
 export function measuresTable(result: StudyResult): Table {
 	const compared = compareCases(result)
 	const measures = measuresOf(result)
-	const isStuck = compared.some(({ neverRecoveredShare }) => neverRecoveredShare > 0)
+	const shares = RECOVERY_SHARES.filter(([, share]) => compared.some((one) => one[share] > 0))
 	return {
-		head: ['', ...measures.map((name) => MEASURES[name].label), ...(isStuck ? ['never recovers'] : [])],
+		head: ['', ...measures.map((name) => MEASURES[name].label), ...shares.map(([label]) => label)],
 		rows: compared.map((one) => [
 			one.name,
 			...measures.map((name) => estimateText(name, one.measures[name])),
-			...(isStuck ? [`${formatPercent(one.neverRecoveredShare, 0)} of runs`] : []),
+			...shares.map(([, share]) => `${formatPercent(one[share], 0)} of runs`),
 		]),
 	}
 }
+
+/** Columns for the runs that have no recovery time. */
+const RECOVERY_SHARES = [
+	['not recovered', 'neverRecoveredShare'],
+	['recovery not shown', 'notShownShare'],
+] as const
 
 /** Returns a row per variant with our means beside the published ones, and the difference in standard errors (SE). */
 export function referenceTable(
@@ -67,7 +73,7 @@ export function referenceTable(
 
 /** Formats a mean with half the width of its confidence interval. */
 function estimateText(measure: MeasureName, { mean, high, count }: Estimate): string {
-	if (count === 0) return 'never'
+	if (count === 0) return '–'
 	const value = valueAndUnit(measure, mean)
 	if (high === mean) return value.join(' ').trim()
 	const deviation = valueAndUnit(measure, high - mean)

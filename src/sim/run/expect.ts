@@ -3,15 +3,17 @@ import { YaokiError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { Replications } from '../measure/replications.ts'
-import type { SimulationResult } from '../measure/result.ts'
+import type { RecoveryStatus, SimulationResult } from '../measure/result.ts'
 import { oneOf } from '../scenario/shape.ts'
 
 /** Thrown when an expectation fails. Has the measure, its value, and the seed of the run. */
 export class ResilienceError extends YaokiError {
 	override readonly name = 'ResilienceError'
 	readonly measure: MeasureName
-	/** Null means never, for the time to recovery. */
+	/** Null if the run has no such value. */
 	readonly actual: number | null
+	/** Whether the run recovered; undefined if no fault ended during the run. */
+	readonly recovery: RecoveryStatus | undefined
 	readonly seed: number | string
 
 	constructor(measure: MeasureName, expected: string, run: SimulationResult) {
@@ -22,25 +24,29 @@ export class ResilienceError extends YaokiError {
 		)
 		this.measure = measure
 		this.actual = actual
+		this.recovery = run.recovery?.status
 		this.seed = run.seed
 	}
 }
 
 /** Formats the value of a measure for messages. */
-export function formatActual(
-	measure: MeasureName,
-	actual: number | null,
-	{ endedBy, recovery }: SimulationResult,
-): string {
-	const value = actual === null ? 'never' : String(Number(actual.toPrecision(6)))
-	if (endedBy === 'event-limit') return `${value} when the run reached its event limit`
-	if (measure === 'recoveredAfterMs' && recovery === null) return 'no fault that ended during the run'
-	return value
+export function formatActual(measure: MeasureName, actual: number | null, run: SimulationResult): string {
+	const value = actual === null ? describeMissing(measure, run) : String(Number(actual.toPrecision(6)))
+	return run.endedBy === 'event-limit' ? `${value} when the run reached its event limit` : value
+}
+
+function describeMissing(measure: MeasureName, { recovery, endedAtMs }: SimulationResult): string {
+	if (measure !== 'recoveredAfterMs') return 'no value'
+	if (recovery === null) return 'no fault that ended during the run'
+	const afterMs = `${Number((endedAtMs - recovery.faultEndedAtMs).toPrecision(6))} ms after the fault`
+	return recovery.status === 'not-shown'
+		? `not shown, because the run ended too soon, ${afterMs}`
+		: `not recovered when the run ended, ${afterMs}`
 }
 
 /** Chainable expectations. Each throws ResilienceError if a run does not satisfy it. */
 export interface ResilienceExpectation {
-	/** Recovers within this time after the last fault. */
+	/** Recovers within this time after the last fault. A run that ends too soon to show it fails. */
 	toRecoverWithin(ms: number): ResilienceExpectation
 	/** Fewer requests per call, at the service with the highest value. */
 	amplificationBelow(factor: number): ResilienceExpectation

@@ -10,6 +10,7 @@ import { checkScenario } from '../scenario/check.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { callback, count, fields } from '../scenario/shape.ts'
 import { simulate } from './simulation.ts'
+import { overEqualTime } from './study.ts'
 
 export interface ReplicateOptions {
 	/** Number of runs, each with the next seed. Default 10. */
@@ -35,7 +36,8 @@ export function seedsFor({ seed = 1 }: Scenario, replications: number): (number 
 }
 
 /**
- * Runs a scenario several times, with consecutive seeds.
+ * Runs a scenario several times, with consecutive seeds. All runs cover the same time: with `until: 'recovered'` they last for the
+ * `duration`.
  *
  * @example
  * const { measures, neverRecoveredShare } = replicate(scenario, { replications: 20 })
@@ -48,7 +50,7 @@ export function replicate(scenario: Scenario, options: ReplicateOptions = {}): R
 	const seeds = seedsFor(scenario, replications)
 	return mergeRuns(
 		seeds.map((seed, index) => {
-			const result = simulate({ ...scenario, seed })
+			const result = simulate({ ...overEqualTime(scenario), seed })
 			onRun?.(result, index + 1, seeds.length)
 			return result
 		}),

@@ -6,11 +6,14 @@ import { niceStep } from '../charts/scale.ts'
 import { EventLoop } from '../kernel/event-loop.ts'
 import { hasFunction, suppressStacks } from '../kernel/suppress-stacks.ts'
 import { ClientMeter } from '../measure/client-meter.ts'
+import { type FaultPeriod, faultPeriods } from '../measure/fault-periods.ts'
 import { RecoveryTracker } from '../measure/recovery-tracker.ts'
 import type { Recovery, SimulationResult } from '../measure/result.ts'
 import { ServiceMeter } from '../measure/service-meter.ts'
 import { TimelineBins } from '../measure/timeline-bins.ts'
 import { computeTotals } from '../measure/totals.ts'
+import { worstRecovery } from '../measure/worst-recovery.ts'
+import { hasEnded } from '../load/arrivals.ts'
 import { Client } from '../model/client.ts'
 import { callDependencies, nameHops } from '../model/dependencies.ts'
 import { faultsAt, faultsOf } from '../model/fault-schedule.ts'
@@ -19,7 +22,7 @@ import type { Receiver } from '../model/request.ts'
 import { Server } from '../model/server.ts'
 import { checkScenario } from '../scenario/check.ts'
 import { type PolicyFactory, policyFactory } from '../scenario/layers.ts'
-import type { Scenario, ServiceModel, SimulationProgress } from '../scenario/scenario.ts'
+import type { ClientModel, Scenario, ServiceModel, SimulationProgress } from '../scenario/scenario.ts'
 
 const DEFAULT_MAX_EVENTS = 50_000_000
 const MAX_STEPS = 240
@@ -69,7 +72,7 @@ export class Simulation {
 	readonly #loop: EventLoop
 	readonly #bins: TimelineBins
 	readonly #endMs: number
-	readonly #recoveryTracker: RecoveryTracker | undefined
+	readonly #faultPeriods: readonly FaultPeriod[]
 	readonly #services = new Map<string, MeteredService>()
 	readonly #clients = new Map<string, ClientMeter>()
 	readonly #hasFunctions: boolean
@@ -82,7 +85,7 @@ export class Simulation {
 		this.#endMs = duration
 		this.#loop = new EventLoop(seed, maxEvents)
 		this.#bins = new TimelineBins(scenario.stepMs ?? defaultStep(duration))
-		this.#recoveryTracker = createRecoveryTracker(scenario)
+		this.#faultPeriods = faultPeriods(faultsOf(scenario))
 		const create = policyFactory(this.#loop, policies)
 		// Creates unused policies too, to validate them. Factory functions run only where they are used.
 		for (const [name, model] of Object.entries(policies))
@@ -98,7 +101,8 @@ export class Simulation {
 		const known = this.#services.get(name)
 		if (known) return known.service
 		const model = this.#scenario.services[name] as ServiceModel
-		const meter = new ServiceMeter(this.#bins)
+		const isServer = model.kind !== 'optimistic-lock'
+		const meter = new ServiceMeter(this.#bins, isServer ? this.#trackRecovery() : undefined)
 		const dependsOn = model.kind === 'optimistic-lock' ? [] : (model.dependsOn ?? [])
 		let service: Service
 		if (model.kind === 'optimistic-lock') service = new OptimisticLock(this.#loop, name, model, meter)
@@ -111,6 +115,7 @@ export class Simulation {
 				service: this.#addService(dependency.to, create),
 				policy: create(dependency.policy, `${path} to ${names[index]}`),
 				ignoresSignal: model.ignoresSignal ?? false,
+				onRetry: () => meter.retry(),
 			}))
 			const callAll = hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
 			const faults = faultsAt(this.#scenario, name)
@@ -133,10 +138,15 @@ export class Simulation {
 		const policies = Array.from({ length: model.policy === undefined ? 0 : instances }, (_, index) =>
 			create(model.policy, `clients.${name}[${index}]`),
 		).filter((policy) => policy !== undefined)
-		const meter = new ClientMeter(this.#bins, goodWithinMs, this.#recoveryTracker)
+		const meter = new ClientMeter(this.#bins, goodWithinMs, this.#trackRecovery())
 		this.#clients.set(name, meter)
 		this.#linkClient(meter, model.to)
 		new Client(this.#loop, name, model, this.#addService(model.to, create), meter, policies)
+	}
+
+	/** Returns undefined if no fault is scheduled. */
+	#trackRecovery(): RecoveryTracker | undefined {
+		return this.#faultPeriods.length === 0 ? undefined : new RecoveryTracker(this.#faultPeriods)
 	}
 
 	/** Records that a client's calls may reach a service, and so the dependencies of that service. */
@@ -185,11 +195,24 @@ export class Simulation {
 	#meetsUntil(): boolean {
 		const { until } = this.#scenario
 		if (typeof until === 'function') return until(this.progress)
-		return until === 'recovered' && this.#recovery?.recoveredAfterMs != null
+		return until === 'recovered' && this.#recoveries.all?.status === 'recovered'
 	}
 
-	get #recovery(): Recovery | null {
-		return this.#recoveryTracker?.recovery(this.#loop.now(), this.#endedBy === 'idle') ?? null
+	/** From each fault: by client, by service, and the worst of all. */
+	get #recoveries() {
+		const now = this.#loop.now()
+		const isIdle = this.#endedBy === 'idle'
+		const over = new Set<ClientMeter>()
+		const clients = [...this.#clients].map(([name, meter]) => {
+			const { arrivals } = this.#scenario.clients[name] as ClientModel
+			if (meter.calls === meter.ended && hasEnded(arrivals, meter.calls, now)) over.add(meter)
+			return meter.recovery?.recoveries(now, over.has(meter), isIdle)
+		})
+		const services = [...this.#services.values()].map(({ meter, clients: callers }) => {
+			const isOver = meter.inFlight.current === 0 && [...callers].every((client) => over.has(client))
+			return meter.recovery?.recoveries(now, isOver, isIdle)
+		})
+		return { clients, services, all: worstRecovery([...clients, ...services]) }
 	}
 
 	/** Counts so far. */
@@ -212,9 +235,12 @@ export class Simulation {
 		const steps = this.#bins.countUntil(end)
 		const clients = [...this.#clients]
 		const services = [...this.#services]
-		const serviceResults = services.map(([name, { service, meter, clients: callers }]) => {
+		const recoveries = this.#recoveries
+		const lastOf = (faults: readonly Recovery[] | undefined): Recovery | null => faults?.at(-1) ?? null
+		const serviceResults = services.map(([name, { service, meter, clients: callers }], index) => {
 			const calls = [...callers].reduce((total, client) => total + client.calls, 0)
-			return [name, meter.result(end, calls, service.workers, service.capacityPerSecond)] as const
+			const recovery = lastOf(recoveries.services[index])
+			return [name, meter.result(end, calls, service.workers, service.capacityPerSecond, recovery)] as const
 		})
 		return {
 			seed: this.#loop.seed,
@@ -227,9 +253,11 @@ export class Simulation {
 				clients.map(([, meter]) => meter),
 				serviceResults.map(([, result]) => result),
 			),
-			clients: Object.fromEntries(clients.map(([name, meter]) => [name, meter.result()])),
+			clients: Object.fromEntries(
+				clients.map(([name, meter], index) => [name, meter.result(lastOf(recoveries.clients[index]))]),
+			),
 			services: Object.fromEntries(serviceResults),
-			recovery: this.#recovery,
+			recovery: recoveries.all,
 			timeline: {
 				stepMs: this.#bins.stepMs,
 				clients: Object.fromEntries(clients.map(([name, meter]) => [name, meter.timeline(steps)])),
@@ -237,16 +265,6 @@ export class Simulation {
 			},
 		}
 	}
-}
-
-/** Returns undefined if no fault is scheduled. */
-function createRecoveryTracker(scenario: Scenario): RecoveryTracker | undefined {
-	const faults = faultsOf(scenario)
-	if (faults.length === 0) return undefined
-	return new RecoveryTracker(
-		faults.reduce((first, { fromMs }) => Math.min(first, fromMs), Infinity),
-		faults.reduce((last, { toMs }) => Math.max(last, toMs), 0),
-	)
 }
 
 /** Returns the shortest of 1, 2, 5 x 10^n that needs at most MAX_STEPS steps. */

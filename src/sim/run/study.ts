@@ -87,17 +87,31 @@ export interface StudyCase {
 
 export const isGrid = (study: Study): study is GridStudy => 'panels' in study
 
-/** Returns the scenarios of a study. */
+/**
+ * Returns a scenario whose runs are compared with others, or averaged. With `until: 'recovered'` each would end when it recovers, and shares and
+ * totals would be over different times: the policy that recovers first would look worst, because the fault is a larger part of its
+ * run. So they last for their `duration`. Ending all runs of a seed with the slowest was rejected: adding a variant would change the
+ * results of the others, and every run would have to wait for the others.
+ */
+export function overEqualTime(scenario: Scenario): Scenario {
+	if (scenario?.until !== 'recovered' || scenario.duration === undefined) return scenario
+	return { ...scenario, until: undefined }
+}
+
+/** Returns the scenarios of a study, which cover the same time. */
 export function listCases(study: Study): readonly StudyCase[] {
 	if (!isGrid(study))
 		return Object.entries(study.variants).map(([name, scenario]) => ({
 			name,
-			scenario: { ...scenario, name },
+			scenario: { ...overEqualTime(scenario), name },
 		}))
 	const { panels, x, y } = study
 	return panels.flatMap((name) =>
 		y.values.flatMap((down) =>
-			x.values.map((across) => ({ name, x: across, y: down, scenario: study.at(across, down, name) })),
+			x.values.map((across) => {
+				const scenario = overEqualTime(study.at(across, down, name))
+				return { name, x: across, y: down, scenario }
+			}),
 		),
 	)
 }

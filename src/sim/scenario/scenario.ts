@@ -15,8 +15,10 @@ export interface Scenario {
 	/** Length of the run in virtual milliseconds. Events at exactly that time are not processed. Required unless `until` ends the run. */
 	readonly duration?: number | undefined
 	/**
-	 * Ends the run early: when nothing is left to do (`'idle'`), after recovery from the last fault (`'recovered'`), or when a function
-	 * returns true, which is called once per step of the timeline.
+	 * Ends the run early: when nothing is left to do (`'idle'`), at the first step of the timeline at which all clients and services
+	 * have recovered from the last fault (`'recovered'`), or when a function returns true, which is called once per step. A recovery has
+	 * then lasted for a window, 5 s or longer; a run of the whole `duration` could show a relapse. Several runs cover
+	 * the same time: `replicate`, `compare`, `tune` and studies ignore `'recovered'` and last for `duration`.
 	 */
 	readonly until?: 'idle' | 'recovered' | ((progress: SimulationProgress) => boolean) | undefined
 	readonly services: Readonly<Record<string, ServiceModel>>

@@ -1,10 +1,10 @@
 /** Limits that every run of a policy must satisfy. */
 import { invalidOption } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
-import type { SimulationResult } from '../measure/result.ts'
+import type { RecoveryStatus, SimulationResult } from '../measure/result.ts'
 import { amount, fields, named, oneOf, type Shape } from '../scenario/shape.ts'
 
-/** Limits of one measure. A run without the measure, such as one that never recovers, violates every limit. */
+/** Limits of one measure. A run without the measure, such as one that does not recover, or ends too soon to show it, violates every limit. */
 export interface Limit {
 	readonly atMost?: number | undefined
 	readonly atLeast?: number | undefined
@@ -16,8 +16,10 @@ export type Constraints = Partial<Readonly<Record<MeasureName, Limit>>>
 /** A violated constraint. */
 export interface Violation {
 	readonly measure: MeasureName
-	/** Null means never, for the time to recovery. */
+	/** Null if the run has no such value. */
 	readonly actual: number | null
+	/** Whether the run recovered; undefined if no fault ended during the run. */
+	readonly recovery?: RecoveryStatus | undefined
 	readonly seed: number | string
 }
 
@@ -41,7 +43,7 @@ export function findViolation(constraints: Constraints, result: SimulationResult
 		const actual = readMeasure(measure, result)
 		const holds =
 			actual !== null && actual <= (limit?.atMost ?? Infinity) && actual >= (limit?.atLeast ?? -Infinity)
-		if (!holds) return { measure, actual, seed: result.seed }
+		if (!holds) return { measure, actual, recovery: result.recovery?.status, seed: result.seed }
 	}
 	return undefined
 }

@@ -10,6 +10,7 @@ import { mergeRuns, type Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { seedsFor } from '../run/replicate.ts'
 import { simulate } from '../run/simulation.ts'
+import { overEqualTime } from '../run/study.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { callback, count, fields, oneOf } from '../scenario/shape.ts'
@@ -97,8 +98,9 @@ export function tune(policy: string, scenario: Scenario, options: TuneOptions): 
 		onStep,
 	} = options
 	const seeds = seedsFor(scenario, replications)
+	const world = overEqualTime(scenario)
 	const run = (moves: readonly Move[], seed: number | string) =>
-		simulate({ ...scenario, seed, policies: { ...scenario.policies, [policy]: applied(layers, moves) } })
+		simulate({ ...world, seed, policies: { ...scenario.policies, [policy]: applied(layers, moves) } })
 	const steps: TuneStep[] = []
 	/** Returns the runs, if all of them satisfy the constraints. */
 	const survivingRuns = ({ moves, size }: Candidate): readonly SimulationResult[] | undefined => {

@@ -27,7 +27,7 @@ describe('an assertion', () => {
 		['', 'expected a measure, one of'],
 		['1<amplification', 'expected a measure, one of'],
 		['recoverdAfterMs<5', 'Unknown value "recoverdAfterMs" for --assert. Did you mean "recoveredAfterMs"? '],
-		['speed<5', 'Valid values: goodShare, goodputPerSecond, '],
+		['speed<5', 'Valid values: goodShare, worstGoodShare, goodputPerSecond, '],
 		['toString<5', 'Valid values: goodShare'],
 		['goodShare>95', 'expected a share from 0 to 1, or 0% to 100%, for goodShare'],
 		['p99Ms<50%', 'expected a measure, one of'],
@@ -72,7 +72,9 @@ describe('an assertion', () => {
 				.failures[0]?.message
 		}
 		const short = { ...small, duration: 900 }
-		expect(failureOf(short)).toBe('got never (only, seed 1)')
+		expect(failureOf(short)).toBe(
+			'got not shown, because the run ended too soon, 100 ms after the fault (only, seed 1)',
+		)
 		const noFault = 'got no fault that ended during the run (only, seed 1)'
 		expect(failureOf({ ...small, services: { api: { serviceTime: 20 } } })).toBe(noFault)
 		expect(failureOf({ ...small, duration: 700 })).toBe(noFault)

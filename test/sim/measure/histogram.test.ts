@@ -43,13 +43,20 @@ describe('a quantile', () => {
 
 	it('is 0 without values, and for zeros', () => {
 		expect(new Histogram().quantile(0.99)).toBe(0)
-		expect(histogramOf([0, 0, 0]).summary).toEqual({ meanMs: 0, p50Ms: 0, p90Ms: 0, p99Ms: 0, maxMs: 0 })
+		expect(histogramOf([0, 0, 0]).summary).toEqual({
+			meanMs: 0,
+			p50Ms: 0,
+			p90Ms: 0,
+			p99Ms: 0,
+			p999Ms: 0,
+			maxMs: 0,
+		})
 	})
 
 	it('counts out-of-range values in the outermost buckets', () => {
 		const histogram = histogramOf([1e-300, 1e300])
-		expect([histogram.quantile(0.5), histogram.count, histogram.max]).toEqual([0, 2, 1e300])
-		expect(histogram.quantile(1)).toBeGreaterThan(1e13)
+		expect([histogram.quantile(0.5), histogram.count, histogram.max]).toEqual([1e-300, 2, 1e300])
+		expect(histogram.quantile(1)).toBe(1e300)
 	})
 })
 

@@ -1,129 +1,143 @@
 import { describe, expect, it } from 'vitest'
-import { type Fault, type SimulationResult, simulate } from 'yaoki/sim'
 import {
-	type HealthInput,
-	healthyAfter,
-	RecoveryTracker,
-	type Started,
-} from '../../../src/sim/measure/recovery-tracker.ts'
-import { atOnce, scene } from '../scene.ts'
+	type Fault,
+	type Recovery,
+	type Scenario,
+	Simulation,
+	type SimulationResult,
+	simulate,
+} from 'yaoki/sim'
+import { faultPeriods } from '../../../src/sim/measure/fault-periods.ts'
+import { RecoveryTracker } from '../../../src/sim/measure/recovery-tracker.ts'
+import { atOnce, clientOf, every, scene, serviceOf } from '../scene.ts'
 
-const good: Started = { started: 100, good: 100 }
-const bad: Started = { started: 100, good: 0 }
-const quiet: Started = { started: 0, good: 0 }
-const times = (count: number, step: Started): Started[] => Array.from({ length: count }, () => step)
+const constant = (perSecond: number, toMs?: number) => ({ kind: 'constant', perSecond, toMs }) as const
 
-/** Steps of one second from the end of the fault. */
-const healthy = (steps: readonly Started[], input: Partial<HealthInput> = {}) =>
-	healthyAfter({ stepMs: 1_000, steps, before: good, isIdle: false, ...input })
-
-describe('new calls are healthy', () => {
-	it.each([
-		['immediately if all succeed', times(10, good), 0],
-		['from the first step in which they succeed', [...times(4, bad), ...times(6, good)], 4_000],
-		['only after a relapse, if one follows within 5 s', [...times(4, good), bad, ...times(6, good)], 5_000],
-		['after 5 s of success, even if a relapse follows', [...times(5, good), bad, bad], 0],
-		['never, while they fail', times(20, bad), undefined],
-		['not yet, if the run ends before 5 s of success', [...times(6, bad), ...times(4, good)], undefined],
-		['at 95 % of the share before the fault', times(6, { started: 100, good: 95 }), 0],
-		['not below 95 %', times(6, { started: 100, good: 94 }), undefined],
-		['if no calls follow', times(6, quiet), 0],
-	] as const)('%s', (_name, after, expected) => {
-		expect(healthy(after)).toBe(expected)
-	})
-
-	it('compared with the share before the fault, which may be below 100 %', () => {
-		const before = { started: 100, good: 60 }
-		expect(healthy(times(6, { started: 100, good: 58 }), { before })).toBe(0)
-	})
-
-	it('compared with 100 % if there were no calls before the fault', () => {
-		expect(healthy(times(6, { started: 10, good: 9 }), { before: quiet })).toBe(undefined)
-		expect(healthy(times(6, good), { before: quiet })).toBe(0)
-	})
-
-	it('never, if no call succeeded before the fault', () => {
-		expect(healthy(times(6, bad), { before: { started: 10, good: 0 } })).toBe(undefined)
-	})
-
-	it('without holding for 5 s, if nothing is left to do', () => {
-		expect(healthy([bad, good])).toBe(undefined)
-		expect(healthy([bad, good], { isIdle: true })).toBe(1_000)
-		expect(healthy([bad, bad], { isIdle: true })).toBe(2_000)
-	})
-})
+/** Records a call that takes no time. */
+function call(tracker: RecoveryTracker, at: number, ok: boolean): void {
+	tracker.start(at)
+	tracker.end(at, at, ok)
+}
 
 describe('recovery', () => {
 	/** A fault from 5 s to 10 s catches one call; from then on one call starts every 100 ms and succeeds, or fails at first. */
 	function recovery(caughtEndsAtMs: number | undefined, failingMs = 0, endedAtMs = 20_000) {
-		const tracker = new RecoveryTracker(5_000, 10_000)
-		tracker.start(6_000)
-		if (caughtEndsAtMs !== undefined) tracker.end(6_000, caughtEndsAtMs, false)
-		for (let at = 10_050; at < endedAtMs; at += 100) {
-			tracker.start(at)
-			tracker.end(at, at, at >= 10_000 + failingMs)
-		}
-		return tracker.recovery(endedAtMs, false)
+		const tracker = new RecoveryTracker([{ fromMs: 5_000, toMs: 10_000 }])
+		const events = Array.from({ length: Math.max(0, (endedAtMs - 10_000) / 100) }, (_, index) => {
+			const at = 10_050 + index * 100
+			return { at, run: () => call(tracker, at, at >= 10_000 + failingMs) }
+		})
+		events.push({ at: 6_000, run: () => tracker.start(6_000) })
+		if (caughtEndsAtMs !== undefined)
+			events.push({ at: caughtEndsAtMs, run: () => tracker.end(6_000, caughtEndsAtMs, false) })
+		for (const { run } of events.toSorted((a, b) => a.at - b.at)) run()
+		return tracker.recoveries(endedAtMs, false, false)?.at(-1)
 	}
 
 	it('needs both: new calls are healthy, and caught calls have ended', () => {
 		expect(recovery(11_000)).toEqual({
+			status: 'recovered',
 			faultEndedAtMs: 10_000,
 			healthyAfterMs: 0,
 			drainedAfterMs: 1_000,
 			recoveredAfterMs: 1_000,
+			heldForMs: 9_000,
 		})
 		expect(recovery(11_000, 2_000)?.recoveredAfterMs).toBe(2_000)
 	})
 
-	it('never comes while a caught call has not ended', () => {
-		expect(recovery(undefined)).toMatchObject({
+	it('does not come while a caught call has not ended', () => {
+		expect(recovery(undefined)).toEqual({
+			status: 'not-recovered',
+			faultEndedAtMs: 10_000,
 			healthyAfterMs: 0,
 			drainedAfterMs: null,
 			recoveredAfterMs: null,
+			heldForMs: null,
 		})
+	})
+
+	it('is not shown in less than 5 s', () => {
+		expect(recovery(11_000, 0, 14_000)).toMatchObject({ status: 'not-shown', recoveredAfterMs: null })
+		expect(recovery(undefined, 0, 14_000)).toMatchObject({ status: 'not-shown', drainedAfterMs: null })
 	})
 
 	it('is immediate if caught calls ended before the fault did', () => {
 		expect(recovery(7_000)).toMatchObject({ drainedAfterMs: 0, recoveredAfterMs: 0 })
 	})
 
-	it('is null before the fault has ended', () => {
-		expect(recovery(7_000, 0, 9_000)).toBe(null)
+	it('is unknown before the fault has ended', () => {
+		expect(recovery(7_000, 0, 9_000)).toBe(undefined)
+	})
+
+	it('is not compared with calls before the baseline', () => {
+		const tracker = new RecoveryTracker([{ fromMs: 10_000, toMs: 11_000 }], 5_000)
+		for (let at = 0; at < 5_000; at += 100) call(tracker, at, false)
+		for (let at = 5_000; at < 10_000; at += 100) call(tracker, at, true)
+		for (let at = 11_050; at < 20_000; at += 100) call(tracker, at, at % 400 !== 50)
+		expect(tracker.recoveries(20_000, false, false)?.[0]?.status).toBe('not-recovered')
 	})
 })
 
-describe('in a run', () => {
-	const outage: Fault = { kind: 'outage', fromMs: 2_000, toMs: 4_000 }
-	const met = (api: object, web: object = {}, rest: object = { duration: 20_000 }): SimulationResult =>
-		simulate(
-			scene({
-				api: { workers: 10, faults: [outage], ...api },
-				web: { arrivals: { kind: 'constant', perSecond: 100 }, ...web },
-				rest,
-			}),
-		)
+it('faults that overlap or touch are one period', () => {
+	const periods = faultPeriods([
+		{ fromMs: 30, toMs: 40 },
+		{ fromMs: 5, toMs: 10 },
+		{ fromMs: 8, toMs: 20 },
+		{ fromMs: 20, toMs: 21 },
+		{ fromMs: 6, toMs: 7 },
+	])
+	expect(periods).toEqual([
+		{ fromMs: 5, toMs: 21 },
+		{ fromMs: 30, toMs: 40 },
+	])
+	expect(faultPeriods([])).toEqual([])
+})
 
+const outage: Fault = { kind: 'outage', fromMs: 2_000, toMs: 4_000 }
+const run = (api: object, web: object = {}, rest: object = { duration: 20_000 }): SimulationResult =>
+	simulate(
+		scene({
+			api: { workers: 10, faults: [outage], ...api },
+			web: { arrivals: constant(100), ...web },
+			rest,
+		}),
+	)
+const statuses = (result: SimulationResult) =>
+	Object.values({ ...result.clients, ...result.services }).map(({ recovery }) => recovery?.status)
+
+describe('in a run', () => {
 	it('has no recovery without a fault', () => {
-		expect(met({ faults: [] }).recovery).toBe(null)
+		const result = run({ faults: [] })
+		expect([result.recovery, ...statuses(result)]).toEqual([null, undefined, undefined])
 	})
 
 	it('has no recovery if the fault is not over', () => {
-		expect(met({}, {}, { duration: 3_999 }).recovery).toBe(null)
+		expect(run({}, {}, { duration: 3_999 }).recovery).toBe(null)
 	})
 
 	it('recovers immediately without retries and queue', () => {
-		expect(met({}).recovery).toEqual({
+		const recovered: Recovery = {
+			status: 'recovered',
 			faultEndedAtMs: 4_000,
 			healthyAfterMs: 0,
 			drainedAfterMs: 10,
 			recoveredAfterMs: 10,
-		})
+			heldForMs: 15_990,
+		}
+		const result = run({})
+		expect(result.recovery).toEqual({ ...recovered, faults: [recovered] })
+		expect(clientOf(result, 'web').recovery).toEqual(recovered)
 	})
 
-	it('never recovers if a call hangs without a timeout', () => {
-		const { recovery } = met({ faults: [{ ...outage, mode: 'hang' }] })
-		expect(recovery).toMatchObject({ healthyAfterMs: 0, drainedAfterMs: null, recoveredAfterMs: null })
+	it('does not recover if a call hangs without a timeout', () => {
+		const { recovery } = run({ faults: [{ ...outage, mode: 'hang' }] })
+		expect(recovery).toMatchObject({
+			status: 'not-recovered',
+			healthyAfterMs: 0,
+			drainedAfterMs: null,
+			recoveredAfterMs: null,
+		})
 	})
 
 	it('recovers with the last call, if clients call once', () => {
@@ -145,53 +159,199 @@ describe('in a run', () => {
 				api: { serviceTime: 1, faults: [outage] },
 				other: { serviceTime: 1, faults: [{ kind: 'slowdown', factor: 2, fromMs: 5_000, toMs: 7_500 }] },
 			},
-			clients: { web: { to: 'api', arrivals: { kind: 'constant', perSecond: 100 } } },
+			clients: { web: { to: 'api', arrivals: constant(100) } },
 		})
 		expect(result.recovery?.faultEndedAtMs).toBe(7_500)
 	})
 
-	it.each([24_000, 60_000, 120_000, 240_000])(
-		'does not depend on the length of the run (%i ms)',
-		(duration) => {
-			const { recovery, timeline, clients } = met({}, {}, { duration, stepMs: duration / 240 })
-			expect(recovery).toMatchObject({ drainedAfterMs: 10 })
-			expect([timeline.stepMs, timeline.clients['web']?.started.length]).toEqual([duration / 240, 240])
-			expect(clients['web']?.calls).toBe(duration / 10)
-		},
-	)
-
-	it('depends neither on the timeline steps nor on the length of the run', () => {
+	it('depends neither on the timeline steps nor on slices nor on the length of the run', () => {
 		const slow: Fault = { kind: 'slowdown', factor: 30, fromMs: 5_000, toMs: 8_000 }
-		const of = (rest: object) => met({ workers: 2, faults: [slow] }, { goodWithinMs: 500 }, rest).recovery
+		const of = (rest: object) => run({ workers: 2, faults: [slow] }, { goodWithinMs: 500 }, rest).recovery
 		const expected = of({ duration: 60_000 })
 		expect(expected?.recoveredAfterMs).toBeGreaterThan(500)
 		expect(of({ duration: 60_000, stepMs: 15_000 })).toEqual(expected)
-		expect(of({ duration: 2_000_000 })).toEqual(expected)
+		expect(of({ duration: 400_000 })?.recoveredAfterMs).toEqual(expected?.recoveredAfterMs)
+		const sliced = new Simulation(
+			scene({
+				api: { workers: 2, faults: [slow] },
+				web: { arrivals: constant(100), goodWithinMs: 500 },
+				rest: { duration: 60_000 },
+			}),
+		)
+		for (let time = 0; !sliced.advance(time); time += 777) sliced.result()
+		expect(sliced.result().recovery).toEqual(expected)
 	})
 
 	it('finds a late recovery after steps were merged', () => {
 		const outageThenBusy = simulate({
-			duration: 1_000_000,
+			duration: 500_000,
 			services: {
-				api: {
-					workers: 1,
-					serviceTime: 100,
-					queue: { limit: 5 },
-					faults: [{ kind: 'outage', fromMs: 1_000, toMs: 2_000 }],
-				},
+				api: { serviceTime: 100, queue: { limit: 5 }, faults: [{ ...outage, fromMs: 1_000, toMs: 2_000 }] },
 			},
 			clients: {
-				calm: { to: 'api', arrivals: { kind: 'constant', perSecond: 5 }, goodWithinMs: 1_000 },
-				// For ten minutes, twice the capacity.
-				rush: {
-					to: 'api',
-					arrivals: { kind: 'constant', perSecond: 20, fromMs: 2_000, toMs: 600_000 },
-					goodWithinMs: 1_000,
-				},
+				calm: { to: 'api', arrivals: constant(5), goodWithinMs: 1_000 },
+				// For six minutes, twice the capacity.
+				rush: { to: 'api', arrivals: { ...constant(20, 350_000), fromMs: 2_000 }, goodWithinMs: 1_000 },
 			},
 		})
-		// At 598 s, to within one merged step.
-		expect(outageThenBusy.recovery?.healthyAfterMs).toBeGreaterThan(597_000)
-		expect(outageThenBusy.recovery?.healthyAfterMs).toBeLessThan(599_000)
+		// At 348 s, to within one merged step. The calls of the rush failed to the end.
+		expect(clientOf(outageThenBusy, 'calm').recovery?.healthyAfterMs).toBeGreaterThan(347_000)
+		expect(clientOf(outageThenBusy, 'calm').recovery?.healthyAfterMs).toBeLessThan(349_000)
+		expect(clientOf(outageThenBusy, 'rush').recovery?.status).toBe('not-recovered')
+	})
+})
+
+describe('a verdict is not wrong', () => {
+	it('for a run that relapses after a healthy period', () => {
+		// Twice the capacity, 20 s after the fault.
+		const relapse = (toMs?: number): SimulationResult => {
+			const arrivals = { kind: 'poisson', perSecond: 2_000, fromMs: 24_000, toMs } as const
+			const clients = { rush: { to: 'api', arrivals } }
+			const web = { arrivals: { kind: 'poisson', perSecond: 100 } }
+			return run({ queue: { limit: 5 } }, web, { duration: 36_000, clients })
+		}
+		const lasting = relapse()
+		expect(clientOf(lasting, 'web').recovery).toMatchObject({
+			status: 'not-recovered',
+			recoveredAfterMs: null,
+		})
+		expect(lasting.recovery?.status).toBe('not-recovered')
+		const short = clientOf(relapse(26_000), 'web').recovery?.recoveredAfterMs
+		expect(short).toBeGreaterThan(21_500)
+		expect(short).toBeLessThan(23_000)
+	})
+
+	it('for one client at 0 of 600 among many calls of another', () => {
+		const hidden = simulate({
+			duration: 64_000,
+			services: {
+				api: { workers: 100, serviceTime: 10, faults: [outage] },
+				legacy: { serviceTime: 10, faults: [{ ...outage, fromMs: 3_000, toMs: 4_000 }], queue: { limit: 0 } },
+			},
+			clients: {
+				web: { to: 'api', arrivals: constant(1_000) },
+				// From 4 s on, its own policy rejects every call: the breaker opens during the fault and stays open.
+				batch: { to: 'legacy', arrivals: constant(10), policy: 'batch' },
+			},
+			policies: { batch: [{ circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 1e6 } }] },
+		})
+		const { totals, recovery } = hidden
+		expect(totals.goodShare).toBeGreaterThan(0.94)
+		expect(clientOf(hidden, 'web').recovery?.status).toBe('recovered')
+		expect(clientOf(hidden, 'batch')).toMatchObject({ recovery: { status: 'not-recovered' } })
+		expect(clientOf(hidden, 'batch').goodShare).toBeLessThan(0.05)
+		expect(recovery).toMatchObject({ status: 'not-recovered', recoveredAfterMs: null })
+	})
+
+	it('for a run that ends too soon', () => {
+		expect(run({}, {}, { duration: 8_000 }).recovery).toMatchObject({
+			status: 'not-shown',
+			healthyAfterMs: null,
+			recoveredAfterMs: null,
+		})
+		expect(run({}, { arrivals: constant(1) }, { duration: 12_000 }).recovery?.status).toBe('not-shown')
+		expect(run({}, { arrivals: constant(1) }, { duration: 15_000 }).recovery?.status).toBe('recovered')
+	})
+
+	it('for a client that made its last call before the end of the run', () => {
+		expect(run({}, { arrivals: every(1_000, 6) }).recovery).toMatchObject({ status: 'recovered' })
+		const failing = run(
+			{ faults: [outage], queue: { limit: 0 }, workers: 1, serviceTime: 5_000 },
+			{ arrivals: every(1_000, 6) },
+		)
+		expect(failing.recovery?.status).not.toBe('recovered')
+	})
+})
+
+describe('a service', () => {
+	const chain = (rest: Partial<Scenario> = {}): SimulationResult =>
+		simulate({
+			duration: 40_000,
+			services: {
+				shop: { workers: 50, serviceTime: 5, dependsOn: [{ to: 'db', policy: 'toDb' }] },
+				db: {
+					workers: 1,
+					serviceTime: 10,
+					faults: [{ kind: 'slowdown', factor: 20, fromMs: 5_000, toMs: 9_000 }],
+				},
+				mail: { serviceTime: 5 },
+			},
+			clients: {
+				web: { to: 'shop', arrivals: constant(80) },
+				sender: { to: 'mail', arrivals: constant(80) },
+			},
+			policies: { toDb: [{ timeout: 300 }] },
+			...rest,
+		})
+
+	it('recovers when the requests that reach it succeed again, and those that the fault caught are done', () => {
+		const result = chain()
+		const [shop, db, mail] = ['shop', 'db', 'mail'].map((name) => serviceOf(result, name).recovery)
+		expect(mail).toMatchObject({ status: 'recovered', recoveredAfterMs: 0 })
+		// It has a backlog of requests whose callers have stopped waiting.
+		expect(db?.status).toBe('recovered')
+		expect(db?.recoveredAfterMs).toBeGreaterThan(500)
+		expect(shop?.status).toBe('recovered')
+		expect(clientOf(result, 'sender').recovery?.recoveredAfterMs).toBe(5)
+		const all = [...Object.values(result.clients), ...Object.values(result.services)]
+		const times = all.map(({ recovery }) => recovery?.recoveredAfterMs ?? NaN)
+		expect(result.recovery?.recoveredAfterMs).toBe(Math.max(...times))
+	})
+
+	it('has recovered while it still processes a request that was slow for a caller that has left', () => {
+		const slow: Fault = { kind: 'slowdown', factor: 2_000, fromMs: 2_000, toMs: 4_000 }
+		const result = simulate(
+			scene({
+				api: { workers: Infinity, faults: [slow] },
+				web: { arrivals: constant(100) },
+				policy: [{ timeout: 100 }],
+				rest: { duration: 12_000 },
+			}),
+		)
+		expect(serviceOf(result, 'api').inFlight.mean).toBeGreaterThan(100)
+		expect(result.recovery?.recoveredAfterMs).toBe(90)
+	})
+
+	it('without requests has recovered', () => {
+		const services = { api: { serviceTime: 1, faults: [outage] }, unused: { serviceTime: 1 } }
+		const result = simulate({
+			duration: 20_000,
+			services,
+			clients: { web: { to: 'api', arrivals: constant(100) } },
+		})
+		expect(statuses(result)).toEqual(['recovered', 'recovered', 'recovered'])
+	})
+})
+
+describe('several faults', () => {
+	const second: Fault = { ...outage, fromMs: 20_000, toMs: 22_000 }
+
+	it('each have a recovery, and the last is that of the run', () => {
+		const { recovery } = run({ faults: [second, outage] }, {}, { duration: 40_000 })
+		expect(recovery?.faults).toMatchObject([
+			{ status: 'recovered', faultEndedAtMs: 4_000, recoveredAfterMs: 10, heldForMs: 15_990 },
+			{ status: 'recovered', faultEndedAtMs: 22_000, recoveredAfterMs: 10, heldForMs: 17_990 },
+		])
+		expect(recovery).toMatchObject({ ...recovery?.faults[1] })
+	})
+
+	it('show no recovery from one that the next follows too soon', () => {
+		const { recovery } = run({ faults: [outage, { ...second, fromMs: 7_000 }] }, {}, { duration: 40_000 })
+		expect(recovery?.faults.map(({ status }) => status)).toEqual(['not-shown', 'recovered'])
+	})
+
+	it('are judged apart: the first is over before the second begins, or not', () => {
+		const slow: Fault = { kind: 'slowdown', factor: 30, fromMs: 2_000, toMs: 4_000 }
+		const { recovery } = run(
+			{ workers: 1, serviceTime: 9, faults: [slow, second] },
+			{ goodWithinMs: 100 },
+			{ duration: 60_000 },
+		)
+		// Calls are late until the outage empties the queue.
+		expect(recovery?.faults.map(({ status }) => status)).toEqual(['not-recovered', 'recovered'])
+	})
+
+	it('have no recovery before the last has ended', () => {
+		expect(run({ faults: [outage, second] }, {}, { duration: 21_000 }).recovery).toBe(null)
 	})
 })

@@ -33,6 +33,27 @@ describe('totals', () => {
 		expect(totals.retries).toBe(clientOf(result, 'jobs').retries)
 	})
 
+	it('count retries between services too, and those of clients apart', () => {
+		const retry = { baseDelayMs: 5, growth: 'constant', jitterStrategy: 'none' } as const
+		const nested = simulate({
+			until: 'idle',
+			services: {
+				shop: { serviceTime: 1, dependsOn: [{ to: 'db', policy: 'toDb' }] },
+				db: { serviceTime: 1, faults: [dead] },
+			},
+			clients: { web: { to: 'shop', arrivals: every(100, 10), policy: 'web' } },
+			policies: {
+				web: [{ retry: { maxRetries: 1, ...retry } }],
+				toDb: [{ retry: { maxRetries: 2, ...retry } }],
+			},
+		})
+		// Each of 10 calls is tried twice, and the shop tries each of these three times.
+		expect(clientOf(nested, 'web').retries).toBe(10)
+		expect([nested.services['shop']?.retries, nested.services['db']?.retries]).toEqual([40, 0])
+		expect(nested.totals.retries).toBe(50)
+		expect(readMeasure('retries', nested)).toBe(50)
+	})
+
 	it('have the latency of successful calls only', () => {
 		const ok = sum(all.map(({ good, late }) => good + late))
 		const whole = sum(all.map(({ latency, good, late }) => latency.meanMs * (good + late)))

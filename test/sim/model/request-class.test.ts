@@ -126,7 +126,7 @@ describe('the priority of a class', () => {
 	const queueOf = (order: 'fifo' | 'lifo', priorities: readonly (number | undefined)[]) => {
 		const queue = new RequestQueue(order)
 		const requests = priorities.map((priority) => {
-			const request = new Request(() => {})
+			const request = new Request({ passesContext: false, send() {} }, () => {})
 			if (priority !== undefined)
 				request.requestClass = { name: 'x', serviceTimeFactor: 1, priority, meter: new ClassMeter(1) }
 			queue.push(request)

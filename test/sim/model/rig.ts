@@ -26,7 +26,7 @@ export function serve(model: Partial<ServerModel>, arrivals: Readonly<Record<str
 	const replies: string[] = []
 	for (const [name, at] of Object.entries(arrivals))
 		loop.after(at, () =>
-			server.send(new Request((error) => replies.push(`${name} ${wordFor(error)} at ${loop.now()}`))),
+			server.send(new Request(server, (error) => replies.push(`${name} ${wordFor(error)} at ${loop.now()}`))),
 		)
 	loop.run(Infinity)
 	return replies

@@ -3,10 +3,12 @@ import { InvalidOptionError } from 'yaoki'
 import {
 	compare,
 	type PolicyLayer,
+	type RecoveryStatus,
 	replicate,
 	type Scenario,
 	type SimulationResult,
 	simulate,
+	tune,
 } from 'yaoki/sim'
 import { MEASURE_NAMES, readMeasure } from '../../../src/sim/measure/measures.ts'
 import { mergeRuns } from '../../../src/sim/measure/replications.ts'
@@ -57,23 +59,25 @@ describe('replications', () => {
 		}
 	})
 
-	it('report the share of runs with a fault that never recovered', () => {
-		const run = (recovery: Partial<SimulationResult['recovery']> | null): SimulationResult => ({
+	it('report the shares of runs that recovered, that did not, and that did not show it', () => {
+		const run = (
+			status: RecoveryStatus | null,
+			recoveredAfterMs: number | null = null,
+		): SimulationResult => ({
 			...simulate(scene()),
-			recovery: recovery && {
-				faultEndedAtMs: 1,
-				healthyAfterMs: 1,
-				drainedAfterMs: 1,
-				recoveredAfterMs: 1,
-				...recovery,
+			recovery: status && {
+				...{ status, faultEndedAtMs: 1, healthyAfterMs: null, drainedAfterMs: 1, recoveredAfterMs },
+				...{ heldForMs: null, faults: [] },
 			},
 		})
-		const never = run({ recoveredAfterMs: null })
-		expect(mergeRuns([run({}), never, run(null), never]).neverRecoveredShare).toBeCloseTo(2 / 3, 12)
-		expect(mergeRuns([run(null)]).neverRecoveredShare).toBe(0)
-		expect(mergeRuns([never, run({ recoveredAfterMs: 500 })]).measures.recoveredAfterMs).toMatchObject({
-			count: 1,
-			mean: 500,
+		const [good, never, short] = [run('recovered', 500), run('not-recovered'), run('not-shown')]
+		const { measures, ...shares } = mergeRuns([good, never, run(null), never, short])
+		expect(shares).toMatchObject({ recoveredShare: 0.25, neverRecoveredShare: 0.5, notShownShare: 0.25 })
+		expect(measures.recoveredAfterMs).toMatchObject({ count: 1, mean: 500 })
+		expect(mergeRuns([run(null)])).toMatchObject({
+			recoveredShare: 0,
+			neverRecoveredShare: 0,
+			notShownShare: 0,
 		})
 	})
 
@@ -116,6 +120,23 @@ describe('a comparison', () => {
 			measures.p50Ms.high - measures.p50Ms.low,
 		)
 		expect(difference.goodShare.mean).toBeCloseTo(0, 3)
+	})
+
+	it('covers the same time with each policy, even until recovered', () => {
+		const until = { until: 'recovered', duration: 20_000 } as const
+		const scenarios = [busy([], until), busy([{ retry: { baseDelayMs: 2_000, maxRetries: 5 } }], until)]
+		const ends = scenarios.map((scenario) => simulate(scenario).endedAtMs)
+		expect(ends[0]).toBeLessThan(ends[1] ?? 0)
+		expect(ends[1]).toBeLessThan(20_000)
+		const tuned = tune('web', scenarios[1] as Scenario, {
+			constraints: { goodShare: { atLeast: 0 } },
+			replications: 2,
+		})
+		for (const { runs } of [...compare(scenarios, { replications: 2 }), tuned.before])
+			expect(runs.map(({ endedAtMs, endedBy }) => [endedAtMs, endedBy])).toEqual([
+				[20_000, 'duration'],
+				[20_000, 'duration'],
+			])
 	})
 
 	it('names each scenario by its name or its number', () => {

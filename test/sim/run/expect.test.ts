@@ -51,11 +51,21 @@ describe('an expectation of a run', () => {
 		expect(messageOf(act)).toBe(message)
 	})
 
-	it('reports that a run never recovers', () => {
+	it('reports that a run does not recover', () => {
 		expect(messageOf(() => expectResilience(simulate(hung)).toRecoverWithin(1e6))).toBe(
-			'recoveredAfterMs: expected <= 1000000, got never (seed 1)',
+			'recoveredAfterMs: expected <= 1000000, got not recovered when the run ended, 8000 ms after the fault (seed 1)',
 		)
 		expectResilience(result).toRecoverWithin(Infinity)
+	})
+
+	it('reports that a run ended too soon to show a recovery', () => {
+		const short = simulate({ ...recovering, duration: 5_000 })
+		expect(messageOf(() => expectResilience(short).toRecoverWithin(1e6))).toBe(
+			'recoveredAfterMs: expected <= 1000000, got not shown, because the run ended too soon, 3000 ms after the fault (seed 3)',
+		)
+		expect(() => expectResilience(short).toRecoverWithin(5)).toThrow(
+			expect.objectContaining({ actual: null, recovery: 'not-shown' }),
+		)
 	})
 
 	it('reports that a run had no fault', () => {
@@ -67,7 +77,7 @@ describe('an expectation of a run', () => {
 	it('has no latency if no call succeeded', () => {
 		const dead = scene({ api: { faults: [{ ...outage, fromMs: 0 }] } })
 		expect(messageOf(() => expectResilience(simulate(dead)).p99Below(1_000))).toBe(
-			'p99Ms: expected < 1000, got never (seed 1)',
+			'p99Ms: expected < 1000, got no value (seed 1)',
 		)
 	})
 
@@ -86,6 +96,7 @@ describe('an expectation of a run', () => {
 				code: 'YAOKI_RESILIENCE',
 				measure: 'recoveredAfterMs',
 				actual: null,
+				recovery: 'not-recovered',
 				seed: 1,
 			}),
 		)

@@ -40,6 +40,19 @@ describe('a study', () => {
 		for (const { name, x, y, scenario } of cases) expect(scenario.name).toBe(`${name} ${x} ${y}`)
 	})
 
+	it('has cases that cover the same time, even until recovered', () => {
+		const until = { ...scene({ rest: { duration: 9_000 } }), until: 'recovered' } as const
+		const cases = [
+			...listCases({ ...variants, variants: { one: until } }),
+			...listCases({ ...grid, at: () => until }),
+		]
+		for (const { scenario } of cases) {
+			expect(scenario.until).toBe(undefined)
+			expect(scenario.duration).toBe(9_000)
+		}
+		expect(listCases({ ...variants, variants: { one: scene() } })[0]?.scenario.until).toBe('idle')
+	})
+
 	it('wraps a single scenario, under its name or that of its file', () => {
 		expect(toStudy(variants, 'file')).toBe(variants)
 		expect(toStudy(grid, 'file')).toBe(grid)

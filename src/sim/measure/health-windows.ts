@@ -1,0 +1,118 @@
+/**
+ * Judges windows of calls, as the comment of the recovery tracker defines them. Pure functions of counts.
+ *
+ * Why a window needs ten calls, and may have one that fails: of ten calls that normally succeed in 99 of 100 cases, two fail in one
+ * window of 230, and of ten calls that succeed in half of the cases at most one fails in one window of 93. With fewer calls a window
+ * would be a matter of chance; leaving it out would hide a client that calls rarely and always fails.
+ */
+
+/** A window is at least this long, and longer until it has MIN_CALLS calls. */
+export const WINDOW_MS = 5_000
+const MIN_CALLS = 10
+
+/** Good: at least this fraction of the share before the first fault. */
+const GOOD = 0.95
+/** Standard deviations of the number of successes by which a window may fall short of that. */
+const CHANCE = 3
+
+/** Calls that started in a period and have ended, and those of them that succeeded in time. */
+export interface Counts {
+	readonly ended: number
+	readonly good: number
+}
+
+/** Returns whether as many calls succeed as before. `tolerated` calls may fail in any case. */
+export function isGood({ ended, good }: Counts, normalShare: number, tolerated: number): boolean {
+	const expected = GOOD * normalShare * ended
+	const chance = CHANCE * Math.sqrt(normalShare * (1 - normalShare) * ended)
+	return ended - good <= Math.max(tolerated, ended - expected + chance + 1e-9)
+}
+
+/** Returns the normal share of good calls. One of calls that never succeed is not a normal share: they could not succeed again. */
+export const normalShare = ({ ended, good }: Counts): number => (good === 0 ? 1 : good / ended)
+
+export interface HealthInput {
+	/** Calls by the step in which they started, from the end of the fault on: all, those that have ended, and the good ones. */
+	readonly started: ArrayLike<number>
+	readonly ended: ArrayLike<number>
+	readonly good: ArrayLike<number>
+	readonly stepMs: number
+	/** Time from the end of the fault to the end of the run, or to the next fault. */
+	readonly lengthMs: number
+	/** Calls that have been in flight for longer count as failed. */
+	readonly patienceMs: number
+	/** Calls before the first fault. */
+	readonly before: Counts
+	/** No calls will follow, so a window may be shorter. */
+	readonly isOver: boolean
+	/** The time that an earlier judgement, of finer steps, returned. */
+	readonly known?: number | undefined
+}
+
+/**
+ * The time from which on every window is good, or that calls still fail (`'failing'`), or that the period is too short to tell
+ * (`'too-short'`).
+ */
+export type Health = number | 'failing' | 'too-short'
+
+/** Returns since when new calls are healthy. */
+export function judgeHealth(input: HealthInput): Health {
+	const { stepMs, lengthMs, isOver, known } = input
+	const normal = normalShare(input.before)
+	const length = Math.ceil(lengthMs / stepMs)
+	const overdue = Math.max(0, Math.floor((lengthMs - input.patienceMs) / stepMs))
+	const endedAt = (step: number) => (step < overdue ? input.started : input.ended)[step] ?? 0
+	const started = runningSums(length, (step) => input.started[step] ?? 0)
+	const ended = runningSums(length, endedAt)
+	const good = runningSums(length, (step) => input.good[step] ?? 0)
+	const between = (sums: Float64Array, from: number, to: number) => (sums[to] ?? 0) - (sums[from] ?? 0)
+	const areGood = (of: Float64Array, from: number, to: number, tolerated: number): boolean =>
+		isGood({ ended: between(of, from, to), good: between(good, from, to) }, normal, tolerated)
+	/** Whether a window fits between two steps. */
+	const fits = (from: number, to: number): boolean => {
+		const calls = between(ended, from, to)
+		if (isOver) return calls >= Math.min(MIN_CALLS, between(ended, 0, length))
+		return calls >= MIN_CALLS && Math.min(lengthMs, to * stepMs) - from * stepMs >= WINDOW_MS
+	}
+
+	let [last, lastBad] = [-1, -1]
+	for (let from = 0, to = 0; from < length && fits(from, length); from++) {
+		to = Math.max(to, Math.min(length, from + Math.ceil(WINDOW_MS / stepMs)))
+		while (to < length && between(ended, from, to) < MIN_CALLS) to++
+		last = from
+		if (!areGood(ended, from, to, 1)) lastBad = from
+	}
+
+	// From there on every window is good. The recovery is the first step that is good itself, with a good rest of the period.
+	let start = lastBad + 1
+	for (let step = start; step < length; step++) {
+		if (between(ended, step, step + 1) === 0) continue
+		if (areGood(ended, step, step + 1, 0) && areGood(ended, start, length, 1)) break
+		start = step + 1
+	}
+	// Where failures take longer than successes, the newest calls that have ended are the good ones. So a window must fit before the
+	// first call in flight, or be good even if all calls in flight fail.
+	let settled = 0
+	while (settled < length && (input.started[settled] ?? 0) === endedAt(settled)) settled++
+	if (fits(start, settled) || (fits(start, length) && areGood(started, start, length, 0))) {
+		// Merged steps are coarser than those in which the recovery was found first.
+		return known !== undefined && start * stepMs <= known + stepMs ? known : start * stepMs
+	}
+	// Calls still fail if the last window is bad, and its newer half is bad too.
+	const isFailing = (from: number, to: number): boolean => {
+		if (from < 0 || areGood(ended, from, to, 1)) return false
+		let half = (from + to) >> 1
+		while (half > from && between(ended, half, to) < MIN_CALLS / 2) half--
+		return !areGood(ended, half, to, 0)
+	}
+	let lastSettled = Math.min(last, settled)
+	while (lastSettled >= 0 && !fits(lastSettled, settled)) lastSettled--
+	return isFailing(last, length) || isFailing(lastSettled, settled) ? 'failing' : 'too-short'
+}
+
+/** Sums of the first 0, 1, 2, ... steps. */
+function runningSums(length: number, valueAt: (step: number) => number): Float64Array {
+	const sums = new Float64Array(length + 1)
+	for (let step = 0; step < length; step++) sums[step + 1] = (sums[step] ?? 0) + valueAt(step)
+	return sums
+}

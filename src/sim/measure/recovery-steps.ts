@@ -1,0 +1,53 @@
+import { type Counts, type Health, judgeHealth } from './health-windows.ts'
+
+const STEP_MS = 100
+const STEPS = 3_000
+
+/** Counts of calls by the step in which they started, from the end of a fault on. */
+export class RecoverySteps {
+	readonly #started = new Uint32Array(STEPS)
+	readonly #ended = new Uint32Array(STEPS)
+	readonly #good = new Uint32Array(STEPS)
+	#stepMs = STEP_MS
+	/** The recovery that was found in finer steps. */
+	#known: number | undefined
+
+	/** Starts again after another fault. */
+	clear(): void {
+		for (const counts of [this.#started, this.#ended, this.#good]) counts.fill(0)
+		this.#stepMs = STEP_MS
+		this.#known = undefined
+	}
+
+	hasRoom(at: number): boolean {
+		return at < STEPS * this.#stepMs
+	}
+
+	started(at: number): void {
+		const step = Math.floor(at / this.#stepMs)
+		this.#started[step] = (this.#started[step] ?? 0) + 1
+	}
+
+	ended(at: number, isGood: boolean): void {
+		const step = Math.floor(at / this.#stepMs)
+		this.#ended[step] = (this.#ended[step] ?? 0) + 1
+		if (isGood) this.#good[step] = (this.#good[step] ?? 0) + 1
+	}
+
+	/** Merges steps in pairs. */
+	merge(recovery: number | undefined): void {
+		this.#known = recovery
+		this.#stepMs *= 2
+		for (const counts of [this.#started, this.#ended, this.#good])
+			for (let step = 0; step < STEPS; step++)
+				counts[step] = (counts[2 * step] ?? 0) + (counts[2 * step + 1] ?? 0)
+	}
+
+	/** Judges the first `lengthMs`. Calls that have been in flight for longer than `patienceMs` count as failed. */
+	judge(before: Counts, lengthMs: number, patienceMs: number, isOver: boolean): Health {
+		return judgeHealth({
+			...{ started: this.#started, ended: this.#ended, good: this.#good, stepMs: this.#stepMs },
+			...{ before, lengthMs, patienceMs, isOver, known: this.#known },
+		})
+	}
+}

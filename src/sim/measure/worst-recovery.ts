@@ -1,0 +1,33 @@
+import type { Recovery, RecoveryStatus, RunRecovery } from './result.ts'
+
+/** From the best to the worst. */
+const STATUSES: readonly RecoveryStatus[] = ['recovered', 'not-shown', 'not-recovered']
+
+/** Combines the recoveries of clients and services, each a list by fault: a run has recovered when all have. */
+export function worstRecovery(lists: readonly (readonly Recovery[] | undefined)[]): RunRecovery | null {
+	const known = lists.filter((list) => list !== undefined)
+	const faults = (known[0] ?? []).map((_, index) => worst(known.flatMap((list) => list[index] ?? [])))
+	const last = faults.at(-1)
+	return last ? { ...last, faults } : null
+}
+
+function worst(all: readonly Recovery[]): Recovery {
+	const latest = (of: (one: Recovery) => number | null): number | null =>
+		all.reduce<number | null>((max, one) => {
+			const value = of(one)
+			return max === null || value === null ? null : Math.max(max, value)
+		}, 0)
+	const shortest = (of: (one: Recovery) => number | null): number | null =>
+		all.reduce<number | null>((min, one) => {
+			const value = of(one)
+			return min === null || value === null ? null : Math.min(min, value)
+		}, Infinity)
+	return {
+		status: STATUSES.findLast((status) => all.some((one) => one.status === status)) ?? 'recovered',
+		faultEndedAtMs: all[0]?.faultEndedAtMs ?? 0,
+		healthyAfterMs: latest((one) => one.healthyAfterMs),
+		drainedAfterMs: latest((one) => one.drainedAfterMs),
+		recoveredAfterMs: latest((one) => one.recoveredAfterMs),
+		heldForMs: shortest((one) => one.heldForMs),
+	}
+}
