@@ -1,9 +1,11 @@
 /** The charts of a run, each with one line of the previous run for comparison. */
 import type { Values } from '../src/sim/charts/chart-data.ts'
 import type { SimulationResult } from '../src/sim/measure/result.ts'
+import type { Fault } from '../src/sim/scenario/scenario.ts'
 import { formatSignificant } from '../src/text/format.ts'
 import type { Plot } from './plot.ts'
 import { CALLERS, SERVICE, SHOP, type TimedScenario } from './scenario.ts'
+import type { Settings } from './settings.ts'
 import type { ChartName, SeriesName, Words } from './words.ts'
 
 /** A run that the page shows, possibly while it is still running. */
@@ -151,12 +153,18 @@ const completeSteps = ({ result: { endedAtMs, timeline }, isDone }: WatchedRun):
 const capacityOf = ({ services }: SimulationResult): number | undefined =>
 	services[SERVICE]?.capacityPerSecond ?? undefined
 
+/** Returns the setting that describes a fault. A restart begins with refused connections. */
+function settingOf(fault: Fault): Exclude<Settings['fault'], 'none'> {
+	if (fault.kind === 'outage') return fault.mode ?? 'refuse'
+	return fault.kind === 'restart' ? 'refuse' : fault.kind
+}
+
 function faultsOf({ services }: TimedScenario, { options }: Words): Plot['faults'] {
 	const model = services[SERVICE]
 	const faults = model && model.kind !== 'optimistic-lock' ? (model.faults ?? []) : []
 	return faults.map((fault) => ({
 		from: fault.fromMs / 1_000,
 		to: fault.toMs / 1_000,
-		label: options.fault[fault.kind === 'outage' ? (fault.mode ?? 'refuse') : fault.kind],
+		label: options.fault[settingOf(fault)],
 	}))
 }

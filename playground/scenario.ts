@@ -124,6 +124,7 @@ function faultsOf({
 }: Pick<Settings, 'fault' | 'faultSeconds' | 'slowdown' | 'errorRate'>): readonly Fault[] {
 	const span = { fromMs: FAULT_FROM_MS, toMs: FAULT_FROM_MS + faultSeconds * 1_000 }
 	if (fault === 'none') return []
+	if (fault === 'pause') return [{ kind: 'pause', ...span }]
 	if (fault === 'slowdown') return [{ kind: 'slowdown', ...span, factor: slowdown }]
 	if (fault === 'errors') return [{ kind: 'errors', ...span, rate: errorRate, status: 503 }]
 	return [{ kind: 'outage', ...span, mode: fault }]

@@ -63,7 +63,7 @@ export const KNOBS = {
 	clients: slider('count', 10, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000),
 	goodWithinMs: slider('ms', 3_000, 200, 500, 1_000, 2_000, 3_000, 5_000, 10_000, 30_000, Infinity),
 
-	fault: choice('hang', 'none', 'refuse', 'hang', 'slowdown', 'errors'),
+	fault: choice('hang', 'none', 'refuse', 'hang', 'pause', 'slowdown', 'errors'),
 	faultSeconds: slider('seconds', 10, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 45, 60),
 	slowdown: slider('times', 10, 2, 3, 5, 10, 20, 50),
 	errorRate: slider('share', 0.5, ...percent(5, 100, 5)),

@@ -84,6 +84,7 @@ export const en: Words = {
 			none: 'none',
 			refuse: 'down, refuses connections',
 			hang: 'down, does not respond',
+			pause: 'paused, keeps its queue',
 			slowdown: 'slow',
 			errors: 'some responses fail',
 		},

@@ -84,6 +84,7 @@ export const ja: Words = {
 			none: 'なし',
 			refuse: '停止（接続拒否）',
 			hang: '停止（応答なし）',
+			pause: '一時停止（キューを保持）',
 			slowdown: '処理が遅くなる',
 			errors: '一部がエラーになる',
 		},

@@ -28,6 +28,7 @@ const names = [
 	'layered',
 	'mail',
 	'metastable',
+	'pause',
 	'rate-limit',
 	'slow-dependency',
 ]

@@ -28,7 +28,15 @@ const service = byKind(
 			'latency?': duration,
 			'faults?': list(faultShape),
 			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1, 1e9), 'retryAfter?': flag }),
-			'dependsOn?': list(fields({ to: text, 'policy?': text, 'share?': amount(0, 1), 'passContext?': flag })),
+			'dependsOn?': list(
+				fields({
+					to: text,
+					'policy?': text,
+					'share?': amount(0, 1),
+					'parallel?': flag,
+					'passContext?': flag,
+				}),
+			),
 			'ignoresSignal?': flag,
 			...balancerFields,
 		}),
@@ -96,8 +104,12 @@ export function checkScenario(scenario: Scenario): void {
 	}
 	const servers = services as Readonly<Record<string, Pick<ServerModel, 'dependsOn'>>>
 	for (const [name, { dependsOn = [] }] of Object.entries(servers))
-		for (const [index, dependency] of dependsOn.entries())
-			checkLink(dependency, `services.${name}.dependsOn[${index}]`)
+		for (const [index, dependency] of dependsOn.entries()) {
+			const path = `services.${name}.dependsOn[${index}]`
+			checkLink(dependency, path)
+			if (index === 0 && dependency.parallel)
+				invalidOption(`${path}.parallel`, true, 'false or nothing, because no dependency is before it')
+		}
 	checkCycles(servers)
 	checkFaults(scenario)
 	checkBalancers(scenario)

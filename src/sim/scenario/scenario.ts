@@ -65,7 +65,7 @@ export interface ServerModel {
 	readonly faults?: readonly Fault[] | undefined
 	/** Rejects excess requests with 429. */
 	readonly rateLimit?: RateLimitModel | undefined
-	/** Services that it calls, one after the other, before its own work. The worker stays busy. */
+	/** Services that it calls, one after the other or in parallel, before its own work. The worker stays busy. */
 	readonly dependsOn?: readonly DependencyModel[] | undefined
 	/**
 	 * True: its calls to other services ignore their signal. A call that timed out then holds its bulkhead slot until the other service
@@ -114,9 +114,13 @@ export interface DependencyModel {
 	/** The share of requests that need it, 0 to 1. Default 1. */
 	readonly share?: number | undefined
 	/**
+	 * Starts together with the dependency before it in the list. The request continues when all of them have ended, and fails with the
+	 * first that fails. Default false.
+	 */
+	readonly parallel?: boolean | undefined
+	/**
 	 * Passes the deadline, the abort signal, the state of nested retries and the request class to the other service, as `yaoki/node` and
-	 * headers do.
-	 * Default false.
+	 * headers do. Default false.
 	 */
 	readonly passContext?: boolean | undefined
 }

@@ -17,6 +17,7 @@ export const scenarios: Readonly<Record<string, () => Promise<Study>>> = {
 	layered: async () => (await load()).layered,
 	mail: async () => (await load()).mail,
 	metastable: async () => (await load()).metastable,
+	pause: async () => (await load()).pause,
 	'rate-limit': async () => (await load()).rateLimit,
 	'slow-dependency': async () => (await load()).slowDependency,
 }

@@ -117,6 +117,8 @@ export const invalid: readonly (readonly [path: string, value: unknown, expected
 	['services.api.dependsOn[0].to', undefined, required],
 	['services.api.dependsOn[0].policy', 'hops', 'the name of a policy (careful, hop, shared)'],
 	['services.api.dependsOn[0].share', 1.5, share],
+	['services.api.dependsOn[0].parallel', true, 'no dependency is before it'],
+	['services.api.dependsOn[1].parallel', 'yes', flag],
 	['services.api.dependsOn[0].passContext', 'yes', flag],
 	// Clients.
 	['clients.web', [], object],

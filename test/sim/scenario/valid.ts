@@ -41,7 +41,10 @@ export const valid = {
 			},
 			ignoresSignal: true,
 			rateLimit: { perSecond: 500, burst: 20, retryAfter: false },
-			dependsOn: [{ to: 'db', policy: 'hop', share: 0.5, passContext: true }],
+			dependsOn: [
+				{ to: 'db', policy: 'hop', share: 0.5, passContext: true },
+				{ to: 'cache', share: 0.1, parallel: true },
+			],
 		},
 		db: {
 			workers: 2,

@@ -117,3 +117,10 @@ export function priorityWaitsMs(classes: readonly PriorityClass[]): readonly num
 		return residualMs / ((1 - above) * (1 - load))
 	})
 }
+
+/** The mean of the slowest of n parallel calls with exponential times: the first to end of n, then of n - 1, and so on. */
+export const meanOfSlowest = (calls: number, meanMs: number): number =>
+	Array.from({ length: calls }, (_, index) => meanMs / (index + 1)).reduce((sum, ms) => sum + ms, 0)
+
+/** The share of requests with n parallel calls that are slower than the 99th percentile of one call (Dean and Barroso 2013). */
+export const slowShare = (calls: number): number => 1 - 0.99 ** calls

@@ -1,9 +1,10 @@
 /**
- * Load that changes over time. Eight intervals: with fresh seeds about one run in 125 would raise a false alarm.
+ * Load that changes over time, and load that fans out. 14 intervals: with fresh seeds about one run in 70 would raise a false alarm.
  */
 import { describe, test } from 'vitest'
 import { type Distribution, type RatePoint, Simulation } from 'yaoki/sim'
-import { expectAgreement } from './agreement.ts'
+import { expectAgreement, lateShare, meanLatency, runs, samples } from './agreement.ts'
+import { meanOfSlowest, slowShare } from './closed-form.ts'
 
 const PERIOD_MS = 4_000
 const PERIODS = 20
@@ -58,5 +59,32 @@ describe('a service without a queue under a sinusoidal load has the number of ca
 		const exponential = present(phaseMs, { kind: 'exponential', meanMs: MEAN_MS })
 		expectAgreement(exponential, meanPresentAt(phaseMs, 'exponential'), 0.06)
 		expectAgreement(present(phaseMs, MEAN_MS), meanPresentAt(phaseMs, 'constant'), 0.06)
+	})
+})
+
+describe('a request with n parallel calls', () => {
+	test.each([2, 5, 20])('takes as long as the slowest of %i, and is slow if one of them is', (calls) => {
+		const meanMs = 10
+		const stretches = runs({
+			duration: 60_000,
+			services: {
+				api: {
+					workers: Infinity,
+					serviceTime: 0,
+					dependsOn: Array.from({ length: calls }, (_, index) => ({ to: 'leaf', parallel: index > 0 })),
+				},
+				leaf: { workers: Infinity, serviceTime: { kind: 'exponential', meanMs } },
+			},
+			clients: {
+				web: {
+					to: 'api',
+					arrivals: { kind: 'poisson', perSecond: 100 },
+					// The 99th percentile of a single call.
+					goodWithinMs: meanMs * Math.log(100),
+				},
+			},
+		})
+		expectAgreement(samples(stretches, meanLatency), meanOfSlowest(calls, meanMs))
+		expectAgreement(samples(stretches, lateShare), slowShare(calls), 0.1)
 	})
 })
