@@ -59,7 +59,8 @@ export type Health = number | 'failing' | 'too-short'
 export function judgeHealth(input: HealthInput): Health {
 	const { stepMs, lengthMs, isOver, known } = input
 	const normal = normalShare(input.before)
-	const length = Math.ceil(lengthMs / stepMs)
+	// No calls started in steps that do not exist yet.
+	const length = Math.min(Math.ceil(lengthMs / stepMs), input.started.length)
 	const overdue = Math.max(0, Math.floor((lengthMs - input.patienceMs) / stepMs))
 	const endedAt = (step: number) => (step < overdue ? input.started : input.ended)[step] ?? 0
 	const started = runningSums(length, (step) => input.started[step] ?? 0)
@@ -72,7 +73,7 @@ export function judgeHealth(input: HealthInput): Health {
 	const fits = (from: number, to: number): boolean => {
 		const calls = between(ended, from, to)
 		if (isOver) return calls >= Math.min(MIN_CALLS, between(ended, 0, length))
-		return calls >= MIN_CALLS && Math.min(lengthMs, to * stepMs) - from * stepMs >= WINDOW_MS
+		return calls >= MIN_CALLS && (to < length ? to * stepMs : lengthMs) - from * stepMs >= WINDOW_MS
 	}
 
 	let [last, lastBad] = [-1, -1]

@@ -2,19 +2,23 @@ import { type Counts, type Health, judgeHealth } from './health-windows.ts'
 
 const STEP_MS = 100
 const STEPS = 3_000
+const NO_STEPS = new Uint32Array(0)
 
 /** Counts of calls by the step in which they started, from the end of a fault on. */
 export class RecoverySteps {
-	readonly #started = new Uint32Array(STEPS)
-	readonly #ended = new Uint32Array(STEPS)
-	readonly #good = new Uint32Array(STEPS)
+	/** Created when the first fault ends. */
+	#started = NO_STEPS
+	#ended = NO_STEPS
+	#good = NO_STEPS
 	#stepMs = STEP_MS
 	/** The recovery that was found in finer steps. */
 	#known: number | undefined
 
-	/** Starts again after another fault. */
+	/** Starts, or starts again after another fault. */
 	clear(): void {
-		for (const counts of [this.#started, this.#ended, this.#good]) counts.fill(0)
+		this.#started = new Uint32Array(STEPS)
+		this.#ended = new Uint32Array(STEPS)
+		this.#good = new Uint32Array(STEPS)
 		this.#stepMs = STEP_MS
 		this.#known = undefined
 	}

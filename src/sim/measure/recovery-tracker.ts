@@ -36,6 +36,8 @@ export class RecoveryTracker {
 	#phase: 'before' | 'fault' | 'after' = 'before'
 	/** When the next phase begins. */
 	#phaseEndsAt: number
+	/** When the current fault ends, the one before ended, or the next will end. */
+	#endedAt: number
 	readonly #steps = new RecoverySteps()
 	#inFlight = 0
 	/** Calls in flight that started by the end of the fault, and when the last such call ended. */
@@ -50,17 +52,18 @@ export class RecoveryTracker {
 		this.#periods = periods
 		this.#baselineFromMs = baselineFromMs
 		this.#phaseEndsAt = periods[0]?.fromMs ?? Infinity
+		this.#endedAt = periods[0]?.toMs ?? Infinity
 	}
 
 	/** A call started, and may be caught by a fault until it has ended. */
 	start(now: number): void {
-		this.enter(now)
 		this.count(now)
+		this.#inFlight++
 	}
 
 	end(startedAt: number, now: number, isGood: boolean): void {
-		this.leave(startedAt, now)
 		this.judge(startedAt, now, isGood)
+		this.#leave(startedAt, now)
 	}
 
 	/** From now on, a fault catches what entered. For a service that is the time in its queue. */
@@ -71,6 +74,10 @@ export class RecoveryTracker {
 
 	leave(enteredAt: number, now: number): void {
 		if (now >= this.#phaseEndsAt) this.#changePhase(now)
+		this.#leave(enteredAt, now)
+	}
+
+	#leave(enteredAt: number, now: number): void {
 		this.#inFlight--
 		if (this.#phase !== 'after' || enteredAt > this.#endedAt) return
 		this.#caught--
@@ -110,18 +117,13 @@ export class RecoveryTracker {
 		return [...this.#earlier, this.#conclude(endedAtMs, isOver || isIdle, isIdle)]
 	}
 
-	/** When the current fault ends, or the last one ended. */
-	get #endedAt(): number {
-		return this.#periods[this.#index]?.toMs ?? Infinity
-	}
-
 	/** A call that starts exactly when the fault ends is caught by it; one that ends exactly when it starts is too. */
 	#changePhase(now: number): void {
 		while (now >= this.#phaseEndsAt) {
 			if (this.#phase !== 'fault') {
 				if (this.#phase === 'after') {
 					this.#earlier.push(this.#conclude(this.#phaseEndsAt, false, false))
-					this.#index++
+					this.#endedAt = this.#periods[++this.#index]?.toMs ?? Infinity
 				}
 				this.#phase = 'fault'
 				this.#phaseEndsAt = this.#endedAt

@@ -51,7 +51,7 @@ export class Client {
 		loop.callsInFlight++
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!loop.countRequest()) return
-			meter.send(requests++ === 0)
+			meter.send(requests++ === 0, startedAt)
 			const { deadline } = context ?? {}
 			latest = new Request(deadline ? endAtDeadline(deadline, done) : done, context, latest)
 			this.#service.send(latest)

@@ -112,6 +112,7 @@ const scenarioShape = fields({
 			invalidOption(path, value, 'a number up to 2 ** 52, or a string')
 	},
 	'duration?': positiveTime,
+	'warmUpMs?': time,
 	'until?': (value, path) => {
 		if (typeof value !== 'function' && value !== 'idle' && value !== 'recovered')
 			invalidOption(path, value, "'idle', 'recovered' or a function")
@@ -125,7 +126,7 @@ const scenarioShape = fields({
 })
 
 export function checkScenario(scenario: Scenario): void {
-	scenarioShape(scenario, '')
+	inOrder(scenarioShape, 'warmUpMs', 'duration', 'more')(scenario, '')
 	const { services, clients, policies = {} } = scenario
 	const checkLink = ({ to, policy: name }: { to: string; policy?: string | undefined }, path: string) => {
 		oneOf(...Object.keys(services))(to, `${path}.to`)
