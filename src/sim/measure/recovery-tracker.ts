@@ -17,11 +17,11 @@
  * window was rejected because the run may relapse, and a pool of all clients because one that always fails can hide in it.
  *
  * The steps are the tracker's own, so that the result depends neither on the length of the run nor on the steps of its timeline. When
- * they are full they are merged in pairs. The time of a recovery found before stays, to 100 ms, and a window is never shorter than a
- * step, which matters four hours after a fault.
+ * they are full they are merged in pairs. Windows that were judged before stay as they are. A window is never shorter than a step, which
+ * matters four hours after a fault.
  */
 import type { FaultPeriod } from './fault-periods.ts'
-import { type Health, WINDOW_MS } from './health-windows.ts'
+import { type Judgement, WINDOW_MS } from './health-windows.ts'
 import { RecoverySteps } from './recovery-steps.ts'
 import type { Recovery, RecoveryStatus } from './result.ts'
 
@@ -140,14 +140,11 @@ export class RecoveryTracker {
 
 	#makeRoom(now: number): RecoverySteps {
 		const steps = this.#steps
-		while (!steps.hasRoom(now - this.#endedAt)) {
-			const health = this.#health(now, false, false)
-			steps.merge(typeof health === 'number' ? health : undefined)
-		}
+		while (!steps.hasRoom(now - this.#endedAt)) steps.merge(this.#judgement(now, false, false))
 		return steps
 	}
 
-	#health(endedAtMs: number, isOver: boolean, isIdle: boolean): Health {
+	#judgement(endedAtMs: number, isOver: boolean, isIdle: boolean): Judgement {
 		const lengthMs = endedAtMs - this.#endedAt
 		// Nothing ends the calls of an idle run.
 		return this.#steps.judge(this.#before, lengthMs, isIdle ? -Infinity : this.#longestGoodMs, isOver)
@@ -156,7 +153,7 @@ export class RecoveryTracker {
 	#conclude(endedAtMs: number, isOver: boolean, isIdle: boolean): Recovery {
 		const faultEndedAtMs = this.#endedAt
 		const lengthMs = endedAtMs - faultEndedAtMs
-		const health = this.#health(endedAtMs, isOver, isIdle)
+		const { health } = this.#judgement(endedAtMs, isOver, isIdle)
 		const healthyAfterMs = typeof health === 'number' ? health : null
 		const drainedAfterMs = this.#caught > 0 ? null : Math.max(0, this.#caughtEndedAt - faultEndedAtMs)
 		const isRecovered = healthyAfterMs !== null && drainedAfterMs !== null
