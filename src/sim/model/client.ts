@@ -63,7 +63,7 @@ export class Client {
 		loop.callsInFlight++
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!loop.countRequest()) return undefined
-			meter.send(requests++ === 0)
+			meter.send(requests++ === 0, startedAt)
 			const deadline = ignoresSignal ? undefined : context?.deadline
 			latest = new Request(service, deadline ? endAtDeadline(deadline, done) : done, context, latest)
 			latest.requestClass = requestClass

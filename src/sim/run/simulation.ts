@@ -7,7 +7,7 @@ import { niceStep } from '../charts/scale.ts'
 import { EventLoop } from '../kernel/event-loop.ts'
 import { hasFunction, suppressStacks } from '../kernel/suppress-stacks.ts'
 import { hasEnded } from '../load/arrivals.ts'
-import { ClientMeter } from '../measure/client-meter.ts'
+import { ClientMeter, type MeterOptions } from '../measure/client-meter.ts'
 import { type FaultPeriod, faultPeriods } from '../measure/fault-periods.ts'
 import { RecoveryTracker } from '../measure/recovery-tracker.ts'
 import type { Recovery, SimulationResult } from '../measure/result.ts'
@@ -95,8 +95,7 @@ export class Simulation {
 		const known = this.#services.get(name)
 		if (known) return known.service
 		const model = this.#scenario.services[name] as ServiceModel
-		const isServer = model.kind !== 'optimistic-lock'
-		const meter = new ServiceMeter(this.#bins, isServer ? this.#trackRecovery() : undefined)
+		const meter = new ServiceMeter(this.#bins, this.#meterOptions(model.kind !== 'optimistic-lock'))
 		const dependsOn = model.kind === 'optimistic-lock' ? [] : (model.dependsOn ?? [])
 		let service: Service
 		if (model.kind === 'optimistic-lock') service = new OptimisticLock(this.#loop, name, model, meter)
@@ -109,7 +108,7 @@ export class Simulation {
 					service: this.#addService(dependency.to, create),
 					policy: create(dependency.policy, `${path} to ${names[index]}`),
 					ignoresSignal: model.ignoresSignal ?? false,
-					onRetry: () => meter.retry(),
+					onRetry: () => meter.retry(this.#loop.now()),
 				}))
 				return hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
 			}
@@ -133,15 +132,16 @@ export class Simulation {
 		const policies = Array.from({ length: model.policy === undefined ? 0 : instances }, (_, index) =>
 			create(model.policy, `clients.${name}[${index}]`),
 		).filter((policy) => policy !== undefined)
-		const meter = new ClientMeter(this.#bins, goodWithinMs, this.#trackRecovery())
+		const meter = new ClientMeter(this.#bins, goodWithinMs, this.#meterOptions(true))
 		this.#clients.set(name, meter)
 		this.#linkClient(meter, model.to)
 		new Client(this.#loop, name, model, this.#addService(model.to, create), meter, policies)
 	}
 
-	/** Returns undefined if no fault is scheduled. */
-	#trackRecovery(): RecoveryTracker | undefined {
-		return this.#faultPeriods.length === 0 ? undefined : new RecoveryTracker(this.#faultPeriods)
+	#meterOptions(mayRecover: boolean): MeterOptions {
+		const { warmUpMs = 0 } = this.#scenario
+		const isTracked = mayRecover && this.#faultPeriods.length > 0
+		return { warmUpMs, recovery: isTracked ? new RecoveryTracker(this.#faultPeriods, warmUpMs) : undefined }
 	}
 
 	/** Records that a client's calls may reach a service, and so the dependencies of that service. */
@@ -200,7 +200,7 @@ export class Simulation {
 		const over = new Set<ClientMeter>()
 		const clients = [...this.#clients].map(([name, meter]) => {
 			const { arrivals } = this.#scenario.clients[name] as ClientModel
-			if (meter.calls === meter.ended && hasEnded(arrivals, meter.calls, now)) over.add(meter)
+			if (meter.inFlight === 0 && hasEnded(arrivals, meter.started, now)) over.add(meter)
 			return meter.recovery?.recoveries(now, over.has(meter), isIdle)
 		})
 		const services = [...this.#services.values()].map(({ meter, clients: callers }) => {
@@ -227,6 +227,7 @@ export class Simulation {
 	/** Returns the result, or the result so far. */
 	result(): SimulationResult {
 		const end = this.#loop.now()
+		const { warmUpMs = 0 } = this.#scenario
 		const steps = this.#bins.countUntil(end)
 		const clients = [...this.#clients]
 		const services = [...this.#services]
@@ -241,12 +242,13 @@ export class Simulation {
 		})
 		return {
 			seed: this.#loop.seed,
+			warmUpMs,
 			endedAtMs: end,
 			endedBy: this.#endedBy ?? 'interrupted',
 			events: this.#loop.events,
 			traceHash: this.#loop.trace.hash,
 			totals: computeTotals(
-				end,
+				end - warmUpMs,
 				clients.map(([, meter]) => meter),
 				serviceResults.map(([, result]) => result),
 			),

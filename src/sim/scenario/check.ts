@@ -5,7 +5,7 @@ import { balancerFields, checkBalancers } from './check-balancer.ts'
 import { checkFaults, faultShape, sharedFaultShape } from './check-faults.ts'
 import { duration, kind, MAX_MS, positiveTime, rate, time } from './quantities.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
-import { amount, byKind, count, fields, flag, list, named, oneOf, type Shape, text } from './shape.ts'
+import { amount, byKind, count, fields, flag, inOrder, list, named, oneOf, type Shape, text } from './shape.ts'
 
 /** Bounded by memory. */
 const MAX_INSTANCES = 1e5
@@ -76,6 +76,7 @@ const scenarioShape = fields({
 			invalidOption(path, value, 'a number up to 2 ** 52, or a string')
 	},
 	'duration?': positiveTime,
+	'warmUpMs?': time,
 	'until?': (value, path) => {
 		if (typeof value !== 'function' && value !== 'idle' && value !== 'recovered')
 			invalidOption(path, value, "'idle', 'recovered' or a function")
@@ -90,7 +91,7 @@ const scenarioShape = fields({
 })
 
 export function checkScenario(scenario: Scenario): void {
-	scenarioShape(scenario, '')
+	inOrder(scenarioShape, 'warmUpMs', 'duration', 'more')(scenario, '')
 	const { services, clients, policies = {} } = scenario
 	const checkLink = ({ to, policy: name }: { to: string; policy?: string | undefined }, path: string) => {
 		oneOf(...Object.keys(services))(to, `${path}.to`)

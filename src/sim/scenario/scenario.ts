@@ -22,6 +22,11 @@ export interface Scenario {
 	 * the same time: `replicate`, `compare`, `tune` and studies ignore `'recovered'` and last for `duration`.
 	 */
 	readonly until?: 'idle' | 'recovered' | ((progress: SimulationProgress) => boolean) | undefined
+	/**
+	 * Cuts off the beginning, in which queues are still empty and caches of policies cold: calls and requests that start earlier are in no
+	 * figure of the result, only in the timeline. Less than `duration`. Default 0.
+	 */
+	readonly warmUpMs?: number | undefined
 	readonly services: Readonly<Record<string, ServiceModel>>
 	readonly clients: Readonly<Record<string, ClientModel>>
 	/** Layers as data, outermost first, or a function that creates the policy. */
@@ -34,7 +39,7 @@ export interface Scenario {
 	readonly stepMs?: number | undefined
 }
 
-/** Counts of a run in progress. */
+/** Counts of a run in progress, without its warm-up. */
 export interface SimulationProgress {
 	readonly nowMs: number
 	readonly events: number

@@ -24,6 +24,8 @@ export const invalid: readonly (readonly [path: string, value: unknown, expected
 	['duration', Infinity, positiveTime],
 	['duration', '60s', positiveTime],
 	['duration', undefined, 'a number of milliseconds'],
+	['warmUpMs', -1, time],
+	['warmUpMs', '1s', time],
 	['until', 'done', "'idle', 'recovered' or a function"],
 	['until', 5, ''],
 	['maxEvents', 0, 'an integer from 1 to 1000000000000'],

@@ -6,6 +6,7 @@ export const valid = {
 	seed: 3,
 	duration: 2_000,
 	until: 'recovered',
+	warmUpMs: 100,
 	maxEvents: 100_000,
 	stepMs: 50,
 	services: {
