@@ -35,11 +35,12 @@ export const simulate: Command = defineCommand({
 
 /** Rejects options that would be ignored silently. An assertion without a study must not pass. */
 function checkCombinations(args: SimulateArguments): void {
-	const { scenario, incident, out, assert, variant } = args
+	const { scenario, incident, out, assert, variant, service } = args
 	if (scenario !== undefined && incident !== undefined)
 		throw new CliError('usage', `Give either "${scenario}" or --incident, not both.`)
 	if (incident !== undefined) return
-	if (scenario === undefined && out.length + assert.length + variant.length > 0)
+	const needing = out.length + assert.length + variant.length + service.length
+	if (scenario === undefined && (needing > 0 || args.chart !== undefined))
 		throw new CliError('usage', `Missing argument NAME|FILE: ${SIMULATE_POSITIONALS.scenario.description}.`)
 	const given = {
 		...{ policy: args.policy, pipeline: args.pipeline, capacity: args.capacity },

@@ -1,4 +1,5 @@
 /** The options of `yaoki simulate`. */
+import { CHART_NAMES } from '../../sim/run/study.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
 
 export const SIMULATE_OPTIONS = {
@@ -9,6 +10,10 @@ export const SIMULATE_OPTIONS = {
 		"exit with 4 unless it holds in every run: 'p99Ms<500', 'VARIANT: amplification<1.2'",
 		{ short: 'a', multiple: true },
 	),
+	chart: text('NAME', 'what is drawn over time: requests, work or responses', { choices: CHART_NAMES }),
+	service: text('NAME', 'show this service, in a panel of its own; all for every service', {
+		multiple: true,
+	}),
 	variant: text('NAME', 'run only this variant', { multiple: true }),
 	seed: text('SEED', 'seed of the first run, a number or a text', { short: 's' }),
 	replications: integer('N', 'runs of each variant, each with the next seed', {

@@ -3,12 +3,14 @@
  * assertions come last, so the reason for the exit code is the last line on the screen.
  */
 import { availableParallelism } from 'node:os'
+import { serviceNames, withChartOptions } from '../../sim/report/chart-subject.ts'
 import { toHTML, toJSON, toSVG, toText } from '../../sim/report/report.ts'
 import { toStudyResult } from '../../sim/report/run-study.ts'
 import type { StudyResult } from '../../sim/report/study-result.ts'
-import { listCases, type StudyCase } from '../../sim/run/study.ts'
+import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
 import { CliError, type ExitKind, toFailure } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
+import { unknownName } from '../parse-arguments.ts'
 import { type AssertionResult, assertionError, checkAssertion, parseAssertion } from './assertions.ts'
 import { countRuns, planJobs, type RunOptions } from './job-plan.ts'
 import type { SimulateArguments } from './options.ts'
@@ -25,7 +27,8 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 	const aborted = Promise.withResolvers<never>()
 	io.signal.addEventListener('abort', () => aborted.reject(io.signal.reason))
 	const loaded = await Promise.race([load(options, io.signal), aborted.promise])
-	const { study, incident } = loaded
+	const { incident } = loaded
+	const study = selectChart(loaded.study, options)
 	const assertions = options.assert.map((text) => parseAssertion(text, study))
 	const { runs, ...counts } = await simulateAll(options, loaded, io)
 	const result = toStudyResult(study, options.replications, runs)
@@ -56,6 +59,15 @@ async function load(options: SimulateOptions, signal: AbortSignal) {
 	const request: StudyRequest = { source: { kind: 'incident', ...replay }, variants }
 	const incident = { data: found.summary, text: formatIncident(found.summary) }
 	return { request, study: await loadStudy(request), name: policy ?? file, incident }
+}
+
+/** Returns the study with the chart of `--chart` and `--service`. */
+function selectChart(study: Study, { chart, service }: SimulateOptions): Study {
+	const names = serviceNames(study)
+	for (const name of service)
+		if (name !== 'all' && !names.includes(name)) throw unknownName('--service', name, [...names, 'all'])
+	const services = service.includes('all') ? 'all' : service.length > 0 ? service : undefined
+	return withChartOptions(study, { chart, services })
 }
 
 async function simulateAll(

@@ -5,21 +5,41 @@ import { formatTable, type TableOptions } from '../../text/table.ts'
 import { wrap } from '../../text/width.ts'
 import { heatMap } from '../charts/heat-map.ts'
 import { lineChart, stackedChart } from '../charts/time-chart.ts'
-import { isGrid, type Study, type VariantStudy } from '../run/study.ts'
+import { CHART_NAMES, type ChartName, isGrid, type Study, type VariantStudy } from '../run/study.ts'
+import { amount, fields, ofType } from '../scenario/shape.ts'
+import { CHART_FIELDS, type ChartOptions, withChartOptions } from './chart-subject.ts'
 import { type Block, renderPage } from './page.ts'
-import { buildCurves, buildHeatMap, buildTimeChart, CHART_NAMES, type ChartName } from './study-charts.ts'
+import { buildCurves, buildHeatMap } from './study-charts.ts'
 import { casesWithRuns, compareCases, countRuns, type StudyResult } from './study-result.ts'
 import { heatTable, measuresTable, referenceTable, sparklineTable } from './tables.ts'
+import { buildTimeChart } from './time-charts.ts'
 
-export interface TextOptions {
+export interface TextOptions extends ChartOptions {
 	/** The width of the text. Default 80, at least 20. */
 	readonly columns?: number | undefined
 	/** Functions for bold and dim text. Default: plain text. */
 	readonly style?: TextStyle | undefined
 }
 
-/** Returns the chart of a study as an SVG file. */
-export function toSVG(result: StudyResult): string {
+const checkChartOptions = fields(CHART_FIELDS)
+const checkTextOptions = fields({
+	...CHART_FIELDS,
+	'columns?': amount(),
+	'style?': ofType('object', 'an object'),
+})
+
+/**
+ * Returns the chart of a study as an SVG file.
+ *
+ * @example
+ * const svg = toSVG(result, { services: 'all' }) // a panel per service
+ */
+export function toSVG(result: StudyResult, options: ChartOptions = {}): string {
+	checkChartOptions(options, '')
+	return drawSVG({ ...result, study: withChartOptions(result.study, options) })
+}
+
+function drawSVG(result: StudyResult): string {
 	const { study } = result
 	if (isGrid(study)) return heatMap(buildHeatMap(result, study))
 	if (study.curves) return lineChart(buildCurves(result, study, study.curves))
@@ -30,9 +50,11 @@ const timeChartSVG = (result: StudyResult, study: VariantStudy, chart: ChartName
 	(chart === 'requests' ? lineChart : stackedChart)(buildTimeChart(result, study, chart))
 
 /** Returns an HTML page with charts and tables. It is one file without external resources. */
-export function toHTML(result: StudyResult): string {
-	const { study } = result
-	const blocks: Block[] = [...(study.description ? [study.description] : []), { svg: toSVG(result) }]
+export function toHTML(given: StudyResult, options: ChartOptions = {}): string {
+	checkChartOptions(options, '')
+	const study = withChartOptions(given.study, options)
+	const result = { ...given, study }
+	const blocks: Block[] = [...(study.description ? [study.description] : []), { svg: drawSVG(result) }]
 	if (!isGrid(study)) {
 		const { reference, curves, chart = 'requests' } = study
 		blocks.push({
@@ -54,8 +76,11 @@ function describeRuns(result: StudyResult): string {
 }
 
 /** Returns a text for terminals: tables, and a sparkline of each variant. */
-export function toText(result: StudyResult, { columns = 80, style = PLAIN }: TextOptions = {}): string {
-	const { study } = result
+export function toText(given: StudyResult, options: TextOptions = {}): string {
+	checkTextOptions(options, '')
+	const { columns = 80, style = PLAIN, ...chart } = options
+	const study = withChartOptions(given.study, chart)
+	const result = { ...given, study }
 	const width = Math.max(20, columns)
 	const lines = (text: string): string => wrap(sanitizeLine(text), width, 'truncate').join('\n')
 	const { note, tables } = textParts(result, study, { width, style })

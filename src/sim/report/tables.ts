@@ -3,7 +3,7 @@ import { formatNumber, formatPercent, formatSignificant } from '../../text/forma
 import { sparkline } from '../../text/sparkline.ts'
 import type { Table } from '../../text/table.ts'
 import { displayWidth } from '../../text/width.ts'
-import type { TimeChart } from '../charts/chart-data.ts'
+import type { FaultBand, Panel, TimeChart, Values } from '../charts/chart-data.ts'
 import { type HeatMap, type HeatPanel, percentText } from '../charts/heat-map.ts'
 import { type Estimate, standardErrors } from '../measure/estimate.ts'
 import { MEASURES, type MeasureName } from '../measure/measures.ts'
@@ -87,30 +87,47 @@ function valueAndUnit(measure: MeasureName, value: number): readonly [value: str
 const MIN_SPARKLINE = 10
 const MAX_SPARKLINE = 60
 
-/** Returns a row per series with a sparkline and its peak, all on one scale, and a row that marks the faults. */
+/**
+ * Returns a row per series with a sparkline and its peak, all on one scale, and a row that marks the faults: below all, or below the
+ * panels that have them.
+ */
 export function sparklineTable({ x, yLabel = '', faults = [], panels }: TimeChart, width: number): Table {
-	const series = panels.flatMap(({ title, series: all }) =>
-		all.map(({ name, values }) => ({ name: all.length === 1 ? title : `${title}, ${name}`, values })),
-	)
-	const peakOf = (values: readonly (number | null)[]) =>
-		values.reduce<number>((a, b) => Math.max(a, b ?? a), 0)
-	const max = peakOf(series.map(({ values }) => peakOf(values)))
+	const rowsOf = ({ title, series: all, faults: own }: Panel, index: number): readonly SparklineRow[] => [
+		...all.map(({ name, values }) => ({ name: all.length === 1 ? title : `${title}, ${name}`, values })),
+		...(own && own !== panels[index + 1]?.faults ? faultRow(own) : []),
+	]
+	const rows = [...panels.flatMap(rowsOf), ...faultRow(faults)]
+	const max = Math.max(0, ...rows.map(({ values }) => peakOf(values)))
 	const [from = 0, to = 0, peak] = [x[0], x.at(-1), formatSignificant(max)]
-	const labels = [...new Set(faults.map(({ label }) => label))].join(', ')
-	const nameWidth = Math.max(...[yLabel, labels, ...series.map(({ name }) => name)].map(displayWidth))
+	const nameWidth = Math.max(...[yLabel, ...rows.map(({ name }) => name)].map(displayWidth))
 	const room = Math.min(MAX_SPARKLINE, width - nameWidth - Math.max(4, peak.length) - 6)
 	const columns = Math.min(x.length, Math.max(MIN_SPARKLINE, room))
-	const isFaulty = x.map((at) => (faults.some(({ from: start, to: end }) => start <= at && at < end) ? 1 : 0))
-	const marks = sparkline(isFaulty, columns, 1).replaceAll('▁', '─').replaceAll('█', '×')
+	const marksOf = (bands: readonly FaultBand[]): string => {
+		const isFaulty = x.map((at) => (bands.some((band) => band.from <= at && at < band.to) ? 1 : 0))
+		return sparkline(isFaulty, columns, 1).replaceAll('▁', '─').replaceAll('█', '×')
+	}
 	return {
 		head: [yLabel, `${formatSignificant(from)} to ${formatSignificant(to)} s`, 'peak'],
-		rows: [
-			...series.map(({ name, values }) => [name, sparkline(values, columns, max), peakOf(values)]),
-			...(labels === '' ? [] : [[labels, marks]]),
-		],
+		rows: rows.map(({ name, values, bands }) =>
+			bands ? [name, marksOf(bands)] : [name, sparkline(values, columns, max), peakOf(values)],
+		),
 		align: ['left', 'left', 'right'],
 	}
 }
+
+/** One row: a series, or the faults of a panel. */
+interface SparklineRow {
+	readonly name: string
+	readonly values: Values
+	readonly bands?: readonly FaultBand[]
+}
+
+const faultRow = (bands: readonly FaultBand[]): readonly SparklineRow[] =>
+	bands.length === 0
+		? []
+		: [{ name: [...new Set(bands.map(({ label }) => label))].join(', '), values: [], bands }]
+
+const peakOf = (values: Values): number => values.reduce<number>((a, b) => Math.max(a, b ?? a), 0)
 
 export function heatTable({ x, y }: HeatMap, { title, cells }: HeatPanel): Table {
 	const rows = y.map((label, row) => [

@@ -48,6 +48,12 @@ describe('invalid arguments exit with 2 and a message', () => {
 		[['herd', '--out', 'a.png'], 'expected a file with extension .svg, .html, .json'],
 		[['herd', '--assert', 'speed<5'], 'Unknown value "speed" for --assert.'],
 		[['herd', '--variant', 'ful jitter'], 'Did you mean "full jitter"?'],
+		[['--service', 'api'], 'Missing argument NAME|FILE: a scenario'],
+		[['--chart', 'work'], 'Missing argument NAME|FILE: a scenario'],
+		[['layered', '--service', 'd'], 'Valid values: a, b, c, all.'],
+		[['layered', '--chart', 'queue'], 'Unknown value "queue" for --chart.'],
+		[['layered', '--chart', 'responses', '--service', 'a'], "'requests' or 'work' to select services"],
+		[['metastable', '--service', 'api'], 'the chart of this study is a heat map'],
 	])('%j', async (args, message) => {
 		const { code, stdout, stderr } = await simulate(args)
 		expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -127,6 +133,16 @@ describe('a study', () => {
 		expect(readFileSync(folder.at('a.svg'), 'utf8')).toContain('<svg')
 		expect(readFileSync(folder.at('b.html'), 'utf8')).toContain('<!doctype html>')
 		expect(JSON.parse(readFileSync(folder.at('c.json'), 'utf8'))).toMatchObject({ title: 'Two ways' })
+	})
+
+	test('shows the service of --service, and all of them in panels of their own', async () => {
+		const args = ['layered', '-q', '-n', '1', '--variant', 'C is down: independent']
+		const busiest = 'requests to c, the busiest of 3 services; seed 1'
+		expect((await simulate(args)).stdout).toContain(busiest)
+		expect((await simulate([...args, '--service', 'b'])).stdout).toContain('requests to b; seed 1')
+		const { stdout } = await simulate([...args, '--chart', 'work', '--service', 'all'])
+		expect(stdout).toContain('work by service; seed 1')
+		for (const name of ['a', 'b', 'c']) expect(stdout).toContain(`C is down: independent (${name}), useful `)
 	})
 
 	test('is colored only on a terminal', async () => {
