@@ -1,17 +1,18 @@
 /** The result of a study as text, HTML, SVG and JSON. */
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { PLAIN, type TextStyle } from '../../text/style.ts'
-import { formatTable, type TableOptions } from '../../text/table.ts'
+import { formatTable, type Table, type TableOptions } from '../../text/table.ts'
 import { wrap } from '../../text/width.ts'
 import { heatMap } from '../charts/heat-map.ts'
 import { lineChart, stackedChart } from '../charts/time-chart.ts'
 import { CHART_NAMES, type ChartName, isGrid, type Study, type VariantStudy } from '../run/study.ts'
 import { amount, fields, ofType } from '../scenario/shape.ts'
 import { CHART_FIELDS, type ChartOptions, withChartOptions } from './chart-subject.ts'
+import { measuresTable } from './measures-table.ts'
 import { type Block, renderPage } from './page.ts'
 import { buildCurves, buildHeatMap } from './study-charts.ts'
 import { casesWithRuns, compareCases, countRuns, type StudyResult } from './study-result.ts'
-import { heatTable, measuresTable, referenceTable, sparklineTable } from './tables.ts'
+import { heatTable, referenceTable, sparklineTable } from './tables.ts'
 import { buildTimeChart } from './time-charts.ts'
 
 export interface TextOptions extends ChartOptions {
@@ -20,6 +21,8 @@ export interface TextOptions extends ChartOptions {
 	/** Functions for bold and dim text. Default: plain text. */
 	readonly style?: TextStyle | undefined
 }
+
+const STANDARD_ERRORS = 'SE: standard errors. Differences are ours minus the published ones.'
 
 const checkChartOptions = fields(CHART_FIELDS)
 const checkTextOptions = fields({
@@ -57,11 +60,9 @@ export function toHTML(given: StudyResult, options: ChartOptions = {}): string {
 	const blocks: Block[] = [...(study.description ? [study.description] : []), { svg: drawSVG(result) }]
 	if (!isGrid(study)) {
 		const { reference, curves, chart = 'requests' } = study
-		blocks.push({
-			table: measuresTable(result),
-			caption: 'Means, with half the width of their 95 % confidence intervals.',
-		})
-		if (reference) blocks.push({ table: referenceTable(result, reference), caption: 'SE: standard errors.' })
+		const { table, notes } = measuresTable(result)
+		blocks.push({ table, caption: ['Means.', ...notes].join(' ') })
+		if (reference) blocks.push({ table: referenceTable(result, reference), caption: STANDARD_ERRORS })
 		const others = curves ? [] : CHART_NAMES.filter((name) => name !== chart)
 		blocks.push(...others.map((name) => ({ svg: timeChartSVG(result, study, name) })))
 	}
@@ -103,8 +104,14 @@ function textParts(result: StudyResult, study: Study, options: Required<TableOpt
 		}
 	}
 	const { reference, curves, chart = 'requests' } = study
-	if (reference) return { note: '', tables: [formatTable(referenceTable(result, reference), options)] }
-	const measures = formatTable(measuresTable(result), options)
+	const explained = (table: Table, notes: readonly string[]): string => {
+		const lines = notes.flatMap((note) => wrap(note, options.width ?? 80, 'truncate'))
+		return [formatTable(table, options), ...lines.map((line) => options.style?.dim(line) ?? line)].join('\n')
+	}
+	if (reference)
+		return { note: '', tables: [explained(referenceTable(result, reference), [STANDARD_ERRORS])] }
+	const { table, notes } = measuresTable(result)
+	const measures = explained(table, notes)
 	if (curves) return { note: '', tables: [measures] }
 	const timeChart = buildTimeChart(result, study, chart)
 	const width = options.width ?? 80

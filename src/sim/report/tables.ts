@@ -1,44 +1,15 @@
-/** The result of a study in rows and columns. */
-import { formatNumber, formatPercent, formatSignificant } from '../../text/format.ts'
+/** Tables of a study besides that of its measures: published figures, sparklines and heat maps. */
+import { formatNumber, formatSignificant } from '../../text/format.ts'
 import { sparkline } from '../../text/sparkline.ts'
 import type { Table } from '../../text/table.ts'
 import { displayWidth } from '../../text/width.ts'
 import type { FaultBand, Panel, TimeChart, Values } from '../charts/chart-data.ts'
 import { type HeatMap, type HeatPanel, percentText } from '../charts/heat-map.ts'
-import { type Estimate, standardErrors } from '../measure/estimate.ts'
-import { MEASURES, type MeasureName } from '../measure/measures.ts'
+import { standardErrors } from '../measure/estimate.ts'
+import { MEASURES } from '../measure/measures.ts'
 import type { VariantStudy } from '../run/study.ts'
+import { measuresOf } from './measures-table.ts'
 import { compareCases, type StudyResult } from './study-result.ts'
-
-const DEFAULT_MEASURES: readonly MeasureName[] = [
-	'goodShare',
-	'amplification',
-	'wastedShare',
-	'p99Ms',
-	'recoveredAfterMs',
-]
-
-/** Returns the measures that the study selects, or the default ones that its runs have. */
-function measuresOf({ study, cases }: StudyResult): readonly MeasureName[] {
-	if (study.measures) return study.measures
-	const hasFaults = cases.some(({ runs }) => runs.some(({ recovery }) => recovery !== null))
-	return DEFAULT_MEASURES.filter((name) => name !== 'recoveredAfterMs' || hasFaults)
-}
-
-/** Returns a row per variant with the mean of each measure and its uncertainty. */
-export function measuresTable(result: StudyResult): Table {
-	const compared = compareCases(result)
-	const measures = measuresOf(result)
-	const isStuck = compared.some(({ neverRecoveredShare }) => neverRecoveredShare > 0)
-	return {
-		head: ['', ...measures.map((name) => MEASURES[name].label), ...(isStuck ? ['never recovers'] : [])],
-		rows: compared.map((one) => [
-			one.name,
-			...measures.map((name) => estimateText(name, one.measures[name])),
-			...(isStuck ? [`${formatPercent(one.neverRecoveredShare, 0)} of runs`] : []),
-		]),
-	}
-}
 
 /** Returns a row per variant with our means beside the published ones, and the difference in standard errors (SE). */
 export function referenceTable(
@@ -63,25 +34,6 @@ export function referenceTable(
 			}),
 		]),
 	}
-}
-
-/** Formats a mean with half the width of its confidence interval. */
-function estimateText(measure: MeasureName, { mean, high, count }: Estimate): string {
-	if (count === 0) return 'never'
-	const value = valueAndUnit(measure, mean)
-	if (high === mean) return value.join(' ').trim()
-	const deviation = valueAndUnit(measure, high - mean)
-	// The deviation has a unit of its own where it differs, as in 1.2 s ±300 ms.
-	const unit = deviation[1] === value[1] ? '' : ` ${deviation[1]}`
-	return `${value.join(' ').trim()} ±${deviation[0]}${unit}`
-}
-
-/** Shares in percent, durations of a second and more in seconds. */
-function valueAndUnit(measure: MeasureName, value: number): readonly [value: string, unit: string] {
-	const { unit } = MEASURES[measure]
-	if (unit === '%') return [formatNumber(value * 100, 1), unit]
-	if (unit === 'ms' && value >= 1_000) return [formatNumber(value / 1_000, 2), 's']
-	return [formatSignificant(value), unit]
 }
 
 const MIN_SPARKLINE = 10
