@@ -1,4 +1,5 @@
 /** The options of `yaoki simulate`. */
+import { TIMELINES } from '../../sim/report/study-json.ts'
 import { CHART_NAMES } from '../../sim/run/study.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
 
@@ -14,6 +15,13 @@ export const SIMULATE_OPTIONS = {
 	service: text('NAME', 'show this service, in a panel of its own; all for every service', {
 		multiple: true,
 	}),
+	timelines: text(
+		'RUNS',
+		'runs of each variant with a timeline in JSON: first, all or none; default: first',
+		{
+			choices: TIMELINES,
+		},
+	),
 	variant: text('NAME', 'run only this variant', { multiple: true }),
 	seed: text('SEED', 'seed of the first run, a number or a text', { short: 's' }),
 	replications: integer('N', 'runs of each variant, each with the next seed', {

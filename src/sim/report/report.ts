@@ -1,4 +1,4 @@
-/** The result of a study as text, HTML, SVG and JSON. */
+/** The result of a study as text, HTML and SVG. */
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { PLAIN, type TextStyle } from '../../text/style.ts'
 import { formatTable, type Table, type TableOptions } from '../../text/table.ts'
@@ -11,7 +11,7 @@ import { CHART_FIELDS, type ChartOptions, withChartOptions } from './chart-subje
 import { measuresTable } from './measures-table.ts'
 import { type Block, renderPage } from './page.ts'
 import { buildCurves, buildHeatMap } from './study-charts.ts'
-import { casesWithRuns, compareCases, countRuns, type StudyResult } from './study-result.ts'
+import { casesWithRuns, countRuns, type StudyResult } from './study-result.ts'
 import { heatTable, referenceTable, sparklineTable } from './tables.ts'
 import { buildTimeChart } from './time-charts.ts'
 
@@ -118,28 +118,5 @@ function textParts(result: StudyResult, study: Study, options: Required<TableOpt
 	return {
 		note: timeChart.subtitle,
 		tables: [formatTable(sparklineTable(timeChart, width), options), measures],
-	}
-}
-
-/** Returns plain data for JSON. Runs come without their timelines, which are in the result of a single run. */
-export function toJSON(result: StudyResult): object {
-	const { study, planned } = result
-	const cases = casesWithRuns(result)
-	return {
-		title: study.title,
-		description: study.description,
-		runs: { made: countRuns(result), planned },
-		cases: compareCases(result).map(({ name, measures, neverRecoveredShare, difference }, index) => {
-			const { x, y } = cases[index]?.case ?? {}
-			return {
-				name,
-				...(x !== undefined && { x }),
-				...(y !== undefined && { y }),
-				measures,
-				neverRecoveredShare,
-				difference,
-				runs: (cases[index]?.runs ?? []).map(({ timeline: _, ...run }) => run),
-			}
-		}),
 	}
 }

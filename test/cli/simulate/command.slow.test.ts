@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { scenarios } from 'yaoki/sim'
+import { type SimulationResult, scenarios } from 'yaoki/sim'
 import { yaoki } from '../../../src/cli/commands.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import { type FakeOptions, FakeTerminal } from '../fake-terminal.ts'
@@ -53,6 +53,9 @@ describe('invalid arguments exit with 2 and a message', () => {
 		[['layered', '--service', 'd'], 'Valid values: a, b, c, all.'],
 		[['layered', '--chart', 'queue'], 'Unknown value "queue" for --chart.'],
 		[['layered', '--chart', 'responses', '--service', 'a'], "'requests' or 'work' to select services"],
+		[['herd', '--timelines', 'all'], '--timelines requires --json or a .json file.'],
+		[['herd', '--json', '--timelines', 'some'], 'Valid values: first, all, none.'],
+		[['--json', '--timelines', 'all'], 'Missing argument NAME|FILE: a scenario'],
 		[['metastable', '--service', 'api'], 'the chart of this study is a heat map'],
 	])('%j', async (args, message) => {
 		const { code, stdout, stderr } = await simulate(args)
@@ -120,6 +123,25 @@ describe('a study', () => {
 		const runs: { seed: number }[] = data.cases[0].runs
 		expect(runs.map(({ seed }) => seed)).toEqual([7, 8])
 		expect(data.cases).toHaveLength(1)
+	})
+
+	test.each([
+		['first', [true, false, false]],
+		['all', [true, true, true]],
+		['none', [false, false, false]],
+	])('has the timelines of --timelines %s in its data, also for curves', async (timelines, expected) => {
+		const curves = { xLabel: 'x', measures: ['requests'], points: { none: { curve: 'a', x: 1 } } }
+		const folder = new Folder()
+		for (const study of [pair, { ...pair, curves }]) {
+			const file = folder.write('study.json', study)
+			const { stdout } = await simulate([file, '--json', '-q', '-w', '2', '--timelines', timelines])
+			for (const { runs } of JSON.parse(stdout).cases) {
+				const steps = runs.map(
+					(run: Partial<SimulationResult>) => run.timeline?.clients['web']?.started.length,
+				)
+				expect(steps.map((count: number | undefined) => count !== undefined && count > 10)).toEqual(expected)
+			}
+		}
 	})
 
 	test('is written to all --out files', async () => {

@@ -110,17 +110,6 @@ describe('a study of variants', () => {
 		expect(html).not.toMatch(/(?:src|href)="http/)
 	})
 
-	it('is data that survives JSON, without the timelines', () => {
-		const data = toJSON(result)
-		expect(JSON.parse(JSON.stringify(data))).toEqual(data)
-		expect(data).toMatchObject({
-			title: variants.title,
-			runs: { made: 6, planned: 6 },
-			cases: [{ name: 'full', runs: [{ seed: 1 }, {}, {}] }, { name: 'none' }],
-		})
-		expect(JSON.stringify(data)).not.toContain('timeline')
-	})
-
 	it('says how many runs are missing if it was interrupted', () => {
 		const runs = result.cases[0]?.runs.slice(0, 2) ?? []
 		const interrupted = toStudyResult(variants, 3, [runs])
