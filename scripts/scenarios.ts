@@ -6,6 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, run } from './tools.ts'
 
+type Rows = readonly (readonly string[])[]
+
 interface Estimate {
 	readonly mean: number
 	readonly sd: number
@@ -49,11 +51,15 @@ function runStudy(name: string): readonly Case[] {
 	return (JSON.parse(result.stdout) as { readonly cases: readonly Case[] }).cases
 }
 
-/** Replaces the rows of the first table of a page. */
-function writeTable(name: string, rows: readonly (readonly string[])[]): void {
+/** Replaces the rows of the table of a page whose first column has this head. */
+function writeTable(name: string, head: string, rows: Rows): void {
 	const path = join(folder, `${name}.md`)
-	const [before = '', after = ''] = readFileSync(path, 'utf8').split(/(?<=^\|[-|]+\|\n)(?:\|.*\n)*/m)
-	writeFileSync(path, before + rows.map((row) => `| ${row.join(' | ')} |\n`).join('') + after)
+	const lines = readFileSync(path, 'utf8').split('\n')
+	const first = lines.findIndex((line) => line.startsWith(`| ${head} |`)) + 2
+	if (first < 2) throw new Error(`${path} has no table with the column ${head}`)
+	const count = lines.slice(first).findIndex((line) => !line.startsWith('|'))
+	lines.splice(first, count, ...rows.map((row) => `| ${row.join(' | ')} |`))
+	writeFileSync(path, lines.join('\n'))
 }
 
 const formatTenths = (value: number): string =>
@@ -64,7 +70,7 @@ const isRecovered = ({ neverRecoveredShare, notShownShare }: Case): boolean =>
 	neverRecoveredShare === 0 && notShownShare < 1
 
 /** Counts, per remedy, the cells of its map in which every run recovered. */
-function countRecovered(cases: readonly Case[]): readonly (readonly string[])[] {
+function countRecovered(cases: readonly Case[]): Rows {
 	return [...new Set(cases.map(({ name }) => name))].map((name) => {
 		const cells = cases.filter((one) => one.name === name)
 		return [name, `${cells.filter(isRecovered).length} of ${cells.length}`]
@@ -72,7 +78,7 @@ function countRecovered(cases: readonly Case[]): readonly (readonly string[])[] 
 }
 
 /** Returns our figure, the published one, and the difference in standard errors. */
-async function compareToPublished(cases: readonly Case[]): Promise<readonly (readonly string[])[]> {
+async function compareToPublished(cases: readonly Case[]): Promise<Rows> {
 	const { aws } = await import('../src/sim/scenarios/aws.ts')
 	const { standardErrors } = await import('../src/sim/measure/estimate.ts')
 	return cases.map(({ name, measures }) => [
@@ -92,7 +98,12 @@ async function compareToPublished(cases: readonly Case[]): Promise<readonly (rea
 
 for (const name of names) {
 	const cases = runStudy(name)
-	if (name === 'metastable') writeTable(name, countRecovered(cases))
-	if (name === 'aws') writeTable(name, await compareToPublished(cases))
+	if (name === 'metastable') {
+		const { countCalmRuns, countChangedCells } = await import('./scenarios/metastable.ts')
+		writeTable(name, 'remedy', countRecovered(cases))
+		writeTable(name, 'full jitter with', countChangedCells())
+		writeTable(name, 'without any fault', countCalmRuns())
+	}
+	if (name === 'aws') writeTable(name, 'clients, strategy', await compareToPublished(cases))
 	console.log(`${name}: ${cases.length} cases`)
 }

@@ -7,6 +7,7 @@ import { basename, extname } from 'node:path'
 import { invalidOption } from '../../core/options/schema.ts'
 import { hasFunction } from '../../sim/kernel/suppress-stacks.ts'
 import { MEASURE_NAMES } from '../../sim/measure/measures.ts'
+import { CHART_FIELDS, withChartOptions } from '../../sim/report/chart-subject.ts'
 import { Simulation } from '../../sim/run/simulation.ts'
 import { isGrid, listCases, type Study, type StudyCase, toStudy } from '../../sim/run/study.ts'
 import { checkScenario } from '../../sim/scenario/check.ts'
@@ -53,7 +54,7 @@ const variantStudy = fields({
 		if (Object.keys(value as object).length === 0) invalidOption(path, '{}', 'at least one scenario by name')
 	},
 	'reference?': named(byMeasure),
-	'chart?': oneOf('requests', 'work', 'responses'),
+	...CHART_FIELDS,
 	'curves?': fields({
 		xLabel: text,
 		measures: list(measure, 1),
@@ -81,7 +82,7 @@ export function checkStudy(given: unknown, file: string): Study {
 		const study = toStudy(given, basename(file, extname(file)))
 		for (const one of listCases(study))
 			withFileContext(file, casePath(study, one, given), () => checkCase(one))
-		return study
+		return withChartOptions(study, {})
 	})
 }
 

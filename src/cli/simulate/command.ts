@@ -21,7 +21,7 @@ export const simulate: Command = defineCommand({
 	options: SIMULATE_OPTIONS,
 	positionals: SIMULATE_POSITIONALS,
 	async run(args, io) {
-		checkCombinations(args)
+		checkCombinations(args, io.json)
 		const seed = parseSeed(args.seed)
 		if (args.list || (args.scenario === undefined && args.incident === undefined)) {
 			const { listScenarios } = await import('./study-source.ts')
@@ -34,12 +34,15 @@ export const simulate: Command = defineCommand({
 })
 
 /** Rejects options that would be ignored silently. An assertion without a study must not pass. */
-function checkCombinations(args: SimulateArguments): void {
-	const { scenario, incident, out, assert, variant } = args
+function checkCombinations(args: SimulateArguments, json: boolean): void {
+	const { scenario, incident, out, assert, variant, service } = args
 	if (scenario !== undefined && incident !== undefined)
 		throw new CliError('usage', `Give either "${scenario}" or --incident, not both.`)
+	if (args.timelines !== undefined && !json && !out.some((file) => file.toLowerCase().endsWith('.json')))
+		throw new CliError('usage', '--timelines requires --json or a .json file.')
 	if (incident !== undefined) return
-	if (scenario === undefined && out.length + assert.length + variant.length > 0)
+	const needing = [...out, ...assert, ...variant, ...service, args.chart, args.timelines]
+	if (scenario === undefined && needing.some((value) => value !== undefined))
 		throw new CliError('usage', `Missing argument NAME|FILE: ${SIMULATE_POSITIONALS.scenario.description}.`)
 	const given = {
 		...{ policy: args.policy, pipeline: args.pipeline, capacity: args.capacity },

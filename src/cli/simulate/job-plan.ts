@@ -3,6 +3,7 @@
  * the next job; at the end a job is a single run, so that no thread is idle while another has many left. The split does not
  * affect the result, which is ordered by case and seed.
  */
+import type { Timelines } from '../../sim/report/study-json.ts'
 import { DEFAULT_REPLICATIONS, seedsFor } from '../../sim/run/replicate.ts'
 import { listCases, type Study } from '../../sim/run/study.ts'
 import type { StudyRequest } from './study-source.ts'
@@ -13,6 +14,8 @@ export type Seed = number | string
 export interface WorkerInput {
 	readonly request: StudyRequest
 	readonly maxEvents: number | undefined
+	/** Whether all runs keep their timelines, also where the report shows only measures. */
+	readonly allTimelines: boolean
 }
 
 export interface JobPlan extends WorkerInput {
@@ -35,16 +38,17 @@ export interface RunOptions {
 	readonly seed: Seed | undefined
 	readonly replications: number | undefined
 	readonly maxEvents: number | undefined
+	readonly timelines?: Timelines | undefined
 }
 
 export function planJobs(study: Study, request: StudyRequest, options: RunOptions): JobPlan {
-	const { seed, maxEvents, replications = study.replications ?? DEFAULT_REPLICATIONS } = options
+	const { seed, maxEvents, timelines, replications = study.replications ?? DEFAULT_REPLICATIONS } = options
 	const seeds = listCases(study).map(({ scenario }) => {
 		const first = seed ?? scenario.seed ?? 1
 		// A single run uses exactly the given seed, so that a run can be repeated by its seed.
 		return replications === 1 ? [first] : seedsFor({ ...scenario, seed: first }, replications)
 	})
-	return { request, maxEvents, seeds }
+	return { request, maxEvents, allTimelines: timelines === 'all', seeds }
 }
 
 export const countRuns = ({ seeds }: JobPlan): number => seeds.reduce((sum, list) => sum + list.length, 0)

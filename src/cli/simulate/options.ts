@@ -1,4 +1,6 @@
 /** The options of `yaoki simulate`. */
+import { TIMELINES } from '../../sim/report/study-json.ts'
+import { CHART_NAMES } from '../../sim/run/study.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
 
 export const SIMULATE_OPTIONS = {
@@ -8,6 +10,17 @@ export const SIMULATE_OPTIONS = {
 		'CHECK',
 		"exit with 4 unless it holds in every run: 'p99Ms<500', 'VARIANT: amplification<1.2'",
 		{ short: 'a', multiple: true },
+	),
+	chart: text('NAME', 'what is drawn over time: requests, work or responses', { choices: CHART_NAMES }),
+	service: text('NAME', 'show this service, in a panel of its own; all for every service', {
+		multiple: true,
+	}),
+	timelines: text(
+		'RUNS',
+		'runs of each variant with a timeline in JSON: first, all or none; default: first',
+		{
+			choices: TIMELINES,
+		},
 	),
 	variant: text('NAME', 'run only this variant', { multiple: true }),
 	seed: text('SEED', 'seed of the first run, a number or a text', { short: 's' }),

@@ -21,6 +21,13 @@ export async function checkOutFiles(files: readonly string[]): Promise<void> {
 	}
 }
 
+/** A list of numbers with a line each. A JSON text has line ends only between its parts, never in a string. */
+const NUMBER_LIST = /\[\n\t+[-+.\de]+(?:,\n\t+[-+.\de]+)*\n\t+\]/g
+
+/** Formats data for people, with each list of numbers in one line: a timeline has thousands of them. */
+export const formatJson = (data: object): string =>
+	`${JSON.stringify(data, undefined, '\t').replace(NUMBER_LIST, (list) => list.replace(/\n\t+/g, ''))}\n`
+
 export const writeOutFile = (file: string, contents: FileContents): Promise<void> =>
 	writeWholeFile(file, contents[extensionOf(file) ?? '.json'])
 

@@ -126,7 +126,8 @@ export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolR
 	}
 
 	const spawn = () => {
-		const workerData: WorkerInput = { request: plan.request, maxEvents: plan.maxEvents }
+		const { request, maxEvents, allTimelines } = plan
+		const workerData: WorkerInput = { request, maxEvents, allTimelines }
 		const worker = new Worker(WORKER_FILE, {
 			...{ workerData, stdout: true, stderr: true, resourceLimits: LIMITS },
 		})

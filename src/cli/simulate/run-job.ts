@@ -39,7 +39,7 @@ export interface RunFailure {
 export interface JobContext {
 	readonly cases: readonly StudyCase[]
 	readonly maxEvents: number | undefined
-	/** Whether results include timelines, which are the largest part of a report. */
+	/** Whether all results include timelines, which are the largest part of a report. The first of each case always does. */
 	readonly keepsTimelines: boolean
 	/** Indices of the cases that this thread has built before. */
 	readonly triedCases: Set<number>
@@ -67,8 +67,8 @@ export function* runJob(job: Job, context: JobContext): Generator<JobReport, voi
 		reportedAt = now()
 		return runs
 	}
-	const readResult = (simulation: Simulation): SimulationResult =>
-		keepsTimelines ? simulation.result() : withoutTimeline(simulation.result())
+	const readResult = (simulation: Simulation, runIndex: number): SimulationResult =>
+		keepsTimelines || runIndex === 0 ? simulation.result() : withoutTimeline(simulation.result())
 
 	for (const [offset, seed] of job.seeds.entries()) {
 		const runIndex = job.firstRun + offset
@@ -81,10 +81,10 @@ export function* runJob(job: Job, context: JobContext): Generator<JobReport, voi
 			const { duration = Infinity } = scenario
 			for (const reachedMs of advanceInSlices(simulation, duration, now)) {
 				if (now() - reportedAt < REPORT_INTERVAL_MS) continue
-				const current = { runIndex, share: reachedMs / duration, result: readResult(simulation) }
+				const current = { runIndex, share: reachedMs / duration, result: readResult(simulation, runIndex) }
 				yield { ended: takeEnded(), current, isLast: false }
 			}
-			ended.push({ runIndex, result: readResult(simulation) })
+			ended.push({ runIndex, result: readResult(simulation, runIndex) })
 		} catch (error) {
 			yield { ended: takeEnded(), failure: toRunFailure(error, seed), isLast: true }
 			return

@@ -3,16 +3,19 @@
  * assertions come last, so the reason for the exit code is the last line on the screen.
  */
 import { availableParallelism } from 'node:os'
-import { toHTML, toJSON, toSVG, toText } from '../../sim/report/report.ts'
+import { serviceNames, withChartOptions } from '../../sim/report/chart-subject.ts'
+import { toHTML, toSVG, toText } from '../../sim/report/report.ts'
 import { toStudyResult } from '../../sim/report/run-study.ts'
+import { type Timelines, toJSON } from '../../sim/report/study-json.ts'
 import type { StudyResult } from '../../sim/report/study-result.ts'
-import { listCases, type StudyCase } from '../../sim/run/study.ts'
+import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
 import { CliError, type ExitKind, toFailure } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
+import { unknownName } from '../parse-arguments.ts'
 import { type AssertionResult, assertionError, checkAssertion, parseAssertion } from './assertions.ts'
 import { countRuns, planJobs, type RunOptions } from './job-plan.ts'
 import type { SimulateArguments } from './options.ts'
-import { checkOutFiles, type FileContents, writeOutFile } from './out-files.ts'
+import { checkOutFiles, type FileContents, formatJson, writeOutFile } from './out-files.ts'
 import { FailedRunError, type PoolResult, runAll } from './pool.ts'
 import { loadStudy, resolveSource, type StudyRequest } from './study-source.ts'
 
@@ -25,13 +28,15 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 	const aborted = Promise.withResolvers<never>()
 	io.signal.addEventListener('abort', () => aborted.reject(io.signal.reason))
 	const loaded = await Promise.race([load(options, io.signal), aborted.promise])
-	const { study, incident } = loaded
+	const { incident } = loaded
+	const study = selectChart(loaded.study, options)
 	const assertions = options.assert.map((text) => parseAssertion(text, study))
 	const { runs, ...counts } = await simulateAll(options, loaded, io)
 	const result = toStudyResult(study, options.replications, runs)
 	const isComplete = counts.ended === result.planned
 	const checked = isComplete ? assertions.map((one) => checkAssertion(one, result)) : []
-	const output = { ...counts, result, incident, assertions: checked, maxEvents: options.maxEvents }
+	const { maxEvents, timelines } = options
+	const output = { ...counts, result, incident, assertions: checked, maxEvents, timelines }
 	printResult(output, io)
 	await writeFiles(options.out, output, io)
 	warnAboutEventLimits(output, io)
@@ -56,6 +61,15 @@ async function load(options: SimulateOptions, signal: AbortSignal) {
 	const request: StudyRequest = { source: { kind: 'incident', ...replay }, variants }
 	const incident = { data: found.summary, text: formatIncident(found.summary) }
 	return { request, study: await loadStudy(request), name: policy ?? file, incident }
+}
+
+/** Returns the study with the chart of `--chart` and `--service`. */
+function selectChart(study: Study, { chart, service }: SimulateOptions): Study {
+	const names = serviceNames(study)
+	for (const name of service)
+		if (name !== 'all' && !names.includes(name)) throw unknownName('--service', name, [...names, 'all'])
+	const services = service.includes('all') ? 'all' : service.length > 0 ? service : undefined
+	return withChartOptions(study, { chart, services })
 }
 
 async function simulateAll(
@@ -100,6 +114,8 @@ interface StudyOutput extends Pick<PoolResult, 'ended' | 'partial'> {
 	readonly assertions: readonly AssertionResult[]
 	/** `--max-events`, if given. */
 	readonly maxEvents: number | undefined
+	/** `--timelines`, if given. */
+	readonly timelines: Timelines | undefined
 }
 
 const isInterrupted = ({ ended, result }: StudyOutput): boolean => ended < result.planned
@@ -121,9 +137,9 @@ const interruptedText = ({ ended, partial, result }: StudyOutput): string =>
 
 /** The same document for `--json` and for a .json file. */
 function toDocument(output: StudyOutput): object {
-	const { result, ended, partial, incident, assertions } = output
+	const { result, ended, partial, incident, assertions, timelines } = output
 	return {
-		...toJSON(result),
+		...toJSON(result, { timelines }),
 		...(incident && { incident: incident.data }),
 		...(assertions.length > 0 && { assertions: assertions.map(withoutMessages) }),
 		...(isInterrupted(output) && { interrupted: { ended, partial, planned: result.planned } }),
@@ -141,7 +157,7 @@ async function writeFiles(files: readonly string[], output: StudyOutput, io: Com
 	const contents: FileContents = {
 		'.svg': () => toSVG(result),
 		'.html': () => toHTML(result),
-		'.json': () => `${JSON.stringify(toDocument(output), undefined, '\t')}\n`,
+		'.json': () => formatJson(toDocument(output)),
 	}
 	for (const file of files) {
 		if (isInterrupted(output)) io.warn(`${file} is not written because the study was interrupted`)

@@ -9,12 +9,12 @@ import { END, type Job, type WorkerInput } from './job-plan.ts'
 import { needsTimelines, runJob } from './run-job.ts'
 import { loadStudy } from './study-source.ts'
 
-const { request, maxEvents }: WorkerInput = workerData
+const { request, maxEvents, allTimelines }: WorkerInput = workerData
 const study = await loadStudy(request)
 const context = {
 	...{
 		cases: listCases(study),
-		keepsTimelines: needsTimelines(study),
+		keepsTimelines: allTimelines || needsTimelines(study),
 		maxEvents,
 		triedCases: new Set<number>(),
 	},

@@ -32,11 +32,15 @@ export interface Panel {
 	readonly title: string
 	readonly series: readonly Series[]
 	readonly references?: readonly ReferenceLine[] | undefined
+	/** Replaces the faults of the chart, where panels differ in them. Panels that share a list get one label. */
+	readonly faults?: readonly FaultBand[] | undefined
 }
 
 export interface TimeChart {
 	readonly title: string
 	readonly subtitle: string
+	/** What the values belong to, such as `requests to api`. Only for screen readers: put it into the subtitle to show it. */
+	readonly subject?: string | undefined
 	/** In ascending order. */
 	readonly x: readonly number[]
 	readonly xLabel: string
@@ -55,16 +59,25 @@ export function seriesNames(panels: readonly Panel[]): readonly string[] {
 }
 
 /** Returns the chart in words, for screen readers: what is drawn, its peak and its last value. */
-export function describeChart({ subtitle, x, xLabel, yLabel, faults = [], panels }: TimeChart): string {
+export function describeChart({
+	subject = '',
+	subtitle,
+	x,
+	xLabel,
+	yLabel,
+	faults = [],
+	panels,
+}: TimeChart): string {
 	const [first, last] = [x[0], x.at(-1)]
 	const range =
 		first === undefined || last === undefined
 			? 'no data'
 			: `${formatSignificant(first)} to ${formatSignificant(last)} ${xLabel}`
 	return [
+		subject,
 		subtitle,
 		[yLabel, range].filter(Boolean).join(', '),
-		...faults.map(({ from, to, label }) => `${label} from ${formatSignificant(from)} to ${endText(to)}`),
+		...faults.map(describeFault),
 		...panels.flatMap(describePanel),
 	]
 		.filter(Boolean)
@@ -72,10 +85,13 @@ export function describeChart({ subtitle, x, xLabel, yLabel, faults = [], panels
 		.join(' ')
 }
 
-const endText = (to: number): string => (to === Infinity ? 'the end' : formatSignificant(to))
+const describeFault = ({ from, to, label }: FaultBand): string =>
+	`${label} from ${formatSignificant(from)} to ${to === Infinity ? 'the end' : formatSignificant(to)}`
 
-function describePanel({ title, series, references = [] }: Panel): readonly string[] {
+function describePanel({ title, series, references = [], faults = [] }: Panel): readonly string[] {
+	const named = (text: string): string => (title === '' || title === text ? text : `${title}, ${text}`)
 	return [
+		...faults.map((fault) => named(describeFault(fault))),
 		...references.map(({ value, label }) => `${label} at ${formatSignificant(value)}`),
 		...series.map(({ name, values }) => {
 			const known = values.filter(isDrawable)
@@ -85,7 +101,7 @@ function describePanel({ title, series, references = [] }: Panel): readonly stri
 				last === undefined
 					? 'no data'
 					: `at most ${formatSignificant(peak)}, ${formatSignificant(last)} at the end`
-			return `${title === '' || title === name ? name : `${title}, ${name}`}: ${summary}`
+			return `${named(name)}: ${summary}`
 		}),
 	]
 }

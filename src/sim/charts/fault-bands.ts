@@ -1,4 +1,4 @@
-/** Shaded time ranges of faults, the same in every panel, with labels above the first panel. */
+/** Shaded time ranges of faults. Labels are above the first panel that has them. */
 import type { FaultBand } from './chart-data.ts'
 import type { Extent, Scale } from './scale.ts'
 import { FONT } from './stylesheet.ts'

@@ -133,8 +133,12 @@ function tickTexts({ values, step }: Ticks): readonly string[] {
 export const tickTextWidth = (ticks: Ticks): number =>
 	Math.max(0, ...tickTexts(ticks).map((text) => textWidth(text, FONT.small)))
 
-export function drawXAxis(extent: Extent, columns: PlotColumns, top: number, label: string): Drawing {
-	const { left, right, toX } = columns
+export function drawXAxis(
+	extent: Extent,
+	{ left, right, toX }: Pick<PlotColumns, 'left' | 'right' | 'toX'>,
+	top: number,
+	label: string,
+): Drawing {
 	const ticks = xTicks(extent, right - left)
 	const texts = tickTexts(ticks)
 	const marks = ticks.values.flatMap((value, index) => {

@@ -33,8 +33,7 @@ function drawChart(chart: TimeChart, toLayers: (panel: Panel) => readonly Layer[
 	const left = PADDING + Math.max(0, ...panels.map(({ ticks }) => tickTextWidth(ticks))) + 8
 	const right = WIDTH - PADDING - Math.max(12, endWidth)
 	const toX = linearScale(extent, left, right)
-	const bands = placeBands(chart.faults ?? [], extent, toX)
-	const columns: PlotColumns = { left, right, xs: chart.x, toX, bands }
+	const columns: Omit<PlotColumns, 'bands'> = { left, right, xs: chart.x, toX }
 
 	const marks: string[] = []
 	let y = 0
@@ -44,10 +43,13 @@ function drawChart(chart: TimeChart, toLayers: (panel: Panel) => readonly Layer[
 	}
 	add(drawHeading(chart.title, chart.subtitle, legend))
 	panels.forEach((panel, index) => {
+		const own = chart.panels[index]?.faults
+		const bands = placeBands(own ?? chart.faults ?? [], extent, toX)
 		add(panelHeader(panel.title, index === 0 ? (chart.yLabel ?? '') : '', y))
-		if (index === 0) add(drawBandLabels(bands, y, { left, right: WIDTH - PADDING }))
+		if (index === 0 || own !== chart.panels[index - 1]?.faults)
+			add(drawBandLabels(bands, y, { left, right: WIDTH - PADDING }))
 		const [top, bottom] = [y + 6, y + 6 + height]
-		add({ marks: drawPlot(panel, columns, { top, bottom }, labels), bottom: bottom + BETWEEN })
+		add({ marks: drawPlot(panel, { ...columns, bands }, { top, bottom }, labels), bottom: bottom + BETWEEN })
 	})
 	add(drawXAxis(extent, columns, y - BETWEEN, chart.xLabel))
 	return svgDocument({ title: chart.title, description: describeChart(chart) }, y + PADDING, marks)

@@ -1,25 +1,48 @@
-/** The result of a study as text, HTML, SVG and JSON. */
+/** The result of a study as text, HTML and SVG. */
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { PLAIN, type TextStyle } from '../../text/style.ts'
-import { formatTable, type TableOptions } from '../../text/table.ts'
+import { formatTable, type Table, type TableOptions } from '../../text/table.ts'
 import { wrap } from '../../text/width.ts'
 import { heatMap } from '../charts/heat-map.ts'
 import { lineChart, stackedChart } from '../charts/time-chart.ts'
-import { isGrid, type Study, type VariantStudy } from '../run/study.ts'
+import { CHART_NAMES, type ChartName, isGrid, type Study, type VariantStudy } from '../run/study.ts'
+import { amount, fields, ofType } from '../scenario/shape.ts'
+import { CHART_FIELDS, type ChartOptions, withChartOptions } from './chart-subject.ts'
+import { measuresTable } from './measures-table.ts'
 import { type Block, renderPage } from './page.ts'
-import { buildCurves, buildHeatMap, buildTimeChart, CHART_NAMES, type ChartName } from './study-charts.ts'
-import { casesWithRuns, compareCases, countRuns, type StudyResult } from './study-result.ts'
-import { heatTable, measuresTable, referenceTable, sparklineTable } from './tables.ts'
+import { buildCurves, buildHeatMap } from './study-charts.ts'
+import { casesWithRuns, countRuns, type StudyResult } from './study-result.ts'
+import { heatTable, referenceTable, sparklineTable } from './tables.ts'
+import { buildTimeChart } from './time-charts.ts'
 
-export interface TextOptions {
+export interface TextOptions extends ChartOptions {
 	/** The width of the text. Default 80, at least 20. */
 	readonly columns?: number | undefined
 	/** Functions for bold and dim text. Default: plain text. */
 	readonly style?: TextStyle | undefined
 }
 
-/** Returns the chart of a study as an SVG file. */
-export function toSVG(result: StudyResult): string {
+const STANDARD_ERRORS = 'SE: standard errors. Differences are ours minus the published ones.'
+
+const checkChartOptions = fields(CHART_FIELDS)
+const checkTextOptions = fields({
+	...CHART_FIELDS,
+	'columns?': amount(),
+	'style?': ofType('object', 'an object'),
+})
+
+/**
+ * Returns the chart of a study as an SVG file.
+ *
+ * @example
+ * const svg = toSVG(result, { services: 'all' }) // a panel per service
+ */
+export function toSVG(result: StudyResult, options: ChartOptions = {}): string {
+	checkChartOptions(options, '')
+	return drawSVG({ ...result, study: withChartOptions(result.study, options) })
+}
+
+function drawSVG(result: StudyResult): string {
 	const { study } = result
 	if (isGrid(study)) return heatMap(buildHeatMap(result, study))
 	if (study.curves) return lineChart(buildCurves(result, study, study.curves))
@@ -30,16 +53,16 @@ const timeChartSVG = (result: StudyResult, study: VariantStudy, chart: ChartName
 	(chart === 'requests' ? lineChart : stackedChart)(buildTimeChart(result, study, chart))
 
 /** Returns an HTML page with charts and tables. It is one file without external resources. */
-export function toHTML(result: StudyResult): string {
-	const { study } = result
-	const blocks: Block[] = [...(study.description ? [study.description] : []), { svg: toSVG(result) }]
+export function toHTML(given: StudyResult, options: ChartOptions = {}): string {
+	checkChartOptions(options, '')
+	const study = withChartOptions(given.study, options)
+	const result = { ...given, study }
+	const blocks: Block[] = [...(study.description ? [study.description] : []), { svg: drawSVG(result) }]
 	if (!isGrid(study)) {
 		const { reference, curves, chart = 'requests' } = study
-		blocks.push({
-			table: measuresTable(result),
-			caption: 'Means, with half the width of their 95 % confidence intervals.',
-		})
-		if (reference) blocks.push({ table: referenceTable(result, reference), caption: 'SE: standard errors.' })
+		const { table, notes } = measuresTable(result)
+		blocks.push({ table, caption: ['Means.', ...notes].join(' ') })
+		if (reference) blocks.push({ table: referenceTable(result, reference), caption: STANDARD_ERRORS })
 		const others = curves ? [] : CHART_NAMES.filter((name) => name !== chart)
 		blocks.push(...others.map((name) => ({ svg: timeChartSVG(result, study, name) })))
 	}
@@ -54,8 +77,11 @@ function describeRuns(result: StudyResult): string {
 }
 
 /** Returns a text for terminals: tables, and a sparkline of each variant. */
-export function toText(result: StudyResult, { columns = 80, style = PLAIN }: TextOptions = {}): string {
-	const { study } = result
+export function toText(given: StudyResult, options: TextOptions = {}): string {
+	checkTextOptions(options, '')
+	const { columns = 80, style = PLAIN, ...chart } = options
+	const study = withChartOptions(given.study, chart)
+	const result = { ...given, study }
 	const width = Math.max(20, columns)
 	const lines = (text: string): string => wrap(sanitizeLine(text), width, 'truncate').join('\n')
 	const { note, tables } = textParts(result, study, { width, style })
@@ -78,39 +104,19 @@ function textParts(result: StudyResult, study: Study, options: Required<TableOpt
 		}
 	}
 	const { reference, curves, chart = 'requests' } = study
-	if (reference) return { note: '', tables: [formatTable(referenceTable(result, reference), options)] }
-	const measures = formatTable(measuresTable(result), options)
+	const explained = (table: Table, notes: readonly string[]): string => {
+		const lines = notes.flatMap((note) => wrap(note, options.width ?? 80, 'truncate'))
+		return [formatTable(table, options), ...lines.map((line) => options.style?.dim(line) ?? line)].join('\n')
+	}
+	if (reference)
+		return { note: '', tables: [explained(referenceTable(result, reference), [STANDARD_ERRORS])] }
+	const { table, notes } = measuresTable(result)
+	const measures = explained(table, notes)
 	if (curves) return { note: '', tables: [measures] }
 	const timeChart = buildTimeChart(result, study, chart)
 	const width = options.width ?? 80
 	return {
 		note: timeChart.subtitle,
 		tables: [formatTable(sparklineTable(timeChart, width), options), measures],
-	}
-}
-
-/** Returns plain data for JSON. Runs come without their timelines, which are in the result of a single run. */
-export function toJSON(result: StudyResult): object {
-	const { study, planned } = result
-	const cases = casesWithRuns(result)
-	return {
-		title: study.title,
-		description: study.description,
-		runs: { made: countRuns(result), planned },
-		cases: compareCases(result).map(({ name, measures, difference, ...shares }, index) => {
-			const { recoveredShare, neverRecoveredShare, notShownShare } = shares
-			const { x, y } = cases[index]?.case ?? {}
-			return {
-				name,
-				...(x !== undefined && { x }),
-				...(y !== undefined && { y }),
-				measures,
-				recoveredShare,
-				neverRecoveredShare,
-				notShownShare,
-				difference,
-				runs: (cases[index]?.runs ?? []).map(({ timeline: _, ...run }) => run),
-			}
-		}),
 	}
 }

@@ -1,50 +1,15 @@
-/** The result of a study in rows and columns. */
-import { formatNumber, formatPercent, formatSignificant } from '../../text/format.ts'
+/** Tables of a study besides that of its measures: published figures, sparklines and heat maps. */
+import { formatNumber, formatSignificant } from '../../text/format.ts'
 import { sparkline } from '../../text/sparkline.ts'
 import type { Table } from '../../text/table.ts'
 import { displayWidth } from '../../text/width.ts'
-import type { TimeChart } from '../charts/chart-data.ts'
+import type { FaultBand, Panel, TimeChart, Values } from '../charts/chart-data.ts'
 import { type HeatMap, type HeatPanel, percentText } from '../charts/heat-map.ts'
-import { type Estimate, standardErrors } from '../measure/estimate.ts'
-import { MEASURES, type MeasureName } from '../measure/measures.ts'
+import { standardErrors } from '../measure/estimate.ts'
+import { MEASURES } from '../measure/measures.ts'
 import type { VariantStudy } from '../run/study.ts'
+import { measuresOf } from './measures-table.ts'
 import { compareCases, type StudyResult } from './study-result.ts'
-
-const DEFAULT_MEASURES: readonly MeasureName[] = [
-	'goodShare',
-	'amplification',
-	'wastedShare',
-	'p99Ms',
-	'recoveredAfterMs',
-]
-
-/** Returns the measures that the study selects, or the default ones that its runs have. */
-function measuresOf({ study, cases }: StudyResult): readonly MeasureName[] {
-	if (study.measures) return study.measures
-	const hasFaults = cases.some(({ runs }) => runs.some(({ recovery }) => recovery !== null))
-	return DEFAULT_MEASURES.filter((name) => name !== 'recoveredAfterMs' || hasFaults)
-}
-
-/** Returns a row per variant with the mean of each measure and its uncertainty. */
-export function measuresTable(result: StudyResult): Table {
-	const compared = compareCases(result)
-	const measures = measuresOf(result)
-	const shares = RECOVERY_SHARES.filter(([, share]) => compared.some((one) => one[share] > 0))
-	return {
-		head: ['', ...measures.map((name) => MEASURES[name].label), ...shares.map(([label]) => label)],
-		rows: compared.map((one) => [
-			one.name,
-			...measures.map((name) => estimateText(name, one.measures[name])),
-			...shares.map(([, share]) => `${formatPercent(one[share], 0)} of runs`),
-		]),
-	}
-}
-
-/** Columns for the runs that have no recovery time. */
-const RECOVERY_SHARES = [
-	['not recovered', 'neverRecoveredShare'],
-	['recovery not shown', 'notShownShare'],
-] as const
 
 /** Returns a row per variant with our means beside the published ones, and the difference in standard errors (SE). */
 export function referenceTable(
@@ -71,52 +36,50 @@ export function referenceTable(
 	}
 }
 
-/** Formats a mean with half the width of its confidence interval. */
-function estimateText(measure: MeasureName, { mean, high, count }: Estimate): string {
-	if (count === 0) return '–'
-	const value = valueAndUnit(measure, mean)
-	if (high === mean) return value.join(' ').trim()
-	const deviation = valueAndUnit(measure, high - mean)
-	// The deviation has a unit of its own where it differs, as in 1.2 s ±300 ms.
-	const unit = deviation[1] === value[1] ? '' : ` ${deviation[1]}`
-	return `${value.join(' ').trim()} ±${deviation[0]}${unit}`
-}
-
-/** Shares in percent, durations of a second and more in seconds. */
-function valueAndUnit(measure: MeasureName, value: number): readonly [value: string, unit: string] {
-	const { unit } = MEASURES[measure]
-	if (unit === '%') return [formatNumber(value * 100, 1), unit]
-	if (unit === 'ms' && value >= 1_000) return [formatNumber(value / 1_000, 2), 's']
-	return [formatSignificant(value), unit]
-}
-
 const MIN_SPARKLINE = 10
 const MAX_SPARKLINE = 60
 
-/** Returns a row per series with a sparkline and its peak, all on one scale, and a row that marks the faults. */
+/**
+ * Returns a row per series with a sparkline and its peak, all on one scale, and a row that marks the faults: below all, or below the
+ * panels that have them.
+ */
 export function sparklineTable({ x, yLabel = '', faults = [], panels }: TimeChart, width: number): Table {
-	const series = panels.flatMap(({ title, series: all }) =>
-		all.map(({ name, values }) => ({ name: all.length === 1 ? title : `${title}, ${name}`, values })),
-	)
-	const peakOf = (values: readonly (number | null)[]) =>
-		values.reduce<number>((a, b) => Math.max(a, b ?? a), 0)
-	const max = peakOf(series.map(({ values }) => peakOf(values)))
+	const rowsOf = ({ title, series: all, faults: own }: Panel, index: number): readonly SparklineRow[] => [
+		...all.map(({ name, values }) => ({ name: all.length === 1 ? title : `${title}, ${name}`, values })),
+		...(own && own !== panels[index + 1]?.faults ? faultRow(own) : []),
+	]
+	const rows = [...panels.flatMap(rowsOf), ...faultRow(faults)]
+	const max = Math.max(0, ...rows.map(({ values }) => peakOf(values)))
 	const [from = 0, to = 0, peak] = [x[0], x.at(-1), formatSignificant(max)]
-	const labels = [...new Set(faults.map(({ label }) => label))].join(', ')
-	const nameWidth = Math.max(...[yLabel, labels, ...series.map(({ name }) => name)].map(displayWidth))
+	const nameWidth = Math.max(...[yLabel, ...rows.map(({ name }) => name)].map(displayWidth))
 	const room = Math.min(MAX_SPARKLINE, width - nameWidth - Math.max(4, peak.length) - 6)
 	const columns = Math.min(x.length, Math.max(MIN_SPARKLINE, room))
-	const isFaulty = x.map((at) => (faults.some(({ from: start, to: end }) => start <= at && at < end) ? 1 : 0))
-	const marks = sparkline(isFaulty, columns, 1).replaceAll('▁', '─').replaceAll('█', '×')
+	const marksOf = (bands: readonly FaultBand[]): string => {
+		const isFaulty = x.map((at) => (bands.some((band) => band.from <= at && at < band.to) ? 1 : 0))
+		return sparkline(isFaulty, columns, 1).replaceAll('▁', '─').replaceAll('█', '×')
+	}
 	return {
 		head: [yLabel, `${formatSignificant(from)} to ${formatSignificant(to)} s`, 'peak'],
-		rows: [
-			...series.map(({ name, values }) => [name, sparkline(values, columns, max), peakOf(values)]),
-			...(labels === '' ? [] : [[labels, marks]]),
-		],
+		rows: rows.map(({ name, values, bands }) =>
+			bands ? [name, marksOf(bands)] : [name, sparkline(values, columns, max), peakOf(values)],
+		),
 		align: ['left', 'left', 'right'],
 	}
 }
+
+/** One row: a series, or the faults of a panel. */
+interface SparklineRow {
+	readonly name: string
+	readonly values: Values
+	readonly bands?: readonly FaultBand[]
+}
+
+const faultRow = (bands: readonly FaultBand[]): readonly SparklineRow[] =>
+	bands.length === 0
+		? []
+		: [{ name: [...new Set(bands.map(({ label }) => label))].join(', '), values: [], bands }]
+
+const peakOf = (values: Values): number => values.reduce<number>((a, b) => Math.max(a, b ?? a), 0)
 
 export function heatTable({ x, y }: HeatMap, { title, cells }: HeatPanel): Table {
 	const rows = y.map((label, row) => [

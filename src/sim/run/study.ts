@@ -36,6 +36,11 @@ export interface VariantStudy extends StudyBase {
 	 * Default `'requests'`.
 	 */
 	readonly chart?: 'requests' | 'work' | 'responses' | undefined
+	/**
+	 * The services that a chart of requests or work shows, in one panel each; `'all'` for every service. Default: for requests the service
+	 * that received most, for work the sum of all services. The clients of `'responses'` are always added up.
+	 */
+	readonly services?: 'all' | readonly string[] | undefined
 	/** Draws curves instead; each variant is a point of a curve. */
 	readonly curves?: Curves | undefined
 }
@@ -84,6 +89,10 @@ export interface StudyCase {
 	readonly x?: number
 	readonly y?: number
 }
+
+export type ChartName = NonNullable<VariantStudy['chart']>
+
+export const CHART_NAMES: readonly ChartName[] = ['requests', 'work', 'responses']
 
 export const isGrid = (study: Study): study is GridStudy => 'panels' in study
 

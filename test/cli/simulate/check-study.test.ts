@@ -85,6 +85,10 @@ describe('checkStudy', () => {
 		['a variant that is not an object', { ...pair, variants: { a: 3 } }, 'variants.a', 3],
 		['no title', { ...pair, title: undefined }, 'title', undefined],
 		['an unknown field', { ...pair, varants: {} }, 'varants', {}],
+		['an unknown chart', { ...pair, chart: 'queue' }, 'chart', 'queue'],
+		['an unknown service', { ...pair, services: ['web'] }, 'services', 'web'],
+		['services as a text', { ...pair, services: 'api' }, 'services', 'api'],
+		['services of clients', { ...pair, chart: 'responses', services: 'all' }, 'chart', 'responses'],
 		['too few replications', { ...pair, replications: 0 }, 'replications', 0],
 		['an unknown measure', { ...pair, measures: ['speed'] }, 'measures[0]', 'speed'],
 		[

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { scenarios } from 'yaoki/sim'
+import { type SimulationResult, scenarios } from 'yaoki/sim'
 import { yaoki } from '../../../src/cli/commands.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import { type FakeOptions, FakeTerminal } from '../fake-terminal.ts'
@@ -48,6 +48,15 @@ describe('invalid arguments exit with 2 and a message', () => {
 		[['herd', '--out', 'a.png'], 'expected a file with extension .svg, .html, .json'],
 		[['herd', '--assert', 'speed<5'], 'Unknown value "speed" for --assert.'],
 		[['herd', '--variant', 'ful jitter'], 'Did you mean "full jitter"?'],
+		[['--service', 'api'], 'Missing argument NAME|FILE: a scenario'],
+		[['--chart', 'work'], 'Missing argument NAME|FILE: a scenario'],
+		[['layered', '--service', 'd'], 'Valid values: a, b, c, all.'],
+		[['layered', '--chart', 'queue'], 'Unknown value "queue" for --chart.'],
+		[['layered', '--chart', 'responses', '--service', 'a'], "'requests' or 'work' to select services"],
+		[['herd', '--timelines', 'all'], '--timelines requires --json or a .json file.'],
+		[['herd', '--json', '--timelines', 'some'], 'Valid values: first, all, none.'],
+		[['--json', '--timelines', 'all'], 'Missing argument NAME|FILE: a scenario'],
+		[['metastable', '--service', 'api'], 'the chart of this study is a heat map'],
 	])('%j', async (args, message) => {
 		const { code, stdout, stderr } = await simulate(args)
 		expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -116,6 +125,25 @@ describe('a study', () => {
 		expect(data.cases).toHaveLength(1)
 	})
 
+	test.each([
+		['first', [true, false, false]],
+		['all', [true, true, true]],
+		['none', [false, false, false]],
+	])('has the timelines of --timelines %s in its data, also for curves', async (timelines, expected) => {
+		const curves = { xLabel: 'x', measures: ['requests'], points: { none: { curve: 'a', x: 1 } } }
+		const folder = new Folder()
+		for (const study of [pair, { ...pair, curves }]) {
+			const file = folder.write('study.json', study)
+			const { stdout } = await simulate([file, '--json', '-q', '-w', '2', '--timelines', timelines])
+			for (const { runs } of JSON.parse(stdout).cases) {
+				const steps = runs.map(
+					(run: Partial<SimulationResult>) => run.timeline?.clients['web']?.started.length,
+				)
+				expect(steps.map((count: number | undefined) => count !== undefined && count > 10)).toEqual(expected)
+			}
+		}
+	})
+
 	test('is written to all --out files', async () => {
 		const folder = new Folder()
 		const file = folder.write('pair.json', pair)
@@ -127,6 +155,16 @@ describe('a study', () => {
 		expect(readFileSync(folder.at('a.svg'), 'utf8')).toContain('<svg')
 		expect(readFileSync(folder.at('b.html'), 'utf8')).toContain('<!doctype html>')
 		expect(JSON.parse(readFileSync(folder.at('c.json'), 'utf8'))).toMatchObject({ title: 'Two ways' })
+	})
+
+	test('shows the service of --service, and all of them in panels of their own', async () => {
+		const args = ['layered', '-q', '-n', '1', '--variant', 'C is down: independent']
+		const busiest = 'requests to c, the busiest of 3 services; seed 1'
+		expect((await simulate(args)).stdout).toContain(busiest)
+		expect((await simulate([...args, '--service', 'b'])).stdout).toContain('requests to b; seed 1')
+		const { stdout } = await simulate([...args, '--chart', 'work', '--service', 'all'])
+		expect(stdout).toContain('work by service; seed 1')
+		for (const name of ['a', 'b', 'c']) expect(stdout).toContain(`C is down: independent (${name}), useful `)
 	})
 
 	test('is colored only on a terminal', async () => {

@@ -37,6 +37,7 @@ describe('the seeds of a plan', () => {
 const plans: fc.Arbitrary<JobPlan> = fc.array(fc.nat(200), { maxLength: 12 }).map((counts) => ({
 	request,
 	maxEvents: undefined,
+	allTimelines: false,
 	seeds: counts.map((count) => Array.from({ length: count }, (_, index) => index)),
 }))
 
@@ -57,9 +58,9 @@ describe('jobs', () => {
 
 	test('get smaller towards the end', () => {
 		const seeds = Array.from({ length: 500 }, (_, index) => index)
-		const sizes = [...splitJobs({ request, maxEvents: undefined, seeds: [seeds, seeds] }, 2)].map(
-			(job) => job.seeds.length,
-		)
+		const sizes = [
+			...splitJobs({ request, maxEvents: undefined, allTimelines: false, seeds: [seeds, seeds] }, 2),
+		].map((job) => job.seeds.length)
 		expect(sizes[0]).toBe(32)
 		expect(sizes.slice(-16)).toEqual(Array.from({ length: 16 }, () => 1))
 	})

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { checkOutFiles, writeOutFile } from '../../../src/cli/simulate/out-files.ts'
+import { checkOutFiles, formatJson, writeOutFile } from '../../../src/cli/simulate/out-files.ts'
 import { Folder } from './files.ts'
 
 const contents = { '.svg': () => '<svg/>', '.html': () => '<p>', '.json': () => '{}' }
@@ -70,5 +70,26 @@ describe('an --out file', () => {
 		await writeOutFile(folder.at('link.svg'), contents)
 		expect(lstatSync(folder.at('link.svg')).isSymbolicLink()).toBe(true)
 		expect(readFileSync(folder.at('real.svg'), 'utf8')).toBe('<svg/>')
+	})
+})
+
+describe('a JSON file', () => {
+	const data = {
+		title: 'a [1,\n\t2]',
+		steps: [1, -2.5, 1e21, 0],
+		names: ['x'],
+		none: [],
+		mixed: [1, null, [2]],
+	}
+
+	test('has each list of numbers in one line, everything else indented', () => {
+		const text = formatJson(data)
+		expect(text).toContain('\n\t"steps": [1,-2.5,1e+21,0],\n')
+		expect(text).toContain('\n\t"names": [\n\t\t"x"\n\t],\n')
+		expect(text.endsWith('}\n')).toBe(true)
+	})
+
+	test('is the same data', () => {
+		expect(JSON.parse(formatJson(data))).toEqual(data)
 	})
 })

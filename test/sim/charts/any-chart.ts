@@ -33,10 +33,15 @@ export function anyChart({ name, isStack }: Kind): fc.Arbitrary<TimeChart> {
 			: fc.record({ name, values: list, range })
 		const reference = fc.record({ value: fc.double({ min: 0, max: 1e6, noNaN: true }), label: name })
 		const fault = fc.tuple(time, fc.oneof(time, fc.constant(Infinity)), name)
+		const faults = fc.array(
+			fault.map(([one, other, label]) => ({ from: Math.min(one, other), to: Math.max(one, other), label })),
+			{ maxLength: 3 },
+		)
 		const panel = fc.record({
 			title: fc.oneof(name, fc.constant('')),
 			series: fc.array(series, { maxLength: 8 }),
 			references: fc.array(reference, { maxLength: 2 }),
+			faults: fc.option(faults, { nil: undefined }),
 		})
 		return fc.record({
 			title: name,
@@ -45,10 +50,8 @@ export function anyChart({ name, isStack }: Kind): fc.Arbitrary<TimeChart> {
 			xLabel: name,
 			yLabel: fc.option(name, { nil: undefined }),
 			rangeLabel: fc.option(name, { nil: undefined }),
-			faults: fc.array(
-				fault.map(([one, other, label]) => ({ from: Math.min(one, other), to: Math.max(one, other), label })),
-				{ maxLength: 3 },
-			),
+			subject: fc.option(name, { nil: undefined }),
+			faults,
 			panels: fc.array(panel, { maxLength: 4 }),
 			scale: fc.constantFrom('common' as const, 'own' as const),
 		})

@@ -110,19 +110,6 @@ describe('a study of variants', () => {
 		expect(html).not.toMatch(/(?:src|href)="http/)
 	})
 
-	it('is data that survives JSON, without the timelines', () => {
-		const data = toJSON(result)
-		// An estimate without runs is NaN, which JSON has as null.
-		const estimates = JSON.stringify(data).replaceAll(/"\w+":null/g, '"none":0')
-		expect(estimates).not.toContain('null')
-		expect(JSON.parse(JSON.stringify(data))).toMatchObject({
-			title: variants.title,
-			runs: { made: 6, planned: 6 },
-			cases: [{ name: 'full', runs: [{ seed: 1 }, {}, {}] }, { name: 'none' }],
-		})
-		expect(JSON.stringify(data)).not.toContain('timeline')
-	})
-
 	it('says how many runs are missing if it was interrupted', () => {
 		const runs = result.cases[0]?.runs.slice(0, 2) ?? []
 		const interrupted = toStudyResult(variants, 3, [runs])

@@ -1,5 +1,10 @@
-/** Numbers in the prose of the pages are also in their tables, which are compared with runs, or in their examples, which are run. */
+/**
+ * Numbers in the prose of the pages are also in their tables, which are compared with runs, or in their examples, which are run. And every
+ * setting of a study is on its page.
+ */
 import { expect, test } from 'vitest'
+import { listCases } from '../../../src/sim/run/study.ts'
+import { literal } from '../../../src/sim/scenario/literal.ts'
 import { scenarios } from '../../../src/sim/scenarios/catalog.ts'
 import { page } from '../../examples/markdown.ts'
 
@@ -29,6 +34,22 @@ test.each(names)('%s: every number in the prose is in a table or an example', (n
 		(number) => ![number, number * 1_000, number / 100].some((same) => known.includes(same)),
 	)
 	expect(stray).toEqual([])
+})
+
+/** Returns every setting as code. Names and the steps of charts do not change a result; functions are shown as such. */
+function settingsOf(value: unknown, key = ''): readonly string[] {
+	if (typeof value === 'function' || value === undefined || ['name', 'stepMs'].includes(key)) return []
+	if (Array.isArray(value)) return value.flatMap((item) => settingsOf(item, key))
+	if (Object(value) !== value) return [`${key}: ${literal(value)}`]
+	return Object.entries(value as object).flatMap(([name, item]) => settingsOf(item, name))
+}
+
+test.each(['aws', ...names])('%s: every setting of every variant is on the page', async (name) => {
+	const shown = page(`docs/scenarios/${name}.md`).text.replaceAll(/\s+/g, ' ')
+	const study = await scenarios[name]?.()
+	const settings = study ? listCases(study).flatMap(({ scenario }) => settingsOf(scenario)) : []
+	expect(settings.length).toBeGreaterThan(10)
+	expect([...new Set(settings)].filter((setting) => !shown.includes(setting))).toEqual([])
 })
 
 test.each(names)('%s: the page has the command, the chart and the table', (name) => {
