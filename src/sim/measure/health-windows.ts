@@ -22,14 +22,14 @@ export interface Counts {
 }
 
 /** Returns whether as many calls succeed as before. `tolerated` calls may fail in any case. */
-export function isGood({ ended, good }: Counts, normalShare: number, tolerated: number): boolean {
+function isGood({ ended, good }: Counts, normalShare: number, tolerated: number): boolean {
 	const expected = GOOD * normalShare * ended
 	const chance = CHANCE * Math.sqrt(normalShare * (1 - normalShare) * ended)
 	return ended - good <= Math.max(tolerated, ended - expected + chance + 1e-9)
 }
 
 /** Returns the normal share of good calls. One of calls that never succeed is not a normal share: they could not succeed again. */
-export const normalShare = ({ ended, good }: Counts): number => (good === 0 ? 1 : good / ended)
+const normalShare = ({ ended, good }: Counts): number => (good === 0 ? 1 : good / ended)
 
 export interface HealthInput {
 	/** Calls by the step in which they started, from the end of the fault on: all, those that have ended, and the good ones. */

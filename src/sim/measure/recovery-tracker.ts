@@ -2,8 +2,8 @@
  * Decides whether and when one client, or one service, recovered from faults. Two conditions must hold: every call that was caught by
  * the fault has ended, and new calls succeed again. A client is judged by its calls. A service is judged by the requests that reach it,
  * which are calls here: they succeed if they are processed successfully while the caller waits, and those in its queue at the end of the
- * fault must have left it. Requests that were being processed then do not matter: a worker that is slow for nobody harms nobody,
- * unless new requests fail for lack of workers.
+ * fault must have left it. Requests that were being processed then do not matter: a slow worker whose caller has left does no
+ * harm, unless new requests fail for lack of workers.
  *
  * New calls succeed again from the time from which on every window is good, to the end of the run or to the next fault:
  * - A window is 5 s long, or longer until it has 10 calls. There is one from every step of 100 ms, and one over all that follows.

@@ -98,7 +98,7 @@ export class ServiceMeter {
 	}
 
 	/** A worker is done with a request. `isAwaited`: its caller still waits. */
-	finish(now: number, workedMs: number, ok: boolean, isAwaited: boolean, admittedAt = now): void {
+	finish(now: number, workedMs: number, ok: boolean, isAwaited: boolean, admittedAt: number = now): void {
 		const isUseful = ok && isAwaited
 		this.recovery?.judge(admittedAt, now, isUseful)
 		;(isUseful ? this.#timeline.useful : this.#timeline.wasted).count(now)

@@ -66,9 +66,14 @@ export function buildHeatMap({ cases }: StudyResult, study: GridStudy): HeatMap 
 		const share = cell === 'recovered' ? recoveredShare / (1 - notShownShare) : measures[cell].mean
 		return Number.isNaN(share) ? null : share
 	}
+	const perCell = `${Math.max(0, ...cases.map(({ runs }) => runs.length))} runs per cell`
+	const notShown = cases
+		.flatMap(({ runs }) => runs)
+		.filter(({ recovery }) => recovery?.status === 'not-shown')
+	const leavesOut = cell === 'recovered' && notShown.length > 0
 	return {
 		title,
-		subtitle: `${Math.max(0, ...cases.map(({ runs }) => runs.length))} runs per cell`,
+		subtitle: leavesOut ? `${perCell}, without ${notShown.length} that ended too soon to tell` : perCell,
 		x: labels(x),
 		y: labels(y),
 		xLabel: x.label,

@@ -101,7 +101,7 @@ describe('a client with one call a second', () => {
 	const one: Step = [1, 1, 1]
 	const failed: Step = [1, 1, 0]
 
-	it('may fail once by chance', () => {
+	it('may fail once', () => {
 		expect(judge([...times(20, one), failed, ...times(20, one)])).toBe(0)
 	})
 
