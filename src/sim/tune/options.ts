@@ -55,7 +55,10 @@ export function readTuneOptions(options: TuneOptions): TuneSettings {
 }
 
 /** Returns the names of the policies to change. Each must be given as layers. */
-export function readPolicyNames(given: string | readonly string[], policies: Policies): readonly string[] {
+export function readPolicyNames(
+	given: string | readonly string[],
+	policies: Policies = {},
+): readonly string[] {
 	const names = typeof given === 'string' ? [given] : given
 	if (!Array.isArray(names) || names.length === 0)
 		invalidOption('policies', given, 'the name of a policy, or a non-empty list of names')

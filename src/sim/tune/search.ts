@@ -10,13 +10,11 @@
 import type { MeasureName } from '../measure/measures.ts'
 import { mergeRuns } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
-import { seedsFor } from '../run/replicate.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
-import type { Scenario } from '../scenario/scenario.ts'
 import { type Candidate, isValid, listCandidates } from './candidates.ts'
 import { applyChanges, layersOf, type Policies, type TuneChange } from './changes.ts'
 import { byDistance, type Miss, scoreOf, toMiss } from './nearest.ts'
-import { readPolicyNames, readTuneOptions, type TuneOptions, type TuneSettings } from './options.ts'
+import type { TuneSettings } from './options.ts'
 import { rankSettings } from './sensitivity.ts'
 import { type CheckedRun, Trial } from './trial.ts'
 import type { NearestMiss, SettingSensitivity, TuneResult, TuneStep } from './tune-result.ts'
@@ -67,11 +65,17 @@ export class Search {
 	#nearest: Survivor | undefined
 	#sensitivity: readonly SettingSensitivity[] | undefined
 
-	constructor(policies: string | readonly string[], scenario: Scenario, options: TuneOptions) {
-		this.#policies = scenario.policies ?? {}
-		this.#names = readPolicyNames(policies, this.#policies)
-		this.#settings = readTuneOptions(options)
-		this.#seeds = seedsFor(scenario, this.#settings.replications)
+	/** `names` are the policies to change, all given as layers. Every policy that is tried runs with these seeds, in order. */
+	constructor(
+		names: readonly string[],
+		policies: Policies,
+		settings: TuneSettings,
+		seeds: readonly (number | string)[],
+	) {
+		this.#names = names
+		this.#policies = policies
+		this.#settings = settings
+		this.#seeds = seeds
 		this.#candidates = listCandidates(this.#names, this.#policies, this.#settings.maxChanges)
 		this.#singles = this.#candidates.filter((one) => one.changes.length === 1 && isValid(one, this.#policies))
 		this.#trials = [this.#fullTrial(ORIGINAL)]

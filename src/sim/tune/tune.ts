@@ -3,10 +3,11 @@
  * candidate is dropped at the first run that violates a constraint, so most cost one run. Hill climbing was rejected: survival has a
  * cliff, not a slope, and it would return settings that cannot be explained.
  */
+import { seedsFor } from '../run/replicate.ts'
 import { simulate } from '../run/simulation.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { applyChanges } from './changes.ts'
-import type { TuneOptions } from './options.ts'
+import { readPolicyNames, readTuneOptions, type TuneOptions } from './options.ts'
 import { Search } from './search.ts'
 import type { TuneResult } from './tune-result.ts'
 
@@ -24,10 +25,21 @@ export function tune(
 	scenario: Scenario,
 	options: TuneOptions,
 ): TuneResult {
-	const search = new Search(policies, scenario, options)
+	const search = createSearch(policies, scenario, options)
 	for (let task = search.next(); task; task = search.next()) {
 		const { changes, seed } = task
 		search.add(task, simulate({ ...scenario, seed, policies: applyChanges(scenario.policies, changes) }))
 	}
 	return search.result()
+}
+
+/** Returns a search that is driven by the caller. */
+export function createSearch(
+	policies: string | readonly string[],
+	scenario: Scenario,
+	options: TuneOptions,
+): Search {
+	const names = readPolicyNames(policies, scenario.policies)
+	const settings = readTuneOptions(options)
+	return new Search(names, scenario.policies ?? {}, settings, seedsFor(scenario, settings.replications))
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { applyChanges, type Scenario, simulate, type TuneOptions, tune } from 'yaoki/sim'
-import { Search, type SearchTask } from '../../../src/sim/tune/search.ts'
+import type { Search, SearchTask } from '../../../src/sim/tune/search.ts'
+import { createSearch } from '../../../src/sim/tune/tune.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import { chain } from './storm.ts'
 
@@ -11,7 +12,7 @@ const run = (scenario: Scenario, { changes, seed }: SearchTask) =>
 /** Drives a search with several workers whose runs end in random order. Returns the number of runs too. */
 function drive(workers: number, seed: number, options: TuneOptions) {
 	const random = seededRandom(seed)
-	const search = new Search(names, chain, options)
+	const search = createSearch(names, chain, options)
 	const inFlight: SearchTask[] = []
 	let runs = 0
 	for (;;) {
@@ -67,14 +68,14 @@ describe('a search that is interrupted', () => {
 	}
 
 	it('has no result of its own before the original policy has run', () => {
-		const search = new Search(names, chain, hopeless)
+		const search = createSearch(names, chain, hopeless)
 		expect(search.result()).toMatchObject({ survives: false, changes: [], steps: [], nearest: undefined })
 		expect(search.result().before.runs).toEqual([])
 		expect(search.progress.done).toBe(0)
 	})
 
 	it('has the nearest miss so far', () => {
-		const search = new Search(names, chain, { ...hopeless, replications: 2 })
+		const search = createSearch(names, chain, { ...hopeless, replications: 2 })
 		drain(search, () => search.result().steps.length >= 5)
 		const { nearest, steps } = search.result()
 		expect(steps).toHaveLength(5)
@@ -82,7 +83,7 @@ describe('a search that is interrupted', () => {
 	})
 
 	it('ignores results that no longer matter', () => {
-		const search = new Search(names, chain, { ...hopeless, replications: 1 })
+		const search = createSearch(names, chain, { ...hopeless, replications: 1 })
 		const task = search.next() as SearchTask
 		search.add(task, run(chain, task))
 		search.add(task, run(chain, task))
