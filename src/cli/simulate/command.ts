@@ -16,6 +16,10 @@ export const simulate: Command = defineCommand({
 			'yaoki simulate my-service.ts --assert "recoveredAfterMs<=5000"',
 			'your own service as a CI check: exit code 4 if a run recovers too late',
 		],
+		[
+			'yaoki simulate my-service.json --tune --assert "amplification<=1.5"',
+			'the smallest change to your policies that keeps every limit',
+		],
 		['yaoki simulate --incident events.jsonl', 'replay an incident with other policies'],
 	],
 	options: SIMULATE_OPTIONS,
@@ -28,6 +32,10 @@ export const simulate: Command = defineCommand({
 			await listScenarios(io)
 			return 'ok'
 		}
+		if (args.tune) {
+			const { runTune } = await import('./tune/run-tune.ts')
+			return runTune({ ...args, seed }, io)
+		}
 		const { runStudy } = await import('./run-study.ts')
 		return runStudy({ ...args, seed }, io)
 	},
@@ -38,8 +46,9 @@ function checkCombinations(args: SimulateArguments): void {
 	const { scenario, incident, out, assert, variant } = args
 	if (scenario !== undefined && incident !== undefined)
 		throw new CliError('usage', `Give either "${scenario}" or --incident, not both.`)
+	checkTuneOptions(args)
 	if (incident !== undefined) return
-	if (scenario === undefined && out.length + assert.length + variant.length > 0)
+	if (scenario === undefined && out.length + assert.length + variant.length + Number(args.tune) > 0)
 		throw new CliError('usage', `Missing argument NAME|FILE: ${SIMULATE_POSITIONALS.scenario.description}.`)
 	const given = {
 		...{ policy: args.policy, pipeline: args.pipeline, capacity: args.capacity },
@@ -47,6 +56,21 @@ function checkCombinations(args: SimulateArguments): void {
 	}
 	for (const [name, value] of Object.entries(given))
 		if (value !== undefined) throw new CliError('usage', `${toFlag(name)} requires --incident.`)
+}
+
+function checkTuneOptions({
+	tune,
+	tunePolicy,
+	objective,
+	maxSteps,
+	sensitivity,
+	out,
+}: SimulateArguments): void {
+	const given = { tunePolicy: tunePolicy[0], objective, maxSteps, sensitivity: sensitivity || undefined }
+	if (tune && out.length > 0)
+		throw new CliError('usage', '--out cannot be combined with --tune. Use --json for the result as data.')
+	for (const [name, value] of Object.entries(given))
+		if (value !== undefined && !tune) throw new CliError('usage', `${toFlag(name)} requires --tune.`)
 }
 
 /** Any text is a seed, also `NaN`. An empty text is an unset variable of a script. */

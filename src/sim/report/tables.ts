@@ -66,7 +66,7 @@ export function referenceTable(
 }
 
 /** Formats a mean with half the width of its confidence interval. */
-function estimateText(measure: MeasureName, { mean, high, count }: Estimate): string {
+export function estimateText(measure: MeasureName, { mean, high, count }: Estimate): string {
 	if (count === 0) return 'never'
 	const value = valueAndUnit(measure, mean)
 	if (high === mean) return value.join(' ').trim()
@@ -80,7 +80,7 @@ function estimateText(measure: MeasureName, { mean, high, count }: Estimate): st
 function valueAndUnit(measure: MeasureName, value: number): readonly [value: string, unit: string] {
 	const { unit } = MEASURES[measure]
 	if (unit === '%') return [formatNumber(value * 100, 1), unit]
-	if (unit === 'ms' && value >= 1_000) return [formatNumber(value / 1_000, 2), 's']
+	if (unit === 'ms' && Math.abs(value) >= 1_000) return [formatNumber(value / 1_000, 2), 's']
 	return [formatSignificant(value), unit]
 }
 

@@ -32,7 +32,7 @@ export function rankSettings(
 		}))
 		const significant = compared
 			.flatMap(({ effects }) => effects)
-			.filter(({ difference: { count, low, high } }) => count > 1 && (low > 0 || high < 0))
+			.filter(({ difference }) => isSignificant(difference))
 		return {
 			path,
 			from: tried[0]?.change.from,
@@ -46,6 +46,9 @@ export function rankSettings(
 	const relative = ({ strongest }: SettingSensitivity) => strongest?.relative ?? -1
 	return settings.sort((a, b) => relative(b) - relative(a))
 }
+
+/** Returns whether the interval of a difference excludes zero. A single run has no interval. */
+export const isSignificant = ({ count, low, high }: Estimate): boolean => count > 1 && (low > 0 || high < 0)
 
 function effectOf(
 	measure: MeasureName,
