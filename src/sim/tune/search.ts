@@ -1,6 +1,6 @@
 /**
  * Plans a search: which run to make next, given the results so far. It makes no runs itself, so the same search can be driven by
- * a loop in this thread or by many workers. Runs are handed out ahead of need if there is someone to make them, but only those
+ * a loop in this thread or by many workers. Runs are handed out ahead of need if a worker is idle, but only those
  * count that a search of one run after the other would have made, in its order. So the result does not depend on the number of
  * workers, nor on the order in which their results arrive.
  *

@@ -1,6 +1,6 @@
 /**
- * The runs of one candidate. Runs may end in any order, and may be made in vain; what counts is decided in the order of the seeds,
- * so that the outcome is the same whoever made the runs.
+ * The runs of one candidate. Runs may end in any order, and some may be unnecessary; what counts is decided in the order of the
+ * seeds, so that the outcome does not depend on the threads that made the runs.
  */
 import type { SimulationResult } from '../measure/result.ts'
 import type { Candidate } from './candidates.ts'

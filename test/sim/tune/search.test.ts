@@ -50,7 +50,7 @@ describe('a search by several workers', () => {
 			expect(drive(workers, seed, options).result).toEqual(expected)
 	})
 
-	it('makes no run in vain with one worker', () => {
+	it('makes no unnecessary run with one worker', () => {
 		const { runs, result } = drive(1, 1, { ...possible, replications: 3 })
 		const counted = result.steps.reduce((sum, step) => sum + step.runs, result.before.runs.length)
 		expect(runs).toBe(counted)

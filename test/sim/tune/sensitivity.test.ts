@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { compare, type Scenario, tune } from 'yaoki/sim'
+import { compare, replicate, type Scenario, type TuneChange, tune } from 'yaoki/sim'
+import { rankSettings } from '../../../src/sim/tune/sensitivity.ts'
 import { scene } from '../scene.ts'
 
 /** Half of the responses are errors and delays do not matter, so only the number of retries and the budget do. */
@@ -71,23 +72,28 @@ describe('the sensitivity', () => {
 	})
 
 	it('counts a run that never recovers with the time that it had', () => {
-		const stuck: Scenario = scene({
-			api: {
-				serviceTime: 10,
-				faults: [{ kind: 'slowdown', factor: 20, fromMs: 1_000, toMs: 2_000 }],
-			},
-			web: { arrivals: { kind: 'poisson', perSecond: 60 } },
-			policy: [{ retry: { maxRetries: 3, baseDelayMs: 10, maxDelayMs: 100 } }, { timeout: 200 }],
-			rest: { duration: 12_000, stepMs: 1_000 },
-		})
-		const { sensitivity: found = [], before: original } = tune('web', stuck, {
-			...{ constraints: { recoveredAfterMs: { atMost: 1 } }, maxSteps: 1, maxChanges: 1 },
-			...{ replications: 2, sensitivity: true },
-		})
-		expect(original.neverRecoveredShare).toBe(1)
-		const retries = found.find(({ path }) => path === 'web[0].retry.maxRetries')
-		const none = retries?.alternatives.find(({ to }) => to === 0)
-		expect(none?.differences.recoveredAfterMs?.count).toBe(2)
-		expect(none?.differences.recoveredAfterMs?.mean).toBeLessThan(-2_000)
+		const runs = (maxRetries: number) =>
+			replicate(
+				scene({
+					api: {
+						serviceTime: 10,
+						faults: [{ kind: 'slowdown', factor: 20, fromMs: 1_000, toMs: 2_000 }],
+					},
+					web: { arrivals: { kind: 'poisson', perSecond: 60 } },
+					policy: [{ retry: { maxRetries, baseDelayMs: 10, maxDelayMs: 100 } }, { timeout: 200 }],
+					rest: { duration: 12_000 },
+				}),
+				{ replications: 2 },
+			).runs
+		const [stuck, recovered] = [runs(3), runs(0)]
+		const change: TuneChange = {
+			...{ path: 'web[0].retry.maxRetries', policy: 'web', layer: 0, kind: 'retry', option: 'maxRetries' },
+			...{ from: 3, to: 0 },
+		}
+		const [found] = rankSettings(stuck, [{ change, runs: recovered }], ['recoveredAfterMs'])
+		expect(stuck.map(({ recovery }) => recovery?.recoveredAfterMs)).toEqual([null, null])
+		const expected = recovered.map(({ recovery }) => (recovery?.recoveredAfterMs ?? 0) - 10_000)
+		const difference = found?.alternatives[0]?.differences.recoveredAfterMs
+		expect([difference?.min, difference?.max]).toEqual(expected.toSorted((one, other) => one - other))
 	})
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidOptionError, retry } from 'yaoki'
 import { expectResilience, replicate, type Scenario, tune } from 'yaoki/sim'
-import { storm, stormOptions } from './storm.ts'
+import { chain, storm, stormOptions } from './storm.ts'
 
 /** A service that stays overloaded after a short slowdown, because of retries. */
 const metastable: Scenario = {
@@ -90,6 +90,16 @@ describe('the smallest change that survives', () => {
 		expect(best('goodShare')).toEqual(['equal', 2])
 	})
 
+	it('may be in two policies, and a policy that is named twice is searched once', () => {
+		const options = { constraints: { amplification: { atMost: 0.5 } }, replications: 1, maxSteps: 80 }
+		const both = tune(['toWeb', 'toDb'], chain, options)
+		expect(Object.keys(both.policies)).toEqual(['toWeb', 'toDb'])
+		expect(both.policy).toEqual(both.policies['toWeb'])
+		const pairs = both.steps.filter(({ changes }) => changes.length === 2)
+		expect(pairs.some(({ changes: [one, two] }) => one?.policy !== two?.policy)).toBe(true)
+		expect(tune(['toWeb', 'toDb', 'toWeb'], chain, options)).toEqual(both)
+	})
+
 	it('calls onStep for every policy', () => {
 		const counts: number[] = []
 		tune('client', metastable, {
@@ -111,6 +121,17 @@ describe('an invalid search', () => {
 			'constraints.goodShare.under',
 			() => tune('client', metastable, { constraints: { goodShare: { under: 1 } as never } }),
 		],
+		[
+			'an object with atMost, atLeast, below or above',
+			() => tune('client', metastable, { constraints: { goodShare: {} } }),
+		],
+		['a non-empty list of names', () => tune([], metastable, { constraints })],
+		['a non-empty list of names', () => tune(7 as never, metastable, { constraints })],
+		[
+			'the name of a policy in the scenario: client',
+			() => tune(['client', 'other'], metastable, { constraints }),
+		],
+		['sensitivity', () => tune('client', metastable, { constraints, sensitivity: 1 as never })],
 		['objective', () => tune('client', metastable, { constraints, objective: 'speed' as never })],
 		['an integer from 1 to 2', () => tune('client', metastable, { constraints, maxChanges: 3 })],
 		['goal', () => tune('client', metastable, { constraints, goal: 1 } as never)],

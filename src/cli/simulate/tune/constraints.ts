@@ -1,5 +1,5 @@
 /**
- * The constraints of a search, from `--assert`. Without any, a search looks for what nearly everyone wants: recovery from the fault, and
+ * The constraints of a search, from `--assert`. Without any, a search looks for what most services need: recovery from the fault, and
  * retries that at most double the load. They are printed, because a result is worth as much as what it was checked against.
  */
 import type { Scenario } from '../../../sim/scenario/scenario.ts'
@@ -44,7 +44,7 @@ export const constraintTexts = (constraints: Constraints): readonly string[] =>
 					.join(' and '),
 	)
 
-/** Formats the limits of a measure: `<=1.5`. A percentage divided by 100 has digits that nobody wrote. */
+/** Formats the limits of a measure: `<=1.5`. A percentage divided by 100 has digits that were not written. */
 export const limitTexts = (limit: Limit): readonly string[] =>
 	LIMIT_NAMES.flatMap((name) => {
 		const bound = limit[name]
