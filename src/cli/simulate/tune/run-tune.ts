@@ -19,7 +19,7 @@ import { toDocument } from './tune-document.ts'
 import { failureText, type TuneOutput, toText } from './tune-text.ts'
 
 export async function runTune(options: SimulateOptions, io: CommandIo): Promise<ExitKind> {
-	const { request, study, name } = await loadOrAbort(options, io.signal)
+	const { request, study, name, incident } = await loadOrAbort(options, io.signal)
 	const target = findTarget(study, name)
 	const scenario = { ...target.scenario, seed: options.seed ?? target.scenario.seed }
 	const assertions = options.assert.map((text) => parseAssertion(text, study))
@@ -32,7 +32,7 @@ export async function runTune(options: SimulateOptions, io: CommandIo): Promise<
 		io.note(`Without --assert, the constraints are: ${constraintTexts(constraints).join(', ')}.`)
 	await drive(search, { request, maxEvents: options.maxEvents }, target, options, io)
 	const output: TuneOutput = {
-		...{ title: target.name, scenario, constraints, objective, replications, maxSteps },
+		...{ title: target.name, scenario, incident, constraints, objective, replications, maxSteps },
 		...{ result: search.result(), isInterrupted: !search.isDone },
 	}
 	io.result(toDocument(output), () => toText(output, io))

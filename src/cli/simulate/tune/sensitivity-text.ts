@@ -5,6 +5,7 @@ import { estimateText } from '../../../sim/report/tables.ts'
 import { literal } from '../../../sim/scenario/literal.ts'
 import { isSignificant } from '../../../sim/tune/sensitivity.ts'
 import type { SettingSensitivity } from '../../../sim/tune/tune-result.ts'
+import { sanitizeLine } from '../../../text/sanitize.ts'
 import type { Style } from '../../../text/style.ts'
 import { formatTable, type Table } from '../../../text/table.ts'
 
@@ -36,7 +37,9 @@ export function sensitivityText(
 	return [
 		`${title}\n`,
 		...(rows.length > 0 ? [formatTable(table, { width, style })] : []),
-		...(noise.length > 0 ? [`${rows.length > 0 ? '\n' : ''}Within noise: ${noise.join(', ')}.`] : []),
+		...(noise.length > 0
+			? [`${rows.length > 0 ? '\n' : ''}Within noise: ${sanitizeLine(noise.join(', '))}.`]
+			: []),
 	].join('\n')
 }
 

@@ -10,6 +10,7 @@ import { policyToTypeScript } from '../../../sim/scenario/source.ts'
 import type { TuneChange } from '../../../sim/tune/changes.ts'
 import { type Constraints, relativeGap } from '../../../sim/tune/constraints.ts'
 import type { NearestMiss, TuneResult } from '../../../sim/tune/tune-result.ts'
+import { sanitizeLine, sanitizeText } from '../../../text/sanitize.ts'
 import type { Style } from '../../../text/style.ts'
 import { formatTable } from '../../../text/table.ts'
 import { constraintTexts, limitTexts } from './constraints.ts'
@@ -19,6 +20,8 @@ import { sensitivityText } from './sensitivity-text.ts'
 export interface TuneOutput {
 	readonly title: string
 	readonly scenario: Scenario
+	/** The incident that was read, as data and as text. */
+	readonly incident: { readonly data: object; readonly text: string } | undefined
 	readonly constraints: Constraints
 	readonly objective: MeasureName
 	readonly replications: number
@@ -35,7 +38,7 @@ interface TextOptions {
 }
 
 export function toText(output: TuneOutput, { columns, style }: TextOptions): string {
-	const { title, constraints, replications, result, isInterrupted } = output
+	const { title, incident, constraints, replications, result, isInterrupted } = output
 	const { changes, policies, before, after, nearest, sensitivity, steps } = result
 	const shown = after ? { name: 'after', changes, policies, runs: after } : nearestShown(nearest)
 	const runs = replications === 1 ? 'the run' : `each of ${replications} runs`
@@ -45,11 +48,14 @@ export function toText(output: TuneOutput, { columns, style }: TextOptions): str
 	]
 	const table = { width: columns, style }
 	return [
-		style.bold(title),
+		...(incident ? [incident.text] : []),
+		style.bold(sanitizeLine(title)),
 		`Constraints for ${runs}: ${constraintTexts(constraints).join(', ')}`,
 		verdict(output),
 		...(nearest ? [`${style.bold('Nearest miss')}: ${missText(nearest)}`] : []),
-		...(shown && shown.changes.length > 0 ? [shown.changes.map(changeText).join('\n')] : []),
+		...(shown && shown.changes.length > 0
+			? [shown.changes.map((change) => sanitizeText(changeText(change))).join('\n')]
+			: []),
 		...(before.runs.length > 0 ? [formatTable(measuresTable(asStudy(output, rows)), table)] : []),
 		...sources(shown?.changes ?? [], shown?.policies ?? {}, style),
 		...(sensitivity ? [sensitivityText(sensitivity, { ...table, replications })] : []),
@@ -109,7 +115,10 @@ function sources(
 	const changed = new Set(changes.map(({ policy }) => policy))
 	return Object.entries(policies)
 		.filter(([name]) => changed.has(name))
-		.map(([name, layers]) => `${style.bold(`Policy ${name}`)}\n\n${policyToTypeScript(layers).trimEnd()}`)
+		.map(
+			([name, layers]) =>
+				`${style.bold(`Policy ${sanitizeLine(name)}`)}\n\n${sanitizeText(policyToTypeScript(layers).trimEnd())}`,
+		)
 }
 
 /** Before and after as a study, so that its table looks like that of every other study. */

@@ -18,6 +18,7 @@ function outputOf(
 		...{
 			title: 'chain',
 			scenario: chain,
+			incident: undefined,
 			constraints,
 			objective: 'goodShare' as const,
 			replications,
@@ -91,6 +92,19 @@ describe('the text', () => {
 		expect(textOf({ offeredPerSecond: { atLeast: 1e6 } }, { maxSteps: 1 }, false, 'toWeb')).toContain(
 			'% below the limit (seed 2). No change comes closer than the policies as they are.',
 		)
+	})
+
+	test('replaces control characters of names', () => {
+		const output = outputOf({ amplification: { atMost: 1 } })
+		const { result } = output
+		const changes = result.changes.map((change) => ({ ...change, path: 'a\x1b[31m', policy: 'b\x1b[31m' }))
+		const policies = { 'b\x1b[31m': result.policy }
+		const text = toText(
+			{ ...output, title: 'c\x1b[31m', result: { ...result, changes, policies } },
+			{ columns: 80, style: PLAIN },
+		)
+		expect(text).not.toContain('\x1b')
+		expect(text).toContain('Policy b\uFFFD[31m\n')
 	})
 
 	test('of a search that was interrupted says so', () => {
