@@ -52,5 +52,14 @@ export type {
 } from './scenario/scenario.ts'
 export { policyToTypeScript } from './scenario/source.ts'
 export { scenarios } from './scenarios/catalog.ts'
+export { applyChanges, type TuneChange } from './tune/changes.ts'
 export type { Constraints, Limit, Violation } from './tune/constraints.ts'
-export { type TuneChange, type TuneOptions, type TuneResult, type TuneStep, tune } from './tune/tune.ts'
+export type { TuneOptions } from './tune/options.ts'
+export { tune } from './tune/tune.ts'
+export type {
+	NearestMiss,
+	SettingSensitivity,
+	StrongestEffect,
+	TuneResult,
+	TuneStep,
+} from './tune/tune-result.ts'

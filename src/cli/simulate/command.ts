@@ -16,6 +16,10 @@ export const simulate: Command = defineCommand({
 			'yaoki simulate my-service.ts --assert "recoveredAfterMs<=5000"',
 			'your own service as a CI check: exit code 4 if a run recovers too late',
 		],
+		[
+			'yaoki simulate my-service.json --tune --assert "amplification<=1.5"',
+			'the smallest change to your policies that keeps every limit',
+		],
 		['yaoki simulate --incident events.jsonl', 'replay an incident with other policies'],
 	],
 	options: SIMULATE_OPTIONS,
@@ -27,6 +31,10 @@ export const simulate: Command = defineCommand({
 			const { listScenarios } = await import('./study-source.ts')
 			await listScenarios(io)
 			return 'ok'
+		}
+		if (args.tune) {
+			const { runTune } = await import('./tune/run-tune.ts')
+			return runTune({ ...args, seed }, io)
 		}
 		const { runStudy } = await import('./run-study.ts')
 		return runStudy({ ...args, seed }, io)
@@ -40,9 +48,10 @@ function checkCombinations(args: SimulateArguments, json: boolean): void {
 		throw new CliError('usage', `Give either "${scenario}" or --incident, not both.`)
 	if (args.timelines !== undefined && !json && !out.some((file) => file.toLowerCase().endsWith('.json')))
 		throw new CliError('usage', '--timelines requires --json or a .json file.')
+	checkTuneOptions(args)
 	if (incident !== undefined) return
 	const needing = [...out, ...assert, ...variant, ...service, args.chart, args.timelines]
-	if (scenario === undefined && needing.some((value) => value !== undefined))
+	if (scenario === undefined && (args.tune || needing.some((value) => value !== undefined)))
 		throw new CliError('usage', `Missing argument NAME|FILE: ${SIMULATE_POSITIONALS.scenario.description}.`)
 	const given = {
 		...{ policy: args.policy, pipeline: args.pipeline, capacity: args.capacity },
@@ -50,6 +59,21 @@ function checkCombinations(args: SimulateArguments, json: boolean): void {
 	}
 	for (const [name, value] of Object.entries(given))
 		if (value !== undefined) throw new CliError('usage', `${toFlag(name)} requires --incident.`)
+}
+
+function checkTuneOptions({
+	tune,
+	tunePolicy,
+	objective,
+	maxSteps,
+	sensitivity,
+	out,
+}: SimulateArguments): void {
+	const given = { tunePolicy: tunePolicy[0], objective, maxSteps, sensitivity: sensitivity || undefined }
+	if (tune && out.length > 0)
+		throw new CliError('usage', '--out cannot be combined with --tune. Use --json for the result as data.')
+	for (const [name, value] of Object.entries(given))
+		if (value !== undefined && !tune) throw new CliError('usage', `${toFlag(name)} requires --tune.`)
 }
 
 /** Any text is a seed, also `NaN`. An empty text is an unset variable of a script. */

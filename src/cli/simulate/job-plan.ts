@@ -6,6 +6,7 @@
 import type { Timelines } from '../../sim/report/study-json.ts'
 import { DEFAULT_REPLICATIONS, seedsFor } from '../../sim/run/replicate.ts'
 import { listCases, type Study } from '../../sim/run/study.ts'
+import type { TuneChange } from '../../sim/tune/changes.ts'
 import type { StudyRequest } from './study-source.ts'
 
 export type Seed = number | string
@@ -29,6 +30,8 @@ export interface Job {
 	/** Index of the first seed within the case. */
 	readonly firstRun: number
 	readonly seeds: readonly Seed[]
+	/** Changes to the policies of the case, for a search. Its results have no timelines. */
+	readonly changes?: readonly TuneChange[]
 }
 
 /** Posted to a thread that has no more work. */

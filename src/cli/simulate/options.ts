@@ -1,4 +1,5 @@
 /** The options of `yaoki simulate`. */
+import { MEASURE_NAMES } from '../../sim/measure/measures.ts'
 import { TIMELINES } from '../../sim/report/study-json.ts'
 import { CHART_NAMES } from '../../sim/run/study.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
@@ -31,6 +32,15 @@ export const SIMULATE_OPTIONS = {
 	}),
 	maxEvents: integer('N', 'end a run after this many events', { min: 1 }),
 	workers: integer('N', 'number of threads; default: number of cores', { short: 'w', min: 1, max: 512 }),
+	tune: flag('search for the smallest change to the policies that satisfies every --assert', 't'),
+	tunePolicy: text('NAME', 'with --tune: change this policy; default: all that are given as layers', {
+		multiple: true,
+	}),
+	objective: text('MEASURE', 'with --tune: decides between changes of the same size; default: goodShare', {
+		choices: MEASURE_NAMES,
+	}),
+	maxSteps: integer('N', 'with --tune: how many policies to try; default: 500', { min: 1, max: 1e6 }),
+	sensitivity: flag('with --tune: also show which setting matters most'),
 	incident: text('FILE', 'replay an incident from recorded events (JSON lines)', { short: 'i' }),
 	policy: text('FILE', 'with --incident: the policy to try, .json, .js or .ts'),
 	pipeline: text('NAME', 'with --incident: use the events of this pipeline'),

@@ -1,12 +1,13 @@
 /**
- * Runs a job plan on worker threads. Each thread receives its next job when it has finished the last. Results are ordered by
- * case and seed, so they do not depend on the number or the speed of threads. Neither does the error: of several failed runs the
- * first in that order is reported, so earlier runs are awaited. All threads have ended before `runAll` settles.
+ * Runs jobs on worker threads. Each thread receives its next job when it has finished the last, or when the result of another
+ * thread makes one available. Results of a plan are ordered by case and seed, so they do not depend on the number or the speed of
+ * threads. Neither does the error: of several failed runs the first in that order is reported, so earlier runs are awaited. All
+ * threads have ended before a function settles.
  */
 import { Worker } from 'node:worker_threads'
 import type { SimulationResult } from '../../sim/measure/result.ts'
 import { countRuns, END, type Job, type JobPlan, type Seed, splitJobs, type WorkerInput } from './job-plan.ts'
-import type { JobReport, RunFailure } from './run-job.ts'
+import type { JobReport, Run, RunFailure } from './run-job.ts'
 
 export interface PoolOptions {
 	readonly threads: number
@@ -58,16 +59,48 @@ const WORKER_FILE = new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.
 interface PoolThread {
 	readonly worker: Worker
 	job: Job | undefined
+	/** The runs of its job that have ended. */
+	ended: Set<number>
 	current: JobReport['current']
+}
+
+/** Where threads get their jobs from, and where the results go. */
+export interface JobQueue {
+	/** Returns the next job; undefined if none can start before another result arrives, or none is left. */
+	next(): Job | undefined
+	add(job: Job, run: Run): void
 }
 
 const isBefore = (one: Job, other: Job): boolean =>
 	one.caseIndex < other.caseIndex || (one.caseIndex === other.caseIndex && one.firstRun < other.firstRun)
 
+/** Runs all jobs of a plan. */
 export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolResult> {
-	const { signal, onProgress, onOutput } = options
-	const jobs = splitJobs(plan, options.threads)
 	const results = plan.seeds.map(() => new Map<number, SimulationResult>())
+	const jobs = splitJobs(plan, options.threads)
+	const queue: JobQueue = {
+		next: () => jobs.next().value,
+		add: ({ caseIndex }, { runIndex, result }) => results[caseIndex]?.set(runIndex, result),
+	}
+	const threads = Math.min(options.threads, countRuns(plan))
+	const { request, maxEvents, allTimelines } = plan
+	const input = { request, maxEvents, allTimelines }
+	const { ended, interrupted } = await runJobs(input, queue, { ...options, threads })
+	let partial = 0
+	const runs = results.map((own, caseIndex) => {
+		if (own.size > 0) return sortByRun(own)
+		const incomplete = interrupted.flatMap(({ job, run }) =>
+			job.caseIndex === caseIndex ? [[run.runIndex, run.result] as const] : [],
+		)
+		partial += incomplete.length
+		return sortByRun(new Map(incomplete))
+	})
+	return { runs, ended, partial }
+}
+
+/** Runs the jobs of a queue until it has none left. Returns how many runs ended, and the latest report of those that did not. */
+export async function runJobs(workerData: WorkerInput, queue: JobQueue, options: PoolOptions) {
+	const { signal, onProgress, onOutput } = options
 	const threads: PoolThread[] = []
 	const running = Promise.withResolvers<void>()
 	let ended = 0
@@ -86,9 +119,10 @@ export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolR
 	const precedesFailure = (job: Job) => !failed || isBefore(job, failed.job)
 
 	const assignNext = (thread: PoolThread) => {
-		const job = failed ? undefined : jobs.next().value
+		const job = failed ? undefined : queue.next()
 		thread.job = job
 		thread.current = undefined
+		thread.ended = new Set()
 		if (job) thread.worker.postMessage(job)
 		else if (threads.every((one) => one.job === undefined || !precedesFailure(one.job))) end()
 	}
@@ -101,13 +135,18 @@ export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolR
 	const onReport = (thread: PoolThread, report: JobReport) => {
 		const { job } = thread
 		if (!job) return
-		for (const { runIndex, result } of report.ended) results[job.caseIndex]?.set(runIndex, result)
+		for (const run of report.ended) {
+			thread.ended.add(run.runIndex)
+			queue.add(job, run)
+		}
 		ended += report.ended.length
 		thread.current = report.current
 		onProgress(threads.reduce((sum, { current }) => sum + (current?.share ?? 0), ended))
 		const { failure } = report
 		if (failure) fail(thread, job, new FailedRunError(job.caseIndex, [failure.seed], failure))
 		else if (report.isLast) assignNext(thread)
+		// The result may have made jobs available.
+		for (const idle of threads) if (!hasEnded && idle.job === undefined) assignNext(idle)
 	}
 
 	/** A thread ends by itself only if something is wrong. */
@@ -117,8 +156,7 @@ export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolR
 		if (hasEnded || (failed && !job)) return
 		const { message = String(error), stack, code }: Partial<Error & { code: string }> = Object(error)
 		/** Whether this run may have been the current one when its thread ended. */
-		const mayBeCurrent = (run: number) =>
-			!results[job?.caseIndex ?? 0]?.has(run) && run >= (current?.runIndex ?? 0)
+		const mayBeCurrent = (run: number) => !thread.ended.has(run) && run >= (current?.runIndex ?? 0)
 		const seeds = job?.seeds.filter((_, offset) => mayBeCurrent(job.firstRun + offset)) ?? []
 		const failure = new FailedRunError(job?.caseIndex ?? 0, seeds, { message, code, stack })
 		if (job) fail(thread, job, failure)
@@ -126,12 +164,10 @@ export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolR
 	}
 
 	const spawn = () => {
-		const { request, maxEvents, allTimelines } = plan
-		const workerData: WorkerInput = { request, maxEvents, allTimelines }
 		const worker = new Worker(WORKER_FILE, {
 			...{ workerData, stdout: true, stderr: true, resourceLimits: LIMITS },
 		})
-		const thread: PoolThread = { worker, job: undefined, current: undefined }
+		const thread: PoolThread = { worker, job: undefined, ended: new Set(), current: undefined }
 		threads.push(thread)
 		worker.on('message', (report: JobReport) => onReport(thread, report))
 		worker.on('error', (error) => onThreadEnd(thread, error))
@@ -142,7 +178,7 @@ export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolR
 
 	signal.addEventListener('abort', end)
 	try {
-		const count = signal.aborted ? 0 : Math.min(options.threads, countRuns(plan))
+		const count = signal.aborted ? 0 : options.threads
 		for (let thread = 0; thread < count; thread++) spawn()
 		if (count === 0) end()
 		await running.promise
@@ -151,16 +187,8 @@ export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolR
 		signal.removeEventListener('abort', end)
 		await Promise.all(threads.map(({ worker, job }) => (job ? worker.terminate() : endIdle(worker))))
 	}
-	let partial = 0
-	const runs = results.map((own, caseIndex) => {
-		if (own.size > 0) return sortByRun(own)
-		const incomplete = threads.flatMap(({ job, current }) =>
-			job?.caseIndex === caseIndex && current ? [[current.runIndex, current.result] as const] : [],
-		)
-		partial += incomplete.length
-		return sortByRun(new Map(incomplete))
-	})
-	return { runs, ended, partial }
+	const interrupted = threads.flatMap(({ job, current }) => (job && current ? [{ job, run: current }] : []))
+	return { ended, interrupted }
 }
 
 /**

@@ -9,9 +9,10 @@ import type { SimulationResult, Timeline } from '../../sim/measure/result.ts'
 import { Simulation } from '../../sim/run/simulation.ts'
 import { isGrid, type Study, type StudyCase } from '../../sim/run/study.ts'
 import type { Scenario } from '../../sim/scenario/scenario.ts'
+import { applyChanges } from '../../sim/tune/changes.ts'
 import type { Job, Seed } from './job-plan.ts'
 
-interface Run {
+export interface Run {
 	/** Index of the seed within the case. */
 	readonly runIndex: number
 	readonly result: SimulationResult
@@ -58,7 +59,7 @@ const FIRST_SLICE = 100
 
 export function* runJob(job: Job, context: JobContext): Generator<JobReport, void> {
 	const { cases, maxEvents, keepsTimelines, now, triedCases } = context
-	const scenario = cases[job.caseIndex]?.scenario
+	const scenario = scenarioOf(job, cases)
 	let ended: Run[] = []
 	let reportedAt = now()
 	const takeEnded = (): readonly Run[] => {
@@ -68,7 +69,9 @@ export function* runJob(job: Job, context: JobContext): Generator<JobReport, voi
 		return runs
 	}
 	const readResult = (simulation: Simulation, runIndex: number): SimulationResult =>
-		keepsTimelines || runIndex === 0 ? simulation.result() : withoutTimeline(simulation.result())
+		(keepsTimelines || runIndex === 0) && !job.changes
+			? simulation.result()
+			: withoutTimeline(simulation.result())
 
 	for (const [offset, seed] of job.seeds.entries()) {
 		const runIndex = job.firstRun + offset
@@ -91,6 +94,11 @@ export function* runJob(job: Job, context: JobContext): Generator<JobReport, voi
 		}
 	}
 	yield { ended: takeEnded(), isLast: true }
+}
+
+function scenarioOf({ caseIndex, changes }: Job, cases: readonly StudyCase[]): Scenario | undefined {
+	const scenario = cases[caseIndex]?.scenario
+	return scenario && changes ? { ...scenario, policies: applyChanges(scenario.policies, changes) } : scenario
 }
 
 /**

@@ -20,14 +20,11 @@ import { FailedRunError, type PoolResult, runAll } from './pool.ts'
 import { loadStudy, resolveSource, type StudyRequest } from './study-source.ts'
 
 /** The arguments of the command, with a parsed seed. */
-type SimulateOptions = Omit<SimulateArguments, 'seed'> & RunOptions
+export type SimulateOptions = Omit<SimulateArguments, 'seed'> & RunOptions
 
 export async function runStudy(options: SimulateOptions, io: CommandIo): Promise<ExitKind> {
 	await checkOutFiles(options.out)
-	// Loading, for example a module that waits for a server, may never end.
-	const aborted = Promise.withResolvers<never>()
-	io.signal.addEventListener('abort', () => aborted.reject(io.signal.reason))
-	const loaded = await Promise.race([load(options, io.signal), aborted.promise])
+	const loaded = await loadOrAbort(options, io.signal)
 	const { incident } = loaded
 	const study = selectChart(loaded.study, options)
 	const assertions = options.assert.map((text) => parseAssertion(text, study))
@@ -43,6 +40,13 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 	const error = assertionError(checked)
 	if (error) throw error
 	return 'ok'
+}
+
+/** Loads a study until the signal aborts: loading, for example a module that waits for a server, may never end. */
+export function loadOrAbort(options: SimulateOptions, signal: AbortSignal): ReturnType<typeof load> {
+	const aborted = Promise.withResolvers<never>()
+	signal.addEventListener('abort', () => aborted.reject(signal.reason))
+	return Promise.race([load(options, signal), aborted.promise])
 }
 
 /** Returns the study, its source, and the name of its file for messages. */

@@ -4,7 +4,7 @@
  */
 import { formatNumber, formatSignificant } from '../../text/format.ts'
 import type { Table } from '../../text/table.ts'
-import { estimate } from '../measure/estimate.ts'
+import { type Estimate, estimate } from '../measure/estimate.ts'
 import { MEASURES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { ClientResult, SimulationResult } from '../measure/result.ts'
 import { formatRecovery, type RecoveryReading, readClientRecovery, readRecovery } from './recovery-text.ts'
@@ -104,9 +104,12 @@ function clientCell(runs: readonly SimulationResult[], measure: MeasureName, nam
 	)
 }
 
-/** Formats the mean over the runs that have a value, with half the width of its confidence interval. */
-function meanText(measure: MeasureName, values: readonly (number | null)[]): string {
-	const { mean, high, count } = estimate(values.filter((value) => value !== null))
+/** Formats the mean over the runs that have a value. */
+const meanText = (measure: MeasureName, values: readonly (number | null)[]): string =>
+	estimateText(measure, estimate(values.filter((value) => value !== null)))
+
+/** Formats a mean with half the width of its confidence interval. */
+export function estimateText(measure: MeasureName, { mean, high, count }: Estimate): string {
 	if (count === 0) return NO_VALUE
 	const value = valueAndUnit(measure, mean)
 	if (high === mean) return value.join(' ').trim()
@@ -120,6 +123,6 @@ function meanText(measure: MeasureName, values: readonly (number | null)[]): str
 function valueAndUnit(measure: MeasureName, value: number): readonly [value: string, unit: string] {
 	const { unit } = MEASURES[measure]
 	if (unit === '%') return [formatNumber(value * 100, 1), unit]
-	if (unit === 'ms' && value >= 1_000) return [formatNumber(value / 1_000, 2), 's']
+	if (unit === 'ms' && Math.abs(value) >= 1_000) return [formatNumber(value / 1_000, 2), 's']
 	return [formatSignificant(value), unit]
 }

@@ -71,8 +71,13 @@ const OPERATORS: Readonly<Record<Operator, (value: number, limit: number) => boo
 	'>=': (value, limit) => value >= limit,
 }
 
-/** A run that was cut short satisfies nothing, because its final values are unknown. */
-function satisfies(run: SimulationResult, name: MeasureName, operator: Operator, limit: number): boolean {
+/** Returns whether a run satisfies a limit. A run that was cut short satisfies nothing, because its final values are unknown. */
+export function satisfies(
+	run: SimulationResult,
+	name: MeasureName,
+	operator: Operator,
+	limit: number,
+): boolean {
 	const value = readMeasure(name, run)
 	return value !== null && run.endedBy !== 'event-limit' && OPERATORS[operator](value, limit)
 }

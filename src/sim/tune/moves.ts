@@ -5,15 +5,12 @@
  */
 import { selectJitter } from '../../core/backoff/options.ts'
 import type { LayerKind, LayerOptions, PolicyLayer } from '../scenario/layers.ts'
+import type { TuneChange } from './changes.ts'
 
-/** One change to a policy. */
+/** One change with its size. */
 export interface Move {
-	/** Path in the policy: `[0].retry.maxRetries`; the kind for a layer that is added. */
-	readonly path: string
-	readonly from: unknown
-	readonly to: unknown
+	readonly change: TuneChange
 	readonly size: number
-	apply(layers: readonly PolicyLayer[]): readonly PolicyLayer[]
 }
 
 const BUDGET = { maxRetryRatio: 0.1, minRetriesPerSecond: 1 }
@@ -24,104 +21,156 @@ const BREAKER = {
 	resetTimeoutMs: 5_000,
 }
 
-type Change = readonly [option: string, to: unknown, size: number]
+/** About the binary logarithm, which is not computed because its last digits, and so the order, depend on the engine. */
+const FACTOR_SIZES = { 2: 1, 4: 2, 5: 2.3, 10: 3.3 } as const
+type Factor = keyof typeof FACTOR_SIZES
+
+/** An option of a layer with its current value, also if it is a default, and the values to try. */
+interface Setting {
+	readonly option: string
+	readonly from: unknown
+	readonly alternatives: readonly (readonly [to: unknown, size: number])[]
+}
+
+const times = (option: string, from: number, ...factors: readonly Factor[]): Setting => ({
+	option,
+	from,
+	alternatives: factors.map((factor) => [from * factor, FACTOR_SIZES[factor]]),
+})
+
+const dividedBy = (option: string, from: number, ...factors: readonly Factor[]): Setting => ({
+	option,
+	from,
+	alternatives: factors.map((factor) => [from / factor, FACTOR_SIZES[factor]]),
+})
 
 /** By layer: the changes to try, given its current options. */
-const CHANGES: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) => readonly Change[] } = {
+const SETTINGS: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) => readonly Setting[] } = {
 	retry: ({ maxRetries = 3, baseDelayMs = 1_000, maxDelayMs = 30_000, budget, ...backoff }) => [
-		...(['full', 'equal', 'decorrelated'] as const)
-			.filter((strategy) => strategy !== selectJitter(backoff))
-			.map((strategy): Change => ['jitterStrategy', strategy, 1]),
-		...[2, 1, 0]
-			.filter((retries) => retries < maxRetries)
-			.map((retries): Change => ['maxRetries', retries, 1 + (maxRetries - retries) / maxRetries]),
-		...[2, 5, 10]
-			.filter((factor) => baseDelayMs * factor <= maxDelayMs)
-			.map((factor): Change => ['baseDelayMs', baseDelayMs * factor, Math.log2(factor)]),
-		...[2, 5].map((factor): Change => ['maxDelayMs', maxDelayMs * factor, Math.log2(factor)]),
-		...(budget
-			? []
-			: ([
-					['budget', BUDGET, 3],
-					['budget', { ...BUDGET, maxRetryRatio: 0.2 }, 3],
-				] as const)),
+		{
+			option: 'jitterStrategy',
+			from: selectJitter(backoff),
+			alternatives: ['full', 'equal', 'decorrelated'].map((strategy) => [strategy, 1]),
+		},
+		{
+			option: 'maxRetries',
+			from: maxRetries,
+			alternatives: [2, 1, 0]
+				.filter((retries) => retries < maxRetries)
+				// Without a limit, every number takes away nearly all retries.
+				.map((retries) => [retries, maxRetries === Infinity ? 2 : 1 + (maxRetries - retries) / maxRetries]),
+		},
+		times('baseDelayMs', baseDelayMs, 2, 5, 10),
+		times('maxDelayMs', maxDelayMs, 2, 5),
+		{
+			option: 'budget',
+			from: budget,
+			alternatives: budget
+				? []
+				: [
+						[BUDGET, 3],
+						[{ ...BUDGET, maxRetryRatio: 0.2 }, 3],
+					],
+		},
 	],
 	circuitBreaker: ({ failureThreshold = 5, resetTimeoutMs = 30_000, errorRateThreshold }) => [
-		...[2, 5].map((factor): Change => ['resetTimeoutMs', resetTimeoutMs / factor, Math.log2(factor)]),
-		...[2, 4].map((factor): Change => ['failureThreshold', failureThreshold * factor, Math.log2(factor)]),
-		...(errorRateThreshold === undefined ? ([['errorRateThreshold', 0.5, 2]] as const) : []),
+		dividedBy('resetTimeoutMs', resetTimeoutMs, 2, 5),
+		times('failureThreshold', failureThreshold, 2, 4),
+		{
+			option: 'errorRateThreshold',
+			from: errorRateThreshold,
+			alternatives: errorRateThreshold === undefined ? [[0.5, 2]] : [],
+		},
 	],
 	bulkhead: ({ maxConcurrent = 10, maxQueue = 50 }) => [
-		...[0.5, 2, 4].map(
-			(factor): Change => [
-				'maxConcurrent',
-				Math.max(1, Math.round(maxConcurrent * factor)),
-				Math.abs(Math.log2(factor)),
+		{
+			option: 'maxConcurrent',
+			from: maxConcurrent,
+			alternatives: [
+				[Math.max(1, Math.round(maxConcurrent / 2)), 1],
+				[maxConcurrent * 2, 1],
+				[maxConcurrent * 4, 2],
 			],
-		),
-		...[0, 0.5].map((factor): Change => ['maxQueue', Math.round(maxQueue * factor), 1]),
+		},
+		{
+			option: 'maxQueue',
+			from: maxQueue,
+			alternatives: [
+				[0, 1],
+				[Math.round(maxQueue / 2), 1],
+			],
+		},
 	],
 }
 
-/** Factors on a timeout, whose only option is its length. */
-const TIMEOUT_FACTORS = [0.5, 2, 5]
+/** The length of a timeout: half, double, and five times as long. */
+const timeoutAlternatives = (ms: number): Setting['alternatives'] => [
+	[ms / 2, 1],
+	[ms * 2, 1],
+	[ms * 5, FACTOR_SIZES[5]],
+]
 
 interface Addition {
-	readonly layer: PolicyLayer
+	readonly options: unknown
 	readonly size: number
-	/** Evaluated when the layer is added, because another layer may have been added before. */
 	indexIn(layers: readonly PolicyLayer[]): number
 }
 
-/** Layers at their usual positions: a timeout innermost, a breaker inside the retry, the others outermost. */
+/**
+ * Layers at their usual positions: a timeout innermost, a breaker inside the retry, the others outermost. Inner layers come first,
+ * because of two layers that are added at the same place the last is the outermost.
+ */
 const ADDITIONS: Readonly<Partial<Record<LayerKind, Addition>>> = {
-	timeout: { layer: { timeout: 1_000 }, size: 2, indexIn: ({ length }) => length },
+	timeout: { options: 1_000, size: 2, indexIn: ({ length }) => length },
 	circuitBreaker: {
-		layer: { circuitBreaker: BREAKER },
+		options: BREAKER,
 		size: 4,
 		indexIn: (layers) => layers.findIndex((layer) => 'retry' in layer) + 1,
 	},
-	adaptiveThrottle: { layer: { adaptiveThrottle: {} }, size: 4, indexIn: () => 0 },
-	adaptiveBulkhead: { layer: { adaptiveBulkhead: {} }, size: 5, indexIn: () => 0 },
+	adaptiveThrottle: { options: {}, size: 4, indexIn: () => 0 },
+	adaptiveBulkhead: { options: {}, size: 5, indexIn: () => 0 },
 }
 
-/** Returns the changes to try: to the options of each layer, and layers to add. */
-export function movesFor(layers: readonly PolicyLayer[]): readonly Move[] {
+/** Returns the changes to try in one policy: to the options of each layer, and layers to add. */
+export function movesFor(policy: string, layers: readonly PolicyLayer[]): readonly Move[] {
 	const has = (kind: string) => layers.some((layer) => Object.hasOwn(layer, kind))
 	const missing = Object.entries(ADDITIONS).filter(
 		([kind]) => !has(kind) && !(kind === 'adaptiveBulkhead' && has('bulkhead')),
 	)
 	return [
-		...layers.flatMap((layer, index) => changesOf(layer as Partial<LayerOptions>, index)),
-		...missing.map(([kind, { layer, size, indexIn }]) => ({
-			path: kind,
-			from: undefined,
-			to: (layer as Readonly<Record<string, unknown>>)[kind],
-			size,
-			apply: (all: readonly PolicyLayer[]) => all.toSpliced(indexIn(all), 0, layer),
-		})),
+		...layers.flatMap((layer, index) => settingMoves(policy, layer as Partial<LayerOptions>, index)),
+		...missing.map(([name, { options, size, indexIn }]) => {
+			const kind = name as LayerKind
+			const place = { path: `${policy}.${kind}`, policy, layer: indexIn(layers), kind, isAdded: true }
+			return { change: { ...place, from: undefined, to: options }, size }
+		}),
 	]
 }
 
-function changesOf(layer: Partial<LayerOptions>, index: number): readonly Move[] {
-	const move = (path: string, from: unknown, to: unknown, size: number, change: object): Move => ({
-		path: `[${index}].${path}`,
-		from,
-		to,
-		size,
-		apply: (layers) => layers.with(index, { ...layers[index], ...change } as PolicyLayer),
-	})
+function settingMoves(policy: string, layer: Partial<LayerOptions>, index: number): readonly Move[] {
 	const { timeout } = layer
-	if (timeout !== undefined)
-		return TIMEOUT_FACTORS.map((factor) =>
-			move('timeout', timeout, timeout * factor, Math.abs(Math.log2(factor)), { timeout: timeout * factor }),
-		)
-	const kind = Object.keys(CHANGES).find((known): known is LayerKind => Object.hasOwn(layer, known))
-	if (kind === undefined) return []
-	const options = layer[kind] as never
-	return (CHANGES[kind]?.(options) ?? []).map(([option, to, size]) =>
-		move(`${kind}.${option}`, (options as Readonly<Record<string, unknown>>)[option], to, size, {
-			[kind]: { ...(options as object), [option]: to },
+	if (timeout !== undefined) {
+		const place = { path: `${policy}[${index}].timeout`, policy, layer: index, kind: 'timeout' as const }
+		return distinct(timeout, timeoutAlternatives(timeout)).map(([to, size]) => ({
+			change: { ...place, from: timeout, to },
+			size,
+		}))
+	}
+	const kind = Object.keys(SETTINGS).find((known): known is LayerKind => Object.hasOwn(layer, known))
+	const settings = kind === undefined ? [] : (SETTINGS[kind]?.(layer[kind] as never) ?? [])
+	return settings.flatMap(({ option, from, alternatives }) =>
+		distinct(from, alternatives).map(([to, size]) => {
+			const path = `${policy}[${index}].${kind}.${option}`
+			return { change: { path, policy, layer: index, kind: kind as LayerKind, option, from, to }, size }
 		}),
 	)
 }
+
+/** Half of 1 is 1 again where only integers are valid, and twice 0 is 0: that is no change. */
+const distinct = (from: unknown, alternatives: Setting['alternatives']): Setting['alternatives'] =>
+	alternatives.filter(
+		([to], index) =>
+			to !== from &&
+			(typeof to !== 'number' || Number.isFinite(to)) &&
+			alternatives.findIndex(([other]) => other === to) === index,
+	)

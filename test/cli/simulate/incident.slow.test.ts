@@ -108,6 +108,16 @@ describe('a replay', () => {
 			expect(stdout).toContain(`\n${name}`)
 	})
 
+	test('can be tuned, starting from one of its policies', async () => {
+		const file = new Folder().write('a.jsonl', users)
+		const { code, stdout } = await replay([
+			...['--incident', file, '--variant', 'retry', '--tune', '--assert', 'amplification<=1'],
+		])
+		expect(code).toBe(0)
+		expect(stdout).toMatch(/^Incident in users: /)
+		expect(stdout).toContain('  Set replay[0].retry.maxRetries to 0 instead of 3.\n')
+	})
+
 	test('can be checked with --assert', async () => {
 		const file = new Folder().write('events.jsonl', users)
 		const { code, stderr } = await replay(['--incident', file, '--assert', 'no policy: goodShare>0.99'])

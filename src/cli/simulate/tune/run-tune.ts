@@ -1,0 +1,87 @@
+/**
+ * `yaoki simulate --tune`: searches for the smallest change to policies that satisfies all constraints, on all cores. The search
+ * plans, threads run, so the result does not depend on the number of threads. Ctrl-C prints the best so far.
+ */
+import { availableParallelism } from 'node:os'
+import type { StudyCase } from '../../../sim/run/study.ts'
+import { DEFAULT_TUNE_REPLICATIONS } from '../../../sim/tune/options.ts'
+import type { Search, SearchTask } from '../../../sim/tune/search.ts'
+import { createSearch } from '../../../sim/tune/tune.ts'
+import { CliError, type ExitKind, toFailure } from '../../errors.ts'
+import type { CommandIo } from '../../io.ts'
+import { parseAssertion } from '../assertions.ts'
+import type { Job, WorkerInput } from '../job-plan.ts'
+import { FailedRunError, type JobQueue, runJobs } from '../pool.ts'
+import { loadOrAbort, type SimulateOptions } from '../run-study.ts'
+import { constraintTexts, defaultConstraints, toConstraints } from './constraints.ts'
+import { findPolicies, findTarget } from './target.ts'
+import { toDocument } from './tune-document.ts'
+import { failureText, type TuneOutput, toText } from './tune-text.ts'
+
+export async function runTune(options: SimulateOptions, io: CommandIo): Promise<ExitKind> {
+	const { request, study, name, incident } = await loadOrAbort(options, io.signal)
+	const target = findTarget(study, name)
+	const scenario = { ...target.scenario, seed: options.seed ?? target.scenario.seed }
+	const assertions = options.assert.map((text) => parseAssertion(text, study))
+	const constraints = assertions.length > 0 ? toConstraints(assertions) : defaultConstraints(scenario)
+	const replications = options.replications ?? study.replications ?? DEFAULT_TUNE_REPLICATIONS
+	const { objective = 'goodShare', maxSteps, sensitivity } = options
+	const settings = { constraints, objective, replications, maxSteps, sensitivity }
+	const search = createSearch(findPolicies(scenario, options.tunePolicy), scenario, settings)
+	if (assertions.length === 0)
+		io.note(`Without --assert, the constraints are: ${constraintTexts(constraints).join(', ')}.`)
+	await drive(search, { request, maxEvents: options.maxEvents, allTimelines: false }, target, options, io)
+	const output: TuneOutput = {
+		...{ title: target.name, scenario, incident, constraints, objective, replications, maxSteps },
+		...{ result: search.result(), isInterrupted: !search.isDone },
+	}
+	io.result(toDocument(output), () => toText(output, io))
+	if (output.isInterrupted || output.result.survives) return 'ok'
+	throw new CliError('checkFailed', failureText(output))
+}
+
+async function drive(
+	search: Search,
+	input: WorkerInput,
+	{ name }: StudyCase,
+	{ workers = availableParallelism() }: SimulateOptions,
+	io: CommandIo,
+): Promise<void> {
+	const progress = io.progress('tuning', search.progress.total)
+	progress.update(0)
+	try {
+		await runJobs(
+			input,
+			jobsOf(search, () => progress.update(search.progress.done)),
+			{
+				...{ threads: workers, signal: io.signal, onProgress: () => {} },
+				onOutput: (text) => io.note(text.trimEnd()),
+			},
+		)
+	} catch (error) {
+		if (!(error instanceof FailedRunError)) throw error
+		const { kind, message } = toFailure(error)
+		throw new CliError(kind, `${name}: seed ${error.seeds[0]}: ${message}`, { cause: error })
+	} finally {
+		progress.end()
+	}
+}
+
+/** A job is one run. It is numbered instead of named by its seed, because many runs have the same seed. */
+function jobsOf(search: Search, onResult: () => void): JobQueue {
+	const tasks = new Map<number, SearchTask>()
+	return {
+		next(): Job | undefined {
+			const task = search.next()
+			if (!task) return undefined
+			tasks.set(task.id, task)
+			return { caseIndex: 0, firstRun: task.id, seeds: [task.seed], changes: task.changes }
+		},
+		add({ firstRun }, { result }) {
+			const task = tasks.get(firstRun)
+			tasks.delete(firstRun)
+			if (task) search.add(task, result)
+			onResult()
+		},
+	}
+}

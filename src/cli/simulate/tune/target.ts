@@ -1,0 +1,41 @@
+/**
+ * What `--tune` searches: one scenario, and those of its policies that are data. A study with several variants is rejected instead of
+ * searched variant by variant: the answer would be a different policy for each.
+ */
+import { isGrid, listCases, type Study, type StudyCase } from '../../../sim/run/study.ts'
+import type { Scenario } from '../../../sim/scenario/scenario.ts'
+import { CliError } from '../../errors.ts'
+import { unknownName } from '../../parse-arguments.ts'
+import { variantNames } from '../study-source.ts'
+
+export function findTarget(study: Study, name: string): StudyCase {
+	const [only, ...others] = isGrid(study) ? [] : listCases(study)
+	if (isGrid(study)) throw new CliError('usage', `--tune requires a scenario, but ${name} is a grid.`)
+	if (!only || others.length > 0)
+		throw new CliError(
+			'usage',
+			`--tune requires one scenario, but ${name} has ${others.length + 1} variants.`,
+			{
+				hint: `Select one with --variant: ${variantNames(study).join(', ')}.`,
+			},
+		)
+	return only
+}
+
+/** Returns the given policies, or by default all that are in use and given as layers: functions cannot be changed. */
+export function findPolicies(scenario: Scenario, given: readonly string[]): readonly string[] {
+	const { policies = {}, clients, services } = scenario
+	const hops = Object.values(services).flatMap((service) =>
+		service.kind === 'optimistic-lock' ? [] : (service.dependsOn ?? []),
+	)
+	const used = new Set([...Object.values(clients), ...hops].map(({ policy }) => policy))
+	const layered = Object.keys(policies).filter((name) => typeof policies[name] !== 'function')
+	const missing = given.find((name) => !layered.includes(name))
+	if (missing !== undefined) throw unknownName('--tune-policy', missing, layered)
+	const names = given.length > 0 ? given : layered.filter((name) => used.has(name))
+	if (names.length === 0)
+		throw new CliError('usage', '--tune requires a policy that is given as layers and that a client uses.', {
+			hint: 'A policy that is a function cannot be changed. Give its layers as data: [{ "retry": {} }].',
+		})
+	return names
+}

@@ -1,0 +1,275 @@
+/**
+ * Plans a search: which run to make next, given the results so far. It makes no runs itself, so the same search can be driven by
+ * a loop in this thread or by many workers. Runs are handed out ahead of need if a worker is idle, but only those
+ * count that a search of one run after the other would have made, in its order. So the result does not depend on the number of
+ * workers, nor on the order in which their results arrive.
+ *
+ * It has four phases: the original policies; the candidates from the smallest up, each dropped at its first violation; all seeds
+ * of the few that came closest, if none survived; all seeds of all single changes, for the sensitivity.
+ */
+import type { MeasureName } from '../measure/measures.ts'
+import { mergeRuns } from '../measure/replications.ts'
+import type { SimulationResult } from '../measure/result.ts'
+import type { PolicyLayer } from '../scenario/layers.ts'
+import { type Candidate, isValid, listCandidates } from './candidates.ts'
+import { applyChanges, layersOf, type Policies, type TuneChange } from './changes.ts'
+import { byDistance, type Miss, scoreOf, toMiss } from './nearest.ts'
+import type { TuneSettings } from './options.ts'
+import { rankSettings } from './sensitivity.ts'
+import { type CheckedRun, Trial } from './trial.ts'
+import type { NearestMiss, SettingSensitivity, TuneResult, TuneStep } from './tune-result.ts'
+
+/** One run to make: the scenario with these changes and this seed. */
+export interface SearchTask {
+	readonly id: number
+	readonly changes: readonly TuneChange[]
+	readonly seed: number | string
+}
+
+/** How many candidates may be started before the result of the first is known. Bounds memory. */
+const LOOKAHEAD = 64
+/** How many of the nearest misses get all seeds. The first run orders candidates well enough for that. */
+const FINALISTS = 5
+const ORIGINAL: Candidate = { changes: [], size: 0 }
+
+type Phase = 'original' | 'search' | 'nearest' | 'sensitivity' | 'done'
+
+interface Survivor {
+	readonly candidate: Candidate
+	readonly runs: readonly CheckedRun[]
+}
+
+const resultsOf = (runs: readonly CheckedRun[]): readonly SimulationResult[] =>
+	runs.map(({ result }) => result)
+
+export class Search {
+	readonly #names: readonly string[]
+	readonly #policies: Policies
+	readonly #settings: TuneSettings
+	readonly #seeds: readonly (number | string)[]
+	readonly #candidates: readonly Candidate[]
+	/** The valid single changes, for the sensitivity. */
+	readonly #singles: readonly Candidate[]
+	/** Index of the next candidate without a trial, and the number of trials in the search so far. */
+	#nextCandidate = 0
+	#tried = 0
+	#phase: Phase = 'original'
+	/** The trials of the phase that are not recorded yet, in order. */
+	#trials: readonly Trial[]
+	readonly #tasks = new Map<number, readonly [trial: Trial, seedIndex: number]>()
+	#nextTask = 0
+	#before: readonly CheckedRun[] = []
+	#best: Survivor | undefined
+	readonly #steps: TuneStep[] = []
+	readonly #misses: Miss[] = []
+	#nearest: Survivor | undefined
+	#sensitivity: readonly SettingSensitivity[] | undefined
+
+	/** `names` are the policies to change, all given as layers. Every policy that is tried runs with these seeds, in order. */
+	constructor(
+		names: readonly string[],
+		policies: Policies,
+		settings: TuneSettings,
+		seeds: readonly (number | string)[],
+	) {
+		this.#names = names
+		this.#policies = policies
+		this.#settings = settings
+		this.#seeds = seeds
+		this.#candidates = listCandidates(this.#names, this.#policies, this.#settings.maxChanges)
+		this.#singles = this.#candidates.filter((one) => one.changes.length === 1 && isValid(one, this.#policies))
+		this.#trials = [this.#fullTrial(ORIGINAL)]
+	}
+
+	/** Returns the next run to make; undefined if none can start before another result arrives, or if the search is done. */
+	next(): SearchTask | undefined {
+		for (const trial of this.#trials) {
+			const index = trial.start()
+			if (index !== undefined) return this.#task(trial, index)
+		}
+		const trial = this.#phase === 'search' && this.#trials.length < LOOKAHEAD ? this.#addTrial() : undefined
+		return trial && this.#task(trial, trial.start() ?? 0)
+	}
+
+	/** Takes the result of a run. Results that no longer matter are ignored. */
+	add({ id }: SearchTask, result: SimulationResult): void {
+		const [trial, index] = this.#tasks.get(id) ?? []
+		this.#tasks.delete(id)
+		if (!trial || index === undefined) return
+		trial.add(index, result, this.#settings.constraints)
+		this.#advance()
+	}
+
+	get isDone(): boolean {
+		return this.#phase === 'done'
+	}
+
+	/** How far the search is. Candidates count once; it may end before the total is reached. */
+	get progress(): { readonly done: number; readonly total: number } {
+		const { maxSteps, sensitivity } = this.#settings
+		const runs = this.#seeds.length
+		const steps = Math.min(maxSteps, this.#candidates.length)
+		const effects = sensitivity ? this.#singles.length * runs : 0
+		const ended = this.#trials.reduce((sum, trial) => sum + trial.ended, 0)
+		const done = {
+			original: ended,
+			search: runs + this.#steps.length,
+			nearest: runs + steps,
+			sensitivity: runs + steps + ended,
+			done: runs + steps + effects,
+		}
+		return { done: done[this.#phase], total: runs + steps + effects }
+	}
+
+	/** Returns the result, also of a search that is not done: the best so far. */
+	result(): TuneResult {
+		const best = this.#best
+		const changes = best?.candidate.changes ?? []
+		const policies = this.#changed(changes)
+		return {
+			survives: best !== undefined,
+			changes,
+			policies,
+			policy: policies[this.#names[0] ?? ''] ?? [],
+			before: mergeRuns(resultsOf(this.#before)),
+			after: best && mergeRuns(resultsOf(best.runs)),
+			nearest: best ? undefined : this.#nearestMiss(),
+			sensitivity: this.#sensitivity,
+			steps: [...this.#steps],
+		}
+	}
+
+	#task(trial: Trial, index: number): SearchTask {
+		const id = this.#nextTask++
+		this.#tasks.set(id, [trial, index])
+		return { id, changes: trial.candidate.changes, seed: this.#seeds[index] ?? index }
+	}
+
+	readonly #fullTrial = (candidate: Candidate): Trial => new Trial(candidate, this.#seeds.length, 'all seeds')
+
+	/** Adds a trial of the next candidate, if the search needs one. */
+	#addTrial(): Trial | undefined {
+		while (this.#tried < this.#settings.maxSteps) {
+			const candidate = this.#candidates[this.#nextCandidate]
+			if (!candidate || candidate.size > (this.#best?.candidate.size ?? Infinity)) return undefined
+			this.#nextCandidate++
+			if (!isValid(candidate, this.#policies)) continue
+			this.#tried++
+			const trial = new Trial(candidate, this.#seeds.length, 'search')
+			this.#trials = [...this.#trials, trial]
+			return trial
+		}
+		return undefined
+	}
+
+	#advance(): void {
+		if (this.#phase === 'search') this.#recordSteps()
+		else this.#recordPhase()
+	}
+
+	/** Records the trials of the search, in order, as far as they are decided. */
+	#recordSteps(): void {
+		const isNeeded = ({ candidate }: Trial) => candidate.size <= (this.#best?.candidate.size ?? Infinity)
+		let trial = this.#trials[0] ?? this.#addTrial()
+		while (trial && isNeeded(trial)) {
+			const runs = trial.outcome
+			if (!runs) return
+			this.#trials = this.#trials.slice(1)
+			this.#recordStep(trial.candidate, runs)
+			trial = this.#trials[0] ?? this.#addTrial()
+		}
+		this.#endSearch()
+	}
+
+	/** The smallest candidate that survives is the best; of several of the same size, the best by the objective. */
+	#recordStep(candidate: Candidate, runs: readonly CheckedRun[]): void {
+		const { objective, onStep } = this.#settings
+		const miss = toMiss(candidate, runs, objective)
+		if (miss) this.#misses.push(miss)
+		else if (!this.#best || scoreOf(objective, runs) > scoreOf(objective, this.#best.runs))
+			this.#best = { candidate, runs }
+		const violation = runs.at(-1)?.violations[0]
+		const step: TuneStep = { ...candidate, violation, runs: runs.length }
+		this.#steps.push(step)
+		onStep?.(step, this.#steps.length)
+	}
+
+	/** Ends a phase when all its trials are decided. */
+	#recordPhase(): void {
+		const tried = this.#trials.flatMap(({ candidate, outcome: runs }) => (runs ? [{ candidate, runs }] : []))
+		if (tried.length < this.#trials.length) return
+		if (this.#phase === 'original') {
+			this.#before = tried[0]?.runs ?? []
+			if (this.#before.every(({ violations }) => violations.length === 0)) {
+				this.#best = { candidate: ORIGINAL, runs: this.#before }
+				this.#startSensitivity()
+			} else {
+				this.#startPhase('search', [])
+				this.#recordSteps()
+			}
+		} else if (this.#phase === 'nearest') {
+			this.#nearest = this.#nearestOf([{ candidate: ORIGINAL, runs: this.#before }, ...tried])
+			this.#startSensitivity()
+		} else if (this.#phase === 'sensitivity') {
+			const alternatives = tried.flatMap(({ candidate: { changes }, runs }) =>
+				changes.map((change) => ({ change, runs: resultsOf(runs) })),
+			)
+			this.#sensitivity = rankSettings(resultsOf(this.#before), alternatives, this.#measures())
+			this.#startPhase('done', [])
+		}
+	}
+
+	#endSearch(): void {
+		if (this.#best) this.#startSensitivity()
+		else
+			this.#startPhase(
+				'nearest',
+				this.#misses
+					.toSorted(byDistance)
+					.slice(0, FINALISTS)
+					.map(({ candidate }) => candidate),
+			)
+	}
+
+	#startSensitivity(): void {
+		if (this.#settings.sensitivity) this.#startPhase('sensitivity', this.#singles)
+		else this.#startPhase('done', [])
+	}
+
+	#startPhase(phase: Phase, candidates: readonly Candidate[]): void {
+		this.#phase = phase
+		this.#tasks.clear()
+		this.#trials = candidates.map(this.#fullTrial)
+	}
+
+	/** The measures of the constraints, and the objective. */
+	#measures(): readonly MeasureName[] {
+		const { constraints, objective } = this.#settings
+		return [...new Set([...(Object.keys(constraints) as MeasureName[]), objective])]
+	}
+
+	#nearestOf(tried: readonly Survivor[]): Survivor | undefined {
+		const misses = tried.map(({ candidate, runs }) => toMiss(candidate, runs, this.#settings.objective))
+		const [nearest] = misses.filter((miss) => miss !== undefined).sort(byDistance)
+		return tried.find(({ candidate }) => candidate === nearest?.candidate)
+	}
+
+	/** The nearest miss; of a search that was interrupted, by the runs so far. */
+	#nearestMiss(): NearestMiss | undefined {
+		const { objective } = this.#settings
+		const found = this.#nearest
+		const original = toMiss(ORIGINAL, this.#before, objective)
+		const miss = found
+			? toMiss(found.candidate, found.runs, objective)
+			: [...(original ? [original] : []), ...this.#misses].sort(byDistance)[0]
+		if (!miss) return undefined
+		const { candidate, violation } = miss
+		const policies = this.#changed(candidate.changes)
+		return { ...candidate, policies, violation, after: found && mergeRuns(resultsOf(found.runs)) }
+	}
+
+	#changed(changes: readonly TuneChange[]): Readonly<Record<string, readonly PolicyLayer[]>> {
+		const changed = applyChanges(this.#policies, changes)
+		return Object.fromEntries(this.#names.map((name) => [name, layersOf(name, changed)]))
+	}
+}
