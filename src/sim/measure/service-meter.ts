@@ -83,7 +83,7 @@ export class ServiceMeter {
 	}
 
 	/** A worker is done with a request. `isAwaited`: its caller still waits. */
-	finish(now: number, workedMs: number, ok: boolean, isAwaited: boolean, admittedAt = now): void {
+	finish(now: number, workedMs: number, ok: boolean, isAwaited: boolean, admittedAt: number = now): void {
 		this.recovery?.judge(admittedAt, now, ok && isAwaited)
 		if (!ok) this.failed++
 		if (ok && isAwaited) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, type RequestClassModel, simulate } from 'yaoki/sim'
-import { ClassMeter } from '../../../src/sim/measure/class-meter.ts'
+import { ClassMeter } from '../../../src/sim/measure/client-meter.ts'
 import { Request } from '../../../src/sim/model/request.ts'
 import { classDraw } from '../../../src/sim/model/request-class.ts'
 import { RequestQueue } from '../../../src/sim/model/request-queue.ts'
