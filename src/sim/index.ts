@@ -13,6 +13,7 @@ export type {
 	ClassResult,
 	ClientResult,
 	ClientTimeline,
+	InstanceResult,
 	LatencySummary,
 	Recovery,
 	RecoveryStatus,
@@ -32,6 +33,7 @@ export { compare, type ReplicateOptions, replicate } from './run/replicate.ts'
 export { Simulation, simulate } from './run/simulation.ts'
 export type { GridStudy, Study, StudyCase, VariantStudy } from './run/study.ts'
 export type { ArrivalBursts, ArrivalCurve, Arrivals, RatePoint } from './scenario/arrivals-model.ts'
+export type { AutoscalingModel, EjectionModel, LoadBalancerModel } from './scenario/balancer-model.ts'
 export type { BudgetModel, PolicyFactoryContext, PolicyLayer, PolicyModel } from './scenario/layers.ts'
 export type {
 	ClientModel,

@@ -45,8 +45,8 @@ export interface HealthInput {
 	readonly before: Counts
 	/** No calls will follow, so a window may be shorter. */
 	readonly isOver: boolean
-	/** The time that an earlier judgement, of finer steps, returned. */
-	readonly known?: number | undefined
+	/** A judgement of finer steps, before they were merged. Its windows are not judged again: longer ones could fail. */
+	readonly earlier?: Judgement | undefined
 }
 
 /**
@@ -55,11 +55,22 @@ export interface HealthInput {
  */
 export type Health = number | 'failing' | 'too-short'
 
+export interface Judgement {
+	readonly health: Health
+	/** From this time on no window is bad. */
+	readonly startMs: number
+	/** Whether a good call followed. */
+	readonly isStarted: boolean
+	/** Windows that start earlier are judged, whatever happens to calls in flight. */
+	readonly judgedMs: number
+}
+
 /** Returns since when new calls are healthy. */
-export function judgeHealth(input: HealthInput): Health {
-	const { stepMs, lengthMs, isOver, known } = input
+export function judgeHealth(input: HealthInput): Judgement {
+	const { stepMs, lengthMs, isOver, earlier } = input
 	const normal = normalShare(input.before)
-	const length = Math.ceil(lengthMs / stepMs)
+	// No calls started in steps that do not exist yet.
+	const length = Math.min(Math.ceil(lengthMs / stepMs), input.started.length)
 	const overdue = Math.max(0, Math.floor((lengthMs - input.patienceMs) / stepMs))
 	const endedAt = (step: number) => (step < overdue ? input.started : input.ended)[step] ?? 0
 	const started = runningSums(length, (step) => input.started[step] ?? 0)
@@ -72,42 +83,49 @@ export function judgeHealth(input: HealthInput): Health {
 	const fits = (from: number, to: number): boolean => {
 		const calls = between(ended, from, to)
 		if (isOver) return calls >= Math.min(MIN_CALLS, between(ended, 0, length))
-		return calls >= MIN_CALLS && Math.min(lengthMs, to * stepMs) - from * stepMs >= WINDOW_MS
+		return calls >= MIN_CALLS && (to < length ? to * stepMs : lengthMs) - from * stepMs >= WINDOW_MS
 	}
 
-	let [last, lastBad] = [-1, -1]
-	for (let from = 0, to = 0; from < length && fits(from, length); from++) {
+	// Where failures take longer than successes, the newest calls that have ended are the good ones. So a window is certain only before
+	// the first call in flight.
+	let settled = 0
+	while (settled < length && (input.started[settled] ?? 0) === endedAt(settled)) settled++
+
+	let [lastBad, judged] = [-1, Math.ceil((earlier?.judgedMs ?? 0) / stepMs)]
+	for (let from = judged, to = 0; from < length && fits(from, length); from++) {
 		to = Math.max(to, Math.min(length, from + Math.ceil(WINDOW_MS / stepMs)))
 		while (to < length && between(ended, from, to) < MIN_CALLS) to++
-		last = from
 		if (!areGood(ended, from, to, 1)) lastBad = from
+		if (to <= settled) judged = from + 1
 	}
 
 	// From there on every window is good. The recovery is the first step that is good itself, with a good rest of the period.
-	let start = lastBad + 1
-	for (let step = start; step < length; step++) {
-		if (between(ended, step, step + 1) === 0) continue
-		if (areGood(ended, step, step + 1, 0) && areGood(ended, start, length, 1)) break
-		start = step + 1
+	let startMs = lastBad < 0 ? (earlier?.startMs ?? 0) : (lastBad + 1) * stepMs
+	let isStarted = lastBad < 0 && earlier?.isStarted === true
+	const startsWell = () => areGood(ended, Math.ceil(startMs / stepMs), length, 1)
+	if (!isStarted || !startsWell()) {
+		isStarted = false
+		for (let step = Math.ceil(startMs / stepMs); step < length && !isStarted; step++) {
+			if (between(ended, step, step + 1) === 0) continue
+			isStarted = areGood(ended, step, step + 1, 0) && startsWell()
+			if (!isStarted) startMs = (step + 1) * stepMs
+		}
 	}
-	// Where failures take longer than successes, the newest calls that have ended are the good ones. So a window must fit before the
-	// first call in flight, or be good even if all calls in flight fail.
-	let settled = 0
-	while (settled < length && (input.started[settled] ?? 0) === endedAt(settled)) settled++
-	if (fits(start, settled) || (fits(start, length) && areGood(started, start, length, 0))) {
-		// Merged steps are coarser than those in which the recovery was found first.
-		return known !== undefined && start * stepMs <= known + stepMs ? known : start * stepMs
-	}
+	const judgement = { startMs, isStarted, judgedMs: judged * stepMs }
+	const start = Math.ceil(startMs / stepMs)
+	// A window must fit before the first call in flight, or be good even if all calls in flight fail.
+	if (fits(start, settled) || (fits(start, length) && areGood(started, start, length, 0)))
+		return { ...judgement, health: startMs }
 	// Calls still fail if the last window is bad, and its newer half is bad too.
-	const isFailing = (from: number, to: number): boolean => {
+	const isFailing = (to: number): boolean => {
+		let from = to
+		while (from >= 0 && !fits(from, to)) from--
 		if (from < 0 || areGood(ended, from, to, 1)) return false
 		let half = (from + to) >> 1
 		while (half > from && between(ended, half, to) < MIN_CALLS / 2) half--
 		return !areGood(ended, half, to, 0)
 	}
-	let lastSettled = Math.min(last, settled)
-	while (lastSettled >= 0 && !fits(lastSettled, settled)) lastSettled--
-	return isFailing(last, length) || isFailing(lastSettled, settled) ? 'failing' : 'too-short'
+	return { ...judgement, health: isFailing(length) || isFailing(settled) ? 'failing' : 'too-short' }
 }
 
 /** Sums of the first 0, 1, 2, ... steps. */

@@ -68,11 +68,12 @@ function worstGoodShare(result: SimulationResult): number | null {
 
 /**
  * The busiest step after the last fault, as a rate, because that is when a herd returns. Without a fault, or if nothing follows it,
- * the busiest step of the whole run.
+ * the busiest step of the whole run without its warm-up.
  */
-function peak({ recovery, endedAtMs, timeline: { stepMs, services: byName } }: SimulationResult): number {
+function peak({ recovery, warmUpMs, endedAtMs, timeline }: SimulationResult): number {
+	const { stepMs, services: byName } = timeline
 	const lists = Object.values(byName).map(({ requests }) => requests)
-	const after = Math.ceil((recovery?.faultEndedAtMs ?? 0) / stepMs)
+	const after = Math.ceil((recovery?.faultEndedAtMs ?? warmUpMs) / stepMs)
 	const first = lists.some((list) => list.length > after) ? after : 0
 	const max = lists.flatMap((list) => list.slice(first)).reduce((a, b) => Math.max(a, b), 0)
 	// A run may be shorter than a step.

@@ -1,22 +1,26 @@
-import { type Counts, type Health, judgeHealth } from './health-windows.ts'
+import { type Counts, type Judgement, judgeHealth } from './health-windows.ts'
 
 const STEP_MS = 100
 const STEPS = 3_000
+const NO_STEPS = new Uint32Array(0)
 
 /** Counts of calls by the step in which they started, from the end of a fault on. */
 export class RecoverySteps {
-	readonly #started = new Uint32Array(STEPS)
-	readonly #ended = new Uint32Array(STEPS)
-	readonly #good = new Uint32Array(STEPS)
+	/** Created when the first fault ends. */
+	#started = NO_STEPS
+	#ended = NO_STEPS
+	#good = NO_STEPS
 	#stepMs = STEP_MS
-	/** The recovery that was found in finer steps. */
-	#known: number | undefined
+	/** The judgement of finer steps. */
+	#earlier: Judgement | undefined
 
-	/** Starts again after another fault. */
+	/** Starts, or starts again after another fault. */
 	clear(): void {
-		for (const counts of [this.#started, this.#ended, this.#good]) counts.fill(0)
+		this.#started = new Uint32Array(STEPS)
+		this.#ended = new Uint32Array(STEPS)
+		this.#good = new Uint32Array(STEPS)
 		this.#stepMs = STEP_MS
-		this.#known = undefined
+		this.#earlier = undefined
 	}
 
 	hasRoom(at: number): boolean {
@@ -35,8 +39,8 @@ export class RecoverySteps {
 	}
 
 	/** Merges steps in pairs. */
-	merge(recovery: number | undefined): void {
-		this.#known = recovery
+	merge(judgement: Judgement): void {
+		this.#earlier = judgement
 		this.#stepMs *= 2
 		for (const counts of [this.#started, this.#ended, this.#good])
 			for (let step = 0; step < STEPS; step++)
@@ -44,10 +48,10 @@ export class RecoverySteps {
 	}
 
 	/** Judges the first `lengthMs`. Calls that have been in flight for longer than `patienceMs` count as failed. */
-	judge(before: Counts, lengthMs: number, patienceMs: number, isOver: boolean): Health {
+	judge(before: Counts, lengthMs: number, patienceMs: number, isOver: boolean): Judgement {
 		return judgeHealth({
 			...{ started: this.#started, ended: this.#ended, good: this.#good, stepMs: this.#stepMs },
-			...{ before, lengthMs, patienceMs, isOver, known: this.#known },
+			...{ before, lengthMs, patienceMs, isOver, earlier: this.#earlier },
 		})
 	}
 }

@@ -17,11 +17,11 @@
  * window was rejected because the run may relapse, and a pool of all clients because one that always fails can hide in it.
  *
  * The steps are the tracker's own, so that the result depends neither on the length of the run nor on the steps of its timeline. When
- * they are full they are merged in pairs. The time of a recovery found before stays, to 100 ms, and a window is never shorter than a
- * step, which matters four hours after a fault.
+ * they are full they are merged in pairs. Windows that were judged before stay as they are. A window is never shorter than a step, which
+ * matters four hours after a fault.
  */
 import type { FaultPeriod } from './fault-periods.ts'
-import { type Health, WINDOW_MS } from './health-windows.ts'
+import { type Judgement, WINDOW_MS } from './health-windows.ts'
 import { RecoverySteps } from './recovery-steps.ts'
 import type { Recovery, RecoveryStatus } from './result.ts'
 
@@ -36,6 +36,8 @@ export class RecoveryTracker {
 	#phase: 'before' | 'fault' | 'after' = 'before'
 	/** When the next phase begins. */
 	#phaseEndsAt: number
+	/** When the current fault ends, the one before ended, or the next will end. */
+	#endedAt: number
 	readonly #steps = new RecoverySteps()
 	#inFlight = 0
 	/** Calls in flight that started by the end of the fault, and when the last such call ended. */
@@ -50,17 +52,18 @@ export class RecoveryTracker {
 		this.#periods = periods
 		this.#baselineFromMs = baselineFromMs
 		this.#phaseEndsAt = periods[0]?.fromMs ?? Infinity
+		this.#endedAt = periods[0]?.toMs ?? Infinity
 	}
 
 	/** A call started, and may be caught by a fault until it has ended. */
 	start(now: number): void {
-		this.enter(now)
 		this.count(now)
+		this.#inFlight++
 	}
 
 	end(startedAt: number, now: number, isGood: boolean): void {
-		this.leave(startedAt, now)
 		this.judge(startedAt, now, isGood)
+		this.#leave(startedAt, now)
 	}
 
 	/** From now on, a fault catches what entered. For a service that is the time in its queue. */
@@ -71,6 +74,10 @@ export class RecoveryTracker {
 
 	leave(enteredAt: number, now: number): void {
 		if (now >= this.#phaseEndsAt) this.#changePhase(now)
+		this.#leave(enteredAt, now)
+	}
+
+	#leave(enteredAt: number, now: number): void {
 		this.#inFlight--
 		if (this.#phase !== 'after' || enteredAt > this.#endedAt) return
 		this.#caught--
@@ -110,18 +117,13 @@ export class RecoveryTracker {
 		return [...this.#earlier, this.#conclude(endedAtMs, isOver || isIdle, isIdle)]
 	}
 
-	/** When the current fault ends, or the last one ended. */
-	get #endedAt(): number {
-		return this.#periods[this.#index]?.toMs ?? Infinity
-	}
-
 	/** A call that starts exactly when the fault ends is caught by it; one that ends exactly when it starts is too. */
 	#changePhase(now: number): void {
 		while (now >= this.#phaseEndsAt) {
 			if (this.#phase !== 'fault') {
 				if (this.#phase === 'after') {
 					this.#earlier.push(this.#conclude(this.#phaseEndsAt, false, false))
-					this.#index++
+					this.#endedAt = this.#periods[++this.#index]?.toMs ?? Infinity
 				}
 				this.#phase = 'fault'
 				this.#phaseEndsAt = this.#endedAt
@@ -138,14 +140,11 @@ export class RecoveryTracker {
 
 	#makeRoom(now: number): RecoverySteps {
 		const steps = this.#steps
-		while (!steps.hasRoom(now - this.#endedAt)) {
-			const health = this.#health(now, false, false)
-			steps.merge(typeof health === 'number' ? health : undefined)
-		}
+		while (!steps.hasRoom(now - this.#endedAt)) steps.merge(this.#judgement(now, false, false))
 		return steps
 	}
 
-	#health(endedAtMs: number, isOver: boolean, isIdle: boolean): Health {
+	#judgement(endedAtMs: number, isOver: boolean, isIdle: boolean): Judgement {
 		const lengthMs = endedAtMs - this.#endedAt
 		// Nothing ends the calls of an idle run.
 		return this.#steps.judge(this.#before, lengthMs, isIdle ? -Infinity : this.#longestGoodMs, isOver)
@@ -154,7 +153,7 @@ export class RecoveryTracker {
 	#conclude(endedAtMs: number, isOver: boolean, isIdle: boolean): Recovery {
 		const faultEndedAtMs = this.#endedAt
 		const lengthMs = endedAtMs - faultEndedAtMs
-		const health = this.#health(endedAtMs, isOver, isIdle)
+		const { health } = this.#judgement(endedAtMs, isOver, isIdle)
 		const healthyAfterMs = typeof health === 'number' ? health : null
 		const drainedAfterMs = this.#caught > 0 ? null : Math.max(0, this.#caughtEndedAt - faultEndedAtMs)
 		const isRecovered = healthyAfterMs !== null && drainedAfterMs !== null

@@ -3,6 +3,8 @@
 /** The result of one run. */
 export interface SimulationResult {
 	readonly seed: number | string
+	/** The time that is cut off: calls and requests that started before are only in the timeline. */
+	readonly warmUpMs: number
 	readonly endedAtMs: number
 	/** `'event-limit'` means that the run was cut short: raise `maxEvents`, or find out what causes so many events. */
 	readonly endedBy: 'duration' | 'idle' | 'recovered' | 'until' | 'event-limit' | 'interrupted'
@@ -17,7 +19,7 @@ export interface SimulationResult {
 	readonly timeline: Timeline
 }
 
-/** Figures for the whole run. */
+/** Figures for the whole run, without its warm-up. */
 export interface Totals {
 	/** Calls that clients started, per second. */
 	readonly offeredPerSecond: number
@@ -107,11 +109,14 @@ export interface ServiceResult {
 	readonly dropped: number
 	/** The wasted requests that ended in an error, or were lost when the service went down. */
 	readonly failed: number
-	/** Busy workers as a share of all workers, over the whole run. */
+	/** Busy workers as a share of all workers, over the whole run without its warm-up. */
 	readonly utilization: number
 	/** Queued requests: mean over time and maximum. `age` is the queue time of the requests that were processed. */
 	readonly queue: { readonly mean: number; readonly max: number; readonly age: LatencySummary }
-	/** Requests queued or being processed: mean over time, mean time spent, and number. By Little's law, mean = rate x meanMs. */
+	/**
+	 * Requests queued or being processed: mean over time, mean time spent, and number. By Little's law, mean = rate x meanMs, exactly
+	 * in a run without warm-up.
+	 */
 	readonly inFlight: { readonly mean: number; readonly meanMs: number; readonly count: number }
 	/** Requests per second that it can process; null if unknown. */
 	readonly capacityPerSecond: number | null
@@ -120,6 +125,18 @@ export interface ServiceResult {
 	 * is drained when the requests in its queue at the end of the fault have left it. Null also for an optimistic lock.
 	 */
 	readonly recovery: Recovery | null
+	/** In the order in which they were started, if the service has a load balancer. */
+	readonly instances?: readonly InstanceResult[]
+}
+
+/** Counts of one instance behind a load balancer. */
+export interface InstanceResult {
+	/** Requests sent to it. */
+	readonly requests: number
+	/** Errors from 500 up, failed connections, and requests whose caller stopped waiting. */
+	readonly failures: number
+	/** How often the load balancer has taken it out. */
+	readonly ejections: number
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { MeterOptions } from './client-meter.ts'
 import { Histogram } from './histogram.ts'
 import type { RecoveryTracker } from './recovery-tracker.ts'
 import type { Recovery, ServiceResult, ServiceTimeline } from './result.ts'
@@ -21,54 +22,63 @@ export class ServiceMeter {
 		unreachable: 0,
 		dropped: 0,
 	}
-	readonly queue: TimeWeightedCount = new TimeWeightedCount()
+	readonly queue: TimeWeightedCount
 	/** Queued or being processed. */
-	readonly inFlight: TimeWeightedCount = new TimeWeightedCount()
-	readonly busy: TimeWeightedCount = new TimeWeightedCount()
+	readonly inFlight: TimeWeightedCount
+	readonly busy: TimeWeightedCount
 	/** Queue time of the requests that a worker took from the queue. */
-	readonly age: Histogram = new Histogram()
-	/** Time that finished requests spent here, and the sum of the arrival times of the others. */
+	readonly #age = new Histogram()
+	/** Time that finished requests spent here, the sum of the arrival times of the others, and their number. */
 	#spentMs = 0
 	#arrivals = 0
+	#present = 0
 	readonly recovery: RecoveryTracker | undefined
+	readonly #warmUpMs: number
 	readonly #timeline: Readonly<Record<keyof ServiceTimeline, Channel>>
 
-	/** `recovery` is undefined if no fault is scheduled, or if the service admits no requests. */
-	constructor(bins: TimelineBins, recovery?: RecoveryTracker) {
+	constructor(bins: TimelineBins, { warmUpMs = 0, recovery }: Partial<MeterOptions> = {}) {
 		this.recovery = recovery
+		this.#warmUpMs = warmUpMs
+		this.queue = new TimeWeightedCount(warmUpMs)
+		this.inFlight = new TimeWeightedCount(warmUpMs)
+		this.busy = new TimeWeightedCount(warmUpMs)
 		const sums = bins.channels('requests', 'useful', 'wasted', 'rejected')
 		this.#timeline = { ...sums, queue: bins.channel('max') }
 	}
 
 	send(now: number): void {
-		this.requests++
 		this.#timeline.requests.count(now)
+		if (now >= this.#warmUpMs) this.requests++
 	}
 
 	/** It sends another request for a call to a service that it depends on. */
-	retry(): void {
-		this.retries++
+	retry(now: number): void {
+		if (now >= this.#warmUpMs) this.retries++
 	}
 
 	/** `admittedAt`: when it was admitted to the queue; undefined if it was not. */
 	reject(now: number, reason: RejectReason, admittedAt?: number): void {
-		this.rejected[reason]++
 		if (admittedAt === undefined) this.recovery?.count(now)
 		this.recovery?.judge(admittedAt ?? now, now, false)
 		this.#timeline.rejected.count(now)
+		if ((admittedAt ?? now) >= this.#warmUpMs) this.rejected[reason]++
 	}
 
 	admit(now: number): void {
 		this.inFlight.enter(now)
 		this.recovery?.count(now)
+		if (now < this.#warmUpMs) return
 		this.#arrivals += now
+		this.#present++
 	}
 
 	/** A request leaves: processed, dropped or lost. */
-	release(now: number, arrivedAt: number): void {
+	release(now: number, admittedAt: number): void {
 		this.inFlight.leave(now)
-		this.#arrivals -= arrivedAt
-		this.#spentMs += now - arrivedAt
+		if (admittedAt < this.#warmUpMs) return
+		this.#arrivals -= admittedAt
+		this.#present--
+		this.#spentMs += now - admittedAt
 	}
 
 	enqueue(now: number): void {
@@ -82,18 +92,24 @@ export class ServiceMeter {
 		this.recovery?.leave(admittedAt, now)
 	}
 
+	/** A worker takes a request from the queue, and does not drop it. */
+	startQueued(now: number, admittedAt: number): void {
+		if (admittedAt >= this.#warmUpMs) this.#age.record(now - admittedAt)
+	}
+
 	/** A worker is done with a request. `isAwaited`: its caller still waits. */
 	finish(now: number, workedMs: number, ok: boolean, isAwaited: boolean, admittedAt: number = now): void {
-		this.recovery?.judge(admittedAt, now, ok && isAwaited)
+		const isUseful = ok && isAwaited
+		this.recovery?.judge(admittedAt, now, isUseful)
+		;(isUseful ? this.#timeline.useful : this.#timeline.wasted).count(now)
+		if (admittedAt < this.#warmUpMs) return
 		if (!ok) this.failed++
-		if (ok && isAwaited) {
+		if (isUseful) {
 			this.useful++
 			this.usefulMs += workedMs
-			this.#timeline.useful.count(now)
 		} else {
 			this.wasted++
 			this.wastedMs += workedMs
-			this.#timeline.wasted.count(now)
 		}
 	}
 
@@ -106,9 +122,10 @@ export class ServiceMeter {
 		recovery: Recovery | null,
 	): ServiceResult {
 		const { requests, retries, useful, wasted, usefulMs, wastedMs, failed, rejected } = this
-		const share = (area: number, of: number) => (end > 0 && of > 0 ? area / of / end : 0)
+		const measuredMs = end - this.#warmUpMs
+		const share = (area: number, of: number) => (measuredMs > 0 && of > 0 ? area / of / measuredMs : 0)
 		// From each request's own times, not from the area: Little's law says that both agree, and a test compares them.
-		const spentMs = this.#spentMs + this.inFlight.current * end - this.#arrivals
+		const spentMs = this.#spentMs + this.#present * end - this.#arrivals
 		return {
 			requests,
 			amplification: calls === 0 ? 0 : requests / calls,
@@ -120,7 +137,7 @@ export class ServiceMeter {
 			...rejected,
 			failed,
 			utilization: workers < Infinity ? share(this.busy.area(end), workers) : 0,
-			queue: { mean: share(this.queue.area(end), 1), max: this.queue.max, age: this.age.summary },
+			queue: { mean: share(this.queue.area(end), 1), max: this.queue.max, age: this.#age.summary },
 			inFlight: {
 				mean: share(this.inFlight.area(end), 1),
 				meanMs: this.inFlight.entered === 0 ? 0 : spentMs / this.inFlight.entered,

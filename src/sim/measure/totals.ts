@@ -2,14 +2,15 @@ import type { ClientMeter } from './client-meter.ts'
 import { Histogram } from './histogram.ts'
 import type { ServiceResult, Totals } from './result.ts'
 
+/** `measuredMs`: the length of the run without its warm-up. */
 export function computeTotals(
-	end: number,
+	measuredMs: number,
 	meters: readonly ClientMeter[],
 	services: readonly ServiceResult[],
 ): Totals {
 	const sum = (of: (meter: ClientMeter) => number) => meters.reduce((total, meter) => total + of(meter), 0)
 	const [calls, good] = [sum((meter) => meter.calls), sum((meter) => meter.good)]
-	const perSecond = (count: number) => (end > 0 ? (count / end) * 1_000 : 0)
+	const perSecond = (count: number) => (measuredMs > 0 ? (count / measuredMs) * 1_000 : 0)
 	const usefulMs = services.reduce((total, service) => total + service.usefulMs, 0)
 	const wastedMs = services.reduce((total, service) => total + service.wastedMs, 0)
 	const [latency, failureLatency] = [new Histogram(), new Histogram()]

@@ -59,11 +59,11 @@ export class Client {
 		let latest: Request | undefined
 		const requestClass = this.#drawClass?.()
 		meter.start(startedAt)
-		requestClass?.meter.start()
+		requestClass?.meter.start(startedAt)
 		loop.callsInFlight++
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!loop.countRequest()) return undefined
-			meter.send(requests++ === 0)
+			meter.send(requests++ === 0, startedAt)
 			const deadline = ignoresSignal ? undefined : context?.deadline
 			latest = new Request(service, deadline ? endAtDeadline(deadline, done) : done, context, latest)
 			latest.requestClass = requestClass
@@ -75,7 +75,7 @@ export class Client {
 			if (!ok && !isExpected(error)) loop.fail(error)
 			loop.callsInFlight--
 			meter.end(startedAt, loop.now(), ok, requests)
-			requestClass?.meter.end(loop.now() - startedAt, ok)
+			requestClass?.meter.end(startedAt, loop.now(), ok)
 			loop.trace.add(startedAt)
 			loop.trace.add(ok ? requests : -requests)
 			if (policy && !service.passesContext) Request.release(latest)

@@ -202,7 +202,7 @@ export class Server implements Receiver {
 		for (let next = this.#dequeue(); next; next = this.#dequeue()) {
 			const now = this.#loop.now()
 			if (!this.#isStale(next)) {
-				this.#meter.age.record(now - next.arrivedAt)
+				this.#meter.startQueued(now, next.arrivedAt)
 				this.#start(next)
 				break
 			}

@@ -2,11 +2,12 @@
  * One run: builds services, clients and policies from a scenario and processes events. A run can be paused and inspected, which is
  * how progress is shown and how an interrupted run still has a result.
  */
+import { createService, type Service } from '../balancer/create-service.ts'
 import { niceStep } from '../charts/scale.ts'
 import { EventLoop } from '../kernel/event-loop.ts'
 import { hasFunction, suppressStacks } from '../kernel/suppress-stacks.ts'
 import { hasEnded } from '../load/arrivals.ts'
-import { ClientMeter } from '../measure/client-meter.ts'
+import { ClientMeter, type MeterOptions } from '../measure/client-meter.ts'
 import { type FaultPeriod, faultPeriods } from '../measure/fault-periods.ts'
 import { RecoveryTracker } from '../measure/recovery-tracker.ts'
 import type { Recovery, SimulationResult } from '../measure/result.ts'
@@ -18,8 +19,6 @@ import { Client } from '../model/client.ts'
 import { callDependencies, nameHops } from '../model/dependencies.ts'
 import { faultsAt, faultsOf } from '../model/fault-schedule.ts'
 import { OptimisticLock } from '../model/optimistic-lock.ts'
-import type { Receiver } from '../model/request.ts'
-import { Server } from '../model/server.ts'
 import { checkScenario } from '../scenario/check.ts'
 import { type PolicyFactory, policyFactory } from '../scenario/layers.ts'
 import type { ClientModel, Scenario, ServiceModel, SimulationProgress } from '../scenario/scenario.ts'
@@ -27,11 +26,6 @@ import type { ClientModel, Scenario, ServiceModel, SimulationProgress } from '..
 const DEFAULT_MAX_EVENTS = 50_000_000
 const MAX_STEPS = 240
 const MIN_STEP_MS = 100
-
-interface Service extends Receiver {
-	readonly workers: number
-	readonly capacityPerSecond: number | null
-}
 
 interface MeteredService {
 	readonly service: Service
@@ -101,25 +95,25 @@ export class Simulation {
 		const known = this.#services.get(name)
 		if (known) return known.service
 		const model = this.#scenario.services[name] as ServiceModel
-		const isServer = model.kind !== 'optimistic-lock'
-		const meter = new ServiceMeter(this.#bins, isServer ? this.#trackRecovery() : undefined)
+		const meter = new ServiceMeter(this.#bins, this.#meterOptions(model.kind !== 'optimistic-lock'))
 		const dependsOn = model.kind === 'optimistic-lock' ? [] : (model.dependsOn ?? [])
 		let service: Service
 		if (model.kind === 'optimistic-lock') service = new OptimisticLock(this.#loop, name, model, meter)
 		else {
-			const path = `services.${name}`
 			const names = nameHops(dependsOn)
-			const hops = dependsOn.map((dependency, index) => ({
-				name: names[index] ?? dependency.to,
-				model: dependency,
-				service: this.#addService(dependency.to, create),
-				policy: create(dependency.policy, `${path} to ${names[index]}`),
-				ignoresSignal: model.ignoresSignal ?? false,
-				onRetry: () => meter.retry(),
-			}))
-			const callAll = hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
+			const callsOf = (path: string) => {
+				const hops = dependsOn.map((dependency, index) => ({
+					name: names[index] ?? dependency.to,
+					model: dependency,
+					service: this.#addService(dependency.to, create),
+					policy: create(dependency.policy, `${path} to ${names[index]}`),
+					ignoresSignal: model.ignoresSignal ?? false,
+					onRetry: () => meter.retry(this.#loop.now()),
+				}))
+				return hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
+			}
 			const faults = faultsAt(this.#scenario, name)
-			service = new Server(this.#loop, name, { ...model, faults }, meter, callAll)
+			service = createService(this.#loop, name, { ...model, faults }, meter, callsOf)
 		}
 		this.#services.set(name, {
 			service,
@@ -138,15 +132,16 @@ export class Simulation {
 		const policies = Array.from({ length: model.policy === undefined ? 0 : instances }, (_, index) =>
 			create(model.policy, `clients.${name}[${index}]`),
 		).filter((policy) => policy !== undefined)
-		const meter = new ClientMeter(this.#bins, goodWithinMs, this.#trackRecovery())
+		const meter = new ClientMeter(this.#bins, goodWithinMs, this.#meterOptions(true))
 		this.#clients.set(name, meter)
 		this.#linkClient(meter, model.to)
 		new Client(this.#loop, name, model, this.#addService(model.to, create), meter, policies)
 	}
 
-	/** Returns undefined if no fault is scheduled. */
-	#trackRecovery(): RecoveryTracker | undefined {
-		return this.#faultPeriods.length === 0 ? undefined : new RecoveryTracker(this.#faultPeriods)
+	#meterOptions(mayRecover: boolean): MeterOptions {
+		const { warmUpMs = 0 } = this.#scenario
+		const isTracked = mayRecover && this.#faultPeriods.length > 0
+		return { warmUpMs, recovery: isTracked ? new RecoveryTracker(this.#faultPeriods, warmUpMs) : undefined }
 	}
 
 	/** Records that a client's calls may reach a service, and so the dependencies of that service. */
@@ -205,7 +200,7 @@ export class Simulation {
 		const over = new Set<ClientMeter>()
 		const clients = [...this.#clients].map(([name, meter]) => {
 			const { arrivals } = this.#scenario.clients[name] as ClientModel
-			if (meter.calls === meter.ended && hasEnded(arrivals, meter.calls, now)) over.add(meter)
+			if (meter.inFlight === 0 && hasEnded(arrivals, meter.started, now)) over.add(meter)
 			return meter.recovery?.recoveries(now, over.has(meter), isIdle)
 		})
 		const services = [...this.#services.values()].map(({ meter, clients: callers }) => {
@@ -232,6 +227,7 @@ export class Simulation {
 	/** Returns the result, or the result so far. */
 	result(): SimulationResult {
 		const end = this.#loop.now()
+		const { warmUpMs = 0 } = this.#scenario
 		const steps = this.#bins.countUntil(end)
 		const clients = [...this.#clients]
 		const services = [...this.#services]
@@ -240,16 +236,19 @@ export class Simulation {
 		const serviceResults = services.map(([name, { service, meter, clients: callers }], index) => {
 			const calls = [...callers].reduce((total, client) => total + client.calls, 0)
 			const recovery = lastOf(recoveries.services[index])
-			return [name, meter.result(end, calls, service.workers, service.capacityPerSecond, recovery)] as const
+			const instances = service.results?.()
+			const result = meter.result(end, calls, service.workers, service.capacityPerSecond, recovery)
+			return [name, instances ? { ...result, instances } : result] as const
 		})
 		return {
 			seed: this.#loop.seed,
+			warmUpMs,
 			endedAtMs: end,
 			endedBy: this.#endedBy ?? 'interrupted',
 			events: this.#loop.events,
 			traceHash: this.#loop.trace.hash,
 			totals: computeTotals(
-				end,
+				end - warmUpMs,
 				clients.map(([, meter]) => meter),
 				serviceResults.map(([, result]) => result),
 			),

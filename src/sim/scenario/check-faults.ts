@@ -3,15 +3,15 @@ import { invalidOption } from '../../core/options/schema.ts'
 import type { Fault } from './fault-model.ts'
 import { kind, time, withPeriod } from './quantities.ts'
 import type { Scenario } from './scenario.ts'
-import { amount, byKind, count, fields, list, listed, oneOf, type Shape, text } from './shape.ts'
+import { amount, byKind, count, fields, flag, list, listed, oneOf, type Shape, text } from './shape.ts'
 
-const period = { kind, fromMs: time, toMs: time }
+const period = { kind, fromMs: time, toMs: time, 'instances?': count(1) }
 const factor = amount(0, 1e6)
 
 const FIELDS: Readonly<Record<Fault['kind'], Readonly<Record<string, Shape>>>> = {
 	outage: { 'mode?': oneOf('refuse', 'hang') },
 	pause: {},
-	restart: { 'coldFactor?': factor, 'warmUpMs?': time },
+	restart: { 'coldFactor?': factor, 'warmUpMs?': time, 'isRolling?': flag, 'drainMs?': time },
 	slowdown: { factor },
 	errors: { rate: amount(0, 1), 'status?': count(400, 599), 'class?': text },
 }

@@ -1,10 +1,11 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
 import { invalidOption } from '../../core/options/schema.ts'
 import { arrivalsShape, checkArrivals, isEndless } from './check-arrivals.ts'
+import { balancerFields, checkBalancers } from './check-balancer.ts'
 import { checkFaults, faultShape, sharedFaultShape } from './check-faults.ts'
 import { duration, kind, MAX_MS, positiveTime, rate, time } from './quantities.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
-import { amount, byKind, count, fields, flag, list, named, oneOf, type Shape, text } from './shape.ts'
+import { amount, byKind, count, fields, flag, inOrder, list, named, oneOf, type Shape, text } from './shape.ts'
 
 /** Bounded by memory. */
 const MAX_INSTANCES = 1e5
@@ -37,6 +38,7 @@ const service = byKind(
 				}),
 			),
 			'ignoresSignal?': flag,
+			...balancerFields,
 		}),
 		'optimistic-lock': fields({ kind, 'latency?': duration }),
 	},
@@ -74,6 +76,7 @@ const scenarioShape = fields({
 			invalidOption(path, value, 'a number up to 2 ** 52, or a string')
 	},
 	'duration?': positiveTime,
+	'warmUpMs?': time,
 	'until?': (value, path) => {
 		if (typeof value !== 'function' && value !== 'idle' && value !== 'recovered')
 			invalidOption(path, value, "'idle', 'recovered' or a function")
@@ -88,7 +91,7 @@ const scenarioShape = fields({
 })
 
 export function checkScenario(scenario: Scenario): void {
-	scenarioShape(scenario, '')
+	inOrder(scenarioShape, 'warmUpMs', 'duration', 'more')(scenario, '')
 	const { services, clients, policies = {} } = scenario
 	const checkLink = ({ to, policy: name }: { to: string; policy?: string | undefined }, path: string) => {
 		oneOf(...Object.keys(services))(to, `${path}.to`)
@@ -110,6 +113,7 @@ export function checkScenario(scenario: Scenario): void {
 		}
 	checkCycles(servers)
 	checkFaults(scenario)
+	checkBalancers(scenario)
 	checkEnd(scenario)
 }
 

@@ -30,6 +30,13 @@ interface Restart extends FaultPeriod {
 	readonly coldFactor?: number | undefined
 	/** The time from `toMs` until the caches are warm. It belongs to the recovery, not to the fault. Default 0. */
 	readonly warmUpMs?: number | undefined
+	/** True: instances restart one after the other, each in an equal part of the time from `fromMs` to `toMs`. Default false. */
+	readonly isRolling?: boolean | undefined
+	/**
+	 * The load balancer sends nothing to an instance from this long before it goes down until it is up again. Default: it does not
+	 * know of the restart.
+	 */
+	readonly drainMs?: number | undefined
 }
 
 /** Some responses are errors. */
@@ -46,4 +53,6 @@ interface Errors extends FaultPeriod {
 interface FaultPeriod {
 	readonly fromMs: number
 	readonly toMs: number
+	/** The number of instances that are hit, if the service has `instances`. Default: all. */
+	readonly instances?: number | undefined
 }

@@ -1,6 +1,7 @@
 /** The input of a simulation: plain data that fits into a JSON file. Only policies and `until` may be functions. */
 import type { Distribution } from '../kernel/distribution.ts'
 import type { Arrivals } from './arrivals-model.ts'
+import type { AutoscalingModel, LoadBalancerModel } from './balancer-model.ts'
 import type { Fault, SharedFault } from './fault-model.ts'
 import type { PolicyModel } from './layers.ts'
 
@@ -21,6 +22,11 @@ export interface Scenario {
 	 * the same time: `replicate`, `compare`, `tune` and studies ignore `'recovered'` and last for `duration`.
 	 */
 	readonly until?: 'idle' | 'recovered' | ((progress: SimulationProgress) => boolean) | undefined
+	/**
+	 * Cuts off the beginning, in which queues are still empty and caches of policies cold: calls and requests that start earlier are in no
+	 * figure of the result, only in the timeline. Less than `duration`. Default 0.
+	 */
+	readonly warmUpMs?: number | undefined
 	readonly services: Readonly<Record<string, ServiceModel>>
 	readonly clients: Readonly<Record<string, ClientModel>>
 	/** Layers as data, outermost first, or a function that creates the policy. */
@@ -33,7 +39,7 @@ export interface Scenario {
 	readonly stepMs?: number | undefined
 }
 
-/** Counts of a run in progress. */
+/** Counts of a run in progress, without its warm-up. */
 export interface SimulationProgress {
 	readonly nowMs: number
 	readonly events: number
@@ -71,6 +77,12 @@ export interface ServerModel {
 	 * responds. Default false: they end when their signal aborts.
 	 */
 	readonly ignoresSignal?: boolean | undefined
+	/** Processes behind a load balancer, each with its own `workers`, `queue` and `rateLimit`. Default 1. */
+	readonly instances?: number | undefined
+	/** Default: round-robin. */
+	readonly loadBalancer?: LoadBalancerModel | undefined
+	/** Default: the number of instances does not change. */
+	readonly autoscaling?: AutoscalingModel | undefined
 }
 
 /**

@@ -54,7 +54,6 @@ const at = (load: number, triggerMs: number, remedy: string): Scenario => {
 	const triggerEnds = TRIGGER_AT_MS + triggerMs
 	return {
 		duration: triggerEnds + RECOVERY_MS,
-		until: 'recovered',
 		stepMs: 1_000,
 		services: {
 			api: {

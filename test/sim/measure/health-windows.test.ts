@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type Health, type HealthInput, judgeHealth } from '../../../src/sim/measure/health-windows.ts'
+import {
+	type Health,
+	type HealthInput,
+	type Judgement,
+	judgeHealth,
+} from '../../../src/sim/measure/health-windows.ts'
 
 /** Calls that started in one second: all, those that have ended, and the good ones. */
 type Step = readonly [started: number, ended: number, good: number]
@@ -21,7 +26,7 @@ const judge = (steps: readonly Step[], input: Partial<HealthInput> = {}): Health
 		before: { ended: 100, good: 100 },
 		isOver: false,
 		...input,
-	})
+	}).health
 
 describe('new calls are healthy', () => {
 	it.each([
@@ -152,9 +157,27 @@ describe('calls in flight', () => {
 	})
 })
 
-it('a recovery that was found in finer steps stays, unless a relapse follows', () => {
+describe('steps that were merged', () => {
+	const earlier: Judgement = { health: 700, startMs: 700, isStarted: true, judgedMs: 5_000 }
 	const steps = [[100, 100, 30] as const, ...times(9, good)]
-	expect(judge(steps)).toBe(1_000)
-	expect(judge(steps, { known: 700 })).toBe(700)
-	expect(judge([...times(9, good), bad, ...times(9, good)], { known: 700 })).toBe(10_000)
+
+	it('keep the recovery that was found before', () => {
+		expect(judge(steps)).toBe(1_000)
+		expect(judge(steps, { earlier })).toBe(700)
+	})
+
+	it('are not judged again in windows that were', () => {
+		const [once, later] = [times(5, [100, 100, 90] as const), times(60, good)]
+		expect(judge([...once, ...later], { earlier })).toBe(700)
+		expect(judge([...later, ...once, ...later], { earlier })).toBe(65_000)
+	})
+
+	it('lose it if a relapse follows', () => {
+		expect(judge([...times(9, good), bad, ...times(9, good)], { earlier })).toBe(10_000)
+	})
+
+	it('start with the first good call if there was none before', () => {
+		const failing = { ...earlier, health: 'failing', startMs: 5_000, isStarted: false } as const
+		expect(judge([...times(6, bad), ...times(9, good)], { earlier: failing })).toBe(6_000)
+	})
 })

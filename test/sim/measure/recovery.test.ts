@@ -66,6 +66,12 @@ describe('recovery', () => {
 		expect(recovery(7_000)).toMatchObject({ drainedAfterMs: 0, recoveredAfterMs: 0 })
 	})
 
+	it('is found in a bounded time, however long nothing happens afterwards', () => {
+		const tracker = new RecoveryTracker([{ fromMs: 5_000, toMs: 10_000 }])
+		for (let at = 10_050; at < 20_000; at += 100) call(tracker, at, true)
+		expect(tracker.recoveries(1e15, false, false)?.[0]).toMatchObject({ recoveredAfterMs: 0 })
+	})
+
 	it('is unknown before the fault has ended', () => {
 		expect(recovery(7_000, 0, 9_000)).toBe(undefined)
 	})

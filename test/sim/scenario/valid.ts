@@ -6,6 +6,7 @@ export const valid = {
 	seed: 3,
 	duration: 2_000,
 	until: 'recovered',
+	warmUpMs: 100,
 	maxEvents: 100_000,
 	stepMs: 50,
 	services: {
@@ -16,12 +17,30 @@ export const valid = {
 			queue: { limit: 50, order: 'lifo', dropExpired: true, maxAgeMs: 500 },
 			latency: { kind: 'uniform', minMs: 1, maxMs: 3 },
 			faults: [
-				{ kind: 'outage', fromMs: 200, toMs: 400, mode: 'hang' },
+				{ kind: 'outage', fromMs: 200, toMs: 400, mode: 'hang', instances: 1 },
 				{ kind: 'slowdown', fromMs: 300, toMs: 600, factor: 3 },
 				{ kind: 'errors', fromMs: 500, toMs: 700, rate: 0.2, status: 503, class: 'checkout' },
 				{ kind: 'pause', fromMs: 800, toMs: 850 },
-				{ kind: 'restart', fromMs: 900, toMs: 920, coldFactor: 3, warmUpMs: 100 },
+				{
+					kind: 'restart',
+					fromMs: 900,
+					toMs: 920,
+					coldFactor: 3,
+					warmUpMs: 100,
+					isRolling: true,
+					drainMs: 5,
+				},
 			],
+			instances: 3,
+			loadBalancer: {
+				strategy: 'two-choices',
+				ejection: { consecutiveFailures: 3, ejectMs: 100, maxEjectedShare: 0.4 },
+			},
+			autoscaling: {
+				...{ targetUtilization: 0.6, minInstances: 2, maxInstances: 5 },
+				...{ everyMs: 200, startMs: 100, scaleDownAfterMs: 400 },
+			},
+			ignoresSignal: true,
 			rateLimit: { perSecond: 500, burst: 20, retryAfter: false },
 			dependsOn: [
 				{ to: 'db', policy: 'hop', share: 0.5, passContext: true },
@@ -49,6 +68,7 @@ export const valid = {
 			instances: 2,
 			goodWithinMs: 300,
 			deadlineMs: 600,
+			ignoresSignal: false,
 		},
 		beat: { to: 'cache', arrivals: { kind: 'constant', perSecond: 10 } },
 		replay: { to: 'cache', arrivals: { kind: 'trace', atMs: [0, 5, 5, 100] }, policy: 'shared' },

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { type Fault, type LoadBalancerModel, type ServerModel, simulate } from 'yaoki/sim'
+import { Ejection } from '../../../src/sim/balancer/ejection.ts'
+import { api, every, scene, web } from '../scene.ts'
+
+const DEAD: Fault = { kind: 'outage', mode: 'refuse', fromMs: 1_000, toMs: 9_000, instances: 1 }
+
+const run = (loadBalancer: LoadBalancerModel, rest: Partial<ServerModel> = {}) =>
+	simulate(
+		scene({
+			api: { instances: 4, faults: [DEAD], loadBalancer, ...rest },
+			web: { arrivals: every(10, 1_000) },
+			policy: [{ timeout: 100 }],
+		}),
+	)
+
+describe('a dead instance of four', () => {
+	test('fails a quarter of the calls without ejection', () => {
+		expect(web(run({})).failed).toBe(200)
+	})
+
+	test('fails few calls with ejection', () => {
+		const result = run({ ejection: { ejectMs: 2_000 } })
+		// Five, and five again each time it returns: after 2 and 4 more seconds.
+		expect(web(result).failed).toBe(15)
+		expect(api(result).instances?.map(({ ejections }) => ejections)).toEqual([3, 0, 0, 0])
+	})
+
+	test('is ejected for timeouts too', () => {
+		const hung = run({ ejection: {} }, { faults: [{ ...DEAD, mode: 'hang' }] })
+		expect(api(hung).instances?.[0]).toMatchObject({ failures: expect.any(Number), ejections: 1 })
+		expect(web(hung).failed).toBeLessThan(15)
+	})
+
+	test('stays if too many would be out', () => {
+		const all = { ...DEAD, instances: 4 } as const
+		const ejected = (maxEjectedShare: number) =>
+			api(run({ ejection: { maxEjectedShare } }, { faults: [all] })).instances?.filter(
+				({ ejections }) => ejections > 0,
+			).length
+		expect([ejected(0.2), ejected(0.5), ejected(1)]).toEqual([0, 2, 3])
+	})
+
+	test('is ejected after consecutiveFailures', () => {
+		const failures = (consecutiveFailures: number) =>
+			web(run({ ejection: { consecutiveFailures, ejectMs: 60_000 } })).failed
+		expect([failures(1), failures(20)]).toEqual([1, 20])
+	})
+})
+
+test('a status below 500 is not a failure of the instance', () => {
+	const errors = { kind: 'errors', rate: 1, status: 404, fromMs: 0, toMs: 1e6 } as const
+	expect(api(run({ ejection: {} }, { faults: [errors] })).instances?.[0]).toMatchObject({ failures: 0 })
+})
+
+test('a success ends a series of failures', () => {
+	const instance = { consecutiveFailures: 4, ejections: 0, ejectedUntil: 0, isLeaving: false }
+	const ejection = new Ejection({}, () => 0, [instance, { ...instance }, { ...instance }])
+	ejection.judge(instance)
+	expect(instance.ejections).toBe(0)
+	instance.consecutiveFailures = 5
+	ejection.judge(instance)
+	expect(instance).toMatchObject({ ejections: 1, ejectedUntil: 30_000, consecutiveFailures: 0 })
+})
