@@ -2,6 +2,7 @@
 import { exponential, type Sampler, sampler } from '../kernel/distribution.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { ArrivalBursts, ArrivalCurve, Arrivals } from '../scenario/arrivals-model.ts'
+import { endOfCurve } from '../scenario/check-arrivals.ts'
 import { RateCurve } from './rate-curve.ts'
 
 /** Starts a call of the given user, and calls `onEnd` when it is over. */
@@ -121,5 +122,6 @@ function closed(loop: EventLoop, call: StartCall, path: string, model: Closed): 
 export function hasEnded(arrivals: Arrivals, calls: number, now: number): boolean {
 	if (arrivals.kind === 'trace') return calls >= arrivals.atMs.length
 	if (arrivals.kind === 'closed') return calls >= arrivals.users * (arrivals.callsEach ?? Infinity)
-	return now >= (arrivals.toMs ?? Infinity)
+	const endMs = arrivals.kind === 'curve' ? endOfCurve(arrivals) : Infinity
+	return now >= Math.min(arrivals.toMs ?? Infinity, endMs)
 }

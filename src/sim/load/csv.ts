@@ -152,7 +152,7 @@ function readTime(
 /** Dates with a time but without a zone would be in the zone of the machine. */
 function toUtc(cell: string): string {
 	const text = cell.replace(' ', 'T').replace(',', '.').replace(' ', '').toUpperCase()
-	return /T.*(Z|[+-]\d\d:?\d\d)$/.test(text) || !text.includes('T') ? text : `${text}Z`
+	return !text.includes('T') || /(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`
 }
 
 /** Returns NaN for a missing value. */

@@ -1,6 +1,6 @@
 /**
  * Turns measured rates into arrivals. Time 0 of the curve is the first value. A missing value is not a rate of 0: monitoring systems lose
- * values when they restart, and a simulated silence followed by full load would be a fault that nobody had. So gaps are
+ * values when they restart, and a simulated silence followed by full load would be a fault that did not happen. So gaps are
  * interpolated and reported, unless `gaps: 'zero'` says that no value means no load.
  */
 import { invalidOption } from '../../core/options/schema.ts'

@@ -47,7 +47,7 @@ export class RateCurve {
 	next(calls: number): number {
 		// A rate above 0 only at single points, not between them.
 		if (this.#periodArea === 0) return Infinity
-		// Whole periods at once: a curve with a low rate and a short period would otherwise loop for long.
+		// Skips whole periods: a curve with a low rate and a short period would otherwise loop for long.
 		const periods = Math.floor((calls * 1_000) / this.#periodArea)
 		this.#repetitions += periods
 		this.#used += periods > 0 ? Math.max(0, calls * 1_000 - periods * this.#periodArea) : calls * 1_000

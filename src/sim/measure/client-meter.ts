@@ -1,4 +1,3 @@
-import { ClassMeter } from './class-meter.ts'
 import { Histogram } from './histogram.ts'
 import type { RecoveryTracker } from './recovery-tracker.ts'
 import type { ClassResult, ClientResult, ClientTimeline, Recovery } from './result.ts'
@@ -42,7 +41,7 @@ export class ClientMeter {
 
 	/** Adds a request class. The client counts its calls. */
 	addClass(name: string): ClassMeter {
-		const meter = new ClassMeter(this.#goodWithinMs)
+		const meter = new ClassMeter(this.#goodWithinMs, this.#warmUpMs)
 		this.#classes.set(name, meter)
 		return meter
 	}
@@ -112,5 +111,47 @@ export class ClientMeter {
 
 	timeline(length: number): ClientTimeline {
 		return readChannels(this.#timeline, length)
+	}
+}
+
+/** Counts the calls of one request class of a client. */
+export class ClassMeter {
+	readonly #goodWithinMs: number
+	readonly #warmUpMs: number
+	readonly #latency = new Histogram()
+	#calls = 0
+	#good = 0
+	#late = 0
+	#failed = 0
+
+	constructor(goodWithinMs: number, warmUpMs: number) {
+		this.#goodWithinMs = goodWithinMs
+		this.#warmUpMs = warmUpMs
+	}
+
+	start(now: number): void {
+		if (now >= this.#warmUpMs) this.#calls++
+	}
+
+	end(startedAt: number, now: number, ok: boolean): void {
+		if (startedAt < this.#warmUpMs) return
+		const durationMs = now - startedAt
+		if (ok) this.#latency.record(durationMs)
+		if (!ok) this.#failed++
+		else if (durationMs <= this.#goodWithinMs) this.#good++
+		else this.#late++
+	}
+
+	get result(): ClassResult {
+		const [calls, good, late, failed] = [this.#calls, this.#good, this.#late, this.#failed]
+		return {
+			calls,
+			good,
+			late,
+			failed,
+			unfinished: calls - good - late - failed,
+			goodShare: calls === 0 ? 0 : good / calls,
+			latency: this.#latency.summary,
+		}
 	}
 }

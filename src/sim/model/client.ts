@@ -59,7 +59,7 @@ export class Client {
 		let latest: Request | undefined
 		const requestClass = this.#drawClass?.()
 		meter.start(startedAt)
-		requestClass?.meter.start()
+		requestClass?.meter.start(startedAt)
 		loop.callsInFlight++
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!loop.countRequest()) return undefined
@@ -75,7 +75,7 @@ export class Client {
 			if (!ok && !isExpected(error)) loop.fail(error)
 			loop.callsInFlight--
 			meter.end(startedAt, loop.now(), ok, requests)
-			requestClass?.meter.end(loop.now() - startedAt, ok)
+			requestClass?.meter.end(startedAt, loop.now(), ok)
 			loop.trace.add(startedAt)
 			loop.trace.add(ok ? requests : -requests)
 			if (policy && !service.passesContext) Request.release(latest)

@@ -2,7 +2,7 @@
  * The kind of a request: how long it takes, and how important it is. A class is drawn once per call, from a stream of its own, so
  * that a retry belongs to the class of its call and clients with and without classes have the same arrivals.
  */
-import type { ClassMeter } from '../measure/class-meter.ts'
+import type { ClassMeter } from '../measure/client-meter.ts'
 import type { RequestClassModel } from '../scenario/scenario.ts'
 
 export interface RequestClass {

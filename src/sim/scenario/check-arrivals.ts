@@ -80,6 +80,11 @@ function checkAscending(times: readonly number[], pathOf: (index: number) => str
 export function isEndless(arrivals: Arrivals): boolean {
 	if (arrivals.kind === 'closed') return (arrivals.callsEach ?? Infinity) === Infinity
 	if (arrivals.kind === 'trace' || arrivals.toMs !== undefined) return false
-	if (arrivals.kind !== 'curve' || arrivals.repeatEveryMs !== undefined) return true
-	return (arrivals.points.at(-1)?.perSecond ?? 0) > 0
+	return arrivals.kind !== 'curve' || endOfCurve(arrivals) === Infinity
+}
+
+/** Returns the time from which on the rate is 0; Infinity if the curve repeats, or ends with another rate. */
+export function endOfCurve({ points, repeatEveryMs }: ArrivalCurve): number {
+	const last = points.at(-1)
+	return last?.perSecond === 0 && repeatEveryMs === undefined ? last.atMs : Infinity
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type ArrivalCurve, type RatePoint, simulate } from 'yaoki/sim'
+import { hasEnded } from '../../../src/sim/load/arrivals.ts'
 import { RateCurve } from '../../../src/sim/load/rate-curve.ts'
 import { scene, web } from '../scene.ts'
 import { startTimes } from './start-times.ts'
@@ -207,4 +208,13 @@ it('a curve that ends at 0, or with toMs, lets a run end when nothing is left to
 	expect(web(run(curve([point(0, 100)], { ...even, toMs: 1_000 })))).toMatchObject({ calls: 100 })
 	expect(() => run(curve([point(0, 0), point(100, 10)]))).toThrow('arrivals never end')
 	expect(() => run(curve([point(0, 0), point(100, 10)], { repeatEveryMs: 200 }))).toThrow('never end')
+})
+
+it('a curve has ended when its rate stays 0, or at toMs', () => {
+	const falling = [point(0, 100), point(10_000, 0)]
+	const ended = (model: ArrivalCurve) => [5_000, 9_999, 10_000, 1e9].map((now) => hasEnded(model, 0, now))
+	expect(ended(curve(falling))).toEqual([false, false, true, true])
+	expect(ended(curve(falling, { toMs: 5_000 }))).toEqual([true, true, true, true])
+	expect(ended(curve(falling, { repeatEveryMs: 10_000 }))).toEqual([false, false, false, false])
+	expect(ended(curve(RAMP))).toEqual([false, false, false, false])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, type RequestClassModel, simulate } from 'yaoki/sim'
-import { ClassMeter } from '../../../src/sim/measure/class-meter.ts'
+import { ClassMeter } from '../../../src/sim/measure/client-meter.ts'
 import { Request } from '../../../src/sim/model/request.ts'
 import { classDraw } from '../../../src/sim/model/request-class.ts'
 import { RequestQueue } from '../../../src/sim/model/request-queue.ts'
@@ -32,7 +32,7 @@ describe('the class of a call', () => {
 		const draw = classDraw(
 			models,
 			() => 1 - 1e-12,
-			() => new ClassMeter(Infinity),
+			() => new ClassMeter(Infinity, 0),
 		)
 		expect(draw().name).toBe('a')
 	})
@@ -82,6 +82,20 @@ describe('the class of a call', () => {
 		expect(Math.min(web(result).good, web(result).late)).toBeGreaterThan(0)
 	})
 
+	it('is not counted in the warm-up', () => {
+		const result = simulate(
+			scene({
+				web: { arrivals: { kind: 'constant', perSecond: 50 }, classes: CLASSES },
+				rest: { duration: 10_000, warmUpMs: 8_000 },
+			}),
+		)
+		const calls = classOf(result, 'checkout').calls + classOf(result, 'browse').calls
+		expect([calls, web(result).calls]).toEqual([100, 100])
+		const ended = ['good', 'late', 'failed', 'unfinished'] as const
+		for (const name of ended)
+			expect(classOf(result, 'checkout')[name] + classOf(result, 'browse')[name]).toBe(web(result)[name])
+	})
+
 	it('does not exist without classes', () => {
 		expect('classes' in web(simulate(scene()))).toBe(false)
 	})
@@ -128,7 +142,7 @@ describe('the priority of a class', () => {
 		const requests = priorities.map((priority) => {
 			const request = new Request({ passesContext: false, send() {} }, () => {})
 			if (priority !== undefined)
-				request.requestClass = { name: 'x', serviceTimeFactor: 1, priority, meter: new ClassMeter(1) }
+				request.requestClass = { name: 'x', serviceTimeFactor: 1, priority, meter: new ClassMeter(1, 0) }
 			queue.push(request)
 			return request
 		})

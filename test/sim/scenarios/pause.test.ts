@@ -64,6 +64,8 @@ test('dropping expired requests is not enough: nearly every run stays overloaded
 test.each(['at most 1 s old', 'queue of 20'])(
 	'with a bound on the queue, %s, calls are good again within two seconds in every run',
 	(bound) => {
-		expect(Math.max(...study.values(`80 % busy: 3 retries, ${bound}`, goodAgainAfter))).toBeLessThanOrEqual(2_000)
+		expect(Math.max(...study.values(`80 % busy: 3 retries, ${bound}`, goodAgainAfter))).toBeLessThanOrEqual(
+			2_000,
+		)
 	},
 )
