@@ -18,12 +18,12 @@ export type DoneCallback<T> = (error?: unknown, value?: T) => void
 export type CallbackOperation<T> = (context: CallContext, done: DoneCallback<T>) => void
 
 /** What an operation has started. */
-export interface Abortable {
+interface Abortable {
 	/** The signal of the operation has aborted, and its result is ignored. */
 	abort(): void
 }
 
-type AbortableOperation<T> = (context: CallContext, done: DoneCallback<T>) => Abortable | undefined | void
+type AbortableOperation<T> = (context: CallContext, done: DoneCallback<T>) => Abortable | undefined
 
 /**
  * Runs an operation under a policy. With `endsOnAbort` the operation ends as soon as a timeout or a hedge aborts its signal, as if it
@@ -32,7 +32,7 @@ type AbortableOperation<T> = (context: CallContext, done: DoneCallback<T>) => Ab
  */
 export function run<T, Substitute = never>(
 	policy: Policy<Substitute>,
-	operation: AbortableOperation<T>,
+	operation: CallbackOperation<T> | AbortableOperation<T>,
 	done: DoneCallback<T | Substitute>,
 	options?: CallOptions,
 	endsOnAbort = false,
@@ -174,11 +174,10 @@ class CallbackRun<T> {
 		const substitute = call.rare?.substitute
 		if (!substitute) {
 			const operation = call.operation as AbortableOperation<T>
-			this.#started =
-				operation(call.context(), (error, value) => {
-					const ok = error === undefined || error === null
-					settle(ok, ok ? value : error)
-				}) ?? undefined
+			this.#started = operation(call.context(), (error, value) => {
+				const ok = error === undefined || error === null
+				settle(ok, ok ? value : error)
+			})
 			return
 		}
 		const result = substitute(call.context())

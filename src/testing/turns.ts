@@ -1,5 +1,5 @@
 /**
- * Who runs, and who is next. While the callback of a timer runs, or a call, other calls that may continue wait for their turn, in the order
+ * Turns of calls and timers. While the callback of a timer runs, or a call, other calls that may continue wait for their turn, in the order
  * in which they were woken. Promises do the same in production. So calls never nest, and events have the same order as there.
  */
 interface Job {
@@ -15,7 +15,7 @@ export function runLater(job: Job): void {
 	if (beginTurn()) endTurn()
 }
 
-/** Returns true if it was nobody's turn. The caller must then call `endTurn`. */
+/** Returns true if no turn was in progress. The caller must then call `endTurn`. */
 export function beginTurn(): boolean {
 	if (isBusy) return false
 	isBusy = true

@@ -5,7 +5,19 @@ import { balancerFields, checkBalancers } from './check-balancer.ts'
 import { checkFaults, faultShape, sharedFaultShape } from './check-faults.ts'
 import { duration, kind, MAX_MS, positiveTime, rate, time } from './quantities.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
-import { amount, byKind, count, fields, flag, inOrder, list, named, oneOf, type Shape, text } from './shape.ts'
+import {
+	amount,
+	byKind,
+	count,
+	fields,
+	flag,
+	inOrder,
+	list,
+	named,
+	oneOf,
+	type Shape,
+	text,
+} from './shape.ts'
 
 /** Bounded by memory. */
 const MAX_INSTANCES = 1e5

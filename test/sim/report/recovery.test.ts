@@ -27,7 +27,10 @@ describe('a report', () => {
 	it('distinguishes runs that did not recover from runs that ended too soon', () => {
 		const lines = toText(result, { columns: 160 }).split('\n')
 		const ends = ['recovers', 'hangs', 'short'].map((name) =>
-			lines.findLast((line) => line.startsWith(name))?.match(/\S+( \S+)?$/)?.at(0),
+			lines
+				.findLast((line) => line.startsWith(name))
+				?.match(/\S+( \S+)?$/)
+				?.at(0),
 		)
 		expect(ends).toEqual([expect.stringMatching(/ms$/), 'not recovered', 'not shown'])
 		expect(lines).toContain('Not shown: the run ended too soon to tell.')
