@@ -5,13 +5,13 @@
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { OUTCOME } from './attempt-outcome.ts'
-import { AttemptBins } from './attempts.ts'
-import { collectAttempts, collectCalls, findSource } from './calls.ts'
-import { detectFaults } from './detect-faults.ts'
-import { findTimeRange, type PipelineEvents } from './event-columns.ts'
-import { at, quantile } from './numbers.ts'
-import { roundToMicroseconds, sampleDistribution } from './service-time.ts'
+import { detectFaults } from './detect/detect-faults.ts'
+import { roundToMicroseconds, sampleDistribution } from './detect/service-time.ts'
+import { OUTCOME } from './log/attempt-outcome.ts'
+import { AttemptBins } from './log/attempts.ts'
+import { collectAttempts, collectCalls, findSource } from './log/calls.ts'
+import { findTimeRange, type PipelineEvents } from './log/event-columns.ts'
+import { at, quantile } from './log/numbers.ts'
 import { type IncidentSummary, listCaveats, type SkippedLines } from './summary.ts'
 
 /** An incident as a scenario, with a summary of the events. */

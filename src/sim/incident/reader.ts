@@ -5,10 +5,10 @@
 import type { EventBase } from '../../core/events/events.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { amount, count, fields, listed, ofType } from '../scenario/shape.ts'
-import { type PipelineEvents, PolicyEvents } from './event-columns.ts'
 import { buildIncident, type Incident, type ReadCounts } from './incident.ts'
-import { droppedCount } from './other-events.ts'
-import { isUsed, parseEvent } from './parse-event.ts'
+import { type PipelineEvents, PolicyEvents } from './log/event-columns.ts'
+import { droppedCount } from './log/other-events.ts'
+import { isUsed, parseEvent } from './log/parse-event.ts'
 
 /** How the events of an incident are read. */
 export interface IncidentOptions {

@@ -7,8 +7,9 @@ import {
 	formatSignificant,
 } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
-import type { FoundFault } from './detect-faults.ts'
-import type { UnreadableReason } from './parse-event.ts'
+import type { FoundFault } from './detect/detect-faults.ts'
+import type { CallCounts } from './log/calls.ts'
+import type { UnreadableReason } from './log/parse-event.ts'
 
 /** What the events of an incident show. */
 export interface IncidentSummary {
@@ -46,17 +47,6 @@ export interface SkippedLines {
 	readonly dropped: number
 	/** Events an hour or more apart from most others. */
 	readonly outliers: number
-}
-
-export interface CallCounts {
-	readonly total: number
-	readonly good: number
-	/** Failed after at least one attempt. */
-	readonly failed: number
-	/** Rejected by a policy of the client, without an attempt. */
-	readonly rejected: number
-	/** Calls whose result is not in the events. */
-	readonly unknown: number
 }
 
 /** Requests sent to the service. */

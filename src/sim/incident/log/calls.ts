@@ -3,7 +3,7 @@
  * each following one after the delay of the retry before it. Without a retry, each event of a circuit breaker is a call. Calls that
  * another policy rejected appear only as `rejected` events.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidOption } from '../../../core/options/schema.ts'
 import { isCallFailed, OUTCOME, outcomeOf } from './attempt-outcome.ts'
 import { Attempts } from './attempts.ts'
 import {
@@ -14,7 +14,17 @@ import {
 	type TimeRange,
 } from './event-columns.ts'
 import { at, sorted } from './numbers.ts'
-import type { CallCounts } from './summary.ts'
+
+export interface CallCounts {
+	readonly total: number
+	readonly good: number
+	/** Failed after at least one attempt. */
+	readonly failed: number
+	/** Rejected by a policy of the client, without an attempt. */
+	readonly rejected: number
+	/** Calls whose result is not in the events. */
+	readonly unknown: number
+}
 
 export interface Calls extends Omit<CallCounts, 'total'> {
 	/** Wall times, in ascending order. */

@@ -2,12 +2,11 @@
  * Finds faults. Symptoms are searched one after the other, each over the whole time: attempts that fail, attempts that are slow or
  * time out, and timeouts while other responses are normal. The attempts during a symptom then decide which fault it is.
  */
-import type { Fault } from '../scenario/scenario.ts'
-import { OUTCOME } from './attempt-outcome.ts'
-import type { AttemptBins, Symptom } from './attempts.ts'
-import type { SymptomCounts } from './change-points.ts'
+import type { Fault } from '../../scenario/scenario.ts'
+import { OUTCOME } from '../log/attempt-outcome.ts'
+import type { AttemptBins, Symptom, SymptomCounts } from '../log/attempts.ts'
+import { at, quantile, sorted } from '../log/numbers.ts'
 import { attemptsIn, type Edge, type FaultWindow, findFaultWindows } from './fault-windows.ts'
-import { at, quantile, sorted } from './numbers.ts'
 import { estimatePace, explainByLoad, type Pace, roundToMicroseconds } from './service-time.ts'
 
 /** Levels for the share of failed attempts. Below about 2 % is normal. */

@@ -1,7 +1,6 @@
 /** The attempts that reached the service, as columns, and in bins of equal time, so that a query about a period only reads that period. */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidOption } from '../../../core/options/schema.ts'
 import { OUTCOME, outcomeOf, statusOf } from './attempt-outcome.ts'
-import type { SymptomCounts } from './change-points.ts'
 import { at, increase, indicesBy } from './numbers.ts'
 
 /** When each attempt started and ended, and its outcome. */
@@ -64,6 +63,12 @@ export class Attempts {
 	count(outcome: number): number {
 		return this.outcome.subarray(0, this.length).reduce((sum, one) => sum + (one === outcome ? 1 : 0), 0)
 	}
+}
+
+/** Attempts per bin, and those of them with the symptom. */
+export interface SymptomCounts {
+	readonly attempts: Float64Array
+	readonly symptoms: Float64Array
 }
 
 /** Returns whether an attempt shows a symptom; undefined if it does not count. */

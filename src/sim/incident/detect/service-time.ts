@@ -2,9 +2,9 @@
  * Estimates the normal service time. Slow periods cannot be found without it, and it cannot be measured before slow periods are
  * excluded. So a first estimate uses only the faster periods; the final distribution uses everything outside of slow periods.
  */
-import { OUTCOME } from './attempt-outcome.ts'
-import type { AttemptBins, Attempts } from './attempts.ts'
-import { at, quantile, sorted } from './numbers.ts'
+import { OUTCOME } from '../log/attempt-outcome.ts'
+import type { AttemptBins, Attempts } from '../log/attempts.ts'
+import { at, quantile, sorted } from '../log/numbers.ts'
 
 /** A median of fewer durations is unreliable. */
 const MIN_SAMPLES = 50

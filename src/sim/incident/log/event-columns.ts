@@ -1,5 +1,5 @@
 /** The events of a policy as columns of numbers: a million events take 40 MB, and many times that as objects. */
-import type { YaokiEvent } from '../../core/events/events.ts'
+import type { YaokiEvent } from '../../../core/events/events.ts'
 import { codeForError, codeForFailure, codeForRetry, encodeOutcome, OUTCOME } from './attempt-outcome.ts'
 import { at, indicesBy, sorted } from './numbers.ts'
 
