@@ -15,8 +15,6 @@ export class Attempts {
 	readonly status: Uint16Array
 	/** 1 if the start is known, and with it the duration. */
 	readonly hasDuration: Uint8Array
-	/** 1 if the load on the service explains why the attempt was slow or timed out. */
-	readonly isExplained: Uint8Array
 
 	constructor(capacity: number) {
 		this.startedAt = new Float64Array(capacity)
@@ -24,7 +22,6 @@ export class Attempts {
 		this.outcome = new Uint8Array(capacity)
 		this.status = new Uint16Array(capacity)
 		this.hasDuration = new Uint8Array(capacity)
-		this.isExplained = new Uint8Array(capacity)
 	}
 
 	/** Adds an attempt, unless no request was sent or its outcome is unknown. `startedAt` is NaN if unknown. */

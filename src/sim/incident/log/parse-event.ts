@@ -74,7 +74,7 @@ function isEvent(value: JsonObject | EventBase): value is EventBase {
 		isTime(timestamp) &&
 		(pipeline === undefined || typeof pipeline === 'string') &&
 		(required === undefined ||
-			(typeof callId === 'string' &&
+			((callId === undefined || typeof callId === 'string') &&
 				(required.numbers ?? []).every((name) => isTime(event[name])) &&
 				(required.string === undefined || typeof event[required.string] === 'string')))
 	)
