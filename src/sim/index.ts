@@ -1,4 +1,5 @@
 /** `yaoki/sim`: the same policies in virtual time, against simulated services. Runs anywhere. */
+export type { Caveat, CaveatCode } from './incident/caveat.ts'
 export type { Incident } from './incident/incident.ts'
 export { type IncidentOptions, IncidentReader, scenarioFromIncident } from './incident/reader.ts'
 export { formatIncident, type IncidentSummary } from './incident/summary.ts'

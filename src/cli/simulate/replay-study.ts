@@ -11,11 +11,14 @@ import type { PolicyModel } from '../../sim/scenario/layers.ts'
 import { buildPolicy, type PolicyLayer } from '../../sim/scenario/layers.ts'
 import type { Scenario } from '../../sim/scenario/scenario.ts'
 import { loadFile, withFileContext } from './load-file.ts'
+import { alternativeName } from './replay-ranges.ts'
 
 /** An incident as data that can be posted to a thread. */
 export interface IncidentReplay {
 	/** From `scenarioFromIncident`: its policy is named `replay` and is empty. */
 	readonly scenario: Scenario
+	/** Other scenarios that the events allow. */
+	readonly alternatives: readonly Scenario[]
 	/** Timeout of an attempt in the typical policies. */
 	readonly timeoutMs: number
 	/** File with the policy to try; undefined for the typical policies. */
@@ -25,7 +28,8 @@ export interface IncidentReplay {
 /** Fewer than in other studies: an incident is long, and its arrivals, the main source of randomness, are fixed. */
 const REPLICATIONS = 5
 
-export async function replayStudy({ scenario, timeoutMs, policy }: IncidentReplay): Promise<VariantStudy> {
+export async function replayStudy(given: IncidentReplay): Promise<VariantStudy> {
+	const { scenario, alternatives, timeoutMs, policy } = given
 	const policies: Readonly<Record<string, PolicyModel>> = {
 		'no policy': [],
 		...(policy === undefined ? typicalPolicies(timeoutMs) : { [basename(policy)]: await loadPolicy(policy) }),
@@ -38,11 +42,27 @@ export async function replayStudy({ scenario, timeoutMs, policy }: IncidentRepla
 		replications: REPLICATIONS,
 		measures: ['goodShare', 'amplification', 'wastedShare', 'recoveredAfterMs', 'p99Ms'],
 		chart: 'responses',
-		variants: Object.fromEntries(
-			Object.entries(policies).map(([name, replay]) => [name, { ...scenario, policies: { replay } }]),
-		),
+		variants: {
+			...withPolicies(policies, scenario, (name) => name),
+			...Object.assign(
+				{},
+				...alternatives.map((other, index) =>
+					withPolicies(policies, other, (name) => alternativeName(name, index)),
+				),
+			),
+		},
 	}
 }
+
+/** Returns a variant of the scenario per policy. */
+const withPolicies = (
+	policies: Readonly<Record<string, PolicyModel>>,
+	scenario: Scenario,
+	nameOf: (policy: string) => string,
+): VariantStudy['variants'] =>
+	Object.fromEntries(
+		Object.entries(policies).map(([name, replay]) => [nameOf(name), { ...scenario, policies: { replay } }]),
+	)
 
 function typicalPolicies(timeoutMs: number): Readonly<Record<string, readonly PolicyLayer[]>> {
 	const timeout: PolicyLayer = { timeout: timeoutMs }

@@ -17,6 +17,7 @@ import { countRuns, planJobs, type RunOptions } from './job-plan.ts'
 import type { SimulateArguments } from './options.ts'
 import { checkOutFiles, type FileContents, formatJson, writeOutFile } from './out-files.ts'
 import { FailedRunError, type PoolResult, runAll } from './pool.ts'
+import { formatRanges, type PolicyRange, splitAlternatives } from './replay-ranges.ts'
 import { loadStudy, resolveSource, type StudyRequest } from './study-source.ts'
 
 /** The arguments of the command, with a parsed seed. */
@@ -29,11 +30,14 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 	const study = selectChart(loaded.study, options)
 	const assertions = options.assert.map((text) => parseAssertion(text, study))
 	const { runs, ...counts } = await simulateAll(options, loaded, io)
-	const result = toStudyResult(study, options.replications, runs)
-	const isComplete = counts.ended === result.planned
-	const checked = isComplete ? assertions.map((one) => checkAssertion(one, result)) : []
-	const { maxEvents, timelines } = options
-	const output = { ...counts, result, incident, assertions: checked, maxEvents, timelines }
+	const all = toStudyResult(study, options.replications, runs)
+	const isComplete = counts.ended === all.planned
+	const checked = isComplete ? assertions.map((one) => checkAssertion(one, all)) : []
+	const { shown: result, ranges } = splitAlternatives(all)
+	const output: StudyOutput = {
+		...{ ...counts, result, incident, ranges, planned: all.planned },
+		...{ assertions: checked, maxEvents: options.maxEvents, timelines: options.timelines },
+	}
 	printResult(output, io)
 	await writeFiles(options.out, output, io)
 	warnAboutEventLimits(output, io)
@@ -61,7 +65,8 @@ async function load(options: SimulateOptions, signal: AbortSignal) {
 	const { policy, pipeline, fromPolicy, capacity } = options
 	const selection = { pipeline, workers: capacity, ...(fromPolicy.length > 0 && { policy: fromPolicy }) }
 	const found = await readIncident(file, selection, signal)
-	const replay = { scenario: found.scenario, timeoutMs: suggestTimeout(found), policy }
+	const { scenario: likely, alternatives } = found
+	const replay = { scenario: likely, alternatives, timeoutMs: suggestTimeout(found), policy }
 	const request: StudyRequest = { source: { kind: 'incident', ...replay }, variants }
 	const incident = { data: found.summary, text: formatIncident(found.summary) }
 	return { request, study: await loadStudy(request), name: policy ?? file, incident }
@@ -115,6 +120,10 @@ interface StudyOutput extends Pick<PoolResult, 'ended' | 'partial'> {
 	readonly result: StudyResult
 	/** The incident that was read, as data and as text. */
 	readonly incident: { readonly data: object; readonly text: string } | undefined
+	/** Over the scenarios that the events of an incident allow. */
+	readonly ranges: readonly PolicyRange[]
+	/** The number of runs, alternatives included. */
+	readonly planned: number
 	readonly assertions: readonly AssertionResult[]
 	/** `--max-events`, if given. */
 	readonly maxEvents: number | undefined
@@ -122,31 +131,32 @@ interface StudyOutput extends Pick<PoolResult, 'ended' | 'partial'> {
 	readonly timelines: Timelines | undefined
 }
 
-const isInterrupted = ({ ended, result }: StudyOutput): boolean => ended < result.planned
+const isInterrupted = ({ ended, planned }: StudyOutput): boolean => ended < planned
 
 function printResult(output: StudyOutput, io: CommandIo): void {
 	io.result(toDocument(output), () => {
-		const { result, ended, partial, incident } = output
+		const { result, ended, partial, incident, ranges } = output
 		const hasRuns = ended + partial > 0
 		return [
 			...(incident ? [incident.text] : []),
 			...(hasRuns ? [toText(result, { columns: io.columns, style: io.style })] : []),
+			...(hasRuns && ranges.length > 0 ? [formatRanges(ranges, io.columns)] : []),
 			...(isInterrupted(output) ? [io.style.yellow(interruptedText(output))] : []),
 		].join('\n\n')
 	})
 }
 
-const interruptedText = ({ ended, partial, result }: StudyOutput): string =>
-	`Interrupted after ${ended} of ${result.planned} runs${partial === 0 ? '' : `, ${partial} shown in part`}.`
+const interruptedText = ({ ended, partial, planned }: StudyOutput): string =>
+	`Interrupted after ${ended} of ${planned} runs${partial === 0 ? '' : `, ${partial} shown in part`}.`
 
 /** The same document for `--json` and for a .json file. */
 function toDocument(output: StudyOutput): object {
-	const { result, ended, partial, incident, assertions, timelines } = output
+	const { result, ended, partial, incident, ranges, planned, assertions, timelines } = output
 	return {
 		...toJSON(result, { timelines }),
-		...(incident && { incident: incident.data }),
+		...(incident && { incident: { ...incident.data, ranges } }),
 		...(assertions.length > 0 && { assertions: assertions.map(withoutMessages) }),
-		...(isInterrupted(output) && { interrupted: { ended, partial, planned: result.planned } }),
+		...(isInterrupted(output) && { interrupted: { ended, partial, planned } }),
 	}
 }
 

@@ -12,6 +12,7 @@ import type { CommandIo } from '../io.ts'
 import { unknownName } from '../parse-arguments.ts'
 import { checkStudy } from './check-study.ts'
 import { hasFileExtension, loadFile } from './load-file.ts'
+import { policyOf } from './replay-ranges.ts'
 import { type IncidentReplay, replayStudy } from './replay-study.ts'
 
 export type StudySource =
@@ -61,7 +62,7 @@ async function loadSource(source: StudySource): Promise<Study> {
 function selectVariants(study: Study, names: readonly string[]): Study {
 	if (names.length === 0) return study
 	for (const name of names) checkVariantName('--variant', name, study)
-	const isSelected = (name: string) => names.includes(name)
+	const isSelected = (name: string) => names.includes(name) || names.includes(policyOf(name))
 	if (isGrid(study)) return { ...study, panels: study.panels.filter(isSelected) }
 	const variants = Object.entries(study.variants).filter(([name]) => isSelected(name))
 	return { ...study, variants: Object.fromEntries(variants) }

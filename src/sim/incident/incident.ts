@@ -5,14 +5,20 @@
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { OUTCOME } from './attempt-outcome.ts'
-import { AttemptBins } from './attempts.ts'
-import { collectAttempts, collectCalls, findSource } from './calls.ts'
-import { detectFaults } from './detect-faults.ts'
-import { findTimeRange, type PipelineEvents } from './event-columns.ts'
-import { at, quantile } from './numbers.ts'
-import { roundToMicroseconds, sampleDistribution } from './service-time.ts'
-import { type IncidentSummary, listCaveats, type SkippedLines } from './summary.ts'
+import { listAlternatives } from './alternatives.ts'
+import { listCaveats } from './caveats.ts'
+import { type DemandCounts, findExcess, withoutExcess } from './demand.ts'
+import { detectFaults } from './detect/detect-faults.ts'
+import { roundToMicroseconds, sampleDistribution } from './detect/service-time.ts'
+import { type Fit, fitIncident } from './fit/fit-incident.ts'
+import { describeFaults, roundFault } from './found-faults.ts'
+import { OUTCOME } from './log/attempt-outcome.ts'
+import { AttemptBins } from './log/attempts.ts'
+import { collectAttempts, collectCalls, findSource } from './log/calls.ts'
+import { findTimeRange, type PipelineEvents } from './log/event-columns.ts'
+import { at, quantile } from './log/numbers.ts'
+import { checkExplanation } from './reproduce.ts'
+import type { IncidentSummary, SkippedLines } from './summary.ts'
 
 /** An incident as a scenario, with a summary of the events. */
 export interface Incident {
@@ -21,64 +27,100 @@ export interface Incident {
 	 * ends with the last event.
 	 */
 	readonly scenario: Scenario
+	/**
+	 * Other scenarios that the events allow: a fault that ended earlier or later, other numbers of workers. Run a policy in all of them for the
+	 * range of its results. Empty if the events leave no doubt.
+	 */
+	readonly alternatives: readonly Scenario[]
 	readonly summary: IncidentSummary
 }
 
 export interface IncidentSettings {
 	/** The user named the policies to read. */
 	readonly hasPolicies: boolean
-	readonly workers: number
+	/** Undefined to estimate them. */
+	readonly workers: number | undefined
 	readonly resolutionMs: number
 }
 
-export interface ReadCounts extends Omit<SkippedLines, 'outliers'> {
+export interface ReadCounts {
 	readonly lines: number
 	readonly events: number
+	/** Events without a call id. */
+	readonly withoutId: number
+	readonly skipped: Omit<SkippedLines, 'outliers'>
+}
+
+/** The events of one pipeline. */
+export interface IncidentEvents {
+	readonly pipeline: string
+	readonly policies: PipelineEvents
+	/** The calls in which policies that were not chosen retried, once per retry. */
+	readonly otherRetries: readonly number[]
 }
 
 export function buildIncident(
-	pipeline: string,
-	policies: PipelineEvents,
+	{ pipeline, policies, otherRetries }: IncidentEvents,
 	{ hasPolicies, workers, resolutionMs }: IncidentSettings,
-	{ lines, events, ...skipped }: ReadCounts,
+	{ lines, events, withoutId, skipped }: ReadCounts,
 ): Incident {
 	const range = findTimeRange([...policies.values()].flatMap(({ all }) => all))
 	const source = findSource(policies, hasPolicies)
-	const { startedAt: arrivals, ...results } = collectCalls(source, policies, range)
+	const { startedAt: arrivals, unfinished, ...results } = collectCalls(source, policies, range)
 	if (arrivals.length === 0) throwNoDurations()
 	const attempts = collectAttempts(source, range)
 	const first = attempts.startedAt
 		.subarray(0, attempts.length)
 		.reduce((a, b) => Math.min(a, b), at(arrivals, 0))
 	const bins = new AttemptBins(attempts, first, range.to, resolutionMs)
-	const { faults, serviceTimes, backgroundErrorRate, explainedByLoad } = detectFaults(bins, workers)
-	if (serviceTimes.length === 0) throwNoDurations()
+	const detection = detectFaults(bins)
+	const { pace, backgroundErrorRate } = detection
+	if (!pace) throwNoDurations()
+	const fit = fitIncident(bins, detection, pace, workers)
+	const faults = describeFaults(fit, detection.faults, bins, pace)
+	const { explainedByLoad, reproduction } = checkExplanation(fit, bins, pace)
 	const { origin: startedAt } = bins
 	const { outliers } = range
-	return {
-		scenario: {
-			name: pipeline || 'incident',
-			// Not until idle: every policy recovers once no more calls arrive.
-			duration: bins.length * resolutionMs,
-			services: {
-				service: {
-					workers,
-					serviceTime: { kind: 'empirical', valuesMs: sampleDistribution(serviceTimes) },
-					faults: faults.map(({ fault }) => fault),
-				},
+	const knownWorkers = {
+		...{ estimate: fit.best.workers, between: fit.workersBetween },
+		isGiven: workers !== undefined,
+	}
+	const { serviceTimes } = fit.best
+	const calls = new Set(source.endings.flatMap(({ call }) => call))
+	const atMs = Array.from(arrivals, (time) => roundToMicroseconds(time - startedAt))
+	const excessShare = findExcess(atMs, detection.faults, { length: bins.length, widthMs: resolutionMs })
+	const demand: DemandCounts = {
+		...{ excessShare, unfinished, withoutId },
+		nestedRetries: otherRetries.filter((call) => calls.has(call)).length,
+	}
+	const createScenario = (service: Fit, arrivalsMs: readonly number[] = atMs): Scenario => ({
+		name: pipeline || 'incident',
+		// Not until idle: every policy recovers once no more calls arrive.
+		duration: bins.length * resolutionMs,
+		services: {
+			service: {
+				workers: service.workers,
+				serviceTime: { kind: 'empirical', valuesMs: sampleDistribution(service.serviceTimes) },
+				faults: service.faults.map(roundFault),
 			},
-			clients: {
-				calls: {
-					to: 'service',
-					arrivals: {
-						kind: 'trace',
-						atMs: Array.from(arrivals, (time) => roundToMicroseconds(time - startedAt)),
-					},
-					policy: 'replay',
-				},
-			},
-			policies: { replay: [] },
 		},
+		clients: {
+			calls: {
+				to: 'service',
+				arrivals: { kind: 'trace', atMs: arrivalsMs },
+				policy: 'replay',
+			},
+		},
+		policies: { replay: [] },
+	})
+	return {
+		scenario: createScenario(fit.best),
+		alternatives: [
+			...listAlternatives(fit, faults, resolutionMs).map((other) => createScenario(other)),
+			...(excessShare > 0
+				? [createScenario(fit.best, withoutExcess(atMs, detection.faults, excessShare))]
+				: []),
+		],
 		summary: {
 			startedAt,
 			endedAt: range.to,
@@ -99,11 +141,10 @@ export function buildIncident(
 				p50Ms: roundToMicroseconds(quantile(serviceTimes, 0.5)),
 				p99Ms: roundToMicroseconds(quantile(serviceTimes, 0.99)),
 			},
-			backgroundErrorRate,
-			faults,
+			...{ workers: knownWorkers, reproduction, demand, backgroundErrorRate, faults },
 			caveats: listCaveats({
-				...{ faults, startedAt, resolutionMs, workers, backgroundErrorRate, outliers },
-				dropped: skipped.dropped,
+				...{ faults, startedAt, resolutionMs, backgroundErrorRate, outliers, reproduction, demand },
+				...{ workers: knownWorkers, dropped: skipped.dropped },
 			}),
 		},
 	}

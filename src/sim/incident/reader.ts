@@ -5,10 +5,10 @@
 import type { EventBase } from '../../core/events/events.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { amount, count, fields, listed, ofType } from '../scenario/shape.ts'
-import { type PipelineEvents, PolicyEvents } from './event-columns.ts'
 import { buildIncident, type Incident, type ReadCounts } from './incident.ts'
-import { droppedCount } from './other-events.ts'
-import { isUsed, parseEvent } from './parse-event.ts'
+import { hashCallId, type PipelineEvents, PolicyEvents } from './log/event-columns.ts'
+import { droppedCount } from './log/other-events.ts'
+import { isUsed, parseEvent } from './log/parse-event.ts'
 
 /** How the events of an incident are read. */
 export interface IncidentOptions {
@@ -21,12 +21,14 @@ export interface IncidentOptions {
 	readonly policy?: string | readonly string[] | undefined
 	/**
 	 * The number of requests that the service processes concurrently, if known. Slow responses that the load explains do not count as a fault
-	 * then: the replay computes them again, because another policy causes another load. Default: no limit, and every slow response is a fault.
+	 * then: the replay computes them again, because another policy causes another load. Default: estimated from the events, with a range.
 	 */
 	readonly workers?: number | undefined
 	/** Resolution of the search for faults. Default 1,000. */
 	readonly resolutionMs?: number | undefined
 }
+
+type LineCounts = Omit<ReadCounts, 'skipped'> & ReadCounts['skipped']
 
 const checkOptions = fields({
 	'pipeline?': ofType('string', 'a string'),
@@ -56,8 +58,11 @@ export class IncidentReader {
 	/** The number of the current line, empty lines included. */
 	#line = 0
 	#hasEvents = false
-	readonly #counts: { -readonly [Name in keyof ReadCounts]: ReadCounts[Name] } = {
+	/** The calls in which policies that were not chosen retried. */
+	readonly #otherRetries: number[] = []
+	readonly #counts: { -readonly [Name in keyof LineCounts]: LineCounts[Name] } = {
 		...{ lines: 0, events: 0, unreadable: 0, firstUnreadable: undefined, filtered: 0, dropped: 0 },
+		withoutId: 0,
 	}
 
 	constructor(options: IncidentOptions = {}) {
@@ -92,10 +97,14 @@ export class IncidentReader {
 		this.#names.pipelines.add(pipeline)
 		this.#names.policies.add(policy)
 		const { pipeline: wanted = pipeline } = this.#options
-		if (wanted !== pipeline || this.#policies?.has(policy) === false) counts.filtered++
-		else {
+		if (wanted !== pipeline || this.#policies?.has(policy) === false) {
+			counts.filtered++
+			if (wanted === pipeline && event.type === 'retry_attempt' && event.callId !== undefined)
+				this.#otherRetries.push(hashCallId(event.callId))
+		} else {
 			counts.events++
-			this.#eventsOf(pipeline, policy).add(event)
+			if (event.callId === undefined) counts.withoutId++
+			this.#eventsOf(pipeline, policy).add(event, this.#line)
 		}
 	}
 
@@ -113,9 +122,14 @@ export class IncidentReader {
 		if (others.length > 0)
 			invalidOption('pipeline', undefined, `${listed([...this.#pipelines.keys()].sort())}`)
 		const [pipeline, events] = first
-		const { workers = Infinity, resolutionMs = 1_000 } = this.#options
+		const { workers, resolutionMs = 1_000 } = this.#options
 		const hasPolicies = this.#policies !== undefined
-		return buildIncident(pipeline, events, { hasPolicies, workers, resolutionMs }, this.#counts)
+		const { lines, events: used, withoutId, ...skipped } = this.#counts
+		return buildIncident(
+			{ pipeline, policies: events, otherRetries: this.#otherRetries },
+			{ hasPolicies, workers, resolutionMs },
+			{ lines, events: used, withoutId, skipped },
+		)
 	}
 
 	#throwNoEvents(): never {

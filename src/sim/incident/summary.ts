@@ -7,8 +7,13 @@ import {
 	formatSignificant,
 } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
-import type { FoundFault } from './detect-faults.ts'
-import type { UnreadableReason } from './parse-event.ts'
+import type { Caveat } from './caveat.ts'
+import type { DemandCounts } from './demand.ts'
+import type { FoundFault } from './detect/detect-faults.ts'
+import type { CallCounts } from './log/calls.ts'
+import type { UnreadableReason } from './log/parse-event.ts'
+import type { Reproduction } from './reproduce.ts'
+import { formatClock, formatTime } from './wall-time.ts'
 
 /** What the events of an incident show. */
 export interface IncidentSummary {
@@ -27,11 +32,21 @@ export interface IncidentSummary {
 	readonly attempts: AttemptCounts
 	/** Response times outside of slow periods. */
 	readonly serviceTime: { readonly p50Ms: number; readonly p99Ms: number }
+	/** The requests that the service processes concurrently: in the scenario, and in the scenarios that the events allow. */
+	readonly workers: {
+		readonly estimate: number
+		readonly between: readonly [number, number]
+		/** True if the user gave them. */
+		readonly isGiven: boolean
+	}
+	readonly demand: DemandCounts
+	/** How well the scenario predicts the recorded attempts. */
+	readonly reproduction: Reproduction
 	/** The share of attempts that failed outside of all faults. The scenario leaves them out. */
 	readonly backgroundErrorRate: number
 	readonly faults: readonly FoundFault[]
-	/** What the events cannot show, in sentences. */
-	readonly caveats: readonly string[]
+	/** What the events cannot show. */
+	readonly caveats: readonly Caveat[]
 }
 
 /** Lines that were not used. */
@@ -46,17 +61,6 @@ export interface SkippedLines {
 	readonly dropped: number
 	/** Events an hour or more apart from most others. */
 	readonly outliers: number
-}
-
-export interface CallCounts {
-	readonly total: number
-	readonly good: number
-	/** Failed after at least one attempt. */
-	readonly failed: number
-	/** Rejected by a policy of the client, without an attempt. */
-	readonly rejected: number
-	/** Calls whose result is not in the events. */
-	readonly unknown: number
 }
 
 /** Requests sent to the service. */
@@ -87,11 +91,12 @@ export function formatIncident(summary: IncidentSummary): string {
 		`  source    ${sanitizeLine(source)}`,
 		`  calls     ${formatNumber(calls.total)}: ${formatNumber(calls.good)} good, ${formatNumber(calls.failed)} failed, ${formatNumber(calls.rejected)} rejected${unknown}`,
 		`  attempts  ${formatNumber(attempts.total)}: ${formatNumber(attempts.responded)} responded, ${formatNumber(attempts.failed)} failed, ${formatNumber(attempts.timedOut)} timed out${load}`,
+		`  workers   ${formatWorkers(summary)}`,
 		`  latency   p50 ${formatSignificant(serviceTime.p50Ms)} ms, p99 ${formatSignificant(serviceTime.p99Ms)} ms outside of faults`,
 		faults.length === 0 ? '  faults    none' : '  faults',
 		...faults.map((found) => `    ${formatFault(found, startedAt)}`),
 		...(caveats.length === 0 ? [] : ['  caveats']),
-		...caveats.map((caveat) => `    ${sanitizeLine(caveat)}`),
+		...caveats.map(({ text }) => `    ${sanitizeLine(text)}`),
 	].join('\n')
 }
 
@@ -107,6 +112,17 @@ function formatLines({ lines, events, skipped }: IncidentSummary): string {
 	return parts.join('; ')
 }
 
+function formatWorkers({ workers: { estimate, between, isGiven } }: IncidentSummary): string {
+	const count = (workers: number) => (workers === Infinity ? 'no limit' : formatNumber(workers))
+	if (isGiven) return `${count(estimate)}, as given`
+	const [min, max] = between
+	if (estimate === Infinity)
+		return min < Infinity ? `no limit visible, at least ${count(min)}` : 'no limit visible'
+	return min === max
+		? `${count(estimate)}, estimated`
+		: `${count(estimate)}, estimated (${count(min)} to ${count(max)})`
+}
+
 function formatFault({ fault, attempts, symptoms }: FoundFault, startedAt: number): string {
 	const { fromMs, toMs } = fault
 	const times = `${formatClock(startedAt + fromMs)} to ${formatClock(startedAt + toMs)} (${formatDuration(toMs - fromMs, 2)})`
@@ -119,62 +135,4 @@ function describeFault(fault: FoundFault['fault']): string {
 		return `errors, ${formatPercent(fault.rate)}${fault.status ? ` with status ${fault.status}` : ''}`
 	const hangs = fault.kind === 'outage' && fault.mode === 'hang'
 	return hangs ? 'outage without responses' : 'outage with refused connections'
-}
-
-/** Formats a wall time to the second, in UTC. */
-const formatTime = (wall: number): string =>
-	new Date(Math.round(wall / 1_000) * 1_000).toISOString().slice(0, 19).replace('T', ' ')
-
-const formatClock = (wall: number): string => formatTime(wall).slice(11)
-
-type Findings = Pick<IncidentSummary, 'faults' | 'startedAt' | 'backgroundErrorRate'> &
-	Pick<SkippedLines, 'dropped' | 'outliers'> & { readonly resolutionMs: number; readonly workers: number }
-
-/** Lists what the events cannot show, because an estimate without its limits would pass for the truth. */
-export function listCaveats(findings: Findings): readonly string[] {
-	const { faults, workers, backgroundErrorRate, dropped, outliers } = findings
-	const hasHangs = faults.some(({ fault }) => fault.kind === 'outage' && fault.mode === 'hang')
-	const hasSlowdowns = faults.some(({ fault }) => fault.kind === 'slowdown')
-	const caveats = faults.flatMap((found) => listEdgeCaveats(found, findings))
-	if (hasHangs)
-		caveats.push('For attempts that timed out only the timeout is known; the replay never responds to them.')
-	if ((hasHangs || hasSlowdowns) && workers === Infinity)
-		caveats.push(
-			'All slow and missing responses count as faults. If load caused them, set the number of requests that the service processes concurrently.',
-		)
-	if (backgroundErrorRate > 0)
-		caveats.push(
-			`Outside of faults ${formatPercent(backgroundErrorRate)} of the attempts failed; the replay leaves them out.`,
-		)
-	if (dropped > 0)
-		caveats.push(
-			`The event log dropped ${formatCount(dropped, 'event')}: calls are missing, and there may be gaps.`,
-		)
-	if (outliers > 0)
-		caveats.push(
-			'Events an hour or more apart were left out: they are from another day, or from a wrong clock.',
-		)
-	return caveats
-}
-
-function listEdgeCaveats(
-	{ fault, startsBetween, endsBetween, isOngoing }: FoundFault,
-	{ startedAt, resolutionMs }: Findings,
-): string[] {
-	const clock = (ms: number) => formatClock(startedAt + ms)
-	const isWide = ([min, max]: readonly [number, number]) => max - min > 3 * resolutionMs
-	const name = `The ${fault.kind} at ${clock(fault.fromMs)}`
-	const range = (verb: string, between: readonly [number, number]) =>
-		isWide(between)
-			? [
-					`${name} may have ${verb} at any time from ${clock(between[0])} to ${clock(between[1])}: there were no attempts in between.`,
-				]
-			: []
-	return [
-		...range('started', startsBetween),
-		...range('ended', endsBetween),
-		...(isOngoing && !isWide(endsBetween)
-			? [`${name} was not over when the events end; the replay ends it there.`]
-			: []),
-	]
 }

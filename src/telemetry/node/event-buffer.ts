@@ -3,7 +3,7 @@
  * their number, because a reader would take a log with an unmarked gap for complete.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { DroppedEvents } from '../../sim/incident/other-events.ts'
+import type { DroppedEvents } from '../../sim/incident/log/other-events.ts'
 import type { ProblemReports } from '../observe/report.ts'
 
 export interface BufferSettings {

@@ -118,6 +118,28 @@ describe('a replay', () => {
 		expect(stdout).toContain('  Set replay[0].retry.maxRetries to 0 instead of 3.\n')
 	})
 
+	test('shows the range over the scenarios that the events allow, also as JSON', async () => {
+		const file = new Folder().write('events.jsonl', users)
+		const args = ['--incident', file, '--variant', 'retry']
+		const { stdout } = await replay(args)
+		expect(stdout).toMatch(/The events allow \d+ scenarios/)
+		expect(stdout).not.toContain('alternative')
+		const { incident, cases } = JSON.parse((await replay([...args, '--json'])).stdout)
+		expect(cases.map(({ name }: { name: string }) => name)).toEqual(['retry'])
+		expect(incident.caveats.map(({ code }: { code: string }) => code)).toContain('unknown-workers')
+		const [{ policy, goodShare, scenarios, recovered }] = incident.ranges
+		expect(policy).toBe('retry')
+		expect(recovered).toBeLessThanOrEqual(scenarios)
+		expect(goodShare[0]).toBeLessThanOrEqual(goodShare[1])
+		expect(scenarios).toBeGreaterThan(1)
+	})
+
+	test('shows no range if the workers are given and the events leave no doubt', async () => {
+		const file = new Folder().write('events.jsonl', users)
+		const { stdout } = await replay(['--incident', file, '--capacity', '20', '--json'])
+		expect(JSON.parse(stdout).incident.ranges).toEqual([])
+	})
+
 	test('can be checked with --assert', async () => {
 		const file = new Folder().write('events.jsonl', users)
 		const { code, stderr } = await replay(['--incident', file, '--assert', 'no policy: goodShare>0.99'])
@@ -169,8 +191,8 @@ describe('a replay', () => {
 	})
 
 	test('is data that can be posted to a thread, with the policy of the user as a file name', async () => {
-		const { scenario } = await readIncident(new Folder().write('a.jsonl', users), {}, signal)
-		const replayed = { scenario, timeoutMs: 200, policy: undefined }
+		const { scenario, alternatives } = await readIncident(new Folder().write('a.jsonl', users), {}, signal)
+		const replayed = { scenario, alternatives, timeoutMs: 200, policy: undefined }
 		expect(await replayStudy(structuredClone(replayed))).toEqual(await replayStudy(replayed))
 		expect((await replayStudy(replayed)).description).toContain('a timeout of 200 ms')
 	})

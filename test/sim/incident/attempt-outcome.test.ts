@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { YaokiEvent } from 'yaoki'
-import { isCallFailed, OUTCOME, outcomeOf, statusOf } from '../../../src/sim/incident/attempt-outcome.ts'
-import { PolicyEvents } from '../../../src/sim/incident/event-columns.ts'
+import { isCallFailed, OUTCOME, outcomeOf, statusOf } from '../../../src/sim/incident/log/attempt-outcome.ts'
+import { PolicyEvents } from '../../../src/sim/incident/log/event-columns.ts'
 
 type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'policy' | 'timestamp'> : never
 

@@ -1,8 +1,8 @@
 /** Calls and attempts, reconstructed from events by their call id. */
 import { expect, test } from 'vitest'
 import type { YaokiEvent } from 'yaoki'
-import { collectAttempts, collectCalls, findSource } from '../../../src/sim/incident/calls.ts'
-import { type PipelineEvents, PolicyEvents } from '../../../src/sim/incident/event-columns.ts'
+import { collectAttempts, collectCalls, findSource } from '../../../src/sim/incident/log/calls.ts'
+import { type PipelineEvents, PolicyEvents } from '../../../src/sim/incident/log/event-columns.ts'
 
 type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'policy' | 'timestamp' | 'callId'> : never
 
@@ -83,7 +83,8 @@ test('the start of an attempt is unknown if the event before it is missing', () 
 		[1_800, 1_850],
 		[undefined, 2_000],
 	])
-	expect(calls).toEqual([1_000])
+	// The second call did not end: it is demand too.
+	expect(calls).toEqual([1_000, 2_000])
 })
 
 test('a rejected event is a call of its own only if no other event has its call id', () => {
@@ -101,6 +102,6 @@ test('a rejected event is a call of its own only if no other event has its call 
 		at(1_300, 'c', rejected, 'bulkhead'),
 		at(1_400, 'd', { type: 'rejected', reason: 'circuit-open', shadow: true }, 'breaker'),
 	)
-	expect(counts).toEqual({ good: 1, failed: 0, rejected: 2, unknown: 1 })
+	expect(counts).toEqual({ good: 1, failed: 0, rejected: 2, unknown: 1, unfinished: 0 })
 	expect(calls).toEqual([1_000, 1_200, 1_300, 1_400])
 })

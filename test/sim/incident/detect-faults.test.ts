@@ -28,7 +28,10 @@ describe('failures all the time', () => {
 		expect(readService(scenario).faults).toEqual([])
 		expect(summary.backgroundErrorRate).toBeCloseTo(0.04, 3)
 		expect(summary.caveats).toEqual([
-			'Outside of faults 4 % of the attempts failed; the replay leaves them out.',
+			{
+				code: 'background-errors',
+				text: 'Outside of faults 4 % of the attempts failed; the replay leaves them out.',
+			},
 		])
 	})
 

@@ -44,6 +44,7 @@ describe('the text', () => {
 			  source    circuitBreaker
 			  calls     2,408: 1,986 good, 21 failed, 401 rejected
 			  attempts  2,007: 1,986 responded, 13 failed, 8 timed out
+			  workers   no limit visible, at least 3
 			  latency   p50 19.6 ms, p99 121 ms outside of faults
 			  faults
 			    00:00:40 to 00:00:55 (15.4 s): outage with refused connections, seen in 6 of 6 attempts
@@ -51,7 +52,7 @@ describe('the text', () => {
 			  caveats
 			    The outage at 00:00:40 may have ended at any time from 00:00:50 to 00:01:00: there were no attempts in between.
 			    The slowdown at 00:01:50 was not over when the events end; the replay ends it there.
-			    All slow and missing responses count as faults. If load caused them, set the number of requests that the service processes concurrently.
+			    The events show no limit of the service; it may have 3 or more workers. Set the number of requests that the service processes concurrently, if you know it.
 			    Outside of faults 0.35 % of the attempts failed; the replay leaves them out.
 			    Events an hour or more apart were left out: they are from another day, or from a wrong clock."
 		`)
@@ -65,6 +66,7 @@ describe('the text', () => {
 			  source    calm
 			  calls     503: 503 good, 0 failed, 0 rejected
 			  attempts  503: 503 responded, 0 failed, 0 timed out
+			  workers   no limit visible, at least 3
 			  latency   p50 19.6 ms, p99 99.3 ms outside of faults
 			  faults    none"
 		`)

@@ -86,9 +86,14 @@ describe('a retry storm that outlasts its outage', () => {
 		expect(truth.totals.goodShare).toBeLessThan(0.4)
 	})
 
-	test('counts as a fault if the capacity is unknown', () => {
-		const [found] = readService(scenarioFromIncident(lines).scenario).faults ?? []
-		expect(found?.toMs).toBeGreaterThan(60_000)
+	test('is detected separately from the outage if the workers are unknown: they are estimated', () => {
+		const { scenario, summary } = scenarioFromIncident(lines)
+		const [found] = readService(scenario).faults ?? []
+		expect(Math.abs((found?.toMs ?? 0) - 25_000)).toBeLessThan(200)
+		const [min, max] = summary.workers.between
+		expect(min).toBeLessThanOrEqual(10)
+		expect(max).toBeGreaterThanOrEqual(10)
+		expect(summary.caveats.map(({ code }) => code)).toContain('estimated-workers')
 	})
 
 	test('is detected separately from the outage if the workers are known', () => {

@@ -1,7 +1,6 @@
 /** The attempts that reached the service, as columns, and in bins of equal time, so that a query about a period only reads that period. */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidOption } from '../../../core/options/schema.ts'
 import { OUTCOME, outcomeOf, statusOf } from './attempt-outcome.ts'
-import type { SymptomCounts } from './change-points.ts'
 import { at, increase, indicesBy } from './numbers.ts'
 
 /** When each attempt started and ended, and its outcome. */
@@ -16,8 +15,6 @@ export class Attempts {
 	readonly status: Uint16Array
 	/** 1 if the start is known, and with it the duration. */
 	readonly hasDuration: Uint8Array
-	/** 1 if the load on the service explains why the attempt was slow or timed out. */
-	readonly isExplained: Uint8Array
 
 	constructor(capacity: number) {
 		this.startedAt = new Float64Array(capacity)
@@ -25,7 +22,6 @@ export class Attempts {
 		this.outcome = new Uint8Array(capacity)
 		this.status = new Uint16Array(capacity)
 		this.hasDuration = new Uint8Array(capacity)
-		this.isExplained = new Uint8Array(capacity)
 	}
 
 	/** Adds an attempt, unless no request was sent or its outcome is unknown. `startedAt` is NaN if unknown. */
@@ -64,6 +60,12 @@ export class Attempts {
 	count(outcome: number): number {
 		return this.outcome.subarray(0, this.length).reduce((sum, one) => sum + (one === outcome ? 1 : 0), 0)
 	}
+}
+
+/** Attempts per bin, and those of them with the symptom. */
+export interface SymptomCounts {
+	readonly attempts: Float64Array
+	readonly symptoms: Float64Array
 }
 
 /** Returns whether an attempt shows a symptom; undefined if it does not count. */

@@ -3,7 +3,7 @@
  * each following one after the delay of the retry before it. Without a retry, each event of a circuit breaker is a call. Calls that
  * another policy rejected appear only as `rejected` events.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidOption } from '../../../core/options/schema.ts'
 import { isCallFailed, OUTCOME, outcomeOf } from './attempt-outcome.ts'
 import { Attempts } from './attempts.ts'
 import {
@@ -14,11 +14,23 @@ import {
 	type TimeRange,
 } from './event-columns.ts'
 import { at, sorted } from './numbers.ts'
-import type { CallCounts } from './summary.ts'
+
+export interface CallCounts {
+	readonly total: number
+	readonly good: number
+	/** Failed after at least one attempt. */
+	readonly failed: number
+	/** Rejected by a policy of the client, without an attempt. */
+	readonly rejected: number
+	/** Calls whose result is not in the events. */
+	readonly unknown: number
+}
 
 export interface Calls extends Omit<CallCounts, 'total'> {
 	/** Wall times, in ascending order. */
 	readonly startedAt: Float64Array
+	/** Calls with retries that did not end in the events. */
+	readonly unfinished: number
 }
 
 /** The policies whose events are used. */
@@ -81,7 +93,29 @@ export function collectCalls(source: Source, pipeline: PipelineEvents, range: Ti
 	for (const call of rejectedElsewhere.keys()) shadowed.delete(call)
 	for (const calls of [rejectedElsewhere, shadowed]) for (const time of calls.values()) startedAt.push(time)
 	rejected += rejectedElsewhere.size
-	return { startedAt: sorted(startedAt), good, failed, rejected, unknown: shadowed.size }
+	const unfinished = findUnfinished(source, range)
+	for (const time of unfinished) startedAt.push(time)
+	const unknown = shadowed.size + unfinished.length
+	return { startedAt: sorted(startedAt), good, failed, rejected, unknown, unfinished: unfinished.length }
+}
+
+/**
+ * Returns the starts of calls that were still retrying when the events end. Without them, demand would fall in the last seconds of a
+ * retry storm. The first attempt is assumed to have taken as long as the next one; without a next one its end is used.
+ */
+function findUnfinished({ endings, retries }: Source, range: TimeRange): readonly number[] {
+	const calls = new Map<number, { endedAt: number; nextAt: number; nextEndedAt: number }>()
+	eachWithin(retries, range, (time, ms, attempt, _code, call) => {
+		const known = calls.get(call) ?? { endedAt: Infinity, nextAt: 0, nextEndedAt: Infinity }
+		if (time < known.endedAt)
+			calls.set(call, { endedAt: time, nextAt: time + ms, nextEndedAt: known.endedAt })
+		else if (attempt > 1) calls.set(call, { ...known, nextEndedAt: Math.min(time, known.nextEndedAt) })
+	})
+	for (const events of endings) for (const call of events.call) calls.delete(call)
+	// An event without a call id cannot be missing the end of its call.
+	return [...calls].flatMap(([call, { endedAt, nextAt, nextEndedAt }]) =>
+		call < 0 ? [] : [endedAt - (nextEndedAt < Infinity ? Math.max(0, nextEndedAt - nextAt) : 0)],
+	)
 }
 
 /** Returns the calls that have an event, but none of the source, with the time of the event. */

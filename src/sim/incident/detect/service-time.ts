@@ -2,9 +2,8 @@
  * Estimates the normal service time. Slow periods cannot be found without it, and it cannot be measured before slow periods are
  * excluded. So a first estimate uses only the faster periods; the final distribution uses everything outside of slow periods.
  */
-import { OUTCOME } from './attempt-outcome.ts'
-import type { AttemptBins, Attempts } from './attempts.ts'
-import { at, quantile, sorted } from './numbers.ts'
+import type { AttemptBins } from '../log/attempts.ts'
+import { quantile, sorted } from '../log/numbers.ts'
 
 /** A median of fewer durations is unreliable. */
 const MIN_SAMPLES = 50
@@ -60,39 +59,3 @@ export const sampleDistribution = (values: Float64Array): readonly number[] =>
 
 /** Rounds to the resolution of clocks. */
 export const roundToMicroseconds = (ms: number): number => Math.round(ms * 1_000) / 1_000
-
-/** The model is an estimate: a wait of this share of the excess time explains it. */
-const MIN_SHARE = 0.6
-
-/**
- * Marks the attempts that overload explains. A service of known capacity is slow when it gets more requests than it can process. That is not a
- * fault, because another policy would have sent fewer. So the requests run through a fluid model of a queue with that capacity, and
- * attempts that its length explains are marked. The others remain evidence of a fault. A timeout that the queue does not explain is
- * assumed to cost the service nothing, as in an outage.
- */
-export function explainByLoad(attempts: Attempts, pace: Pace, workers: number): void {
-	const { startedAt, outcome, isExplained } = attempts
-	const { meanMs, medianMs, slowMs } = pace
-	/** Queued work per worker. */
-	let leftMs = 0
-	let latest = -Infinity
-	for (const index of attempts.byStart()) {
-		const now = at(startedAt, index)
-		leftMs = Math.max(0, leftMs - (now - latest))
-		latest = now
-		if (outcome[index] === OUTCOME.failed) continue
-		const durationMs = attempts.durationMs(index)
-		const isTimeout = outcome[index] === OUTCOME.timedOut
-		// Requests being processed delay nothing while a worker is free.
-		const isEnough = leftMs - meanMs >= MIN_SHARE * (durationMs - medianMs)
-		const isOverload = isEnough && (isTimeout || durationMs > slowMs)
-		if (isOverload) isExplained[index] = 1
-		if (isTimeout && !isEnough) continue
-		// A response limits the wait from above and, if the wait made it slow, from below.
-		if (attempts.isTimed(index)) {
-			if (isOverload) leftMs = Math.max(leftMs, durationMs - meanMs)
-			leftMs = Math.min(leftMs, durationMs)
-		}
-		leftMs += meanMs / workers
-	}
-}

@@ -4,14 +4,8 @@
  * bin reaches it, and with a thousand every fluctuation does. Bins without attempts, for example while a circuit is open, keep the
  * level of their neighbors.
  */
-
-import { at } from './numbers.ts'
-
-/** Attempts per bin, and those of them with the symptom. */
-export interface SymptomCounts {
-	readonly attempts: Float64Array
-	readonly symptoms: Float64Array
-}
+import type { SymptomCounts } from '../log/attempts.ts'
+import { at } from '../log/numbers.ts'
 
 /** Consecutive bins of one level. */
 export interface Segment {

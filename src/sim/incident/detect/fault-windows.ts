@@ -3,9 +3,9 @@
  * attempts are searched for the time that separates them best. Where there are no attempts, for example while a circuit is open, the
  * change may have happened at any time in between: the middle is used, and the whole range is reported.
  */
-import type { AttemptBins, Symptom } from './attempts.ts'
-import { findSegments, type Segment, type SymptomCounts } from './change-points.ts'
-import { at } from './numbers.ts'
+import type { AttemptBins, Symptom, SymptomCounts } from '../log/attempts.ts'
+import { at } from '../log/numbers.ts'
+import { findSegments, type Segment } from './change-points.ts'
 
 /** A time and its possible range, in milliseconds of the scenario. */
 export interface Edge {

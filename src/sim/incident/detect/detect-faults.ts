@@ -1,14 +1,16 @@
 /**
  * Finds faults. Symptoms are searched one after the other, each over the whole time: attempts that fail, attempts that are slow or
  * time out, and timeouts while other responses are normal. The attempts during a symptom then decide which fault it is.
+ *
+ * Whether load explains a symptom is not decided here: a queue has no symptoms of its own. What is detected is what the replay needs if the
+ * service has no limit; `fit` then explains as much of it as possible by a queue.
  */
-import type { Fault } from '../scenario/scenario.ts'
-import { OUTCOME } from './attempt-outcome.ts'
-import type { AttemptBins, Symptom } from './attempts.ts'
-import type { SymptomCounts } from './change-points.ts'
+import type { Fault } from '../../scenario/scenario.ts'
+import { OUTCOME } from '../log/attempt-outcome.ts'
+import type { AttemptBins, Symptom, SymptomCounts } from '../log/attempts.ts'
+import { at, quantile, sorted } from '../log/numbers.ts'
 import { attemptsIn, type Edge, type FaultWindow, findFaultWindows } from './fault-windows.ts'
-import { at, quantile, sorted } from './numbers.ts'
-import { estimatePace, explainByLoad, type Pace, roundToMicroseconds } from './service-time.ts'
+import { estimatePace, type Pace, roundToMicroseconds } from './service-time.ts'
 
 /** Levels for the share of failed attempts. Below about 2 % is normal. */
 const FAILURE_LEVELS = [0.005, 0.05, 0.12, 0.25, 0.4, 0.6, 0.8, 0.95, 0.998]
@@ -19,21 +21,21 @@ const SLOW_LEVELS = [0.22, 0.4, 0.55, 0.7, 0.85, 0.95, 0.998]
 /** A smaller share of failures that lasts for most of the time is normal for the service, not a fault. */
 const MAX_BACKGROUND = 0.1
 
-interface Detection {
-	readonly faults: readonly FoundFault[]
+export interface Detection {
+	readonly faults: readonly SymptomFault[]
 	/** Durations of responses outside of slow periods, in ascending order. */
 	readonly serviceTimes: Float64Array
+	/** 1 for each bin in or next to a slow period. */
+	readonly isSlowBin: Uint8Array
+	readonly pace: Pace | undefined
 	/** The share of attempts that failed outside of all faults. */
 	readonly backgroundErrorRate: number
-	/** Attempts that were slow or timed out because of the load. */
-	readonly explainedByLoad: number
 }
 
-export function detectFaults(bins: AttemptBins, workers: number): Detection {
+export function detectFaults(bins: AttemptBins): Detection {
 	const { attempts } = bins
 	const pace = estimatePace(bins)
-	if (pace && workers < Infinity) explainByLoad(attempts, pace, workers)
-	const { outcome, isExplained } = attempts
+	const { outcome } = attempts
 	const failures = findFaultWindows(bins, (index) => outcome[index] === OUTCOME.failed, FAILURE_LEVELS)
 	const failed = withoutBackground(failures.counts, failures.windows)
 	const isDuringOutage = markAttempts(bins, failed.filter(isDown))
@@ -41,7 +43,6 @@ export function detectFaults(bins: AttemptBins, workers: number): Detection {
 		// While all attempts fail, the few that time out belong to the same outage.
 		if (outcome[index] === OUTCOME.failed || isDuringOutage[index]) return undefined
 		if (outcome[index] === OUTCOME.responded && !attempts.isTimed(index)) return undefined
-		if (isExplained[index]) return false
 		return outcome[index] === OUTCOME.timedOut || attempts.durationMs(index) > (pace?.slowMs ?? Infinity)
 	}
 	const slow = findFaultWindows(bins, isSlow, SLOW_LEVELS).windows
@@ -56,7 +57,7 @@ export function detectFaults(bins: AttemptBins, workers: number): Detection {
 	const isDuringSlowdown = markAttempts(bins, slowWindows)
 	const isSilent: Symptom = (index) => {
 		if (isDuringSlowdown[index] || isDuringOutage[index]) return undefined
-		return outcome[index] === OUTCOME.timedOut && !isExplained[index]
+		return outcome[index] === OUTCOME.timedOut
 	}
 	const silent = findFaultWindows(bins, isSilent, FAILURE_LEVELS).windows
 	const faults = [
@@ -66,9 +67,8 @@ export function detectFaults(bins: AttemptBins, workers: number): Detection {
 	]
 	return {
 		faults: faults.sort(({ fault: a }, { fault: b }) => a.fromMs - b.fromMs || a.toMs - b.toMs),
-		serviceTimes,
+		...{ serviceTimes, isSlowBin, pace },
 		backgroundErrorRate: shareOutside(failures.counts, markBins(bins, failed)),
-		explainedByLoad: isExplained.reduce((sum, one) => sum + one, 0),
 	}
 }
 
@@ -121,9 +121,12 @@ const MIN_FACTOR = 1.5
 /** The status of responses that never came, while most others were normal. */
 const GATEWAY_TIMEOUT = 504
 
+/** The kinds of faults that are detected. */
+export type DetectedFault = Extract<Fault, { readonly kind: 'outage' | 'slowdown' | 'errors' }>
+
 /** A fault, with its evidence. */
 export interface FoundFault {
-	readonly fault: Fault
+	readonly fault: DetectedFault
 	/** Attempts during the fault, and those of them that show it. */
 	readonly attempts: number
 	readonly symptoms: number
@@ -132,72 +135,91 @@ export interface FoundFault {
 	readonly endsBetween: readonly [number, number]
 	/** True if it was not over when the events end. */
 	readonly isOngoing: boolean
+	/** True if overload followed and looks the same, so that its end is not visible. */
+	readonly isEndHidden: boolean
+}
+
+/** A fault as it was detected, before it is known whether load explains it. */
+export interface SymptomFault extends FoundFault {
+	readonly symptom: 'failures' | 'slow' | 'timeouts'
+	/** The share of failures among attempts that ended with a response or a failure. */
+	readonly failedShare: number
 }
 
 const isDown = ({ share }: FaultWindow): boolean => share >= DOWN
 
 /** Failures: an outage if all attempts fail fast, otherwise errors. */
-function faultFromFailures(window: FaultWindow, bins: AttemptBins, pace: Pace | undefined): FoundFault {
+function faultFromFailures(window: FaultWindow, bins: AttemptBins, pace: Pace | undefined): SymptomFault {
 	const { attempts } = bins
-	const durations: number[] = []
+	const indices = attemptsIn(window, bins)
+	const failed = indices.filter((index) => attempts.outcome[index] === OUTCOME.failed)
+	const responded = indices.filter((index) => attempts.outcome[index] === OUTCOME.responded).length
 	const statuses = new Map<number, number>()
-	for (const index of attemptsIn(window, bins).filter((one) => attempts.outcome[one] === OUTCOME.failed)) {
-		durations.push(attempts.durationMs(index))
+	for (const index of failed) {
 		const status = at(attempts.status, index)
 		statuses.set(status, (statuses.get(status) ?? 0) + 1)
 	}
+	// Attempts that were in flight when the outage began say nothing about how fast it refuses others.
+	const beganAt = failed.reduce((min, index) => Math.min(min, at(attempts.endedAt, index)), Infinity)
+	const later = failed.filter((index) => at(attempts.startedAt, index) >= beganAt)
+	const durations = Array.from(later.length > 0 ? later : failed, (index) => attempts.durationMs(index))
 	const isFast = !(quantile(sorted(durations), 0.5) > FAST * (pace?.medianMs ?? Infinity))
 	const isOutage = isDown(window) && isFast
-	return createFault(
-		window,
-		isOutage ? { kind: 'outage', mode: 'refuse' } : errors(window.share, mostFrequent(statuses)),
-	)
+	return {
+		...createFault(
+			window,
+			isOutage ? { kind: 'outage', mode: 'refuse' } : errors(window.share, mostFrequent(statuses)),
+		),
+		symptom: 'failures',
+		failedShare: failed.length / Math.max(1, failed.length + responded),
+	}
 }
 
 /** Timeouts, while other responses are normal: an outage if all attempts time out, otherwise errors. */
-const faultFromTimeouts = (window: FaultWindow): FoundFault =>
-	createFault(window, isDown(window) ? NO_RESPONSE : errors(window.share, GATEWAY_TIMEOUT))
+const faultFromTimeouts = (window: FaultWindow): SymptomFault => ({
+	...createFault(window, isDown(window) ? NO_RESPONSE : errors(window.share, GATEWAY_TIMEOUT)),
+	symptom: 'timeouts',
+	failedShare: 0,
+})
 
 /** Slow responses and timeouts: an outage if no response came, a slowdown if the responses were slow. */
 function faultFromSlowness(
 	window: FaultWindow,
 	bins: AttemptBins,
 	serviceTimes: Float64Array,
-): FoundFault | undefined {
+): SymptomFault | undefined {
 	const { attempts } = bins
 	const durations: number[] = []
 	let timeouts = 0
-	const isUnexplained = (index: number) =>
-		!attempts.isExplained[index] && (attempts.outcome[index] === OUTCOME.timedOut || attempts.isTimed(index))
-	for (const index of attemptsIn(window, bins).filter(isUnexplained))
+	for (const index of attemptsIn(window, bins))
 		if (attempts.outcome[index] === OUTCOME.timedOut) timeouts++
-		else durations.push(attempts.durationMs(index))
+		else if (attempts.isTimed(index)) durations.push(attempts.durationMs(index))
 	const respondedShare = durations.length / (durations.length + timeouts)
-	if (respondedShare <= 1 - DOWN) return createFault(window, NO_RESPONSE)
+	const slow = { symptom: 'slow', failedShare: 0 } as const
+	if (respondedShare <= 1 - DOWN) return { ...createFault(window, NO_RESPONSE), ...slow }
 	// Timeouts are known to be the slowest, so the responses are compared at a rank below them.
 	const rank = Math.min(0.5, respondedShare / 2)
 	const factor = quantile(sorted(durations), rank / respondedShare) / quantile(serviceTimes, rank)
 	if (!(factor >= MIN_FACTOR)) return undefined
-	return createFault(window, { kind: 'slowdown', factor: roundToMicroseconds(factor) })
+	return { ...createFault(window, { kind: 'slowdown', factor: roundToMicroseconds(factor) }), ...slow }
 }
 
-/** Returns the sorted durations of responses in these bins, without those that the load explains. */
+/** Returns the sorted durations of responses in these bins. */
 function durationsIn(bins: AttemptBins, isIn: (bin: number) => boolean): Float64Array {
 	const { attempts } = bins
 	const durations: number[] = []
 	for (let bin = 0; bin < bins.length; bin++)
 		if (isIn(bin))
 			for (const index of bins.in(bin, bin + 1))
-				if (attempts.isTimed(index) && !attempts.isExplained[index])
-					durations.push(attempts.durationMs(index))
+				if (attempts.isTimed(index)) durations.push(attempts.durationMs(index))
 	return sorted(durations)
 }
 
-type WithoutTimes<F> = F extends Fault ? Omit<F, 'fromMs' | 'toMs'> : never
+type WithoutTimes<F> = F extends DetectedFault ? Omit<F, 'fromMs' | 'toMs'> : never
 
-const NO_RESPONSE: WithoutTimes<Fault> = { kind: 'outage', mode: 'hang' }
+const NO_RESPONSE: WithoutTimes<DetectedFault> = { kind: 'outage', mode: 'hang' }
 
-const errors = (rate: number, status: number): WithoutTimes<Fault> => ({
+const errors = (rate: number, status: number): WithoutTimes<DetectedFault> => ({
 	kind: 'errors',
 	rate: roundToMicroseconds(Math.min(1, rate)),
 	...(status > 0 && { status }),
@@ -205,7 +227,7 @@ const errors = (rate: number, status: number): WithoutTimes<Fault> => ({
 
 function createFault(
 	{ starts, ends, attempts, symptoms, isOngoing }: FaultWindow,
-	details: WithoutTimes<Fault>,
+	details: WithoutTimes<DetectedFault>,
 ): FoundFault {
 	const fromMs = Math.round(starts.atMs)
 	return {
@@ -215,6 +237,7 @@ function createFault(
 		startsBetween: rangeOf(starts),
 		endsBetween: rangeOf(ends),
 		isOngoing,
+		isEndHidden: false,
 	}
 }
 

@@ -2,8 +2,8 @@
  * Parses one line of a log as an event. Log files are shared with other writers and get cut off, so an unreadable line is skipped.
  * A line that is used must have every field that is needed later, or a NaN would surface far from its cause.
  */
-import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
-import { isAmount } from '../../core/options/schema.ts'
+import type { EventBase, YaokiEvent } from '../../../core/events/events.ts'
+import { isAmount } from '../../../core/options/schema.ts'
 import { OTHER_TYPES } from './other-events.ts'
 
 /** Why a line is skipped. */
@@ -74,7 +74,7 @@ function isEvent(value: JsonObject | EventBase): value is EventBase {
 		isTime(timestamp) &&
 		(pipeline === undefined || typeof pipeline === 'string') &&
 		(required === undefined ||
-			(typeof callId === 'string' &&
+			((callId === undefined || typeof callId === 'string') &&
 				(required.numbers ?? []).every((name) => isTime(event[name])) &&
 				(required.string === undefined || typeof event[required.string] === 'string')))
 	)

@@ -2,7 +2,7 @@
  * What an event says about the service, as one number. What the policy did about it does not matter: a rejection by the client's
  * own policy says nothing about the service, and a permanent failure such as a 404 shows that it works.
  */
-import type { ErrorFacts, RetryAttemptEvent, RetryFailureEvent } from '../../core/events/events.ts'
+import type { ErrorFacts, RetryAttemptEvent, RetryFailureEvent } from '../../../core/events/events.ts'
 
 /** `timedOut`: no response for as long as the caller waited. `rejected`: by a policy, so that no request was sent. */
 export const OUTCOME = { responded: 0, failed: 1, timedOut: 2, rejected: 3, unknown: 4 } as const

@@ -1,6 +1,6 @@
 /** Events that say nothing about calls, but are in the same file if an event log of `yaoki/telemetry/node` wrote it. */
-import type { EventBase } from '../../core/events/events.ts'
-import { isAmount } from '../../core/options/schema.ts'
+import type { EventBase } from '../../../core/events/events.ts'
+import { isAmount } from '../../../core/options/schema.ts'
 
 /** Of outboxes, relays, idempotency engines and the event log itself. A test compares them with the types of these events. */
 export const OTHER_TYPES: ReadonlySet<string> = new Set([

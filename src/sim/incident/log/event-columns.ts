@@ -1,11 +1,11 @@
 /** The events of a policy as columns of numbers: a million events take 40 MB, and many times that as objects. */
-import type { YaokiEvent } from '../../core/events/events.ts'
+import type { YaokiEvent } from '../../../core/events/events.ts'
 import { codeForError, codeForFailure, codeForRetry, encodeOutcome, OUTCOME } from './attempt-outcome.ts'
 import { at, indicesBy, sorted } from './numbers.ts'
 
 /**
  * `time` is the wall time at the end of an attempt. `ms` is the duration of the call, or the delay before the next attempt.
- * `attempt` counts from 1. `call` identifies the call.
+ * `attempt` counts from 1. `call` identifies the call; it is negative if the event has no call id.
  */
 export type EachEvent = (time: number, ms: number, attempt: number, code: number, call: number) => void
 
@@ -55,8 +55,9 @@ export class PolicyEvents {
 	/** Calls or attempts that a breaker in shadow mode would have rejected. */
 	readonly shadowed: EventColumns = new EventColumns()
 
-	add(event: YaokiEvent): void {
-		const call = hashCallId(event.callId ?? '')
+	/** `line` identifies an event without a call id: it belongs to no other. */
+	add(event: YaokiEvent, line = 0): void {
+		const call = event.callId === undefined ? -1 - line : hashCallId(event.callId)
 		const add = (columns: EventColumns, ms: number, attempt: number, code: number) =>
 			columns.add(event.timestamp, ms, attempt, code, call)
 		switch (event.type) {
@@ -89,7 +90,7 @@ export class PolicyEvents {
 export type PipelineEvents = Map<string, PolicyEvents>
 
 /** Hashes a call id to 52 bits (cyrb53): a number needs a tenth of the memory of a string, and collisions are negligible. */
-function hashCallId(callId: string): number {
+export function hashCallId(callId: string): number {
 	let [high, low] = [0xdeadbeef, 0x41c6ce57]
 	for (let index = 0; index < callId.length; index++) {
 		const character = callId.charCodeAt(index)
