@@ -131,27 +131,58 @@ class CallbackRun<T> {
 
 	#attempt(): Step | undefined {
 		const call = this.#call
+		if (call.pipeline.runner) this.#sleep()
+		if (call.rare?.substitute) return this.#runSubstitute(call.rare.substitute)
 		// An even number means that no operation outlives its call, so that the engine does not track it.
-		call.run += this.#endsOnAbort && !call.rare?.substitute ? 2 : 1
+		call.run += this.#endsOnAbort ? 2 : 1
 		const runId = call.run
 		let isPending = true
 		this.#nextStep = undefined
 		this.#isInOperation = true
-		if (call.pipeline.runner) this.#sleep()
-		const settle = (ok: boolean, value: unknown) => {
+		const done = (error?: unknown, value?: unknown) => {
 			if (!isPending) return
 			isPending = false
-			if (this.#isInOperation) this.#nextStep = this.#settle(runId, ok, value)
-			else runLater({ proceed: () => this.#settleLate(runId, ok, value) })
+			const ok = error === undefined || error === null
+			this.#end(runId, ok, ok ? value : error)
 		}
 		try {
-			this.#startOperation(settle)
+			this.#started = (call.operation as AbortableOperation<T>)(call.context(), done)
 		} catch (error) {
-			settle(false, error)
+			if (isPending) this.#end(runId, false, error)
+			isPending = false
 		}
 		this.#isInOperation = false
 		if (isPending) notifyPending(call)
 		return this.#nextStep
+	}
+
+	#runSubstitute(substitute: (context: CallContext) => unknown): Step | undefined {
+		const call = this.#call
+		const runId = ++call.run
+		let result: unknown
+		try {
+			result = substitute(call.context())
+		} catch (error) {
+			return this.#settle(runId, false, error)
+		}
+		if (!(result instanceof Promise)) return this.#settle(runId, true, result)
+		result.then(
+			(value) => this.#end(runId, true, value),
+			(error) => this.#end(runId, false, error),
+		)
+		notifyPending(call)
+		return undefined
+	}
+
+	#end(runId: number, ok: boolean, value: unknown): void {
+		if (this.#isInOperation) this.#nextStep = this.#settle(runId, ok, value)
+		else
+			runLater({
+				proceed: () => {
+					const step = this.#settle(runId, ok, value)
+					if (step !== undefined) this.#proceed(step)
+				},
+			})
 	}
 
 	/** Returns the next step; undefined if the call no longer waits for this run. */
@@ -162,31 +193,6 @@ class CallbackRun<T> {
 		this.#isAsleep = false
 		this.#started = undefined
 		return this.#call.settle(ok, value)
-	}
-
-	#settleLate(runId: number, ok: boolean, value: unknown): void {
-		const step = this.#settle(runId, ok, value)
-		if (step !== undefined) this.#proceed(step)
-	}
-
-	#startOperation(settle: (ok: boolean, value: unknown) => void): void {
-		const call = this.#call
-		const substitute = call.rare?.substitute
-		if (!substitute) {
-			const operation = call.operation as AbortableOperation<T>
-			this.#started = operation(call.context(), (error, value) => {
-				const ok = error === undefined || error === null
-				settle(ok, ok ? value : error)
-			})
-			return
-		}
-		const result = substitute(call.context())
-		if (result instanceof Promise)
-			result.then(
-				(value) => settle(true, value),
-				(error) => settle(false, error),
-			)
-		else settle(true, result)
 	}
 
 	#finish(): void {

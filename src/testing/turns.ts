@@ -23,6 +23,11 @@ export function beginTurn(): boolean {
 }
 
 export function endTurn(): void {
+	// Most turns wake no call.
+	if (jobs.length === 0) {
+		isBusy = false
+		return
+	}
 	try {
 		for (let next = jobs.shift(); next; next = jobs.shift()) next.proceed()
 	} finally {

@@ -200,7 +200,7 @@ export class Call implements CallRecord, Scope {
 	/** A wait is over, or the caller's abort or an interruption ended it. */
 	resume(): Step {
 		this.pipeline.observer?.onResume(this)
-		return this.rare?.interruption?.unwind() ?? this.runEnter(this.current)
+		return this.rare?.interruption?.unwind(this) ?? this.runEnter(this.current)
 	}
 
 	/** A retry runs the part inside it again. */

@@ -156,7 +156,8 @@ interface Interruption<Call> {
 	/** The layer that ends the part inside it; undefined for the whole call. */
 	readonly bound: BoundLayerOf<Call> | undefined
 	readonly error: unknown
-	unwind(): Step
+	readonly stop: StopReason
+	unwind(call: Call): Step
 }
 
 /** State that few calls need, in an object of its own that is created on first use. */

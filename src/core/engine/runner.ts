@@ -112,17 +112,15 @@ export function startWait(call: Call, ms: number): void {
 		if (ms >= 0) runtime.setTimer(ms, wake)
 		return
 	}
-	const ends: (() => void)[] = []
+	let cancel: (() => void) | undefined
 	const end = () => {
-		for (const cancel of ends.splice(0)) cancel()
+		cancel?.()
+		signal?.removeEventListener('abort', end)
 		wake()
 	}
 	call.wake = end
-	if (ms >= 0) ends.push(runtime.setTimer(ms, end))
-	else if (options?.deadline) ends.push(options.deadline.onExpiry(end))
-	if (!signal) return
-	ends.push(() => signal.removeEventListener('abort', end))
-	signal.addEventListener('abort', end)
+	cancel = ms >= 0 ? runtime.setTimer(ms, end) : options?.deadline?.onExpiry(end)
+	signal?.addEventListener('abort', end)
 	// A hook may have aborted the signal already, and a signal emits `abort` only once.
-	if (signal.aborted) end()
+	if (signal?.aborted) end()
 }

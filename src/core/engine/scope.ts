@@ -29,20 +29,22 @@ export function scopeSignal(scope: Scope): AbortSignal {
 /** Aborts a scope, also for a signal that is read only later. */
 export function abortScope(scope: Scope, reason: unknown): void {
 	if (scope.link) scope.link.abort?.(reason)
-	else scope.link = abortedLink(reason)
+	else scope.link = new AbortedLink(reason)
 }
 
 /**
- * Created on first read: an operation that has settled rarely reads it, and a signal costs more than the rest of a
- * timeout.
+ * The signal is created when it is read: an operation that has settled rarely reads it, and a signal costs more than the rest of a
+ * timeout. A class, because each object literal with a getter costs as much as the signal.
  */
-function abortedLink(reason: unknown): SignalLink {
-	let signal: AbortSignal | undefined
-	return {
-		get signal() {
-			signal ??= AbortSignal.abort(reason)
-			return signal
-		},
+class AbortedLink implements SignalLink {
+	readonly reason: unknown
+
+	constructor(reason: unknown) {
+		this.reason = reason
+	}
+
+	get signal(): AbortSignal {
+		return AbortSignal.abort(this.reason)
 	}
 }
 

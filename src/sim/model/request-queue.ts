@@ -14,8 +14,10 @@ interface Level {
 export class RequestQueue {
 	length = 0
 	readonly #isLifo: boolean
-	/** By priority, descending. */
-	readonly #levels: Level[] = []
+	/** The requests of priority 0, which all have without classes. */
+	readonly #normal = new RingQueue<Request>()
+	/** By priority, descending; undefined as long as all requests have priority 0. */
+	#levels: Level[] | undefined
 
 	/** `'fifo'` or `'lifo'` is the order among requests of the same priority. */
 	constructor(order: 'fifo' | 'lifo') {
@@ -23,25 +25,30 @@ export class RequestQueue {
 	}
 
 	push(request: Request): void {
-		const priority = request.requestClass?.priority ?? 0
-		const level = this.#levels.find((known) => known.priority === priority) ?? this.#addLevel(priority)
-		level.requests.push(request)
+		const priority = request.requestClass === undefined ? 0 : request.requestClass.priority
+		if (priority === 0) this.#normal.push(request)
+		else this.#levelOf(priority).requests.push(request)
 		this.length++
 	}
 
 	take(): Request | undefined {
-		for (const { requests } of this.#levels)
-			if (requests.length > 0) {
-				this.length--
-				return this.#isLifo ? requests.pop() : requests.shift()
-			}
-		return undefined
+		if (this.length === 0) return undefined
+		this.length--
+		const requests = this.#levels === undefined ? this.#normal : firstFilled(this.#levels)
+		return this.#isLifo ? requests.pop() : requests.shift()
 	}
 
-	#addLevel(priority: number): Level {
-		const level = { priority, requests: new RingQueue<Request>() }
-		this.#levels.push(level)
+	#levelOf(priority: number): Level {
+		this.#levels ??= [{ priority: 0, requests: this.#normal }]
+		const known = this.#levels.find((level) => level.priority === priority)
+		if (known) return known
+		const added = { priority, requests: new RingQueue<Request>() }
+		this.#levels.push(added)
 		this.#levels.sort((a, b) => b.priority - a.priority)
-		return level
+		return added
 	}
 }
+
+/** The queue is not empty, so one of them is filled. */
+const firstFilled = (levels: readonly Level[]): RingQueue<Request> =>
+	(levels.find(({ requests }) => requests.length > 0) as Level).requests

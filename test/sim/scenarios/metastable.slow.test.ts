@@ -58,10 +58,10 @@ test('without retries it recovers at a load of 0.65 in every run, and at 0.9 not
 	expect(many).toBeLessThan(1)
 })
 
-test('with the budget, ten slow seconds at a load of 0.8 take about 45 s to recover from', () => {
+test('with the budget, ten slow seconds at a load of 0.8 take about a minute to recover from', () => {
 	const cell = metastable.at(0.8, 10_000, 'jitter and budget')
 	const { measures, neverRecoveredShare } = replicate({ ...cell, duration: 120_000 }, { replications: 20 })
 	expect(neverRecoveredShare).toBe(0)
-	expect(measures.recoveredAfterMs.low).toBeGreaterThan(30_000)
-	expect(measures.recoveredAfterMs.high).toBeLessThan(60_000)
+	expect(measures.recoveredAfterMs.low).toBeGreaterThan(40_000)
+	expect(measures.recoveredAfterMs.high).toBeLessThan(80_000)
 })
