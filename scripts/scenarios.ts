@@ -27,6 +27,7 @@ const names = [
 	'budgets',
 	'hedging',
 	'herd',
+	'instances',
 	'layered',
 	'mail',
 	'metastable',

@@ -14,6 +14,7 @@ export const scenarios: Readonly<Record<string, () => Promise<Study>>> = {
 	budgets: async () => (await load()).budgets,
 	hedging: async () => (await load()).hedging,
 	herd: async () => (await load()).herd,
+	instances: async () => (await load()).instances,
 	layered: async () => (await load()).layered,
 	mail: async () => (await load()).mail,
 	metastable: async () => (await load()).metastable,
