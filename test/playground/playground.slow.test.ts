@@ -60,7 +60,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 
 	test('is one file of less than 160 kB and requests nothing else', async () => {
 		expect(statSync(file).size).toBe(bytes)
-		expect(bytes).toBeLessThan(90_000)
+		expect(bytes).toBeLessThan(100_000)
 		await visit(async ({ requests }) => {
 			expect(requests[0]).toMatch(/^file:.*index\.html$/)
 		}, LIGHT)

@@ -252,8 +252,11 @@ class Day {
 		call.isAborted = true
 		this.#count('aborted')
 		controller.abort(reason)
-		if (!isRunning && Object(call.answer).error !== reason)
-			this.#violation('an abort did not settle the call immediately')
+		// As with promises, the call continues when this callback has returned, in the same instant.
+		this.#clock.setTimer(0, () => {
+			if (!isRunning && Object(call.answer).error !== reason)
+				this.#violation('an abort did not settle the call immediately')
+		})
 		this.#checkBalance()
 	}
 

@@ -227,7 +227,7 @@ describe('an assertion', () => {
 		expect(code).toBe(4)
 		const [assertion] = JSON.parse(stdout).assertions
 		expect(assertion).toMatchObject({ holds: false, failures: [{ variant: 'none', seed: 1 }] })
-		expect(Object.keys(assertion.failures[0])).toEqual(['variant', 'seed', 'actual'])
+		expect(Object.keys(assertion.failures[0])).toEqual(['variant', 'seed', 'actual', 'recovery'])
 	})
 })
 

@@ -6,10 +6,14 @@ import { isGrid, listCases, type Study, type StudyCase } from '../../../sim/run/
 import type { Scenario } from '../../../sim/scenario/scenario.ts'
 import { CliError } from '../../errors.ts'
 import { unknownName } from '../../parse-arguments.ts'
+import { policyOf } from '../replay-ranges.ts'
 import { variantNames } from '../study-source.ts'
 
 export function findTarget(study: Study, name: string): StudyCase {
-	const [only, ...others] = isGrid(study) ? [] : listCases(study)
+	// What the events of an incident allow too is not searched: the scenario with the shortest faults is.
+	const [only, ...others] = isGrid(study)
+		? []
+		: listCases(study).filter(({ name }) => policyOf(name) === name)
 	if (isGrid(study)) throw new CliError('usage', `--tune requires a scenario, but ${name} is a grid.`)
 	if (!only || others.length > 0)
 		throw new CliError(
