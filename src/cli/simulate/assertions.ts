@@ -41,7 +41,7 @@ export function parseAssertion(text: string, study: Study) {
 const isComparison = (text: string | undefined): text is Operator =>
 	text === '<' || text === '<=' || text === '>' || text === '>='
 
-/** Checks an assertion against every run of its variants. `actual` is null for a run without the value; `recovery` tells why. */
+/** Checks an assertion against every run of its variants. `actual` is null for a run without the value; `recovery` is the reason. */
 export function checkAssertion(assertion: Assertion, { cases }: StudyResult) {
 	const { text, variant, measure, comparison, bound } = assertion
 	const checked = cases.filter(({ case: { name } }) => variant === undefined || name === variant)

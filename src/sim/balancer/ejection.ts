@@ -11,33 +11,39 @@ export interface Ejectable {
 	readonly isLeaving: boolean
 }
 
+/** The pool that instances are ejected from. */
+interface EjectionPool {
+	now(): number
+	/** May change later. */
+	readonly instances: readonly Ejectable[]
+	onEject(): void
+}
+
 export class Ejection {
 	readonly #consecutiveFailures: number
 	readonly #ejectMs: number
 	readonly #maxEjectedShare: number
-	readonly #now: () => number
-	readonly #instances: readonly Ejectable[]
+	readonly #pool: EjectionPool
 
-	/** `instances` may change later. */
-	constructor(model: EjectionModel, now: () => number, instances: readonly Ejectable[]) {
+	constructor(model: EjectionModel, pool: EjectionPool) {
 		const { consecutiveFailures = 5, ejectMs = 30_000, maxEjectedShare = 0.5 } = model
 		this.#consecutiveFailures = consecutiveFailures
 		this.#ejectMs = ejectMs
 		this.#maxEjectedShare = maxEjectedShare
-		this.#now = now
-		this.#instances = instances
+		this.#pool = pool
 	}
 
 	/** Ejects an instance that has just failed, if it has failed often enough and the others may do without it. */
 	judge(instance: Ejectable): void {
-		const now = this.#now()
+		const now = this.#pool.now()
 		if (instance.consecutiveFailures < this.#consecutiveFailures || instance.ejectedUntil > now) return
-		const active = this.#instances.filter(({ isLeaving }) => !isLeaving)
+		const active = this.#pool.instances.filter(({ isLeaving }) => !isLeaving)
 		const ejected = active.filter(({ ejectedUntil }) => ejectedUntil > now).length
 		// One instance always remains, whatever the share says.
 		if (ejected + 1 > this.#maxEjectedShare * active.length || ejected + 1 >= active.length) return
 		instance.ejections++
 		instance.consecutiveFailures = 0
 		instance.ejectedUntil = now + this.#ejectMs * instance.ejections
+		this.#pool.onEject()
 	}
 }

@@ -33,6 +33,8 @@ export class InstancePool implements Receiver {
 	readonly #create: CreateInstance
 	/** Those that get requests; undefined if that may have changed. */
 	#available: readonly Instance[] | undefined
+	/** When the first ejected instance returns. */
+	#validUntil = Infinity
 
 	constructor(
 		loop: EventLoop,
@@ -44,7 +46,13 @@ export class InstancePool implements Receiver {
 		this.#loop = loop
 		this.#create = create
 		this.#choose = STRATEGIES[model.strategy ?? 'round-robin'](loop.stream(`${path} balancer`))
-		this.#ejection = model.ejection && new Ejection(model.ejection, () => loop.now(), this.instances)
+		this.#ejection =
+			model.ejection &&
+			new Ejection(model.ejection, {
+				now: () => loop.now(),
+				instances: this.instances,
+				onEject: () => this.#refresh(),
+			})
 		const servers = Array.from({ length: count }, () => this.#add())
 		this.passesContext = servers.some(({ passesContext }) => passesContext)
 		this.workersEach = servers[0]?.workers ?? 0
@@ -66,7 +74,7 @@ export class InstancePool implements Receiver {
 			stopped.isLeaving = false
 			this.size.enter(this.#loop.now())
 		}
-		this.#available = undefined
+		this.#refresh()
 	}
 
 	/** Stops the newest instance: it finishes what it has and gets no more requests. */
@@ -75,7 +83,7 @@ export class InstancePool implements Receiver {
 		if (!newest) return
 		newest.isLeaving = true
 		this.size.leave(this.#loop.now())
-		this.#available = undefined
+		this.#refresh()
 	}
 
 	/** Mean over the time so far. */
@@ -101,7 +109,7 @@ export class InstancePool implements Receiver {
 		for (const { fromMs, toMs } of drains) {
 			const setDraining = (isDraining: boolean) => () => {
 				instance.isDraining = isDraining
-				this.#available = undefined
+				this.#refresh()
 			}
 			loop.after(fromMs, setDraining(true))
 			loop.after(toMs, setDraining(false))
@@ -109,11 +117,19 @@ export class InstancePool implements Receiver {
 		return server
 	}
 
-	/** With ejection the list changes with time; otherwise only when instances start, stop and drain. */
+	#refresh(): void {
+		this.#available = undefined
+	}
+
+	/** The list is kept while no instance starts, stops, drains, is ejected or returns: a list for each request would cost more than the choice. */
 	#find(): readonly Instance[] {
-		if (this.#available && !this.#ejection) return this.#available
 		const now = this.#loop.now()
+		if (this.#available && now < this.#validUntil) return this.#available
 		this.#available = this.instances.filter((instance) => instance.acceptsAt(now))
+		this.#validUntil = this.instances.reduce(
+			(first, { ejectedUntil }) => (ejectedUntil > now ? Math.min(first, ejectedUntil) : first),
+			Infinity,
+		)
 		return this.#available
 	}
 }

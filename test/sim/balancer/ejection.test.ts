@@ -55,7 +55,8 @@ test('a status below 500 is not a failure of the instance', () => {
 
 test('a success ends a series of failures', () => {
 	const instance = { consecutiveFailures: 4, ejections: 0, ejectedUntil: 0, isLeaving: false }
-	const ejection = new Ejection({}, () => 0, [instance, { ...instance }, { ...instance }])
+	const instances = [instance, { ...instance }, { ...instance }]
+	const ejection = new Ejection({}, { now: () => 0, instances, onEject() {} })
 	ejection.judge(instance)
 	expect(instance.ejections).toBe(0)
 	instance.consecutiveFailures = 5
