@@ -37,6 +37,9 @@ export function createService(
 			drains: drainsOf(own),
 		}
 	})
-	if (autoscaling) new Autoscaler(loop, autoscaling, pool, () => meter.busy.area(loop.now()))
+	if (autoscaling) {
+		const workedMs = meter.trackWork()
+		new Autoscaler(loop, autoscaling, pool, () => workedMs(loop.now()))
+	}
 	return pool
 }

@@ -7,13 +7,15 @@ export interface Drain {
 	readonly toMs: number
 }
 
-/** Returns the faults that hit this instance: the first ones of a fault with `instances`, each in its turn of a rolling restart. */
+/** Returns the faults of this instance. `count` instances take their turns in a rolling restart. */
 export const faultsOfInstance = (faults: readonly Fault[], index: number, count: number): readonly Fault[] =>
 	faults
 		.filter(({ instances = Infinity }) => index < instances)
-		.map((fault) => {
+		.flatMap((fault) => {
 			if (fault.kind !== 'restart' || !fault.isRolling) return fault
 			const hit = Math.min(count, fault.instances ?? Infinity)
+			// One that autoscaling has added is new anyway.
+			if (index >= hit) return []
 			const turnMs = (fault.toMs - fault.fromMs) / hit
 			const fromMs = fault.fromMs + index * turnMs
 			return { ...fault, fromMs, toMs: fromMs + turnMs }

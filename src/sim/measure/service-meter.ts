@@ -25,7 +25,9 @@ export class ServiceMeter {
 	readonly queue: TimeWeightedCount
 	/** Queued or being processed. */
 	readonly inFlight: TimeWeightedCount
-	readonly busy: TimeWeightedCount
+	readonly #busy: TimeWeightedCount
+	/** Busy workers from the start of the run on, with the warm-up; undefined if it is not needed. */
+	#allBusy: TimeWeightedCount | undefined
 	/** Queue time of the requests that a worker took from the queue. */
 	readonly #age = new Histogram()
 	/** Time that finished requests spent here, the sum of the arrival times of the others, and their number. */
@@ -41,7 +43,7 @@ export class ServiceMeter {
 		this.#warmUpMs = warmUpMs
 		this.queue = new TimeWeightedCount(warmUpMs)
 		this.inFlight = new TimeWeightedCount(warmUpMs)
-		this.busy = new TimeWeightedCount(warmUpMs)
+		this.#busy = new TimeWeightedCount(warmUpMs)
 		const sums = bins.channels('requests', 'useful', 'wasted', 'rejected')
 		this.#timeline = { ...sums, queue: bins.channel('max') }
 	}
@@ -79,6 +81,23 @@ export class ServiceMeter {
 		this.#arrivals -= admittedAt
 		this.#present--
 		this.#spentMs += now - admittedAt
+	}
+
+	startWork(now: number): void {
+		this.#busy.enter(now)
+		this.#allBusy?.enter(now)
+	}
+
+	endWork(now: number): void {
+		this.#busy.leave(now)
+		this.#allBusy?.leave(now)
+	}
+
+	/** Returns a function that returns the worker time used so far. To be called before the run. */
+	trackWork(): (now: number) => number {
+		const all = new TimeWeightedCount()
+		this.#allBusy = all
+		return (now) => all.area(now)
 	}
 
 	enqueue(now: number): void {
@@ -136,7 +155,7 @@ export class ServiceMeter {
 			wastedMs,
 			...rejected,
 			failed,
-			utilization: workers < Infinity ? share(this.busy.area(end), workers) : 0,
+			utilization: workers < Infinity ? share(this.#busy.area(end), workers) : 0,
 			queue: { mean: share(this.queue.area(end), 1), max: this.queue.max, age: this.#age.summary },
 			inFlight: {
 				mean: share(this.inFlight.area(end), 1),

@@ -64,8 +64,8 @@ export class Client {
 		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!loop.countRequest()) return undefined
 			meter.send(requests++ === 0, startedAt)
-			const deadline = ignoresSignal ? undefined : context?.deadline
-			latest = new Request(service, deadline ? endAtDeadline(deadline, done) : done, context, latest)
+			latest = new Request(service, done, context, latest)
+			if (context?.deadline && !ignoresSignal) latest.endAtDeadline(context.deadline)
 			latest.requestClass = requestClass
 			service.send(latest)
 			return latest
@@ -88,14 +88,5 @@ export class Client {
 	#callOptions(): { deadline: Deadline } | undefined {
 		if (this.#deadlineMs === undefined) return undefined
 		return { deadline: Deadline.after(this.#deadlineMs, { runtime: this.#runtime }) }
-	}
-}
-
-/** Ends a request when its deadline expires. The context's signal would too, but creating it costs more than the request. */
-function endAtDeadline(deadline: Deadline, done: DoneCallback<unknown>): DoneCallback<unknown> {
-	const cancel = deadline.onExpiry(done)
-	return (error) => {
-		cancel()
-		done(error)
 	}
 }

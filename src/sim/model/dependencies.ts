@@ -5,7 +5,7 @@ import { type DoneCallback, run } from '../../testing/callback-runner.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { DependencyModel } from '../scenario/scenario.ts'
 import { type Failure, isExpected, status } from './failures.ts'
-import { endOnAbort, type Receiver, Request } from './request.ts'
+import { type Receiver, Request } from './request.ts'
 import type { CallDependencies } from './server.ts'
 
 export interface Hop {
@@ -101,7 +101,8 @@ function call(
 		if (!loop.countRequest()) return undefined
 		if (isRetry) hop.onRetry()
 		isRetry = true
-		const request = new Request(service, endsOnCallersAbort && own ? endOnAbort(own.signal, done) : done, own)
+		const request = new Request(service, done, own)
+		if (endsOnCallersAbort && own) request.endOnAbort(own.signal)
 		request.requestClass = from?.requestClass
 		service.send(request)
 		return request

@@ -1,3 +1,4 @@
+import type { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
@@ -10,23 +11,6 @@ export interface Receiver {
 	/** True if it passes the context of requests on to its dependencies. */
 	readonly passesContext: boolean
 	send(request: Request): void
-}
-
-/**
- * Ends a request as soon as its signal aborts, whatever the service does. Simulated callers pass their signal on, as real ones
- * should.
- */
-export function endOnAbort(signal: AbortSignal, done: DoneCallback<unknown>): DoneCallback<unknown> {
-	let isPending = true
-	const end: DoneCallback<unknown> = (error) => {
-		if (!isPending) return
-		isPending = false
-		signal.removeEventListener('abort', aborted)
-		done(error)
-	}
-	const aborted = () => end(signal.reason)
-	signal.addEventListener('abort', aborted)
-	return end
 }
 
 /** Learns how a request ends, as a load balancer does. */
@@ -60,6 +44,8 @@ export class Request {
 	#done: DoneCallback<unknown>
 	#call: Call | undefined
 	#turn: number
+	/** Stops waiting for the deadline or the signal that may end it early. */
+	#cancel: (() => void) | undefined
 
 	constructor(service: Receiver, done: DoneCallback<unknown>, context?: CallContext, previous?: Request) {
 		this.context = service.passesContext ? context : undefined
@@ -83,8 +69,27 @@ export class Request {
 		}
 	}
 
+	/** Ends it when the deadline expires. The context's signal would too, but creating it costs more than the request. */
+	endAtDeadline(deadline: Deadline): void {
+		this.#cancel = deadline.onExpiry((error) => this.#endEarly(error))
+	}
+
+	/** Ends it as soon as the signal aborts, whatever the service does: callers pass their signal on, as real ones should. */
+	endOnAbort(signal: AbortSignal): void {
+		const aborted = () => this.#endEarly(signal.reason)
+		signal.addEventListener('abort', aborted)
+		this.#cancel = () => signal.removeEventListener('abort', aborted)
+	}
+
+	#endEarly(error: unknown): void {
+		const done = this.#done
+		this.abort()
+		done(error)
+	}
+
 	/** The caller stops waiting: its operation has ended with its signal. */
 	abort(): void {
+		this.#cancel?.()
 		this.#forget()
 		this.observer?.aborted()
 		this.observer = undefined
@@ -106,6 +111,7 @@ export class Request {
 	}
 
 	end(failure: Failure | undefined): void {
+		this.#cancel?.()
 		this.observer?.ended(failure)
 		this.observer = undefined
 		if (failure) this.#done(failure)

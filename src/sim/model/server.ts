@@ -113,7 +113,7 @@ export class Server implements Receiver {
 	#start(request: Request): void {
 		const now = this.#loop.now()
 		this.#busy++
-		this.#meter.busy.enter(now)
+		this.#meter.startWork(now)
 		this.#inProgress?.add(request)
 		request.startedAt = now
 		if (this.#callDependencies) this.#workAfter(this.#callDependencies, request)
@@ -186,7 +186,7 @@ export class Server implements Receiver {
 	#leave(request: Request): void {
 		const now = this.#loop.now()
 		this.#busy--
-		this.#meter.busy.leave(now)
+		this.#meter.endWork(now)
 		this.#meter.release(now, request.arrivedAt)
 	}
 

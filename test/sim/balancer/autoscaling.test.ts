@@ -8,6 +8,7 @@ const run = (
 	autoscaling: Partial<AutoscalingModel>,
 	duration = 120_000,
 	faults: Fault[] = [],
+	warmUpMs = 0,
 ) =>
 	simulate(
 		scene({
@@ -28,7 +29,7 @@ const run = (
 				},
 			},
 			web: { arrivals: { kind: 'constant', perSecond }, goodWithinMs: 150 },
-			rest: { duration },
+			rest: { duration, warmUpMs },
 		}),
 	)
 
@@ -60,6 +61,11 @@ describe('autoscaling', () => {
 	test('helps only after startMs', () => {
 		const good = (startMs: number) => web(run(30, { startMs }, 60_000)).goodShare
 		expect(good(0)).toBeGreaterThan(good(20_000) + 0.2)
+	})
+
+	// The worker time of the warm-up was not counted, so that an idle service seemed to start.
+	test('counts the work of the warm-up', () => {
+		expect(capacity(30, {}, 60_000, [], 40_000)).toBe(capacity(30, {}, 60_000))
 	})
 
 	test('uses the mean number of instances for the utilization of the run', () => {

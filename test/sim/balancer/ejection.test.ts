@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Fault, type LoadBalancerModel, type ServerModel, simulate } from 'yaoki/sim'
 import { Ejection } from '../../../src/sim/balancer/ejection.ts'
-import { api, every, scene, web } from '../scene.ts'
+import { api, every, scene, serviceOf, web } from '../scene.ts'
 
 const DEAD: Fault = { kind: 'outage', mode: 'refuse', fromMs: 1_000, toMs: 9_000, instances: 1 }
 
@@ -10,7 +10,7 @@ const run = (loadBalancer: LoadBalancerModel, rest: Partial<ServerModel> = {}) =
 		scene({
 			api: { instances: 4, faults: [DEAD], loadBalancer, ...rest },
 			web: { arrivals: every(10, 1_000) },
-			policy: [{ timeout: 100 }],
+			policy: [{ timeout: 90 }],
 		}),
 	)
 
@@ -62,4 +62,29 @@ test('a success ends a series of failures', () => {
 	instance.consecutiveFailures = 5
 	ejection.judge(instance)
 	expect(instance).toMatchObject({ ejections: 1, ejectedUntil: 30_000, consecutiveFailures: 0 })
+})
+
+describe('an instance that hangs', () => {
+	const HUNG: Fault = { kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e6, instances: 1 }
+	const api = { instances: 2, serviceTime: 10, loadBalancer: { ejection: {} }, faults: [HUNG] }
+	const arrivals = every(50, 100)
+
+	// The load balancer did not learn of requests that a deadline or the signal of another service's caller had ended.
+	test('is ejected because of deadlines', () => {
+		const result = simulate(scene({ api, web: { arrivals, deadlineMs: 90 } }))
+		expect(serviceOf(result, 'api').instances?.[0]).toMatchObject({ requests: 5, failures: 5, ejections: 1 })
+	})
+
+	test('is ejected because of the signals of callers that pass their context', () => {
+		const front = { workers: Infinity, serviceTime: 1, dependsOn: [{ to: 'db', passContext: true }] }
+		const result = simulate(
+			scene({
+				api: front,
+				web: { arrivals },
+				policy: [{ timeout: 90 }],
+				rest: { services: { db: api } },
+			}),
+		)
+		expect(serviceOf(result, 'db').instances?.[0]).toMatchObject({ requests: 5, failures: 5, ejections: 1 })
+	})
 })

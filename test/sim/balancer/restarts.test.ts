@@ -47,3 +47,8 @@ test('instances restart in turn, in equal parts of the time', () => {
 		[4_000, 5_000],
 	])
 })
+
+test('an instance that autoscaling has added is not restarted in turn', () => {
+	expect(faultsOfInstance([restart({ isRolling: true })], 4, 4)).toEqual([])
+	expect(faultsOfInstance([restart({})], 4, 4)).toHaveLength(1)
+})
