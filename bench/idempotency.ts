@@ -24,7 +24,7 @@ const FINGERPRINT = 'the hash of a request'
 
 /** An engine whose store has the response of one key. */
 async function completedEngine(store: IdempotencyStore) {
-	const engine = idempotency({ store, principal: () => IDENTITY.principal })
+	const engine = idempotency({ name: 'bench', store, principal: () => IDENTITY.principal })
 	const begun = await engine.begin(IDENTITY, FINGERPRINT)
 	if (begun.kind !== 'run') throw new Error(`expected a first run, got ${begun.kind}`)
 	await engine.complete(begun.claim, RESPONSE)
@@ -138,6 +138,7 @@ async function countTrips(pool: pg.Pool): Promise<{ before: number; after: numbe
 		},
 	})
 	const engine = idempotency({
+		name: 'bench',
 		store: postgresIdempotencyStore({ client: counting }),
 		principal: () => 'user-8',
 	})

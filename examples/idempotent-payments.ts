@@ -20,6 +20,8 @@ const customers = new Map([
 	['Bearer token-of-bob', 'bob'],
 ])
 const engine = idempotency({
+	// A part of every key: services that share a database do not share keys.
+	name: 'payments',
 	store,
 	// Who the caller is, as the token proves. Never a header that any client can set.
 	principal: ({ raw }) => customers.get((raw as IncomingMessage).headers.authorization ?? ''),

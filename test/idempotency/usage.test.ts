@@ -98,10 +98,12 @@ describe('the documented usage', () => {
 
 	test('a transaction has the type of the driver', () => {
 		const onPostgres = idempotency({
+			name: 'payments',
 			store: postgresIdempotencyStore({ client: new pg.Pool() }),
 			principal: () => 'anonymous',
 		})
 		const onSqlite = idempotency({
+			name: 'payments',
 			store: sqliteIdempotencyStore(':memory:'),
 			principal: () => 'anonymous',
 		})

@@ -15,10 +15,13 @@ import { KEY, KEY_OPTIONS, keyId, unknownKey } from './key-arguments.ts'
 export const show: Command = defineCommand({
 	examples: [
 		[
-			'yaoki idempotency show 8e03978e-40d5 --principal user-7 --route /charges',
+			'yaoki idempotency show 8e03978e-40d5 --name payments --principal user-7 --route /charges',
 			'running, completed or abandoned',
 		],
-		['yaoki idempotency show 8e03978e-40d5 -p user-7 -m PATCH -r /orders/1 --json', 'for a program'],
+		[
+			'yaoki idempotency show 8e03978e-40d5 -n payments -p user-7 -m PATCH -r /orders/1 --json',
+			'for a program',
+		],
 	],
 	options: KEY_OPTIONS,
 	positionals: KEY,
@@ -71,11 +74,11 @@ function describeState(key: StoredKey): string {
 export const resolve: Command = defineCommand({
 	examples: [
 		[
-			'yaoki idempotency resolve 8e03978e-40d5 -p user-7 -r /charges --rerun',
+			'yaoki idempotency resolve 8e03978e-40d5 -n payments -p user-7 -r /charges --rerun',
 			'nothing happened: the next request may run',
 		],
 		[
-			'yaoki idempotency resolve 8e03978e-40d5 -p user-7 -r /charges --status 201 --body-file charge.json',
+			'yaoki idempotency resolve 8e03978e-40d5 -n payments -p user-7 -r /charges --status 201 --body-file charge.json',
 			'the charge exists: repeated requests get this response',
 		],
 	],

@@ -82,8 +82,8 @@ export class IdempotencyEngine<Tx = unknown> {
 	 * before the request may run.
 	 */
 	async begin(identity: Identity, fingerprint: string, { signal }: BeginOptions = {}): Promise<BeginResult> {
-		const { waitMs } = this.settings
-		const hash = identityHash(identity)
+		const { name, waitMs } = this.settings
+		const hash = identityHash(name, identity)
 		const id = typeof hash === 'string' ? hash : await hash
 		const startedAt = this.#runtime.now()
 		for (let pauseMs = FIRST_WAIT_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_WAIT_MS)) {
@@ -151,7 +151,7 @@ export class IdempotencyEngine<Tx = unknown> {
 
 	/** Returns what is stored for a key, without its response. */
 	async find(identity: Identity): Promise<StoredKey | undefined> {
-		return this.settings.store.find(await identityHash(identity))
+		return this.settings.store.find(await identityHash(this.settings.name, identity))
 	}
 
 	/**
@@ -159,9 +159,9 @@ export class IdempotencyEngine<Tx = unknown> {
 	 * request run, a response is what repeated requests get. Returns false if the key is not in that state.
 	 */
 	async resolve(identity: Identity, decision: 'rerun' | StoredResponse): Promise<boolean> {
-		const { store, retentionMs } = this.settings
+		const { store, name, retentionMs } = this.settings
 		return store.resolve(
-			await identityHash(identity),
+			await identityHash(name, identity),
 			decision === 'rerun' ? undefined : decision,
 			retentionMs,
 		)

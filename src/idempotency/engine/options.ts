@@ -37,7 +37,10 @@ export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 	 * request with 401; return `'anonymous'` to accept requests without a caller. Never return a header that any client can set.
 	 */
 	readonly principal: (request: IncomingRequest) => string | undefined | Promise<string | undefined>
-	/** The name in events. Default `'idempotency'`. */
+	/**
+	 * The name of the service. It is a part of every key, so that two services on one database do not share keys, and the name in events. A change
+	 * makes all stored keys unknown. Must be given, except for a store in memory: default `'idempotency'` there.
+	 */
 	readonly name?: string | undefined
 	/** The methods whose requests are idempotent by their key. Default POST and PATCH. */
 	readonly methods?: readonly string[] | undefined
@@ -140,7 +143,7 @@ export function readIdempotencyOptions<Tx>(options: IdempotencyOptions<Tx>): Ide
 	checkRange('maxRunMs', settings.maxRunMs, settings.leaseMs)
 	return {
 		...settings,
-		name: options.name ?? 'idempotency',
+		name: readName(options),
 		required: options.required ?? false,
 		methodNames: new Set(methods.map((name) => name.toUpperCase())),
 		allowedHeaders: new Set([
@@ -153,4 +156,15 @@ export function readIdempotencyOptions<Tx>(options: IdempotencyOptions<Tx>): Ide
 function checkNameList(option: string, given: unknown): asserts given is readonly string[] {
 	if (!Array.isArray(given) || !given.every((name) => typeof name === 'string' && name !== ''))
 		invalidOption(option, given, 'an array of non-empty strings')
+}
+
+/** Without a name of its own, a service that shares a database would answer for another one. */
+function readName({ name, store }: Pick<IdempotencyOptions, 'name' | 'store'>): string {
+	if (name) return name
+	if (name === undefined && store.isShared === false) return 'idempotency'
+	return invalidOption(
+		'name',
+		name,
+		"the name of the service, which belongs to all of its keys: name: 'payments'",
+	)
 }

@@ -65,6 +65,7 @@ export function memoryIdempotencyStore(options: MemoryIdempotencyStoreOptions = 
 }
 
 class MemoryStore implements IdempotencyStore<never> {
+	readonly isShared = false
 	readonly #settings: Settings
 	readonly #runtime: Runtime
 	/** In the order of creation. */

@@ -7,7 +7,7 @@
  */
 
 export interface ClaimRequest {
-	/** Hash of principal, method, route and key. */
+	/** Hash of the engine's name, principal, method, route and key. */
 	readonly id: string
 	/** Hash of the request. */
 	readonly fingerprint: string
@@ -64,6 +64,8 @@ export interface StoredKey {
 
 /** Writes of a claim return false if another request has claimed the key since, or the key is gone: nothing was written. */
 export interface IdempotencyStore<Tx = unknown> {
+	/** False if no other process can use the store, so that its engine needs no `name`. Default true. */
+	readonly isShared?: boolean | undefined
 	/**
 	 * Claims a key, unless it is running or completed. Concurrent claims of one key: exactly one is `'claimed'`. A claim that is repeated with its
 	 * token, because a connection was lost before the reply, is `'claimed'` again while it holds the key.

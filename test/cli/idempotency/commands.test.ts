@@ -21,7 +21,7 @@ const RESPONSE = {
 }
 
 const identity = { principal: 'user-7', method: 'POST', route: '/charges', key: 'key-1' }
-const SELECTED = ['key-1', '--principal', 'user-7', '--route', '/charges']
+const SELECTED = ['key-1', '--name', 'payments', '--principal', 'user-7', '--route', '/charges']
 
 let file: string
 let store: SqliteIdempotencyStore
@@ -40,7 +40,7 @@ const yaoki = (...args: readonly string[]): Promise<RunResult> =>
 
 /** Claims the key of `identity`. */
 async function claimed(leaseMs = HOUR, key: Partial<typeof identity> = {}) {
-	const ref = { id: await identityHash({ ...identity, ...key }), token: 't' }
+	const ref = { id: await identityHash('payments', { ...identity, ...key }), token: 't' }
 	const request = { ...ref, fingerprint: 'f', leaseMs, retentionMs: HOUR, abandoned: 'reject' } as const
 	expect((await store.claim(request)).kind).toBe('claimed')
 	return { ref, request: { ...request, token: 't2' } }
@@ -94,34 +94,46 @@ describe('show', () => {
 		expect((await yaoki('show', ...SELECTED)).stdout).toMatch(/state +released/)
 		const other = await claimed(HOUR, { key: 'key-2' })
 		await store.complete(other.ref, undefined, HOUR)
-		const args = ['key-2', '--principal', 'user-7', '--route', '/charges']
+		const args = ['key-2', '-n', 'payments', '--principal', 'user-7', '--route', '/charges']
 		expect((await yaoki('show', ...args)).stdout).toMatch(/state +completed, without a stored response/)
 	})
 
 	test('accepts the key as a quoted string, and a method in lower case', async () => {
 		await claimed()
-		const args = ['"key-1"', '--principal', 'user-7', '--route', '/charges', '--method', 'post']
+		const args = [
+			'"key-1"',
+			'-n',
+			'payments',
+			'--principal',
+			'user-7',
+			'--route',
+			'/charges',
+			'--method',
+			'post',
+		]
 		expect((await yaoki('show', ...args)).code).toBe(0)
 	})
 
 	test.each([
-		['another key', ['key-9', '--principal', 'user-7', '--route', '/charges']],
-		['another principal', ['key-1', '--principal', 'user-8', '--route', '/charges']],
-		['another route', ['key-1', '--principal', 'user-7', '--route', '/orders']],
+		['another key', ['key-9', '-n', 'payments', '--principal', 'user-7', '--route', '/charges']],
+		['another name', ['key-1', '-n', 'orders', '--principal', 'user-7', '--route', '/charges']],
+		['another principal', ['key-1', '-n', 'payments', '--principal', 'user-8', '--route', '/charges']],
+		['another route', ['key-1', '-n', 'payments', '--principal', 'user-7', '--route', '/orders']],
 		['another method', [...SELECTED, '--method', 'PATCH']],
 	])('exits with 3 for %s', async (_, args) => {
 		await claimed()
 		const { code, stdout, stderr } = await yaoki('show', ...args)
 		expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-		expect(stderr).toContain('Nothing is stored for this key')
+		expect(stderr).toContain('Nothing is stored for this name, key')
 	})
 
 	test.each([
-		['no key', ['--principal', 'p', '--route', '/'], 'Missing argument KEY'],
-		['an empty key', ['', '--principal', 'p', '--route', '/'], 'KEY is invalid'],
-		['two keys', ['a,b', '--principal', 'p', '--route', '/'], 'two different keys'],
-		['no principal', ['k', '--route', '/'], '--principal is required.'],
-		['no route', ['k', '--principal', 'p'], '--route is required.'],
+		['no key', ['-n', 'payments', '--principal', 'p', '--route', '/'], 'Missing argument KEY'],
+		['an empty key', ['', '-n', 'payments', '--principal', 'p', '--route', '/'], 'KEY is invalid'],
+		['two keys', ['a,b', '-n', 'payments', '--principal', 'p', '--route', '/'], 'two different keys'],
+		['no name', ['k', '--principal', 'p', '--route', '/'], '--name is required.'],
+		['no principal', ['k', '-n', 'payments', '--route', '/'], '--principal is required.'],
+		['no route', ['k', '-n', 'payments', '--principal', 'p'], '--route is required.'],
 	])('exits with 2 for %s', async (_, args, message) => {
 		const { code, stderr } = await yaoki('show', ...args)
 		expect(code).toBe(2)
@@ -174,11 +186,11 @@ describe('resolve', () => {
 			const { ref } = await claimed()
 			if (state === 'is completed') await store.complete(ref, RESPONSE, HOUR)
 		}
-		const before = await store.find(await identityHash(identity))
+		const before = await store.find(await identityHash('payments', identity))
 		const { code, stderr } = await yaoki('resolve', ...SELECTED, '--rerun')
 		expect(code).toBe(3)
 		expect(stderr).toContain(message)
-		expect((await store.find(await identityHash(identity)))?.state).toBe(before?.state)
+		expect((await store.find(await identityHash('payments', identity)))?.state).toBe(before?.state)
 	})
 
 	test.each([
@@ -217,7 +229,7 @@ describe('purge', () => {
 			stderr: '',
 		})
 		expect(JSON.parse((await yaoki('purge', '--json')).stdout)).toEqual({ purged: 0, isComplete: true })
-		expect(await store.find(await identityHash(identity))).toMatchObject({ state: 'running' })
+		expect(await store.find(await identityHash('payments', identity))).toMatchObject({ state: 'running' })
 	})
 
 	test('stops after a batch on Ctrl-C, with the result so far and exit code 130', async () => {
@@ -278,7 +290,7 @@ describe('migrate and sql', () => {
 		expect(schema.stdout).toContain('create table "mine".idempotency_keys (')
 	})
 
-	test.each(['purge', 'show k -p p -r /', 'resolve k -p p -r / --rerun'])(
+	test.each(['purge', 'show k -n n -p p -r /', 'resolve k -n n -p p -r / --rerun'])(
 		'%s reports a missing file and missing tables with the command that creates them',
 		async (command) => {
 			const other = join(temporaryFolder(), 'none.db')
@@ -301,9 +313,9 @@ describe('hostile texts', () => {
 
 	test.each([
 		['a step', async () => [...SELECTED]],
-		['a key', async () => [HOSTILE, '--principal', 'p', '--route', '/']],
-		['a principal', async () => ['k', '--principal', HOSTILE, '--route', '/']],
-		['a route', async () => ['k', '--principal', 'p', '--route', HOSTILE]],
+		['a key', async () => [HOSTILE, '-n', 'payments', '--principal', 'p', '--route', '/']],
+		['a principal', async () => ['k', '-n', 'payments', '--principal', HOSTILE, '--route', '/']],
+		['a route', async () => ['k', '-n', 'payments', '--principal', 'p', '--route', HOSTILE]],
 	])('of %s print no character that a terminal acts on', async (_, args) => {
 		const { ref } = await claimed()
 		await store.saveStep(ref, HOSTILE, '1')

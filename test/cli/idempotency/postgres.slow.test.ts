@@ -10,7 +10,7 @@ const postgres = postgresPool()
 test('migrate, show, resolve and purge, in a schema and without prepared statements', async () => {
 	const yaoki = (...args: string[]) =>
 		run(['idempotency', ...args, '--schema', 'shop', '--no-prepare'], { DATABASE_URL: postgres.url })
-	const selected = ['k', '--principal', 'p', '--route', '/charges']
+	const selected = ['k', '--name', 'payments', '--principal', 'p', '--route', '/charges']
 	expect((await yaoki('show', ...selected)).stderr).toContain(
 		"'yaoki idempotency migrate --schema shop --no-prepare'",
 	)
@@ -23,7 +23,9 @@ test('migrate, show, resolve and purge, in a schema and without prepared stateme
 		schema: 'shop',
 		clockOffsetMs: () => offsetMs,
 	})
-	const id = await identityHash({ principal: 'p', method: 'POST', route: '/charges', key: 'k' })
+	const id = await identityHash('payments', {
+		...{ principal: 'p', method: 'POST', route: '/charges', key: 'k' },
+	})
 	const request = { fingerprint: 'f', token: 't', leaseMs: 1_000, abandoned: 'reject' } as const
 	await store.claim({ id, ...request, retentionMs: 86_400_000 })
 	await store.claim({ id: 'expired', ...request, retentionMs: 1_000 })

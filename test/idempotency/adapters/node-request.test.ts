@@ -267,7 +267,7 @@ describe('HTTP/2', () => {
 			const base = memoryIdempotencyStore()
 			const waiting = waitingStore(base, closed.promise)
 			const { store, ended } = observedStore(at === 'claim' ? waiting.store : base)
-			const engine = idempotency({ store, principal: userOf })
+			const engine = idempotency({ name: 'shop', store, principal: userOf })
 			const handle = nodeIdempotency(
 				engine,
 				async (request: Http2ServerRequest, response: Http2ServerResponse) => {

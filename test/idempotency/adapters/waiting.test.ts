@@ -12,7 +12,10 @@ import { listen } from '../../listen.ts'
 function setting() {
 	const runtime = virtualRuntime()
 	const store = memoryIdempotencyStore({ runtime })
-	return { runtime, engine: idempotency({ store, runtime, principal: () => 'ada', waitMs: 60_000 }) }
+	return {
+		runtime,
+		engine: idempotency({ name: 'shop', store, runtime, principal: () => 'ada', waitMs: 60_000 }),
+	}
 }
 
 const HEADERS = { 'idempotency-key': 'k1' }

@@ -14,7 +14,7 @@ const RESPONSE: StoredResponse = { status: 201, headers: [['etag', '"1"']], body
 function setting(options: Partial<IdempotencyOptions> = {}, wrap = (store: IdempotencyStore) => store) {
 	const runtime = virtualRuntime()
 	const store = wrap(memoryIdempotencyStore({ runtime }))
-	const engine = idempotency({ store, runtime, principal: () => 'ada', ...options })
+	const engine = idempotency({ name: 'idempotency', store, runtime, principal: () => 'ada', ...options })
 	const events: IdempotencyEvent[] = []
 	engine.subscribe((event) => events.push(event))
 	const begin = (fingerprint = 'f1', identity = IDENTITY) => engine.begin(identity, fingerprint)

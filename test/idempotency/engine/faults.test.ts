@@ -29,7 +29,13 @@ function setting(
 		},
 	})
 	const replacement = replace(store)
-	const engine = idempotency({ store: replaced, runtime, principal: () => 'ada', ...options })
+	const engine = idempotency({
+		name: 'idempotency',
+		store: replaced,
+		runtime,
+		principal: () => 'ada',
+		...options,
+	})
 	const events: IdempotencyEvent[] = []
 	engine.subscribe((event) => events.push(event))
 	const begin = (signal?: AbortSignal) => engine.begin(IDENTITY, 'f1', signal ? { signal } : {})

@@ -57,7 +57,7 @@ const crashing = new Proxy(store, {
 })
 
 const shared = {
-	...{ store: crashing, principal: () => 'anonymous' },
+	...{ name: 'shop', store: crashing, principal: () => 'anonymous' },
 	...{ leaseMs: input.leaseMs, maxRunMs: 60_000, storeTimeoutMs: 30_000 },
 }
 const engine = idempotency(shared)

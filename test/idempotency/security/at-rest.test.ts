@@ -37,7 +37,7 @@ describe('nothing of a request, no cookie and no other header is stored', () => 
 	test('in memory, as find shows it', async () => {
 		const base = memoryIdempotencyStore()
 		const { store, calls } = recordingStore(base)
-		const id = await identityHash(IDENTITY)
+		const id = await identityHash('payments', IDENTITY)
 		const found: (StoredKey | undefined)[] = []
 		await storesNoSecret(store, async () => {
 			found.push(await base.find(id))

@@ -34,7 +34,7 @@ function shop({ store: base, statements = () => [] }: OpenedStore, serveAda: Ser
 	const { store, calls } = recordingStore(base)
 	// Never advanced: leases end as if the process had crashed.
 	const engine = idempotency({
-		...{ store, principal: userOf, runtime: virtualRuntime(), maxBodyBytes: MAX_BODY_BYTES },
+		...{ name: 'shop', store, principal: userOf, runtime: virtualRuntime(), maxBodyBytes: MAX_BODY_BYTES },
 		...{ leaseMs: LEASE_MS, maxRunMs: LEASE_MS, retentionMs: RETENTION_MS },
 	})
 	const events: IdempotencyEvent[] = []

@@ -44,13 +44,13 @@ export type Dump = () => Buffer | Promise<Buffer>
  * of the engine. The response and the step must be found, because a search that finds nothing proves nothing.
  */
 export async function storesNoSecret(store: IdempotencyStore, dump: Dump): Promise<unknown[]> {
-	const id = await identityHash(IDENTITY)
+	const id = await identityHash('payments', IDENTITY)
 	const inspect = async (state: string, ...stored: readonly string[]) => {
 		const bytes = await dump()
 		for (const text of [id, ...stored]) expect(encodingsIn(bytes, text), `${text}, ${state}`).not.toEqual([])
 		expect(secretsIn(bytes), state).toEqual([])
 	}
-	const engine = idempotency({ store, principal: () => SECRETS.principal })
+	const engine = idempotency({ name: 'payments', store, principal: () => SECRETS.principal })
 	const events: unknown[] = []
 	engine.subscribe((event) => events.push(event))
 	let runs = 0

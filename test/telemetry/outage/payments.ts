@@ -9,7 +9,7 @@ export function createPayments() {
 		if (isStoreDown) throw new Error('the store is down')
 		return claim(request)
 	}
-	const engine = idempotency({ store, principal: () => 'ada' })
+	const engine = idempotency({ name: 'payments', store, principal: () => 'ada' })
 	let charges = 0
 	const handle = fetchIdempotency(engine, async () => {
 		await new Promise((resolve) => setTimeout(resolve, 1))

@@ -85,7 +85,7 @@ const UNSTORED = [null, null, null] as const
  *
  * @example
  * const store = postgresIdempotencyStore({ client: new pg.Pool({ connectionString }) })
- * const engine = idempotency({ store, principal: ({ raw }) => userOf(raw)?.id })
+ * const engine = idempotency({ name: 'payments', store, principal: ({ raw }) => userOf(raw)?.id })
  */
 export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 	options: PostgresIdempotencyStoreOptions<Client>,

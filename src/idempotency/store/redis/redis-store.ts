@@ -29,7 +29,8 @@ const DEFAULT_PREFIX = 'yaoki:idempotency:'
  * server loses runs a second time. Replication is asynchronous, so a failover can lose the claims of its last moments; steps with derived keys cover that.
  *
  * @example
- * const engine = idempotency({ store: redisIdempotencyStore({ client: new Redis() }), principal: ({ raw }) => userOf(raw)?.id })
+ * const store = redisIdempotencyStore({ client: new Redis() })
+ * const engine = idempotency({ name: 'payments', store, principal: ({ raw }) => userOf(raw)?.id })
  */
 export function redisIdempotencyStore(options: RedisIdempotencyStoreOptions): IdempotencyStore<never> {
 	checkNames(options, SCHEMA, 'redisIdempotencyStore')

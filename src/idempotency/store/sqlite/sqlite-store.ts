@@ -35,7 +35,7 @@ export interface SqliteIdempotencyStore<Tx = SqliteTransaction> extends SqlIdemp
  * @example
  * const store = sqliteIdempotencyStore('app.db')
  * await store.migrate()
- * const engine = idempotency({ store, principal: ({ raw }) => userOf(raw)?.id })
+ * const engine = idempotency({ name: 'payments', store, principal: ({ raw }) => userOf(raw)?.id })
  */
 export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 	options: SqliteIdempotencyStoreOptions<Tx> | string,

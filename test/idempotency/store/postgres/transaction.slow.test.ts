@@ -18,7 +18,7 @@ const orders = async (): Promise<unknown[]> =>
 
 /** A server whose handler inserts an order in the transaction and returns `respond`'s response. */
 function server(respond: (tx: pg.PoolClient) => Response | Promise<Response>) {
-	const engine = idempotency({ store: rig.store, principal: () => 'p' })
+	const engine = idempotency({ name: 'shop', store: rig.store, principal: () => 'p' })
 	const handle = fetchIdempotency(engine, (_, context) =>
 		context.transaction(async (tx) => {
 			expectTypeOf(tx).toEqualTypeOf<pg.PoolClient>()

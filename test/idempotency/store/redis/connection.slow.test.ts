@@ -77,7 +77,9 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 			},
 		}
 		const store = redisIdempotencyStore({ client: late, prefix: 'late:' })
-		const engine = idempotency({ store, runtime, principal: () => 'ada', storeTimeoutMs: 1_000 })
+		const engine = idempotency({
+			...{ name: 'payments', store, runtime, principal: () => 'ada', storeTimeoutMs: 1_000 },
+		})
 		const identity = { principal: 'ada', method: 'POST', route: '/', key: 'k' }
 		const begun = engine.begin(identity, 'request')
 		await Promise.all([expect(begun).rejects.toThrow('no result within 1000 ms'), runtime.advance(1_000)])

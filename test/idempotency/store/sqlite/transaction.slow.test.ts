@@ -78,7 +78,7 @@ describe.each([
 
 	test('context.transaction rolls back if another request has taken over the key', async () => {
 		const here = await opened()
-		const engine = idempotency({ store: here.store, principal: () => 'p' })
+		const engine = idempotency({ name: 'shop', store: here.store, principal: () => 'p' })
 		let isLost = false
 		const handle = fetchIdempotency(engine, async (_request, context) => {
 			if (isLost) {
