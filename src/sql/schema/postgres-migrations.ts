@@ -6,10 +6,8 @@ import { isMissingObject } from '../postgres-errors.ts'
 import { inSchema, type PostgresExecutor, type SqlExecutor } from '../postgres-executor.ts'
 import { type Migration, type MigrationReport, neededVersion, type TableSet } from './migration.ts'
 
-export interface PostgresTableSet extends TableSet {
-	/** Names the advisory lock. */
-	readonly lock: string
-}
+/** All tables of a schema have the same lock: the first migration creates the schema itself, which two table sets share. */
+const LOCK = `select pg_advisory_xact_lock(hashtext('yaoki schema'), hashtext('{s}'))`
 
 const CREATE_SCHEMA = 'create schema if not exists {s};\n'
 
@@ -47,14 +45,11 @@ export async function postgresSchemaVersion(executor: SqlExecutor, { versions }:
 	return Number(latest?.version ?? 0)
 }
 
-export function migratePostgres(
-	executor: PostgresExecutor,
-	tables: PostgresTableSet,
-): Promise<MigrationReport> {
-	const { lock, versions } = tables
+export function migratePostgres(executor: PostgresExecutor, tables: TableSet): Promise<MigrationReport> {
+	const { versions } = tables
 	const needed = neededVersion(tables)
 	return executor.transaction(async (transaction) => {
-		await transaction.runOnce(`select pg_advisory_xact_lock(hashtext('${lock}'), hashtext('{s}'))`)
+		await transaction.runOnce(LOCK)
 		const from = await postgresSchemaVersion(transaction, tables)
 		if (from > needed) throw tables.versionError(from, needed)
 		const steps = tables.steps.filter(({ version }) => version > from)

@@ -8,7 +8,8 @@
  */
 import { postgresHint } from '../../../sql/postgres-errors.ts'
 import type { SqlExecutor } from '../../../sql/postgres-executor.ts'
-import { type PostgresTableSet, postgresVersionError } from '../../../sql/schema/postgres-migrations.ts'
+import type { TableSet } from '../../../sql/schema/migration.ts'
+import { postgresVersionError } from '../../../sql/schema/postgres-migrations.ts'
 import { IdempotencySchemaError, IdempotencyStoreError } from '../errors.ts'
 
 /** `steps` is null without steps, so that the length of a row depends on its request only. */
@@ -37,8 +38,7 @@ select 'page filler ' || i, '', '', '', 0, 0, 0, repeat('x', 1800) from generate
 delete from {s}.idempotency_keys where id like 'page filler %';
 `
 
-export const IDEMPOTENCY_TABLES: PostgresTableSet = {
-	lock: 'yaoki idempotency',
+export const IDEMPOTENCY_TABLES: TableSet = {
 	versions: 'idempotency_schema',
 	steps: [{ version: 1, name: 'keys', sql: TABLES }],
 	versionError: (found, needed) => new IdempotencySchemaError(found, needed),

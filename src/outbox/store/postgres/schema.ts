@@ -11,10 +11,14 @@
 
 import { postgresHint } from '../../../sql/postgres-errors.ts'
 import { DATABASE_NOW, type PostgresExecutor, type SqlExecutor } from '../../../sql/postgres-executor.ts'
-import { type Migration, type MigrationReport, neededVersion } from '../../../sql/schema/migration.ts'
+import {
+	type Migration,
+	type MigrationReport,
+	neededVersion,
+	type TableSet,
+} from '../../../sql/schema/migration.ts'
 import {
 	migratePostgres,
-	type PostgresTableSet,
 	postgresMigrations,
 	postgresSchemaVersion,
 	postgresVersionError,
@@ -183,8 +187,7 @@ select id, topic, destination, key, payload, headers, case when cause is null th
 from {s}.outbox_history;
 `
 
-const OUTBOX_TABLES: PostgresTableSet = {
-	lock: 'yaoki outbox',
+const OUTBOX_TABLES: TableSet = {
 	versions: 'outbox_schema',
 	steps: [{ version: 1, name: 'tables', sql: `${TABLES}${VIEW}` }],
 	versionError: (found, needed) => new SchemaVersionError(found, needed),

@@ -25,7 +25,7 @@ test('a connection that looked for tables before does not create them again afte
 	expect(await store.schemaVersion()).toBe(0)
 	const first = await rig.pool.connect()
 	await first.query('begin')
-	await first.query(`select pg_advisory_xact_lock(hashtext('yaoki outbox'), hashtext('"${rig.schema}"'))`)
+	await first.query(`select pg_advisory_xact_lock(hashtext('yaoki schema'), hashtext('"${rig.schema}"'))`)
 	const second = store.migrate()
 	const waiting =
 		"select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()"
