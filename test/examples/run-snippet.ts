@@ -13,8 +13,12 @@ export const snippets: readonly Block[] = pages()
 	.flatMap(blocks)
 	.filter(({ language }) => language === 'ts')
 
-/** Returns true if the example starts PGlite, which takes seconds, and on a busy machine a minute. */
-export const isSlow = ({ code }: Block): boolean => code.includes('@electric-sql/pglite')
+/** Returns true if the example connects to a PostgreSQL server. */
+export const needsPostgres = ({ code }: Block): boolean => code.includes("from 'pg'")
+
+/** Returns true if the example needs PostgreSQL or starts PGlite, which takes seconds, and on a busy machine a minute. */
+export const needsSeconds = (block: Block): boolean =>
+	needsPostgres(block) || block.code.includes('@electric-sql/pglite')
 
 /** Creates a folder for modules inside the repository, so that imports of packages resolve. Git ignores it. */
 export function createFolder(): string {

@@ -11,10 +11,7 @@ import type { AfterDeadLetter } from '../store/rows.ts'
 export interface DeliveryContext {
 	/** Aborted after the timeout, when the relay stops, or when the lease is lost. */
 	readonly signal: AbortSignal
-	/**
-	 * The index of this attempt, from 0, as in every function that the package calls. `message.attempts` is the number of
-	 * attempts: always `attempt + 1`.
-	 */
+	/** The index of this attempt, from 0. `message.attempts` is the number of attempts: always `attempt + 1`. */
 	readonly attempt: number
 }
 
