@@ -3,6 +3,7 @@ import type { NodeResponse } from './disconnect.ts'
 import type { NodeRequest } from './normalize-request.ts'
 import { MIDDLEWARE_SCHEMA, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
 import { CONTENT_TYPE, DEADLINE_EXCEEDED, mustReportExhausted } from './responses.ts'
+import { runNext } from './run-next.ts'
 import { getServerContext, openContext } from './server-context.ts'
 
 interface FastifyRequest {
@@ -17,7 +18,7 @@ interface FastifyReply {
 	send(payload: string): unknown
 }
 
-type Hook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 type SendHook = (
 	request: FastifyRequest,
 	reply: FastifyReply,
@@ -49,8 +50,7 @@ export function fastifyServerContext(
 				reply.code(DEADLINE_EXCEEDED.status)
 				reply.header('content-type', CONTENT_TYPE)
 				reply.send(DEADLINE_EXCEEDED.body)
-			} else if (run) run(context, next)
-			else next()
+			} else runNext(run, context, next)
 		})
 		app.addHook('onSend', (request, reply, payload, next) => {
 			const context = getServerContext(request)

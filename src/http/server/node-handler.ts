@@ -12,6 +12,7 @@ import {
 	sendDeadlineExceeded,
 	sendHandlerFailure,
 } from './responses.ts'
+import { runNext } from './run-next.ts'
 import { openContext } from './server-context.ts'
 
 /** Returns a function that creates the context of a request, or responds and returns undefined if the deadline has expired. */
@@ -40,7 +41,10 @@ function contextOpener(
  *   response.end(await policy.execute(({ signal }) => load(signal), context))
  * }))
  */
-export function nodeServerContext<Request extends NodeRequest, Response extends ReplaceableResponse>(
+export function nodeServerContext<
+	Request extends NodeRequest,
+	Response extends NodeResponse & ReplaceableResponse,
+>(
 	handler: (request: Request, response: Response, context: ServerContext) => unknown,
 	options: ServerMiddlewareOptions = {},
 ): (request: Request, response: Response) => Promise<void> {
@@ -67,13 +71,12 @@ export function nodeServerContext<Request extends NodeRequest, Response extends 
  */
 export function expressServerContext(
 	options: ServerMiddlewareOptions = {},
-): (request: NodeRequest, response: NodeResponse, next: () => void) => void {
+): (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void) => void {
 	const open = contextOpener(options)
 	const { run } = options
 	return (request, response, next) => {
 		const context = open(request, response)
 		if (!context) return
-		if (run) run(context, next)
-		else next()
+		runNext(run, context, next)
 	}
 }

@@ -61,15 +61,16 @@ export function reportExhaustedInHead(response: NodeResponse, context: ServerCon
 }
 
 /** The part of Node's response that is used to respond for a handler. */
-export interface ReplaceableResponse extends NodeResponse {
+export interface ReplaceableResponse {
 	readonly headersSent: boolean
+	readonly writableEnded: boolean
 	getHeaderNames(): string[]
 	removeHeader(name: string): void
 	destroy(): unknown
 }
 
 /** The wrapper handles the error, so nothing else would report it. */
-const logError = (error: unknown): void => console.error('yaoki: a request handler failed:', error)
+export const logError = (error: unknown): void => console.error('yaoki: a request handler failed:', error)
 
 /** Responds for a fetch handler that threw after exhausted retries; rethrows any other error. */
 export function exhaustedResponse(error: unknown, context: ServerContext): Response {
@@ -81,10 +82,17 @@ export function exhaustedResponse(error: unknown, context: ServerContext): Respo
 /** Responds for a Node handler that threw, if it has not responded itself. */
 export function sendHandlerFailure(
 	error: unknown,
-	response: ReplaceableResponse,
+	response: NodeResponse & ReplaceableResponse,
 	context: ServerContext,
 ): void {
 	if (!isClientAbort(error, context)) logError(error)
+	respondInstead(response, () =>
+		sendJson(response, mustReportExhausted(context, EXHAUSTED.status) ? EXHAUSTED : HANDLER_FAILED),
+	)
+}
+
+/** Calls `send` for a Node handler that failed, unless it has responded. A response that it has begun is destroyed. */
+export function respondInstead(response: ReplaceableResponse, send: () => void): void {
 	if (response.writableEnded) return
 	if (response.headersSent) {
 		// A partial response must not look complete.
@@ -93,7 +101,7 @@ export function sendHandlerFailure(
 	}
 	// They describe another response: its length, encoding, cacheability.
 	for (const name of response.getHeaderNames()) response.removeHeader(name)
-	sendJson(response, mustReportExhausted(context, EXHAUSTED.status) ? EXHAUSTED : HANDLER_FAILED)
+	send()
 }
 
 /** Returns true if the handler stopped because the client has disconnected, which is not a failure. */

@@ -1,5 +1,6 @@
 import type { IdempotencyEngine } from '../engine/engine.ts'
 import { openExchange } from './node-http/exchange.ts'
+import { fail } from './node-http/fail.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 import { sendStored, sendWebResponse } from './node-http/send.ts'
 
@@ -12,7 +13,8 @@ export interface ExpressRequest extends NodeRequest {
 /**
  * Creates middleware for Express 4 and 5, and for compatible frameworks such as Connect: a repeated request with the same `Idempotency-Key` gets the
  * stored response. Handlers after it call `getIdempotencyContext(req)`. Body parsers may run before it (`req.body` is compared) or after it
- * (the bytes are). If a handler fails, the status of the error handler's response decides whether it is stored.
+ * (the bytes are). If a handler fails, the status of the error handler's response decides whether it is stored. An error of `principal` goes to the error
+ * handler too.
  *
  * @example
  * app.post('/charges', expressIdempotency(engine), handler)
@@ -29,8 +31,10 @@ export function expressIdempotency<Tx>(
 			parsed: (request as { body?: unknown }).body,
 			respond: (stored) => sendStored(response, stored),
 			send: (sent) => sendWebResponse(response, sent, request.httpVersionMajor === 1),
-		}).then((exchange) => {
-			if (exchange) next()
-		}, next)
+		})
+			.then((exchange) => {
+				if (exchange) next()
+			}, next)
+			.catch((error) => fail(response, error))
 	}
 }

@@ -1,5 +1,6 @@
 import type { IdempotencyEngine } from '../engine/engine.ts'
 import { openExchange } from './node-http/exchange.ts'
+import { fail } from './node-http/fail.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 import { sendStored, sendWebResponse } from './node-http/send.ts'
 
@@ -28,7 +29,7 @@ export interface FastifyApp {
 /**
  * Creates a plugin for Fastify that applies to the instance it is registered with: a repeated request with the same `Idempotency-Key` gets the stored
  * response. Handlers call `getIdempotencyContext(request)`. If a handler fails, the status of the error handler's response decides whether it
- * is stored.
+ * is stored. An error of `principal` goes to the error handler too.
  *
  * It runs as a `preHandler` hook, so the caller must be authenticated in an earlier hook (`onRequest`, `preParsing`, `preValidation`). The response is
  * stored as it leaves the `onSend` hooks, which do not run again for a replay, nor for the response of `context.transaction`.
@@ -50,9 +51,11 @@ export function fastifyIdempotency<Tx>(
 				parsed: request.body,
 				respond: (stored) => sendStored(takeOver(reply), stored),
 				send: (sent) => sendWebResponse(takeOver(reply), sent, raw.httpVersionMajor === 1),
-			}).then((exchange) => {
-				if (exchange) done()
-			}, done)
+			})
+				.then((exchange) => {
+					if (exchange) done()
+				}, done)
+				.catch((error) => fail(reply.raw, error))
 		})
 		ready()
 	}

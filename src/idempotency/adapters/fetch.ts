@@ -1,6 +1,8 @@
 import { admit } from '../engine/admit.ts'
 import { type IdempotencyContext, idempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
+import { splitUrl } from '../key/request-target.ts'
+import { problemResponse } from '../response/problems.ts'
 import { readWebBody, withBody } from './web/request-body.ts'
 import { captureWebResponse, toWebResponse, type WaitUntil } from './web/response-capture.ts'
 
@@ -13,6 +15,7 @@ export type IdempotentFetchHandler<Rest extends readonly unknown[], Tx = unknown
 
 /**
  * Wraps a fetch handler (Bun, Deno, Next.js, Workers): a repeated request with the same `Idempotency-Key` gets the stored response.
+ * If the handler or `principal` throws, the returned promise rejects, and the platform responds and logs the error.
  *
  * @example
  * export default { fetch: fetchIdempotency(engine, (request, context) => handle(request, context)) }
@@ -23,12 +26,14 @@ export function fetchIdempotency<Rest extends readonly unknown[], Tx>(
 ): (request: Request, ...rest: Rest) => Promise<Response> {
 	return async (request, ...rest) => {
 		const { method } = request
-		const { pathname: path, search } = new URL(request.url)
+		const target = splitUrl(request.url)
+		if (!target) return toWebResponse(problemResponse('request-target-malformed'))
+		const { path, query } = target
 		let body: Uint8Array | undefined
 		const admission = await admit(engine, {
 			method,
 			path,
-			query: search.slice(1),
+			query,
 			contentType: request.headers.get('content-type'),
 			key: request.headers.get('idempotency-key'),
 			raw: request,

@@ -3,6 +3,9 @@ import { idempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
 import { bodyConsumedError } from '../engine/errors.ts'
 import { keepContext, keptContext } from '../engine/request-context.ts'
+import { splitUrl } from '../key/request-target.ts'
+import { problemResponse } from '../response/problems.ts'
+import type { StoredResponse } from '../store/store.ts'
 import { readWebBody, withBody } from './web/request-body.ts'
 import { captureWebResponse, toWebResponse, type WaitUntil } from './web/response-capture.ts'
 
@@ -16,7 +19,8 @@ export interface HonoContext {
 
 /**
  * Creates middleware for Hono: a repeated request with the same `Idempotency-Key` gets the stored response. Handlers after it call
- * `getIdempotencyContext(c)`. If a handler fails, the status of the response of `onError` decides whether it is stored.
+ * `getIdempotencyContext(c)`. If a handler fails, the status of the response of `onError` decides whether it is stored. An error of `principal` goes to
+ * `onError` too.
  *
  * @example
  * app.use('/charges', honoIdempotency(engine))
@@ -28,25 +32,20 @@ export function honoIdempotency<Tx>(
 		if (keptContext(c, engine)) return next()
 		const { raw } = c.req
 		const { method, headers } = raw
-		const { pathname: path, search } = new URL(raw.url)
+		const target = splitUrl(raw.url)
+		if (!target) return respond(c, problemResponse('request-target-malformed'))
+		const { path, query } = target
 		const admission = await admit(engine, {
 			method,
 			path,
-			query: search.slice(1),
+			query,
 			contentType: headers.get('content-type'),
 			key: headers.get('idempotency-key'),
 			raw: c,
 			signal: () => raw.signal,
 			readBody: () => readBody(c, engine.settings.maxRequestBytes),
 		})
-		if (admission.kind === 'respond') {
-			const response = toWebResponse(admission.response)
-			// What earlier middleware has set, such as the headers of CORS.
-			for (const [name, value] of c.res.headers)
-				if (!response.headers.has(name)) response.headers.append(name, value)
-			replaceResponse(c, response)
-			return
-		}
+		if (admission.kind === 'respond') return respond(c, admission.response)
 		const described = { method, path }
 		const claim = admission.kind === 'run' ? admission.claim : undefined
 		keepContext(c, engine, idempotencyContext(engine, claim, described))
@@ -58,6 +57,14 @@ export function honoIdempotency<Tx>(
 		const response = await captureWebResponse(engine, claim, described, run, waitUntilOf(c))
 		if (response !== c.res) replaceResponse(c, response)
 	}
+}
+
+function respond(c: HonoContext, stored: StoredResponse): void {
+	const response = toWebResponse(stored)
+	// What earlier middleware has set, such as the headers of CORS.
+	for (const [name, value] of c.res.headers)
+		if (!response.headers.has(name)) response.headers.append(name, value)
+	replaceResponse(c, response)
 }
 
 /** Hono adds the headers of the old response to those of the new, unless there is none. */

@@ -1,6 +1,7 @@
 import type { IdempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
-import { openExchange } from './node-http/exchange.ts'
+import { type OpenExchange, openExchange } from './node-http/exchange.ts'
+import { fail } from './node-http/fail.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 import { sendStored, sendWebResponse } from './node-http/send.ts'
 
@@ -13,7 +14,8 @@ export type IdempotentNodeHandler<Req, Res, Tx = unknown> = (
 
 /**
  * Wraps a handler of `node:http`, `node:https` or the compatibility API of `node:http2`: a repeated request with the same `Idempotency-Key` gets the
- * stored response. The returned promise rejects if the handler throws, after the key was released.
+ * stored response. If the handler or `principal` throws, the key is released, the error is written with `console.error`, and the client gets 500; a response
+ * whose head was sent is destroyed. To report errors elsewhere, catch them in the handler. The returned promise never rejects.
  *
  * @example
  * const server = createServer(nodeIdempotency(engine, async (request, response, context) => {
@@ -26,22 +28,21 @@ export function nodeIdempotency<Req extends NodeRequest, Res extends NodeRespons
 	handler: IdempotentNodeHandler<Req, Res, Tx>,
 ): (request: Req, response: Res) => Promise<void> {
 	return async (request, response) => {
-		const exchange = await openExchange(engine, {
-			request,
-			response,
-			raw: request,
-			url: request.url ?? '/',
-			parsed: (request as { body?: unknown }).body,
-			respond: (stored) => sendStored(response, stored),
-			send: (sent) => sendWebResponse(response, sent, request.httpVersionMajor === 1),
-		})
-		if (!exchange) return
-		const { context, capture } = exchange
+		let exchange: OpenExchange<Tx> | undefined
 		try {
-			await handler(request, response, context)
+			exchange = await openExchange(engine, {
+				request,
+				response,
+				raw: request,
+				url: request.url ?? '/',
+				parsed: (request as { body?: unknown }).body,
+				respond: (stored) => sendStored(response, stored),
+				send: (sent) => sendWebResponse(response, sent, request.httpVersionMajor === 1),
+			})
+			if (exchange) await handler(request, response, exchange.context)
 		} catch (error) {
-			await capture?.fail()
-			throw error
+			await exchange?.capture?.fail()
+			fail(response, error)
 		}
 	}
 }

@@ -4,6 +4,7 @@
  */
 import { type RateLimitedError, YaokiError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
+import { JsonTooDeepError } from '../key/canonical-json.ts'
 import { fingerprintOf, type ParsedBody } from '../key/fingerprint.ts'
 import { parseKey } from '../key/parse-key.ts'
 import { problemResponse } from '../response/problems.ts'
@@ -55,7 +56,13 @@ export async function admit(engine: IdempotencyEngine, exchange: Exchange): Prom
 		return problem('request-body-incomplete')
 	}
 	const route = settings.route?.(exchange) ?? path
-	const fingerprint = await fingerprintOf({ ...exchange, body }, settings)
+	let fingerprint: string
+	try {
+		fingerprint = await fingerprintOf({ ...exchange, body }, settings)
+	} catch (error) {
+		if (error instanceof JsonTooDeepError) return problem('request-body-too-deep')
+		throw error
+	}
 	const signal = settings.waitMs > 0 ? exchange.signal?.() : undefined
 	try {
 		const identity = { principal, method, route, key: parsed.key }

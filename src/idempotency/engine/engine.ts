@@ -3,6 +3,7 @@
  * fingerprint, run the handler if the engine says so, and send what it returns.
  */
 import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { notify } from '../../core/engine/hooks.ts'
 import type { CircuitState } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
 import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
@@ -143,10 +144,15 @@ export class IdempotencyEngine<Tx = unknown> {
 		this.#running.add(claim)
 	}
 
-	/** @internal */
+	/** @internal The effect has happened: if `shouldStore` throws, the default decides, and a console warning reports the error. */
 	shouldStore(status: number, method: string, path: string): boolean {
 		const { shouldStore } = this.settings
-		return shouldStore ? shouldStore({ status, method, path }) : isStoredByDefault(status)
+		let isStored = isStoredByDefault(status)
+		if (shouldStore)
+			notify('shouldStore', () => {
+				isStored = shouldStore({ status, method, path })
+			})
+		return isStored
 	}
 
 	/** Returns what is stored for a key, without its response. */

@@ -34,7 +34,8 @@ export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 	readonly store: IdempotencyStore<Tx>
 	/**
 	 * Returns who sends the request: the id of a user, an account or a tenant. Keys of two principals never meet. Undefined rejects the
-	 * request with 401; return `'anonymous'` to accept requests without a caller. Never return a header that any client can set.
+	 * request with 401; return `'anonymous'` to accept requests without a caller. Never return a header that any client can set. An error is handled like
+	 * an error of the handler.
 	 */
 	readonly principal: (request: IncomingRequest) => string | undefined | Promise<string | undefined>
 	/**
@@ -63,7 +64,10 @@ export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 	 * stored steps. `'reject'`: it gets 409 without Retry-After until an operator decides. Default `'rerun'`.
 	 */
 	readonly abandoned?: 'rerun' | 'reject' | undefined
-	/** Whether a response is stored. Otherwise the key is released. Default: 2xx, 3xx and 4xx without 401, 403, 408, 409, 425 and 429. */
+	/**
+	 * Whether a response is stored. Otherwise the key is released. Default: 2xx, 3xx and 4xx without 401, 403, 408, 409, 425 and 429. If it throws, a
+	 * console warning reports the error, and the default decides.
+	 */
 	readonly shouldStore?: ((response: HandledResponse) => boolean) | undefined
 	/** Larger responses are delivered, but not stored: repeated requests get 409. Default 1 MiB. */
 	readonly maxBodyBytes?: number | undefined

@@ -2,6 +2,7 @@
  * What a request gets that does not run, as problem details (RFC 9457). The texts say what the client has to do, and nothing about the
  * stored request or response: a key of another caller and an unknown key look the same.
  */
+import { MAX_JSON_DEPTH } from '../key/canonical-json.ts'
 import type { StoredResponse } from '../store/store.ts'
 
 /** The member `code` of the body: for programs, stable across versions. */
@@ -13,8 +14,11 @@ export type ProblemCode =
 	| 'request-outcome-unknown'
 	| 'response-not-stored'
 	| 'principal-missing'
+	| 'request-target-malformed'
 	| 'request-body-incomplete'
 	| 'request-body-too-large'
+	| 'request-body-too-deep'
+	| 'internal-error'
 	| 'idempotency-store-unavailable'
 
 interface Problem {
@@ -56,6 +60,11 @@ const PROBLEMS: Record<ProblemCode, Problem> = {
 		title: 'Authentication required',
 		detail: 'An idempotency key needs an authenticated caller.',
 	},
+	'request-target-malformed': {
+		status: 400,
+		title: 'Malformed URL',
+		detail: 'The URL of the request is not valid. Nothing was processed.',
+	},
 	'request-body-incomplete': {
 		status: 400,
 		title: 'Incomplete request body',
@@ -65,6 +74,16 @@ const PROBLEMS: Record<ProblemCode, Problem> = {
 		status: 413,
 		title: 'Request body too large',
 		detail: 'The body is larger than this server accepts for a request with an idempotency key.',
+	},
+	'request-body-too-deep': {
+		status: 400,
+		title: 'Request body nested too deeply',
+		detail: `The JSON body has more than ${MAX_JSON_DEPTH} levels of nested arrays and objects. Nothing was processed.`,
+	},
+	'internal-error': {
+		status: 500,
+		title: 'Internal server error',
+		detail: 'The server failed to process the request.',
 	},
 	'idempotency-store-unavailable': {
 		status: 503,

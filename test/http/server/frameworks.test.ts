@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { retry } from 'yaoki'
 import { currentContext, runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
@@ -54,6 +54,18 @@ const answering =
 		)
 
 describe.each(servers)('%s', (_, start) => {
+	// With Express and Fastify the request hung, and the unhandled rejection ended the process.
+	test('a run that rejects is an error of the request', async () => {
+		vi.spyOn(console, 'error').mockImplementation(() => {})
+		const run = (() => Promise.reject(new Error('no context'))) as never
+		const url = await serving(start, () => 200, { run })
+		const status = await fetch(url).then(
+			(response) => response.status,
+			() => 'closed by the platform of the test',
+		)
+		expect(status).not.toBe(200)
+	})
+
 	test('a request with an expired deadline is answered with 504 before the handler runs', async () => {
 		let isCalled = false
 		const url = await serving(start, () => {

@@ -16,6 +16,7 @@ import {
 } from '../../../src/idempotency/index.ts'
 import { send } from './client.ts'
 import { compressing } from './compressing.ts'
+import { nested } from './scenarios/failures.ts'
 import { listening, userOf } from './servers.ts'
 
 const engineOf = (options: Partial<IdempotencyOptions> = {}): IdempotencyEngine =>
@@ -48,6 +49,30 @@ describe.each<[string, typeof express]>([
 		)
 		expect((await send(url)).body.toString()).toBe('{"charge":1}')
 		expect((await send(url)).body.toString()).toBe('{"charge":1}')
+	})
+
+	test('rejects a value of express.json() that is nested too deeply to compare', async () => {
+		const url = await serve((app) =>
+			app.post('/charges', create.json({ limit: '1mb' }), expressIdempotency(engineOf()), (_req, res) => {
+				res.end()
+			}),
+		)
+		const response = await send(url, { body: nested(200_000) })
+		expect([response.status, response.code]).toEqual([400, 'request-body-too-deep'])
+	})
+
+	test('passes an error of principal to the error handler', async () => {
+		const principal = () => {
+			throw new TypeError('jwt malformed')
+		}
+		const url = await serve((app) => {
+			app.post('/charges', expressIdempotency(engineOf({ principal })))
+			app.use((error: Error, _req: Request, res: Response, _next: () => void) => {
+				res.status(401).send(error.message)
+			})
+		})
+		const { status, body } = await send(url)
+		expect([status, body.toString()]).toEqual([401, 'jwt malformed'])
 	})
 
 	test('compares the value of express.json() before it, and the bytes before express.json()', async () => {

@@ -11,6 +11,7 @@ import {
 	memoryIdempotencyStore,
 } from '../../../src/idempotency/index.ts'
 import { send } from './client.ts'
+import { nested } from './scenarios/failures.ts'
 import { userOf } from './servers.ts'
 import { transactionalStore } from './stores.ts'
 
@@ -65,7 +66,24 @@ describe('payloads are replayed', () => {
 	})
 })
 
+test('passes an error of principal to the error handler', async () => {
+	const principal = () => Promise.reject(new TypeError('jwt malformed'))
+	const url = await serve(async (app) => {
+		app.setErrorHandler((error, _request, reply) => reply.code(401).send((error as Error).message))
+		await app.register(pluginOf({ principal }))
+		app.post('/charges', () => 'x')
+	})
+	const { status, body } = await send(url)
+	expect([status, body.toString()]).toEqual([401, 'jwt malformed'])
+})
+
 describe('bodies', () => {
+	test('JSON that is nested too deeply to compare is rejected', async () => {
+		const url = await serveRoute(() => 'x')
+		const response = await send(url, { body: nested(200_000) })
+		expect([response.status, response.code]).toEqual([400, 'request-body-too-deep'])
+	})
+
 	test('JSON is compared by value', async () => {
 		const url = await serveRoute((request) => request.body)
 		await send(url, { body: '{"a":1,"b":2}' })

@@ -150,20 +150,6 @@ describe('releases the key', () => {
 		expect(seen).toEqual({ claims: 1, releases: 1, completions: 0 })
 		expect(failures.every((error) => (error as Error).message === 'boom')).toBe(true)
 	})
-
-	test('if shouldStore throws, and the error reaches the handler', async () => {
-		const { store, seen } = observedStore()
-		const shouldStore = () => {
-			throw new Error('boom')
-		}
-		const { url, failures } = await protectedServer((_, response) => response.end('x'), {
-			store,
-			shouldStore,
-		})
-		await expect(send(url)).rejects.toThrow()
-		expect(failures).toEqual([new Error('boom')])
-		expect(seen.releases).toBe(1)
-	})
 })
 
 test('a throw after the end does not release the key', async () => {

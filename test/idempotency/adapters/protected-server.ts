@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { vi } from 'vitest'
 import {
 	type IdempotencyContext,
 	type IdempotencyOptions,
@@ -14,16 +15,10 @@ export type Handler = (
 	context: IdempotencyContext,
 ) => unknown
 
-/** A server with the adapter. `failures` are what the returned promise rejected with. */
+/** A server with the adapter. `failures` are the errors that it has written to the console. */
 export async function protectedServer(handler: Handler, options: Partial<IdempotencyOptions> = {}) {
 	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf, ...options })
 	const failures: unknown[] = []
-	const handle = nodeIdempotency(engine, handler)
-	const listener: RequestListener = (request, response) => {
-		handle(request, response).catch((error) => {
-			failures.push(error)
-			response.destroy()
-		})
-	}
-	return { url: await listening(createServer(listener)), failures, engine }
+	vi.spyOn(console, 'error').mockImplementation((_text, error) => failures.push(error))
+	return { url: await listening(createServer(nodeIdempotency(engine, handler))), failures, engine }
 }

@@ -1,11 +1,5 @@
 /** The same small service behind every adapter, on a real socket, so that one table of scenarios tests all of them. */
-import {
-	createServer,
-	type IncomingMessage,
-	type RequestListener,
-	type Server,
-	type ServerResponse,
-} from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { getRequestListener } from '@hono/node-server'
@@ -77,9 +71,8 @@ export async function listening(server: Server): Promise<string> {
 	return `http://127.0.0.1:${port}`
 }
 
-/** Nothing is sent for a handler that throws, so the server does it. */
 const startNode: Start = (engine, service) => {
-	const handle = nodeIdempotency(
+	const listener = nodeIdempotency(
 		engine,
 		async (request: IncomingMessage, response: ServerResponse, context) => {
 			const reply = await service(context, await buffer(request))
@@ -94,9 +87,6 @@ const startNode: Start = (engine, service) => {
 					.pipe(response)
 		},
 	)
-	const listener: RequestListener = (request, response) => {
-		handle(request, response).catch(() => response.writeHead(500).end('failed'))
-	}
 	return listening(createServer(listener))
 }
 

@@ -91,3 +91,16 @@ function reversed(value: unknown): unknown {
 	const members = Object.entries(value).reverse()
 	return Object.fromEntries(members.map(([name, member]) => [name, reversed(member)]))
 }
+
+test('a value with more than 256 levels has no fingerprint', async () => {
+	const nested = (levels: number) => {
+		let value: unknown = 1
+		for (let at = 0; at < levels; at++) value = at % 2 ? [value] : { a: value }
+		return { parsed: value }
+	}
+	const input = { method: 'POST', path: '/', query: '', contentType: 'application/json' }
+	expect(await fingerprintOf({ ...input, body: nested(256) })).toHaveLength(43)
+	expect(() => fingerprintOf({ ...input, body: nested(257) })).toThrow(
+		expect.objectContaining({ code: 'YAOKI_IDEMPOTENCY_JSON_TOO_DEEP' }),
+	)
+})

@@ -3,6 +3,8 @@ import { admit } from '../../engine/admit.ts'
 import { type IdempotencyContext, idempotencyContext } from '../../engine/context.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
 import { keepContext, keptContext } from '../../engine/request-context.ts'
+import { splitUrl } from '../../key/request-target.ts'
+import { problemResponse } from '../../response/problems.ts'
 import type { StoredResponse } from '../../store/store.ts'
 import type { NodeRequest, NodeResponse } from './node-types.ts'
 import { readRequestBody } from './request-body.ts'
@@ -38,7 +40,12 @@ export async function openExchange<Tx>(
 	const kept = keptContext(raw, engine)
 	if (kept) return { context: kept, capture: undefined }
 	const { method = 'GET', headers } = request
-	const { path, query } = splitUrl(url)
+	const target = splitUrl(url)
+	if (!target) {
+		await respond(problemResponse('request-target-malformed'))
+		return undefined
+	}
+	const { path, query } = target
 	const contentType = headers['content-type']
 	const admission = await admit(engine, {
 		method,
@@ -70,14 +77,4 @@ function closeSignal(response: NodeResponse): AbortSignal {
 	if (response.closed) controller.abort()
 	else response.once('close', () => controller.abort())
 	return controller.signal
-}
-
-/** A request to a proxy has an absolute URL. `URL` does not parse the others: it takes the start of `//a/b` for a host. */
-function splitUrl(url: string): { path: string; query: string } {
-	if (/^https?:\/\//i.test(url)) {
-		const { pathname, search } = new URL(url)
-		return { path: pathname, query: search.slice(1) }
-	}
-	const at = url.indexOf('?')
-	return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at + 1) }
 }

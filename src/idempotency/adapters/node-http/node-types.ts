@@ -27,13 +27,16 @@ export interface NodeResponse {
 	statusCode: number
 	statusMessage: string
 	readonly headersSent: boolean
+	readonly writableEnded: boolean
 	readonly destroyed: boolean
 	readonly closed: boolean
 	/** HTTP/2 only. */
 	readonly stream?: { readonly closed: boolean } | undefined
 	getHeaders(): Readonly<Record<string, number | string | readonly string[] | undefined>>
+	getHeaderNames(): string[]
 	hasHeader(name: string): boolean
 	setHeader(name: string, value: string | readonly string[]): unknown
+	removeHeader(name: string): void
 	writeHead(status: number): unknown
 	write(chunk: Uint8Array | string): boolean
 	end(): unknown
