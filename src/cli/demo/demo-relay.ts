@@ -27,7 +27,7 @@ export async function runDemoRelay(
 			// About as many as are in flight, so that a kill leaves few messages locked by its lease.
 			batchSize: 32,
 			retry: { baseDelayMs: 100, maxDelayMs: 1000, maxRetries: 1000 },
-			breaker: { failureThreshold: 5, resetTimeoutMs: breakerMs, resetBackoff: { maxDelayMs: 1000 } },
+			breaker: { failureThreshold: 5, resetTimeoutMs: 1000, resetBackoff: { initialMs: breakerMs } },
 			onEvent: (event) => {
 				if (event.type === 'sent') counts.sent += 1
 				if (event.type === 'retry_scheduled') counts.failed += 1

@@ -68,7 +68,7 @@ export function nextOpenState(
 ): OpenState {
 	const failedProbes = before ? before.failedProbes + 1 : 0
 	const delay = resetBackoff
-		? computeDelayMs(resetBackoff, failedProbes, before?.delayMs ?? resetTimeoutMs, source)
+		? computeDelayMs(resetBackoff, failedProbes, before?.delayMs ?? resetBackoff.baseDelayMs, source)
 		: resetTimeoutMs
 	const asked = Math.min(retryAfterMs ?? 0, maxRetryAfterMs)
 	// A hung or slow probe, and a result that counts as a failure, have no error: the last one stays.

@@ -4,13 +4,22 @@ import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/
 import type { CircuitState, YaokiEvent } from '../events/events.ts'
 import type { Hook } from '../options/hook.ts'
 import { withOptionPath } from '../options/option-path.ts'
-import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
+import { checkNames, checkRange, invalidOption, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
-/** Growth and jitter of the open time: it starts at `resetTimeoutMs` and grows with every failed probe. */
+/**
+ * The defaults of `resetBackoff`. The breakers that the package creates itself (HTTP clients, gRPC, the idempotency store,
+ * relays) set `resetBackoff: {}`, so they use these values too.
+ */
+const DEFAULT_RESET_BACKOFF = { initialMs: 1_000, factor: 2, jitterStrategy: 'equal' } as const
+
+/**
+ * Growth and jitter of the open time: it starts at `initialMs` and grows with every failed probe to at most
+ * `resetTimeoutMs`, the jitter included. It starts again when the circuit has closed.
+ */
 interface ResetBackoffOptions
 	extends Pick<BackoffOptions, 'growth' | 'factor' | 'jitterFactor' | 'jitterRangeMs'> {
-	/** The cap of every step, applied before the jitter. Default 10 times `resetTimeoutMs`. */
-	readonly maxDelayMs?: BackoffOptions['maxDelayMs']
+	/** The first open time, before the jitter. Default 1,000, or `resetTimeoutMs` if that is less. */
+	readonly initialMs?: number | undefined
 	/** Jitter that spreads the probes of a fleet. Default `'equal'`, which never waits less than half a step. */
 	readonly jitterStrategy?: BackoffOptions['jitterStrategy']
 }
@@ -32,7 +41,7 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 * circuit closes when that many probes have ended. Default 0: one failed probe opens it.
 	 */
 	readonly halfOpenFailureRate?: number | undefined
-	/** How long the circuit stays open before a call may probe. Default 30,000. */
+	/** How long the circuit stays open before a call may probe; the maximum with `resetBackoff`. Default 30,000. */
 	readonly resetTimeoutMs?: number | undefined
 	/** The maximum number of concurrent probes. Further calls are rejected. Default 1. */
 	readonly halfOpenMaxConcurrent?: number | undefined
@@ -56,8 +65,8 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 */
 	readonly windowSize?: number | undefined
 	/**
-	 * A probe that takes this long has failed, so that a hung probe does not block the circuit. Default:
-	 * `resetTimeoutMs`.
+	 * A probe that takes this long has failed, so that a hung probe does not block the circuit. It must be longer than a
+	 * normal slow call, or the circuit cannot close. Default 10,000.
 	 */
 	readonly probeTimeoutMs?: number | undefined
 	/**
@@ -65,8 +74,11 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 * ignores Retry-After. Default 60,000.
 	 */
 	readonly maxRetryAfterMs?: number | undefined
-	/** Growth and jitter of the open time. Default: off; the open time is exactly `resetTimeoutMs`. */
-	readonly resetBackoff?: ResetBackoffOptions | undefined
+	/**
+	 * Growth and jitter of the open time; `{}` has useful defaults. Default false: the open time is exactly
+	 * `resetTimeoutMs`.
+	 */
+	readonly resetBackoff?: ResetBackoffOptions | false | undefined
 	/** Shadow mode: counts, changes state and emits events, but never rejects a call. Default false. */
 	readonly shadow?: boolean | undefined
 	/**
@@ -110,13 +122,14 @@ export interface CircuitSettings {
 
 export type CircuitBreakerSettings = Omit<CircuitBreakerOptions, keyof CircuitSettings> & CircuitSettings
 
-// The base is resetTimeoutMs, and a circuit probes for as long as there are calls.
+// The cap is resetTimeoutMs, and a circuit probes for as long as there are calls.
 const RESET_BACKOFF_SCHEMA: OptionSchema = /* @__PURE__ */ (({
 	baseDelayMs: _base,
+	maxDelayMs: _cap,
 	maxRetries: _retries,
 	maxElapsedMs: _elapsed,
 	...rest
-}) => rest)(BACKOFF_SCHEMA)
+}) => ({ initialMs: 'any', ...rest }))(BACKOFF_SCHEMA)
 
 const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
 	failureThreshold: [1, Infinity, 5, 'integer'],
@@ -130,7 +143,7 @@ const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
 	slowCallMs: [1, MAX_NUMBER, Infinity],
 	slowCallRateThreshold: [0, 1, 0.5],
 	windowSize: [1, 1e6, Infinity, 'integer'],
-	probeTimeoutMs: [1, MAX_NUMBER, 0],
+	probeTimeoutMs: [1, MAX_NUMBER, 10_000],
 	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	resetBackoff: 'any',
 	shadow: 'boolean',
@@ -148,8 +161,7 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 		'circuitBreaker',
 		CIRCUIT_BREAKER_SCHEMA,
 	)
-	const { failureThreshold, errorRateThreshold, minimumRequests, slowCallMs, windowSize, resetTimeoutMs } =
-		settings
+	const { failureThreshold, errorRateThreshold, minimumRequests, slowCallMs, windowSize } = settings
 	for (const name of ['errorRateThreshold', 'slowCallRateThreshold'] as const)
 		if (!settings[name]) invalidOption(name, 0, 'a number above 0, up to 1')
 	if (options.slowCallRateThreshold !== undefined && slowCallMs === Infinity)
@@ -164,23 +176,37 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 		const why = options.minimumRequests === undefined ? ' instead of the default' : ''
 		invalidOption('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
 	}
-	const { resetBackoff } = options
+	const { resetBackoff = false } = options
 	return Object.assign(settings, {
-		probeTimeoutMs: settings.probeTimeoutMs || resetTimeoutMs,
-		...(resetBackoff !== undefined && { resetBackoff: readResetBackoff(resetBackoff, resetTimeoutMs) }),
+		resetBackoff:
+			resetBackoff === false ? undefined : readResetBackoff(resetBackoff, settings.resetTimeoutMs),
 	})
 }
 
-function readResetBackoff(options: ResetBackoffOptions, baseDelayMs: number): BackoffSettings {
-	if (Object(options) !== options) invalidOption('resetBackoff', options, 'an object')
-	const { maxDelayMs = 10 * baseDelayMs } = options
+function readResetBackoff(options: ResetBackoffOptions, resetTimeoutMs: number): BackoffSettings {
+	if (Object(options) !== options) invalidOption('resetBackoff', options, 'false or an object')
 	return withOptionPath('resetBackoff', () => {
 		checkNames(options, RESET_BACKOFF_SCHEMA, 'circuitBreaker')
-		return readBackoff({
-			...options,
-			baseDelayMs,
-			maxDelayMs,
-			jitterStrategy: selectJitter(options, 'equal'),
+		const { initialMs = Math.min(DEFAULT_RESET_BACKOFF.initialMs, resetTimeoutMs), ...rest } = options
+		checkRange('initialMs', initialMs, 1)
+		if (initialMs > resetTimeoutMs)
+			invalidOption('initialMs', initialMs, `at most resetTimeoutMs (${resetTimeoutMs})`)
+		const settings = readBackoff({
+			...rest,
+			factor: options.factor ?? DEFAULT_RESET_BACKOFF.factor,
+			jitterStrategy: selectJitter(options, DEFAULT_RESET_BACKOFF.jitterStrategy),
+			baseDelayMs: initialMs,
+			maxDelayMs: resetTimeoutMs,
 		})
+		return { ...settings, maxDelayMs: longestStepMs(settings) }
 	})
+}
+
+/** Returns the longest step that is at most `resetTimeoutMs` with its jitter. Cut off afterwards, open times would bunch there. */
+function longestStepMs({ jitterStrategy, jitterFactor, jitterRangeMs, maxDelayMs }: BackoffSettings): number {
+	if (jitterStrategy === 'proportional') return maxDelayMs / (1 + jitterFactor)
+	if (jitterStrategy !== 'additive') return maxDelayMs
+	if (jitterRangeMs > maxDelayMs)
+		invalidOption('jitterRangeMs', jitterRangeMs, `at most resetTimeoutMs (${maxDelayMs})`)
+	return maxDelayMs - jitterRangeMs
 }

@@ -3,7 +3,6 @@
  * version may contain anything, so every field is validated before one is used: a NaN would end an open time
  * immediately. Times are relative to the wall time `at`, because a monotonic clock means nothing in another process.
  */
-import { computeDelayMs } from '../backoff/formula.ts'
 import type { CircuitState } from '../events/events.ts'
 import { checkRange, invalidOption, isAmount } from '../options/schema.ts'
 import type { CircuitSettings } from './options.ts'
@@ -63,9 +62,5 @@ export const failureTimes = (
 		.map((ageMs) => at - ageMs)
 
 /** Returns the longest time that a circuit with these settings is open. A longer time in a snapshot is a mistake. */
-export function longestOpenMs({ resetBackoff, resetTimeoutMs, maxRetryAfterMs }: CircuitSettings): number {
-	if (!resetBackoff) return Math.max(resetTimeoutMs, maxRetryAfterMs)
-	const { maxDelayMs } = resetBackoff
-	const atTheCap = { ...resetBackoff, growth: 'constant', baseDelayMs: maxDelayMs } as const
-	return Math.max(computeDelayMs(atTheCap, 0, maxDelayMs, { random: () => 1 }), maxRetryAfterMs)
-}
+export const longestOpenMs = ({ resetTimeoutMs, maxRetryAfterMs }: CircuitSettings): number =>
+	Math.max(resetTimeoutMs, maxRetryAfterMs)

@@ -34,8 +34,8 @@ export interface RelayOptions {
 	/** How failed messages are retried. Default: the preset `messageQueue`. */
 	readonly retry?: RelayRetryOptions | undefined
 	/**
-	 * Options of the circuit breaker per destination, or false for none. Default: it opens after 5 consecutive failures, for 5 to
-	 * 10 s (with jitter), growing to 5 minutes.
+	 * Options of the circuit breaker per destination, or false for none. Default: it opens after 5 consecutive failures, for
+	 * about 1 s (with jitter), growing to 5 minutes.
 	 */
 	readonly breaker?: RelayBreakerOptions | false | undefined
 	/** Maximum number of messages in flight per destination. Default 16. */
@@ -123,8 +123,7 @@ const RATE_SCHEMA: OptionSchema = {
 
 const INTEGERS = ['concurrency', 'maxInFlight', 'batchSize', 'maxCrashes'] as const
 
-/** Longer than core's defaults, and growing, because a backlog can wait. */
-const OPEN_MS = 10_000
+/** Longer than core's default, because a backlog can wait. */
 const MAX_OPEN_MS = 300_000
 
 /** The options of core's retry and breaker that have an effect here. */
@@ -209,9 +208,7 @@ function readBreaker(path: string, options: RelayBreakerOptions = {}): BreakerSe
 		invalidOption(path, options, 'false or an object such as { failureThreshold: 5 }')
 	return withOptionPath(path, () => {
 		checkNames(options, BREAKER_SCHEMA)
-		const { resetTimeoutMs = OPEN_MS } = options
-		const resetBackoff = { maxDelayMs: Math.max(MAX_OPEN_MS, resetTimeoutMs) }
-		const defaults = { resetTimeoutMs, successThreshold: 1, resetBackoff }
+		const defaults = { resetTimeoutMs: MAX_OPEN_MS, successThreshold: 1, resetBackoff: {} }
 		return readCircuitBreakerOptions({ ...defaults, ...definedOnly(options) })
 	})
 }

@@ -102,7 +102,7 @@ describe('the release of an isolation restores the state that it found', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 0 })
 	})
 	it('open, with the growth of its open time and its rejected calls', () => {
-		const breaker = rig({ ...one, resetBackoff: { jitterStrategy: 'none' } })
+		const breaker = rig({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
 			.fail()
 			.pass(1_000)
 			.fail()
@@ -132,7 +132,9 @@ describe('the release of an isolation restores the state that it found', () => {
 		])
 	})
 	it('open, if the only probe had hung before', () => {
-		const breaker = rig(one).fail().pass(1_000)
+		const breaker = rig({ ...one, probeTimeoutMs: 1_000 })
+			.fail()
+			.pass(1_000)
 		breaker.admit()
 		breaker.pass(1_400).isolate()()
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 600 })
@@ -168,7 +170,7 @@ describe('the last failure', () => {
 		expect(cause(breaker)).toBeUndefined()
 	})
 	it('stays if a hung probe or a result without an error opens the circuit again', () => {
-		const breaker = rig(one)
+		const breaker = rig({ ...one, probeTimeoutMs: 1_000 })
 		breaker.fail(breaker.admit(), undefined, 0, first).pass(1_000).admit()
 		expect(breaker.pass(1_000).stats.state).toBe('open')
 		expect(cause(breaker)).toBe(first)
@@ -304,7 +306,9 @@ describe('update', () => {
 		expect(breaker.calls('ff').circuit.state).toBe('closed')
 	})
 	it('a probe that hung under the old settings has failed', () => {
-		const breaker = rig(one).fail().pass(1_000)
+		const breaker = rig({ ...one, probeTimeoutMs: 1_000 })
+			.fail()
+			.pass(1_000)
 		breaker.admit()
 		breaker.pass(1_500).update({ ...one, probeTimeoutMs: 60_000 })
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 500 })

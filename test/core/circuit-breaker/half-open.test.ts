@@ -244,17 +244,18 @@ describe('a hung probe does not lock the circuit', () => {
 		expect(breaker.pass(199).admit()).toBeGreaterThan(0)
 		expect(breaker.pass(1).succeed(second).stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 	})
-	it('has resetTimeoutMs by default', () => {
+	it('has 10 s by default, whatever the open time is', () => {
+		// Regression: the default was the open time, and with a short open time every slow probe failed.
 		const breaker = rig(one).fail().pass(1_000)
 		breaker.admit()
-		expect(breaker.pass(999).stats.state).toBe('half-open')
+		expect(breaker.pass(9_999).stats.state).toBe('half-open')
 		expect(breaker.pass(1).stats.state).toBe('open')
 	})
 })
 
 describe('resetBackoff', () => {
-	const openTimes = (resetBackoff: object, count: number, draw = 0.5) => {
-		const breaker = rig({ ...one, resetBackoff })
+	const openTimes = (resetBackoff: object, count: number, draw = 0.5, resetTimeoutMs = 10_000) => {
+		const breaker = rig({ ...one, resetTimeoutMs, resetBackoff })
 		breaker.draw = draw
 		return Array.from({ length: count }, () => {
 			const { retryAfterMs } = breaker.fail().stats
@@ -268,41 +269,57 @@ describe('resetBackoff', () => {
 		const times = Array.from({ length: 4 }, () => breaker.pass(1_000).fail().stats.retryAfterMs)
 		expect(times).toEqual([1_000, 1_000, 1_000, 1_000])
 	})
-	it('doubles the open time with every failed probe, up to ten times', () => {
+	it('starts at 1 s and doubles the open time with every failed probe, up to resetTimeoutMs', () => {
 		expect(openTimes({ jitterStrategy: 'none' }, 6)).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000])
 	})
+	it('starts at initialMs', () => {
+		expect(openTimes({ jitterStrategy: 'none', initialMs: 300 }, 3)).toEqual([300, 600, 1_200])
+		expect(openTimes({ initialMs: 300 }, 1, 0)).toEqual([150])
+	})
+	it('starts at resetTimeoutMs, if that is less than the default', () => {
+		expect(openTimes({ jitterStrategy: 'none' }, 2, 0, 400)).toEqual([400, 400])
+	})
+	it.each([...['none', 'full', 'equal', 'decorrelated', 'decorrelated-aws', 'additive', 'proportional']])(
+		'with jitter %s never exceeds resetTimeoutMs, and has jitter there',
+		(jitterStrategy) => {
+			const last = (draw: number) => openTimes({ jitterStrategy }, 12, draw).at(-1) ?? 0
+			expect(Math.ceil(last(1 - 1e-12))).toBe(10_000)
+			// The published form of decorrelated jitter bunches at the cap.
+			if (jitterStrategy !== 'none' && jitterStrategy !== 'decorrelated-aws')
+				expect(last(0.5)).toBeLessThan(10_000)
+		},
+	)
 	it('spreads it over the upper half of each step', () => {
 		expect(openTimes({}, 3, 0)).toEqual([500, 1_000, 2_000])
 		expect(openTimes({}, 3, 0.5)).toEqual([750, 1_500, 3_000])
 	})
 	it('continues from the previous time, if the strategy does', () => {
-		expect(openTimes({ jitterStrategy: 'decorrelated', maxDelayMs: 50_000 }, 3)).toEqual([
-			2_000, 3_500, 5_750,
-		])
+		expect(openTimes({ jitterStrategy: 'decorrelated' }, 3)).toEqual([2_000, 3_500, 5_500])
 	})
-	it('accepts a growth, a factor and a cap', () => {
+	it('accepts a growth, a factor and an amount of jitter', () => {
 		const none = { jitterStrategy: 'none' }
 		expect(openTimes({ ...none, growth: 'linear' }, 3)).toEqual([1_000, 2_000, 3_000])
-		expect(openTimes({ ...none, factor: 3, maxDelayMs: 5_000 }, 3)).toEqual([1_000, 3_000, 5_000])
+		expect(openTimes({ ...none, factor: 3 }, 3, 0, 5_000)).toEqual([1_000, 3_000, 5_000])
 		expect(openTimes({ ...none, growth: [5, 50] }, 3)).toEqual([5, 50, 50])
 		expect(openTimes({ jitterStrategy: 'proportional', jitterFactor: 0.2 }, 1)).toEqual([1_100])
 		expect(openTimes({ jitterStrategy: 'additive', jitterRangeMs: 20 }, 1)).toEqual([1_010])
 	})
 	it('starts again after the circuit was closed', () => {
-		const breaker = rig({ ...one, successThreshold: 1, resetBackoff: { jitterStrategy: 'none' } })
+		const options = { ...one, resetTimeoutMs: 9_000, successThreshold: 1 }
+		const breaker = rig({ ...options, resetBackoff: { jitterStrategy: 'none' } })
 		breaker.fail().pass(1_000).fail().pass(2_000).succeed()
 		expect(breaker.fail().stats.retryAfterMs).toBe(1_000)
 	})
 	it('is not changed by a Retry-After', () => {
-		const breaker = rig({ ...one, resetBackoff: { jitterStrategy: 'decorrelated', maxDelayMs: 50_000 } })
+		const breaker = rig({ ...one, resetTimeoutMs: 50_000, resetBackoff: { jitterStrategy: 'decorrelated' } })
 		expect(breaker.fail(0, 30_000).stats.retryAfterMs).toBe(30_000)
 		expect(breaker.pass(30_000).fail().stats.retryAfterMs).toBe(3_500)
 	})
 	it('counts a hung probe as a failed probe', () => {
-		const breaker = rig({ ...one, resetBackoff: { jitterStrategy: 'none' } })
+		const breaker = rig({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
 			.fail()
 			.pass(1_000)
 		breaker.admit()
-		expect(breaker.pass(1_000).stats.retryAfterMs).toBe(2_000)
+		expect(breaker.pass(10_000).stats.retryAfterMs).toBe(2_000)
 	})
 })

@@ -30,6 +30,8 @@ const settings: fc.Arbitrary<CircuitBreakerSettings> = fc
 			fc.record({
 				growth: fc.constantFrom('exponential' as const, 'linear' as const, [7, 70]),
 				jitterStrategy: fc.constantFrom('none', 'equal', 'decorrelated', 'additive'),
+				initialMs: maybe(fc.constantFrom(5, 10)),
+				jitterRangeMs: fc.constant(5),
 			}),
 		),
 	})

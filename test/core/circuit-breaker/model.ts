@@ -190,12 +190,7 @@ export class CircuitModel {
 	}
 
 	#longestOpenMs(): number {
-		const { resetBackoff: backoff, resetTimeoutMs, maxRetryAfterMs } = this.settings
-		if (!backoff) return Math.max(resetTimeoutMs, maxRetryAfterMs)
-		const { jitterStrategy, maxDelayMs, jitterRangeMs, jitterFactor } = backoff
-		if (jitterStrategy === 'additive') return Math.max(maxDelayMs + jitterRangeMs, maxRetryAfterMs)
-		if (jitterStrategy === 'proportional') return Math.max(maxDelayMs * (1 + jitterFactor), maxRetryAfterMs)
-		return Math.max(maxDelayMs, maxRetryAfterMs)
+		return Math.max(this.settings.resetTimeoutMs, this.settings.maxRetryAfterMs)
 	}
 
 	#retryAfterMs(now: number): number {
@@ -226,7 +221,7 @@ export class CircuitModel {
 	#open(at: number, retryAfterMs = 0): void {
 		const { resetBackoff, resetTimeoutMs, maxRetryAfterMs } = this.settings
 		this.#failedProbes++
-		const previous = this.#delays.at(-1) ?? resetTimeoutMs
+		const previous = this.#delays.at(-1) ?? resetBackoff?.baseDelayMs ?? 0
 		const delay = resetBackoff
 			? computeDelayMs(resetBackoff, this.#failedProbes, previous, { random: () => this.draw })
 			: resetTimeoutMs

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { circuitBreaker, HttpError, pipeline } from 'yaoki'
+import { type Classification, circuitBreaker, HttpError, pipeline } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { calls, fresh, opened, touchy } from './scenes.ts'
 
@@ -17,7 +17,12 @@ describe('the open time', () => {
 		const fleet = await Promise.all(
 			Array.from({ length: 200 }, async (_, seed) => {
 				const clock = virtualRuntime({ seed })
-				const breaker = circuitBreaker({ ...touchy, resetBackoff: {}, runtime: clock })
+				const breaker = circuitBreaker({
+					...touchy,
+					resetTimeoutMs: 30_000,
+					resetBackoff: {},
+					runtime: clock,
+				})
 				await calls(breaker, 'f')
 				const first = breaker.stats.retryAfterMs
 				await clock.advance(first)
@@ -42,13 +47,24 @@ describe('the open time', () => {
 
 	test('starts the backoff again after the circuit was closed', async () => {
 		const resetBackoff = { jitterStrategy: 'none' } as const
-		const { breaker, clock } = await opened({ resetBackoff })
+		const { breaker, clock } = await opened({ resetTimeoutMs: 30_000, resetBackoff })
 		await clock.advance(1_000)
 		await calls(breaker, 'f')
 		expect(breaker.stats.retryAfterMs).toBe(2_000)
 		await clock.advance(2_000)
 		await calls(breaker, 'sf')
 		expect(breaker.stats.retryAfterMs).toBe(1_000)
+	})
+
+	test('starts at initialMs again if a circuit that closed opens immediately', async () => {
+		// A service that restarts several times must not be without calls for longer each time.
+		const resetBackoff = { initialMs: 500, jitterStrategy: 'none' } as const
+		const { breaker, clock } = await opened({ resetTimeoutMs: 30_000, resetBackoff })
+		for (let i = 0; i < 5; i++) {
+			expect(breaker.stats.retryAfterMs).toBe(500)
+			await clock.advance(500)
+			await calls(breaker, 'sf')
+		}
 	})
 
 	const asking = (retryAfterMs: number) => () => Promise.reject(new HttpError(503, '', { retryAfterMs }))
@@ -73,6 +89,21 @@ describe('the open time', () => {
 		const deaf = fresh({ ...touchy, maxRetryAfterMs: 0 })
 		await deaf.breaker.settle(asking(5_000))
 		expect(deaf.breaker.stats.retryAfterMs).toBe(1_000)
+	})
+
+	test('is not extended by a Retry-After that a classifier of the breaker removes', async () => {
+		const classify = (error: unknown, next: (error: unknown) => Classification) => {
+			const { retryAfterMs, ...rest } = next(error)
+			return error instanceof HttpError && error.statusCode >= 500 ? rest : next(error)
+		}
+		for (const [status, openFor] of [
+			[503, 1_000],
+			[429, 5_000],
+		] as const) {
+			const { breaker } = fresh({ ...touchy, classify })
+			await breaker.settle(() => Promise.reject(new HttpError(status, '', { retryAfterMs: 5_000 })))
+			expect(breaker.stats.retryAfterMs).toBe(openFor)
+		}
 	})
 
 	test("takes its random numbers from the pipeline's runtime", async () => {

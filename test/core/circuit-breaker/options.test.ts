@@ -29,13 +29,13 @@ describe('a breaker without options', () => {
 			slowCallMs: Infinity,
 			slowCallRateThreshold: 0.5,
 			windowSize: Infinity,
-			probeTimeoutMs: 30_000,
+			probeTimeoutMs: 10_000,
 			maxRetryAfterMs: 60_000,
 			resetBackoff: undefined,
 		})
 	})
-	it('gives a probe as much time as the circuit stays open', () => {
-		expect(readCircuitBreakerOptions({ resetTimeoutMs: 700 }).probeTimeoutMs).toBe(700)
+	it('gives a probe 10 s, whatever the open time is', () => {
+		expect(readCircuitBreakerOptions({ resetTimeoutMs: 700 }).probeTimeoutMs).toBe(10_000)
 		expect(readCircuitBreakerOptions({ resetTimeoutMs: 700, probeTimeoutMs: 20 }).probeTimeoutMs).toBe(20)
 	})
 	it('accepts undefined for every option', () => {
@@ -43,14 +43,17 @@ describe('a breaker without options', () => {
 		const given = Object.fromEntries(names.map((name) => [name, undefined]))
 		expect(readCircuitBreakerOptions(given)).toEqual(readCircuitBreakerOptions({}))
 	})
-	it('lets its open time grow from resetTimeoutMs to ten times that with a backoff', () => {
-		expect(readCircuitBreakerOptions({ resetTimeoutMs: 100, resetBackoff: {} }).resetBackoff).toMatchObject({
-			baseDelayMs: 100,
-			maxDelayMs: 1_000,
+	it('lets its open time grow from 1 s to resetTimeoutMs with a backoff', () => {
+		expect(readCircuitBreakerOptions({ resetBackoff: {} }).resetBackoff).toMatchObject({
+			baseDelayMs: 1_000,
+			maxDelayMs: 30_000,
 			growth: 'exponential',
 			factor: 2,
 			jitterStrategy: 'equal',
 		})
+	})
+	it('has no backoff with resetBackoff: false', () => {
+		expect(readCircuitBreakerOptions({ resetBackoff: false })).toEqual(readCircuitBreakerOptions({}))
 	})
 	it('keeps its hooks', () => {
 		const hooks = {
@@ -145,11 +148,19 @@ describe('an invalid option is rejected at construction', () => {
 		[{ isFailureResult: 1 }, 'Invalid option "isFailureResult": expected a function, got 1'],
 		[{ onStateChange: {} }, 'Invalid option "onStateChange": expected a function, got [object Object]'],
 		[{ onEvent: 'log' }, 'Invalid option "onEvent": expected a function, got "log"'],
-		[{ resetBackoff: false }, 'Invalid option "resetBackoff": expected an object, got false'],
-		[{ resetBackoff: null }, 'Invalid option "resetBackoff": expected an object, got null'],
+		[{ resetBackoff: true }, 'Invalid option "resetBackoff": expected false or an object, got true'],
+		[{ resetBackoff: null }, 'Invalid option "resetBackoff": expected false or an object, got null'],
 		[
-			{ resetBackoff: { maxDelayMs: 10 } },
-			'Invalid option "resetBackoff.maxDelayMs": expected at least baseDelayMs (30000), got 10',
+			{ resetBackoff: { initialMs: 0 } },
+			'Invalid option "resetBackoff.initialMs": expected a finite number, 1 or more, got 0',
+		],
+		[
+			{ resetTimeoutMs: 500, resetBackoff: { initialMs: 1_000 } },
+			'Invalid option "resetBackoff.initialMs": expected at most resetTimeoutMs (500), got 1000',
+		],
+		[
+			{ resetTimeoutMs: 500, resetBackoff: { jitterStrategy: 'additive' } },
+			'Invalid option "resetBackoff.jitterRangeMs": expected at most resetTimeoutMs (500), got 1000',
 		],
 		[
 			{ resetBackoff: { jitterFactor: 2 } },
@@ -161,6 +172,7 @@ describe('an invalid option is rejected at construction', () => {
 
 	it.each([
 		['treshold', { treshold: 5 }],
+		['resetBackoff.maxDelayMs', { resetBackoff: { maxDelayMs: 60_000 } }],
 		['resetBackoff.baseDelayMs', { resetBackoff: { baseDelayMs: 5 } }],
 		['resetBackoff.maxRetries', { resetBackoff: { maxRetries: 5 } }],
 	])('%s, which is unknown there', (option, options) => {

@@ -7,8 +7,7 @@ const POLL_MS = 1_000
 const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 20 } as const
 const BREAKER = {
 	failureThreshold: 3,
-	resetTimeoutMs: 10_000,
-	resetBackoff: { jitterStrategy: 'none' },
+	resetBackoff: { initialMs: 10_000, jitterStrategy: 'none' },
 } as const
 const down = () => {
 	throw new Error('down')
@@ -112,7 +111,7 @@ test('resume leaves an open circuit open unless closeCircuit is given', async ()
 	await here.enqueue(5)
 	let isDown = true
 	const deliver = here.sends(() => (isDown ? down() : undefined))
-	const breaker = { ...BREAKER, resetTimeoutMs: 300_000 }
+	const breaker = { ...BREAKER, resetBackoff: { ...BREAKER.resetBackoff, initialMs: 300_000 } }
 	const options = { retry: { ...RETRY, baseDelayMs: 10 }, rampUpMs: 0 }
 	await here.relay({ jobs: { deliver, concurrency: 1, breaker } }, options)
 	await here.clock.advance(5_000)

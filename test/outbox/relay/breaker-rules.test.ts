@@ -65,7 +65,7 @@ test('isFailure decides what counts as a failure', async () => {
 	expect(await sentBefore({ failureThreshold: 3, isFailure }, always, 0, new HttpError(500))).toBe(40)
 })
 
-test('resetTimeoutMs is the open time; a retryAfterMs of a transient error extends it up to maxRetryAfterMs', async () => {
+test('initialMs is the first open time; a retryAfterMs of a transient error extends it up to maxRetryAfterMs', async () => {
 	for (const [maxRetryAfterMs, openMs] of [
 		[0, 3_000],
 		[60_000, 20_000],
@@ -76,8 +76,8 @@ test('resetTimeoutMs is the open time; a retryAfterMs of a transient error exten
 		const deliver = here.sends(() => {
 			throw Object.assign(new Error('down'), { retryAfterMs: 20_000 })
 		})
-		const resetBackoff = { jitterStrategy: 'none' } as const
-		const breaker = { failureThreshold: 1, resetTimeoutMs: 3_000, resetBackoff, maxRetryAfterMs }
+		const resetBackoff = { initialMs: 3_000, jitterStrategy: 'none' } as const
+		const breaker = { failureThreshold: 1, resetBackoff, maxRetryAfterMs }
 		await here.relay({ jobs: { deliver, breaker } }, { retry: RETRY })
 		await here.clock.advance(100)
 		expect(here.eventsOf('state_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])

@@ -8,8 +8,7 @@ const no = () => {
 }
 const BREAKER = {
 	failureThreshold: 3,
-	resetTimeoutMs: 10_000,
-	resetBackoff: { jitterStrategy: 'none' },
+	resetBackoff: { initialMs: 10_000, jitterStrategy: 'none' },
 } as const
 const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 20 } as const
 
@@ -44,6 +43,17 @@ test('a failed probe extends the open time; a successful one closes the circuit'
 	expect(await here.outbox.list()).toEqual([])
 	const changes = here.eventsOf('state_change').map(({ to }) => to)
 	expect(changes.slice(-2)).toEqual(['half-open', 'closed'])
+})
+
+test('by default a destination that was down for 2 s gets messages at most 2 s later', async () => {
+	// Regression: the circuit was open for 5 to 10 s, however short the outage was.
+	await using here = await world()
+	await here.enqueue(100)
+	const deliver = here.sends(() => (here.clock.now() < 2_000 ? no() : undefined))
+	await here.relay({ jobs: deliver })
+	await here.clock.advance(4_000)
+	expect(here.eventsOf('state_change').map(({ to }) => to)).toContain('closed')
+	expect(here.eventsOf('sent').length).toBeGreaterThan(0)
 })
 
 test('exactly one of three relays probes', async () => {

@@ -7,7 +7,6 @@ import type { CircuitChange, DestinationCircuit } from '../../../src/outbox/stor
 const random = { random: () => 0.5 }
 const SETTINGS = readCircuitBreakerOptions({
 	failureThreshold: 2,
-	resetTimeoutMs: 1_000,
 	successThreshold: 1,
 	resetBackoff: { jitterStrategy: 'none' },
 })
