@@ -21,7 +21,8 @@ export default defineConfig({
 		hookTimeout: 60_000,
 		restoreMocks: true,
 		unstubGlobals: true,
-		setupFiles: ['test/real-timers.ts'],
+		setupFiles: ['test/guard/end-with-runner.ts', 'test/real-timers.ts'],
+		globalSetup: 'test/shared-postgres.ts',
 		execArgv: ['--expose-gc'],
 		// Vitest leaves one core idle. Some tests wait for a server, so more workers than cores pay off.
 		maxWorkers: Math.ceil(1.5 * availableParallelism()),

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { guard } from '../test/guard/guard.ts'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
@@ -10,7 +11,7 @@ export async function start(
 	path: string,
 	...args: readonly string[]
 ): Promise<{ process: ChildProcess; message: unknown }> {
-	const process = fork(here(path), args, { execArgv: ['--expose-gc'] })
+	const process = guard(fork(here(path), args, { execArgv: ['--expose-gc'] }))
 	return { process, message: await messageOf(process) }
 }
 

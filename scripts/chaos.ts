@@ -5,13 +5,12 @@
  *
  * `npm run chaos -- --kills 100 --lease-ms 1000`: kills relays without a pause, and exits with 1 if an innocent message became a dead letter.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { Pool } from 'pg'
 import { postgresStore, sqliteStore } from 'yaoki/outbox'
+import { guardedFolder } from '../test/guard/guard.ts'
 import { runKills } from '../test/outbox/chaos/kills.ts'
 import { type ChaosDatabase, runRounds, type Totals } from '../test/outbox/chaos/rounds.ts'
 import {
@@ -46,7 +45,7 @@ const totals: Totals = {
 	deadLetters: 0,
 	faults: [],
 }
-const folder = await mkdtemp(join(tmpdir(), 'yaoki-chaos-'))
+await using folder = await guardedFolder('yaoki-chaos-')
 await using postgres = await startPostgres({ fsync: 'on' })
 const pool = new Pool({ ...postgres.connection, max: 8 })
 pool.on('error', () => {
@@ -60,7 +59,6 @@ try {
 	} else for (const database of databases) await kill(database, Number(values.kills))
 } finally {
 	await pool.end()
-	await rm(folder, { recursive: true, force: true })
 }
 
 if (values.kills === undefined) report()
@@ -130,7 +128,7 @@ function postgresDatabase(name: string): ChaosDatabase {
 }
 
 function sqliteDatabase(name: string): ChaosDatabase {
-	const file = join(folder, `${name}.db`)
+	const file = join(folder.path, `${name}.db`)
 	// The application's own connection, separate from the store's.
 	const database = new DatabaseSync(file, { timeout: 10_000 })
 	return {

@@ -1,10 +1,10 @@
 /**
- * Creates an empty database for a test file on a real PostgreSQL: on the server of DATABASE_URL, or on one started for the test. The database is
- * dropped afterwards.
+ * Creates an empty database for a test file on a real PostgreSQL: on the server of DATABASE_URL, or on the one that all test files of the run
+ * share. The database is dropped afterwards.
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { startPostgres } from './real-postgres.ts'
+import { VARIABLE } from './shared-postgres.ts'
 
 export interface PostgresDatabase extends AsyncDisposable {
 	readonly url: string
@@ -14,18 +14,15 @@ export interface PostgresDatabase extends AsyncDisposable {
 
 export async function postgresDatabase(): Promise<PostgresDatabase> {
 	const given = process.env['DATABASE_URL']
-	if (given !== undefined && given !== '') return freshDatabase(given)
-	const server = await startPostgres()
-	const { user, password, host, port, database } = server.connection
-	const url = `postgres://${user}:${password}@${host}:${port}/${database}`
-	return {
-		url,
-		connection: { connectionString: url },
-		[Symbol.asyncDispose]: async () => {
-			await connectionsClosed(url)
-			await server[Symbol.asyncDispose]()
-		},
-	}
+	return freshDatabase(given !== undefined && given !== '' ? given : await sharedServer())
+}
+
+/** Returns the URL of the server that all test files share. */
+async function sharedServer(): Promise<string> {
+	const response = await fetch(process.env[VARIABLE] ?? '')
+	const text = await response.text()
+	if (!response.ok) throw new Error(text)
+	return text
 }
 
 /** A forgotten connection must not keep the server running forever. */

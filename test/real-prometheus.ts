@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { deadPort } from './core/classify/fault-server.ts'
+import { end, guard, guardedFolder } from './guard/guard.ts'
 
 /** Debian's. */
 const PROMETHEUS = '/usr/bin/prometheus'
@@ -47,7 +47,8 @@ export async function startPrometheus(
 	targets: Readonly<Record<string, number>>,
 	rules: string,
 ): Promise<RealPrometheus> {
-	const home = await mkdtemp(join(tmpdir(), 'yaoki-prometheus-'))
+	const folder = await guardedFolder('yaoki-prometheus-')
+	const home = folder.path
 	const url = `http://127.0.0.1:${await deadPort()}`
 	await writeFile(join(home, 'rules.yml'), rules)
 	await writeFile(join(home, 'config.yml'), JSON.stringify(configOf(targets)))
@@ -62,13 +63,14 @@ export async function startPrometheus(
 		],
 		{ stdio: ['ignore', 'pipe', 'pipe'] },
 	)
+	guard(server)
 	for (const stream of [server.stdout, server.stderr]) stream.on('data', (chunk) => (output += chunk))
 	const failed = once(server, 'error').then(([error]) => {
 		output += error
 	})
 	const stop = async () => {
-		if (server.exitCode === null && server.kill('SIGKILL')) await once(server, 'exit')
-		await rm(home, { recursive: true, force: true })
+		await end(server)
+		await folder[Symbol.asyncDispose]()
 	}
 	const get = async (path: string, parameters: Readonly<Record<string, string>> = {}) => {
 		const response = await fetch(`${url}${path}`, { method: 'POST', body: new URLSearchParams(parameters) })

@@ -1,11 +1,8 @@
 /** A real Redis for tests, on loopback, without persistence. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { deadPort } from './core/classify/fault-server.ts'
+import { end, guard, guardedFolder } from './guard/guard.ts'
 
 /** Debian's. */
 const PROGRAM = '/usr/bin/redis-server'
@@ -16,12 +13,14 @@ export const HAS_REDIS: boolean = existsSync(PROGRAM) || Boolean(process.env['CI
 export interface RealRedis extends AsyncDisposable {
 	readonly port: number
 	readonly url: string
+	/** The folder of its data. */
+	readonly home: string
 	/** Kills the server, and starts an empty one on the same port. */
 	restart(): Promise<void>
 }
 
 export async function startRedis(...settings: readonly string[]): Promise<RealRedis> {
-	const home = await mkdtemp(join(tmpdir(), 'yaoki-redis-'))
+	const home = await guardedFolder('yaoki-redis-')
 	const port = await deadPort()
 	const flags = [
 		'--port',
@@ -29,7 +28,7 @@ export async function startRedis(...settings: readonly string[]): Promise<RealRe
 		'--bind',
 		'127.0.0.1',
 		'--dir',
-		home,
+		home.path,
 		'--save',
 		'',
 		'--appendonly',
@@ -38,14 +37,15 @@ export async function startRedis(...settings: readonly string[]): Promise<RealRe
 	let server: ChildProcess | undefined
 	const start = async () => {
 		server = spawn(PROGRAM, [...flags, ...settings], { stdio: ['ignore', 'pipe', 'pipe'] })
+		guard(server)
 		await isReady(server)
 	}
 	const kill = async () => {
-		if (server && server.exitCode === null && server.kill('SIGKILL')) await once(server, 'exit')
+		if (server) await end(server)
 	}
 	const stop = async () => {
 		await kill()
-		await rm(home, { recursive: true, force: true })
+		await home[Symbol.asyncDispose]()
 	}
 	try {
 		await start()
@@ -55,6 +55,7 @@ export async function startRedis(...settings: readonly string[]): Promise<RealRe
 	}
 	return {
 		port,
+		home: home.path,
 		url: `redis://127.0.0.1:${port}`,
 		async restart() {
 			await kill()

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { guard } from '../../test/guard/guard.ts'
 
 /** A message and its time, by the system's monotonic clock in nanoseconds. */
 export type Moment = readonly [seq: number, at: number]
@@ -28,7 +29,7 @@ export interface Child {
 /** Resolves when the contender is ready. */
 export async function startChild(name: string, url: string, script = './process.ts'): Promise<Child> {
 	const path = fileURLToPath(new URL(script, import.meta.url))
-	const child = fork(path, [name, url], { execArgv: ['--no-warnings'] })
+	const child = guard(fork(path, [name, url], { execArgv: ['--no-warnings'] }))
 	const end = async () => {
 		if (child.exitCode !== null || child.signalCode !== null) return
 		const exited = once(child, 'exit')

@@ -1,10 +1,8 @@
 /** Starts a Redis with default settings, if `redis-server` is on the PATH. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { end, guard, guardedFolder } from '../../test/guard/guard.ts'
 
 export interface Redis extends AsyncDisposable {
 	readonly url: string
@@ -12,13 +10,13 @@ export interface Redis extends AsyncDisposable {
 
 /** Returns undefined if it is not installed. */
 export async function startRedis(): Promise<Redis | undefined> {
-	const home = await mkdtemp(join(tmpdir(), 'yaoki-redis-'))
+	const home = await guardedFolder('yaoki-redis-')
 	const port = await freePort()
-	const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', home])
+	const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', home.path])
+	guard(server)
 	const stop = async () => {
-		if (server.pid !== undefined && server.exitCode === null && server.kill('SIGKILL'))
-			await once(server, 'exit')
-		await rm(home, { recursive: true, force: true })
+		await end(server)
+		await home[Symbol.asyncDispose]()
 	}
 	if (await isReady(server)) return { url: `redis://127.0.0.1:${port}`, [Symbol.asyncDispose]: stop }
 	await stop()

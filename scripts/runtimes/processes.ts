@@ -1,6 +1,7 @@
 /** Runs the suite in a process of Node, Bun or Deno, and two small programs that must exit by themselves. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { guard } from '../../test/guard/guard.ts'
 import { npm, ROOT, readJson } from '../tools.ts'
 import type { Outcome, Runtime, Site } from './runtime.ts'
 
@@ -113,7 +114,7 @@ export function start(
 	{ timeout = 120_000, env = process.env }: { timeout?: number; env?: NodeJS.ProcessEnv } = {},
 ): Promise<Ended> {
 	return new Promise((resolve) => {
-		execFile(
+		const child = execFile(
 			command,
 			args,
 			{ cwd, env, timeout, maxBuffer: 2 ** 26, killSignal: 'SIGKILL' },
@@ -122,6 +123,7 @@ export function start(
 				resolve({ ok: error === null, stdout, report: how + stdout + stderr })
 			},
 		)
+		guard(child)
 	})
 }
 

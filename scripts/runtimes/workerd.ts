@@ -7,6 +7,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, posix, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { guard } from '../../test/guard/guard.ts'
 import { ROOT } from '../tools.ts'
 import type { Outcome, Runtime, Site } from './runtime.ts'
 
@@ -102,7 +103,7 @@ async function startWorker(site: Site): Promise<{ readonly ask: Ask; stop(): voi
 	const child = spawn(WORKERD, ['serve', '--control-fd=3', config], {
 		stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
 	})
-	const url = `http://127.0.0.1:${await portOf(child)}/`
+	const url = `http://127.0.0.1:${await portOf(guard(child))}/`
 	return {
 		async ask(call) {
 			const body = JSON.stringify({ call, env: site.urls })

@@ -3,6 +3,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { guard } from '../guard/guard.ts'
 
 export const MAIN: string = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 export const TEST_PROGRAM: string = fileURLToPath(new URL('./programs/wait-and-print.ts', import.meta.url))
@@ -25,7 +26,7 @@ export class Spawned {
 		{ node = [], stdio = 'pipe', env = {} }: SpawnOptions = {},
 	) {
 		// The environment is empty by default: the test runner sets color variables.
-		this.process = spawn(process.execPath, [...node, file, ...args], { stdio, env })
+		this.process = guard(spawn(process.execPath, [...node, file, ...args], { stdio, env }))
 		this.#closed = once(this.process, 'close')
 		this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
 			this.stdout += text

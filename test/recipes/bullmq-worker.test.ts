@@ -25,7 +25,7 @@ describe.runIf(isThere)('a BullMQ worker', async () => {
 	})
 	afterAll(async () => {
 		await Promise.all([worker.close(), emails.close(), events.close()])
-		redis.stop()
+		await redis.stop()
 		await service.close()
 		vi.unstubAllEnvs()
 	})

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { COMPATIBILITY_DATE, portOf, WORKERD } from '../../scripts/runtimes/workerd.ts'
+import { guard } from '../guard/guard.ts'
 import type { FaultServer } from '../http/faults/fault-server.ts'
 import { reset } from '../http/faults/steps.ts'
 import { bundle } from './support/bundle.ts'
@@ -33,6 +34,7 @@ const config :Workerd.Config = (
 	const child = spawn(WORKERD, ['serve', '--control-fd=3', config], {
 		stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
 	})
+	guard(child)
 	onTestFinished(() => void child.kill('SIGKILL'))
 	return `http://127.0.0.1:${await portOf(child)}`
 }

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../../scripts/tools.ts'
+import { guard } from '../guard/guard.ts'
 import { hang, reset } from '../http/faults/steps.ts'
 import { CODE, recipes } from './support/recipes.ts'
 import { BUSY, json, startServer } from './support/services.ts'
@@ -38,6 +39,7 @@ function next(folder: string, apiUrl: string, ...args: readonly string[]): Child
 		// A group of its own, to end its workers too.
 		detached: true,
 	})
+	guard(child, { isGroup: true })
 	onTestFinished(() => {
 		if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
 	})

@@ -14,6 +14,7 @@ import {
 	type Share,
 } from '../../src/telemetry/queries/five-questions.ts'
 import { ratio, total } from '../../src/telemetry/queries/promql.ts'
+import { eventually } from '../eventually.ts'
 import { HAS_PROMETHEUS, startPrometheus } from '../real-prometheus.ts'
 import { startShop } from './outage/shop.ts'
 
@@ -93,13 +94,10 @@ describe.skipIf(!HAS_PROMETHEUS)('a real Prometheus', () => {
 		}
 		expect(empty).toEqual([])
 
-		await vi.waitFor(
-			async () => {
-				const alerts = await server.alerts()
-				expect(alerts.filter(({ health }) => health !== 'ok')).toEqual([])
-				expect(alerts.find(({ name }) => name === 'YaokiDeadLetters')?.state).toMatch(/pending|firing/)
-			},
-			{ timeout: 60_000 },
-		)
+		await eventually(async () => {
+			const alerts = await server.alerts()
+			expect(alerts.filter(({ health }) => health !== 'ok')).toEqual([])
+			expect(alerts.find(({ name }) => name === 'YaokiDeadLetters')?.state).toMatch(/pending|firing/)
+		})
 	})
 })

@@ -9,6 +9,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
+import { eventually } from '../../eventually.ts'
 import { exceptCalls } from '../../scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
@@ -111,7 +112,7 @@ describe('a listener of a keyed policy', () => {
 		const rejecting = (event: YaokiEvent): unknown => event.type === 'success' && Promise.reject(error)
 		policy.subscribe(rejecting)
 		await policy.execute(() => 1)
-		await vi.waitFor(() => expect(warn.mock.calls).toEqual([['yaoki: a listener failed:', error]]))
+		await eventually(() => expect(warn.mock.calls).toEqual([['yaoki: a listener failed:', error]]))
 	})
 
 	test('regression: gets the events of a policy that several keys share once', async () => {

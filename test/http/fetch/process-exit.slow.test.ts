@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { guard } from '../../guard/guard.ts'
 import { answer } from '../faults/fault-server.ts'
 import { BUSY, SENDERS } from './setting.ts'
 
@@ -32,6 +33,6 @@ describe.each(SENDERS)('a process that uses $name', ({ isFetch, setting }) => {
 		const child = spawn(process.execPath, ['--input-type=module', '--eval', program(isFetch, how), url], {
 			stdio: ['ignore', 'inherit', 'inherit'],
 		})
-		expect(await once(child, 'exit')).toEqual([0, null])
+		expect(await once(guard(child), 'exit')).toEqual([0, null])
 	})
 })

@@ -1,12 +1,13 @@
 /** With `waitMs` a repeated request waits for the first one, but not longer than its client. */
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
 import { fetchIdempotency } from '../../../src/idempotency/adapters/fetch.ts'
 import { nodeIdempotency } from '../../../src/idempotency/adapters/node.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
+import { eventually } from '../../eventually.ts'
 import { listen } from '../../listen.ts'
 
 function setting() {
@@ -50,9 +51,9 @@ test('Node: a request whose client leaves stops waiting', async () => {
 	await isRunning.promise
 	const timers = runtime.pendingTimers
 	const waiting = send()
-	await vi.waitFor(() => expect(runtime.pendingTimers).toBe(timers + 1))
+	await eventually(() => expect(runtime.pendingTimers).toBe(timers + 1))
 	waiting.destroy()
-	await vi.waitFor(() => expect(runtime.pendingTimers).toBe(timers))
+	await eventually(() => expect(runtime.pendingTimers).toBe(timers))
 	first.destroy()
 	server.close()
 	server.closeAllConnections()

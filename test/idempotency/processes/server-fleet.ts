@@ -4,11 +4,10 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { end, type GuardedFolder, guard, guardedFolder } from '../../guard/guard.ts'
 import type { ServerInput } from './server-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('./server-process.ts', import.meta.url))
@@ -23,23 +22,23 @@ export interface RunningServer {
 export class ServerFleet implements AsyncDisposable {
 	readonly #input: ServerInput
 	/** Of the bundled program and its compiled code. */
-	readonly #folder: string
+	readonly #folder: GuardedFolder
 	readonly #all = new Set<ChildProcess>()
 	readonly #loaded: Promise<ChildProcess>[] = []
 
-	private constructor(input: ServerInput, folder: string) {
+	private constructor(input: ServerInput, folder: GuardedFolder) {
 		this.#input = input
 		this.#folder = folder
 	}
 
 	/** Loads the processes that are started first. */
 	static async open(input: ServerInput, loaded: number): Promise<ServerFleet> {
-		const folder = await mkdtemp(join(tmpdir(), 'yaoki-servers-'))
+		const folder = await guardedFolder('yaoki-servers-')
 		await build({
 			input: { server: PROGRAM },
 			platform: 'node',
 			external: ['pg-native'],
-			output: { dir: folder, entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' },
+			output: { dir: folder.path, entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' },
 		})
 		const fleet = new ServerFleet(input, folder)
 		// The first one fills the cache, which it writes when it ends by itself.
@@ -64,18 +63,16 @@ export class ServerFleet implements AsyncDisposable {
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		await Promise.allSettled(this.#loaded)
-		for (const child of this.#all) {
-			child.kill('SIGKILL')
-			await ended(child)
-		}
-		await rm(this.#folder, { recursive: true, force: true })
+		for (const child of this.#all) await end(child)
+		await this.#folder[Symbol.asyncDispose]()
 	}
 
 	async #load(): Promise<ChildProcess> {
-		const child = fork(join(this.#folder, 'server.mjs'), [JSON.stringify(this.#input)], {
+		const child = fork(join(this.#folder.path, 'server.mjs'), [JSON.stringify(this.#input)], {
 			stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-			env: { ...process.env, NODE_COMPILE_CACHE: this.#folder },
+			env: { ...process.env, NODE_COMPILE_CACHE: this.#folder.path },
 		})
+		guard(child)
 		this.#all.add(child)
 		void ended(child).then(() => this.#all.delete(child))
 		await messageOf(child)

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { end, guard } from '../../guard/guard.ts'
 import type { RelayInput } from './relay-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('./relay-process.ts', import.meta.url))
@@ -40,16 +41,14 @@ export class RelayFleet {
 
 	async stop(): Promise<void> {
 		const all = [...this.#running, await this.#standby]
-		for (const relay of all) {
-			relay.kill('SIGKILL')
-			if (relay.exitCode === null && relay.signalCode === null) await once(relay, 'exit')
-		}
+		for (const relay of all) await end(relay)
 	}
 
 	async #load(): Promise<ChildProcess> {
 		const relay = fork(PROGRAM, [JSON.stringify(this.#input)], {
 			stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
 		})
+		guard(relay)
 		await new Promise<void>((resolve, reject) => {
 			relay.once('exit', (code, signal) =>
 				reject(new Error(`A relay process exited with ${code ?? signal}.`)),

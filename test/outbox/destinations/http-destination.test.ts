@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { classify, HttpError } from 'yaoki'
 import {
 	type DeliveryContext,
@@ -6,6 +6,7 @@ import {
 	httpDestination,
 	type Message,
 } from 'yaoki/outbox'
+import { eventually } from '../../eventually.ts'
 import { answer, hang, refusedUrl, reset, startFaultServer } from '../../http/faults/fault-server.ts'
 import { type World, world } from '../relay/world.ts'
 
@@ -26,13 +27,10 @@ const deliver = (options: HttpDestinationOptions, message: Message = MESSAGE, si
 
 /** Advances the clock until the check passes: sockets are real, so responses arrive at any time. */
 const until = (here: World, holds: () => void | Promise<void>) =>
-	vi.waitFor(
-		async () => {
-			await here.clock.advance(1)
-			await holds()
-		},
-		{ timeout: 10_000, interval: 2 },
-	)
+	eventually(async () => {
+		await here.clock.advance(1)
+		await holds()
+	})
 
 test('sends a POST with the payload as JSON, the id as Idempotency-Key, and topic, key and headers', async () => {
 	await using server = await startFaultServer()

@@ -1,11 +1,10 @@
 /** A pgbouncer of this test run's own, in transaction mode: each transaction may use another connection of the server. */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deadPort } from '../../core/classify/fault-server.ts'
+import { end, guard, guardedFolder } from '../../guard/guard.ts'
 
 const PROGRAM = '/usr/sbin/pgbouncer'
 
@@ -20,9 +19,9 @@ export interface Pgbouncer extends AsyncDisposable {
 export async function startPgbouncer(url: string, poolSize: number): Promise<Pgbouncer> {
 	const { hostname, port, username, password, pathname } = new URL(url)
 	const name = pathname.slice(1)
-	const folder = await mkdtemp(join(tmpdir(), 'yaoki-pgbouncer-'))
+	const folder = await guardedFolder('yaoki-pgbouncer-')
 	const listenPort = await deadPort()
-	const file = join(folder, 'pgbouncer.ini')
+	const file = join(folder.path, 'pgbouncer.ini')
 	await writeFile(
 		file,
 		`[databases]
@@ -37,10 +36,11 @@ default_pool_size = ${poolSize}
 ignore_startup_parameters = extra_float_digits
 `,
 	)
-	await chmod(folder, 0o755)
+	await chmod(folder.path, 0o755)
 	// It does not run as root.
 	const as = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 	const program = spawn(PROGRAM, [file], { ...as, stdio: ['ignore', 'ignore', 'pipe'] })
+	guard(program)
 	let output = ''
 	await new Promise<void>((resolve, reject) => {
 		program.stderr?.on('data', (chunk) => {
@@ -53,9 +53,8 @@ ignore_startup_parameters = extra_float_digits
 	return {
 		url: `postgres://${username}@127.0.0.1:${listenPort}/${name}`,
 		async [Symbol.asyncDispose]() {
-			program.removeAllListeners('exit')
-			if (program.exitCode === null && program.kill('SIGINT')) await once(program, 'exit')
-			await rm(folder, { recursive: true, force: true })
+			await end(program, 'SIGINT')
+			await folder[Symbol.asyncDispose]()
 		},
 	}
 }

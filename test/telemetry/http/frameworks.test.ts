@@ -11,6 +11,7 @@ import { Hono } from 'hono'
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type MetricsEndpoint, metricsEndpoint } from '../../../src/telemetry/http/metrics-endpoint.ts'
+import { eventually } from '../../eventually.ts'
 import { listen } from '../../listen.ts'
 
 const TEXT = '# TYPE up gauge\nup 1\n'
@@ -118,7 +119,7 @@ test('a response that a middleware ended before is reported once and changes not
 		response.writeHead(503).end('too late')
 	})
 	for (let scrape = 0; scrape < 2; scrape++) expect((await fetch(url)).status).toBe(503)
-	await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce())
+	await eventually(() => expect(warn).toHaveBeenCalledOnce())
 })
 
 test('serves a registry of prom-client', async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { logger } from 'yaoki/telemetry'
 import { virtualRuntime } from 'yaoki/testing'
+import { eventually } from '../../eventually.ts'
 import { attached, sourceOf } from '../source.ts'
 
 const failing = (fail: () => unknown) => ({ debug: fail, info: fail, warn: fail, error: fail })
@@ -27,7 +28,7 @@ describe.each(Object.entries(FAULTS))('a logger that %s', (_, fail) => {
 		const { emit, detach } = attached(logger(failing(fail), { intervalMs: 0 }))
 		for (let count = 0; count < 5; count++) emit('dead_letter')
 		detach()
-		await vi.waitFor(() => expect(warn).toHaveBeenCalled())
+		await eventually(() => expect(warn).toHaveBeenCalled())
 		await Promise.resolve()
 		expect(warn.mock.calls).toEqual([
 			['yaoki: telemetry (logger): the logger failed, lines are lost:', new Error('log disk is full')],

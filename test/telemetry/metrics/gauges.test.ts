@@ -16,6 +16,7 @@ import { Outbox, sqliteStore } from 'yaoki/outbox'
 import { INSPECT } from '../../../src/core/inspect/inspect.ts'
 import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
 import type { Source } from '../../../src/telemetry/observe/exporter.ts'
+import { eventually } from '../../eventually.ts'
 import { parseExposition } from '../parse-exposition.ts'
 import { sourceOf } from '../source.ts'
 
@@ -142,7 +143,7 @@ test('gauges of a client have its pauses and its requests in flight', async () =
 	const requests = [client.get('https://two.test/a'), client.get('https://two.test/b')]
 	const { policies, stats } = client[INSPECT]()
 	const serviceOf: Source['serviceOf'] = ({ key = '' }) => new URL(key.split(' ')[0] ?? '').host
-	await vi.waitFor(() => expect(client.stats.attempts).toBe(3))
+	await eventually(() => expect(client.stats.attempts).toBe(3))
 	const lines = await scrape(sourceOf({ kind: 'http', serviceOf, policies, stats }))
 	expect(lines).toEqual(
 		expect.arrayContaining([

@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { seededRandom, virtualRuntime } from 'yaoki/testing'
 import { createEventLog } from '../../../src/telemetry/node/event-log.ts'
 import { nodeFileSystem } from '../../../src/telemetry/node/rotating-file.ts'
+import { eventually } from '../../eventually.ts'
 import { temporaryFolder } from '../../temporary-file.ts'
 import { attached } from '../source.ts'
 import { type Faults, faultyFileSystem } from './faulty-file-system.ts'
@@ -79,6 +80,6 @@ test('a disk that hangs holds back neither events nor close, and what it accepts
 	expect(log.stats).toEqual({ written: 0, dropped: 1_000 - buffered, failures: 0, bytes: 0, buffered })
 	expect(buffered).toBeGreaterThan(10)
 	respond()
-	await vi.waitFor(() => expect(log.stats).toMatchObject({ written: buffered, buffered: 0 }))
+	await eventually(() => expect(log.stats).toMatchObject({ written: buffered, buffered: 0 }))
 	expect(readNumbers(path)).toEqual(Array.from({ length: buffered }, (_, number) => number))
 })

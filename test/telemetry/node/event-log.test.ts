@@ -16,6 +16,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { eventLog } from 'yaoki/telemetry/node'
 import { virtualRuntime } from 'yaoki/testing'
+import { eventually } from '../../eventually.ts'
 import { temporaryFolder } from '../../temporary-file.ts'
 import { attached, sourceOf } from '../source.ts'
 import { readFiles, readLines, readNumbers } from './read-log.ts'
@@ -73,7 +74,7 @@ describe('an event log', () => {
 		await runtime.advance(99)
 		expect(existsSync(path)).toBe(false)
 		await runtime.advance(1)
-		await vi.waitFor(() => expect(log.stats.written).toBe(1))
+		await eventually(() => expect(log.stats.written).toBe(1))
 		expect(runtime.pendingTimers).toBe(0)
 		await log.close()
 	})
@@ -112,7 +113,7 @@ describe('an event log', () => {
 		const { emit, log, detach, path } = started({ flushIntervalMs: 1e6 })
 		emit(1)
 		detach()
-		await vi.waitFor(() => expect(log.stats.written).toBe(1))
+		await eventually(() => expect(log.stats.written).toBe(1))
 		expect(readNumbers(path)).toEqual([1])
 		await log.close()
 	})
@@ -248,12 +249,12 @@ describe('a file that cannot be written', () => {
 		await log.flush()
 		emit(2)
 		await runtime.advance(1_000)
-		await vi.waitFor(() => expect(log.stats.failures).toBe(2))
+		await eventually(() => expect(log.stats.failures).toBe(2))
 		expect(warn).toHaveBeenCalledTimes(1)
 		mkdirSync(folder)
-		await vi.waitFor(() => expect(runtime.pendingTimers).toBe(1))
+		await eventually(() => expect(runtime.pendingTimers).toBe(1))
 		await runtime.advance(1_000)
-		await vi.waitFor(() => expect(log.stats.written).toBe(2))
+		await eventually(() => expect(log.stats.written).toBe(2))
 		expect(readNumbers(path)).toEqual([1, 2])
 		await log.close()
 	})

@@ -1,7 +1,6 @@
 /** A program with an outage: an HTTP client, policies, an outbox with a relay, and idempotency keys, all observed. */
 import { createServer } from 'node:http'
 import * as prom from 'prom-client'
-import { vi } from 'vitest'
 import { HttpError, permanent } from '../../../src/core/index.ts'
 import { ResilientHttpClient } from '../../../src/http/index.ts'
 import { Outbox, Relay, sqliteStore } from '../../../src/outbox/index.ts'
@@ -12,6 +11,7 @@ import {
 	observe,
 	prometheus,
 } from '../../../src/telemetry/index.ts'
+import { eventuallyTrue } from '../../eventually.ts'
 import { listen } from '../../listen.ts'
 import { temporaryFile } from '../../temporary-file.ts'
 import { OwnCounts } from './own-counts.ts'
@@ -84,8 +84,7 @@ export async function startShop(): Promise<Shop> {
 	let rounds = 0
 	const get = () => client.get('/stock').catch(() => undefined)
 	const order = (payload: string) => outbox.enqueue({ topic: 'order.placed', payload })
-	const until = (condition: () => boolean | Promise<boolean>) =>
-		vi.waitUntil(condition, { timeout: 60_000, interval: 20 })
+	const until = (condition: () => boolean | Promise<boolean>) => eventuallyTrue(condition)
 
 	return {
 		metrics,

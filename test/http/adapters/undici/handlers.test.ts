@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { CircuitOpenError } from '../../../../src/core/errors/errors.ts'
 import { undiciInterceptor } from '../../../../src/http/adapters/undici/undici-interceptor.ts'
+import { eventuallyTrue } from '../../../eventually.ts'
 import { answer, type FaultServer, reset } from '../../faults/fault-server.ts'
 import { composed, inVirtualTime, serving } from './composed.ts'
 
@@ -142,7 +143,7 @@ describe('a handler', () => {
 		const { handler, notes, ended, controller } = noting({ onRequestStart: (given) => given.pause() })
 		composed().dispatch(get(server), handler)
 		await server.done(1)
-		await vi.waitUntil(() => notes.includes('head 200'))
+		await eventuallyTrue(() => notes.includes('head 200'))
 		await settled()
 		expect(notes.at(-1)).toBe('head 200')
 		controller()?.resume()
@@ -164,7 +165,7 @@ describe('a handler', () => {
 		const server = await serving(answer({ status, body: 'fine' }))
 		const { handler, notes, errors } = noting({ [method]: fault })
 		composed({ maxRetries: 0 }).dispatch(get(server), handler)
-		await vi.waitUntil(() => notes.includes('error'))
+		await eventuallyTrue(() => notes.includes('error'))
 		await settled()
 		expect(errors).toEqual([thrown])
 	})

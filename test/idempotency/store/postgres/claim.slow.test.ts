@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { eventually } from '../../../eventually.ts'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
 import { postgresRig } from './rig.ts'
 
@@ -131,7 +132,7 @@ describe('a claim that meets an open transaction which completes the key', () =>
 		const claim = rig.another().store.claim(request('k', 't2'))
 		const waiting =
 			"select from pg_stat_activity where wait_event_type = 'Lock' and query like '%idempotency_keys%'"
-		await vi.waitFor(async () => expect((await rig.pool.query(waiting)).rows).toHaveLength(1), 10_000)
+		await eventually(async () => expect((await rig.pool.query(waiting)).rows).toHaveLength(1))
 		finish()
 		return { claim: await claim, transaction: await transaction }
 	}

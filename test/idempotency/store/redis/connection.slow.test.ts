@@ -10,6 +10,7 @@ import { redisIdempotencyStore } from '../../../../src/idempotency/store/redis/r
 import type { ClaimRequest, StoredResponse } from '../../../../src/idempotency/store/store.ts'
 import { idempotencyStoreConformance } from '../../../../src/idempotency/testing/index.ts'
 import { deadPort } from '../../../core/classify/fault-server.ts'
+import { eventually } from '../../../eventually.ts'
 import { HAS_REDIS, type RealRedis, startRedis } from '../../../real-redis.ts'
 import { redisClient } from '../../../redis-client.ts'
 
@@ -48,7 +49,7 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		await expectOne(store.claim(request()), { kind: 'completed', response: expect.anything() })
 		await expectOne(store.find('key'), expect.objectContaining({ state: 'completed' }))
 		await expectOne(store.claim(request({ id: 'b', leaseMs: 1 })), { kind: 'claimed', steps: {} })
-		await vi.waitFor(() => expectOne(store.resolve('b', undefined, 1), true))
+		await eventually(() => expectOne(store.resolve('b', undefined, 1), true))
 		callBuffer.mockRestore()
 		expect(await rig.client.keys('one:*')).toEqual(['one:key'])
 	})
@@ -85,7 +86,7 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		await Promise.all([expect(begun).rejects.toThrow('no result within 1000 ms'), runtime.advance(1_000)])
 		const released = vi.spyOn(store, 'release')
 		gate.resolve()
-		await vi.waitFor(() => expect(released).toHaveBeenCalled())
+		await eventually(() => expect(released).toHaveBeenCalled())
 		expect(await released.mock.results[0]?.value).toBe(true)
 		expect(await rig.client.keys('late:*')).toEqual([])
 	})
@@ -123,7 +124,7 @@ describe.skipIf(!HAS_REDIS)('a store in a cluster', () => {
 		redis = await startRedis(...CLUSTER, '--cluster-port', String(await deadPort()))
 		const admin = new Redis(redis.port, '127.0.0.1')
 		await admin.cluster('ADDSLOTSRANGE', 0, 16_383)
-		await vi.waitFor(async () => expect(await admin.cluster('INFO')).toContain('cluster_state:ok'), 30_000)
+		await eventually(async () => expect(await admin.cluster('INFO')).toContain('cluster_state:ok'))
 		await admin.quit()
 	})
 	afterAll(() => redis?.[Symbol.asyncDispose]())

@@ -1,7 +1,8 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Outbox, Relay, type RelayEvent } from 'yaoki/outbox'
 import { TimeoutError } from '../../../../src/core/errors/errors.ts'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { eventually } from '../../../eventually.ts'
 import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -19,20 +20,41 @@ async function runningClaims(): Promise<number> {
 /** The owner contains the schema, so that claims of other tests on the server do not count. */
 const ofTest = (signal?: AbortSignal) => wanted({}, { owner: `relay ${rig.schema}`, signal })
 
-/** Holds a lock that every claim waits for. */
+/** Holds a lock that every claim waits for. A test that fails releases it too: otherwise all that follows would wait for it. */
 async function lockTable(): Promise<() => Promise<void>> {
 	const blocker = await rig.pool.connect()
-	await blocker.query('begin')
-	await blocker.query(`lock table ${rig.schema}.outbox in access exclusive mode`)
-	return async () => {
+	let isHeld = true
+	const unlock = async () => {
+		if (!isHeld) return
+		isHeld = false
 		await blocker.query('rollback')
 		blocker.release()
 	}
+	onTestFinished(unlock)
+	await blocker.query('begin')
+	await blocker.query(`lock table ${rig.schema}.outbox in access exclusive mode`)
+	return unlock
+}
+
+/**
+ * Takes the lock when the relay claims next, so that it is the claim that waits. With a lock at any other moment the relay may already be past its
+ * claim: it would wait with its question for the next due time, and never claim.
+ */
+function lockAtNextClaim(store: PostgresStore): Promise<() => Promise<void>> {
+	const claim = store.claim.bind(store)
+	return new Promise((resolve, reject) => {
+		vi.spyOn(store, 'claim').mockImplementationOnce(async (request) => {
+			const locked = lockTable()
+			locked.then(resolve, reject)
+			await locked
+			return claim(request)
+		})
+	})
 }
 
 /** The client receives an error shortly before the server shows that the claim has ended. */
-const noneRunning = () => vi.waitFor(async () => expect(await runningClaims()).toBe(0), 10_000)
-const oneRunning = () => vi.waitFor(async () => expect(await runningClaims()).toBe(1), 10_000)
+const noneRunning = () => eventually(async () => expect(await runningClaims()).toBe(0))
+const oneRunning = () => eventually(async () => expect(await runningClaims()).toBe(1))
 
 test('the server cancels a claim that takes longer than claimTimeoutMs', async () => {
 	const store = postgresStore({ client: rig.anotherPool(), schema: rig.schema, claimTimeoutMs: 50 })
@@ -63,12 +85,21 @@ test('a statement after a claim has the timeout of its connection again', async 
 
 test('the server ends a claim whose client died', async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema, claimTimeoutMs: 300 })
+	const store = postgresStore({ client: pool, schema: rig.schema, claimTimeoutMs: 500 })
 	const client = await pool.connect()
 	client.release()
 	const unlock = await lockTable()
-	const outcome = store.claim(ofTest()).catch((reason: unknown) => reason)
-	await oneRunning()
+	let outcome: Promise<unknown>
+	let isSeen = false
+	do {
+		let isOver = false
+		outcome = store.claim(ofTest()).catch((reason: unknown) => reason)
+		void outcome.then(() => {
+			isOver = true
+		})
+		// On a busy machine the server may cancel the claim before this test has seen it. Then it claims again.
+		while (!isSeen && !isOver) isSeen = (await runningClaims()) === 1
+	} while (!isSeen)
 	;(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
 	expect(await outcome).toBeInstanceOf(Error)
 	await noneRunning()
@@ -119,17 +150,20 @@ test('a relay whose claims are cancelled runs one at a time and sends everything
 	})
 	const failures = () =>
 		events.filter((event) => event.type === 'store_failure' && event.operation === 'claim')
+	onTestFinished(() => relay.stop({ timeoutMs: 1 }))
+	const locked = lockAtNextClaim(store)
 	await relay.start()
-	const unlock = await lockTable()
+	const unlock = await locked
 	const inserted = outbox.enqueue(Array.from({ length: 20 }, () => ({ topic: 'a', payload: 1 })))
 	let most = 0
-	await vi.waitFor(async () => {
+	await eventually(async () => {
 		most = Math.max(most, await runningClaims())
 		expect(failures().length).toBeGreaterThanOrEqual(3)
-	}, 20_000)
+		expect(most).toBeGreaterThan(0)
+	})
 	await unlock()
 	await inserted
-	await vi.waitFor(() => expect(sent).toBe(20), 10_000)
+	await eventually(() => expect(sent).toBe(20))
 	await relay.stop()
 	await noneRunning()
 	expect(most).toBe(1)
@@ -139,8 +173,10 @@ test('a stopped relay leaves no claim on the server', async () => {
 	const store = postgresStore({ client: rig.anotherPool({ max: 6 }), schema: rig.schema })
 	const outbox = new Outbox({ store, outsideTransaction: 'allow' })
 	const relay = new Relay(outbox, { name: rig.schema, destinations: { a: () => {} } })
+	onTestFinished(() => relay.stop({ timeoutMs: 1 }))
+	const locked = lockAtNextClaim(store)
 	await relay.start()
-	const unlock = await lockTable()
+	const unlock = await locked
 	await oneRunning()
 	await relay.stop({ timeoutMs: 1 })
 	await noneRunning()

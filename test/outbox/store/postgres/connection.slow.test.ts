@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { StoreError } from '../../../../src/outbox/store/errors.ts'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { PgClient, PgPool } from '../../../../src/sql/clients.ts'
+import { eventually } from '../../../eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -91,7 +92,7 @@ test('survives idle connections that the server ends', async () => {
 	await store.insert([newRow()])
 	const { rows } = await pool.query('select pg_backend_pid() as pid')
 	await rig.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
-	await vi.waitFor(() => expect(pool.totalCount).toBe(0), 10_000)
+	await eventually(() => expect(pool.totalCount).toBe(0))
 	expect((await store.claim(wanted())).rows).toHaveLength(1)
 })
 
@@ -105,11 +106,11 @@ test('a connection lost within a transaction fails that call, and the next call 
 	await blocker.query(`select from ${rig.schema}.outbox_destinations for update`)
 	const outcome = store.acquirePermits(request).catch((error: unknown) => error)
 	const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like 'execute yaoki%'`
-	const { pid } = await vi.waitFor(async () => {
+	const { pid } = await eventually(async () => {
 		const [row] = (await rig.pool.query(waiting)).rows
 		expect(row).toBeDefined()
 		return row
-	}, 10_000)
+	})
 	await rig.pool.query('select pg_terminate_backend($1)', [pid])
 	expect(await outcome).toBeInstanceOf(Error)
 	await blocker.query('rollback')

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { eventually } from '../../../eventually.ts'
 import { postgresRig } from './rig.ts'
 
 const rig = postgresRig()
@@ -17,7 +18,7 @@ test('a notification reaches another process', async () => {
 	const ears = storeOn()
 	const stop = await ears.listen(onNotify, () => {})
 	await storeOn().notify()
-	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(1))
+	await eventually(() => expect(onNotify).toHaveBeenCalledTimes(1))
 	await stop()
 	await ears.close()
 })
@@ -28,7 +29,7 @@ test('ignores notifications of another schema', async () => {
 	await ears.listen(onNotify, () => {})
 	await postgresStore({ client: rig.pool, schema: 'another_outbox' }).notify()
 	await rig.store.notify()
-	await vi.waitFor(() => expect(onNotify).toHaveBeenCalled())
+	await eventually(() => expect(onNotify).toHaveBeenCalled())
 	expect(onNotify).toHaveBeenCalledTimes(1)
 	await ears.close()
 })
@@ -39,10 +40,10 @@ test('reports a lost listening connection, reconnects, and notifies once for mis
 	const ears = storeOn()
 	await ears.listen(onNotify, onError)
 	await endListeners()
-	await vi.waitFor(() => expect(onError).toHaveBeenCalledTimes(1), 10_000)
-	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(1), 10_000)
+	await eventually(() => expect(onError).toHaveBeenCalledTimes(1))
+	await eventually(() => expect(onNotify).toHaveBeenCalledTimes(1))
 	await rig.store.notify()
-	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(2), 10_000)
+	await eventually(() => expect(onNotify).toHaveBeenCalledTimes(2))
 	await ears.close()
 })
 
@@ -54,7 +55,7 @@ test('reports an unreachable database without rejecting listen', async () => {
 	const ears = storeOn(pool)
 	await ears.listen(onNotify, onError)
 	expect(onError.mock.calls).toEqual([[new Error('down')]])
-	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(1), 10_000)
+	await eventually(() => expect(onNotify).toHaveBeenCalledTimes(1))
 	expect(connect).toHaveBeenCalledTimes(2)
 	await ears.close()
 })
@@ -68,7 +69,7 @@ test('stop ends notifications, reconnecting and the connection', async () => {
 	await stop()
 	await stop()
 	await rig.store.notify()
-	await vi.waitFor(() => expect(pool.totalCount).toBe(0))
+	await eventually(() => expect(pool.totalCount).toBe(0))
 	expect(onNotify).not.toHaveBeenCalled()
 	await ears.close()
 })

@@ -1,6 +1,7 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { eventually } from '../../../eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -29,7 +30,7 @@ test('a connection that looked for tables before does not create them again afte
 	const second = store.migrate()
 	const waiting =
 		"select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()"
-	await vi.waitFor(async () => expect((await first.query(waiting)).rows).toHaveLength(1), 10_000)
+	await eventually(async () => expect((await first.query(waiting)).rows).toHaveLength(1))
 	for (const { sql } of store.migrations) await first.query(sql)
 	await first.query('commit')
 	first.release()

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { storeConformance } from '../../../../src/outbox/testing/index.ts'
+import { eventually } from '../../../eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { openOnPGlite } from './opened.ts'
 import { wanted } from './rows.ts'
@@ -32,7 +33,7 @@ test('notifies until listening is stopped', async () => {
 	const onNotify = vi.fn()
 	const stop = await store.listen(onNotify, () => {})
 	await store.notify()
-	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(1))
+	await eventually(() => expect(onNotify).toHaveBeenCalledTimes(1))
 	await stop()
 	await store.notify()
 	await db.query('select 1')

@@ -1,5 +1,6 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { eventually } from '../../../eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -17,7 +18,7 @@ test('a claim updates no index: all its updates are HOT updates', async () => {
 	await store.insert(newRows(2_000, { key: 'k', payload: JSON.stringify('x'.repeat(100)) }))
 	for (let round = 0; round < 4; round++) await store.claim(wanted({ limit: 500 }))
 	await pool.end()
-	await vi.waitFor(async () => expect((await rig.tableStatistics())['n_tup_upd']).toBe(2_000), 15_000)
+	await eventually(async () => expect((await rig.tableStatistics())['n_tup_upd']).toBe(2_000))
 	expect((await rig.tableStatistics())['n_tup_hot_upd']).toBe(2_000)
 })
 
@@ -80,9 +81,8 @@ for (const isAnalyzed of [false, true]) {
 			expect(await other.settle('relay', sent, true)).toEqual([])
 		}
 		await pool.end()
-		await vi.waitFor(
-			async () => expect((await rig.tableStatistics())['n_tup_del']).toBeGreaterThanOrEqual(2_200),
-			15_000,
+		await eventually(async () =>
+			expect((await rig.tableStatistics())['n_tup_del']).toBeGreaterThanOrEqual(2_200),
 		)
 		const after = await rig.tableStatistics()
 		expect(after['seq_scan']).toBe(before['seq_scan'])

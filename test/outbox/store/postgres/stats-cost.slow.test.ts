@@ -1,6 +1,7 @@
 /** What the statistics read from a large queue: rows, not time, so that the result does not depend on the machine. */
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { eventually } from '../../../eventually.ts'
 import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { retry, wanted } from './rows.ts'
@@ -53,10 +54,10 @@ for (const isAnalyzed of [false, true])
 		await pool.end()
 		let after = before
 		// A connection reports what it read when it ends.
-		await vi.waitFor(async () => {
+		await eventually(async () => {
 			after = await rowsRead()
 			expect(after).toBeGreaterThan(before)
-		}, 15_000)
+		})
 		expect(after - before).toBeLessThan(2 * 40 * LIMIT)
 	}, 60_000)
 
@@ -72,7 +73,7 @@ test('a claim of messages that failed before updates no index', async () => {
 	)
 	await store.claim(wanted())
 	await pool.end()
-	await vi.waitFor(async () => expect((await rig.tableStatistics())['n_tup_upd']).toBe(1_500), 15_000)
+	await eventually(async () => expect((await rig.tableStatistics())['n_tup_upd']).toBe(1_500))
 	// All updates except those of the retries, which move the due time.
 	expect((await rig.tableStatistics())['n_tup_hot_upd']).toBe(1_000)
 })

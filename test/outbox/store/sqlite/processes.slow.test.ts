@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { guard } from '../../../guard/guard.ts'
 import { temporaryFile } from '../../../temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
@@ -13,6 +14,7 @@ function start(file: string, what: string): ChildProcess {
 		execArgv: ['--disable-warning=ExperimentalWarning'],
 		stdio: 'inherit',
 	})
+	guard(child)
 	onTestFinished(() => {
 		if (child.exitCode === null) child.kill('SIGKILL')
 	})
