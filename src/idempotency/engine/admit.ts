@@ -14,6 +14,7 @@ import type { Claim } from './claim.ts'
 import type { IdempotencyEngine } from './engine.ts'
 import { RequestBodyTooLargeError } from './errors.ts'
 import type { IncomingRequest } from './options.ts'
+import { isSetupError } from './setup-errors.ts'
 
 /** A request, as an adapter describes it. */
 export interface Exchange extends IncomingRequest {
@@ -70,6 +71,7 @@ export async function admit(engine: IdempotencyEngine, exchange: Exchange): Prom
 	} catch (error) {
 		if (signal?.aborted) return problem('request-in-progress')
 		if (settings.onStoreError === 'pass') return { kind: 'unprotected' }
+		if (isSetupError(error)) return problem('idempotency-store-not-ready')
 		return problem('idempotency-store-unavailable', { retryAfterMs: retryAfterMs(error) })
 	}
 }

@@ -5,6 +5,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Identity } from '../key/identity.ts'
 import type { BeginResult } from './begin-result.ts'
 import type { FencedEvent, IdempotencyEvent, IdempotencyListener, StoreOperation } from './events.ts'
+import { SetupErrorReports } from './setup-errors.ts'
 
 type WithoutRequest<Event> = Event extends unknown ? Omit<Event, 'method' | 'route'> : never
 
@@ -13,9 +14,11 @@ type Details = WithoutRequest<EventDetails<IdempotencyEvent>>
 
 export class EventReports {
 	readonly emitter: Emitter<IdempotencyEvent>
+	readonly #setupErrors: SetupErrorReports
 
 	constructor(name: string, runtime: Runtime) {
 		this.emitter = new Emitter(name, runtime)
+		this.#setupErrors = new SetupErrorReports(name)
 	}
 
 	subscribe(listener: IdempotencyListener): () => void {
@@ -35,6 +38,7 @@ export class EventReports {
 	}
 
 	storeError(identity: Identity, operation: StoreOperation, error: unknown): void {
+		this.#setupErrors.add(error)
 		if (this.emitter.hasListeners)
 			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
 	}

@@ -20,6 +20,7 @@ export type ProblemCode =
 	| 'request-body-too-deep'
 	| 'internal-error'
 	| 'idempotency-store-unavailable'
+	| 'idempotency-store-not-ready'
 
 interface Problem {
 	readonly status: number
@@ -89,6 +90,11 @@ const PROBLEMS: Record<ProblemCode, Problem> = {
 		status: 503,
 		title: 'Idempotency store unavailable',
 		detail: 'The request was not processed. Repeat it later with the same key.',
+	},
+	'idempotency-store-not-ready': {
+		status: 500,
+		title: 'Idempotency store not ready',
+		detail: 'The request was not processed. The operator of this server has to set up its idempotency store.',
 	},
 }
 

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { fetchIdempotency, idempotency } from '../../../../src/idempotency/index.ts'
 import { IdempotencySchemaError } from '../../../../src/idempotency/store/errors.ts'
 import { CLAIM } from '../../../../src/idempotency/store/postgres/claim.ts'
 import { postgresIdempotencyStore } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
@@ -37,6 +38,24 @@ test('a missing table is reported with what to do', async () => {
 	await expect(claim).rejects.toThrow(IdempotencySchemaError)
 	await expect(claim).rejects.toThrow(/`await store\.migrate\(\)` or `yaoki idempotency migrate`/)
 	await expect(rig.store.purge(10)).rejects.toThrow(IdempotencySchemaError)
+})
+
+test('a service without a table answers 500, and works after a migration by another process', async () => {
+	const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+	await rig.pool.query(`drop schema ${rig.schema} cascade`)
+	const engine = idempotency({ name: 'shop', store: rig.store, principal: () => 'ada' })
+	const handle = fetchIdempotency(engine, () => new Response('charged', { status: 201 }))
+	const send = async () => {
+		const headers = { 'idempotency-key': 'k1' }
+		return (await handle(new Request('https://shop.example.com/', { method: 'POST', headers }))).status
+	}
+	for (let n = 0; n < 10; n++) expect(await send()).toBe(500)
+	await rig.another().store.migrate()
+	expect(await send()).toBe(201)
+	// The version is right, but the table is not there.
+	await rig.pool.query(`drop table ${rig.schema}.idempotency_keys`)
+	expect(await send()).toBe(500)
+	expect(printed).toHaveBeenCalledTimes(2)
 })
 
 test('rejects a newer schema', async () => {
