@@ -37,6 +37,7 @@ export type { CallContext, CallOptions } from './engine/call-options.ts'
 export { pipeline } from './engine/pipeline.ts'
 export { Policy, type Settled } from './engine/policy.ts'
 export type { PolicyOptions } from './engine/policy-options.ts'
+export type { YaokiErrorCode } from './errors/codes.ts'
 export {
 	BulkheadRejectedError,
 	CircuitOpenError,

@@ -7,7 +7,7 @@ import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 
 /**
- * Returns the same policy with delays that take no time, for tests: the same attempts without waiting. The policy's clock
+ * Returns a policy that runs the given one with delays that take no time, for tests: the same attempts without waiting. The policy's clock
  * advances by the skipped time, so that `maxElapsedMs` ends a call as usual. Concurrent calls share that clock, and a
  * `Deadline` has its own clock: if such details matter, use `virtualRuntime`.
  *

@@ -90,6 +90,9 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'changes of a dead letter': namedIn(dead, /^It changes .*?, validated/ms),
 		stoppedBy: firstNames(table(dead, '`stoppedBy`')),
 		cause: firstNames(table(dead, 'cause')),
+		'codes of errors': firstNames(table(events, 'code', 'error')),
+		'reason of BulkheadRejectedError': namedIn(events, /^`bulkhead-full`.*$/m),
+		'events of an outbox': firstNames(table(guide('outbox'), '`type`', 'when')),
 		'problems of idempotency': table(guide('idempotency'), 'the request').flatMap(([, , code = '']) =>
 			named(code),
 		),

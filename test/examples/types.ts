@@ -4,6 +4,7 @@ import type {
 	adaptiveThrottle,
 	BackoffGrowth,
 	BackoffOptions,
+	BulkheadRejectedError,
 	bulkhead,
 	CallOptions,
 	CircuitBreakerOptions,
@@ -22,6 +23,7 @@ import type {
 	StopReason,
 	TimeoutOptions,
 	tokenBudget,
+	YaokiErrorCode,
 	YaokiEvent,
 } from 'yaoki'
 import type { GrpcClientOptions, GrpcServerOptions } from 'yaoki/grpc'
@@ -56,6 +58,7 @@ import type {
 	Message,
 	MessageFilter,
 	NewMessage,
+	OutboxEvent,
 	OutboxOptions,
 	OutboxStats,
 	PostgresStoreOptions,
@@ -150,6 +153,9 @@ export interface Facts {
 	'changes of a dead letter': keyof DeadLetterChanges
 	stoppedBy: Chosen<ReplayReport['stoppedBy']>
 	cause: DeadLetterCause
+	'codes of errors': YaokiErrorCode
+	'reason of BulkheadRejectedError': BulkheadRejectedError['reason']
+	'events of an outbox': OutboxEvent['type']
 	'checks of the outbox': HealthCheck['name']
 	'problems of idempotency': ProblemCode
 }

@@ -3,13 +3,14 @@
  * fields; the message is for people and may change. Where two copies of the package or two realms may meet, match on
  * `code` or `name` instead of `instanceof`.
  */
+import type { YaokiErrorCode } from './codes.ts'
 
 /** Base class of every error that the package creates. Errors thrown by user code are never wrapped. */
 export class YaokiError extends Error {
 	override readonly name: string = 'YaokiError'
 	/** Stable across versions, realms and copies of the package: `YAOKI_TIMEOUT`, `YAOKI_CIRCUIT_OPEN`, ... */
-	readonly code: string
-	constructor(code: string, message: string, options?: ErrorOptions) {
+	readonly code: YaokiErrorCode
+	constructor(code: YaokiErrorCode, message: string, options?: ErrorOptions) {
 		super(message, options)
 		this.code = code
 	}

@@ -51,7 +51,7 @@ function listRetryRanges(settings: RetrySettings): readonly Range[] {
 		ranges.push(['max-delay', 'maxDelayMs', maxDelayMs, 30_000, 60_000])
 	}
 	if (!similar.some((preset) => preset.maxRetries === maxRetries))
-		ranges.push(['retry-count', 'maxRetries', maxRetries, 3, 5])
+		ranges.push(['retry-count', 'maxRetries', maxRetries, 2, 5])
 	if (jitterStrategy === 'proportional') ranges.push(['jitter-factor', 'jitterFactor', jitterFactor, 0, 0.5])
 	return ranges
 }

@@ -100,7 +100,7 @@ describe('settings outside the usual range', () => {
 	test.each([
 		['base-delay', 'baseDelayMs', [99, 1_001], [100, 1_000]],
 		['max-delay', 'maxDelayMs', [29_999, 60_001], [30_000, 60_000]],
-		['retry-count', 'maxRetries', [0, 2, 6], [3, 5]],
+		['retry-count', 'maxRetries', [0, 1, 6], [2, 5]],
 	])('reports %s beyond its bounds, not at them', (code, option, beyond, within) => {
 		for (const value of beyond) expect(inRetry({ [option]: value })).toEqual([`${code} retry`])
 		for (const value of within) expect(inRetry({ [option]: value })).toEqual([])
