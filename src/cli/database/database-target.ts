@@ -19,9 +19,13 @@ const COMMON_OPTIONS = {
 }
 
 const databaseOption = (defaultFile: string) =>
-	text('URL', `postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then ${defaultFile}`, {
-		short: 'd',
-	})
+	text(
+		'URL',
+		`postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then PGHOST or PGDATABASE, then ${defaultFile}`,
+		{
+			short: 'd',
+		},
+	)
 
 const OUTBOX_FILE = './outbox.db'
 export const IDEMPOTENCY_FILE = './idempotency.db'
@@ -45,6 +49,7 @@ export interface SqliteTarget extends TargetBase {
 
 export interface PostgresTarget extends TargetBase {
 	readonly kind: 'postgres'
+	/** Empty if the driver connects by the PG* variables. */
 	readonly url: string
 	readonly schema: string | undefined
 	/** Whether statements are prepared by name. */
@@ -69,7 +74,10 @@ export function resolveTarget(
 ): DatabaseTarget {
 	const { schema, noPrepare = false } = args
 	const { flag, url, file } = selectDatabase(args, env, defaultFile)
-	const parsed = parseTarget(flag, file === undefined ? url : readUrl(flag, file, warn))
+	const parsed =
+		flag === PG_VARIABLES
+			? targetOfVariables(env)
+			: parseTarget(flag, file === undefined ? url : readUrl(flag, file, warn))
 	const flags =
 		flag === '--database'
 			? ` --database ${shellQuote(parsed.name)}`
@@ -105,7 +113,31 @@ function selectDatabase(
 	if (databaseFile !== undefined) return { flag: '--database-file', url: '', file: databaseFile }
 	const { DATABASE_URL: url, DATABASE_URL_FILE: file } = env
 	if (url) return { flag: 'DATABASE_URL', url }
-	return file ? { flag: 'DATABASE_URL_FILE', url: '', file } : { flag: 'DATABASE_URL', url: defaultFile }
+	if (file) return { flag: 'DATABASE_URL_FILE', url: '', file }
+	return env['PGHOST'] || env['PGDATABASE']
+		? { flag: PG_VARIABLES, url: '' }
+		: { flag: 'DATABASE_URL', url: defaultFile }
+}
+
+/** In the place of a flag. */
+const PG_VARIABLES = 'PG*'
+
+/** The driver reads the variables itself, and more of them than appear in messages: a password file, certificates. */
+function targetOfVariables(env: Readonly<Record<string, string | undefined>>): PostgresTarget {
+	const {
+		PGHOST: host = '',
+		PGPORT: port,
+		PGUSER: user,
+		PGDATABASE: database = '',
+		PGPASSWORD: password,
+	} = env
+	const isSocket = host.startsWith('/')
+	const server = `${isSocket ? '' : host || 'localhost'}${port ? `:${port}` : ''}`
+	const name = `postgres://${user ? `${user}@` : ''}${server}/${database}${isSocket ? `?host=${host}` : ''}`
+	return {
+		...{ kind: 'postgres', url: '', schema: undefined, prepare: true, name, flags: '' },
+		secrets: password ? [password] : [],
+	}
 }
 
 function readUrl(flag: string, file: string, warn: (text: string) => void): string {

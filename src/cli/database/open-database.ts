@@ -25,7 +25,11 @@ const MAX_CONNECTIONS = 4
 export async function openPostgresPool({ url }: Pick<PostgresTarget, 'url'>): Promise<Pool> {
 	const driver = await import('pg').catch(() => requireFromWorkingDirectory())
 	const pool = new driver.Pool({
-		...{ connectionString: url, max: MAX_CONNECTIONS, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+		...{
+			connectionString: url || undefined,
+			max: MAX_CONNECTIONS,
+			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+		},
 		...{ application_name: 'yaoki', allowExitOnIdle: true },
 	})
 	// An idle or closing connection that breaks emits 'error'; without a listener that ends the process.

@@ -34,6 +34,26 @@ describe('the database', () => {
 		expect(target()).toMatchObject({ name: './outbox.db' })
 	})
 
+	describe('without a URL, the variables of PostgreSQL', () => {
+		test.each([
+			[{ PGHOST: 'db' }, 'postgres://db/'],
+			[{ PGDATABASE: 'shop' }, 'postgres://localhost/shop'],
+			[{ PGHOST: 'db', PGPORT: '6432', PGUSER: 'ada', PGDATABASE: 'shop' }, 'postgres://ada@db:6432/shop'],
+			[{ PGHOST: '/run/postgresql', PGDATABASE: 'shop' }, 'postgres:///shop?host=/run/postgresql'],
+		])('%j select PostgreSQL instead of creating a file', (env, name) => {
+			expect(target(undefined, { ...env, PGPASSWORD: 'hunter2' }, 'mail')).toMatchObject({
+				...{ kind: 'postgres', url: '', name, flags: ' --schema mail', secrets: ['hunter2'] },
+			})
+		})
+
+		test('are ignored with a URL, and if neither PGHOST nor PGDATABASE is set', () => {
+			const env = { PGHOST: 'db' }
+			expect(target('a.db', env)).toMatchObject({ name: 'a.db' })
+			expect(target(undefined, { ...env, DATABASE_URL: 'b.db' })).toMatchObject({ name: 'b.db' })
+			expect(target(undefined, { PGHOST: '', PGUSER: 'ada' })).toMatchObject({ name: './outbox.db' })
+		})
+	})
+
 	test.each([
 		['mysql://ada:hunter2@db/shop', 'mysql:...'],
 		['shop', 'shop'],

@@ -1,5 +1,6 @@
 /** The commands on a real PostgreSQL. */
-import { expect, test } from 'vitest'
+import { existsSync } from 'node:fs'
+import { describe, expect, test, vi } from 'vitest'
 import { identityHash } from '../../../src/idempotency/key/identity.ts'
 import { postgresIdempotencyStore } from '../../../src/idempotency/store/postgres/postgres-store.ts'
 import { postgresPool } from '../../postgres-pool.ts'
@@ -36,6 +37,27 @@ test('migrate, show, resolve and purge, in a schema and without prepared stateme
 	expect((await yaoki('purge')).stdout).toBe('Deleted 1 expired key.\n')
 	await store.close()
 }, 60_000)
+
+describe('without a URL', () => {
+	test.each(['idempotency', 'outbox'])(
+		'%s migrate uses the PG* variables and creates no file',
+		async (group) => {
+			const { hostname, port, username, password, pathname } = new URL(postgres.url)
+			const env = {
+				...{ PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password },
+				PGDATABASE: pathname.slice(1),
+			}
+			for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+			const { code, stdout, stderr } = await run([group, 'migrate', '--schema', 'by_variables'], env)
+			expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+			expect(stdout).toBe(
+				`postgres://${username}@${hostname}:${port}/${pathname.slice(1)}: migrated from version 0 to 1\n  ${group === 'outbox' ? 'tables' : 'keys'}\n`,
+			)
+			expect(existsSync(`./${group}.db`)).toBe(false)
+			vi.unstubAllEnvs()
+		},
+	)
+})
 
 test('an unreachable server exits with 5 and does not print the password', async () => {
 	const env = { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/shop' }
