@@ -116,6 +116,8 @@ describe('the documented usage', () => {
 		fetchIdempotency(onSqlite, (_request, context) =>
 			context.transaction((tx) => Response.json(tx.prepare('select 1 as one').get() ?? {})),
 		)
-		expect([onPostgres.stats, onSqlite.stats]).toEqual(Array(2).fill({ running: 0, storeCircuit: 'closed' }))
+		expect([onPostgres.stats, onSqlite.stats]).toEqual(
+			Array(2).fill({ running: 0, unstored: 0, storeCircuit: 'closed' }),
+		)
 	})
 })

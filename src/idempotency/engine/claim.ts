@@ -43,6 +43,8 @@ export class Claim {
 	/** All that a store gets: the identity contains the principal and the key themselves. */
 	readonly ref: ClaimRef
 	readonly identity: Identity
+	/** @internal */
+	readonly fingerprint: string
 	readonly #steps: Map<string, string>
 	readonly #writes: ClaimWrites
 	readonly #runtime: Runtime
@@ -57,6 +59,7 @@ export class Claim {
 	#cancelLeaseEnd: (() => void) | undefined
 	#controller: AbortController | undefined
 	#isBeating = false
+	#isStoring = false
 	#hasEnded = false
 	#isLost = false
 
@@ -64,6 +67,7 @@ export class Claim {
 	constructor(
 		ref: ClaimRef,
 		identity: Identity,
+		fingerprint: string,
 		steps: StoredSteps,
 		writes: ClaimWrites,
 		runtime: Runtime,
@@ -72,6 +76,7 @@ export class Claim {
 	) {
 		this.ref = ref
 		this.identity = identity
+		this.fingerprint = fingerprint
 		this.#steps = new Map(Object.entries(steps))
 		this.#writes = writes
 		this.#runtime = runtime
@@ -138,11 +143,22 @@ export class Claim {
 		this.#cancelTimers()
 	}
 
-	/** Continues the heartbeat: the transaction that would have ended the claim has not committed. */
-	resume(): void {
+	/** @internal When the claim is no longer extended, by the process's clock. */
+	get runUntil(): number {
+		return this.#startedAt + this.#times.maxRunMs
+	}
+
+	/**
+	 * Continues the heartbeat: the transaction that would have ended the claim has not committed, or (`isStoring`) the store has not confirmed the
+	 * response.
+	 */
+	resume(isStoring = false): void {
 		this.#hasEnded = false
+		this.#isStoring = isStoring
 		if (this.#isLost) return
-		this.#schedule()
+		const { leaseMs } = this.#times
+		const sinceHeartbeatMs = this.#runtime.now() - (this.#leaseUntil - leaseMs)
+		this.#schedule(Math.max(0, leaseMs / HEARTBEATS_PER_LEASE - sinceHeartbeatMs))
 		this.#awaitLeaseEnd()
 	}
 
@@ -170,16 +186,11 @@ export class Claim {
 	}
 
 	#mayExtend(now: number): boolean {
-		return now - this.#startedAt < this.#times.maxRunMs
+		return now < this.runUntil
 	}
 
-	#schedule(): void {
-		const { leaseMs } = this.#times
-		this.#cancelHeartbeat = this.#runtime.setTimer(
-			leaseMs / HEARTBEATS_PER_LEASE,
-			() => void this.#beat(),
-			'housekeeping',
-		)
+	#schedule(ms = this.#times.leaseMs / HEARTBEATS_PER_LEASE): void {
+		this.#cancelHeartbeat = this.#runtime.setTimer(ms, () => void this.#beat(), 'housekeeping')
 	}
 
 	async #beat(): Promise<void> {
@@ -197,6 +208,8 @@ export class Claim {
 		}
 		this.#isBeating = false
 		if (this.#hasEnded || this.#isLost) return
+		// The store may have completed the key without having confirmed it. The next attempt to store the response says what has happened.
+		if (!isHeld && this.#isStoring) return this.#cancelTimers()
 		const now = this.#runtime.now()
 		const isOver = now >= this.#leaseUntil
 		if (!isHeld || (isOver && (hasFailed || !this.#mayExtend(now)))) return this.#lose()

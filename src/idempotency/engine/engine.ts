@@ -10,7 +10,7 @@ import { OBSERVE, type Observable, type Observation } from '../../core/observe/o
 import { checkRange, MAX_NUMBER } from '../../core/options/schema.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { sleep } from '../../core/runtime/sleep.ts'
+import { sleep, withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { type Identity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
@@ -22,6 +22,8 @@ import type { FencedEvent, IdempotencyListener, StoreOperation } from './events.
 import { GuardedStore } from './guarded-store.ts'
 import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
+import { UnconfirmedWrites } from './unconfirmed-writes.ts'
+import { type UnstoredResponse, UnstoredResponses } from './unstored-responses.ts'
 
 /** The first wait of a repeated request until it asks the store again. Each wait is twice as long as the one before. */
 const FIRST_WAIT_MS = 25
@@ -44,6 +46,8 @@ const PURGE_BATCH_SIZE = 1_000
 export interface IdempotencyStats {
 	/** Requests of this process whose handler runs. */
 	readonly running: number
+	/** Responses that the store has not confirmed. */
+	readonly unstored: number
 	/** The circuit breaker of the store. */
 	readonly storeCircuit: CircuitState
 }
@@ -52,20 +56,26 @@ export interface IdempotencyStats {
 export class IdempotencyEngine<Tx = unknown> {
 	/** @internal */
 	readonly settings: IdempotencySettings<Tx>
-	readonly #store: GuardedStore
+	readonly #guardedStore: GuardedStore
 	readonly #runtime: Runtime
 	readonly #reports: EventReports
-	/** Unique across processes. A number follows, because a random token for each request costs more than the rest of a replay. */
-	readonly #tokenPrefix = `${randomUuid()}.`
+	/**
+	 * Unique across processes. A number follows, because a random token for each request costs more than the rest of a replay. Created for the first
+	 * request: Workers have no randomness before.
+	 */
+	#tokenPrefix: string | undefined
 	#claims = 0
 	/** Claims of this process whose lease is extended. */
 	readonly #running = new Set<Claim>()
+	readonly #stopWaiters: (() => void)[] = []
+	readonly #unconfirmed: UnconfirmedWrites
+	readonly #unstored = new UnstoredResponses()
 	readonly #writes: ClaimWrites = {
 		heartbeat: (claim) => this.heartbeat(claim),
 		saveStep: (claim, name, value) =>
 			this.#write('step', claim, (store) => store.saveStep(claim.ref, name, value)),
 		onLost: (claim) => {
-			this.#running.delete(claim)
+			this.#stop(claim)
 			this.#reports.leaseLost(claim.identity)
 		},
 	}
@@ -73,8 +83,9 @@ export class IdempotencyEngine<Tx = unknown> {
 	constructor(options: IdempotencyOptions<Tx>) {
 		this.settings = readIdempotencyOptions(options)
 		this.#runtime = options.runtime ?? systemRuntime
-		this.#store = new GuardedStore(this.settings)
+		this.#guardedStore = new GuardedStore(this.settings)
 		this.#reports = new EventReports(this.settings.name, this.#runtime)
+		this.#unconfirmed = new UnconfirmedWrites(this.#runtime)
 	}
 
 	/**
@@ -89,7 +100,12 @@ export class IdempotencyEngine<Tx = unknown> {
 		const startedAt = this.#runtime.now()
 		for (let pauseMs = FIRST_WAIT_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_WAIT_MS)) {
 			signal?.throwIfAborted()
-			const result = await this.#claim(id, identity, fingerprint)
+			const unstored = this.#unstored.get(id)
+			await unstored?.waited
+			const result =
+				unstored && unstored === this.#unstored.get(id)
+					? fromMemory(unstored, fingerprint)
+					: await this.#claim(id, identity, fingerprint)
 			const mayWait = result.kind === 'conflict' && result.retryAfterMs !== undefined
 			const leftMs = mayWait ? startedAt + waitMs - this.#runtime.now() : 0
 			if (leftMs <= 0) {
@@ -100,41 +116,76 @@ export class IdempotencyEngine<Tx = unknown> {
 		}
 	}
 
-	/** Stores the response of a request, or marks the key as processed without one. Returns false if the lease was lost: nothing is stored. */
-	complete(claim: Claim, response: StoredResponse | undefined): Promise<boolean> {
-		this.#end(claim)
-		return this.#write('complete', claim, (store) =>
-			store.complete(claim.ref, response, this.settings.retentionMs),
-		)
+	/**
+	 * Stores the response of a request, or marks the key as processed without one. If the store fails, the claim is kept, and the response is stored
+	 * as soon as the store is back. Resolves when it is stored, with false if the lease was lost and nothing is stored. Rejects with the store's error if
+	 * `maxRunMs` is over before.
+	 */
+	async complete(claim: Claim, response: StoredResponse | undefined): Promise<boolean> {
+		const result = await this.#store(claim, response)
+		return typeof result === 'boolean' ? result : result.stored
 	}
 
-	/** Lets the next request with this key run. Returns false if the lease was lost. */
-	release(claim: Claim): Promise<boolean> {
-		this.#end(claim)
-		return this.#write('release', claim, (store) => store.release(claim.ref))
+	/**
+	 * Lets the next request with this key run. Returns false if the lease was lost. If the store fails, it is repeated until the lease has ended by
+	 * itself.
+	 */
+	async release(claim: Claim): Promise<boolean> {
+		const result = await this.#release(claim)
+		return typeof result === 'boolean' ? result : result.released
 	}
 
 	/** Extends the lease. A running claim does it by itself. */
 	heartbeat(claim: Claim): Promise<boolean> {
 		return this.#guarded('heartbeat', claim.identity, () =>
-			this.#store.write((store) => store.heartbeat(claim.ref, this.settings.leaseMs)),
+			this.#guardedStore.write((store) => store.heartbeat(claim.ref, this.settings.leaseMs)),
 		)
 	}
 
-	/** @internal Like `complete`, for adapters: the response is sent even if the store fails, which an event has reported. */
-	tryComplete(claim: Claim, response: StoredResponse | undefined): Promise<unknown> {
-		return this.complete(claim, response).catch(ignore)
+	/**
+	 * @internal Like `complete`, for adapters: the response is sent when it has been stored, or when `storeTimeoutMs` has passed. `waitUntil` keeps
+	 * platforms alive that end everything with the response.
+	 */
+	async tryComplete(
+		claim: Claim,
+		response: StoredResponse | undefined,
+		waitUntil?: (promise: Promise<unknown>) => void,
+	): Promise<void> {
+		const result = await this.#store(claim, response)
+		if (typeof result === 'boolean') return
+		waitUntil?.(result.stored.catch(ignore))
+		await result.waited
 	}
 
-	/** @internal Like `release`, for adapters. If the store fails, the lease ends by itself. */
-	tryRelease(claim: Claim): Promise<unknown> {
-		return this.release(claim).catch(ignore)
+	/** @internal Like `release`, for adapters: the response is sent after one attempt. */
+	async tryRelease(claim: Claim, waitUntil?: (promise: Promise<unknown>) => void): Promise<void> {
+		const result = await this.#release(claim)
+		if (typeof result !== 'boolean') waitUntil?.(result.released.catch(ignore))
+	}
+
+	/**
+	 * Resolves when no handler runs and every response has been stored, or `maxRunMs` is over, and closes the store. Call it before the process ends,
+	 * after the server has closed.
+	 *
+	 * @example
+	 * process.once('SIGTERM', () => server.close(async () => {
+	 *   await engine.close()
+	 *   await pool.end()
+	 * }))
+	 */
+	async close(): Promise<void> {
+		while (this.#running.size > 0) await new Promise<void>((resolve) => this.#stopWaiters.push(resolve))
+		await this.#unconfirmed.settled()
+		await this.settings.store.close?.()
 	}
 
 	/** @internal Like `complete`, as a part of a transaction. */
 	async completeInTransaction(claim: Claim, complete: () => boolean | Promise<boolean>): Promise<boolean> {
 		const isWritten = await this.#checked('complete', claim, async () => complete())
-		if (isWritten) this.#end(claim)
+		if (isWritten) {
+			claim.end()
+			this.#stop(claim)
+		}
 		return isWritten
 	}
 
@@ -184,7 +235,11 @@ export class IdempotencyEngine<Tx = unknown> {
 	}
 
 	get stats(): IdempotencyStats {
-		return { running: this.#running.size, storeCircuit: this.#store.breaker.currentState }
+		return {
+			running: this.#running.size,
+			unstored: this.#unstored.size,
+			storeCircuit: this.#guardedStore.breaker.currentState,
+		}
 	}
 
 	/** @internal */
@@ -198,7 +253,7 @@ export class IdempotencyEngine<Tx = unknown> {
 				timeoutMs: storeTimeoutMs,
 			}),
 			findings: () => lintFindings(this.settings),
-			policies: () => [['store', this.#store.policy]],
+			policies: () => [['store', this.#guardedStore.policy]],
 			stats: () => this.stats,
 		}
 	}
@@ -208,7 +263,7 @@ export class IdempotencyEngine<Tx = unknown> {
 		return {
 			kind: 'idempotency',
 			emitter: this.#reports.emitter,
-			policies: () => [['store', this.#store.policy]],
+			policies: () => [['store', this.#guardedStore.policy]],
 			stats: () => this.stats,
 		}
 	}
@@ -218,18 +273,91 @@ export class IdempotencyEngine<Tx = unknown> {
 		return this.#reports.subscribe(listener)
 	}
 
-	#end(claim: Claim): void {
+	/** Returns whether the response is stored; if the store has failed, what is known about it. */
+	async #store(claim: Claim, response: StoredResponse | undefined): Promise<boolean | UnstoredResponse> {
+		const startedAt = this.#runtime.now()
 		claim.end()
+		try {
+			return await this.#write('complete', claim, (store) => this.#completeIn(store, claim, response))
+		} catch (error) {
+			return this.#storeLater(claim, this.#unstored.fitting(response), startedAt, error)
+		} finally {
+			this.#stop(claim)
+		}
+	}
+
+	#storeLater(
+		claim: Claim,
+		response: StoredResponse | undefined,
+		startedAt: number,
+		error: unknown,
+	): UnstoredResponse {
+		const { identity, fingerprint, ref } = claim
+		let attempts = 1
+		claim.resume(true)
+		const write = (): Promise<boolean> => {
+			attempts++
+			return this.#write('complete', claim, async (store) => {
+				const isStored = await this.#completeIn(store, claim, response)
+				return isStored || isResponseOf(await store.find(ref.id), response)
+			})
+		}
+		const report = (isStored: boolean): void => {
+			const durationMs = this.#runtime.now() - startedAt
+			this.#reports.storedLate(identity, isStored, { durationMs, attempts })
+		}
+		const stored = this.#unconfirmed.repeat(write, claim.runUntil, error).finally(() => claim.end())
+		stored.then(
+			(isStored) => {
+				if (isStored) report(true)
+			},
+			() => report(false),
+		)
+		const leftMs = Math.max(0, startedAt + this.settings.storeTimeoutMs - this.#runtime.now())
+		const waited = withTimeout(this.#runtime, leftMs, stored).catch(ignore)
+		const unstored: UnstoredResponse = { fingerprint, response, stored, waited }
+		this.#unstored.add(ref.id, unstored)
+		return unstored
+	}
+
+	#completeIn(store: IdempotencyStore, { ref }: Claim, response: StoredResponse | undefined) {
+		return store.complete(ref, response, this.settings.retentionMs)
+	}
+
+	/** Returns whether the key is released; if the store has failed, a promise of it. */
+	async #release(claim: Claim): Promise<boolean | { readonly released: Promise<boolean> }> {
+		const until = this.#runtime.now() + this.settings.leaseMs
+		const release = (store: IdempotencyStore) => store.release(claim.ref)
+		claim.end()
+		try {
+			return await this.#write('release', claim, release)
+		} catch (error) {
+			const again = async (): Promise<boolean> => {
+				await this.#guarded('release', claim.identity, () => this.#guardedStore.write(release))
+				// If nothing is left to release, an attempt that timed out has done it.
+				return true
+			}
+			const released = this.#unconfirmed.repeat(again, until, error)
+			released.catch(ignore)
+			return { released }
+		} finally {
+			this.#stop(claim)
+		}
+	}
+
+	#stop(claim: Claim): void {
 		this.#running.delete(claim)
+		for (const resolve of this.#stopWaiters.splice(0)) resolve()
 	}
 
 	async #claim(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
 		const { leaseMs, retentionMs, abandoned } = this.settings
 		const claimedAt = this.#runtime.now()
+		this.#tokenPrefix ??= `${randomUuid()}.`
 		const token = `${this.#tokenPrefix}${++this.#claims}`
 		let result: ClaimResult
 		try {
-			result = await this.#store.claim({ id, token, fingerprint, leaseMs, retentionMs, abandoned })
+			result = await this.#guardedStore.claim({ id, token, fingerprint, leaseMs, retentionMs, abandoned })
 		} catch (error) {
 			this.#reports.storeError(identity, 'claim', error)
 			throw error
@@ -238,6 +366,7 @@ export class IdempotencyEngine<Tx = unknown> {
 		const claim = new Claim(
 			{ id, token },
 			identity,
+			fingerprint,
 			result.steps,
 			this.#writes,
 			this.#runtime,
@@ -250,7 +379,7 @@ export class IdempotencyEngine<Tx = unknown> {
 
 	/** Runs a write of a claim. A write that the store rejects, because another request has claimed the key, is reported. */
 	#write(operation: FencedEvent['operation'], claim: Claim, write: StoreWrite): Promise<boolean> {
-		return this.#checked(operation, claim, () => this.#store.write(write))
+		return this.#checked(operation, claim, () => this.#guardedStore.write(write))
 	}
 
 	async #checked(
@@ -280,6 +409,18 @@ export interface IdempotencyEngine<Tx> extends Inspectable, Observable {}
 const ignore = (): void => {}
 
 type StoreWrite = (store: IdempotencyStore) => boolean | Promise<boolean>
+
+/** An attempt that timed out may have stored the response: the key is then no longer running, and the store rejects the next attempt. */
+const isResponseOf = (found: StoredKey | undefined, response: StoredResponse | undefined): boolean =>
+	response
+		? found?.status === response.status && found.bodyBytes === response.body.length
+		: found?.state === 'unstored' || found?.state === 'completed'
+
+/** What a repeated request gets while the store has not confirmed the response. */
+function fromMemory({ response, ...unstored }: UnstoredResponse, fingerprint: string): BeginResult {
+	if (unstored.fingerprint !== fingerprint) return { kind: 'mismatch' }
+	return response ? { kind: 'replay', response } : { kind: 'conflict', reason: 'unstored' }
+}
 
 function toBegin(result: Exclude<ClaimResult, { kind: 'claimed' }>): BeginResult {
 	if (result.kind === 'completed') return { kind: 'replay', response: result.response }

@@ -4,7 +4,13 @@ import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Identity } from '../key/identity.ts'
 import type { BeginResult } from './begin-result.ts'
-import type { FencedEvent, IdempotencyEvent, IdempotencyListener, StoreOperation } from './events.ts'
+import type {
+	FencedEvent,
+	IdempotencyEvent,
+	IdempotencyListener,
+	LateStoring,
+	StoreOperation,
+} from './events.ts'
 import { SetupErrorReports } from './setup-errors.ts'
 
 type WithoutRequest<Event> = Event extends unknown ? Omit<Event, 'method' | 'route'> : never
@@ -41,6 +47,11 @@ export class EventReports {
 		this.#setupErrors.add(error)
 		if (this.emitter.hasListeners)
 			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
+	}
+
+	storedLate(identity: Identity, isStored: boolean, facts: LateStoring): void {
+		const type = isStored ? 'idempotency_stored_late' : 'idempotency_response_lost'
+		this.#emit(identity, { type, ...facts })
 	}
 
 	#emit({ method, route }: Identity, details: Details): void {

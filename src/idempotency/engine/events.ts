@@ -47,6 +47,22 @@ interface StoreErrorEvent extends IdempotencyEventBase, ErrorFacts {
 	readonly operation: StoreOperation
 }
 
+/** The store was away when a handler ended, and has confirmed the response since. */
+interface StoredLateEvent extends IdempotencyEventBase, LateStoring {
+	readonly type: 'idempotency_stored_late'
+}
+
+/** A response could not be stored before `maxRunMs` was over: a repeated request runs again. */
+interface ResponseLostEvent extends IdempotencyEventBase, LateStoring {
+	readonly type: 'idempotency_response_lost'
+}
+
+export interface LateStoring {
+	/** Since the end of the handler. */
+	readonly durationMs: number
+	readonly attempts: number
+}
+
 /**
  * `running`: the first request has not ended. `abandoned`: its process crashed, and an operator decides. `unstored`: its response was
  * too large to store.
@@ -63,5 +79,7 @@ export type IdempotencyEvent =
 	| LeaseLostEvent
 	| FencedEvent
 	| StoreErrorEvent
+	| StoredLateEvent
+	| ResponseLostEvent
 
 export type IdempotencyListener = (event: IdempotencyEvent) => void

@@ -91,6 +91,8 @@ export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	idempotency_lease_lost: 'warn',
 	idempotency_fenced: 'warn',
 	idempotency_store_error: 'warn',
+	idempotency_stored_late: 'info',
+	idempotency_response_lost: 'error',
 }
 
 /** Returns the level of an event; undefined if it is not logged. An event of an unknown type is `info`. */

@@ -43,6 +43,8 @@ const MESSAGES: Readonly<Record<EventType, string>> = {
 	idempotency_lease_lost: 'request ran longer than its lease',
 	idempotency_fenced: 'write of a request that lost its lease rejected: {operation}',
 	idempotency_store_error: 'store operation {operation} failed',
+	idempotency_stored_late: 'response stored after {durationMs} ms',
+	idempotency_response_lost: 'response not stored after {durationMs} ms',
 }
 
 /** Longer messages are truncated. */

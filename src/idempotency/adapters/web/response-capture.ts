@@ -22,19 +22,23 @@ export async function captureWebResponse<T>(
 		response = await run()
 		isStored = engine.shouldStore(response.status, method, path)
 	} catch (error) {
-		await engine.tryRelease(claim)
+		await engine.tryRelease(claim, waitUntil)
 		throw error
 	}
 	// By a transaction.
 	if (claim.hasEnded) return response
 	if (!isStored) {
-		await engine.tryRelease(claim)
+		await engine.tryRelease(claim, waitUntil)
 		return response
 	}
 	const { status, headers } = response
 	const { maxBodyBytes, allowedHeaders } = engine.settings
 	const store = (body: Uint8Array | undefined) =>
-		engine.tryComplete(claim, body && { status, headers: storedHeaders(headers, allowedHeaders), body })
+		engine.tryComplete(
+			claim,
+			body && { status, headers: storedHeaders(headers, allowedHeaders), body },
+			waitUntil,
+		)
 	if (!response.body) {
 		await store(new Uint8Array(0))
 		return response
@@ -42,7 +46,7 @@ export async function captureWebResponse<T>(
 	const captured = captureBody(
 		response.body,
 		maxBodyBytes,
-		{ onComplete: store, onError: () => engine.tryRelease(claim) },
+		{ onComplete: store, onError: () => engine.tryRelease(claim, waitUntil) },
 		waitUntil,
 	)
 	const isSmall = Number(headers.get('content-length') ?? Infinity) <= maxBodyBytes

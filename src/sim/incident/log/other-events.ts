@@ -18,6 +18,7 @@ export const OTHER_TYPES: ReadonlySet<string> = new Set([
 	...['enqueued', 'replayed', 'discarded', 'retried', 'expired'],
 	...['idempotency_claimed', 'idempotency_replayed', 'idempotency_conflict', 'idempotency_mismatch'],
 	...['idempotency_lease_lost', 'idempotency_fenced', 'idempotency_store_error', 'events_dropped'],
+	...['idempotency_stored_late', 'idempotency_response_lost'],
 ])
 
 /** A line of an event log: it could not write this many events. */
