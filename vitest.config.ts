@@ -21,6 +21,8 @@ export default defineConfig({
 		hookTimeout: 60_000,
 		restoreMocks: true,
 		unstubGlobals: true,
+		// The second one prints the CPU time.
+		reporters: ['default', './test/cpu-time.ts'],
 		setupFiles: ['test/guard/end-with-runner.ts', 'test/real-timers.ts'],
 		globalSetup: 'test/shared-postgres.ts',
 		execArgv: ['--expose-gc'],
