@@ -11,7 +11,7 @@ export {
 export { fetchIdempotency, type IdempotentFetchHandler } from './adapters/fetch.ts'
 export { type HonoContext, honoIdempotency } from './adapters/hono.ts'
 export { type IdempotentNodeHandler, nodeIdempotency } from './adapters/node.ts'
-export type { NodeRequest, NodeResponse } from './adapters/node-http/node-types.ts'
+export type { NodeRequest, NodeResponse, NodeSocket } from './adapters/node-http/node-types.ts'
 export type { BeginResult } from './engine/begin-result.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
 export type { IdempotencyContext } from './engine/context.ts'

@@ -66,17 +66,6 @@ describe('payloads are replayed', () => {
 	})
 })
 
-test('passes an error of principal to the error handler', async () => {
-	const principal = () => Promise.reject(new TypeError('jwt malformed'))
-	const url = await serve(async (app) => {
-		app.setErrorHandler((error, _request, reply) => reply.code(401).send((error as Error).message))
-		await app.register(pluginOf({ principal }))
-		app.post('/charges', () => 'x')
-	})
-	const { status, body } = await send(url)
-	expect([status, body.toString()]).toEqual([401, 'jwt malformed'])
-})
-
 describe('bodies', () => {
 	test('JSON that is nested too deeply to compare is rejected', async () => {
 		const url = await serveRoute(() => 'x')

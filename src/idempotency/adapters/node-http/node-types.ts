@@ -3,6 +3,11 @@
  * them as `raw`, and the compatibility API of HTTP/2 has the same members.
  */
 
+export interface NodeSocket {
+	readonly readable?: boolean | undefined
+	once(event: string, listener: () => void): unknown
+}
+
 export interface NodeRequest {
 	readonly method?: string | undefined
 	readonly url?: string | undefined
@@ -14,6 +19,7 @@ export interface NodeRequest {
 	readonly readableEnded: boolean
 	readonly readableDidRead: boolean
 	readonly readableLength: number
+	readonly socket?: NodeSocket | null | undefined
 	push(chunk: Uint8Array | null): boolean
 	unshift(chunk: Uint8Array | string): void
 	read(size?: number): unknown

@@ -9,7 +9,7 @@ import { bodyConsumedError, RequestBodyTooLargeError } from '../../engine/errors
 import type { ParsedBody } from '../../key/fingerprint.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
 import { type Chunk, copiedBytes, isChunk } from './bytes.ts'
-import type { NodeRequest } from './node-types.ts'
+import type { NodeRequest, NodeSocket } from './node-types.ts'
 
 /** `parsed` is the value of a parser that ran before, if there was one. */
 export async function readRequestBody(
@@ -112,4 +112,21 @@ function keepUntilRead(request: NodeRequest): void {
 	const native = request.destroy
 	const destroyNow = (error?: Error) => native.call(request, error)
 	Object.defineProperty(request, 'destroy', { value: destroy, configurable: true, writable: true })
+	if (request.httpVersionMajor === 1 && request.socket) keepReadable(request.socket)
+}
+
+const keptSockets = new WeakSet<object>()
+
+/**
+ * The parsers of Express 5 skip a request whose socket is not readable, and the handler would run without a body. So a socket reads as readable after
+ * its end. Whether a request was read is seen at the request. Once for each socket, because its requests would add listeners.
+ */
+function keepReadable(socket: NodeSocket): void {
+	if (keptSockets.has(socket)) return
+	keptSockets.add(socket)
+	const keep = () =>
+		Object.defineProperty(socket, 'readable', { value: true, configurable: true, writable: true })
+	if (socket.readable === false) keep()
+	socket.once('end', keep)
+	socket.once('close', keep)
 }
