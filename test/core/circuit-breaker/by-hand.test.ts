@@ -102,7 +102,11 @@ describe('the release of an isolation restores the state that it found', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 0 })
 	})
 	it('open, with the growth of its open time and its rejected calls', () => {
-		const breaker = rig({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
+		const breaker = rig({
+			...one,
+			resetTimeoutMs: 9_000,
+			resetBackoff: { factor: 2, jitterStrategy: 'none' },
+		})
 			.fail()
 			.pass(1_000)
 			.fail()

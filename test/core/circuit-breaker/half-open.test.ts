@@ -269,11 +269,13 @@ describe('resetBackoff', () => {
 		const times = Array.from({ length: 4 }, () => breaker.pass(1_000).fail().stats.retryAfterMs)
 		expect(times).toEqual([1_000, 1_000, 1_000, 1_000])
 	})
-	it('starts at 1 s and doubles the open time with every failed probe, up to resetTimeoutMs', () => {
-		expect(openTimes({ jitterStrategy: 'none' }, 6)).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000])
+	it('starts at 1 s and grows by half with every failed probe, up to resetTimeoutMs', () => {
+		expect(openTimes({ jitterStrategy: 'none' }, 8)).toEqual([
+			1_000, 1_500, 2_250, 3_375, 5_062.5, 7_593.75, 10_000, 10_000,
+		])
 	})
 	it('starts at initialMs', () => {
-		expect(openTimes({ jitterStrategy: 'none', initialMs: 300 }, 3)).toEqual([300, 600, 1_200])
+		expect(openTimes({ jitterStrategy: 'none', initialMs: 300 }, 3)).toEqual([300, 450, 675])
 		expect(openTimes({ initialMs: 300 }, 1, 0)).toEqual([150])
 	})
 	it('starts at resetTimeoutMs, if that is less than the default', () => {
@@ -290,8 +292,8 @@ describe('resetBackoff', () => {
 		},
 	)
 	it('spreads it over the upper half of each step', () => {
-		expect(openTimes({}, 3, 0)).toEqual([500, 1_000, 2_000])
-		expect(openTimes({}, 3, 0.5)).toEqual([750, 1_500, 3_000])
+		expect(openTimes({}, 3, 0)).toEqual([500, 750, 1_125])
+		expect(openTimes({}, 3, 0.5)).toEqual([750, 1_125, 1_687.5])
 	})
 	it('continues from the previous time, if the strategy does', () => {
 		expect(openTimes({ jitterStrategy: 'decorrelated' }, 3)).toEqual([2_000, 3_500, 5_500])
@@ -307,7 +309,7 @@ describe('resetBackoff', () => {
 	it('starts again after the circuit was closed', () => {
 		const options = { ...one, resetTimeoutMs: 9_000, successThreshold: 1 }
 		const breaker = rig({ ...options, resetBackoff: { jitterStrategy: 'none' } })
-		breaker.fail().pass(1_000).fail().pass(2_000).succeed()
+		breaker.fail().pass(1_000).fail().pass(1_500).succeed()
 		expect(breaker.fail().stats.retryAfterMs).toBe(1_000)
 	})
 	it('is not changed by a Retry-After', () => {
@@ -320,6 +322,6 @@ describe('resetBackoff', () => {
 			.fail()
 			.pass(1_000)
 		breaker.admit()
-		expect(breaker.pass(10_000).stats.retryAfterMs).toBe(2_000)
+		expect(breaker.pass(10_000).stats.retryAfterMs).toBe(1_500)
 	})
 })

@@ -48,7 +48,7 @@ describe('a breaker without options', () => {
 			baseDelayMs: 1_000,
 			maxDelayMs: 30_000,
 			growth: 'exponential',
-			factor: 2,
+			factor: 1.5,
 			jitterStrategy: 'equal',
 		})
 	})

@@ -84,7 +84,11 @@ describe('a restored circuit', () => {
 		expect(restored.admit()).toBeGreaterThan(0)
 	})
 	it('continues the growth of the open time', () => {
-		const options = { ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } } as const
+		const options = {
+			...one,
+			resetTimeoutMs: 9_000,
+			resetBackoff: { factor: 2, jitterStrategy: 'none' },
+		} as const
 		const snapshot = rig(options).fail().pass(1_000).fail().snapshot()
 		expect(rig(options).restore(snapshot, 2_000).fail().stats.retryAfterMs).toBe(4_000)
 	})

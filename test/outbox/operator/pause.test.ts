@@ -7,7 +7,7 @@ const POLL_MS = 1_000
 const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 20 } as const
 const BREAKER = {
 	failureThreshold: 3,
-	resetBackoff: { initialMs: 10_000, jitterStrategy: 'none' },
+	resetBackoff: { initialMs: 10_000, factor: 2, jitterStrategy: 'none' },
 } as const
 const down = () => {
 	throw new Error('down')

@@ -8,7 +8,7 @@ const no = () => {
 }
 const BREAKER = {
 	failureThreshold: 3,
-	resetBackoff: { initialMs: 10_000, jitterStrategy: 'none' },
+	resetBackoff: { initialMs: 10_000, factor: 2, jitterStrategy: 'none' },
 } as const
 const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 20 } as const
 

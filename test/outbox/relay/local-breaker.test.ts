@@ -78,7 +78,7 @@ test('only results of the probe generation count while probing', () => {
 	expect(breaker.isProbing).toBe(true)
 	expect(breaker.recordFailure(breaker.generation, 1_200, 1, undefined, random)).toMatchObject({
 		state: 'open',
-		pausedForMs: 2_000,
+		pausedForMs: 1_500,
 		failedProbes: 1,
 	})
 })
