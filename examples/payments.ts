@@ -17,13 +17,13 @@ const payments = pipeline(
 
 /** Responds in 50 ms. From 10 s to 30 s it hangs, like an overloaded service; from 30 s to 40 s it returns 503. */
 let requests = 0
-function charge(signal: AbortSignal): Promise<string> {
+function loadInvoice(signal: AbortSignal): Promise<string> {
 	requests++
 	const now = clock.now()
 	if (now >= 30 * SECOND && now < 40 * SECOND) return Promise.reject(new HttpError(503))
 	return new Promise((resolve, reject) => {
 		signal.addEventListener('abort', () => reject(signal.reason))
-		if (now < 10 * SECOND || now >= 40 * SECOND) clock.setTimer(50, () => resolve('receipt'))
+		if (now < 10 * SECOND || now >= 40 * SECOND) clock.setTimer(50, () => resolve('invoice'))
 	})
 }
 
@@ -40,7 +40,7 @@ payments.subscribe(({ type }) => {
 
 async function call(): Promise<void> {
 	counts.calls++
-	const { ok } = await payments.settle(({ signal }) => charge(signal))
+	const { ok } = await payments.settle(({ signal }) => loadInvoice(signal))
 	if (ok) counts.succeeded++
 	else counts.failed++
 }

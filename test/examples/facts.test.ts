@@ -1,5 +1,5 @@
 /** Compares facts in the documentation with the code. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -218,6 +218,30 @@ test('README has at most 160 lines, starts with the install command, and has the
 	const [install, clone] = blocks(readme).filter(({ language }) => language === 'sh')
 	expect(install?.code.trim()).toBe('npm install yaoki')
 	expect(clone?.code).toMatch(/^npm ci && npm start .*\nnpm ci && npm test /)
+})
+
+test('the index of the guide links every example', () => {
+	const examples = readdirSync(join(ROOT, 'examples')).filter((file) => file.endsWith('.ts'))
+	const index = page('docs/guide/README.md').text
+	for (const file of examples) expect(index).toContain(`(../../examples/${file})`)
+})
+
+test('the table of commands in CONTRIBUTING lists every npm script', () => {
+	const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+	const { text } = page('CONTRIBUTING.md')
+	// npm runs these two by itself.
+	const commands = Object.keys(scripts).filter((name) => name !== 'prepack' && name !== 'prepublishOnly')
+	for (const name of commands) {
+		const command = ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`
+		expect(text, command).toMatch(new RegExp(`\\b${command}(?![\\w:-])`))
+	}
+})
+
+test('the lowest version of Node is the same in package.json, README and guide', () => {
+	const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+	const lowest = `Node ${engines.node.replace('>=', '')} and later`
+	expect(page('README.md').text).toContain(lowest)
+	expect(table(page('docs/guide/runtime.md'), 'platform')[0]?.[0]).toBe(lowest)
 })
 
 test('the index of the guide links every page', () => {

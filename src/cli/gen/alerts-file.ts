@@ -14,12 +14,15 @@ export interface RuleFile {
 	readonly groups: readonly { readonly name: string; readonly rules: readonly PrometheusRule[] }[]
 }
 
-/** Returns the rules. Each refers to its section in the runbook at the given URL. */
-export const ruleFile = (runbookUrl: string): RuleFile => ({
+/**
+ * Returns the rules. Each refers to its section in the runbook at the given URL. There is no default: the package has no public page, and a dead link
+ * costs time in an incident.
+ */
+export const ruleFile = (runbookUrl: string | undefined): RuleFile => ({
 	groups: [{ name: 'yaoki', rules: alertRules().map((rule) => toPrometheus(rule, runbookUrl)) }],
 })
 
-const toPrometheus = (rule: AlertRule, runbookUrl: string): PrometheusRule => ({
+const toPrometheus = (rule: AlertRule, runbookUrl: string | undefined): PrometheusRule => ({
 	alert: rule.alert,
 	expr: rule.expression.join('\n'),
 	for: rule.for,
@@ -28,7 +31,7 @@ const toPrometheus = (rule: AlertRule, runbookUrl: string): PrometheusRule => ({
 		summary: rule.summary,
 		description: rule.description,
 		// GitHub and most other renderers derive the anchor of a heading so.
-		runbook_url: `${runbookUrl}#${rule.alert.toLowerCase()}`,
+		...(runbookUrl !== undefined && { runbook_url: `${runbookUrl}#${rule.alert.toLowerCase()}` }),
 	},
 })
 

@@ -6,9 +6,6 @@ import { checkOutFile, writeWholeFile } from '../user-files.ts'
 import { ruleFile, toYaml } from './alerts-file.ts'
 import { grafanaDashboard } from './grafana-dashboard.ts'
 
-/** In the repository of package.json; a test compares them. */
-const RUNBOOK = 'https://github.com/OWNER/yaoki/blob/main/docs/guide/runbook.md'
-
 const OUT = text('FILE', 'file to write instead of printing')
 
 export const grafana: Command = defineCommand({
@@ -30,7 +27,7 @@ export const alerts: Command = defineCommand({
 	],
 	options: {
 		out: OUT,
-		runbook: text('URL', 'page that the alerts link to', { default: RUNBOOK }),
+		runbook: text('URL', 'page that the alerts link to; without it they have no link'),
 	},
 	run({ out, runbook }, io) {
 		const rules = ruleFile(runbook)
