@@ -11,7 +11,7 @@ const json = (status: number, headers: Record<string, string> = {}): Response =>
 const HOSTS: Readonly<Record<string, readonly (() => Response)[]>> = {
 	'flaky.example.com': [() => json(503), () => json(500), () => json(200)],
 	'busy.example.com': [() => json(429, { 'retry-after': '2' }), () => json(200)],
-	'closed.example.com': [() => json(503, { 'retry-after': '3600' })],
+	'closed.example.com': [() => json(429, { 'retry-after': '3600' })],
 	'down.example.com': [() => json(503)],
 	'private.example.com': [() => json(401)],
 }

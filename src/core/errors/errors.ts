@@ -206,12 +206,18 @@ export class RateLimitedError extends YaokiError {
 	/** The time that was left, if the call was rejected because it could not wait that long. */
 	readonly remainingMs: number | undefined
 
-	constructor(policy: string, retryAfterMs?: number, pipeline?: string, remainingMs?: number) {
-		const why =
-			retryAfterMs === undefined
-				? 'call throttled, because the service is rejecting most requests'
-				: `rate limit reached, ${retryIn(retryAfterMs)}${remainingMs === undefined ? '' : `, ${formatMs(remainingMs)} left`}`
-		super('YAOKI_RATE_LIMITED', prefixed(policy, pipeline, why))
+	/** `reason` is the text of the message, without the names. Default: that a rate limit was reached. */
+	constructor(
+		policy: string,
+		retryAfterMs?: number,
+		pipeline?: string,
+		remainingMs?: number,
+		reason: string = retryAfterMs === undefined
+			? 'call throttled, because the service is rejecting most requests'
+			: `rate limit reached, ${retryIn(retryAfterMs)}`,
+	) {
+		const left = remainingMs === undefined ? '' : `, ${formatMs(remainingMs)} left for the call`
+		super('YAOKI_RATE_LIMITED', prefixed(policy, pipeline, reason + left))
 		this.policy = policy
 		this.pipeline = pipelineNameOf(pipeline, policy)
 		this.retryAfterMs = retryAfterMs

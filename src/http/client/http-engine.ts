@@ -149,7 +149,8 @@ export class HttpEngine {
 		const own = routes?.settingsOf(name, request.url, settings) ?? settings
 		const http = new HttpCall(request, options, signal, own, runtime)
 		const route = settings.breakerKey ? routeOf(settings.breakerKey, request) : ''
-		const pauses = settings.pauseScope === 'origin' ? undefined : this.#pausesOf(name, request)
+		const isShared = settings.pauseScope === 'auto' || settings.pauseScope === 'origin'
+		const pauses = isShared ? undefined : this.#pausesOf(name, request)
 		const base = origins.acquire(name, runtime.now(), this.#create)
 		const entry = route
 			? origins.acquire(routeKey(base.value, route), runtime.now(), (key) => this.#create(key, base.value))

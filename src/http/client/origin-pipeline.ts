@@ -37,7 +37,7 @@ export interface OriginStats {
 	readonly bulkhead: BulkheadStats | undefined
 	/** Retries that the budget would allow now. */
 	readonly retriesAvailable: number | undefined
-	/** Remaining pause because of Retry-After or RateLimit headers; 0 if the origin is not paused. */
+	/** Remaining pause because of Retry-After or RateLimit headers; 0 if the origin as a whole is not paused. */
 	readonly pausedForMs: number
 	/** Requests that wait for the status and headers of their response. */
 	readonly inFlight: number
@@ -117,7 +117,7 @@ export class OriginPipeline implements ObservedPipeline {
 /** An origin whose circuit is open, or that is paused, must not be evicted: its calls would be sent again. */
 export function originBlock({ breaker, origin }: OriginPipeline): Block {
 	const block = breaker ? blockOf(breaker) : 0
-	return block || (origin.pausedForMs > 0 ? 1 : 0)
+	return block || (origin.isPaused ? 1 : 0)
 }
 
 function createRetry(

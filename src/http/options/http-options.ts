@@ -65,9 +65,10 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	readonly maxPauseMs?: number | undefined
 	/**
 	 * Which requests wait for a Retry-After or an exhausted quota: all requests to the origin, those of the same principal, or only the call
-	 * that received it. A principal is identified by its credential headers, and by the result of `principal`. Default `'origin'`.
+	 * that received it. A principal is identified by its credential headers, and by the result of `principal`. `'auto'`: a 5xx pauses requests
+	 * with the same method and path, and the origin if two different paths ask for it within 10 s; anything else pauses the origin. Default `'auto'`.
 	 */
-	readonly pauseScope?: 'origin' | 'principal' | 'call' | undefined
+	readonly pauseScope?: 'auto' | 'origin' | 'principal' | 'call' | undefined
 	/**
 	 * Returns a string that identifies the user of a request, undefined if there is none. Users with different strings never receive
 	 * each other's cached responses, nor wait for each other with `pauseScope: 'principal'`. Needed if credentials are in none of the
@@ -194,7 +195,7 @@ export const HTTP_SCHEMA: OptionSchema = {
 	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	longRetryAfter: ['fail', 'clamp', 'ignore'],
 	maxPauseMs: [0, Infinity, 60_000],
-	pauseScope: ['origin', 'principal', 'call'],
+	pauseScope: ['auto', 'origin', 'principal', 'call'],
 	principal: 'function',
 	honorRateLimit: 'boolean',
 	idempotency: ['manual', 'auto'],

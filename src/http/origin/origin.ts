@@ -1,17 +1,42 @@
-/** The state of one origin apart from its policies. Its pause and quota apply to all requests unless `pauseScope` says otherwise. */
+/**
+ * The state of one origin apart from its policies. Its quota applies to all requests, and so does its pause, unless `pauseScope` says
+ * otherwise. With `'auto'` a 429 pauses the origin, because servers limit clients and not routes. A 5xx pauses requests with the same
+ * method and path, because one part of a service may be down while the others work; a second path that asks for a pause soon after the first
+ * shows that the origin as a whole is down.
+ */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { pageOrigin } from '../transport/page.ts'
-import { Pauses } from './pauses.ts'
+import { urlForMessage } from './origin-parser.ts'
+import { type PausedRequest, Pauses } from './pauses.ts'
 
 /** Finds the state of another origin, if the client keeps one. */
 export type FindOrigin = (name: string) => Origin | undefined
+
+/** Two different paths that ask for a pause within this time pause their origin. */
+const SAME_OUTAGE_MS = 10_000
+
+/** Beyond this number the route that was paused first is forgotten: one more request shows whether it is still down. */
+const MAX_ROUTES = 100
+
+/** A segment of a path that is an id rather than a name: it has a digit, other than `v1` or `oauth2`. */
+const ID = /^(?![a-z]+\d{1,2}$).*\d/i
+
+/** Returns the path with a placeholder for each id: `/orders/17` and `/orders/18` are served by the same code. */
+const pathOf = (url: string): string =>
+	urlForMessage(url).replace(/[^/]+/g, (part) => (ID.test(part) ? '*' : part))
 
 export class Origin extends Pauses {
 	readonly name: string
 	/** False in a browser for another origin, where custom headers need the server's consent (CORS). */
 	readonly mayAddHeaders: boolean
 	readonly #find: FindOrigin
+	/** By method and path, oldest pause first. Empty when all of them are over. */
+	readonly #routes = new Map<string, Pauses>()
+	#routesUntil = Number.NEGATIVE_INFINITY
+	/** The last path that asked for a pause with a 5xx, and when. */
+	#lastPath: string | undefined
+	#lastAt = 0
 
 	constructor(name: string, settings: HttpSettings, runtime: Runtime, find: FindOrigin) {
 		super(settings, runtime)
@@ -24,5 +49,55 @@ export class Origin extends Pauses {
 	/** Returns this origin or, after a redirect, the one with this name. Undefined if the client keeps no state for it. */
 	respondent(name: string | undefined): Origin | undefined {
 		return name === undefined || name === this.name ? this : this.#find(name)
+	}
+
+	/** True if requests to the origin or to one of its routes have to wait. */
+	get isPaused(): boolean {
+		return this.pausedForMs > 0 || this.runtime.now() < this.#routesUntil
+	}
+
+	override pause(forMs: number, status: number, request: PausedRequest): void {
+		if (this.settings.pauseScope !== 'auto' || status < 500) {
+			super.pause(forMs, status, request)
+			return
+		}
+		const now = this.runtime.now()
+		const path = pathOf(request.url)
+		const isOutage =
+			this.#lastPath !== undefined && this.#lastPath !== path && now - this.#lastAt <= SAME_OUTAGE_MS
+		this.#lastPath = path
+		this.#lastAt = now
+		if (isOutage) super.pause(forMs, status, request)
+		this.#pauseRoute(`${request.method} ${path}`, forMs, status, request)
+		this.#routesUntil = Math.max(this.#routesUntil, now + forMs)
+		this.mayBePaused = true
+	}
+
+	#pauseRoute(key: string, forMs: number, status: number, request: PausedRequest): void {
+		const route = this.#routes.get(key) ?? new Pauses(this.settings, this.runtime)
+		route.pause(forMs, status, request)
+		this.#routes.delete(key)
+		this.#routes.set(key, route)
+		for (const oldest of this.#routes.keys()) {
+			if (this.#routes.size <= MAX_ROUTES) break
+			this.#routes.delete(oldest)
+		}
+	}
+
+	override blockerOf({ method, url }: PausedRequest, now: number): Pauses {
+		if (now >= this.#routesUntil) this.#routes.clear()
+		const route = this.#routes.size > 0 ? this.#routes.get(`${method} ${pathOf(url)}`) : undefined
+		return route && route.waitMs(now) > this.waitMs(now) ? route : this
+	}
+
+	override waitMs(now: number): number {
+		const waitMs = super.waitMs(now)
+		this.mayBePaused ||= now < this.#routesUntil
+		return waitMs
+	}
+
+	override endProbe(request: object, isHandled: boolean): void {
+		super.endProbe(request, isHandled)
+		for (const route of this.#routes.values()) route.endProbe(request, isHandled)
 	}
 }

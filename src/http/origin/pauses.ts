@@ -1,4 +1,5 @@
-/** How long requests wait: the pause (Retry-After) and the quota (RateLimit headers) of an origin, a principal or a single call. */
+/** How long requests wait: the pause (Retry-After) and the quota (RateLimit headers) of an origin, a route, a principal or a single call. */
+import { formatMs } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { readQuota } from '../headers/rate-limit-headers.ts'
 import type { HttpSettings } from '../options/http-options.ts'
@@ -20,6 +21,12 @@ export const addJitter = (waitMs: number, runtime: { random(): number }): number
 const ALWAYS_CHECKED = 8
 const CHECK_INTERVAL = 32
 
+/** What a pause may depend on. */
+export interface PausedRequest {
+	readonly method: string
+	readonly url: string
+}
+
 export class Pauses {
 	readonly settings: HttpSettings
 	readonly runtime: Runtime
@@ -28,6 +35,8 @@ export class Pauses {
 	/** Requests that wait for the head of their response. */
 	inFlight = 0
 	#pausedUntil = Number.NEGATIVE_INFINITY
+	/** The status of the response whose Retry-After is the current pause. */
+	#pausedBy = 0
 	/** When a request may be sent although the origin is paused; undefined until a request has to wait. */
 	#probeAt: number | undefined
 	/** The request that was sent last although the origin was paused. */
@@ -75,12 +84,29 @@ export class Pauses {
 		return this.#waitMs(this.runtime.now())
 	}
 
-	/** Pauses all requests that share this state, unless a longer pause is active. */
-	pause(forMs: number): void {
+	/** Pauses all requests that share this state, unless a longer pause is active. An origin may pause only those like `request`. */
+	pause(forMs: number, status: number, _request: PausedRequest): void {
 		const now = this.runtime.now()
 		if (this.#waitMs(now) === 0) this.#probeAt = undefined
-		this.#pausedUntil = Math.max(this.#pausedUntil, now + forMs)
+		const until = now + forMs
+		if (until > this.#pausedUntil) {
+			this.#pausedUntil = until
+			this.#pausedBy = status
+		}
 		this.mayBePaused = true
+	}
+
+	/** Returns what makes a request wait longest: this state, or a part of it. */
+	blockerOf(_request: PausedRequest, _now: number): Pauses {
+		return this
+	}
+
+	/** Returns what a wait is caused by, and the option that changes it, for a message. */
+	describe(waitMs: number, now: number): string {
+		const isQuota = this.#pausedUntil <= now
+		const cause = isQuota ? 'RateLimit headers' : `the Retry-After of a ${this.#pausedBy}`
+		const option = isQuota ? 'honorRateLimit: false ignores them' : 'pauseScope sets which requests wait'
+		return `paused by ${cause}, ${formatMs(waitMs)} left (${option})`
 	}
 
 	/** Counts a request that is being sent. */

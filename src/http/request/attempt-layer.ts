@@ -9,7 +9,7 @@ import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
 import { attachRecord } from '../../core/explain/record.ts'
 import type { Origin } from '../origin/origin.ts'
-import { addJitter } from '../origin/pauses.ts'
+import { addJitter, type Pauses } from '../origin/pauses.ts'
 import { type HttpResponse, isObservable } from '../transport/transport.ts'
 import { type AttemptOwner, AttemptScope, attemptOf } from './attempt-scope.ts'
 import type { TimeoutLists } from './attempt-timeouts.ts'
@@ -30,11 +30,12 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	}
 
 	enter(call: Call, bound: BoundLayer): Step {
-		const { pauses } = httpCallOf(call)
+		const { pauses, request } = httpCallOf(call)
 		if (!pauses.mayBePaused) return this.#start(call, bound)
 		const now = call.now(bound.runtime)
-		const waitMs = pauses.waitMs(now)
-		return waitMs > 0 ? this.#waitForPause(call, bound, waitMs, now) : this.#start(call, bound)
+		const blocker = pauses.blockerOf(request, now)
+		const waitMs = blocker.waitMs(now)
+		return waitMs > 0 ? this.#waitForPause(call, bound, blocker, waitMs, now) : this.#start(call, bound)
 	}
 
 	/** Checks again, because the origin may have extended its pause. With `'clamp'` a call waits only once. */
@@ -77,13 +78,12 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		return call.enterLayer(bound, scope)
 	}
 
-	#waitForPause(call: Call, bound: BoundLayer, pauseMs: number, now: number): Step {
+	#waitForPause(call: Call, bound: BoundLayer, blocker: Pauses, pauseMs: number, now: number): Step {
 		const { name, settings } = this.origin
 		const { longRetryAfter, maxRetryAfterMs } = settings
-		const { http, pauses } = httpCallOf(call)
-		const probeInMs = pauses.probeInMs(now)
+		const probeInMs = blocker.probeInMs(now)
 		if (probeInMs === 0) {
-			pauses.startProbe(http, now)
+			blocker.startProbe(httpCallOf(call).http, now)
 			return this.#start(call, bound)
 		}
 		const isLong = pauseMs > maxRetryAfterMs
@@ -95,7 +95,8 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 			const retryAfterMs = Math.ceil(pauseMs)
 			this.emit?.(call, bound, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
 			const remainingMs = waitMs >= leftMs ? Math.floor(leftMs) : undefined
-			return call.reject(new RateLimitedError(name, retryAfterMs, call.pipeline.name, remainingMs))
+			const why = blocker.describe(retryAfterMs, now)
+			return call.reject(new RateLimitedError(name, retryAfterMs, call.pipeline.name, remainingMs, why))
 		}
 		call.enterLayer(bound)
 		// The next probe may end the pause. With `'clamp'` a call does not check again after its wait.

@@ -17,7 +17,7 @@ import { defaultTotalMs, type HttpSettings } from '../options/http-options.ts'
 import type { AttemptRequest } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import type { Origin } from '../origin/origin.ts'
-import { addJitter, MAX_PAUSE_MS, type Pauses } from '../origin/pauses.ts'
+import { addJitter, MAX_PAUSE_MS, type PausedRequest, type Pauses } from '../origin/pauses.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
@@ -186,7 +186,9 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		if (!isInvalid && response.status < 400) return response
 		this.#failedResponses ??= []
 		this.#failedResponses.push(response)
-		const error = statusErrorOf(response, origin, this.idempotencyKey !== undefined, responsible)
+		const { method, url } = request
+		const paused = { method, url: respondent === origin ? url : response.url || url }
+		const error = statusErrorOf(response, origin, this.idempotencyKey !== undefined, responsible, paused)
 		if (isInvalid) setMessage(error, `${error.message}, but validateResponse returned false`)
 		throw error
 	}
@@ -272,6 +274,7 @@ function statusErrorOf(
 	{ settings, runtime }: Origin,
 	hasIdempotencyKey: boolean,
 	responsible: Pauses | undefined,
+	request: PausedRequest,
 ): HttpStatusError {
 	const { maxRetryAfterMs, longRetryAfter } = settings
 	const { status } = response
@@ -282,7 +285,7 @@ function statusErrorOf(
 		return new HttpStatusError(response, { isInProgress })
 	const isTooLong = isLong && longRetryAfter === 'fail'
 	if (status === 429 || status >= 500)
-		responsible?.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs))
+		responsible?.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs), status, request)
 	const waitMs = isTooLong ? retryAfterMs : addJitter(Math.min(retryAfterMs, maxRetryAfterMs), runtime)
 	return new HttpStatusError(response, { retryAfterMs, waitMs, isTooLong, isInProgress })
 }

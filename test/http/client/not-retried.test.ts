@@ -86,12 +86,12 @@ describe('a Retry-After that the call cannot wait for', () => {
 		})
 	})
 
-	it('rejects later calls with the time that is left, in the message and in fields', async () => {
+	it('rejects later calls with the pause and the time that is left, in the message and in fields', async () => {
 		const { client } = clientOf(waitFor(20), { totalTimeoutMs: 15_000 })
 		await failure(client.get(URL))
 		expect(await failure(client.get(URL))).toMatchObject({
 			name: 'RateLimitedError',
-			message: expect.stringContaining('rate limit reached, retry in 20 s, 15 s left'),
+			message: expect.stringContaining('paused by the Retry-After of a 503, 20 s left'),
 			retryAfterMs: 20_000,
 			remainingMs: 15_000,
 		})

@@ -30,7 +30,7 @@ describe.each([
 	['Retry-After', PAUSE],
 	['RateLimit headers', QUOTA],
 ])('%s', (_, headers) => {
-	it("pauses all callers of the origin by default (pauseScope: 'origin')", async () => {
+	it("of a 429 pauses all callers of the origin by default (pauseScope: 'auto')", async () => {
 		const { outcome } = clientOf(['ada'], {}, headers)
 		expect(await outcome('authorization', 'ada')).toBe(429)
 		expect(await outcome('authorization', 'bob')).toBe('RateLimitedError')
@@ -96,7 +96,7 @@ describe('pauseScope', () => {
 	it('rejects another value', () => {
 		const options: unknown = { pauseScope: 'user' }
 		expect(() => new ResilientHttpClient(options as object)).toThrow(
-			'Invalid option "pauseScope": expected one of origin, principal, call, got "user"',
+			'Invalid option "pauseScope": expected one of auto, origin, principal, call, got "user"',
 		)
 	})
 })

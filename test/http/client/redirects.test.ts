@@ -28,12 +28,24 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 	})
 
 	it('that responds with Retry-After pauses that origin, if the client has called it before', async () => {
-		const busy = answer({ status: 503, headers: { 'retry-after': '7' } })
+		const busy = answer({ status: 429, headers: { 'retry-after': '7' } })
 		const { client, server, other } = await between({ '/': FINE, '/there': busy }, EAGER)
 		await textOf(client.get(other.url('/')))
 		await failure(client.get(server.url('/go')))
 		expect(client.stats.origins[other.origin]?.pausedForMs).toBe(7_000)
 		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(0)
+	})
+
+	it('that responds with a 503 and Retry-After pauses its own path there', async () => {
+		const busy = answer({ status: 503, headers: { 'retry-after': '7' } })
+		const { client, server, other } = await between({ '/': FINE, '/there': busy }, EAGER)
+		await textOf(client.get(other.url('/')))
+		await failure(client.get(server.url('/go')))
+		const yaoki = { totalTimeoutMs: 1_000 }
+		expect(await failure(client.get(other.url('/there'), { yaoki }))).toMatchObject({
+			name: 'RateLimitedError',
+		})
+		expect(await textOf(client.get(other.url('/')))).toBeDefined()
 	})
 
 	it('whose quota is exhausted does not delay requests to the first origin', async () => {

@@ -20,22 +20,30 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 		expect(explain(response)?.attempts[0]).toMatchObject({ outcome: 'throttled', delaySource: 'retry-after' })
 	})
 
-	it.each([429, 503, 500])('of a %i pauses the origin for every caller', async (status) => {
-		const { client, server, clock, waiting } = await setting(fetch, [comeBack('1', status), fine], {
-			areWaitsHeld: true,
-		})
-		const first = textOf(client.get(server.url()))
-		await waiting(1)
-		const others = Array.from({ length: 20 }, () => textOf(client.put(server.url('/other'), { body: 'x' })))
-		await waiting(21)
-		await clock.advance(999)
-		expect(client.stats).toMatchObject({ requests: 21, attempts: 1 })
-		expect(client.stats.origins[server.origin]).toMatchObject({ pausedForMs: 1, inFlight: 0 })
-		await clock.advance(251)
-		expect(client.stats.attempts).toBe(22)
-		expect(await Promise.all([first, ...others])).toEqual(Array(21).fill('fine'))
-		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(0)
-	})
+	it.each([
+		[429, 'auto'],
+		[503, 'origin'],
+		[500, 'origin'],
+	] as const)(
+		'of a %i pauses the origin for every caller with pauseScope: %j',
+		async (status, pauseScope) => {
+			const { client, server, clock, waiting } = await setting(fetch, [comeBack('1', status), fine], {
+				areWaitsHeld: true,
+				pauseScope,
+			})
+			const first = textOf(client.get(server.url()))
+			await waiting(1)
+			const others = Array.from({ length: 20 }, () => textOf(client.put(server.url('/other'), { body: 'x' })))
+			await waiting(21)
+			await clock.advance(999)
+			expect(client.stats).toMatchObject({ requests: 21, attempts: 1 })
+			expect(client.stats.origins[server.origin]).toMatchObject({ pausedForMs: 1, inFlight: 0 })
+			await clock.advance(251)
+			expect(client.stats.attempts).toBe(22)
+			expect(await Promise.all([first, ...others])).toEqual(Array(21).fill('fine'))
+			expect(client.stats.origins[server.origin]?.pausedForMs).toBe(0)
+		},
+	)
 
 	it.each(['10', '60'])('of %s s releases paused callers at different moments', async (asked) => {
 		const { client, server, waiting, waits } = await setting(fetch, [comeBack(asked), fine], {

@@ -60,7 +60,7 @@ describe.each(SENDERS)('over $name', ({ setting: settingOf }) => {
 		})
 
 		test('if the origin is paused', async () => {
-			const busy = answer({ status: 503, headers: { 'retry-after': '3600' } })
+			const busy = answer({ status: 429, headers: { 'retry-after': '3600' } })
 			const error = await rejected({}, (send) => send({}).catch(() => {}), busy)
 			expect(error).toMatchObject({ name: 'RateLimitedError' })
 		})
