@@ -41,6 +41,23 @@ export const tests = {
 		same(fingerprint, FINGERPRINT)
 	},
 
+	async 'passes the request itself to the handler, with its body unread'() {
+		class PlatformRequest extends Request {
+			#path = new URL(this.url).pathname
+
+			get path() {
+				return this.#path
+			}
+		}
+		const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'anonymous' })
+		const handler = fetchIdempotency(engine, async (request) => {
+			isTrue(request === sent, 'another request')
+			return new Response(`${request.path} ${await new Request(request.clone()).text()} ${await request.text()}`)
+		})
+		const sent = new PlatformRequest('https://shop.example.com/charges', init(7))
+		same(await (await handler(sent)).text(), '/charges {"amount":7} {"amount":7}')
+	},
+
 	async 'replays a streamed response byte by byte'() {
 		const { handler, calls } = setting()
 		const first = await handler(charge(7))

@@ -3,33 +3,36 @@ import { type IdempotencyContext, idempotencyContext } from '../engine/context.t
 import type { IdempotencyEngine } from '../engine/engine.ts'
 import { splitUrl } from '../key/request-target.ts'
 import { problemResponse } from '../response/problems.ts'
-import { readWebBody, withBody } from './web/request-body.ts'
+import { readWebBody } from './web/request-body.ts'
 import { captureWebResponse, toWebResponse, type WaitUntil } from './web/response-capture.ts'
 
-/** A handler of requests, with what the platform passes after the request: `env` and `ctx` of Workers, `info` of Deno. */
-export type IdempotentFetchHandler<Rest extends readonly unknown[], Tx = unknown> = (
-	request: Request,
+/** A handler of requests, with what the platform passes after the request: `env` and `ctx` of Workers, `info` of Deno. `Req` may be `NextRequest`. */
+export type IdempotentFetchHandler<
+	Rest extends readonly unknown[],
+	Tx = unknown,
+	Req extends Request = Request,
+> = (
+	request: Req,
 	context: IdempotencyContext<Tx>,
 	...rest: Rest
 ) => Response | Promise<Response>
 
 /**
  * Wraps a fetch handler (Bun, Deno, Next.js, Workers): a repeated request with the same `Idempotency-Key` gets the stored response.
- * If the handler or `principal` throws, the returned promise rejects, and the platform responds and logs the error.
+ * The handler gets the request itself, of the platform's class and with its body unread. If the handler or `principal` throws, the returned promise rejects, and the platform responds and logs the error.
  *
  * @example
  * export default { fetch: fetchIdempotency(engine, (request, context) => handle(request, context)) }
  */
-export function fetchIdempotency<Rest extends readonly unknown[], Tx>(
+export function fetchIdempotency<Rest extends readonly unknown[], Tx, Req extends Request = Request>(
 	engine: IdempotencyEngine<Tx>,
-	handler: IdempotentFetchHandler<Rest, Tx>,
-): (request: Request, ...rest: Rest) => Promise<Response> {
+	handler: IdempotentFetchHandler<Rest, Tx, Req>,
+): (request: Req, ...rest: Rest) => Promise<Response> {
 	return async (request, ...rest) => {
 		const { method } = request
 		const target = splitUrl(request.url)
 		if (!target) return toWebResponse(problemResponse('request-target-malformed'))
 		const { path, query } = target
-		let body: Uint8Array | undefined
 		const admission = await admit(engine, {
 			method,
 			path,
@@ -38,19 +41,12 @@ export function fetchIdempotency<Rest extends readonly unknown[], Tx>(
 			key: request.headers.get('idempotency-key'),
 			raw: request,
 			signal: () => request.signal,
-			readBody: async () => {
-				body = await readWebBody(request, engine.settings.maxRequestBytes)
-				return body
-			},
+			readBody: () => readWebBody(request, engine.settings.maxRequestBytes),
 		})
 		if (admission.kind === 'respond') return toWebResponse(admission.response)
 		const described = { method, path }
 		const claim = admission.kind === 'run' ? admission.claim : undefined
-		const run = () => {
-			// The body has been read for the fingerprint.
-			const fresh = body ? withBody(request, body) : request
-			return handler(fresh, idempotencyContext(engine, claim, described), ...rest)
-		}
+		const run = () => handler(request, idempotencyContext(engine, claim, described), ...rest)
 		return claim ? captureWebResponse(engine, claim, described, run, waitUntilOf(rest)) : run()
 	}
 }

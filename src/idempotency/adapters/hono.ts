@@ -6,12 +6,12 @@ import { keepContext, keptContext } from '../engine/request-context.ts'
 import { splitUrl } from '../key/request-target.ts'
 import { problemResponse } from '../response/problems.ts'
 import type { StoredResponse } from '../store/store.ts'
-import { readWebBody, withBody } from './web/request-body.ts'
+import { readWebBody } from './web/request-body.ts'
 import { captureWebResponse, toWebResponse, type WaitUntil } from './web/response-capture.ts'
 
 /** The part of Hono's context that is used. */
 export interface HonoContext {
-	readonly req: { raw: Request; arrayBuffer(): Promise<ArrayBuffer> }
+	readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> }
 	res: Response
 	/** Throws on platforms that have none. */
 	readonly executionCtx: { waitUntil(promise: Promise<unknown>): void }
@@ -82,9 +82,7 @@ async function readBody({ req }: HonoContext, maxBytes: number): Promise<Uint8Ar
 		})
 		return new Uint8Array(kept)
 	}
-	const body = await readWebBody(req.raw, maxBytes)
-	if (body) req.raw = withBody(req.raw, body)
-	return body
+	return readWebBody(req.raw, maxBytes)
 }
 
 function waitUntilOf(c: HonoContext): WaitUntil | undefined {

@@ -1,9 +1,11 @@
+import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { fetchIdempotency, type IdempotentFetchHandler } from '../../../src/idempotency/adapters/fetch.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
 import { HEADERS } from './scenarios/services.ts'
+import { listening } from './servers.ts'
 
 type Handler = IdempotentFetchHandler<readonly unknown[]>
 
@@ -255,6 +257,56 @@ test('forwards what the platform passes after the request, and uses its waitUnti
 	)
 	await response.body?.cancel()
 	expect(waited).toHaveLength(1)
+})
+
+/** Like `NextRequest`: a subclass whose getters read private fields. */
+class PlatformRequest extends Request {
+	readonly #url = new URL(this.url)
+
+	get nextUrl(): URL {
+		return this.#url
+	}
+}
+
+describe('the handler gets the request itself', () => {
+	const charge = () =>
+		new PlatformRequest('https://shop.example.com/charges?a=1', {
+			method: 'POST',
+			headers: { 'idempotency-key': 'k1', 'content-type': 'application/x-www-form-urlencoded' },
+			body: 'amount=1',
+		})
+
+	// It got a new Request with a key, so `request.nextUrl` was undefined in Next.js.
+	test.each<[string, (request: PlatformRequest) => unknown]>([
+		['text', (request) => request.text()],
+		['arrayBuffer', async (request) => new TextDecoder().decode(await request.arrayBuffer())],
+		['blob', async (request) => (await request.blob()).text()],
+		['formData', async (request) => `amount=${(await request.formData()).get('amount')}`],
+		['body', (request) => new Response(request.body).text()],
+		['clone', async (request) => (await request.clone().text()) && request.text()],
+		['a copy', (request) => new Request(request).text()],
+		['a copy with another URL', (request) => new Request('https://other.example.com/', request).text()],
+	])('and reads it with %s', async (_, read) => {
+		const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
+		const handle = fetchIdempotency(engine, async (request: PlatformRequest) => {
+			expect(request.bodyUsed).toBe(false)
+			return Response.json([request === sent, request.nextUrl.search, await read(request)])
+		})
+		const sent = charge()
+		expect(await (await handle(sent)).json()).toEqual([true, '?a=1', 'amount=1'])
+		expect((await handle(charge())).headers.get('idempotency-replayed')).toBe('true')
+		// @ts-expect-error: the handler needs the class of its platform.
+		handle(new Request('https://shop.example.com/')).catch(() => {})
+	})
+
+	test('and passes it on with fetch', async () => {
+		const url = await listening(createServer((request, response) => void request.pipe(response)))
+		const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
+		const handle = fetchIdempotency(engine, (request: Request) => fetch(request))
+		const headers = { 'idempotency-key': 'k1' }
+		const response = await handle(new Request(url, { method: 'POST', headers, body: 'passed on' }))
+		expect(await response.text()).toBe('passed on')
+	})
 })
 
 describe('a program without types', () => {

@@ -1,4 +1,7 @@
-/** Reads the body of a web request for the fingerprint, and gives it back. */
+/**
+ * Reads the body of a web request for the fingerprint. A copy is read, so that the handler gets the request itself with its body unread: a new `Request`
+ * would lose the class of the platform (`NextRequest`, `BunRequest`), and replaced body methods would not reach `new Request(request)` and `fetch(request)`.
+ */
 import { bodyConsumedError, RequestBodyTooLargeError } from '../../engine/errors.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
 
@@ -6,7 +9,8 @@ export async function readWebBody(request: Request, maxBytes: number): Promise<U
 	if (request.bodyUsed) throw bodyConsumedError()
 	if (Number(request.headers.get('content-length') ?? 0) > maxBytes)
 		throw new RequestBodyTooLargeError(maxBytes)
-	const reader = request.body?.getReader()
+	if (!request.body) return undefined
+	const reader = request.clone().body?.getReader()
 	if (!reader) return undefined
 	const collected = new BodyCollector(maxBytes)
 	for (;;) {
@@ -14,20 +18,10 @@ export async function readWebBody(request: Request, maxBytes: number): Promise<U
 		if (done) break
 		collected.add(value)
 		if (!collected.isTooLarge) continue
-		// Not awaited: a source that does not end its cancellation must not delay the response.
+		// Both, because the source is cancelled with its last copy. Not awaited: a source that does not end its cancellation must not delay the response.
 		reader.cancel().catch(() => {})
+		request.body.cancel().catch(() => {})
 		throw new RequestBodyTooLargeError(maxBytes)
 	}
 	return collected.joined()
-}
-
-/** A request with a body that was read. Requests that a platform made without the global class cannot be copied as a whole. */
-export function withBody(request: Request, body: Uint8Array): Request {
-	const init = { body: body as Uint8Array<ArrayBuffer> }
-	try {
-		return new Request(request, init)
-	} catch {
-		const { url, method, headers, signal } = request
-		return new Request(url, { method, headers, signal, ...init })
-	}
 }
