@@ -14,7 +14,7 @@ import type { Claim } from './claim.ts'
 import type { IdempotencyEngine } from './engine.ts'
 import { RequestBodyTooLargeError } from './errors.ts'
 import type { IncomingRequest } from './options.ts'
-import { isSetupError } from './setup-errors.ts'
+import { isSetupError } from '../store/setup-errors.ts'
 
 /** A request, as an adapter describes it. */
 export interface Exchange extends IncomingRequest {

@@ -22,6 +22,7 @@ import type { FencedEvent, IdempotencyListener, StoreOperation } from './events.
 import { GuardedStore } from './guarded-store.ts'
 import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
+import { PurgeSchedule } from '../store/purge-schedule.ts'
 import { UnconfirmedWrites } from './unconfirmed-writes.ts'
 import { type UnstoredResponse, UnstoredResponses } from './unstored-responses.ts'
 
@@ -59,6 +60,7 @@ export class IdempotencyEngine<Tx = unknown> {
 	readonly #guardedStore: GuardedStore
 	readonly #runtime: Runtime
 	readonly #reports: EventReports
+	readonly #purges: PurgeSchedule
 	/**
 	 * Unique across processes. A number follows, because a random token for each request costs more than the rest of a replay. Created for the first
 	 * request: Workers have no randomness before.
@@ -85,6 +87,12 @@ export class IdempotencyEngine<Tx = unknown> {
 		this.#runtime = options.runtime ?? systemRuntime
 		this.#guardedStore = new GuardedStore(this.settings)
 		this.#reports = new EventReports(this.settings.name, this.#runtime)
+		const { name, purgeEveryMs, store } = this.settings
+		this.#purges = new PurgeSchedule(this.#runtime, {
+			...{ name, purgeEveryMs },
+			isWorking: () => this.stats.storeCircuit === 'closed',
+			purge: (limit) => store.purge(limit, true),
+		})
 		this.#unconfirmed = new UnconfirmedWrites(this.#runtime)
 	}
 
@@ -176,6 +184,7 @@ export class IdempotencyEngine<Tx = unknown> {
 	async close(): Promise<void> {
 		while (this.#running.size > 0) await new Promise<void>((resolve) => this.#stopWaiters.push(resolve))
 		await this.#unconfirmed.settled()
+		await this.#purges.stop()
 		await this.settings.store.close?.()
 	}
 
@@ -362,6 +371,7 @@ export class IdempotencyEngine<Tx = unknown> {
 			this.#reports.storeError(identity, 'claim', error)
 			throw error
 		}
+		this.#purges.start()
 		if (result.kind !== 'claimed') return toBegin(result)
 		const claim = new Claim(
 			{ id, token },

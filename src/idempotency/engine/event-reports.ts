@@ -11,7 +11,7 @@ import type {
 	LateStoring,
 	StoreOperation,
 } from './events.ts'
-import { SetupErrorReports } from './setup-errors.ts'
+import { SetupErrorReports } from '../store/setup-errors.ts'
 
 type WithoutRequest<Event> = Event extends unknown ? Omit<Event, 'method' | 'route'> : never
 

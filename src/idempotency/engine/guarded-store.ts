@@ -11,7 +11,7 @@ import type { Policy } from '../../core/engine/policy.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
 import type { ClaimRef, ClaimRequest, ClaimResult, IdempotencyStore } from '../store/store.ts'
 import type { IdempotencySettings } from './options.ts'
-import { isSetupError } from './setup-errors.ts'
+import { isSetupError } from '../store/setup-errors.ts'
 
 export class GuardedStore {
 	readonly breaker: CircuitBreaker = circuitBreaker({ isFailure: (error) => !isSetupError(error) })

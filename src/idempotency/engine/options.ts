@@ -82,6 +82,11 @@ export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 	readonly onStoreError?: 'reject' | 'pass' | undefined
 	/** Timeout of one operation of the store. Default 2,000. */
 	readonly storeTimeoutMs?: number | undefined
+	/**
+	 * How often keys whose retention is over are deleted, about: in small batches beside requests, by one process at a time. 0: never, for example with
+	 * `yaoki idempotency purge` as a cron job. Never on Workers and Lambda, which have no timers between requests. Default an hour.
+	 */
+	readonly purgeEveryMs?: number | undefined
 	/** The clock. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
@@ -100,11 +105,13 @@ export interface IdempotencySettings<Tx = unknown> extends IdempotencyOptions<Tx
 	readonly maxBodyBytes: number
 	readonly maxRequestBytes: number
 	readonly storeTimeoutMs: number
+	readonly purgeEveryMs: number
 	readonly methodNames: ReadonlySet<string>
 	readonly allowedHeaders: ReadonlySet<string>
 }
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 const SCHEMA: OptionSchema = {
 	store: 'any',
@@ -127,6 +134,7 @@ const SCHEMA: OptionSchema = {
 	responseHeaders: 'any',
 	onStoreError: ['reject', 'pass'],
 	storeTimeoutMs: [1, MAX_NUMBER, 2_000],
+	purgeEveryMs: [0, MAX_NUMBER, HOUR_MS],
 	runtime: 'any',
 }
 

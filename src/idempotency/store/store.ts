@@ -93,8 +93,11 @@ export interface IdempotencyStore<Tx = unknown> {
 	 * transaction. Missing if the store has no transactions.
 	 */
 	transaction?<T>(run: (tx: Tx, complete: IdempotencyStore['complete']) => Promise<T>): Promise<T>
-	/** Deletes at most `limit` keys whose retention is over. Returns how many. */
-	purge(limit: number): number | Promise<number>
+	/**
+	 * Deletes at most `limit` keys whose retention is over. Returns how many. With `isExclusive`, it deletes nothing and returns 0 while another process
+	 * deletes keys exclusively.
+	 */
+	purge(limit: number, isExclusive?: boolean): number | Promise<number>
 	find(id: string): StoredKey | undefined | Promise<StoredKey | undefined>
 	close?(): Promise<void>
 }

@@ -44,7 +44,7 @@ function setting(options: Partial<IdempotencyOptions> = {}) {
 			}
 		},
 	})
-	const engine = idempotency({ store, runtime, principal: () => 'ada', ...options })
+	const engine = idempotency({ store, runtime, principal: () => 'ada', purgeEveryMs: 0, ...options })
 	const events: IdempotencyEvent[] = []
 	engine.subscribe((event) => events.push(event))
 	const begin = (key = 'k1', fingerprint = 'f1') => engine.begin({ ...IDENTITY, key }, fingerprint)

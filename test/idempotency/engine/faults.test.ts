@@ -34,6 +34,8 @@ function setting(
 		store: replaced,
 		runtime,
 		principal: () => 'ada',
+		// Tests count the timers of claims.
+		purgeEveryMs: 0,
 		...options,
 	})
 	const events: IdempotencyEvent[] = []

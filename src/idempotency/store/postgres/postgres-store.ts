@@ -62,9 +62,12 @@ const ABANDONED = "where id = $1::text and state = 'running' and lease_until <= 
 const RESOLVE = completion(ABANDONED, 2)
 const RERUN = release(ABANDONED)
 
+/** The lock ends with the statement. */
 const PURGE = `
-with expired as (
-	select ctid from {s}.idempotency_keys where expires_at <= {now}
+with turn as materialized (
+	select case when $2::boolean then pg_try_advisory_xact_lock(hashtext('yaoki purge'), hashtext('{s}')) else true end as is_mine
+), expired as (
+	select ctid from {s}.idempotency_keys where expires_at <= {now} and (select is_mine from turn)
 	order by expires_at limit $1::int for update skip locked
 )
 delete from {s}.idempotency_keys where ctid = any (array (select ctid from expired)) and expires_at <= {now} returning 1`
@@ -126,8 +129,8 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 			if (isPGlite(client)) return client.transaction(runIn)
 			return inPgTransaction(client.connect(), 'begin', runIn)
 		},
-		async purge(limit) {
-			return (await executor.bounded.run(PURGE, [limit])).length
+		async purge(limit, isExclusive = false) {
+			return (await executor.bounded.run(PURGE, [limit, isExclusive])).length
 		},
 		async find(id) {
 			const [row] = await rows<KeyColumns>(FIND, [id])

@@ -123,6 +123,20 @@ export const purge: CaseTable = {
 		assertEqual(states, ['running', 'completed', 'released', 'unstored', 'running'], 'the states')
 	},
 
+	'an exclusive purge deletes expired keys too, and later ones find nothing': async (t) => {
+		await expired(t, 3)
+		const purged = [await t.store.purge(2, true), await t.store.purge(2, true), await t.store.purge(2, true)]
+		assertEqual(purged, t.opened.purgesItself ? [0, 0, 0] : [2, 1, 0], 'the results of purge')
+	},
+
+	'concurrent exclusive purges delete each key once': async (t) => {
+		await expired(t, 10)
+		const counts = await t.concurrently(4, async (store) => store.purge(3, true))
+		const sum = counts.reduce((total, count) => total + count, 0)
+		const rest = await t.store.purge(100)
+		assertEqual(sum + rest, t.opened.purgesItself ? 0 : 10, 'the number of purged keys')
+	},
+
 	'concurrent purges delete each key once': async (t) => {
 		await expired(t, 10)
 		const counts = await t.concurrently(4, async (store) => store.purge(10))

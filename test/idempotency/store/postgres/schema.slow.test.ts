@@ -90,6 +90,22 @@ test('a claim looks the key up by the primary key, even if the plan was made whi
 	expect(text(CLAIM)).not.toContain('{')
 })
 
+test('an exclusive purge leaves the work to the process that has begun, other purges do not', async () => {
+	for (let at = 0; at < 6; at++) await rig.store.claim(request(`k${at}`, 't', { retentionMs: 1_000 }))
+	rig.advance(LEASE_MS + 1_001)
+	const other = await rig.pool.connect()
+	await other.query('begin')
+	const lock = `pg_try_advisory_xact_lock(hashtext('yaoki purge'), hashtext('"${rig.schema}"')) as mine`
+	expect((await other.query(`select ${lock}`)).rows).toEqual([{ mine: true }])
+	expect(await rig.store.purge(2, true)).toBe(0)
+	expect(await rig.store.purge(2)).toBe(2)
+	await other.query('commit')
+	expect(await rig.store.purge(2, true)).toBe(2)
+	// It has left no lock behind.
+	expect((await other.query(`select ${lock}`)).rows).toEqual([{ mine: true }])
+	other.release()
+})
+
 test('purge deletes expired keys in batches by the index, and leaves locked ones to the next', async () => {
 	for (let at = 0; at < 25; at++) await rig.store.claim(request(`k${at}`, 't', { retentionMs: 1_000 }))
 	await rig.store.claim(request('kept', 't', { retentionMs: RETENTION_MS }))
