@@ -1,5 +1,5 @@
 /**
- * `npm run scenarios`: redraws the charts of docs/scenarios, and writes the tables of the two studies that take too long for a test. The
+ * `npm run scenarios`: redraws the charts of docs/scenarios, and writes the tables that take too long for a test. The
  * seeds are fixed, so nothing changes unless the simulator does.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -24,6 +24,7 @@ interface Case {
 const folder = join(ROOT, 'docs', 'scenarios')
 const names = [
 	'aws',
+	'breakers',
 	'budgets',
 	'hedging',
 	'herd',
@@ -99,6 +100,10 @@ async function compareToPublished(cases: readonly Case[]): Promise<Rows> {
 
 for (const name of names) {
 	const cases = runStudy(name)
+	if (name === 'breakers') {
+		const { outageTable } = await import('./scenarios/breakers.ts')
+		writeTable(name, 'outage', outageTable())
+	}
 	if (name === 'metastable') {
 		const { countCalmRuns, countChangedCells } = await import('./scenarios/metastable.ts')
 		writeTable(name, 'remedy', countRecovered(cases))

@@ -17,10 +17,10 @@ const DEFAULT_RESET_BACKOFF = { initialMs: 1_000, factor: 1.5, jitterStrategy: '
  * the default of a breaker, because it is how long an outage that is over can last for a caller. Relays have their own maximum: no caller
  * waits for a message.
  */
-export const RECOVERING_BREAKER = {
-	resetTimeoutMs: 10_000,
-	resetBackoff: {},
-} as const satisfies CircuitBreakerOptions
+export const RECOVERING_BREAKER: {
+	readonly resetTimeoutMs: number
+	readonly resetBackoff: ResetBackoffOptions
+} = { resetTimeoutMs: 10_000, resetBackoff: {} }
 
 /**
  * Growth and jitter of the open time: it starts at `initialMs` and grows with every failed probe to at most

@@ -1,3 +1,4 @@
+import { RECOVERING_BREAKER } from '../../core/circuit-breaker/options.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import type { MethodConfigEntry, ServiceConfig } from '../service-config/service-config.ts'
 
@@ -5,12 +6,16 @@ import type { MethodConfigEntry, ServiceConfig } from '../service-config/service
 export interface ResilientChannelOptions {
 	readonly 'grpc.service_config': string
 	readonly 'grpc.service_config_disable_resolution': 1
+	readonly 'grpc.max_reconnect_backoff_ms': number
 }
 
 /**
  * Returns channel options with the service config, for example its load balancing, without what `resilientInterceptor` does: otherwise
  * grpc-js would retry as well. Its transparent retries, of requests that have not reached a server, remain. A service config from DNS is
  * ignored.
+ *
+ * grpc-js waits for up to two minutes before it connects again to a server that was away, and fails all calls in the meantime. Here it is as long
+ * as a circuit can be open. To change it, write `'grpc.max_reconnect_backoff_ms'` after these options.
  *
  * @example
  * const client = new UsersClient(address, credentials, { ...resilientChannelOptions(config), interceptors: [interceptor] })
@@ -25,6 +30,7 @@ export function resilientChannelOptions(config: ServiceConfig): ResilientChannel
 	return {
 		'grpc.service_config': JSON.stringify({ ...rest, methodConfig }),
 		'grpc.service_config_disable_resolution': 1,
+		'grpc.max_reconnect_backoff_ms': RECOVERING_BREAKER.resetTimeoutMs,
 	}
 }
 

@@ -11,6 +11,7 @@ const load = () => import('./studies.ts')
  */
 export const scenarios: Readonly<Record<string, () => Promise<Study>>> = {
 	aws: async () => (await load()).aws,
+	breakers: async () => (await load()).breakers,
 	budgets: async () => (await load()).budgets,
 	hedging: async () => (await load()).hedging,
 	herd: async () => (await load()).herd,

@@ -1,5 +1,6 @@
 /** All studies in one module, so that the package has one file for them. */
 export { aws } from './aws.ts'
+export { breakers } from './breakers.ts'
 export { budgets } from './budgets.ts'
 export { hedging } from './hedging.ts'
 export { herd } from './herd.ts'
