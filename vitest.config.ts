@@ -56,6 +56,7 @@ export default defineConfig({
 					include: [SLOW],
 					exclude: [...MEMORY, '**/node_modules/**'],
 					testTimeout: 120_000,
+					hookTimeout: 120_000,
 					// Each file has its own process. Most wait for databases and timers, so two at a time keep the machine busy.
 					maxWorkers: 2,
 					sequence: { groupOrder: 1 },
@@ -68,6 +69,7 @@ export default defineConfig({
 					include: MEMORY,
 					exclude: ['**/node_modules/**'],
 					testTimeout: 120_000,
+					hookTimeout: 120_000,
 					maxWorkers: 1,
 					sequence: { groupOrder: 2 },
 				},

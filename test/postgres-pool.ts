@@ -44,7 +44,7 @@ export function postgresPool(): PostgresPool {
 	beforeAll(async () => {
 		database = await postgresDatabase()
 		pool = new pg.Pool({ ...database.connection, max: 6 })
-	}, 60_000)
+	})
 	afterEach(async () => {
 		for (const other of others.splice(0)) await endPool(other)
 	})

@@ -13,7 +13,7 @@ export const inChromium: Runtime = {
 	missing: 'chromium is not installed (apt-get install chromium)',
 	async run(site) {
 		if (!existsSync(CHROMIUM)) return undefined
-		const browser = await chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS] })
+		const browser = await chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS], timeout: 120_000 })
 		try {
 			return { version: browser.version(), ...(await runInPage(browser, site)) }
 		} finally {
@@ -29,6 +29,7 @@ async function runInPage(browser: Browser, { home, entries, urls }: Site): Promi
 	const map = `<script type="importmap">${JSON.stringify({ imports })}</script>`
 	writeFileSync(join(home, 'page.html'), `<!doctype html><title>yaoki</title>${map}`)
 	const page = await browser.newPage()
+	page.setDefaultTimeout(120_000)
 	await page.goto(`${urls.faultyUrl}/page.html`)
 	// As text, because the file belongs to the page and not to this project.
 	return page.evaluate(`import('/suite.js').then(({ runSuite }) => runSuite(${JSON.stringify(urls)}))`)

@@ -92,7 +92,7 @@ function inProcess(name: string, command: string, toRun = (file: string): string
 		home: string,
 		...given: readonly string[]
 	): Promise<Outcome> {
-		const ended = await start(command, [...toRun(file), ...given], home, { timeout: 15_000 })
+		const ended = await start(command, [...toRun(file), ...given], home, { timeout: 120_000 })
 		if (ended.ok && ended.stdout.trim() === word) return { passed: 1, failed: [], skipped: [] }
 		return failure(promise, {
 			...ended,

@@ -7,8 +7,15 @@ import { CHROMIUM, FLAGS } from '../../scripts/runtimes/chromium.ts'
 /** Without a browser the tests are skipped, but not in CI. */
 export const isSkipped: boolean = !existsSync(CHROMIUM) && process.env['CI'] !== 'true'
 
+/** The limits of playwright are shorter than those of a test, and too short for a busy machine. */
+const PATIENCE_MS = 110_000
+
 export const launch = (): Promise<Browser> =>
-	chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, '--disable-dev-shm-usage'] })
+	chromium.launch({
+		executablePath: CHROMIUM,
+		args: [...FLAGS, '--disable-dev-shm-usage'],
+		timeout: PATIENCE_MS,
+	})
 
 /** An open page with its console output and its requests. */
 export interface Opened {
@@ -26,6 +33,7 @@ export async function open(
 	options: BrowserContextOptions = {},
 ): Promise<Opened> {
 	const context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-US', ...options })
+	context.setDefaultTimeout(PATIENCE_MS)
 	const page = await context.newPage()
 	const [messages, requests]: [string[], string[]] = [[], []]
 	page.on('console', (message) => messages.push(message.text()))

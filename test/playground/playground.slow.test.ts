@@ -28,7 +28,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 	beforeAll(async () => {
 		;({ file, bytes } = await buildPlayground(folder))
 		browser = await launch()
-	}, 60_000)
+	})
 	afterAll(async () => {
 		await browser?.close()
 		rmSync(folder, { recursive: true, force: true })

@@ -64,7 +64,7 @@ describe('a relay process', () => {
 		expect(relay.state).toBe('ended')
 		await relay.stop(systemRuntime)
 		await relay.kill()
-	}, 60_000)
+	})
 
 	test('that cannot start ends the demo with its error and leaves no process', async () => {
 		const { shop, receiver } = await shopAndReceiver()
@@ -81,5 +81,5 @@ describe('a relay process', () => {
 		await expect(demo.run(new AbortController().signal)).rejects.toThrow(/^relay-\d ended: /)
 		await demo.close()
 		parts.status.end()
-	}, 60_000)
+	})
 })

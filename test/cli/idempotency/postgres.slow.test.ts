@@ -36,7 +36,7 @@ test('migrate, show, resolve and purge, in a schema and without prepared stateme
 	expect((await yaoki('show', ...selected)).stdout).toMatch(/status +201/)
 	expect((await yaoki('purge')).stdout).toBe('Deleted 1 expired key.\n')
 	await store.close()
-}, 60_000)
+})
 
 describe('without a URL', () => {
 	test.each(['idempotency', 'outbox'])(

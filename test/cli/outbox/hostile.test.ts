@@ -94,4 +94,4 @@ test('a relay prints no character that a terminal acts on', async () => {
 	await expect.poll(attempts, { timeout: 20_000 }).toBeGreaterThan(0)
 	relay.interrupt()
 	expectHarmless(await relay.ended)
-}, 30_000)
+})

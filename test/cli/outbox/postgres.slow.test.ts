@@ -18,7 +18,7 @@ beforeAll(async () => {
 	// The server stops before the last connection is closed.
 	pool.on('connect', (client) => client.on('error', () => {}))
 	outbox = new Outbox({ store: postgresStore({ client: pool, schema: 'shop' }) })
-}, 60_000)
+})
 
 afterAll(async () => {
 	await outbox.close()
@@ -86,7 +86,7 @@ test('all commands work with PostgreSQL in the given schema', async () => {
 	server.close()
 	expect(JSON.parse(stdout)).toMatchObject({ sent: 2 })
 	expect(stderr).not.toContain(new URL(database.url).password || 'no password')
-}, 60_000)
+})
 
 test('outbox sql prints the migrations that outbox migrate runs', async () => {
 	const { stdout } = await run(['outbox', 'sql', '--schema', 'by_hand'])

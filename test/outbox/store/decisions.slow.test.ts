@@ -126,7 +126,7 @@ describe('a store agrees with the decisions', () => {
 	let db: PGlite
 	beforeAll(async () => {
 		db = await PGlite.create()
-	}, 60_000)
+	})
 	afterAll(() => db?.close())
 
 	const stores: readonly [string, () => Promise<StoreUnderTest>, number][] = [

@@ -49,7 +49,7 @@ describe('PGlite', () => {
 	let db: PGlite
 	beforeAll(async () => {
 		db = await PGlite.create()
-	}, 60_000)
+	})
 	afterAll(() => db?.close())
 	for (const { name, run } of idempotencyStoreConformance(() => open(db))) test(name, run)
 

@@ -178,7 +178,7 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 			for (const text of recorder.texts.values())
 				for (const isCustom of [false, true]) expectBounded(await recorder.explain(text, { isCustom }), text)
 		}
-	}, 30_000)
+	})
 
 	test('a claim uses the indexes of its kind and reads a multiple of its limit', async () => {
 		const claims = await runClaims(store, recorder)
@@ -193,7 +193,7 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 					expect(readBy(plan), kind).toBeLessThan((CLAIMS[kind]?.length ?? 1) * LIMIT * 40)
 				}
 		}
-	}, 30_000)
+	})
 })
 
 test('a scan does not search for the first message of a key that the relay holds', async () => {

@@ -47,7 +47,7 @@ describe.each(['repeatable read', 'serializable'])('with %s as the default', (le
 			await relay('the last')
 			expect(sent.size).toBe(1_200)
 		})
-	}, 30_000)
+	})
 
 	test('concurrent circuit changes, tokens, permits and heartbeats do not fail', async () => {
 		await withDefault(level, async (store) => {

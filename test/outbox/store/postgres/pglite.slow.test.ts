@@ -12,7 +12,7 @@ import { wanted } from './rows.ts'
 let db: PGlite
 beforeAll(async () => {
 	db = await PGlite.create()
-}, 60_000)
+})
 afterAll(() => db?.close())
 
 test('enqueues in a PGlite transaction, claims and settles', async () => {
