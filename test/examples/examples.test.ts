@@ -103,7 +103,7 @@ test('explain: every attempt with its outcome and the source of its delay', asyn
 		/^thrown: HttpError: HTTP 404\nload invoice: 3 attempts in \d+ ms, stopped: permanent\n/,
 	)
 	expect(printed).toMatch(
-		/#2 at \d+ ms, took \d+ ms: throttled \(HttpError: HTTP 429\), retry in 2 ms \(retry-after\)/,
+		/#2 at \d+ ms, took \d+ ms: throttled \(HttpError: HTTP 429\), retry in \d+ ms \(retry-after\)/,
 	)
 	expect(printed).toContain('[["throttled","backoff"],["throttled","retry-after"],["permanent",null]]')
 })

@@ -1,6 +1,7 @@
 /** Compares the pages about HTTP with the code. */
 import { METHODS } from 'node:http'
 import { expect, test } from 'vitest'
+import { addRetryAfterJitter } from '../../src/core/retry/retry-after.ts'
 import {
 	deadlineHeaderNames,
 	isDeadlineHeader,
@@ -10,7 +11,6 @@ import {
 import { readQuota } from '../../src/http/headers/rate-limit-headers.ts'
 import { RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../../src/http/headers/retry-headers.ts'
 import { CLIENT_BULKHEAD, HTTP_SCHEMA, readHttpOptions } from '../../src/http/options/http-options.ts'
-import { addJitter } from '../../src/http/origin/pauses.ts'
 import { isIdempotentMethod, isSafeMethod } from '../../src/http/transport/methods.ts'
 import { named, page, table } from './markdown.ts'
 
@@ -103,5 +103,7 @@ test('the jitter on top of Retry-After is the documented one', () => {
 	const documented = retryAfter.text.replaceAll(/\s+/g, ' ')
 	expect(documented).toContain('up to a quarter of it, or up to 100 ms if that is more')
 	const most = { random: () => 1 }
-	expect([0, 400, 4_000].map((waitMs) => addJitter(waitMs, most) - waitMs)).toEqual([100, 100, 1_000])
+	expect([0, 400, 4_000].map((waitMs) => addRetryAfterJitter(waitMs, most) - waitMs)).toEqual([
+		100, 100, 1_000,
+	])
 })

@@ -14,6 +14,7 @@ import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { isAmount } from '../options/schema.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import type { RetrySettings } from './options.ts'
+import { addRetryAfterJitter } from './retry-after.ts'
 
 /**
  * Returns why there is no next attempt, as far as the outcome decides it. `classification` is undefined for a result.
@@ -35,9 +36,16 @@ export function stopReason(
 	return isLast ? 'retries-exhausted' : undefined
 }
 
+/** A delay, and the wait that the dependency asked for if that determined it. */
+export interface NextWait extends RetryDelay {
+	readonly askedMs?: number | undefined
+}
+
 /**
  * Returns the delay before the next attempt. `classification` is undefined for a result. `previousDelayMs` is the last
- * backoff delay; a Retry-After wait does not count.
+ * backoff delay; a Retry-After wait does not count. Jitter comes on top of a Retry-After, which is capped before it, unless it
+ * `isExact`. A Retry-After of 0 or a date in the past names no wait, so the backoff applies: without one, a service that
+ * sends 0 with every error would get all retries within a moment.
  */
 export function nextWait(
 	settings: RetrySettings,
@@ -46,21 +54,25 @@ export function nextWait(
 	value: unknown,
 	classification: Classification | undefined,
 	random: RandomSource,
-): RetryDelay {
-	const { delayFor } = settings
+	isExact = false,
+): NextWait {
+	const { delayFor, maxRetryAfterMs } = settings
 	const asked = delayFor
 		? requireSync(
 				'delayFor',
 				classification ? delayFor(value, attempt) : delayFor(undefined, attempt, { result: value }),
 			)
 		: classification && retryAfter(value, classification)
-	const source = asked === undefined || asked === null ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
-	const wait = asked ?? computeDelayMs(settings, attempt, previousDelayMs, random)
+	const isNone = asked === undefined || asked === null || (asked === 0 && !delayFor && !isExact)
+	const source = isNone ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
+	const wait = isNone ? computeDelayMs(settings, attempt, previousDelayMs, random) : asked
 	if (!isAmount(wait))
 		throw new InvalidOptionError(`delay (${source})`, wait, 'a finite number, 0 or more', undefined, {
 			cause: classification && value,
 		})
-	return { delayMs: wait, source }
+	if (source !== 'retry-after') return { delayMs: wait, source }
+	const delayMs = isExact ? wait : addRetryAfterJitter(Math.min(wait, maxRetryAfterMs), random)
+	return { delayMs, source, askedMs: wait }
 }
 
 /** A user's classifier need not handle Retry-After: what the error itself asks for still applies. */

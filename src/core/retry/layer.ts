@@ -25,6 +25,8 @@ export class RetryLayer implements Layer {
 	emitsRoutine = false
 	/** Returns which attempt's backoff applies, if that is not the number of the attempt. */
 	backoffAttempt: ((call: Call, attempt: number) => number) | undefined
+	/** True if the wait that the dependency asks for is followed exactly, without jitter, 0 included. */
+	hasExactWaits = false
 
 	constructor(settings: RetrySettings) {
 		this.settings = settings
@@ -106,9 +108,10 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	if (budget && stop !== 'permanent' && !(isPassedOn(call.stop) && isShared(budget, bound.next)))
 		budget.recordOutcome(false)
 	if (stop) return stop
-	const step = bound.layer.backoffAttempt?.(call, attempt) ?? attempt
-	const wait = nextWait(settings, step, previousDelayMs, value, classification, bound.runtime)
-	if (wait.source === 'retry-after' && wait.delayMs > settings.maxRetryAfterMs) return 'retry-after'
+	const { backoffAttempt, hasExactWaits } = bound.layer
+	const step = backoffAttempt?.(call, attempt) ?? attempt
+	const wait = nextWait(settings, step, previousDelayMs, value, classification, bound.runtime, hasExactWaits)
+	if (wait.askedMs !== undefined && wait.askedMs > settings.maxRetryAfterMs) return 'retry-after'
 	const passed = exceededLimit(call, bound, wait.delayMs)
 	if (passed || !budget) return passed ?? wait
 	const now = bound.runtime.now()

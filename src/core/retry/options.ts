@@ -26,7 +26,8 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	readonly retryResult?: Hook<[value: unknown, attempt: number], boolean> | undefined
 	/**
 	 * Returns a delay that replaces the backoff; undefined keeps the backoff. `attempt` counts from 0. If `retryResult` asked
-	 * for the retry, the error is undefined and the result is in the last argument. Default: the wait that the error asks for.
+	 * for the retry, the error is undefined and the result is in the last argument. Default: the wait that the error asks for, plus
+	 * jitter of up to a quarter of it and at least up to 100 ms; if it asks for 0, the backoff.
 	 */
 	readonly delayFor?:
 		| Hook<[error: unknown, attempt: number, unwanted?: UnwantedResult], number | undefined>

@@ -5,6 +5,7 @@ import { Hedge } from '../../core/hedge/hedge.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
 import type { RetryOptions } from '../../core/retry/options.ts'
 import { Retry } from '../../core/retry/retry.ts'
+import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
 import type { HttpCall } from '../../http/request/http-call.ts'
 import { HttpStatusError } from '../../http/request/status-error.ts'
 import { backoffsSincePushback, hedgeOptions } from '../policy/a6-options.ts'
@@ -31,11 +32,12 @@ export class HttpHedge extends Hedge {
 		super({ ...hedgeOptions(policy), budget })
 		this.layer.rule = {
 			canSend: () => true,
-			delayAfterFailure({ value, options }: Call) {
+			delayAfterFailure({ value, options, pipeline }: Call) {
 				if (!isListed(value)) return undefined
 				// The options of a call of `yaoki/http` are its HttpCall.
 				if ((options as Partial<HttpCall> | undefined)?.http?.findVeto(value)) return Infinity
-				return value instanceof HttpStatusError ? (HttpStatusError.factsOf(value).waitMs ?? 0) : 0
+				const waitMs = value instanceof HttpStatusError ? HttpStatusError.factsOf(value).waitMs : undefined
+				return waitMs === undefined ? 0 : addRetryAfterJitter(waitMs, pipeline.runtime)
 			},
 		}
 	}

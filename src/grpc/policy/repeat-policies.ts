@@ -22,11 +22,13 @@ export class GrpcRetry extends Retry {
 			budget,
 			// The service config decides, also for statuses that are permanent otherwise.
 			shouldRetry: (error) => error instanceof GrpcStatusError && retryableStatusCodes.has(error.code),
-			// A pushback is followed exactly, and only the deadline limits it.
+			// Only the deadline limits a pushback.
 			maxRetryAfterMs: MAX_NUMBER,
 			onRetry: onRetry as Retry['options']['onRetry'],
 		})
 		this.layer.backoffAttempt = backoffsSincePushback
+		// A6 requires exactly the pushback. Servers vary it, so that clients do not return together.
+		this.layer.hasExactWaits = true
 	}
 }
 

@@ -6,7 +6,6 @@ import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
-import { addJitter } from '../origin/pauses.ts'
 import { readText } from '../request/drain-body.ts'
 import { HttpStatusError, setMessage } from '../request/status-error.ts'
 
@@ -84,7 +83,6 @@ export async function retryWithRetryAfter<R extends Response>(
 		maxRetries,
 		shouldRetry: (error) =>
 			failed !== undefined && error === failed && (failed.retryAfterMs ?? 0) <= maxRetryAfterMs,
-		delayFor: () =>
-			failed?.retryAfterMs === undefined ? undefined : addJitter(failed.retryAfterMs, runtime),
+		maxRetryAfterMs,
 	})
 }

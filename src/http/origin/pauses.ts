@@ -9,14 +9,6 @@ import { Quota } from './quota.ts'
 /** The longest pause. One response must not block an origin permanently. */
 export const MAX_PAUSE_MS = 3_600_000
 
-/** Jitter on top of a pause: a share of it, and at least this much. */
-const MIN_JITTER_MS = 100
-const JITTER_FACTOR = 0.25
-
-/** Returns the wait plus jitter. All callers get the same time; without jitter they would all return together. */
-export const addJitter = (waitMs: number, runtime: { random(): number }): number =>
-	waitMs + runtime.random() * Math.max(MIN_JITTER_MS, waitMs * JITTER_FACTOR)
-
 /** If the first responses of an origin have no RateLimit headers, only every 32nd response is checked: lookups cost. */
 const ALWAYS_CHECKED = 8
 const CHECK_INTERVAL = 32

@@ -8,8 +8,9 @@ import { GO, type Step } from '../../core/engine/layer.ts'
 import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
 import { attachRecord } from '../../core/explain/record.ts'
+import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
 import type { Origin } from '../origin/origin.ts'
-import { addJitter, type Pauses } from '../origin/pauses.ts'
+import type { Pauses } from '../origin/pauses.ts'
 import { type HttpResponse, isObservable } from '../transport/transport.ts'
 import { type AttemptOwner, AttemptScope, attemptOf } from './attempt-scope.ts'
 import type { TimeoutLists } from './attempt-timeouts.ts'
@@ -89,7 +90,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const isLong = pauseMs > maxRetryAfterMs
 		if (isLong && longRetryAfter === 'ignore') return this.#start(call, bound)
 		// Jitter on top of the cap too, or all callers with a longer pause would come back together.
-		const waitMs = addJitter(Math.min(pauseMs, maxRetryAfterMs), bound.runtime)
+		const waitMs = addRetryAfterJitter(Math.min(pauseMs, maxRetryAfterMs), bound.runtime)
 		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
 		if ((isLong && longRetryAfter === 'fail') || waitMs >= leftMs) {
 			const retryAfterMs = Math.ceil(pauseMs)
@@ -101,7 +102,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		call.enterLayer(bound)
 		// The next probe may end the pause. With `'clamp'` a call does not check again after its wait.
 		const isProbedFirst = probeInMs < pauseMs && longRetryAfter !== 'clamp'
-		return isProbedFirst ? addJitter(probeInMs, bound.runtime) : waitMs
+		return isProbedFirst ? addRetryAfterJitter(probeInMs, bound.runtime) : waitMs
 	}
 
 	#onFailure(call: Call, bound: BoundLayer, scope: AttemptScope): void {

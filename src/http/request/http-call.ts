@@ -17,7 +17,7 @@ import { defaultTotalMs, type HttpSettings } from '../options/http-options.ts'
 import type { AttemptRequest } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import type { Origin } from '../origin/origin.ts'
-import { addJitter, MAX_PAUSE_MS, type PausedRequest, type Pauses } from '../origin/pauses.ts'
+import { MAX_PAUSE_MS, type PausedRequest, type Pauses } from '../origin/pauses.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
@@ -286,7 +286,7 @@ function statusErrorOf(
 	const isTooLong = isLong && longRetryAfter === 'fail'
 	if (status === 429 || status >= 500)
 		responsible?.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs), status, request)
-	const waitMs = isTooLong ? retryAfterMs : addJitter(Math.min(retryAfterMs, maxRetryAfterMs), runtime)
+	const waitMs = isTooLong ? retryAfterMs : Math.min(retryAfterMs, maxRetryAfterMs)
 	return new HttpStatusError(response, { retryAfterMs, waitMs, isTooLong, isInProgress })
 }
 

@@ -5,7 +5,7 @@ import type { HttpResponse } from '../transport/transport.ts'
 export interface StatusFacts {
 	/** What the server asked for. */
 	readonly retryAfterMs?: number | undefined
-	/** How long the next attempt waits because of it: with jitter, at most `maxRetryAfterMs`. */
+	/** How long the next attempt waits because of it, before the jitter: at most `maxRetryAfterMs`. */
 	readonly waitMs?: number | undefined
 	/** True if the server asks for more than `maxRetryAfterMs`. */
 	readonly isTooLong?: boolean

@@ -45,7 +45,7 @@ export interface RelayRetryOptions extends Omit<BackoffOptions, 'maxElapsedMs'> 
 	readonly maxRetries?: number | undefined
 	/** Return true to retry after this error; `attempt` counts from 0. Default: retry all but `permanent` errors. */
 	readonly shouldRetry?: Hook<[error: unknown, attempt: number], boolean> | undefined
-	/** Returns a delay that replaces the backoff; undefined for the backoff. Default: the error's `retryAfterMs`. */
+	/** Returns a delay that replaces the backoff; undefined for the backoff. Default: the error's `retryAfterMs` plus jitter, as in core. */
 	readonly delayFor?: Hook<[error: unknown, attempt: number], number | undefined> | undefined
 	/** Limits retries. If it is exhausted, a retry is postponed, never dropped. Default: no budget. */
 	readonly budget?: Budget | undefined

@@ -55,7 +55,7 @@ export function decideFailure(
 ): Settlement {
 	const { expiresAt } = row
 	const maxRetries = toRetryLimit(row.maxRetries) ?? settings.retry.maxRetries
-	const retry: RetrySettings = { ...settings.retry, maxRetries }
+	const retry: RetrySettings = { ...settings.retry, maxRetries, maxRetryAfterMs }
 	const dead = (cause: DeadLetterCause): Settlement => ({
 		...{ type: 'dead', ...claimRef(row), cause },
 		error: toStoredError(error),
@@ -64,7 +64,7 @@ export function decideFailure(
 	const decision = decideRetry(retry, row, error, classification, random)
 	if (typeof decision === 'string') return dead(decision)
 	const { source, delayMs } = decision
-	const inMs = Math.round(source === 'retry-after' ? Math.min(delayMs, maxRetryAfterMs) : delayMs)
+	const inMs = Math.round(delayMs)
 	if (expiresAt !== null && now + inMs >= expiresAt) return dead('expired')
 	const backoffMs = source === 'backoff' ? delayMs : row.delayMs
 	return { type: 'retry', ...claimRef(row), inMs, delayMs: backoffMs, error: toStoredError(error) }

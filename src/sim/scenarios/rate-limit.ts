@@ -36,6 +36,13 @@ const scenarioOf = (policy: PolicyModel, retryAfter = true): Scenario => ({
 	policies: { caller: policy },
 })
 
+/** Exactly the Retry-After. By default a retry adds jitter. */
+const exact: PolicyModel = () =>
+	retry({
+		...eightRetries,
+		delayFor: (error) => (error instanceof HttpError ? error.retryAfterMs : undefined),
+	})
+
 /** Retry-After plus a jitter that grows with each attempt. A custom delay needs a function. */
 const jittered: PolicyModel = ({ runtime }) =>
 	retry({
@@ -62,7 +69,7 @@ export const rateLimit: VariantStudy = {
 	variants: {
 		'no retry': scenarioOf([]),
 		'backoff, no Retry-After': scenarioOf([{ retry: eightRetries }], false),
-		'Retry-After, exact': scenarioOf([{ retry: eightRetries }]),
+		'Retry-After, exact': scenarioOf(exact),
 		'Retry-After with jitter': scenarioOf(jittered),
 		'own limiter, 100/s each': scenarioOf(limited({ limit: LIMIT, burst: 10 })),
 		'own limiter, 10/s each': scenarioOf(limited({ limit: LIMIT / PROCESSES, burst: 1 })),

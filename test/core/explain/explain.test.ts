@@ -13,6 +13,8 @@ describe('explain', () => {
 		const last = new Error('third')
 		const errors = [new HttpError(503, undefined, { retryAfterMs: 700 }), new Error('second'), last]
 		const operation = () => taking(clock, 50, errors.shift())()
+		// No jitter on top of the Retry-After.
+		vi.spyOn(clock, 'random').mockReturnValue(0)
 		await clock.advance(1000)
 		await settled(
 			clock,

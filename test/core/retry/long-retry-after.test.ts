@@ -1,17 +1,19 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { explain, HttpError, type RetryOptions, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 
 /** Runs a retry whose operation always fails with this wait, and returns the delays of the retry. */
 async function delaysFor(retryAfterMs: number, options: RetryOptions = {}) {
 	const runtime = virtualRuntime()
+	// No jitter.
+	vi.spyOn(runtime, 'random').mockReturnValue(0)
 	const delays: number[] = []
 	const error = new HttpError(503, undefined, { retryAfterMs })
 	const policy = retry({ ...options, runtime, onRetry: (_, _attempt, delayMs) => delays.push(delayMs) })
 	const settled = policy.settle(() => {
 		throw error
 	})
-	await runtime.advance(3 * retryAfterMs)
+	await runtime.advance(4 * retryAfterMs)
 	expect(await settled).toEqual({ ok: false, error })
 	return { delays, stop: explain(error)?.stop }
 }

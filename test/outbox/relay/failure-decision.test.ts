@@ -48,7 +48,18 @@ test('decorrelated jitter continues from the stored delay', () => {
 
 test('a Retry-After does not change the stored delay', () => {
 	const error = Object.assign(new HttpError(429), { retryAfterMs: 5_000 })
-	expect(verdict({ attempt: 2, delayMs: 1_234 }, error)).toMatchObject({ inMs: 5_000, delayMs: 1_234 })
+	expect(verdict({ attempt: 2, delayMs: 1_234 }, error, {}, 0, 0)).toMatchObject({
+		inMs: 5_000,
+		delayMs: 1_234,
+	})
+})
+
+test('jitter comes on top of a Retry-After, capped before it', () => {
+	const asked = (retryAfterMs: number) => Object.assign(new HttpError(429), { retryAfterMs })
+	expect(verdict({}, asked(5_000), {}, 0, 1)).toMatchObject({ inMs: 6_250 })
+	expect(verdict({}, asked(10), {}, 0, 1)).toMatchObject({ inMs: 110 })
+	expect(verdict({}, asked(86_400_000), {}, 0, 0)).toMatchObject({ inMs: 3_600_000 })
+	expect(verdict({}, asked(86_400_000), {}, 0, 1)).toMatchObject({ inMs: 4_500_000 })
 })
 
 test('a permanent error overrides remaining retries, and maxRetries of the message those of the destination', () => {

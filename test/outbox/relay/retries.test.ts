@@ -73,8 +73,25 @@ test('Retry-After replaces the backoff, up to maxRetryAfterMs', async () => {
 	const errors = [asked, far]
 	const options = { breaker: false, retry: PLAIN, maxRetryAfterMs: 20_000 } as const
 	await here.relay({ jobs: here.sends(({ attempts }) => fail(errors[attempts - 1])()) }, options)
-	await here.clock.advance(27_100)
-	expect(gaps(here)).toEqual([7_000, 20_000])
+	await here.clock.advance(33_900)
+	const [first = 0, second = 0] = gaps(here)
+	expect(first).toBeGreaterThanOrEqual(7_000)
+	expect(first).toBeLessThan(8_850)
+	expect(second).toBeGreaterThanOrEqual(20_000)
+	expect(second).toBeLessThan(25_100)
+})
+
+test('a Retry-After of 0 or a date in the past keeps the schedule of the backoff', async () => {
+	// Regression: 11 attempts and a dead letter within 436 ms.
+	for (const value of ['0', 'Sun, 06 Nov 1994 08:49:37 GMT']) {
+		await using here = await world()
+		await here.enqueue(1)
+		const busy = Object.assign(new Error('busy'), { status: 503, headers: { 'retry-after': value } })
+		const retry = { jitterStrategy: 'none', baseDelayMs: 1_000, maxRetries: 4 } as const
+		await here.relay({ jobs: here.sends(fail(busy)) }, { breaker: false, retry })
+		await here.clock.advance(60_000)
+		expect(gaps(here)).toEqual([1_000, 2_000, 4_000, 8_000])
+	}
 })
 
 test('the backoff does not continue from a Retry-After', async () => {
