@@ -13,8 +13,9 @@ import { idempotencyRace } from './idempotency-race.ts'
 import { idleBreakers } from './idle-breakers.ts'
 import { memory } from './memory.ts'
 import { openCircuit } from './open-circuit.ts'
-import { OUTBOX_PARTS } from './outbox.ts'
+import { OUTBOX_PARTS, onlyInFull } from './outbox.ts'
 import { rateBreaker } from './rate-breaker.ts'
+import { recovery } from './recovery.ts'
 import { failsTwice, success } from './retry.ts'
 import { simulator } from './simulator.ts'
 import { stack } from './stack.ts'
@@ -44,6 +45,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	'idempotency-race': idempotencyRace,
 	telemetry,
 	...OUTBOX_PARTS,
+	recovery: () => onlyInFull(recovery),
 }
 
 const asJson = process.argv.includes('--json')

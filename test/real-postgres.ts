@@ -8,8 +8,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, chown, cp, mkdir, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { deadPort } from './core/classify/fault-server.ts'
+import { setTimeout as pause } from 'node:timers/promises'
 import { end, guard, guardedFolder } from './guard/guard.ts'
+import { stablePort } from './stable-port.ts'
 
 export interface RealPostgres extends AsyncDisposable {
 	readonly connection: {
@@ -19,8 +20,8 @@ export interface RealPostgres extends AsyncDisposable {
 		readonly password: string
 		readonly database: string
 	}
-	/** Stops it immediately, as a crash would, and starts it again with the same data. */
-	restart(): Promise<void>
+	/** Stops it immediately, as a crash would, and starts it again with the same data, after `awayMs` if it is given. */
+	restart(awayMs?: number): Promise<void>
 }
 
 const SETTINGS = {
@@ -44,7 +45,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 	const isRoot = process.getuid?.() === 0
 	const as = isRoot ? UNPRIVILEGED : {}
 	const data = join(home, 'data')
-	const login = { port: await deadPort(), user: 'postgres', password: 'secret' }
+	const login = { port: await stablePort(), user: 'postgres', password: 'secret' }
 	const passwordFile = join(home, 'password')
 	await chmod(home, 0o755)
 	await mkdir(data)
@@ -60,8 +61,10 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 		guard(server, { signal: 'SIGQUIT' })
 		await printed(server, /ready to accept connections/)
 	}
-	const restart = async () => {
+	const restart = async (awayMs = 0) => {
+		const due = pause(awayMs)
 		if (server) await end(server, 'SIGQUIT')
+		await due
 		await start()
 	}
 	const stop = async () => {
