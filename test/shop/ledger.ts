@@ -1,4 +1,4 @@
-/** Compares what customers were told with what the bank charged, what the database stored and what the mail service received. */
+/** Compares what customers saw with what the bank charged, what the database stored and what the mail service received. */
 import { orderOf } from './plan.ts'
 import type { ShopRun } from './shop.ts'
 
@@ -14,7 +14,7 @@ export interface Ledger {
 	readonly lost: number
 	/** Orders in the database whose event did not arrive at the mail service. */
 	readonly eventsLost: number
-	/** Charges for orders that nobody got accepted. */
+	/** Charges for orders that were never accepted. */
 	readonly chargedInVain: number
 }
 
