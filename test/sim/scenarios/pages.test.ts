@@ -23,6 +23,8 @@ function parts(text: string): { readonly prose: string; readonly shown: string }
 	const prose = text
 		.replaceAll(/^```.*?^```$/gms, (block) => String(shown.push(block)).slice(0, 0))
 		.replaceAll(/^\|.*$/gm, (row) => String(shown.push(row)).slice(0, 0))
+		// Pages of decisions have numbers in their names.
+		.replaceAll(/\]\([^)]*\)/g, ']')
 	return { prose, shown: shown.join('\n') }
 }
 
