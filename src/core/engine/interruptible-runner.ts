@@ -91,10 +91,14 @@ async function runLoop(call: Call, from: Step): Promise<unknown> {
 	return advance(call, DONE)
 }
 
-/** The error of a timeout was created in the callback of a timer. Here V8 finds the callers, so its stack is captured again. */
+/**
+ * The error of a timeout was created in the callback of a timer. Here V8 finds the callers, so its stack is captured again. The reason of
+ * an abort is the caller's own and stays untouched.
+ */
 function resume(call: Call): Step {
 	const { interruption } = call.rare ?? {}
-	const capture: unknown = interruption && Reflect.get(Error, 'captureStackTrace')
+	const isOwn = interruption && interruption.stop !== 'abort'
+	const capture: unknown = isOwn && Reflect.get(Error, 'captureStackTrace')
 	if (typeof capture === 'function') capture(Object(interruption?.error), resume)
 	return call.resume()
 }

@@ -33,12 +33,14 @@ export class TimeoutLayer implements ObservableLayer {
 		scope.limit = new TimeoutLimit(call, bound, scope)
 		this.list = findTimeoutList(runtime, scope.ms, this.list)
 		this.list.add(scope.limit, call.now(runtime))
+		if (call.options) scope.limit.watch(call.options)
 	}
 
 	leave(call: Call, bound: BoundLayer): Step {
 		const scope = call.layerState(bound) as TimeoutScope
 		const { limit, link, within } = scope
 		limit?.list?.remove(limit)
+		limit?.unwatch?.()
 		link?.unlink?.()
 		if (within) call.scope = within
 		scope.within = undefined
@@ -77,6 +79,7 @@ class TimeoutLimit implements TimeoutEntry {
 	readonly call: Call
 	readonly bound: BoundLayer<TimeoutLayer>
 	readonly scope: TimeoutScope
+	unwatch: (() => void) | undefined
 
 	constructor(call: Call, bound: BoundLayer<TimeoutLayer>, scope: TimeoutScope) {
 		this.call = call
@@ -90,5 +93,29 @@ class TimeoutLimit implements TimeoutEntry {
 		const timeoutMs = scope.ms
 		interrupt(call, bound, scope, new TimeoutError(name, timeoutMs, call.pipeline.name), 'timeout')
 		emit?.(call, bound, { type: 'timeout', timeoutMs })
+	}
+
+	/**
+	 * Ends the part inside at the caller's abort and at the deadline too, as if the operation had failed at that moment: a caller that
+	 * has left must not wait for an operation that ignores its signal.
+	 */
+	watch({ signal, deadline }: CallOptions): void {
+		const { call, bound, scope } = this
+		// The outer timeout watches for both.
+		if (scope.within instanceof TimeoutScope) return
+		const onAbort = () => interrupt(call, bound, scope, signal?.reason, 'abort')
+		// A deadline after the timeout needs no timer.
+		const stopWaiting =
+			deadline && deadline.remainingMs < scope.ms
+				? deadline.onExpiry((error) => interrupt(call, bound, scope, error, 'deadline'))
+				: undefined
+		if (!signal && !stopWaiting) return
+		this.unwatch = () => {
+			stopWaiting?.()
+			signal?.removeEventListener('abort', onAbort)
+		}
+		signal?.addEventListener('abort', onAbort)
+		// A signal emits `abort` only once.
+		if (signal?.aborted) onAbort()
 	}
 }

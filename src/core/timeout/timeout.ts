@@ -8,7 +8,8 @@ export type TimeoutOptions = PolicyOptions
 
 /**
  * Limits the duration of an operation: of each attempt inside a retry, of the whole call outside. The operation's
- * signal is aborted. The caller gets a TimeoutError even if the operation ignores its signal.
+ * signal is aborted. The caller gets a TimeoutError even if the operation ignores its signal. The caller's abort and the
+ * deadline end the call in the same way, with the caller's reason.
  *
  * @example
  * const policy = pipeline(new Timeout(10_000), retry(), new Timeout(2_000))

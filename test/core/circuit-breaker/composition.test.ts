@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { bulkhead, circuitBreaker, explain, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { skipDelays, virtualRuntime } from 'yaoki/testing'
 import { dead, exceptCalls, failing, settled, steady, taking } from '../../scenario.ts'
@@ -49,6 +49,8 @@ describe('with a retry outside, a breaker', () => {
 
 	test('is waited for by a retry that retries rejections, for retryAfterMs, and then probed', async () => {
 		const { breaker, clock } = fresh(touchy)
+		// No jitter on top of retryAfterMs.
+		vi.spyOn(clock, 'random').mockReturnValue(0)
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, shouldRetry: () => true }), breaker)
 		const work = failing(clock, new Error('down'))
 		expect(await settled(clock, policy.execute(work))).toEqual({ ok: true, value: 'ok' })

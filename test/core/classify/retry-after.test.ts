@@ -4,7 +4,7 @@ import axios from 'axios'
 import got from 'got'
 import ky from 'ky'
 import OpenAI from 'openai'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { classify, explain, HttpError, retry } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { imfFixdate } from '../../http/headers/dates.ts'
@@ -13,6 +13,8 @@ import { faultServer, respondWith } from './fault-server.ts'
 
 /** Returns the delays before the retries of an operation that always fails with this error. */
 async function retryDelays(error: unknown, runtime: VirtualRuntime): Promise<readonly number[]> {
+	// No jitter on top of the wait.
+	vi.spyOn(runtime, 'random').mockReturnValue(0)
 	const delays: number[] = []
 	const onRetry = (_error: unknown, _attempt: number, delayMs: number) => delays.push(delayMs)
 	const settled = retry({ maxRetries: 1, runtime, onRetry }).settle(() => {
@@ -159,6 +161,7 @@ test("a date without a Date header is compared with the policy's clock", async (
 
 test("a user's classifier need not read the headers", async () => {
 	const runtime = virtualRuntime()
+	vi.spyOn(runtime, 'random').mockReturnValue(0)
 	const delays: number[] = []
 	const policy = retry({
 		...{ maxRetries: 1, runtime, classify: () => THROTTLED },

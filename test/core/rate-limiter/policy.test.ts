@@ -296,6 +296,8 @@ describe.each(algorithms)('rateLimiter (%s)', (algorithm) => {
 
 	test('inside a retry that retries rejections, the retry waits for retryAfterMs', async () => {
 		const { clock, policy, starts } = limited({ algorithm, limit: 1 })
+		// No jitter on top of retryAfterMs.
+		vi.spyOn(clock, 'random').mockReturnValue(0)
 		const stubborn = retry({ ...steady, shouldRetry: () => true })
 		const work = () => starts.push(`at ${clock.now()}`)
 		await policy.execute(work)
