@@ -14,7 +14,6 @@ export { type IdempotentNodeHandler, nodeIdempotency } from './adapters/node.ts'
 export type { NodeRequest, NodeResponse, NodeSocket } from './adapters/node-http/node-types.ts'
 export type { BeginResult } from './engine/begin-result.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
-export type { IdempotencyContext } from './engine/context.ts'
 export {
 	type BeginOptions,
 	IdempotencyEngine,
@@ -29,8 +28,13 @@ export type {
 	IdempotencyListener,
 	StoreOperation,
 } from './engine/events.ts'
-export type { HandledResponse, IdempotencyOptions, IncomingRequest } from './engine/options.ts'
-export { getIdempotencyContext } from './engine/request-context.ts'
+export type {
+	HandledResponse,
+	IdempotencyOptions,
+	IncomingRequest,
+	RequestHeaders,
+} from './engine/options.ts'
+export type { IdempotencyContext } from './engine/request-context.ts'
 export {
 	type FingerprintInput,
 	type FingerprintOptions,

@@ -9,7 +9,6 @@ import {
 	expressIdempotency,
 	fastifyIdempotency,
 	fetchIdempotency,
-	getIdempotencyContext,
 	honoIdempotency,
 	idempotency,
 	memoryIdempotencyStore,
@@ -58,7 +57,7 @@ describe('the documented usage', () => {
 		app.use('/charges', honoIdempotency(engine))
 		let calls = 0
 		app.post('/charges', async (c) => {
-			const context = getIdempotencyContext(c)
+			const context = engine.context(c)
 			return c.json({ call: ++calls, isProtected: context.isProtected }, 201)
 		})
 		await (await app.request('/charges', post)).text()
@@ -71,7 +70,7 @@ describe('the documented usage', () => {
 		let calls = 0
 		app.post('/fastify', async (request, reply) => {
 			reply.code(201)
-			return { call: ++calls, isProtected: getIdempotencyContext(request).isProtected }
+			return { call: ++calls, isProtected: engine.context(request).isProtected }
 		})
 		const headers = { 'idempotency-key': 'k', 'content-type': 'application/json' }
 		const request = { method: 'POST', url: '/fastify', headers, payload: '{"a":1}' } as const
@@ -84,7 +83,7 @@ describe('the documented usage', () => {
 	test('Express and Node accept the middleware and the handler', () => {
 		const app = express()
 		app.post('/charges', expressIdempotency(engine), (req: ExpressRequest, res) => {
-			res.json(getIdempotencyContext(req).isProtected)
+			res.json(engine.context(req).isProtected)
 		})
 		const server = createServer(
 			nodeIdempotency(engine, (_request: IncomingMessage, response: ServerResponse, context) => {

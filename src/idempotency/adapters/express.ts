@@ -12,16 +12,16 @@ export interface ExpressRequest extends NodeRequest {
 
 /**
  * Creates middleware for Express 4 and 5, and for compatible frameworks such as Connect: a repeated request with the same `Idempotency-Key` gets the
- * stored response. Handlers after it call `getIdempotencyContext(req)`. Body parsers may run before it (`req.body` is compared) or after it
+ * stored response. Handlers after it call `engine.context(req)`. Body parsers may run before it (`req.body` is compared) or after it
  * (the bytes are). If a handler fails, the status of the error handler's response decides whether it is stored. An error of `principal` goes to the error
  * handler too.
  *
  * @example
  * app.post('/charges', expressIdempotency(engine), handler)
  */
-export function expressIdempotency<Tx>(
-	engine: IdempotencyEngine<Tx>,
-): (request: ExpressRequest, response: NodeResponse, next: (error?: unknown) => void) => void {
+export function expressIdempotency<Tx, Req extends ExpressRequest = ExpressRequest>(
+	engine: IdempotencyEngine<Tx, Req>,
+): (request: Req, response: NodeResponse, next: (error?: unknown) => void) => void {
 	return (request, response, next) => {
 		openExchange(engine, {
 			request,

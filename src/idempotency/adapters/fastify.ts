@@ -28,7 +28,7 @@ export interface FastifyApp {
 
 /**
  * Creates a plugin for Fastify that applies to the instance it is registered with: a repeated request with the same `Idempotency-Key` gets the stored
- * response. Handlers call `getIdempotencyContext(request)`. If a handler fails, the status of the error handler's response decides whether it
+ * response. Handlers call `engine.context(request)`. If a handler fails, the status of the error handler's response decides whether it
  * is stored. An error of `principal` goes to the error handler too.
  *
  * It runs as a `preHandler` hook, so the caller must be authenticated in an earlier hook (`onRequest`, `preParsing`, `preValidation`). The response is
@@ -37,8 +37,8 @@ export interface FastifyApp {
  * @example
  * await fastify.register(fastifyIdempotency(engine))
  */
-export function fastifyIdempotency<Tx>(
-	engine: IdempotencyEngine<Tx>,
+export function fastifyIdempotency<Tx, Req extends FastifyRequest = FastifyRequest>(
+	engine: IdempotencyEngine<Tx, Req>,
 ): (app: FastifyApp, options: object, done: () => void) => void {
 	const plugin = (app: FastifyApp, _options: object, ready: () => void): void => {
 		app.addHook('preHandler', (request, reply, done) => {
@@ -46,7 +46,7 @@ export function fastifyIdempotency<Tx>(
 			openExchange(engine, {
 				request: raw,
 				response: reply.raw,
-				raw: request,
+				raw: request as Req,
 				url: request.originalUrl,
 				parsed: request.body,
 				respond: (stored) => sendStored(takeOver(reply), stored),

@@ -1,6 +1,7 @@
 import { admit } from '../engine/admit.ts'
-import { type IdempotencyContext, idempotencyContext } from '../engine/context.ts'
+import { idempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
+import type { IdempotencyContext } from '../engine/request-context.ts'
 import { splitUrl } from '../key/request-target.ts'
 import { problemResponse } from '../response/problems.ts'
 import { readWebBody } from './web/request-body.ts'
@@ -11,11 +12,7 @@ export type IdempotentFetchHandler<
 	Rest extends readonly unknown[],
 	Tx = unknown,
 	Req extends Request = Request,
-> = (
-	request: Req,
-	context: IdempotencyContext<Tx>,
-	...rest: Rest
-) => Response | Promise<Response>
+> = (request: Req, context: IdempotencyContext<Tx>, ...rest: Rest) => Response | Promise<Response>
 
 /**
  * Wraps a fetch handler (Bun, Deno, Next.js, Workers): a repeated request with the same `Idempotency-Key` gets the stored response.
@@ -25,7 +22,7 @@ export type IdempotentFetchHandler<
  * export default { fetch: fetchIdempotency(engine, (request, context) => handle(request, context)) }
  */
 export function fetchIdempotency<Rest extends readonly unknown[], Tx, Req extends Request = Request>(
-	engine: IdempotencyEngine<Tx>,
+	engine: IdempotencyEngine<Tx, NoInfer<Req>>,
 	handler: IdempotentFetchHandler<Rest, Tx, Req>,
 ): (request: Req, ...rest: Rest) => Promise<Response> {
 	return async (request, ...rest) => {
@@ -39,6 +36,7 @@ export function fetchIdempotency<Rest extends readonly unknown[], Tx, Req extend
 			query,
 			contentType: request.headers.get('content-type'),
 			key: request.headers.get('idempotency-key'),
+			headers: { get: (name) => request.headers.get(name) ?? undefined },
 			raw: request,
 			signal: () => request.signal,
 			readBody: () => readWebBody(request, engine.settings.maxRequestBytes),

@@ -19,15 +19,15 @@ export interface HonoContext {
 
 /**
  * Creates middleware for Hono: a repeated request with the same `Idempotency-Key` gets the stored response. Handlers after it call
- * `getIdempotencyContext(c)`. If a handler fails, the status of the response of `onError` decides whether it is stored. An error of `principal` goes to
+ * `engine.context(c)`. If a handler fails, the status of the response of `onError` decides whether it is stored. An error of `principal` goes to
  * `onError` too.
  *
  * @example
  * app.use('/charges', honoIdempotency(engine))
  */
-export function honoIdempotency<Tx>(
-	engine: IdempotencyEngine<Tx>,
-): (c: HonoContext, next: () => Promise<void>) => Promise<void> {
+export function honoIdempotency<Tx, C extends HonoContext = HonoContext>(
+	engine: IdempotencyEngine<Tx, C>,
+): (c: C, next: () => Promise<void>) => Promise<void> {
 	return async (c, next) => {
 		if (keptContext(c, engine)) return next()
 		const { raw } = c.req
@@ -41,6 +41,7 @@ export function honoIdempotency<Tx>(
 			query,
 			contentType: headers.get('content-type'),
 			key: headers.get('idempotency-key'),
+			headers: { get: (name) => headers.get(name) ?? undefined },
 			raw: c,
 			signal: () => raw.signal,
 			readBody: () => readBody(c, engine.settings.maxRequestBytes),

@@ -1,5 +1,5 @@
-import type { IdempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
+import type { IdempotencyContext } from '../engine/request-context.ts'
 import { type OpenExchange, openExchange } from './node-http/exchange.ts'
 import { fail } from './node-http/fail.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
@@ -24,7 +24,7 @@ export type IdempotentNodeHandler<Req, Res, Tx = unknown> = (
  * }))
  */
 export function nodeIdempotency<Req extends NodeRequest, Res extends NodeResponse, Tx>(
-	engine: IdempotencyEngine<Tx>,
+	engine: IdempotencyEngine<Tx, NoInfer<Req>>,
 	handler: IdempotentNodeHandler<Req, Res, Tx>,
 ): (request: Req, response: Res) => Promise<void> {
 	return async (request, response) => {

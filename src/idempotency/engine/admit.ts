@@ -17,7 +17,7 @@ import type { IncomingRequest } from './options.ts'
 import { isSetupError } from '../store/setup-errors.ts'
 
 /** A request, as an adapter describes it. */
-export interface Exchange extends IncomingRequest {
+export interface Exchange<Raw = unknown> extends IncomingRequest<Raw> {
 	/** The query without `?`. */
 	readonly query: string
 	readonly contentType: string | null | undefined
@@ -38,7 +38,10 @@ export type Admission =
 	/** The handler does not run. */
 	| { readonly kind: 'respond'; readonly response: StoredResponse }
 
-export async function admit(engine: IdempotencyEngine, exchange: Exchange): Promise<Admission> {
+export async function admit<Raw>(
+	engine: IdempotencyEngine<unknown, Raw>,
+	exchange: Exchange<Raw>,
+): Promise<Admission> {
 	const { settings } = engine
 	const { method, path } = exchange
 	if (!settings.methodNames.has(method)) return { kind: 'unprotected' }

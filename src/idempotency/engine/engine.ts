@@ -14,15 +14,18 @@ import { sleep, withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { type Identity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
+import { PurgeSchedule } from '../store/purge-schedule.ts'
 import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
 import type { BeginResult } from './begin-result.ts'
 import { Claim, type ClaimWrites } from './claim.ts'
+import { noContextError } from './errors.ts'
 import { EventReports } from './event-reports.ts'
 import type { FencedEvent, IdempotencyListener, StoreOperation } from './events.ts'
 import { GuardedStore } from './guarded-store.ts'
 import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
-import { PurgeSchedule } from '../store/purge-schedule.ts'
+import type { IdempotencyContext } from './request-context.ts'
+import { keptContext } from './request-context.ts'
 import { UnconfirmedWrites } from './unconfirmed-writes.ts'
 import { type UnstoredResponse, UnstoredResponses } from './unstored-responses.ts'
 
@@ -54,9 +57,11 @@ export interface IdempotencyStats {
 }
 
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT] and [OBSERVE], whose computed names isolatedDeclarations cannot emit.
-export class IdempotencyEngine<Tx = unknown> {
+export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
+	/** The option of this name. Its parameter says which framework's requests the engine accepts. */
+	readonly principal: IdempotencyOptions<Tx, Raw>['principal']
 	/** @internal */
-	readonly settings: IdempotencySettings<Tx>
+	readonly settings: IdempotencySettings<Tx, Raw>
 	readonly #guardedStore: GuardedStore
 	readonly #runtime: Runtime
 	readonly #reports: EventReports
@@ -82,8 +87,9 @@ export class IdempotencyEngine<Tx = unknown> {
 		},
 	}
 
-	constructor(options: IdempotencyOptions<Tx>) {
+	constructor(options: IdempotencyOptions<Tx, Raw>) {
 		this.settings = readIdempotencyOptions(options)
+		this.principal = this.settings.principal
 		this.#runtime = options.runtime ?? systemRuntime
 		this.#guardedStore = new GuardedStore(this.settings)
 		this.#reports = new EventReports(this.settings.name, this.#runtime)
@@ -213,6 +219,22 @@ export class IdempotencyEngine<Tx = unknown> {
 				isStored = shouldStore({ status, method, path })
 			})
 		return isStored
+	}
+
+	/**
+	 * Returns the context of a request: pass Express's `req`, Fastify's `request` or Hono's `c`. Throws if no adapter of this engine ran for it, because a
+	 * handler without its protection must not go unnoticed.
+	 *
+	 * @example
+	 * app.post('/charges', expressIdempotency(engine), async (req, res) => {
+	 *   const charge = await engine.context(req).step('charge', ({ idempotencyKey }) => stripe.charge(req.body, { idempotencyKey }))
+	 *   res.status(201).json(charge)
+	 * })
+	 */
+	context(request: object): IdempotencyContext<Tx> {
+		const context = keptContext<Tx>(request, this)
+		if (!context) throw noContextError()
+		return context
 	}
 
 	/** Returns what is stored for a key, without its response. */
@@ -414,7 +436,7 @@ export class IdempotencyEngine<Tx = unknown> {
 }
 
 // biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
-export interface IdempotencyEngine<Tx> extends Inspectable, Observable {}
+export interface IdempotencyEngine<Tx, Raw> extends Inspectable, Observable {}
 
 const ignore = (): void => {}
 
@@ -445,6 +467,8 @@ function toBegin(result: Exclude<ClaimResult, { kind: 'claimed' }>): BeginResult
  * @example
  * const engine = idempotency({ store: memoryIdempotencyStore(), principal: ({ raw }) => userOf(raw)?.id })
  */
-export function idempotency<Tx>(options: IdempotencyOptions<Tx>): IdempotencyEngine<Tx> {
+export function idempotency<Tx, Raw = unknown>(
+	options: IdempotencyOptions<Tx, Raw>,
+): IdempotencyEngine<Tx, Raw> {
 	return new IdempotencyEngine(options)
 }

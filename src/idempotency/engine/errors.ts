@@ -38,3 +38,9 @@ export const stepInTransactionError = (name: string): YaokiError =>
 		'YAOKI_IDEMPOTENCY_STEP_IN_TRANSACTION',
 		`The step "${name}" runs inside of a transaction, but its result is stored outside. Run it before context.transaction`,
 	)
+
+export const noContextError = (): YaokiError =>
+	new YaokiError(
+		'YAOKI_IDEMPOTENCY_NO_CONTEXT',
+		'This request has no context of this idempotency engine. Register expressIdempotency(engine), fastifyIdempotency(engine) or honoIdempotency(engine) before its handler',
+	)

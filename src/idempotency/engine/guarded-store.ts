@@ -19,7 +19,7 @@ export class GuardedStore {
 	readonly #store: IdempotencyStore
 	readonly #writePolicy: Policy
 
-	constructor({ store, name, runtime, storeTimeoutMs }: IdempotencySettings) {
+	constructor({ store, name, runtime, storeTimeoutMs }: IdempotencySettings<unknown, never>) {
 		this.#store = store
 		const limit = timeout(storeTimeoutMs)
 		this.policy = pipeline({ name, runtime }, this.breaker, limit)

@@ -6,7 +6,7 @@ import { finding, type LintFinding } from '../../core/lint/finding.ts'
 import { HEARTBEATS_PER_LEASE } from './claim.ts'
 import type { IdempotencySettings } from './options.ts'
 
-export function lintFindings(settings: IdempotencySettings): LintFinding[] {
+export function lintFindings(settings: IdempotencySettings<unknown, never>): LintFinding[] {
 	const { leaseMs, storeTimeoutMs } = settings
 	const found = headersReadBy(settings.principal)
 		.filter((name) => !CREDENTIALS.has(name))
@@ -41,7 +41,7 @@ const CREDENTIALS: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the headers that a function reads, whichever framework's request it expects. */
-function headersReadBy(principal: IdempotencySettings['principal']): string[] {
+function headersReadBy(principal: IdempotencySettings<unknown, never>['principal']): string[] {
 	const names = new Set<string>()
 	const record = (name: unknown) => {
 		if (typeof name === 'string') names.add(name.toLowerCase())
@@ -64,7 +64,12 @@ function headersReadBy(principal: IdempotencySettings['principal']): string[] {
 		},
 	)
 	try {
-		const result: unknown = principal({ method: 'POST', path: '/', raw })
+		const result: unknown = principal({
+			method: 'POST',
+			path: '/',
+			headers: { get: record },
+			raw: raw as never,
+		})
 		// What happens after the first await is not awaited: a database may be asked.
 		Promise.resolve(result).catch(() => {})
 	} catch {

@@ -14,12 +14,22 @@ import { DEFAULT_RESPONSE_HEADERS, isNeverStored } from '../response/response-he
 import type { IdempotencyStore } from '../store/store.ts'
 
 /** A request as the options' functions see it. */
-export interface IncomingRequest {
+export interface IncomingRequest<Raw = unknown> {
 	readonly method: string
 	/** The path of the URL, without the query. */
 	readonly path: string
-	/** The framework's own request: a `Request`, Node's `IncomingMessage`, a Fastify request or a Hono context. */
-	readonly raw: unknown
+	/** The same for every framework. */
+	readonly headers: RequestHeaders
+	/**
+	 * The framework's own request: a `Request`, Node's `IncomingMessage`, an Express or Fastify request or a Hono context. Annotate the parameter to have its
+	 * type: `({ raw }: IncomingRequest<express.Request>) => raw.user?.id`. The engine then fits only adapters that pass such a request.
+	 */
+	readonly raw: Raw
+}
+
+export interface RequestHeaders {
+	/** Returns a header by its name in any case, or undefined. Repeated lines are joined with commas. */
+	get(name: string): string | undefined
 }
 
 /** The outcome of a handler, as `shouldStore` sees it. */
@@ -29,7 +39,7 @@ export interface HandledResponse {
 	readonly path: string
 }
 
-export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
+export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends FingerprintOptions {
 	/** Where keys and responses are stored. */
 	readonly store: IdempotencyStore<Tx>
 	/**
@@ -37,7 +47,7 @@ export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 	 * request with 401; return `'anonymous'` to accept requests without a caller. Never return a header that any client can set. An error is handled like
 	 * an error of the handler.
 	 */
-	readonly principal: (request: IncomingRequest) => string | undefined | Promise<string | undefined>
+	readonly principal: (request: IncomingRequest<Raw>) => string | undefined | Promise<string | undefined>
 	/**
 	 * The name of the service. It is a part of every key, so that two services on one database do not share keys, and the name in events. A change
 	 * makes all stored keys unknown. Must be given, except for a store in memory: default `'idempotency'` there.
@@ -48,7 +58,7 @@ export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 	/** Rejects requests without a key with 400. Default false: they run, unprotected. */
 	readonly required?: boolean | undefined
 	/** Returns the route that a key belongs to. Default: the path. */
-	readonly route?: ((request: IncomingRequest) => string) | undefined
+	readonly route?: ((request: IncomingRequest<Raw>) => string) | undefined
 	/** The maximum length of a key. Default 255. */
 	readonly maxKeyLength?: number | undefined
 	/** How long a claim lasts without a heartbeat: after a crash the key is locked for at most this long. Default 60,000. */
@@ -92,7 +102,7 @@ export interface IdempotencyOptions<Tx = unknown> extends FingerprintOptions {
 }
 
 /** The validated options with all defaults. */
-export interface IdempotencySettings<Tx = unknown> extends IdempotencyOptions<Tx> {
+export interface IdempotencySettings<Tx = unknown, Raw = unknown> extends IdempotencyOptions<Tx, Raw> {
 	readonly name: string
 	readonly leaseMs: number
 	readonly maxRunMs: number
@@ -138,7 +148,9 @@ const SCHEMA: OptionSchema = {
 	runtime: 'any',
 }
 
-export function readIdempotencyOptions<Tx>(options: IdempotencyOptions<Tx>): IdempotencySettings<Tx> {
+export function readIdempotencyOptions<Tx, Raw>(
+	options: IdempotencyOptions<Tx, Raw>,
+): IdempotencySettings<Tx, Raw> {
 	checkNames(options, SCHEMA, 'idempotency')
 	const { store, principal, methods = ['POST', 'PATCH'], responseHeaders = [], excludedFields = [] } = options
 	if (!isObject(store) || typeof store.claim !== 'function')
@@ -151,7 +163,7 @@ export function readIdempotencyOptions<Tx>(options: IdempotencyOptions<Tx>): Ide
 	const wrong = responseHeaders.find((name) => isNeverStored(name.toLowerCase()))
 	if (wrong !== undefined)
 		invalidOption('responseHeaders', wrong, 'headers that do not belong to one connection or message')
-	const settings = readOptions<IdempotencySettings<Tx>>(options, SCHEMA)
+	const settings = readOptions<IdempotencySettings<Tx, Raw>>(options, SCHEMA)
 	checkRange('maxRunMs', settings.maxRunMs, settings.leaseMs)
 	return {
 		...settings,
@@ -171,7 +183,7 @@ function checkNameList(option: string, given: unknown): asserts given is readonl
 }
 
 /** Without a name of its own, a service that shares a database would answer for another one. */
-function readName({ name, store }: Pick<IdempotencyOptions, 'name' | 'store'>): string {
+function readName({ name, store }: Pick<IdempotencyOptions<unknown, never>, 'name' | 'store'>): string {
 	if (name) return name
 	if (name === undefined && store.isShared === false) return 'idempotency'
 	return invalidOption(

@@ -1,41 +1,42 @@
-import { YaokiError } from '../../core/errors/errors.ts'
-import type { IdempotencyContext } from './context.ts'
-import type { IdempotencyEngine } from './engine.ts'
+/** What a handler gets, and how it is found by its request. */
+import type { Jsonified } from '../../core/json/jsonified.ts'
+import type { StepContext } from './claim.ts'
+
+export interface IdempotencyContext<Tx = unknown> {
+	/** True if repeated requests get the response of this one. False without a key, and if the store failed and `onStoreError` is `'pass'`. */
+	readonly isProtected: boolean
+	/** True if an earlier run of this key stored steps and did not complete. */
+	readonly isRerun: boolean
+	/** Aborted when the lease is lost: another request may run with this key. */
+	readonly signal: AbortSignal | undefined
+	/**
+	 * Runs a part of the handler once per key: its result is stored as JSON, and a later run of the same key returns it without calling `fn`.
+	 * Without protection it calls `fn` with a random key.
+	 *
+	 * @example
+	 * const charge = await context.step('charge', ({ idempotencyKey }) => stripe.charge(order, { idempotencyKey }))
+	 */
+	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>>
+	/**
+	 * Commits the writes of `fn` and the stored response together, on PostgreSQL and SQLite. A response that is not stored, such as one with
+	 * status 500, rolls back. Returns the response; on Node, Express and Fastify it is also sent. Steps run before it, not inside.
+	 *
+	 * @example
+	 * return context.transaction(async (tx) => {
+	 *   const order = await insertOrder(tx, body)
+	 *   return Response.json(order, { status: 201 })
+	 * })
+	 */
+	transaction(fn: (tx: Tx) => Response | Promise<Response>): Promise<Response>
+}
 
 /** By the object that a framework passes to its handlers, and by engine: an application may have several. */
 const contexts = new WeakMap<object, Map<unknown, unknown>>()
 
-export function keepContext<Tx>(
-	request: object,
-	engine: IdempotencyEngine<Tx>,
-	context: IdempotencyContext<Tx>,
-): void {
+export function keepContext<Tx>(request: object, engine: object, context: IdempotencyContext<Tx>): void {
 	contexts.set(request, (contexts.get(request) ?? new Map()).set(engine, context))
 }
 
 /** The context of an adapter that ran before with the same engine. A second claim of the same request would wait for the first. */
-export const keptContext = <Tx>(
-	request: object,
-	engine: IdempotencyEngine<Tx>,
-): IdempotencyContext<Tx> | undefined =>
+export const keptContext = <Tx>(request: object, engine: object): IdempotencyContext<Tx> | undefined =>
 	contexts.get(request)?.get(engine) as IdempotencyContext<Tx> | undefined
-
-/**
- * Returns the context of a request: pass Express's `req`, Fastify's `request` or Hono's `c`. Throws if no adapter ran for it, because a handler
- * without its protection must not go unnoticed. With several engines it is the context of the one that ran last.
- *
- * @example
- * app.post('/charges', expressIdempotency(engine), async (req, res) => {
- *   const charge = await getIdempotencyContext(req).step('charge', ({ idempotencyKey }) => stripe.charge(req.body, { idempotencyKey }))
- *   res.status(201).json(charge)
- * })
- */
-export function getIdempotencyContext<Tx = unknown>(request: object): IdempotencyContext<Tx> {
-	const context = [...(contexts.get(request)?.values() ?? [])].at(-1)
-	if (!context)
-		throw new YaokiError(
-			'YAOKI_IDEMPOTENCY_NO_CONTEXT',
-			'This request has no idempotency context. Register expressIdempotency(engine), fastifyIdempotency(engine) or honoIdempotency(engine) before its handler',
-		)
-	return context as IdempotencyContext<Tx>
-}

@@ -17,7 +17,7 @@ const ROLLBACK = Symbol('rollback')
  * a repeated request would write a second time.
  */
 export async function runTransaction<Tx>(
-	engine: IdempotencyEngine<Tx>,
+	engine: IdempotencyEngine<Tx, never>,
 	claim: Claim | undefined,
 	{ method, path }: Pick<IncomingRequest, 'method' | 'path'>,
 	fn: (tx: Tx) => Response | Promise<Response>,

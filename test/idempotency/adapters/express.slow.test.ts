@@ -8,7 +8,6 @@ import express4 from 'express-4'
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import {
 	expressIdempotency,
-	getIdempotencyContext,
 	type IdempotencyEngine,
 	type IdempotencyOptions,
 	idempotency,
@@ -45,7 +44,7 @@ describe.each<[string, typeof express]>([
 		const url = await serve((app) =>
 			app.post('/charges', expressIdempotency(engine), create.json(), async (req, res) => {
 				expectTypeOf(req.body).toBeAny()
-				const charge = await getIdempotencyContext(req).step('charge', () => req.body.amount)
+				const charge = await engine.context(req).step('charge', () => req.body.amount)
 				res.status(201).json({ charge })
 			}),
 		)

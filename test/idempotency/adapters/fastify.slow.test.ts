@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
 	fastifyIdempotency,
-	getIdempotencyContext,
+	type IdempotencyContext,
 	type IdempotencyOptions,
 	idempotency,
 	LeaseLostError,
@@ -225,27 +225,31 @@ test('a replay is what left the onSend hooks, and has the headers of earlier hoo
 })
 
 describe('a transaction', () => {
-	test.each<[string, Handler]>([
-		[
-			'returned',
-			(request) => getIdempotencyContext(request).transaction(async (tx) => Response.json({ tx })),
-		],
+	type ContextHandler = (context: IdempotencyContext, reply: FastifyReply) => unknown
+
+	const serveTransaction = (handler: ContextHandler) =>
+		serve(async (app) => {
+			const engine = idempotency({ store: transactionalStore(), principal: userOf })
+			await app.register(fastifyIdempotency(engine))
+			app.post('/charges', (request, reply) => handler(engine.context(request), reply))
+		})
+
+	test.each<[string, ContextHandler]>([
+		['returned', (context) => context.transaction(async (tx) => Response.json({ tx }))],
 		[
 			'awaited',
-			async (request) => {
-				await getIdempotencyContext(request).transaction(async (tx) => Response.json({ tx }))
+			async (context) => {
+				await context.transaction(async (tx) => Response.json({ tx }))
 			},
 		],
 		[
 			'without a promise',
-			(request, reply) => {
-				getIdempotencyContext(request)
-					.transaction(async (tx) => Response.json({ tx }))
-					.catch((error) => reply.send(error))
+			(context, reply) => {
+				context.transaction(async (tx) => Response.json({ tx })).catch((error) => reply.send(error))
 			},
 		],
 	])('%s is sent once', async (_, handler) => {
-		const url = await serveRoute(handler, { store: transactionalStore() })
+		const url = await serveTransaction(handler)
 		for (const replayed of [undefined, 'true']) {
 			const response = await send(url)
 			expect([response.status, response.body.toString()]).toEqual([200, '{"tx":"tx"}'])
@@ -254,12 +258,10 @@ describe('a transaction', () => {
 	})
 
 	test('that fails is an error of the handler', async () => {
-		const url = await serveRoute(
-			(request) =>
-				getIdempotencyContext(request).transaction(async () => {
-					throw new Error('rolled back')
-				}),
-			{ store: transactionalStore() },
+		const url = await serveTransaction((context) =>
+			context.transaction(async () => {
+				throw new Error('rolled back')
+			}),
 		)
 		expect((await send(url)).status).toBe(500)
 		expect((await send(url)).headers['idempotency-replayed']).toBeUndefined()

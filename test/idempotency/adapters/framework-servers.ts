@@ -10,12 +10,7 @@ import express4 from 'express-4'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { onTestFinished } from 'vitest'
-import {
-	expressIdempotency,
-	fastifyIdempotency,
-	getIdempotencyContext,
-	honoIdempotency,
-} from '../../../src/idempotency/index.ts'
+import { expressIdempotency, fastifyIdempotency, honoIdempotency } from '../../../src/idempotency/index.ts'
 import { listening, type Start, type servers, toWebResponse } from './servers.ts'
 
 const expressStart =
@@ -26,7 +21,7 @@ const expressStart =
 		app.use(expressIdempotency(engine))
 		app.use((req, res, next) => {
 			const run = async () => {
-				const reply = await service(getIdempotencyContext(req), await buffer(req))
+				const reply = await service(engine.context(req), await buffer(req))
 				if (reply instanceof Response) return
 				const { status = 200, headers = [], body = null } = reply
 				res.status(status)
@@ -50,7 +45,7 @@ const startFastify: Start = async (engine, service) => {
 	await app.register(fastifyIdempotency(engine))
 	app.all('/*', async (request, reply) => {
 		const body = Buffer.from((request.body as string | Buffer | undefined) ?? '')
-		const answer = await service(getIdempotencyContext(request), body)
+		const answer = await service(engine.context(request), body)
 		if (answer instanceof Response) return answer
 		const { status = 200, headers = [], body: sent = null } = answer
 		reply.code(status)
@@ -73,7 +68,7 @@ const startHono: Start = (engine, service) => {
 	app.onError((_error, c) => c.text('failed', 500))
 	app.all('/*', async (c) => {
 		const body = Buffer.from(await c.req.arrayBuffer())
-		return toWebResponse(await service(getIdempotencyContext(c), body))
+		return toWebResponse(await service(engine.context(c), body))
 	})
 	return listening(createServer(getRequestListener(app.fetch)))
 }

@@ -2,10 +2,10 @@ import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import {
-	getIdempotencyContext,
 	honoIdempotency,
 	type IdempotencyContext,
 	type IdempotencyOptions,
+	type IdempotencyStore,
 	idempotency,
 	LeaseLostError,
 	memoryIdempotencyStore,
@@ -26,14 +26,13 @@ const isReplayed = (response: Response): boolean => response.headers.get('idempo
 
 test('handlers keep their types, and the context has that of the store', async () => {
 	const app = new Hono<{ Bindings: { TOKEN: string }; Variables: { user: string } }>()
-	const engine = engineOf()
+	const store: IdempotencyStore<{ query(): void }> = memoryIdempotencyStore()
+	const engine = idempotency({ store, principal: () => 'ada' })
 	app.post('/charges/:id', honoIdempotency(engine), (c) => {
 		expectTypeOf(c.req.param('id')).toEqualTypeOf<string>()
 		expectTypeOf(c.env).toEqualTypeOf<{ TOKEN: string }>()
-		expectTypeOf(getIdempotencyContext<{ query(): void }>(c)).toEqualTypeOf<
-			IdempotencyContext<{ query(): void }>
-		>()
-		return c.json({ id: c.req.param('id'), isProtected: getIdempotencyContext(c).isProtected })
+		expectTypeOf(engine.context(c)).toEqualTypeOf<IdempotencyContext<{ query(): void }>>()
+		return c.json({ id: c.req.param('id'), isProtected: engine.context(c).isProtected })
 	})
 	expect(await (await app.request('/charges/7', post())).json()).toEqual({ id: '7', isProtected: true })
 	expect(isReplayed(await app.request('/charges/7', post()))).toBe(true)
@@ -168,8 +167,9 @@ test('the rest of a body whose client disconnected is read under waitUntil', asy
 
 test('a transaction returns the response', async () => {
 	const app = new Hono()
-	app.use(honoIdempotency(engineOf({ store: transactionalStore() })))
-	app.post('/', (c) => getIdempotencyContext(c).transaction(async (tx) => c.json({ tx }, 201)))
+	const engine = engineOf({ store: transactionalStore() })
+	app.use(honoIdempotency(engine))
+	app.post('/', (c) => engine.context(c).transaction(async (tx) => c.json({ tx }, 201)))
 	expect(await (await app.request('/', post())).json()).toEqual({ tx: 'tx' })
 	expect(await (await app.request('/', post())).json()).toEqual({ tx: 'tx' })
 })

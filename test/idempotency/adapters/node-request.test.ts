@@ -17,12 +17,7 @@ import { connect } from 'node:net'
 import { PassThrough, pipeline } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-	getIdempotencyContext,
-	idempotency,
-	memoryIdempotencyStore,
-	nodeIdempotency,
-} from '../../../src/idempotency/index.ts'
+import { idempotency, memoryIdempotencyStore, nodeIdempotency } from '../../../src/idempotency/index.ts'
 import { listen } from '../../listen.ts'
 import { options, send } from './client.ts'
 import type { Handler } from './protected-server.ts'
@@ -201,13 +196,13 @@ test('the path is that of the request target, also if it is absolute', async () 
 test('the context is also found by the request, and nested adapters claim once', async () => {
 	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf })
 	const inner = nodeIdempotency(engine, (request: IncomingMessage, response: ServerResponse, context) => {
-		expect(getIdempotencyContext(request)).toBe(context)
+		expect(engine.context(request)).toBe(context)
 		response.end(String(context.isProtected))
 	})
 	const url = await listening(createServer(nodeIdempotency(engine, inner)))
 	expect((await send(url)).body.toString()).toBe('true')
 	expect((await send(url)).headers['idempotency-replayed']).toBe('true')
-	expect(() => getIdempotencyContext({})).toThrow(/has no idempotency context/)
+	expect(() => engine.context({})).toThrow(/has no context of this idempotency engine/)
 })
 
 describe('HTTP/2', () => {

@@ -37,6 +37,13 @@ describe('lint of an engine', () => {
 		expect(findingsOf({ principal: ({ raw }) => read(raw) })).toEqual([])
 	})
 
+	test('warns if principal reads such a header from headers, and not for a credential', () => {
+		const reading = (name: string) => findingsOf({ principal: ({ headers }) => headers.get(name) })
+		expect(reading('X-User-Id')).toMatchObject([{ code: 'principal-from-header' }])
+		expect(reading('X-User-Id')[0]?.message).toContain('"x-user-id"')
+		expect(reading('Authorization')).toEqual([])
+	})
+
 	test('warns if one slow heartbeat loses the lease', () => {
 		const [found] = findingsOf({ leaseMs: 6_000, storeTimeoutMs: 2_000 })
 		expect(found).toMatchObject({ code: 'lease-too-short', fix: 'Set leaseMs above 6000.' })

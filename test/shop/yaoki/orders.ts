@@ -1,12 +1,7 @@
 import express, { type NextFunction, type Response as Reply, type Request } from 'express'
-import { Pool, type PoolClient } from 'pg'
+import { Pool } from 'pg'
 import { expressServerContext, getServerContext, ResilientHttpClient } from 'yaoki/http'
-import {
-	expressIdempotency,
-	getIdempotencyContext,
-	idempotency,
-	postgresIdempotencyStore,
-} from 'yaoki/idempotency'
+import { expressIdempotency, idempotency, postgresIdempotencyStore } from 'yaoki/idempotency'
 import { Outbox, postgresStore } from 'yaoki/outbox'
 import { listening } from '../listening.ts'
 import type { Order } from '../plan.ts'
@@ -28,7 +23,7 @@ await service(async ({ port, database, payments: baseUrl }) => {
 	app.use(expressServerContext())
 	app.post('/orders', expressIdempotency(engine), express.json(), async (req, _res) => {
 		const order = req.body as Order
-		const context = getIdempotencyContext<PoolClient>(req)
+		const context = engine.context(req)
 		const parent = getServerContext(req)
 		const { receipt } = await context.step('pay', ({ idempotencyKey }) =>
 			payments

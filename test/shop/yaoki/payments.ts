@@ -1,12 +1,7 @@
 import { fastify } from 'fastify'
-import { Pool, type PoolClient } from 'pg'
+import { Pool } from 'pg'
 import { fastifyServerContext, getServerContext, ResilientHttpClient } from 'yaoki/http'
-import {
-	fastifyIdempotency,
-	getIdempotencyContext,
-	idempotency,
-	postgresIdempotencyStore,
-} from 'yaoki/idempotency'
+import { fastifyIdempotency, idempotency, postgresIdempotencyStore } from 'yaoki/idempotency'
 import type { Order } from '../plan.ts'
 import { service } from '../service.ts'
 import { noteCircuits, noteStore } from './notes.ts'
@@ -26,7 +21,7 @@ await service(async ({ port, database, bank: baseUrl }) => {
 	app.setErrorHandler((error, _request, reply) => reply.code(503).send({ error: String(error) }))
 	app.post('/payments', async (request) => {
 		const order = request.body as Order
-		const context = getIdempotencyContext<PoolClient>(request)
+		const context = engine.context(request)
 		const parent = getServerContext(request)
 		const { receipt } = await context.step('charge', ({ idempotencyKey }) =>
 			bank.post('/charges', { json: order, yaoki: { idempotencyKey, parent } }).json<{ receipt: string }>(),

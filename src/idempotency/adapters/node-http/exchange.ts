@@ -1,7 +1,8 @@
 /** What the adapters of Node, Express and Fastify do before the handler. */
 import { admit } from '../../engine/admit.ts'
-import { type IdempotencyContext, idempotencyContext } from '../../engine/context.ts'
+import { idempotencyContext } from '../../engine/context.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
+import type { IdempotencyContext } from '../../engine/request-context.ts'
 import { keepContext, keptContext } from '../../engine/request-context.ts'
 import { splitUrl } from '../../key/request-target.ts'
 import { problemResponse } from '../../response/problems.ts'
@@ -10,11 +11,11 @@ import type { NodeRequest, NodeResponse } from './node-types.ts'
 import { readRequestBody } from './request-body.ts'
 import { ResponseCapture } from './response-capture.ts'
 
-export interface NodeExchange {
+export interface NodeExchange<Raw> {
 	readonly request: NodeRequest
 	readonly response: NodeResponse
 	/** The framework's request. */
-	readonly raw: object
+	readonly raw: Raw
 	/** The path and query that the client sent, before a router has removed a prefix. */
 	readonly url: string
 	/** The value that a body parser has made. */
@@ -33,11 +34,11 @@ export interface OpenExchange<Tx> {
 }
 
 /** Returns undefined if the handler does not run: the request got its response. */
-export async function openExchange<Tx>(
-	engine: IdempotencyEngine<Tx>,
-	{ request, response, raw, url, parsed, respond, send }: NodeExchange,
+export async function openExchange<Tx, Raw extends object>(
+	engine: IdempotencyEngine<Tx, Raw>,
+	{ request, response, raw, url, parsed, respond, send }: NodeExchange<Raw>,
 ): Promise<OpenExchange<Tx> | undefined> {
-	const kept = keptContext(raw, engine)
+	const kept = keptContext<Tx>(raw, engine)
 	if (kept) return { context: kept, capture: undefined }
 	const { method = 'GET', headers } = request
 	const target = splitUrl(url)
@@ -54,6 +55,7 @@ export async function openExchange<Tx>(
 		contentType: typeof contentType === 'string' ? contentType : undefined,
 		// Node joins repeated lines with commas.
 		key: headers['idempotency-key'],
+		headers: { get: (name) => headers[name.toLowerCase()]?.toString() },
 		raw,
 		signal: () => closeSignal(response),
 		readBody: () => readRequestBody(request, parsed, engine.settings.maxRequestBytes),

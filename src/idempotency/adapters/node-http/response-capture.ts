@@ -30,7 +30,7 @@ interface Head {
 }
 
 export class ResponseCapture {
-	readonly #engine: IdempotencyEngine
+	readonly #engine: IdempotencyEngine<unknown, never>
 	readonly #claim: Claim
 	readonly #response: NodeResponse
 	readonly #method: string
@@ -51,7 +51,7 @@ export class ResponseCapture {
 	#needsDrain = false
 
 	constructor(
-		engine: IdempotencyEngine,
+		engine: IdempotencyEngine<unknown, never>,
 		claim: Claim,
 		response: NodeResponse,
 		{ method, path }: { readonly method: string; readonly path: string },

@@ -10,7 +10,7 @@ export type WaitUntil = (promise: Promise<unknown>) => void
 
 /** Runs what produces the response. If it throws, the key is released. */
 export async function captureWebResponse<T>(
-	engine: IdempotencyEngine<T>,
+	engine: IdempotencyEngine<T, never>,
 	claim: Claim,
 	{ method, path }: Pick<IncomingRequest, 'method' | 'path'>,
 	run: () => Response | Promise<Response>,
