@@ -67,6 +67,7 @@ export const yaoki: Program = {
 			keys,
 			'resolve',
 		),
+		entry('idempotency delete', 'forget a key, so that its next request runs', keys, 'deleteKey'),
 		entry('gen grafana', 'print a Grafana dashboard of the metrics', gen, 'grafana'),
 		entry('gen alerts', 'print Prometheus alert rules for the metrics', gen, 'alerts'),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),

@@ -16,6 +16,7 @@ export type { BeginResult } from './engine/begin-result.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
 export {
 	type BeginOptions,
+	type DeleteOptions,
 	IdempotencyEngine,
 	type IdempotencyStats,
 	idempotency,

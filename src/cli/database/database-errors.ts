@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError, errorCode } from '../errors.ts'
 import { toFlag } from '../option-tables.ts'
-import { type DatabaseTarget, describeTarget } from './database-target.ts'
+import { type DatabaseTarget, describeTarget, type RedisTarget } from './database-target.ts'
 
 /** Error codes of the network, and SQLSTATEs with which PostgreSQL rejects a connection. */
 const UNREACHABLE =
@@ -18,7 +18,7 @@ const SQLITE_CANTOPEN = 14
 const SQLITE_NOTADB = 26
 
 /** Returns the error to throw for an error of the database or of a store. `args` are the arguments of the command. */
-export function toCliError(error: unknown, target: DatabaseTarget, args: object = {}): unknown {
+export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget, args: object = {}): unknown {
 	if (error instanceof CliError) return error
 	if (error instanceof InvalidOptionError) return withFlagName(error, args)
 	const chain = errorChain(error)
@@ -42,7 +42,7 @@ function withFlagName(error: InvalidOptionError, args: object): Error {
 
 /** The store does not know the flags; the suggested command must contain them. */
 function schemaError(
-	target: DatabaseTarget,
+	target: DatabaseTarget | RedisTarget,
 	group: string,
 	isEmpty: boolean,
 	message: string,
@@ -82,13 +82,17 @@ const firstMessage = (chain: readonly ErrorFields[]): string =>
 		.map(({ message }) => message)
 		.find((text): text is string => typeof text === 'string' && text !== '') ?? 'unknown reason'
 
-export function removeSecrets(text: string, target: DatabaseTarget, more: readonly string[] = []): string {
-	const secrets = [...(target.kind === 'postgres' ? target.secrets : []), ...more]
+export function removeSecrets(
+	text: string,
+	target: DatabaseTarget | RedisTarget,
+	more: readonly string[] = [],
+): string {
+	const secrets = [...('secrets' in target ? target.secrets : []), ...more]
 	return secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
 }
 
 /** Everything that `--debug` would print is searched: an error of a URL parser has the URL as a property. */
-function containsSecret(error: unknown, target: DatabaseTarget): boolean {
+function containsSecret(error: unknown, target: DatabaseTarget | RedisTarget): boolean {
 	const text = inspect(error, { depth: 8 })
 	return removeSecrets(text, target) !== text
 }

@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError } from '../errors.ts'
-import { type Arguments, flag, text } from '../option-tables.ts'
+import { type Arguments, flag, text, toFlag } from '../option-tables.ts'
 import { contentLines, readSecretFile } from './secret-file.ts'
 
 /** Options that are the same for all tables. */
@@ -18,20 +18,24 @@ const COMMON_OPTIONS = {
 	noPrepare: flag('do not prepare statements, for a pooler such as pgbouncer'),
 }
 
-const databaseOption = (defaultFile: string) =>
+const databaseOption = (defaultFile: string, more = '') =>
 	text(
 		'URL',
-		`postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then PGHOST or PGDATABASE, then ${defaultFile}`,
+		`postgres://..., ${more}sqlite:FILE or FILE.db; default DATABASE_URL, then PGHOST or PGDATABASE, then ${defaultFile}`,
 		{
 			short: 'd',
 		},
 	)
 
 const OUTBOX_FILE = './outbox.db'
-export const IDEMPOTENCY_FILE = './idempotency.db'
+const IDEMPOTENCY_FILE = './idempotency.db'
 
 export const DATABASE_OPTIONS = { database: databaseOption(OUTBOX_FILE), ...COMMON_OPTIONS }
-export const IDEMPOTENCY_DATABASE_OPTIONS = { database: databaseOption(IDEMPOTENCY_FILE), ...COMMON_OPTIONS }
+export const IDEMPOTENCY_DATABASE_OPTIONS = {
+	database: databaseOption(IDEMPOTENCY_FILE, 'redis://..., '),
+	...COMMON_OPTIONS,
+	prefix: text('TEXT', 'option "prefix" of the Redis store'),
+}
 
 export type DatabaseArguments = Arguments<typeof DATABASE_OPTIONS>
 
@@ -58,7 +62,17 @@ export interface PostgresTarget extends TargetBase {
 	readonly secrets: readonly string[]
 }
 
+export interface RedisTarget extends TargetBase {
+	readonly kind: 'redis'
+	readonly url: string
+	readonly prefix: string | undefined
+	/** Must never be printed. */
+	readonly secrets: readonly string[]
+}
+
 export type DatabaseTarget = SqliteTarget | PostgresTarget
+
+export type KeyArguments = Partial<Arguments<typeof IDEMPOTENCY_DATABASE_OPTIONS>>
 
 /** Keywords of libpq. */
 const KEYWORD =
@@ -92,6 +106,30 @@ export function resolveTarget(
 	if (schema !== undefined) throw new CliError('usage', '--schema requires a PostgreSQL database.')
 	if (noPrepare) throw new CliError('usage', '--no-prepare requires a PostgreSQL database.')
 	return { ...parsed, flags }
+}
+
+/** Returns the database of idempotency keys, which may be a Redis. */
+export function resolveKeyTarget(
+	args: KeyArguments,
+	env: Readonly<Record<string, string | undefined>>,
+	warn?: (text: string) => void,
+): DatabaseTarget | RedisTarget {
+	const { flag, url, file } = selectDatabase(args, env, IDEMPOTENCY_FILE)
+	const text = file === undefined ? url : readUrl(flag, file, () => {})
+	if (!/^rediss?:/i.test(text)) {
+		if (args.prefix !== undefined) throw new CliError('usage', '--prefix requires a Redis database.')
+		return resolveTarget(args, env, warn, IDEMPOTENCY_FILE)
+	}
+	for (const name of ['schema', 'noPrepare'] as const)
+		if (args[name]) throw new CliError('usage', `${toFlag(name)} requires a PostgreSQL database.`)
+	const parsed = URL.canParse(text) ? new URL(text) : undefined
+	// An unencoded / or # in a password ends the host too early, and the rest would be printed.
+	if (!parsed || `${parsed.pathname}${parsed.hash}`.includes('@')) throw invalidTarget(flag, 'redis:...')
+	const { protocol, username, password, host, pathname } = parsed
+	const name = `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
+	const flags = flag === '--database' ? ` --database ${shellQuote(name)}` : ''
+	const secrets = [password, decode(password)].filter((secret) => secret !== '')
+	return { kind: 'redis', url: text, prefix: args.prefix, name, flags, secrets }
 }
 
 interface Selected {
@@ -148,7 +186,7 @@ function readUrl(flag: string, file: string, warn: (text: string) => void): stri
 }
 
 /** Returns the target with its schema, if one was given, for messages. */
-export const describeTarget = (target: DatabaseTarget): string =>
+export const describeTarget = (target: DatabaseTarget | RedisTarget): string =>
 	target.kind === 'postgres' && target.schema !== undefined
 		? `${target.name}, schema ${target.schema}`
 		: target.name

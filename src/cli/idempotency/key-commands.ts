@@ -1,4 +1,7 @@
-/** `idempotency show` prints what is stored for a key; `idempotency resolve` decides about one whose request ended without a response. */
+/**
+ * `idempotency show` prints what is stored for a key; `idempotency resolve` decides about one whose request ended without a response;
+ * `idempotency delete` forgets one.
+ */
 import { readFile } from 'node:fs/promises'
 import type { StoredKey, StoredResponse } from '../../idempotency/store/store.ts'
 import { formatCount, formatDuration } from '../../text/format.ts'
@@ -110,6 +113,47 @@ export const resolve: Command = defineCommand({
 					? 'The next request with this key runs.'
 					: `Repeated requests with this key get ${status}.`
 			io.result({ id, decision: status === undefined ? 'rerun' : 'response', status: status ?? null }, text)
+			return 'ok' as const
+		})
+	},
+})
+
+export const deleteKey: Command = defineCommand({
+	examples: [
+		[
+			'yaoki idempotency delete 8e03978e-40d5 -n payments -p user-7 -r /charges',
+			'what would be deleted; exit code 2',
+		],
+		[
+			'yaoki idempotency delete 8e03978e-40d5 -n payments -p user-7 -r /charges --yes',
+			'delete it: the next request runs like a first one',
+		],
+	],
+	options: {
+		...KEY_OPTIONS,
+		yes: flag('delete it; without it only its state is printed, with exit code 2', 'y'),
+		force: flag('also if its request runs: nothing of that request is stored then'),
+	},
+	positionals: KEY,
+	async run(args, io) {
+		const { yes, force } = args
+		const id = await keyId(args)
+		const { withStore } = await import('./open-store.ts')
+		return withStore(args, io, async (store) => {
+			const found = await store.find(id)
+			if (!found) throw unknownKey()
+			if (!yes)
+				throw new CliError('usage', `This would delete a key that is ${describeState(found)}.`, {
+					hint: 'Its next request runs like a first one, so its effects may happen again. Add --yes to confirm.',
+				})
+			if (!(await store.delete(id, force))) {
+				const latest = await store.find(id)
+				if (!latest) throw unknownKey()
+				throw new CliError('failure', `The key is ${describeState(latest)}. It was not deleted.`, {
+					hint: 'Wait until its request has ended, or add --force: nothing of that request is stored then.',
+				})
+			}
+			io.result({ id, deleted: true, state: found.state }, `Deleted a key that was ${describeState(found)}.`)
 			return 'ok' as const
 		})
 	},

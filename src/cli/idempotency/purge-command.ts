@@ -18,7 +18,11 @@ export const purge: Command = defineCommand({
 	},
 	async run(args, io) {
 		const { withStore } = await import('./open-store.ts')
-		return withStore(args, io, async (store) => {
+		return withStore(args, io, async (store, target) => {
+			if (target.kind === 'redis') {
+				io.result({ purged: 0, isComplete: true }, 'Redis deletes expired keys by itself.')
+				return 'ok' as const
+			}
 			let purged = 0
 			let notedAt = io.runtime.now()
 			for (;;) {

@@ -10,8 +10,8 @@ export const migrate: Command = defineCommand({
 	],
 	options: IDEMPOTENCY_DATABASE_OPTIONS,
 	async run(args, io) {
-		const { withStore } = await import('./open-store.ts')
-		return withStore({ ...args, canCreate: true }, io, async (store, target) => {
+		const { withNewStore } = await import('./open-store.ts')
+		return withNewStore(args, io, async (store, target) => {
 			printReport(io, target, await store.migrate())
 			return 'ok' as const
 		})

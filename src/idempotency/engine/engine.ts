@@ -44,6 +44,11 @@ export interface PurgeOptions {
 	readonly signal?: AbortSignal | undefined
 }
 
+export interface DeleteOptions {
+	/** Deletes the key also if its request runs. Default false. */
+	readonly force?: boolean | undefined
+}
+
 const PURGE_BATCH_SIZE = 1_000
 
 /** A snapshot of an engine. */
@@ -253,6 +258,15 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 			decision === 'rerun' ? undefined : decision,
 			retentionMs,
 		)
+	}
+
+	/**
+	 * Forgets a key: the next request with it runs like a first one, so its effects may happen again. A key whose request runs is deleted only with `force`;
+	 * then nothing of that request is stored. Returns false if nothing was deleted.
+	 */
+	async delete(identity: Identity, { force = false }: DeleteOptions = {}): Promise<boolean> {
+		const { store, name } = this.settings
+		return store.delete(await identityHash(name, identity), force)
 	}
 
 	/** Deletes all keys whose retention is over, in batches. Returns how many. Aborted, it stops after the current batch. */

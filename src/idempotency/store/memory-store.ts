@@ -156,6 +156,14 @@ class MemoryStore implements IdempotencyStore<never> {
 		return response ? this.complete(claim, response, retentionMs) : this.release(claim)
 	}
 
+	delete(id: string, isForced = false): boolean {
+		const now = this.#runtime.now()
+		const row = this.#find(id, now)
+		if (!row || (row.state === 'running' && row.leaseUntil > now && !isForced)) return false
+		this.#delete(id)
+		return true
+	}
+
 	purge(limit: number): number {
 		const now = this.#runtime.now()
 		let purged = 0

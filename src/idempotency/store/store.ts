@@ -89,6 +89,11 @@ export interface IdempotencyStore<Tx = unknown> {
 	 */
 	resolve(id: string, response: StoredResponse | undefined, retentionMs: number): boolean | Promise<boolean>
 	/**
+	 * Forgets a key by the decision of an operator: the next request with it runs like a first one, whatever it contains. A key whose request runs, which is
+	 * one whose lease has not ended, is deleted only if `isForced`; the store rejects later writes of that request. Returns false if nothing was deleted.
+	 */
+	delete(id: string, isForced?: boolean): boolean | Promise<boolean>
+	/**
 	 * Runs a function in a transaction of the store's database: commits if it resolves, rolls back if it rejects. `complete` is part of the
 	 * transaction. Missing if the store has no transactions.
 	 */

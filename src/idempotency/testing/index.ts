@@ -6,7 +6,7 @@ import { claims, repeatedClaims } from './cases/claims.ts'
 import { fencing } from './cases/fencing.ts'
 import { leases } from './cases/leases.ts'
 import { mismatch } from './cases/mismatch.ts'
-import { find, resolve } from './cases/operator.ts'
+import { deletion, find, resolve } from './cases/operator.ts'
 import { responses } from './cases/responses.ts'
 import { purge, retention } from './cases/retention.ts'
 import { releases, steps } from './cases/steps.ts'
@@ -33,6 +33,7 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	retention,
 	purge,
 	resolve,
+	delete: deletion,
 	find,
 	responses,
 	transactions,

@@ -269,6 +269,31 @@ describe('purge', () => {
 	}
 })
 
+describe('delete', () => {
+	test('needs --yes, and then the next request runs', async () => {
+		const { ref, request } = await claimed()
+		await store.complete(ref, RESPONSE, HOUR)
+		const asked = await yaoki('delete', ...SELECTED)
+		expect(asked.code).toBe(2)
+		expect(asked.stderr).toContain('This would delete a key that is completed.')
+		expect((await store.claim(request)).kind).toBe('completed')
+		const { code, stdout } = await yaoki('delete', ...SELECTED, '--yes')
+		expect({ code, stdout }).toEqual({ code: 0, stdout: 'Deleted a key that was completed.\n' })
+		expect((await store.claim(request)).kind).toBe('claimed')
+		expect((await yaoki('delete', 'key-9', ...SELECTED.slice(1), '--yes')).code).toBe(3)
+	})
+
+	test('needs --force for a key whose request runs', async () => {
+		const { ref } = await claimed()
+		const { code, stderr } = await yaoki('delete', ...SELECTED, '--yes')
+		expect(code).toBe(1)
+		expect(stderr).toContain('It was not deleted.')
+		const forced = await yaoki('delete', ...SELECTED, '--yes', '--force', '--json')
+		expect(JSON.parse(forced.stdout)).toEqual({ id: ref.id, deleted: true, state: 'running' })
+		expect(await store.complete(ref, RESPONSE, HOUR)).toBe(false)
+	})
+})
+
 describe('migrate and sql', () => {
 	test('migrate creates the file and its tables; a second run changes nothing', async () => {
 		const other = join(temporaryFolder(), 'new.db')
@@ -290,21 +315,23 @@ describe('migrate and sql', () => {
 		expect(schema.stdout).toContain('create table "mine".idempotency_keys (')
 	})
 
-	test.each(['purge', 'show k -n n -p p -r /', 'resolve k -n n -p p -r / --rerun'])(
-		'%s reports a missing file and missing tables with the command that creates them',
-		async (command) => {
-			const other = join(temporaryFolder(), 'none.db')
-			const args = ['idempotency', ...command.split(' '), '--database', other]
-			const missing = await run(args)
-			expect(missing.code).toBe(5)
-			expect(missing.stderr).toContain(`'yaoki idempotency migrate --database ${other}'`)
-			new DatabaseSync(other).close()
-			const empty = await run(args)
-			expect(empty.code).toBe(1)
-			expect(empty.stderr).toContain('has no idempotency tables')
-			expect(empty.stderr).toContain(`'yaoki idempotency migrate --database ${other}'`)
-		},
-	)
+	test.each([
+		'purge',
+		'show k -n n -p p -r /',
+		'resolve k -n n -p p -r / --rerun',
+		'delete k -n n -p p -r / --yes',
+	])('%s reports a missing file and missing tables with the command that creates them', async (command) => {
+		const other = join(temporaryFolder(), 'none.db')
+		const args = ['idempotency', ...command.split(' '), '--database', other]
+		const missing = await run(args)
+		expect(missing.code).toBe(5)
+		expect(missing.stderr).toContain(`'yaoki idempotency migrate --database ${other}'`)
+		new DatabaseSync(other).close()
+		const empty = await run(args)
+		expect(empty.code).toBe(1)
+		expect(empty.stderr).toContain('has no idempotency tables')
+		expect(empty.stderr).toContain(`'yaoki idempotency migrate --database ${other}'`)
+	})
 })
 
 describe('hostile texts', () => {

@@ -212,6 +212,7 @@ const bound = (store: IdempotencyStore): IdempotencyStore => ({
 	complete: (claim, response, retentionMs) => store.complete(claim, response, retentionMs),
 	release: (claim) => store.release(claim),
 	resolve: (id, response, retentionMs) => store.resolve(id, response, retentionMs),
+	delete: (id, isForced) => store.delete(id, isForced),
 	purge: (limit) => store.purge(limit),
 	find: (id) => store.find(id),
 })
@@ -220,6 +221,18 @@ test("regression: the error for principal: 'anonymous' called that text valid", 
 	expect(() => setting({ principal: 'anonymous' as never })).toThrow(
 		`Invalid option "principal": expected a function that returns the caller's id, or () => 'anonymous', got "anonymous"`,
 	)
+})
+
+test('delete forgets a key, and a running one only with force', async () => {
+	const { engine, begin } = setting()
+	const claim = claimOf(await begin())
+	expect(await engine.delete(IDENTITY)).toBe(false)
+	expect(await engine.delete(IDENTITY, { force: true })).toBe(true)
+	expect(await engine.complete(claim, RESPONSE)).toBe(false)
+	await engine.complete(claimOf(await begin('f2')), RESPONSE)
+	expect(await engine.delete({ ...IDENTITY, key: 'k2' })).toBe(false)
+	expect(await engine.delete(IDENTITY)).toBe(true)
+	expect(await begin()).toMatchObject({ kind: 'run' })
 })
 
 describe('purge', () => {

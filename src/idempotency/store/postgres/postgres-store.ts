@@ -62,6 +62,10 @@ const ABANDONED = "where id = $1::text and state = 'running' and lease_until <= 
 const RESOLVE = completion(ABANDONED, 2)
 const RERUN = release(ABANDONED)
 
+const DELETE = `
+delete from {s}.idempotency_keys
+where id = $1::text and expires_at > {now} and ($2::boolean or state <> 'running' or lease_until <= {now}) returning 1`
+
 /** The lock ends with the statement. */
 const PURGE = `
 with turn as materialized (
@@ -121,6 +125,7 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 		release: ({ id, token }) => write(RELEASE, [id, token]),
 		resolve: (id, response, retentionMs) =>
 			response ? write(RESOLVE, [id, ...encodeResponse(response), wholeMs(retentionMs)]) : write(RERUN, [id]),
+		delete: (id, isForced = false) => write(DELETE, [id, isForced]),
 		async transaction(run) {
 			const runIn = (tx: SqlClient) =>
 				run(tx as Tx, async (ref, response, retentionMs) =>

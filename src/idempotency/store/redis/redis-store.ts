@@ -85,6 +85,10 @@ class RedisStore implements IdempotencyStore<never> {
 		return this.#write(SCRIPTS.resolve, id, ['', duration(retentionMs), ...args])
 	}
 
+	delete(id: string, isForced = false): Promise<boolean> {
+		return this.#write(SCRIPTS.delete, id, [isForced ? 'forced' : ''])
+	}
+
 	/** Redis deletes expired keys by itself. */
 	purge(): number {
 		return 0

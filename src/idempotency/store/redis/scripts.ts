@@ -91,6 +91,14 @@ if ARGV[3] == '' then ${RELEASE} end
 ${COMPLETE}
 `
 
+/** Arguments: whether a key whose lease has not ended is deleted too. */
+const DELETE = `${NOW}
+local found = redis.call('HMGET', key, 'state', 'lease')
+if not found[1] or (found[1] == 'running' and found[2] - now > 0 and ARGV[1] ~= 'forced') then return 0 end
+redis.call('DEL', key)
+return 1
+`
+
 const FIND = `${NOW}
 local found = redis.call('HMGET', key, 'state', 'created', 'lease', 'completed', 'status')
 if not found[1] then return false end
@@ -123,7 +131,7 @@ export class RedisScript {
 	}
 }
 
-type Operation = 'claim' | 'heartbeat' | 'saveStep' | 'complete' | 'release' | 'resolve' | 'find'
+type Operation = 'claim' | 'heartbeat' | 'saveStep' | 'complete' | 'release' | 'resolve' | 'delete' | 'find'
 
 export const SCRIPTS: Readonly<Record<Operation, RedisScript>> = {
 	claim: new RedisScript(CLAIM),
@@ -132,5 +140,6 @@ export const SCRIPTS: Readonly<Record<Operation, RedisScript>> = {
 	complete: new RedisScript(`${NOW}${HELD}${COMPLETE}`),
 	release: new RedisScript(`${NOW}${HELD}${RELEASE}`),
 	resolve: new RedisScript(RESOLVE),
+	delete: new RedisScript(DELETE),
 	find: new RedisScript(FIND),
 }

@@ -43,6 +43,10 @@ const RELEASE = `UPDATE yaoki_idempotency_keys SET state = 'released' ${HELD}`
 const ABANDONED = `
 SELECT token FROM yaoki_idempotency_keys WHERE id = ? AND state = 'running' AND lease_until <= ? AND expires_at > ?`
 
+/** A key whose lease has not ended at the time ?2 is deleted only if ?3 is 1. */
+const DELETE = `
+DELETE FROM yaoki_idempotency_keys WHERE id = ?1 AND expires_at > ?2 AND (?3 = 1 OR state <> 'running' OR lease_until <= ?2)`
+
 const PURGE = `
 DELETE FROM yaoki_idempotency_keys WHERE rowid IN (
 	SELECT rowid FROM yaoki_idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?
@@ -103,6 +107,10 @@ export class SqliteKeys {
 		if (!row) return false
 		const ref = { id, token: String(row[0]) }
 		return response ? this.complete(ref, response, retentionMs) : this.release(ref)
+	}
+
+	delete(id: string, isForced: boolean): boolean {
+		return this.#connection.run(DELETE, id, this.#connection.now(), isForced ? 1 : 0) > 0
 	}
 
 	purge(limit: number): number {

@@ -97,6 +97,7 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 		complete: (ref, response, retentionMs) => run('write', () => keys.complete(ref, response, retentionMs)),
 		release: (ref) => run('write', () => keys.release(ref)),
 		resolve: (id, response, retentionMs) => run('write', () => keys.resolve(id, response, retentionMs)),
+		delete: (id, isForced = false) => run('write', () => keys.delete(id, isForced)),
 		transaction: (work) =>
 			openTransactions.run((timed) =>
 				work(given.get(separate) as Tx, async (ref, response, retentionMs) => {

@@ -5,6 +5,7 @@ import {
 	type CaseTable,
 	ID,
 	LONG_MS,
+	OTHER_ID,
 	OTHER_REQUEST,
 	RESPONSE,
 	type StoreHarness,
@@ -86,6 +87,64 @@ export const resolve: CaseTable = {
 			},
 		]),
 	),
+}
+
+/** States in which a key is deleted without force. */
+const DELETABLE: Readonly<Record<string, (t: StoreHarness) => Promise<unknown>>> = {
+	'is completed': (t) => t.completed(),
+	'is completed without a response': async (t) => t.store.complete(await t.claimed(), undefined, LONG_MS),
+	'is released with steps': async (t) => {
+		const claim = await t.claimed()
+		await t.save(claim, CHARGE)
+		await t.release(claim)
+	},
+	'was abandoned': (t) => t.abandoned({}, CHARGE),
+}
+
+export const deletion: CaseTable = {
+	...Object.fromEntries(
+		Object.entries(DELETABLE).map(([state, prepare]) => [
+			`a key that ${state} is deleted, and its next request is a first one`,
+			async (t: StoreHarness) => {
+				await prepare(t)
+				assertEqual(await t.store.delete(ID), true, 'the result of delete')
+				await t.expectGone()
+				assertEqual(await t.store.delete(ID), false, 'the result of a second delete')
+				await t.expectClaim({ kind: 'claimed', steps: {} }, { ...OTHER_REQUEST, abandoned: 'reject' })
+			},
+		]),
+	),
+
+	'delete returns false for a key that was never used, and for one that has expired': async (t) => {
+		assertEqual(await t.store.delete(ID), false, 'the result of delete')
+		await t.complete(await t.claimed(), RESPONSE, t.shortMs)
+		await t.letPass(t.shortMs)
+		assertEqual(await t.store.delete(ID, true), false, 'the result of delete')
+	},
+
+	'a running key is not deleted unless it is forced': async (t) => {
+		await t.claimed()
+		const before = await t.snapshot()
+		assertEqual(await t.store.delete(ID), false, 'the result of delete')
+		assertEqual(await t.store.delete(ID, false), false, 'the result of delete')
+		assertEqual(await t.snapshot(), before, 'the key')
+		assertEqual(await t.store.delete(ID, true), true, 'the result of a forced delete')
+		await t.expectGone()
+	},
+
+	'a request whose key was deleted writes nothing': async (t) => {
+		const claim = await t.claimed()
+		await t.store.delete(ID, true)
+		assertEqual(await t.store.complete(claim, RESPONSE, LONG_MS), false, 'the result of complete')
+		await t.expectGone()
+	},
+
+	'delete leaves other keys alone': async (t) => {
+		await t.completed()
+		await t.completed(RESPONSE, { id: OTHER_ID })
+		await t.store.delete(ID, true)
+		assertEqual((await t.find(OTHER_ID)).state, 'completed', 'the state of the other key')
+	},
 }
 
 /** Asserts the fields of a key that do not depend on time. */
