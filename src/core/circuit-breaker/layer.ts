@@ -116,10 +116,11 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		// If the classification has recorded the attempt, the clock was just read.
 		const recorded = call.lastAttempt === lastAttempt ? undefined : call.lastAttempt
 		const now = recorded && runtime === pipeline.runtime ? recorded.endedAt : runtime.now()
-		if (kind === 'cancelled') this.ignore(ticket, now, runtime)
+		const instead = call.rare?.circuitOutcome
+		if (kind === 'cancelled' || instead === 'nothing') this.ignore(ticket, now, runtime)
 		else {
 			const counts = isFailure ? requireSync('isFailure', isFailure(value)) : kind !== 'permanent'
-			this.#count(call, bound, ticket, since, now, counts && !call.rare?.isForeignFailure, retryAfterMs)
+			this.#count(call, bound, ticket, since, now, counts && !instead, retryAfterMs)
 		}
 	}
 

@@ -140,8 +140,13 @@ export interface RareFacts {
 	}
 	/** True if an inner retry left retrying to the outermost one. */
 	isDeferredToOuter?: boolean
-	/** True if another service than the one that was called has failed. A breaker counts the call as a success. */
-	isForeignFailure?: boolean
+	/**
+	 * What a breaker counts in place of this failure: a success if the service that was called works, nothing if the failure does not
+	 * concern it.
+	 */
+	circuitOutcome?: 'success' | 'nothing' | undefined
+	/** True if the service still works on an earlier attempt. The next one only asks for its result, so it does not count as a retry. */
+	isPending?: boolean
 	endedAt?: number
 	/** What last interrupted the operation. */
 	ending?: StopReason | undefined

@@ -19,7 +19,7 @@ import { addRetryAfterJitter } from './retry-after.ts'
 /**
  * Returns why there is no next attempt, as far as the outcome decides it. `classification` is undefined for a result.
  * `shouldRetry` is called after the last attempt only if there is a retry further out, which needs to know whether this one
- * would have retried the failure.
+ * would have retried the failure. `counted` is the number of retries so far that count.
  */
 export function stopReason(
 	{ maxRetries, shouldRetry }: RetrySettings,
@@ -27,10 +27,11 @@ export function stopReason(
 	error: unknown,
 	classification: Classification | undefined,
 	hasOuterRetry = false,
+	counted: number = attempt,
 ): StopReason | undefined {
 	const kind = classification?.kind
 	if (!shouldRetry && (kind === 'permanent' || kind === 'cancelled')) return kind
-	const isLast = attempt >= maxRetries
+	const isLast = counted >= maxRetries
 	const mustAsk = kind && shouldRetry && (!isLast || hasOuterRetry)
 	if (mustAsk && !requireSync('shouldRetry', shouldRetry(error, attempt))) return 'should-retry-false'
 	return isLast ? 'retries-exhausted' : undefined

@@ -9,6 +9,9 @@ import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { limitPassed, nextWait, stopReason } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
+/** Questions for the result of an earlier attempt are never more frequent, whatever server and settings say. */
+const MIN_PENDING_MS = 100
+
 /** Called for every wait and, without one, for the end of a call. */
 export type RetryObserver = (
 	call: Call,
@@ -59,6 +62,8 @@ export class RetryLayer implements Layer {
 export class RetryState {
 	/** The attempt whose outcome is decided, from 0. */
 	attempt = 0
+	/** How many of the attempts before it asked for the result of an earlier one. They do not count as retries. */
+	pending = 0
 	/** The last backoff delay. A Retry-After wait does not count. */
 	previousDelayMs: number | undefined
 	/** Which kind of failure the last retry followed; only for a budget. */
@@ -82,7 +87,9 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	const { settings } = bound.layer
 	const { retryResult, budget } = settings
 	if (ok && !retryResult && !budget) return undefined
-	const { attempt, chargedFor, previousDelayMs = settings.baseDelayMs } = retryState(call, bound)
+	const { attempt, pending, chargedFor, previousDelayMs = settings.baseDelayMs } = retryState(call, bound)
+	const isPending = !ok && call.rare?.isPending
+	const counted = attempt - pending
 	if (ok) {
 		if (!retryResult || !requireSync('retryResult', retryResult(value, attempt))) {
 			if (budget && !isShared(budget, bound.next)) budget.recordOutcome(true, chargedFor)
@@ -98,22 +105,28 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	}
 	if (isDeferredToOuter(call, bound)) return undefined
 	const classification = ok ? undefined : call.classify(bound)
-	const isNested = settings.shouldRetry && attempt >= settings.maxRetries && hasOuterRetry(call, bound)
+	const isNested = settings.shouldRetry && counted >= settings.maxRetries && hasOuterRetry(call, bound)
 	const stop = call.isAborted
 		? call.cancelledBy
-		: stopReason(settings, attempt, value, classification, isNested)
+		: stopReason(settings, attempt, value, classification, isNested, isPending ? -1 : counted)
 	// An operation that sees its signal aborted by the deadline reports only that it was cancelled.
 	if (stop === 'cancelled') return call.cancelledBy ?? stop
 	// An inner retry that passed the failure on has recorded it.
-	if (budget && stop !== 'permanent' && !(isPassedOn(call.stop) && isShared(budget, bound.next)))
+	if (
+		budget &&
+		!isPending &&
+		stop !== 'permanent' &&
+		!(isPassedOn(call.stop) && isShared(budget, bound.next))
+	)
 		budget.recordOutcome(false)
 	if (stop) return stop
 	const { backoffAttempt, hasExactWaits } = bound.layer
-	const step = backoffAttempt?.(call, attempt) ?? attempt
-	const wait = nextWait(settings, step, previousDelayMs, value, classification, bound.runtime, hasExactWaits)
+	const step = backoffAttempt?.(call, attempt) ?? (isPending ? pending : counted)
+	const next = nextWait(settings, step, previousDelayMs, value, classification, bound.runtime, hasExactWaits)
+	const wait = isPending ? { ...next, delayMs: Math.max(next.delayMs, MIN_PENDING_MS) } : next
 	if (wait.askedMs !== undefined && wait.askedMs > settings.maxRetryAfterMs) return 'retry-after'
 	const passed = exceededLimit(call, bound, wait.delayMs)
-	if (passed || !budget) return passed ?? wait
+	if (passed || !budget || isPending) return passed ?? wait
 	const now = bound.runtime.now()
 	if (!budget.canRetry(now, isTimeout(value))) return 'budget'
 	budget.recordRetry(now, isTimeout(value))
@@ -163,7 +176,8 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const state = retryState(call, bound) === INITIAL_STATE ? new RetryState() : retryState(call, bound)
 	call.enterLayer(bound, state)
 	state.attempt++
-	if (budget) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
+	if (call.rare?.isPending && !call.ok) state.pending++
+	else if (budget) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
 	if (source === 'backoff') state.previousDelayMs = delayMs
 	if (lastAttempt) {
 		lastAttempt.delayMs = delayMs

@@ -25,6 +25,9 @@ export interface SharedPolicies {
 	readonly limits: Budget
 }
 
+/** Longer than core's default: a probe may be a stream. */
+const PROBE_TIMEOUT_MS = 30_000
+
 /** The pipelines that share a breaker, by method config. */
 export interface BreakerGroup {
 	readonly breaker: CircuitBreaker | undefined
@@ -83,7 +86,16 @@ export class MethodPipelines {
 		const { circuitBreaker, name = 'grpc' } = this.#shared.settings
 		const breaker =
 			circuitBreaker &&
-			withOptionPath('circuitBreaker', () => new CircuitBreaker({ name: key || name, ...circuitBreaker }))
+			withOptionPath(
+				'circuitBreaker',
+				() =>
+					new CircuitBreaker({
+						name: key || name,
+						...circuitBreaker,
+						resetBackoff: circuitBreaker.resetBackoff ?? {},
+						probeTimeoutMs: circuitBreaker.probeTimeoutMs ?? PROBE_TIMEOUT_MS,
+					}),
+			)
 		return { breaker, pipelines: new Map() }
 	}
 

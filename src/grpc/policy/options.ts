@@ -17,7 +17,10 @@ import type { GrpcStatusError } from '../status/status-error.ts'
 export interface GrpcClientOptions extends PolicyOptions {
 	/** Timeouts, retries, hedging and throttling of each method: `parseServiceConfig(json)`. Default: none of them. */
 	readonly serviceConfig?: ServiceConfig | undefined
-	/** Circuit breaker. Default: on, with the breaker's defaults. False: none. */
+	/**
+	 * Circuit breaker. Default: on, with the breaker's defaults, but `resetBackoff: {}` (false switches it off) and a `probeTimeoutMs` of 30,000.
+	 * False: none.
+	 */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
 	/**
 	 * Returns the key of the breaker of a method, such as the name of its service: methods that fail then do not block the others. Default: one

@@ -17,6 +17,7 @@ import type { ConfiguredRoutes } from '../options/configured-routes.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { principalOf, routeOf } from '../options/request-head.ts'
 import type { RequestOptions } from '../options/request-options.ts'
+import { Connectivity } from '../origin/connectivity.ts'
 import { Origin } from '../origin/origin.ts'
 import { OriginParser } from '../origin/origin-parser.ts'
 import { Pauses } from '../origin/pauses.ts'
@@ -77,10 +78,14 @@ export class HttpEngine {
 			limitName: 'maxOrigins',
 		})
 		const timeouts = new TimeoutLists()
+		const connectivity = new Connectivity(() => {
+			for (const { value } of this.#origins.entries()) value.endOpenTime()
+		})
 		this.#pauses = new Registry(settings.maxOrigins, IDLE_MS)
 		this.#create = (key, base, own) => {
 			const origin =
-				base?.origin ?? new Origin(key, settings, this.runtime, (other) => this.#origins.find(other)?.origin)
+				base?.origin ??
+				new Origin(key, settings, this.runtime, connectivity, (other) => this.#origins.find(other)?.origin)
 			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base, own)
 			this.#observers.add(pipeline)
 			return pipeline

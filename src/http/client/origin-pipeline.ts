@@ -8,6 +8,7 @@ import type { Budget } from '../../core/budget/budget.ts'
 import { createBudget } from '../../core/budget/create-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
 import type { Classification, Classifier } from '../../core/classify/classification.ts'
 import type { CompiledPipeline } from '../../core/engine/call.ts'
@@ -82,7 +83,10 @@ export class OriginPipeline implements ObservedPipeline {
 		this.breaker = createPolicies
 			? base?.breaker
 			: circuitBreaker &&
-				withOptionPath('circuitBreaker', () => new CircuitBreaker({ name: key, ...circuitBreaker }))
+				withOptionPath(
+					'circuitBreaker',
+					() => new CircuitBreaker(breakerOptions(key, circuitBreaker, settings)),
+				)
 		this.#shared = [base && this.#bulkhead, createPolicies && this.breaker]
 		const budget = this.#budget
 		const onRetry = createOnRetry(settings, runtime)
@@ -103,6 +107,12 @@ export class OriginPipeline implements ObservedPipeline {
 	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) =>
 		listenExcept(this.policy, this.#shared, listener, filter)
 
+	/** Makes an open circuit due for a probe. */
+	endOpenTime(): void {
+		const { breaker } = this
+		if (breaker?.currentState === 'open') breaker.restore({ ...breaker.snapshot(), openForMs: 0 })
+	}
+
 	get stats(): OriginStats {
 		return {
 			circuit: this.breaker?.stats,
@@ -112,6 +122,31 @@ export class OriginPipeline implements ObservedPipeline {
 			inFlight: this.origin.inFlight,
 		}
 	}
+}
+
+/** A probe that takes longer has hung, even if an attempt has no timeout. */
+const MAX_PROBE_MS = 300_000
+const MIN_PROBE_MS = 10_000
+
+/** The breaker's options, with an open time that starts short and grows, and probes that may take as long as an attempt. */
+const breakerOptions = (
+	name: string,
+	given: CircuitBreakerOptions,
+	{ timeout }: HttpSettings,
+): CircuitBreakerOptions => ({
+	name,
+	...given,
+	resetBackoff: given.resetBackoff ?? {},
+	probeTimeoutMs: given.probeTimeoutMs ?? Math.min(Math.max(timeout, MIN_PROBE_MS), MAX_PROBE_MS),
+	classify: given.classify ?? ignoreUnavailability,
+})
+
+/** A 5xx says when to retry the request. It must not keep the circuit open for longer: the next probe shows whether the server is back. */
+const ignoreUnavailability: Classifier = (error, next) => {
+	const classification = next(error)
+	return error instanceof HttpStatusError && error.statusCode >= 500
+		? { ...classification, retryAfterMs: undefined }
+		: classification
 }
 
 /** An origin whose circuit is open, or that is paused, must not be evicted: its calls would be sent again. */

@@ -27,7 +27,10 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	 * longest delays between them can take, at least three times `timeout`: 47,000 with the other defaults.
 	 */
 	readonly totalTimeoutMs?: number | undefined
-	/** Circuit breaker per origin. Default: on, with the breaker's defaults. False: none. */
+	/**
+	 * Circuit breaker per origin. Default: on, with the breaker's defaults, but `resetBackoff: {}` (false switches it off) and a `probeTimeoutMs` of
+	 * `timeout`, from 10 s to 5 minutes. False: none.
+	 */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
 	/**
 	 * Returns the key of the breaker of a request within its origin, such as the name of its route: a route that fails then does not

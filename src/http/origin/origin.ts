@@ -7,6 +7,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { pageOrigin } from '../transport/page.ts'
+import type { Connectivity } from './connectivity.ts'
 import { urlForMessage } from './origin-parser.ts'
 import { type PausedRequest, Pauses } from './pauses.ts'
 
@@ -30,6 +31,7 @@ export class Origin extends Pauses {
 	readonly name: string
 	/** False in a browser for another origin, where custom headers need the server's consent (CORS). */
 	readonly mayAddHeaders: boolean
+	readonly connectivity: Connectivity
 	readonly #find: FindOrigin
 	/** By method and path, oldest pause first. Empty when all of them are over. */
 	readonly #routes = new Map<string, Pauses>()
@@ -38,9 +40,16 @@ export class Origin extends Pauses {
 	#lastPath: string | undefined
 	#lastAt = 0
 
-	constructor(name: string, settings: HttpSettings, runtime: Runtime, find: FindOrigin) {
+	constructor(
+		name: string,
+		settings: HttpSettings,
+		runtime: Runtime,
+		connectivity: Connectivity,
+		find: FindOrigin,
+	) {
 		super(settings, runtime)
 		this.name = name
+		this.connectivity = connectivity
 		this.#find = find
 		const page = pageOrigin()
 		this.mayAddHeaders = settings.isDeadlineHeaderNamed || page === undefined || page === name

@@ -15,7 +15,7 @@ import { type HttpResponse, isObservable } from '../transport/transport.ts'
 import { type AttemptOwner, AttemptScope, attemptOf } from './attempt-scope.ts'
 import type { TimeoutLists } from './attempt-timeouts.ts'
 import type { HttpCall } from './http-call.ts'
-import { HttpStatusError } from './status-error.ts'
+import { HttpStatusError, isInProgressError } from './status-error.ts'
 import { trackBody } from './track-body.ts'
 
 export class AttemptLayer implements ObservableLayer, AttemptOwner {
@@ -108,7 +108,13 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	#onFailure(call: Call, bound: BoundLayer, scope: AttemptScope): void {
 		const { rareState } = call
 		rareState.keepsRecord = true
-		rareState.isForeignFailure = scope.isForeign
+		const http = httpCallOf(call)
+		const { connectivity } = this.origin
+		const isInProgress = isInProgressError(call.value)
+		if (!(call.value instanceof HttpStatusError)) connectivity.watch()
+		rareState.circuitOutcome =
+			scope.isForeign || isInProgress ? 'success' : connectivity.isOffline() ? 'nothing' : undefined
+		rareState.isPending = isInProgress && http.mayAskAgain(call.options?.deadline !== undefined)
 		if (call.isAborted || (call.stop && !scope.hasHookThrown)) return
 		const { kind } = call.classify(bound)
 		if (scope.hasHookThrown) {
@@ -116,9 +122,8 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 			return
 		}
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.
-		const http = httpCallOf(call)
 		if (kind === 'cancelled' || (kind === 'permanent' && !http.settings.shouldRetry)) return
-		call.stop = http.retryBlocker(call.value, call.attempt, scope)
+		call.stop = http.retryBlocker(call.value, call.attempt, scope, rareState.isPending)
 	}
 
 	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown {

@@ -38,6 +38,9 @@ import { limitBody } from './limit-body.ts'
 import { idempotencyKeyOf, isUnprocessed } from './retry-safety.ts'
 import { HttpStatusError, setMessage } from './status-error.ts'
 
+/** Without a deadline and a total timeout: the default of the longest run of a request in `yaoki/idempotency`. */
+const MAX_ASKED_MS = 600_000
+
 export class HttpCall implements CallOptions, HttpAttempt {
 	/** Also found in a copy of these options. */
 	readonly http: this = this
@@ -71,6 +74,9 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	#body: BodySource
 	/** True after the first attempt has been sent. */
 	#isSent = false
+	/** Attempts that asked for the result of an earlier one, and when the first of them was decided. */
+	#questions = 0
+	#askedSince: number | undefined
 	/** Headers that an observer adds to the attempt that is about to start. */
 	#observerHeaders: Readonly<Record<string, string>> | undefined
 	/** Responses with a failed status. All but the final one are drained. */
@@ -210,12 +216,31 @@ export class HttpCall implements CallOptions, HttpAttempt {
 			else void drainBody(response, this.runtime)
 	}
 
+	/**
+	 * Returns true if the request may ask for the result of an attempt in progress without counting as a retry. Not if it must be sent
+	 * only once (`maxRetries: 0`), nor where a service config counts attempts. Without a deadline the questions must end too.
+	 */
+	mayAskAgain(hasDeadline: boolean): boolean {
+		const { settings, requestOptions, runtime } = this
+		if (settings.createPolicies || settings.maxRetries === 0 || requestOptions.maxRetries === 0) return false
+		const now = runtime.now()
+		this.#askedSince ??= now
+		return hasDeadline || now - this.#askedSince < MAX_ASKED_MS
+	}
+
 	/** Returns why HTTP forbids a retry after this error, or undefined if it does not. */
-	retryBlocker(error: unknown, attempt: number, scope: AttemptScope): StopReason | undefined {
+	retryBlocker(
+		error: unknown,
+		attempt: number,
+		scope: AttemptScope,
+		isPending: boolean,
+	): StopReason | undefined {
 		const { requestOptions, settings, request, idempotencyKey } = this
 		const { maxRetries, idempotent } = requestOptions
-		if (attempt >= settings.maxRetries) return undefined
-		if (maxRetries !== undefined && attempt >= maxRetries) return 'retries-exhausted'
+		const counted = attempt - this.#questions
+		if (isPending) this.#questions++
+		else if (counted >= settings.maxRetries) return undefined
+		else if (maxRetries !== undefined && counted >= maxRetries) return 'retries-exhausted'
 		const veto = this.findVeto(error)
 		if (veto) return veto
 		const hasKey = idempotencyKey !== undefined && !scope.isKeyLost

@@ -53,6 +53,10 @@ export class HttpStatusError extends HttpError {
 	}
 }
 
+/** Returns true for a 409 which says that the server is still processing an earlier attempt with the same key. */
+export const isInProgressError = (error: unknown): boolean =>
+	error instanceof HttpStatusError && HttpStatusError.factsOf(error).isInProgress === true
+
 /** Replaces the message of an error, in its stack too: that is what logs print. */
 export function setMessage(error: Error, message: string): void {
 	const { message: previous, stack } = error

@@ -2,13 +2,13 @@
  * Sends a message's payload by POST, with one attempt of the HTTP client. Retries, breaker and limits are the relay's: they are shared by all relays
  * and survive a restart, and two layers of retries would multiply.
  */
-import { YaokiError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
 import { urlForMessage } from '../../http/origin/origin-parser.ts'
-import { HttpStatusError } from '../../http/request/status-error.ts'
+import { HttpStatusError, isInProgressError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'
+import { InProgressError } from './in-progress-error.ts'
 
 /** Options of `httpDestination`. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
@@ -70,30 +70,13 @@ export function httpDestination<M extends Message = Message>(
 				signal,
 			})
 			const response = await request.catch((error: unknown) => {
-				throw error instanceof HttpStatusError && HttpStatusError.factsOf(error).isInProgress
+				throw error instanceof HttpStatusError && isInProgressError(error)
 					? new InProgressError(error)
 					: error
 			})
 			// An unread body would keep the connection busy. The message is sent even if this fails.
 			await response.body?.cancel().catch(() => {})
 		},
-	}
-}
-
-/**
- * The receiver is still processing an earlier attempt of the same message, which it signals by a 409 with Retry-After. Unlike other 409s it is
- * transient. It has no `cause`, because the status of the cause would be classified as permanent.
- */
-class InProgressError extends YaokiError {
-	override readonly name = 'InProgressError'
-	readonly retryAfterMs: number | undefined
-
-	constructor({ statusCode, retryAfterMs }: HttpStatusError) {
-		super(
-			'YAOKI_OUTBOX_IN_PROGRESS',
-			`the receiver is still processing an earlier attempt (HTTP ${statusCode})`,
-		)
-		this.retryAfterMs = retryAfterMs
 	}
 }
 

@@ -39,7 +39,8 @@ export interface DeadLetterEvent extends MessageEventBase, ErrorFacts {
 
 /**
  * Why a claimed message was released: the relay stops, its destination is paused, the relay lost permits for it, the retry budget is exhausted,
- * a poison candidate must run alone, its lease expired before it was started, or the message before it in the order of its key was not sent.
+ * a poison candidate must run alone, its lease expired before it was started, the message before it in the order of its key was not sent, or its
+ * receiver still processes an earlier attempt (`in-progress`).
  */
 export type ReleaseReason =
 	| 'stopping'
@@ -49,8 +50,9 @@ export type ReleaseReason =
 	| 'poison-check'
 	| 'lease-expired'
 	| 'not-first'
+	| 'in-progress'
 
-/** A claimed message was returned to the queue unsent. The attempt does not count. */
+/** A claimed message was returned to the queue. The attempt does not count. */
 export interface ReleasedEvent extends MessageEventBase {
 	readonly type: 'released'
 	readonly reason: ReleaseReason

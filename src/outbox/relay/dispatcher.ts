@@ -3,6 +3,8 @@
  * relay are taken, the next free one goes to the destination that has waited longest, however long the queue of another one is.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
+import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
+import { InProgressError } from '../destinations/in-progress-error.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
@@ -25,6 +27,9 @@ import type { SharedBreaker } from './shared-breaker.ts'
 
 /** Minimum delay when the retry budget is exhausted; with `baseDelayMs: 0` the message would otherwise be claimed again in a tight loop. */
 const MIN_BUDGET_DELAY_MS = 100
+
+/** How soon a message whose receiver still processes an earlier attempt is sent again, if the receiver asks for less. */
+const MIN_IN_PROGRESS_MS = 1_000
 
 export class Dispatcher {
 	readonly #parts: Omit<RelayParts, 'dispatcher'>
@@ -186,6 +191,15 @@ export class Dispatcher {
 		const { maxRetryAfterMs } = settings
 		const now = runtime.now()
 		const durationMs = now - (delivery.startedAt ?? now)
+		// The destination works, and the message is on its way: it neither fails nor uses an attempt.
+		if (error instanceof InProgressError) {
+			const askedMs = Math.max(MIN_IN_PROGRESS_MS, Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs))
+			const inMs = Math.round(addRetryAfterJitter(askedMs, runtime))
+			this.#parts.settler.release(state, delivery, 'in-progress', inMs)
+			const change = state.breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
+			this.#parts.breaker.apply(state, change)
+			return
+		}
 		const classification = classifyFailure(state.settings, error)
 		const decisionContext = { now: this.#parts.context.databaseNow(), maxRetryAfterMs, random: runtime }
 		state.settings.retry.budget?.recordOutcome(false)

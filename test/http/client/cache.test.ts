@@ -7,7 +7,11 @@ import { FETCHES, failure, type Setting, type SettingOptions, setting, textOf } 
 const rates = answer({ headers: { 'content-type': 'text/plain', 'x-version': '7' }, body: 'rates of today' })
 const broken = answer({ status: 500, body: 'broken' })
 
-const caching: SettingOptions = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 }, cache: true }
+const caching: SettingOptions = {
+	maxRetries: 0,
+	circuitBreaker: { failureThreshold: 2, resetBackoff: false },
+	cache: true,
+}
 
 /** A client that has requested `/rates` once, and whatever `ask` requests, and whose circuit is open now. */
 async function opened(

@@ -20,7 +20,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 		await open(client, down.url())
 		const error = await failure(client.get(down.url('/other/path')))
 		expect(error).toBeInstanceOf(CircuitOpenError)
-		expect(error).toMatchObject({ message: expect.stringContaining(down.origin), retryAfterMs: 30_000 })
+		expect(error).toMatchObject({ message: expect.stringContaining(down.origin) })
 		expect(explain(error)).toMatchObject({ stop: 'rejected', attempts: [], errorType: 'CircuitOpenError' })
 		expect(await textOf(client.get(up.url()))).toBe('fine')
 		expect(down.requests).toHaveLength(2)

@@ -210,7 +210,8 @@ test.each([429, 503])('%i with Retry-After pauses the whole destination', async 
 	expect(here.eventsOf('paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
 	await here.clock.advance(59_000)
 	expect(server.requests).toHaveLength(1)
-	await here.clock.advance(1_500)
+	// The message itself waits for up to a quarter longer: jitter comes on top of its Retry-After.
+	await here.clock.advance(16_000)
 	await until(here, () => expect(here.eventsOf('sent')).toHaveLength(5))
 })
 
@@ -243,6 +244,30 @@ test('a 409 with Retry-After is retried (regression: the message became a dead l
 	const error = await Promise.resolve(deliver({ url: server.url() })).catch((thrown: unknown) => thrown)
 	expect(error).toMatchObject({ name: 'InProgressError', retryAfterMs: 7_000 })
 	expect(classify(error)).toMatchObject({ kind: 'transient', retryAfterMs: 7_000 })
+})
+
+test('a 409 with Retry-After uses no attempt and does not count for the circuit (regression: the message became a dead letter after ten)', async () => {
+	const busy = answer({ status: 409, headers: { 'retry-after': '2' } })
+	await using server = await startFaultServer([
+		busy,
+		...Array<typeof busy>(14).fill(busy),
+		answer({ status: 201 }),
+	])
+	await using here = await world()
+	await here.enqueue(1)
+	const destination = httpDestination({
+		url: server.url(),
+		retry: { maxRetries: 1 },
+		breaker: { failureThreshold: 2 },
+	})
+	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, pollMs: 1_000 })
+	await eventually(async () => {
+		await here.clock.advance(100)
+		expect(here.eventsOf('sent')).toMatchObject([{ attempts: 1 }])
+	})
+	expect(here.eventsOf('released').map(({ reason }) => reason)).toEqual(Array(15).fill('in-progress'))
+	expect(here.eventsOf('state_change')).toEqual([])
+	expect(here.eventsOf('dead_letter')).toEqual([])
 })
 
 test('a Retry-After of hours reaches the relay and does not delay later messages in the client', async () => {
