@@ -140,10 +140,12 @@ function checkRetry(retry: RetryInfo, inner: readonly PolicyInfo[]): readonly Li
  * does, it waits for the circuit's `retryAfterMs`.
  */
 function checkOpenCircuitRetries(retry: RetryInfo, breaker: BreakerInfo): readonly LintFinding[] {
-	const { resetTimeoutMs } = breaker.settings
-	const delaysMs = totalDelayWhileOpen(retry, new CircuitOpenError(breaker.name, resetTimeoutMs))
-	if (delaysMs === undefined || delaysMs >= resetTimeoutMs) return []
-	const message = `It retries calls that the open circuit of ${breaker.name} rejects, for at most ${delaysMs} ms, but the circuit stays open for ${resetTimeoutMs} ms.`
+	const { resetTimeoutMs, resetBackoff } = breaker.settings
+	// An open time that grows is as short as this at first.
+	const openMs = resetBackoff?.baseDelayMs ?? resetTimeoutMs
+	const delaysMs = totalDelayWhileOpen(retry, new CircuitOpenError(breaker.name, openMs))
+	if (delaysMs === undefined || delaysMs >= openMs) return []
+	const message = `It retries calls that the open circuit of ${breaker.name} rejects, for at most ${delaysMs} ms, but the circuit stays open for ${openMs} ms.`
 	const fix = 'Return false from shouldRetry for CircuitOpenError, or its retryAfterMs from delayFor.'
 	return [finding('open-circuit-retried', retry, message, fix)]
 }

@@ -274,6 +274,16 @@ describe('order', () => {
 		expect(aroundBreaker({ ...transient, delayFor: () => 0 })).toEqual(['open-circuit-retried retry'])
 	})
 
+	test('compares retries of rejections with the first open time if it grows', () => {
+		const aroundBreaker = (delayMs: number) =>
+			found(
+				retry({ shouldRetry: () => true, delayFor: () => delayMs, maxRetries: 3 }),
+				circuitBreaker({ resetBackoff: { initialMs: 3_000 } }),
+			)
+		expect(aroundBreaker(999)).toEqual(['open-circuit-retried retry'])
+		expect(aroundBreaker(1_000)).toEqual([])
+	})
+
 	test('uses the backoff delays if delayFor returns undefined', () => {
 		const options = { shouldRetry: () => true, delayFor: () => undefined, maxRetries: 4 }
 		const breaker = (resetTimeoutMs: number) => circuitBreaker({ failureThreshold: 10, resetTimeoutMs })
