@@ -7,7 +7,12 @@ import pg from 'pg'
 import { startPostgres } from '../../test/real-postgres.ts'
 
 /** PostgreSQL's defaults, instead of the settings for tests. */
-export const DURABLE = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on', deadlock_timeout: '1s' }
+export const DURABLE = {
+	fsync: 'on',
+	synchronous_commit: 'on',
+	full_page_writes: 'on',
+	deadlock_timeout: '1s',
+}
 
 export interface Server extends AsyncDisposable {
 	/** Version and durability settings. */

@@ -19,7 +19,7 @@ function sum(
 		.reduce((all, one) => all + one, 0)
 }
 
-export interface Figures {
+interface Figures {
 	/** Failed calls of the time after the outage, in milliseconds of calls. */
 	lostMs(result: SimulationResult): number
 	/** Requests in the first seconds after the outage, as a share of the capacity. */
@@ -51,7 +51,7 @@ const requests = (result: SimulationResult, fromMs: number, toMs: number): numbe
 	sum(result, result.timeline.services['api']?.requests, fromMs, toMs)
 
 /** The columns of the table over all outages. */
-export const COMPARED = ['no breaker', 'open for 30 s', 'from 1 s, x 2', 'from 1 s, x 1.5 (default)'] as const
+const COMPARED = ['no breaker', 'open for 30 s', 'from 1 s, x 2', 'from 1 s, x 1.5 (default)'] as const
 
 /** Fewer runs of large fleets, in which single runs differ little. */
 const replicationsOf = (clients: number): number => (clients === 500 ? 1 : clients === 20 ? 4 : 20)

@@ -52,7 +52,9 @@ export const tests = {
 		const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'anonymous' })
 		const handler = fetchIdempotency(engine, async (request) => {
 			isTrue(request === sent, 'another request')
-			return new Response(`${request.path} ${await new Request(request.clone()).text()} ${await request.text()}`)
+			return new Response(
+				`${request.path} ${await new Request(request.clone()).text()} ${await request.text()}`,
+			)
 		})
 		const sent = new PlatformRequest('https://shop.example.com/charges', init(7))
 		same(await (await handler(sent)).text(), '/charges {"amount":7} {"amount":7}')

@@ -9,9 +9,9 @@ import { type CircuitBreaker, circuitBreaker } from '../../core/circuit-breaker/
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
+import { isSetupError } from '../store/setup-errors.ts'
 import type { ClaimRef, ClaimRequest, ClaimResult, IdempotencyStore } from '../store/store.ts'
 import type { IdempotencySettings } from './options.ts'
-import { isSetupError } from '../store/setup-errors.ts'
 
 export class GuardedStore {
 	readonly breaker: CircuitBreaker = circuitBreaker({ isFailure: (error) => !isSetupError(error) })

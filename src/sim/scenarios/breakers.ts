@@ -15,7 +15,7 @@ export const CALLS_PER_SECOND = 4
 /** When the service goes down. */
 export const DOWN_AT_MS = 5_000
 /** How long calls are started after the outage. */
-export const AFTER_MS = 40_000
+const AFTER_MS = 40_000
 
 export interface Outage {
 	readonly downMs: number
