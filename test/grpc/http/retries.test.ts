@@ -207,13 +207,13 @@ describe('what a client shares between all entries of an origin', () => {
 		await first
 	})
 
-	test('the pause after a Retry-After', async () => {
+	test('the pause after the Retry-After of a 429', async () => {
 		const { client, server, waits, waiting, clock } = await configured(
-			[failing(503, { 'retry-after': '5' }), fine],
+			[failing(429, { 'retry-after': '5' }), fine],
 			json,
 			{ areWaitsHeld: true },
 		)
-		expect(await failure(client.get('/b/x'))).toMatchObject({ statusCode: 503 })
+		expect(await failure(client.get('/b/x'))).toMatchObject({ statusCode: 429 })
 		const paused = client.get('/a/x').text()
 		await waiting(1)
 		expect(server.requests).toHaveLength(1)
