@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { entryFiles } from './entries.ts'
 import { KNOWN_EXCEPTIONS } from './known-exceptions.ts'
-import { findViolations, MAX_CHAIN, MAX_FILES_IN_FOLDER } from './rules.ts'
+import { findViolations, MAX_CHAIN } from './rules.ts'
 import type { Source } from './syntax.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -216,14 +216,6 @@ describe('files must not import each other in a cycle', () => {
 })
 
 describe('folders', () => {
-	const files = (count: number) =>
-		Object.fromEntries(Array.from({ length: count }, (_, index) => [`src/core/x/${index}.ts`, '']))
-
-	test(`must not have more than ${MAX_FILES_IN_FOLDER} files`, () => {
-		expect(check(files(MAX_FILES_IN_FOLDER))).toEqual([])
-		expect(check(files(MAX_FILES_IN_FOLDER + 1))).toEqual(['src/core/x has 16 files; at most 15 are allowed'])
-	})
-
 	test('must not import each other, even if their files form no cycle', () => {
 		const cycle = {
 			'src/core/x/a.ts': "import '../y/b.ts'",

@@ -41,7 +41,6 @@ const USES_WALL_CLOCK = 'cli'
 const TIME_AND_RANDOMNESS =
 	/^(Date\.now|new Date|performance\.now|Math\.random|process\.hrtime|set(Timeout|Interval|Immediate)|AbortSignal\.timeout)$/
 
-export const MAX_FILES_IN_FOLDER = 15
 export const MAX_CHAIN = 12
 
 export interface Violation {
@@ -70,7 +69,6 @@ export function findViolations(sources: readonly Source[], entries: readonly str
 	return [
 		...[...new Set(inFiles)].map((message) => ({ key: message, message })),
 		...folderCycles(runTimeGraph(imports)),
-		...largeFolders(sources),
 		...entries.flatMap((entry) => longChain(entry, runTimeGraph(imports))),
 	]
 }
@@ -177,17 +175,6 @@ function reachable(from: string, graph: ReadonlyMap<string, ReadonlySet<string>>
 	}
 	follow(from)
 	return found
-}
-
-function largeFolders(sources: readonly Source[]): Violation[] {
-	const counts = new Map<string, number>()
-	for (const { path } of sources) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1)
-	return [...counts]
-		.filter(([, count]) => count > MAX_FILES_IN_FOLDER)
-		.map(([folder, count]) => ({
-			key: `large folder: ${folder}`,
-			message: `${folder} has ${count} files; at most ${MAX_FILES_IN_FOLDER} are allowed`,
-		}))
 }
 
 /** The longest chain of files that an entry loads, each because the one before imports it. */
