@@ -13,7 +13,10 @@ import type { Scenario } from '../scenario/scenario.ts'
 
 /** Limits the workers of the shop that wait for reviews. Normally it is one or two. */
 const BULKHEAD = { maxConcurrent: 6, maxQueue: 0 }
-const BREAKER = { slowCallMs: 400, minimumRequests: 10, monitorWindowMs: 5_000, resetTimeoutMs: 2_000 }
+const BREAKER = {
+	...{ slowCallMs: 400, minimumRequests: 10, monitorWindowMs: 5_000 },
+	...{ resetTimeoutMs: 2_000, probeTimeoutMs: 2_000 },
+}
 
 const scenarioOf = (policy: PolicyModel): Scenario => ({
 	until: 'idle',
