@@ -13,6 +13,7 @@ import {
 	type SqlClient,
 } from './clients.ts'
 import { inPgTransaction } from './pg-transaction.ts'
+import { isFullPool, onFreeConnection, type PoolWait } from './pool.ts'
 import { isLostStatement } from './postgres-errors.ts'
 import type { SentValue, Value } from './postgres-values.ts'
 import { serverStatus } from './transaction-state.ts'
@@ -88,9 +89,31 @@ export class PostgresExecutor implements SqlExecutor {
 		return this.#guard(() => this.#sendAlone<Row>(sql, values, false))
 	}
 
-	/** Like `run`, at the default isolation level of the database. The caller repeats a statement that fails to serialize (40001). */
-	runAtAnyLevel<Row>(sql: string, values: readonly SentValue[]): Promise<readonly Row[]> {
-		return this.#guard(() => this.#send<Row>(this.#settings.client, sql, values, true))
+	/**
+	 * Like `run`, at the default isolation level of the database. The caller repeats a statement that fails to serialize (40001). With `wait`, the
+	 * caller learns whether the statement waits for a connection, and can prevent that it runs afterwards.
+	 */
+	runAtAnyLevel<Row>(sql: string, values: readonly SentValue[], wait?: PoolWait): Promise<readonly Row[]> {
+		const { client } = this.#settings
+		return this.#guard(() =>
+			wait && isFullPool(client)
+				? onFreeConnection(client, wait, (connection) => this.#sendTwice<Row>(connection, sql, values))
+				: this.#send<Row>(client, sql, values, true),
+		)
+	}
+
+	/** A prepared statement that the pooler has lost has not run. */
+	async #sendTwice<Row>(
+		connection: PgClient,
+		sql: string,
+		values: readonly SentValue[],
+	): Promise<readonly Row[]> {
+		try {
+			return await this.#send<Row>(connection, sql, values, true)
+		} catch (error) {
+			if (!isLostStatement(error)) throw error
+			return this.#send<Row>(connection, sql, values, false)
+		}
 	}
 
 	/**

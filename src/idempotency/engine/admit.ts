@@ -4,6 +4,7 @@
  */
 import { type RateLimitedError, YaokiError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
 import { JsonTooDeepError } from '../key/canonical-json.ts'
 import { fingerprintOf, type ParsedBody } from '../key/fingerprint.ts'
 import { parseKey } from '../key/parse-key.ts'
@@ -14,7 +15,7 @@ import type { BeginResult } from './begin-result.ts'
 import type { Claim } from './claim.ts'
 import type { IdempotencyEngine } from './engine.ts'
 import { RequestBodyTooLargeError } from './errors.ts'
-import type { IncomingRequest } from './options.ts'
+import type { IdempotencySettings, IncomingRequest } from './options.ts'
 
 /** A request, as an adapter describes it. */
 export interface Exchange<Raw = unknown> extends IncomingRequest<Raw> {
@@ -75,7 +76,7 @@ export async function admit<Raw>(
 		if (signal?.aborted) return problem('request-in-progress')
 		if (settings.onStoreError === 'pass') return { kind: 'unprotected' }
 		if (isSetupError(error)) return problem('idempotency-store-not-ready')
-		return problem('idempotency-store-unavailable', { retryAfterMs: retryAfterMs(error) })
+		return problem('idempotency-store-unavailable', { retryAfterMs: retryAfterMs(error, settings) })
 	}
 }
 
@@ -110,10 +111,15 @@ const problem = (...args: Parameters<typeof problemResponse>): Admission => ({
 	response: problemResponse(...args),
 })
 
-/** How long the clients of a store that fails should wait, if its circuit breaker does not say. */
-const STORE_RETRY_AFTER_MS = 5_000
+/** Clients of a store that fails come back soon: rejecting them costs little, and an outage must not outlast its cause. */
+const MAX_STORE_RETRY_AFTER_MS = 2_000
 
-function retryAfterMs(error: unknown): number {
+/** Jittered: all of them got the same response at the same moment. */
+function retryAfterMs(
+	error: unknown,
+	{ runtime = systemRuntime }: Pick<IdempotencySettings, 'runtime'>,
+): number {
 	const ms = (error as Partial<RateLimitedError> | null | undefined)?.retryAfterMs
-	return typeof ms === 'number' && ms > 0 ? ms : STORE_RETRY_AFTER_MS
+	const isKnown = typeof ms === 'number' && ms > 0 && ms < MAX_STORE_RETRY_AFTER_MS
+	return (isKnown ? ms : MAX_STORE_RETRY_AFTER_MS) * runtime.random()
 }

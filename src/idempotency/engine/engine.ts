@@ -2,7 +2,6 @@
  * Decides what happens to a request with an idempotency key. It knows no framework: adapters translate a request into an identity and a
  * fingerprint, run the handler if the engine says so, and send what it returns.
  */
-import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { notify } from '../../core/engine/hooks.ts'
 import type { CircuitState } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
@@ -10,10 +9,11 @@ import { OBSERVE, type Observable, type Observation } from '../../core/observe/o
 import { checkRange, MAX_NUMBER } from '../../core/options/schema.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { sleep, withTimeout } from '../../core/runtime/sleep.ts'
+import { withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { type Identity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
+import { type UnstoredResponse, UnstoredResponses } from '../response/unstored-responses.ts'
 import { PurgeSchedule } from '../store/purge-schedule.ts'
 import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
 import type { BeginResult } from './begin-result.ts'
@@ -26,12 +26,11 @@ import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
 import type { IdempotencyContext } from './request-context.ts'
 import { keptContext } from './request-context.ts'
+import { isRunning, SharedWaits } from './shared-waits.ts'
 import { UnconfirmedWrites } from './unconfirmed-writes.ts'
-import { type UnstoredResponse, UnstoredResponses } from './unstored-responses.ts'
 
-/** The first wait of a repeated request until it asks the store again. Each wait is twice as long as the one before. */
-const FIRST_WAIT_MS = 25
-const MAX_WAIT_MS = 500
+/** A repeated request waits in the server, so a client that comes back soon costs little. */
+const MAX_RETRY_AFTER_MS = 5_000
 
 export interface BeginOptions {
 	/** Aborted when the client has left: a request that waits for another one stops. */
@@ -57,7 +56,7 @@ export interface IdempotencyStats {
 	readonly running: number
 	/** Responses that the store has not confirmed. */
 	readonly unstored: number
-	/** The circuit breaker of the store. */
+	/** The circuit breaker of the store; always `'closed'` without one. */
 	readonly storeCircuit: CircuitState
 }
 
@@ -82,6 +81,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	readonly #stopWaiters: (() => void)[] = []
 	readonly #unconfirmed: UnconfirmedWrites
 	readonly #unstored = new UnstoredResponses()
+	readonly #waits: SharedWaits
 	readonly #writes: ClaimWrites = {
 		heartbeat: (claim) => this.heartbeat(claim),
 		saveStep: (claim, name, value) =>
@@ -105,6 +105,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 			purge: (limit) => store.purge(limit, true),
 		})
 		this.#unconfirmed = new UnconfirmedWrites(this.#runtime)
+		this.#waits = new SharedWaits(this.#runtime, ({ claim }) => void this.tryRelease(claim))
 	}
 
 	/**
@@ -113,26 +114,45 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	 * before the request may run.
 	 */
 	async begin(identity: Identity, fingerprint: string, { signal }: BeginOptions = {}): Promise<BeginResult> {
-		const { name, waitMs } = this.settings
-		const hash = identityHash(name, identity)
+		const hash = identityHash(this.settings.name, identity)
 		const id = typeof hash === 'string' ? hash : await hash
+		signal?.throwIfAborted()
+		const result = await this.#beginWaiting(id, identity, fingerprint, signal)
+		this.#reports.begun(identity, result)
+		return result
+	}
+
+	async #beginWaiting(
+		id: string,
+		identity: Identity,
+		fingerprint: string,
+		signal: AbortSignal | undefined,
+	): Promise<BeginResult> {
+		const { waitMs } = this.settings
 		const startedAt = this.#runtime.now()
-		for (let pauseMs = FIRST_WAIT_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_WAIT_MS)) {
-			signal?.throwIfAborted()
-			const unstored = this.#unstored.get(id)
-			await unstored?.waited
-			const result =
-				unstored && unstored === this.#unstored.get(id)
-					? fromMemory(unstored, fingerprint)
-					: await this.#claim(id, identity, fingerprint)
-			const mayWait = result.kind === 'conflict' && result.retryAfterMs !== undefined
-			const leftMs = mayWait ? startedAt + waitMs - this.#runtime.now() : 0
-			if (leftMs <= 0) {
-				this.#reports.begun(identity, result)
-				return result
-			}
-			await sleep(this.#runtime, Math.min(pauseMs, leftMs), signal)
-		}
+		const ask = (): Promise<BeginResult> => this.#ask(id, identity, fingerprint)
+		const key = waitKey(id, fingerprint)
+		const result = (waitMs > 0 ? this.#waits.latest(key) : undefined) ?? (await ask())
+		const leftMs = startedAt + waitMs - this.#runtime.now()
+		if (!isRunning(result) || leftMs <= 0) return result
+		signal?.throwIfAborted()
+		const ended = await this.#waits.wait(key, result, ask, leftMs, signal)
+		if (ended) return ended
+		signal?.throwIfAborted()
+		return { ...result, retryAfterMs: this.#retryAfterMs() }
+	}
+
+	/** With jitter, because the clients of many keys may have been cut off by one crash. */
+	#retryAfterMs(leaseMs = MAX_RETRY_AFTER_MS): number {
+		return Math.min(leaseMs, MAX_RETRY_AFTER_MS) * (0.5 + this.#runtime.random() / 2)
+	}
+
+	/** A response that the store has not confirmed is asked for here. */
+	async #ask(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
+		const unstored = this.#unstored.get(id)
+		await unstored?.waited
+		if (unstored && unstored === this.#unstored.get(id)) return fromMemory(unstored, fingerprint)
+		return this.#claim(id, identity, fingerprint)
 	}
 
 	/**
@@ -283,7 +303,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		return {
 			running: this.#running.size,
 			unstored: this.#unstored.size,
-			storeCircuit: this.#guardedStore.breaker.currentState,
+			storeCircuit: this.#guardedStore.breaker?.currentState ?? 'closed',
 		}
 	}
 
@@ -293,7 +313,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		return {
 			name,
 			sample: () => ({
-				policies: [circuitBreaker()],
+				policies: this.#guardedStore.breaker ? [this.#guardedStore.breaker] : [],
 				totalTimeoutMs: Infinity,
 				timeoutMs: storeTimeoutMs,
 			}),
@@ -393,6 +413,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	#stop(claim: Claim): void {
 		this.#running.delete(claim)
 		for (const resolve of this.#stopWaiters.splice(0)) resolve()
+		this.#waits.wake(waitKey(claim.ref.id, claim.fingerprint))
 	}
 
 	async #claim(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
@@ -408,6 +429,8 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 			throw error
 		}
 		this.#purges.start()
+		if (result.kind === 'running')
+			return { kind: 'conflict', reason: 'running', retryAfterMs: this.#retryAfterMs(result.leaseMs) }
 		if (result.kind !== 'claimed') return toBegin(result)
 		const claim = new Claim(
 			{ id, token },
@@ -468,10 +491,11 @@ function fromMemory({ response, ...unstored }: UnstoredResponse, fingerprint: st
 	return response ? { kind: 'replay', response } : { kind: 'conflict', reason: 'unstored' }
 }
 
-function toBegin(result: Exclude<ClaimResult, { kind: 'claimed' }>): BeginResult {
+const waitKey = (id: string, fingerprint: string): string => `${id} ${fingerprint}`
+
+function toBegin(result: Exclude<ClaimResult, { kind: 'claimed' | 'running' }>): BeginResult {
 	if (result.kind === 'completed') return { kind: 'replay', response: result.response }
 	if (result.kind === 'mismatch') return result
-	if (result.kind === 'running') return { kind: 'conflict', reason: 'running', retryAfterMs: result.leaseMs }
 	return { kind: 'conflict', reason: result.kind }
 }
 

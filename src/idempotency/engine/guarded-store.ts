@@ -2,41 +2,83 @@
  * The store behind a timeout and a circuit breaker: a database that hangs must not hang every request. A claim that the store confirms after
  * the timeout is released, because no request runs for it, and its key would be locked until the lease ends.
  *
+ * Waiting for something of this process, such as a free connection of the user's pool, is limited by the same time, but does not count for the circuit: a
+ * burst of requests on a small pool would open it while the database is healthy.
+ *
  * The circuit rejects new requests only. The writes of requests that run are few and cannot be repeated later: a response that is not stored, because
  * the circuit is still open when the store has recovered, would be a second effect.
  */
 import { type CircuitBreaker, circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
+import { BulkheadRejectedError, TimeoutError } from '../../core/errors/errors.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
+import { invalidOption, isObject } from '../../core/options/schema.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
 import { isSetupError } from '../store/setup-errors.ts'
-import type { ClaimRef, ClaimRequest, ClaimResult, IdempotencyStore } from '../store/store.ts'
+import type { ClaimRef, ClaimRequest, ClaimResult, IdempotencyStore, StoreCall } from '../store/store.ts'
 import type { IdempotencySettings } from './options.ts'
 
 export class GuardedStore {
-	readonly breaker: CircuitBreaker = circuitBreaker({ isFailure: (error) => !isSetupError(error) })
+	readonly breaker: CircuitBreaker | undefined
 	readonly policy: Policy
 	readonly #store: IdempotencyStore
+	readonly #runtime: Runtime
+	readonly #timeoutMs: number
 	readonly #writePolicy: Policy
 
-	constructor({ store, name, runtime, storeTimeoutMs }: IdempotencySettings<unknown, never>) {
+	constructor({ store, name, runtime, storeTimeoutMs, storeBreaker }: IdempotencySettings<unknown, never>) {
 		this.#store = store
-		const limit = timeout(storeTimeoutMs)
-		this.policy = pipeline({ name, runtime }, this.breaker, limit)
-		this.#writePolicy = pipeline({ name, runtime }, limit)
+		this.#runtime = runtime ?? systemRuntime
+		this.#timeoutMs = storeTimeoutMs
+		this.breaker = createBreaker(storeBreaker)
+		this.policy = this.breaker ? pipeline({ name, runtime }, this.breaker) : pipeline({ name, runtime })
+		this.#writePolicy = pipeline({ name, runtime }, timeout(storeTimeoutMs))
 	}
 
 	claim(request: ClaimRequest): Promise<ClaimResult> {
 		// Not async functions: a store in memory returns immediately, and then no timer is started.
-		return this.policy.execute((context) => {
-			const claiming = this.#store.claim(request)
+		return this.policy.execute(() => {
+			const call = { isWaiting: false, isAbandoned: false }
+			const claiming = this.#store.claim(request, call)
 			// Not `instanceof Promise`: a store may have another Promise.
-			if ('kind' in claiming) return claiming
-			return claiming.then((result) => {
-				if (result.kind === 'claimed' && context.signal.aborted) void this.#releaseLate(request)
-				return result
-			})
+			return 'kind' in claiming ? claiming : this.#limited(claiming, request, call)
 		})
+	}
+
+	/** Not the policy `timeout`, which does not know what the claim waits for. */
+	#limited(claiming: Promise<ClaimResult>, request: ClaimRequest, call: StoreCall): Promise<ClaimResult> {
+		return new Promise((resolve, reject) => {
+			const cancel = this.#runtime.setTimer(
+				this.#timeoutMs,
+				() => {
+					call.isAbandoned = true
+					reject(call.isWaiting ? this.#busy() : new TimeoutError('store', this.#timeoutMs))
+				},
+				'limit',
+			)
+			claiming.then(
+				(result) => {
+					cancel()
+					if (result.kind === 'claimed' && call.isAbandoned) void this.#releaseLate(request)
+					resolve(result)
+				},
+				(error) => {
+					cancel()
+					reject(call.isWaiting ? this.#busy() : error)
+				},
+			)
+		})
+	}
+
+	#busy(): BulkheadRejectedError {
+		return new BulkheadRejectedError(
+			'store',
+			'queue-timeout',
+			'no connection of the pool, or no lock of the database, was free in time. Use a larger pool, or shorter transactions',
+		)
 	}
 
 	async #releaseLate(claim: ClaimRef): Promise<void> {
@@ -51,4 +93,13 @@ export class GuardedStore {
 	write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
 		return this.#writePolicy.execute(() => operation(this.#store))
 	}
+}
+
+/** The open time starts at about a second: a circuit must not reject requests for longer than the store fails. */
+function createBreaker(options: IdempotencySettings['storeBreaker'] = {}): CircuitBreaker | undefined {
+	if (options === false) return undefined
+	if (!isObject(options)) invalidOption('storeBreaker', options, 'false or an object')
+	return withOptionPath('storeBreaker', () =>
+		circuitBreaker({ resetBackoff: {}, ...options, isFailure: (error) => !isSetupError(error) }),
+	)
 }

@@ -1,3 +1,4 @@
+import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import {
 	checkNames,
 	checkRange,
@@ -61,13 +62,13 @@ export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends Fingerp
 	readonly route?: ((request: IncomingRequest<Raw>) => string) | undefined
 	/** The maximum length of a key. Default 255. */
 	readonly maxKeyLength?: number | undefined
-	/** How long a claim lasts without a heartbeat: after a crash the key is locked for at most this long. Default 60,000. */
+	/** How long a claim lasts without a heartbeat: after a crash the key is locked for at most this long. Default 15,000. */
 	readonly leaseMs?: number | undefined
 	/** After this time a handler's claim is no longer extended. Default 600,000. */
 	readonly maxRunMs?: number | undefined
 	/** How long a response is stored, from its completion. Default 24 hours. */
 	readonly retentionMs?: number | undefined
-	/** How long a repeated request waits for the first before it gets 409. Default 0. */
+	/** How long a repeated request waits for the first before it gets 409. Default 8,000. */
 	readonly waitMs?: number | undefined
 	/**
 	 * What happens if the lease of a request ended without a response, because its process crashed. `'rerun'`: the next request runs, with the
@@ -97,6 +98,11 @@ export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends Fingerp
 	 * `yaoki idempotency purge` as a cron job. Never on Workers and Lambda, which have no timers between requests. Default an hour.
 	 */
 	readonly purgeEveryMs?: number | undefined
+	/**
+	 * The circuit breaker of the store, which rejects new requests while the store fails. False: none. Waiting for a connection of your own pool does
+	 * not count. Default: 5 failures open it, for about 1 s at first (`resetBackoff: {}`).
+	 */
+	readonly storeBreaker?: Omit<CircuitBreakerOptions, 'isFailure' | 'isFailureResult'> | false | undefined
 	/** The clock. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
@@ -133,10 +139,10 @@ const SCHEMA: OptionSchema = {
 	maxKeyLength: [1, 8_192, DEFAULT_MAX_KEY_LENGTH, 'integer'],
 	canonicalJson: 'boolean',
 	excludedFields: 'any',
-	leaseMs: [1, MAX_NUMBER, 60_000],
+	leaseMs: [1, MAX_NUMBER, 15_000],
 	maxRunMs: [1, MAX_NUMBER, 600_000],
 	retentionMs: [0, MAX_NUMBER, DAY_MS],
-	waitMs: [0, MAX_NUMBER, 0],
+	waitMs: [0, MAX_NUMBER, 8_000],
 	abandoned: ['rerun', 'reject'],
 	shouldStore: 'function',
 	maxBodyBytes: [0, MAX_NUMBER, 2 ** 20, 'integer'],
@@ -145,6 +151,7 @@ const SCHEMA: OptionSchema = {
 	onStoreError: ['reject', 'pass'],
 	storeTimeoutMs: [1, MAX_NUMBER, 2_000],
 	purgeEveryMs: [0, MAX_NUMBER, HOUR_MS],
+	storeBreaker: 'any',
 	runtime: 'any',
 }
 

@@ -62,6 +62,17 @@ export interface StoredKey {
 	readonly steps: readonly string[]
 }
 
+/** What a store and its caller know about a running claim. A store may ignore it. */
+export interface StoreCall {
+	/**
+	 * Set by the store while the claim waits for something of this process, such as a free connection of the user's pool or a lock that another
+	 * transaction holds. That is no failure of the database.
+	 */
+	isWaiting: boolean
+	/** Set by the caller at its timeout: a claim that still waits must not be made. */
+	isAbandoned: boolean
+}
+
 /** Writes of a claim return false if another request has claimed the key since, or the key is gone: nothing was written. */
 export interface IdempotencyStore<Tx = unknown> {
 	/** False if no other process can use the store, so that its engine needs no `name`. Default true. */
@@ -70,7 +81,7 @@ export interface IdempotencyStore<Tx = unknown> {
 	 * Claims a key, unless it is running or completed. Concurrent claims of one key: exactly one is `'claimed'`. A claim that is repeated with its
 	 * token, because a connection was lost before the reply, is `'claimed'` again while it holds the key.
 	 */
-	claim(request: ClaimRequest): ClaimResult | Promise<ClaimResult>
+	claim(request: ClaimRequest, call?: StoreCall): ClaimResult | Promise<ClaimResult>
 	/** Extends the lease of a claim to `leaseMs` from now. */
 	heartbeat(claim: ClaimRef, leaseMs: number): boolean | Promise<boolean>
 	/** Keeps the result of a step for later runs of the key. */

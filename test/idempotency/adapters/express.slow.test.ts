@@ -21,7 +21,7 @@ import { listening, userOf } from './servers.ts'
 import { observedStore, waitingStore } from './stores.ts'
 
 const engineOf = (options: Partial<IdempotencyOptions> = {}): IdempotencyEngine =>
-	idempotency({ store: memoryIdempotencyStore(), principal: userOf, ...options })
+	idempotency({ store: memoryIdempotencyStore(), principal: userOf, waitMs: 0, ...options })
 
 /** Without the log of the default error handler. */
 function quiet(app: Express): Express {

@@ -18,7 +18,9 @@ import { transactionalStore } from './stores.ts'
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown
 
 const pluginOf = (options: Partial<IdempotencyOptions> = {}) =>
-	fastifyIdempotency(idempotency({ store: memoryIdempotencyStore(), principal: userOf, ...options }))
+	fastifyIdempotency(
+		idempotency({ store: memoryIdempotencyStore(), principal: userOf, waitMs: 0, ...options }),
+	)
 
 async function serve(use: (app: FastifyInstance) => unknown): Promise<string> {
 	const app = fastify({ forceCloseConnections: true })

@@ -23,6 +23,7 @@ function setting(handle: Handler, options: Partial<IdempotencyOptions> = {}) {
 	const engine = idempotency({
 		store: memoryIdempotencyStore(),
 		principal: ({ raw }) => (raw as Request).headers.get('x-user') ?? undefined,
+		waitMs: 0,
 		...options,
 	})
 	const fetch = fetchIdempotency(engine, (...args: Parameters<Handler>) => {
@@ -101,7 +102,8 @@ describe('a repeated request', () => {
 		const first = send()
 		await new Promise((resolve) => setImmediate(resolve))
 		const second = await send()
-		expect([second.status, second.headers.get('retry-after')]).toEqual([409, '60'])
+		expect(second.status).toBe(409)
+		expect(['3', '4', '5']).toContain(second.headers.get('retry-after'))
 		finish()
 		expect(await (await first).text()).toBe('done')
 	})
@@ -211,7 +213,8 @@ describe('the handler does not run', () => {
 		const failing = { ...store, claim: () => Promise.reject(new Error('down')) }
 		const { send, calls } = setting(created, { store: failing as typeof store })
 		const response = await send()
-		expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+		expect(response.status).toBe(503)
+		expect(['1', '2']).toContain(response.headers.get('retry-after'))
 		expect(calls()).toBe(0)
 	})
 

@@ -13,7 +13,7 @@ import {
 import { transactionalStore } from './stores.ts'
 
 const engineOf = (options: Partial<IdempotencyOptions> = {}) =>
-	idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada', ...options })
+	idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada', waitMs: 0, ...options })
 
 const post = (body = '{"amount":1}', key = 'k1', init: RequestInit = {}): RequestInit => ({
 	method: 'POST',

@@ -83,7 +83,7 @@ const READERS: Record<string, (request: IncomingMessage) => Promise<string>> = {
 }
 
 const server = (handler: Handler, given = {}) => {
-	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf, ...given })
+	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf, waitMs: 0, ...given })
 	return listening(createServer(nodeIdempotency(engine, handler)))
 }
 

@@ -17,7 +17,7 @@ export type Handler = (
 
 /** A server with the adapter. `failures` are the errors that it has written to the console. */
 export async function protectedServer(handler: Handler, options: Partial<IdempotencyOptions> = {}) {
-	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf, ...options })
+	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf, waitMs: 0, ...options })
 	const failures: unknown[] = []
 	vi.spyOn(console, 'error').mockImplementation((_text, error) => failures.push(error))
 	return { url: await listening(createServer(nodeIdempotency(engine, handler))), failures, engine }

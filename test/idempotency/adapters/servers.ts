@@ -42,7 +42,7 @@ export async function setting(
 	options: Partial<IdempotencyOptions> = {},
 ): Promise<Setting> {
 	let calls = 0
-	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf, ...options })
+	const engine = idempotency({ store: memoryIdempotencyStore(), principal: userOf, waitMs: 0, ...options })
 	const url = await start(engine, (...args) => {
 		calls++
 		return service(...args)

@@ -8,7 +8,7 @@ import type { BeginResult } from '../../../src/idempotency/engine/begin-result.t
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyEvent } from '../../../src/idempotency/engine/events.ts'
 import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
-import { MAX_UNSTORED_BYTES } from '../../../src/idempotency/engine/unstored-responses.ts'
+import { MAX_UNSTORED_BYTES } from '../../../src/idempotency/response/unstored-responses.ts'
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
 import type { IdempotencyStore, StoredResponse } from '../../../src/idempotency/store/store.ts'
 
@@ -44,7 +44,14 @@ function setting(options: Partial<IdempotencyOptions> = {}) {
 			}
 		},
 	})
-	const engine = idempotency({ store, runtime, principal: () => 'ada', purgeEveryMs: 0, ...options })
+	const engine = idempotency({
+		store,
+		runtime,
+		principal: () => 'ada',
+		purgeEveryMs: 0,
+		waitMs: 0,
+		...options,
+	})
 	const events: IdempotencyEvent[] = []
 	engine.subscribe((event) => events.push(event))
 	const begin = (key = 'k1', fingerprint = 'f1') => engine.begin({ ...IDENTITY, key }, fingerprint)

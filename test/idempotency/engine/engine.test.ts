@@ -14,7 +14,14 @@ const RESPONSE: StoredResponse = { status: 201, headers: [['etag', '"1"']], body
 function setting(options: Partial<IdempotencyOptions> = {}, wrap = (store: IdempotencyStore) => store) {
 	const runtime = virtualRuntime()
 	const store = wrap(memoryIdempotencyStore({ runtime }))
-	const engine = idempotency({ name: 'idempotency', store, runtime, principal: () => 'ada', ...options })
+	const engine = idempotency({
+		name: 'idempotency',
+		store,
+		runtime,
+		principal: () => 'ada',
+		waitMs: 0,
+		...options,
+	})
 	const events: IdempotencyEvent[] = []
 	engine.subscribe((event) => events.push(event))
 	const begin = (fingerprint = 'f1', identity = IDENTITY) => engine.begin(identity, fingerprint)
@@ -34,11 +41,21 @@ describe('the first request runs, and a repeated one', () => {
 		expect(types()).toEqual(['idempotency_claimed', 'idempotency_replayed'])
 	})
 
-	test('gets a conflict with the rest of the lease while it runs', async () => {
-		const { runtime, begin } = setting({ leaseMs: 60_000 })
+	// Retry-After was the rest of the lease, up to a minute: a client gave up, although the response existed after 2 s.
+	test('gets a conflict with a short, jittered time while it runs, never longer than the rest of the lease', async () => {
+		const { runtime, begin } = setting({ leaseMs: 60_000, maxRunMs: 60_000 })
 		await begin()
-		await runtime.advance(5_000)
-		expect(await begin()).toEqual({ kind: 'conflict', reason: 'running', retryAfterMs: 55_000 })
+		const times = new Set<number>()
+		for (let n = 0; n < 20; n++) {
+			const result = await begin()
+			const ms = result.kind === 'conflict' ? (result.retryAfterMs ?? 0) : 0
+			expect(ms).toBeGreaterThanOrEqual(2_500)
+			expect(ms).toBeLessThanOrEqual(5_000)
+			times.add(ms)
+		}
+		expect(times.size).toBeGreaterThan(10)
+		await runtime.advance(59_000)
+		expect(await begin()).toMatchObject({ kind: 'conflict' })
 	})
 
 	test('runs if the first was released', async () => {
@@ -95,6 +112,67 @@ describe('with waitMs a repeated request waits', () => {
 		const repeated = begin()
 		await runtime.advance(1_000)
 		expect(await repeated).toMatchObject({ kind: 'conflict', reason: 'running' })
+	})
+})
+
+describe('requests that wait for one key', () => {
+	const counting = () => {
+		const claims = { count: 0 }
+		const given = setting({ waitMs: 8_000, leaseMs: 15_000 }, (store) => {
+			const claim = store.claim.bind(store)
+			return Object.assign(store, {
+				claim: (...args: Parameters<IdempotencyStore['claim']>) => {
+					claims.count++
+					return claim(...args)
+				},
+			})
+		})
+		return { ...given, claims }
+	}
+
+	test('share what they ask the store: a thousand cost no more than one', async () => {
+		const { runtime, engine, begin, claims } = counting()
+		const claim = claimOf(await begin())
+		const first = begin()
+		await runtime.advance(1)
+		const waiting = [first, ...Array.from({ length: 999 }, () => begin())]
+		await runtime.advance(5_000)
+		expect(claims.count).toBeLessThan(20)
+		await engine.complete(claim, RESPONSE)
+		// Woken by the end of the first, without a pause.
+		expect(await Promise.all(waiting)).toEqual(Array(1_000).fill({ kind: 'replay', response: RESPONSE }))
+		expect(claims.count).toBeLessThan(21)
+		expect(runtime.pendingTimers).toBe(1)
+	})
+
+	test('run one after the other if each is released', async () => {
+		const { runtime, engine, begin } = counting()
+		const first = claimOf(await begin())
+		const waiting = [begin(), begin(), begin()]
+		await runtime.advance(10)
+		let claim = first
+		for (const next of waiting) {
+			await engine.release(claim)
+			await runtime.advance(500)
+			claim = claimOf(await next)
+		}
+		await engine.complete(claim, RESPONSE)
+		expect(await begin()).toMatchObject({ kind: 'replay' })
+	})
+
+	test('release the key if all have left while the store was asked', async () => {
+		const { runtime, engine, begin } = counting()
+		const claim = claimOf(await begin())
+		const leaving = new AbortController()
+		const waiting = engine.begin(IDENTITY, 'f1', { signal: leaving.signal })
+		waiting.catch(() => {})
+		await runtime.advance(10)
+		await engine.release(claim)
+		leaving.abort(new Error('the client has left'))
+		await waiting.catch(() => {})
+		await runtime.advance(1_000)
+		expect(engine.stats.running).toBe(0)
+		expect(await begin()).toMatchObject({ kind: 'run' })
 	})
 })
 

@@ -36,6 +36,7 @@ function setting(
 		principal: () => 'ada',
 		// Tests count the timers of claims.
 		purgeEveryMs: 0,
+		waitMs: 0,
 		...options,
 	})
 	const events: IdempotencyEvent[] = []

@@ -58,7 +58,7 @@ const crashing = new Proxy(store, {
 
 const shared = {
 	...{ name: 'shop', store: crashing, principal: () => 'anonymous' },
-	...{ leaseMs: input.leaseMs, maxRunMs: 60_000, storeTimeoutMs: 30_000 },
+	...{ leaseMs: input.leaseMs, maxRunMs: 60_000, storeTimeoutMs: 30_000, waitMs: 0 },
 }
 const engine = idempotency(shared)
 const waiting = idempotency({ ...shared, waitMs: 60_000 })

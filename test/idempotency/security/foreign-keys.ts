@@ -35,7 +35,7 @@ function shop({ store: base, statements = () => [] }: OpenedStore, serveAda: Ser
 	// Never advanced: leases end as if the process had crashed.
 	const engine = idempotency({
 		...{ name: 'shop', store, principal: userOf, runtime: virtualRuntime(), maxBodyBytes: MAX_BODY_BYTES },
-		...{ leaseMs: LEASE_MS, maxRunMs: LEASE_MS, retentionMs: RETENTION_MS },
+		...{ leaseMs: LEASE_MS, maxRunMs: LEASE_MS, retentionMs: RETENTION_MS, waitMs: 0 },
 	})
 	const events: IdempotencyEvent[] = []
 	engine.subscribe((event) => events.push(event))

@@ -15,7 +15,7 @@ import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { decide } from '../decide.ts'
 import { decodeResponse, decodeSteps, wholeMs } from '../encoded.ts'
 import { IdempotencyStoreError } from '../errors.ts'
-import type { ClaimRequest, ClaimResult, StoredKey } from '../store.ts'
+import type { ClaimRequest, ClaimResult, StoreCall, StoredKey } from '../store.ts'
 
 /**
  * What a row means for a request with the fingerprint $2 and the token $4; $3 says whether abandoned keys are rejected. The order is that of
@@ -89,17 +89,18 @@ export async function claim(
 	executor: PostgresExecutor,
 	seen: RecentIds,
 	request: ClaimRequest,
+	call?: StoreCall,
 ): Promise<ClaimResult> {
 	const { id, fingerprint, token, leaseMs, retentionMs, abandoned } = request
 	if (seen.has(id)) {
-		const [row] = await executor.runAtAnyLevel<FoundRow>(LOOK_UP, [id])
+		const [row] = await executor.runAtAnyLevel<FoundRow>(LOOK_UP, [id], call)
 		const result = row && toBlocked(row, request)
 		if (result) return result
 		seen.delete(id)
 	}
 	const values = [id, fingerprint, abandoned === 'reject', token, wholeMs(leaseMs), wholeMs(retentionMs)]
 	for (let race = 0; race < MAX_RACES; race++) {
-		const [row] = await repeatedly(() => executor.runAtAnyLevel<ClaimRow>(CLAIM, values))
+		const [row] = await repeatedly(() => executor.runAtAnyLevel<ClaimRow>(CLAIM, values, call))
 		if (!row) continue
 		const { kind, lease_ms, steps } = row
 		if (kind === 'claimed') return { kind, steps: decodeSteps(steps) }

@@ -1,7 +1,7 @@
 /** Keys in a PostgreSQL database (13 and later), and in PGlite through the same SQL. Every operation is one statement. */
 import { isPGlite, type PGliteLike, type PgPool, type SqlClient } from '../../../sql/clients.ts'
 import { inPgTransaction } from '../../../sql/pg-transaction.ts'
-import { ignorePoolErrors } from '../../../sql/pool-errors.ts'
+import { ignorePoolErrors } from '../../../sql/pool.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type SentValue, withNumbers } from '../../../sql/postgres-values.ts'
 import {
@@ -114,7 +114,7 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 		migrations: postgresMigrations(IDEMPOTENCY_TABLES, schema),
 		migrate: () => migratePostgres(executor, IDEMPOTENCY_TABLES),
 		schemaVersion: () => postgresSchemaVersion(executor, IDEMPOTENCY_TABLES),
-		claim: (request) => claim(executor, seen, request),
+		claim: (request, call) => claim(executor, seen, request, call),
 		heartbeat: ({ id, token }, leaseMs) => write(HEARTBEAT, [id, token, wholeMs(leaseMs)]),
 		saveStep: ({ id, token }, name, value) => write(SAVE_STEP, [id, token, encodeStep(name, value)]),
 		async complete(ref, response, retentionMs) {

@@ -15,9 +15,10 @@ import {
 	sqliteSchemaVersion,
 } from '../../../sql/schema/sqlite-migrations.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
-import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
+import { isBusy, isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
 import { IdempotencySchemaError, IdempotencyStoreError } from '../errors.ts'
 import type { SqlIdempotencyStore } from '../sql-store.ts'
+import type { StoreCall } from '../store.ts'
 import { SqliteKeys } from './keys.ts'
 import { OpenTransactions } from './open-transaction.ts'
 import { readSqliteOptions, type SqliteIdempotencyStoreOptions, type SqliteTransaction } from './options.ts'
@@ -90,8 +91,13 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 		migrate: () => run('write', () => migrateSqlite(own, IDEMPOTENCY_TABLES)),
 		schemaVersion: () => run('read', () => sqliteSchemaVersion(own, IDEMPOTENCY_TABLES)),
 		/** Most requests of a busy key are replays: they do not wait for the writer. */
-		claim: async (request) =>
-			(await run('read', () => keys.lookUp(request))) ?? run('write', () => keys.claim(request)),
+		claim: (request, call = { isWaiting: false, isAbandoned: false }) =>
+			waitingForLock(
+				call,
+				async (now) =>
+					(await run('read', () => now(() => keys.lookUp(request)))) ??
+					run('write', () => now(() => keys.claim(request))),
+			),
 		heartbeat: (ref, leaseMs) => run('write', () => keys.heartbeat(ref, leaseMs)),
 		saveStep: (ref, name, value) => run('write', () => keys.saveStep(ref, name, value)),
 		complete: (ref, response, retentionMs) => run('write', () => keys.complete(ref, response, retentionMs)),
@@ -121,6 +127,23 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 			separate.close()
 			own.close()
 		},
+	}
+}
+
+/** SQLite runs an operation immediately when it has the lock: all the time before is waiting for another transaction. */
+async function waitingForLock<T>(
+	call: StoreCall,
+	claim: (now: <R>(operation: () => R) => R) => Promise<T>,
+): Promise<T> {
+	call.isWaiting = true
+	try {
+		return await claim((operation) => {
+			if (call.isAbandoned) throw new IdempotencyStoreError('the claim has waited too long for a lock')
+			return operation()
+		})
+	} catch (error) {
+		call.isWaiting = isBusy((error as IdempotencyStoreError).cause)
+		throw error
 	}
 }
 

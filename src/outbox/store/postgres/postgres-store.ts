@@ -3,7 +3,7 @@
  * operations, this one binds them to a database.
  */
 import { isPGlite, isSqlClient } from '../../../sql/clients.ts'
-import { ignorePoolErrors } from '../../../sql/pool-errors.ts'
+import { ignorePoolErrors } from '../../../sql/pool.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { dropDedupeKeys } from '../enqueue/postgres-keys.ts'
 import type { Store } from '../store.ts'

@@ -52,11 +52,8 @@ export function rejections(start: Start): void {
 		const first = send(url)
 		await entered.promise
 		const second = await send(url)
-		expect([second.status, second.code, second.headers['retry-after']]).toEqual([
-			409,
-			'request-in-progress',
-			'60',
-		])
+		expect([second.status, second.code]).toEqual([409, 'request-in-progress'])
+		expect(['3', '4', '5']).toContain(second.headers['retry-after'])
 		running.resolve()
 		expect((await first).body.toString()).toBe('done')
 	})
@@ -107,11 +104,8 @@ export function rejections(start: Start): void {
 		const store = storeWith({ claim: () => Promise.reject(new Error('down')) })
 		const { url, calls } = await setting(start, created, { store })
 		const response = await send(url)
-		expect([response.status, response.code, response.headers['retry-after']]).toEqual([
-			503,
-			'idempotency-store-unavailable',
-			'5',
-		])
+		expect([response.status, response.code]).toEqual([503, 'idempotency-store-unavailable'])
+		expect(['1', '2']).toContain(response.headers['retry-after'])
 		expect(calls()).toBe(0)
 	})
 

@@ -1,0 +1,83 @@
+import { safeGet } from '../core/classify/safe-get.ts'
+import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients.ts'
+
+/**
+ * Keeps lost connections of a pool from ending the process: they emit an event, which would end it without a handler. The next query reports the
+ * error. Returns a function that removes the handlers.
+ */
+export function ignorePoolErrors(client: PgPool | PGliteLike): () => void {
+	if (isPGlite(client)) return ignoreError
+	client.on('error', ignoreError)
+	// Covers a connection that is lost between connecting and being handed out.
+	client.on('connect', onConnect)
+	return () => {
+		client.removeListener('error', ignoreError)
+		client.removeListener('connect', onConnect)
+	}
+}
+
+const ignoreError = (): void => {}
+const onConnect = (client?: unknown): void => {
+	;(client as PgClient).on('error', ignoreError)
+}
+
+/**
+ * Waiting for a free connection of the user's pool, apart from the statement. A pool that is full is a bottleneck of this process, not a failure of the
+ * database. A connection that must be opened is a matter of the database: its errors and its time count.
+ */
+export interface PoolWait {
+	/** True while a statement waits. */
+	isWaiting: boolean
+	/** Set by the caller: the statement does not run any more. */
+	readonly isAbandoned: boolean
+}
+
+/** Properties of a `Pool` of `pg`. Of another pool nothing is known. */
+interface PoolProperties {
+	readonly totalCount?: number
+	readonly idleCount?: number
+	readonly waitingCount?: number
+	readonly options?: { readonly max?: number }
+}
+
+/** Returns true if a statement has to wait until another one returns its connection. */
+export function isFullPool(client: PgPool | PGliteLike): client is PgPool {
+	if (isPGlite(client)) return false
+	const { totalCount = 0, idleCount = 0, waitingCount = 0, options } = client as PoolProperties
+	// Statements of the same tick are queued before they get the idle connections.
+	return waitingCount >= idleCount + (options?.max ?? Infinity) - totalCount
+}
+
+/** `pg` has no code for its `connectionTimeoutMillis`. */
+const isPoolTimeout = (error: unknown): boolean =>
+	String(safeGet(error, 'message')).includes('timeout exceeded when trying to connect')
+
+export async function onFreeConnection<T>(
+	pool: PgPool,
+	wait: PoolWait,
+	run: (connection: PgClient) => Promise<T>,
+): Promise<T> {
+	wait.isWaiting = true
+	let connection: PgClient
+	try {
+		connection = await pool.connect()
+	} catch (error) {
+		// The pool may have lost a connection, and failed to open another one for this statement.
+		wait.isWaiting = isPoolTimeout(error)
+		throw error
+	}
+	if (wait.isAbandoned) {
+		connection.release()
+		throw new Error('The statement was not run, because its caller has waited too long for a connection')
+	}
+	wait.isWaiting = false
+	let isBroken = true
+	try {
+		const result = await run(connection)
+		isBroken = false
+		return result
+	} finally {
+		// As `pool.query` does: after an error the state of the connection is not known.
+		connection.release(isBroken)
+	}
+}
