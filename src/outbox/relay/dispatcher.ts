@@ -4,6 +4,7 @@
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
+import { isUnprocessed } from '../../http/request/retry-safety.ts'
 import { InProgressError } from '../destinations/in-progress-error.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
@@ -201,10 +202,15 @@ export class Dispatcher {
 			return
 		}
 		const classification = classifyFailure(state.settings, error)
-		const decisionContext = { now: this.#parts.context.databaseNow(), maxRetryAfterMs, random: runtime }
 		state.settings.retry.budget?.recordOutcome(false)
-		const settlement = decideFailure(delivery.row, error, classification, state.settings, decisionContext)
-		this.#parts.settler.settle(state, delivery, settlement, durationMs)
+		// Probes come early and often. One that did not reach the destination must not bring its message closer to the dead letters.
+		if (state.breaker.isProbe(delivery) && isUnprocessed(error))
+			this.#parts.settler.release(state, delivery, 'paused')
+		else {
+			const context = { now: this.#parts.context.databaseNow(), maxRetryAfterMs, random: runtime }
+			const settlement = decideFailure(delivery.row, error, classification, state.settings, context)
+			this.#parts.settler.settle(state, delivery, settlement, durationMs)
+		}
 		const { kind, retryAfterMs } = classification
 		const pauseMs = kind === 'throttled' ? Math.min(retryAfterMs ?? 0, maxRetryAfterMs) : 0
 		// A destination that says when to come back is not down: it is paused until then, and its circuit does not count the failure.

@@ -104,6 +104,11 @@ export class LocalBreaker {
 		this.#circuit.reset()
 	}
 
+	/** Returns true if this relay probes with this delivery. */
+	isProbe({ generation }: { readonly generation: number }): boolean {
+		return this.isProbing && generation === this.generation
+	}
+
 	/** Returns the change that lets another relay probe, because this one found no message. */
 	cancelProbe(): CircuitChange {
 		this.#probeSuccesses = undefined

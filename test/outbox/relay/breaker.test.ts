@@ -45,6 +45,23 @@ test('a failed probe extends the open time; a successful one closes the circuit'
 	expect(changes.slice(-2)).toEqual(['half-open', 'closed'])
 })
 
+test('a message does not become a dead letter while its destination refuses connections', async () => {
+	// Regression: with probes after a second instead of ten, the only message of a destination was dead half a minute after an outage had begun.
+	await using here = await world()
+	await here.enqueue(1)
+	const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+	const deliver = here.sends(() => {
+		if (here.clock.now() < 3_600_000) throw refused
+	})
+	await here.relay({ jobs: deliver })
+	await here.clock.advance(3_600_000)
+	expect(here.sendings.length).toBeGreaterThan(20)
+	// 5 failures opened the circuit.
+	expect(await attempts(here)).toEqual([5])
+	await here.clock.advance(300_000)
+	expect(here.eventsOf('sent')).toHaveLength(1)
+})
+
 test('by default a destination that was down for 2 s gets messages at most 2 s later', async () => {
 	// Regression: the circuit was open for 5 to 10 s, however short the outage was.
 	await using here = await world()
