@@ -140,7 +140,9 @@ function plain(settings: object): object {
 	)
 }
 function idempotencyDefaults(options: object): object {
-	return plain(readIdempotencyOptions({ ...IDEMPOTENCY, ...options }))
+	// The name has a default for a store in memory only.
+	const { name, ...settings } = readIdempotencyOptions({ ...IDEMPOTENCY, ...options })
+	return plain(settings)
 }
 function outboxDefaults(options: object): object {
 	const { keepsHistory, historyForMs, ...settings } = readOutboxOptions({
@@ -231,6 +233,10 @@ test('the default names of policies match the code', () => {
 	for (const [path, head] of tables) {
 		const cell = rowsOf(path, head).find((row) => nameOf(row) === 'name')?.[1]
 		if (cell === undefined) continue
-		expect(cell, `${path}, ${head}`).toBe(`\`'${POLICIES[`${path} ${head}`]?.name}'\``)
+		const name = `\`'${POLICIES[`${path} ${head}`]?.name}'\``
+		const isConditional = head === 'idempotency option'
+		expect(cell, `${path}, ${head}`).toBe(
+			isConditional ? `must be given; for a store in memory ${name}` : name,
+		)
 	}
 })

@@ -365,6 +365,6 @@ it('an idempotency engine shows its policies and statistics', () => {
 	observe({ engine }, [exporter])
 	const [source] = sources
 	expect(source).toMatchObject({ name: 'engine', kind: 'idempotency' })
-	expect(source?.stats?.()).toEqual({ running: 0, storeCircuit: 'closed' })
+	expect(source?.stats?.()).toEqual({ running: 0, unstored: 0, storeCircuit: 'closed' })
 	expect([...(source?.policies?.() ?? [])].map(([key]) => key)).toEqual(['store'])
 })
