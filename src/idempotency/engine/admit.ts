@@ -9,13 +9,13 @@ import { JsonTooDeepError } from '../key/canonical-json.ts'
 import { fingerprintOf, type ParsedBody } from '../key/fingerprint.ts'
 import { parseKey } from '../key/parse-key.ts'
 import { problemResponse } from '../response/problems.ts'
-import { isSetupError } from '../store/setup-errors.ts'
 import type { StoredResponse } from '../store/store.ts'
 import type { BeginResult } from './begin-result.ts'
 import type { Claim } from './claim.ts'
 import type { IdempotencyEngine } from './engine.ts'
 import { RequestBodyTooLargeError } from './errors.ts'
 import type { IdempotencySettings, IncomingRequest } from './options.ts'
+import { isSetupError } from './setup-errors.ts'
 
 /** A request, as an adapter describes it. */
 export interface Exchange<Raw = unknown> extends IncomingRequest<Raw> {

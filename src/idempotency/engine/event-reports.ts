@@ -3,7 +3,6 @@ import { Emitter, type EventDetails } from '../../core/emitter/emitter.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Identity } from '../key/identity.ts'
-import { SetupErrorReports } from '../store/setup-errors.ts'
 import type { BeginResult } from './begin-result.ts'
 import type {
 	FencedEvent,
@@ -12,6 +11,7 @@ import type {
 	LateStoring,
 	StoreOperation,
 } from './events.ts'
+import { SetupErrorReports } from './setup-errors.ts'
 
 type WithoutRequest<Event> = Event extends unknown ? Omit<Event, 'method' | 'route'> : never
 

@@ -17,9 +17,9 @@ import { invalidOption, isObject } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
-import { isSetupError } from '../store/setup-errors.ts'
 import type { ClaimRef, ClaimRequest, ClaimResult, IdempotencyStore, StoreCall } from '../store/store.ts'
 import type { IdempotencySettings } from './options.ts'
+import { isSetupError } from './setup-errors.ts'
 
 export class GuardedStore {
 	readonly breaker: CircuitBreaker | undefined
