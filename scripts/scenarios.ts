@@ -101,7 +101,8 @@ async function compareToPublished(cases: readonly Case[]): Promise<Rows> {
 for (const name of names) {
 	const cases = runStudy(name)
 	if (name === 'breakers') {
-		const { outageTable } = await import('./scenarios/breakers.ts')
+		const { chainTable, outageTable } = await import('./scenarios/breakers.ts')
+		writeTable(name, 'in a chain', chainTable())
 		writeTable(name, 'outage', outageTable())
 	}
 	if (name === 'metastable') {

@@ -1,7 +1,14 @@
 /** The figures of docs/scenarios/breakers.md. */
 import type { SimulationResult } from '../../src/sim/measure/result.ts'
 import { replicate } from '../../src/sim/run/replicate.ts'
-import { CALLS_PER_SECOND, DOWN_AT_MS, OPEN_TIMES, outageScenario } from '../../src/sim/scenarios/breakers.ts'
+import {
+	CALLS_PER_SECOND,
+	CHAIN_CALLS_PER_SECOND,
+	chainScenario,
+	DOWN_AT_MS,
+	OPEN_TIMES,
+	outageScenario,
+} from '../../src/sim/scenarios/breakers.ts'
 
 /** Calls of this time after the outage are counted. */
 const COUNTED_MS = 30_000
@@ -32,13 +39,7 @@ export function figures(downMs: number, clients: number): Figures {
 	const upAtMs = DOWN_AT_MS + downMs
 	const callsPerMs = (CALLS_PER_SECOND * clients) / 1_000
 	return {
-		lostMs(result) {
-			const { started, startedGood } = result.timeline.clients['web'] ?? {}
-			const [all, good] = [started, startedGood].map((steps) =>
-				sum(result, steps, upAtMs, upAtMs + COUNTED_MS),
-			)
-			return ((all ?? 0) - (good ?? 0)) / callsPerMs
-		},
+		lostMs: (result) => lostCalls(result, upAtMs) / callsPerMs,
 		firstShare(result) {
 			const capacityPerMs = (result.services['api']?.capacityPerSecond ?? 0) / 1_000
 			return requests(result, upAtMs, upAtMs + FIRST_MS) / (FIRST_MS * capacityPerMs)
@@ -51,7 +52,7 @@ const requests = (result: SimulationResult, fromMs: number, toMs: number): numbe
 	sum(result, result.timeline.services['api']?.requests, fromMs, toMs)
 
 /** The columns of the table over all outages. */
-const COMPARED = ['no breaker', 'open for 30 s', 'from 1 s, x 2', 'from 1 s, x 1.5 (default)'] as const
+const COMPARED = ['no breaker', '30 s', 'x 1.5, to 30 s', 'x 1.5, to 2 s, 2 probes (default)'] as const
 
 /** Fewer runs of large fleets, in which single runs differ little. */
 const replicationsOf = (clients: number): number => (clients === 500 ? 1 : clients === 20 ? 4 : 20)
@@ -84,3 +85,25 @@ export const OUTAGES: readonly (readonly [downMs: number, clients: number, isCol
 )
 
 export const outageTable = (): readonly (readonly string[])[] => OUTAGES.map((outage) => outageRow(...outage))
+
+/** Calls lost after an outage behind three services, by breaker. */
+export function chainTable(): readonly (readonly string[])[] {
+	return Object.entries(OPEN_TIMES).flatMap(([name, breaker]) =>
+		breaker ? [[name, ...[5_000, 20_000, 120_000].map((downMs) => chainLoss(downMs, breaker))]] : [],
+	)
+}
+
+function chainLoss(downMs: number, breaker: Parameters<typeof chainScenario>[1]): string {
+	const upAtMs = DOWN_AT_MS + downMs
+	const { runs } = replicate(chainScenario(downMs, breaker), { replications: 10 })
+	const lost = runs.map((run) => lostCalls(run, upAtMs))
+	const mean = lost.reduce((total, one) => total + one, 0) / lost.length
+	return `${(mean / CHAIN_CALLS_PER_SECOND).toFixed(1)} s`
+}
+
+/** Calls that started within the counted time after the outage, and failed. */
+function lostCalls(result: SimulationResult, upAtMs: number): number {
+	const { started, startedGood } = result.timeline.clients['web'] ?? {}
+	const [all, good] = [started, startedGood].map((steps) => sum(result, steps, upAtMs, upAtMs + COUNTED_MS))
+	return (all ?? 0) - (good ?? 0)
+}

@@ -12,15 +12,23 @@ import { checkNames, checkRange, invalidOption, MAX_NUMBER, type OptionSchema } 
  */
 const DEFAULT_RESET_BACKOFF = { initialMs: 1_000, factor: 1.5, jitterStrategy: 'equal' } as const
 
+/** The longest open time of the breakers that the package creates itself. */
+export const MAX_OPEN_MS = 2_000
+
 /**
- * The defaults of the breakers that the package creates itself, in HTTP clients, gRPC and the idempotency store. The maximum is lower than
- * the default of a breaker, because it is how long an outage that is over can last for a caller. Relays have their own maximum: no caller
- * waits for a message.
+ * Fills in the defaults of a breaker that the package creates itself, in HTTP clients, gRPC and the idempotency store. From the study
+ * `breakers`: open times add up along a chain of services, so they stay short, and one probe that hangs, for example on a request whose first
+ * attempt still runs, does not block the others. Relays have their own maximum: no caller waits for a message.
  */
-export const RECOVERING_BREAKER: {
-	readonly resetTimeoutMs: number
-	readonly resetBackoff: ResetBackoffOptions
-} = { resetTimeoutMs: 10_000, resetBackoff: {} }
+export const recoveringBreaker = (given: CircuitBreakerOptions): CircuitBreakerOptions =>
+	given.resetBackoff === false
+		? given
+		: {
+				...given,
+				resetBackoff: given.resetBackoff ?? {},
+				resetTimeoutMs: given.resetTimeoutMs ?? MAX_OPEN_MS,
+				halfOpenMaxConcurrent: given.halfOpenMaxConcurrent ?? 2,
+			}
 
 /**
  * Growth and jitter of the open time: it starts at `initialMs` and grows with every failed probe to at most

@@ -1,4 +1,4 @@
-import { RECOVERING_BREAKER } from '../../core/circuit-breaker/options.ts'
+import { MAX_OPEN_MS } from '../../core/circuit-breaker/options.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import type { MethodConfigEntry, ServiceConfig } from '../service-config/service-config.ts'
 
@@ -30,7 +30,7 @@ export function resilientChannelOptions(config: ServiceConfig): ResilientChannel
 	return {
 		'grpc.service_config': JSON.stringify({ ...rest, methodConfig }),
 		'grpc.service_config_disable_resolution': 1,
-		'grpc.max_reconnect_backoff_ms': RECOVERING_BREAKER.resetTimeoutMs,
+		'grpc.max_reconnect_backoff_ms': MAX_OPEN_MS,
 	}
 }
 

@@ -3,6 +3,7 @@ import type { Budget } from '../../core/budget/budget.ts'
 import type { TokenBudget } from '../../core/budget/token-budget.ts'
 import type { Bulkhead } from '../../core/bulkhead/bulkhead.ts'
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import { blockOf } from '../../core/keyed/block.ts'
 import { type Entry, Registry } from '../../core/keyed/registry.ts'
 import { PipelineObservers } from '../../core/observe/pipeline-observers.ts'
@@ -91,8 +92,7 @@ export class MethodPipelines {
 				() =>
 					new CircuitBreaker({
 						name: key || name,
-						...circuitBreaker,
-						resetBackoff: circuitBreaker.resetBackoff ?? {},
+						...recoveringBreaker(circuitBreaker),
 						probeTimeoutMs: circuitBreaker.probeTimeoutMs ?? PROBE_TIMEOUT_MS,
 					}),
 			)

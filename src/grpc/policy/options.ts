@@ -18,8 +18,8 @@ export interface GrpcClientOptions extends PolicyOptions {
 	/** Timeouts, retries, hedging and throttling of each method: `parseServiceConfig(json)`. Default: none of them. */
 	readonly serviceConfig?: ServiceConfig | undefined
 	/**
-	 * Circuit breaker. Default: on, with the breaker's defaults, but `resetBackoff: {}` (false switches it off) and a `probeTimeoutMs` of 30,000.
-	 * False: none.
+	 * Circuit breaker. Default: on, with the breaker's defaults, but open for about 1 s at first and at most 2 s (`resetBackoff: false`: 30 s), two concurrent
+	 * probes, and a `probeTimeoutMs` of 30,000. False: none.
 	 */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
 	/**

@@ -8,7 +8,7 @@ import type { Budget } from '../../core/budget/budget.ts'
 import { createBudget } from '../../core/budget/create-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
-import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
+import { type CircuitBreakerOptions, recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
 import type { Classification, Classifier } from '../../core/classify/classification.ts'
 import type { CompiledPipeline } from '../../core/engine/call.ts'
@@ -135,8 +135,7 @@ const breakerOptions = (
 	{ timeout }: HttpSettings,
 ): CircuitBreakerOptions => ({
 	name,
-	...given,
-	resetBackoff: given.resetBackoff ?? {},
+	...recoveringBreaker(given),
 	probeTimeoutMs: given.probeTimeoutMs ?? Math.min(Math.max(timeout, MIN_PROBE_MS), MAX_PROBE_MS),
 	classify: given.classify ?? ignoreUnavailability,
 })

@@ -28,8 +28,8 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	 */
 	readonly totalTimeoutMs?: number | undefined
 	/**
-	 * Circuit breaker per origin. Default: on, with the breaker's defaults, but `resetBackoff: {}` (false switches it off) and a `probeTimeoutMs` of
-	 * `timeout`, from 10 s to 5 minutes. False: none.
+	 * Circuit breaker per origin. Default: on, with the breaker's defaults, but open for about 1 s at first and at most 2 s (`resetBackoff: false`:
+	 * 30 s), two concurrent probes, and a `probeTimeoutMs` of `timeout`, from 10 s to 5 minutes. False: none.
 	 */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
 	/**

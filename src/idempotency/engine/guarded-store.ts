@@ -9,6 +9,7 @@
  * the circuit is still open when the store has recovered, would be a second effect.
  */
 import { type CircuitBreaker, circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { BulkheadRejectedError, TimeoutError } from '../../core/errors/errors.ts'
@@ -100,6 +101,6 @@ function createBreaker(options: IdempotencySettings['storeBreaker'] = {}): Circu
 	if (options === false) return undefined
 	if (!isObject(options)) invalidOption('storeBreaker', options, 'false or an object')
 	return withOptionPath('storeBreaker', () =>
-		circuitBreaker({ resetBackoff: {}, ...options, isFailure: (error) => !isSetupError(error) }),
+		circuitBreaker({ ...recoveringBreaker(options), isFailure: (error) => !isSetupError(error) }),
 	)
 }

@@ -100,7 +100,7 @@ export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends Fingerp
 	readonly purgeEveryMs?: number | undefined
 	/**
 	 * The circuit breaker of the store, which rejects new requests while the store fails. False: none. Waiting for a connection of your own pool does
-	 * not count. Default: 5 failures open it, for about 1 s at first (`resetBackoff: {}`).
+	 * not count. Default: 5 failures open it, for about 1 s at first and at most 2 s.
 	 */
 	readonly storeBreaker?: Omit<CircuitBreakerOptions, 'isFailure' | 'isFailureResult'> | false | undefined
 	/** The clock. Default: the system's. */

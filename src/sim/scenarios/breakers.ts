@@ -3,7 +3,7 @@
  * probes cost a service that is down or has just started? The breakers are around the retries, as in HTTP clients, so a probe is a
  * call with its retries. Each client sends as many calls as any other, so that a fleet of 500 has a service of 500 times the size.
  */
-import { RECOVERING_BREAKER } from '../../core/circuit-breaker/options.ts'
+import { recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import type { VariantStudy } from '../run/study.ts'
 import type { LayerOptions, PolicyLayer } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
@@ -12,6 +12,7 @@ type Breaker = LayerOptions['circuitBreaker']
 
 /** Calls that each client starts per second. */
 export const CALLS_PER_SECOND = 4
+export const CHAIN_CALLS_PER_SECOND = 30
 /** When the service goes down. */
 export const DOWN_AT_MS = 5_000
 /** How long calls are started after the outage. */
@@ -26,16 +27,18 @@ export interface Outage {
 	readonly breaker?: Breaker
 }
 
+/** The layers of an HTTP client. */
+const layersOf = (breaker: Breaker | undefined): readonly PolicyLayer[] => [
+	...(breaker ? [{ circuitBreaker: breaker }] : []),
+	{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 10 } } },
+	{ timeout: 10_000 },
+]
+
 export function outageScenario({ downMs, clients, isCold = false, breaker }: Outage): Scenario {
 	const perSecond = CALLS_PER_SECOND * clients
 	// Seven tenths of the capacity are used, or less if the service is small.
 	const workers = Math.ceil((perSecond * 0.1) / 0.7)
 	const toMs = DOWN_AT_MS + downMs
-	const layers: readonly PolicyLayer[] = [
-		...(breaker ? [{ circuitBreaker: breaker }] : []),
-		{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 10 } } },
-		{ timeout: 10_000 },
-	]
 	return {
 		duration: toMs + AFTER_MS,
 		stepMs: downMs > 20_000 ? 2_500 : 500,
@@ -57,27 +60,54 @@ export function outageScenario({ downMs, clients, isCold = false, breaker }: Out
 		clients: {
 			web: { to: 'api', instances: clients, arrivals: { kind: 'poisson', perSecond }, policy: 'client' },
 		},
-		policies: { client: layers },
+		policies: { client: layersOf(breaker) },
 	}
 }
 
-const growing = (factor: number, more: Breaker = {}): Breaker => ({
-	...RECOVERING_BREAKER,
-	...more,
+/** Starts at 1 s; one probe at a time. */
+const growing = (factor: number, resetTimeoutMs: number, halfOpenMaxConcurrent = 1): Breaker => ({
+	resetTimeoutMs,
+	halfOpenMaxConcurrent,
 	resetBackoff: { factor },
 })
 
 /** The breakers that are compared, by name. */
 export const OPEN_TIMES: Readonly<Record<string, Breaker | undefined>> = {
 	'no breaker': undefined,
-	'open for 30 s': {},
-	'open for 5 s': { resetTimeoutMs: 5_000 },
-	'open for 1 s': { resetTimeoutMs: 1_000 },
-	'from 1 s, x 2': growing(2),
-	'from 1 s, x 1.5 (default)': growing(1.5),
-	'from 1 s, x 1.25': growing(1.25),
-	'from 1 s, x 1.5, 3 probes': growing(1.5, { halfOpenMaxConcurrent: 3 }),
-	'from 1 s, x 1.5, 1 success': growing(1.5, { successThreshold: 1 }),
+	'30 s': {},
+	'5 s': { resetTimeoutMs: 5_000 },
+	'1 s': { resetTimeoutMs: 1_000 },
+	'x 2, to 30 s': growing(2, 30_000),
+	'x 1.5, to 30 s': growing(1.5, 30_000),
+	'x 1.5, to 10 s': growing(1.5, 10_000),
+	'x 1.5, to 2 s': growing(1.5, 2_000),
+	'x 1.5, to 2 s, 2 probes (default)': recoveringBreaker({}),
+	'x 1.5, to 2 s, 3 probes': growing(1.5, 2_000, 3),
+}
+
+/** A call passes three services before it reaches the one that is down, and each has a breaker. */
+export function chainScenario(downMs: number, circuitBreaker: Breaker): Scenario {
+	const hop = (to: string) => ({
+		workers: Infinity,
+		serviceTime: 5,
+		dependsOn: [{ to, policy: 'hop' }],
+	})
+	return {
+		duration: DOWN_AT_MS + downMs + AFTER_MS,
+		stepMs: downMs > 20_000 ? 2_500 : 500,
+		services: {
+			storefront: hop('orders'),
+			orders: hop('payments'),
+			payments: hop('bank'),
+			bank: {
+				workers: 9,
+				serviceTime: 200,
+				faults: [{ kind: 'outage', fromMs: DOWN_AT_MS, toMs: DOWN_AT_MS + downMs }],
+			},
+		},
+		clients: { web: { to: 'storefront', arrivals: { kind: 'poisson', perSecond: CHAIN_CALLS_PER_SECOND } } },
+		policies: { hop: layersOf(circuitBreaker) },
+	}
 }
 
 export const breakers: VariantStudy = {
