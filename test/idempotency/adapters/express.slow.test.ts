@@ -267,6 +267,15 @@ describe.each<[string, typeof express]>([
 		expect((await send(url)).status).toBe(418)
 	})
 
+	// next(undefined) ran the handler, although nobody was authenticated.
+	test('the handler does not run if principal rejects without an error', async () => {
+		const engine = engineOf({ principal: () => Promise.reject() })
+		const handler = vi.fn((_req: Request, res: Response) => void res.send('done'))
+		const url = await serve((app) => app.post('/charges', expressIdempotency(engine), handler))
+		expect((await send(url)).status).toBe(500)
+		expect(handler).not.toHaveBeenCalled()
+	})
+
 	test('middleware of the application and of the route claim once', async () => {
 		const engine = engineOf()
 		const url = await serve((app) => {

@@ -203,6 +203,14 @@ test('an error of principal is passed to the error handler, and a lost claim of 
 	expect((await send(url)).status).toBe(418)
 })
 
+// done(undefined) ran the handler, although nobody was authenticated.
+test('the handler does not run if principal rejects without an error', async () => {
+	const handler = vi.fn(() => 'x')
+	const url = await serveRoute(handler, { principal: () => Promise.reject() })
+	expect((await send(url)).status).toBe(500)
+	expect(handler).not.toHaveBeenCalled()
+})
+
 test('a replay is what left the onSend hooks, and has the headers of earlier hooks', async () => {
 	const wrap = vi.fn()
 	const url = await serve(async (app) => {

@@ -59,6 +59,9 @@ export async function openExchange<Tx, Raw extends object>(
 		raw,
 		signal: () => closeSignal(response),
 		readBody: () => readRequestBody(request, parsed, engine.settings.maxRequestBytes),
+	}).catch((error) => {
+		// Frameworks take a falsy error for none, and would run the handler without a principal.
+		throw error || new Error('principal or route failed without an error')
 	})
 	if (admission.kind === 'respond') {
 		await respond(admission.response)
