@@ -6,3 +6,12 @@ export function safeGet(error: unknown, name: string): unknown {
 		return undefined
 	}
 }
+
+/** Returns the message of a thrown value, or the value as text. `String` throws for `Object.create(null)` and for objects whose `toString` throws. */
+export function safeMessage(error: unknown): string {
+	try {
+		return String(Object(error).message ?? error)
+	} catch {
+		return typeof error
+	}
+}

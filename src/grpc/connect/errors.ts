@@ -4,7 +4,7 @@ import { safeGet } from '../../core/classify/safe-get.ts'
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
-import { CANCELLED, DEADLINE_EXCEEDED, type StatusCode, UNAVAILABLE } from '../status/status.ts'
+import { CANCELLED, DEADLINE_EXCEEDED, INTERNAL, type StatusCode, UNAVAILABLE } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { statusOf } from '../status/to-status.ts'
 import type { ConnectModule, RpcError, RpcErrorClass } from './connect-types.ts'
@@ -74,7 +74,12 @@ export class RpcErrors {
 
 	/** Returns the error of a handler; undefined if it is another error, which Connect reports as Internal. */
 	find(thrown: unknown): RpcError | undefined {
-		return thrown instanceof this.#ConnectError ? thrown : undefined
+		try {
+			return thrown instanceof this.#ConnectError ? thrown : undefined
+		} catch (cause) {
+			// Connect's check reads the error, and its getters may throw. Connect would fail in the same way.
+			return this.create('internal error', INTERNAL, cause)
+		}
 	}
 
 	/** Returns the error with this pushback. A received error is copied too: Connect does not send the metadata of those. */

@@ -1,4 +1,5 @@
 /** A call of a server between its handler and the client. */
+import { safeMessage } from '../../core/classify/safe-get.ts'
 import { storeContext } from '../server/context-lookup.ts'
 import type { ServerFailure } from '../server/failure.ts'
 import { DO_NOT_RETRY, forbidsRetry } from '../server/pushback.ts'
@@ -120,9 +121,9 @@ export class HandlerCall implements CallDriver, StreamOwner {
 		const { context } = this.#call
 		const error = errors.find(thrown)
 		const code = error?.code ?? INTERNAL
-		this.#call.finish(code, error?.rawMessage ?? String(thrown))
+		this.#call.finish(code, error?.rawMessage ?? safeMessage(thrown))
 		const isVeto = forbidsRetry(engine.settings, context, code) && !error?.metadata.has(PUSHBACK_KEY)
-		return error && isVeto ? errors.withPushback(error, DO_NOT_RETRY) : thrown
+		return error && isVeto ? errors.withPushback(error, DO_NOT_RETRY) : (error ?? thrown)
 	}
 
 	/**

@@ -1,4 +1,4 @@
-import { safeGet } from '../../core/classify/safe-get.ts'
+import { safeMessage } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import {
 	CANCELLED,
@@ -24,5 +24,5 @@ const CODES: Readonly<Record<string, StatusCode>> = {
  */
 export function statusOf(error: unknown): { readonly code: StatusCode; readonly details: string } {
 	const code = error instanceof YaokiError ? CODES[error.code] : undefined
-	return { code: code ?? INTERNAL, details: String(safeGet(error, 'message') ?? error) }
+	return { code: code ?? INTERNAL, details: safeMessage(error) }
 }

@@ -1,4 +1,5 @@
 /** Why a request that could have been retried was not, for the message of its error. */
+import { safeMessage } from '../../core/classify/safe-get.ts'
 import type { Call } from '../../core/engine/call.ts'
 import { formatMs, YaokiError } from '../../core/errors/errors.ts'
 import { reduceUrls } from '../../core/events/message-text.ts'
@@ -39,8 +40,7 @@ export function withHint(error: unknown, call: Call, hint: string | undefined): 
 		return error
 	}
 	if (call.stop !== 'body-used') return error
-	const message = error instanceof Error ? error.message : String(error)
-	const wrapped = new TypeError(`${reduceUrls(message)} (${hint})`, { cause: error })
+	const wrapped = new TypeError(`${reduceUrls(safeMessage(error))} (${hint})`, { cause: error })
 	attachRecord(wrapped, call)
 	return wrapped
 }

@@ -4,6 +4,7 @@
  * errors of a fetch handler are left to the platform. In Node nothing handles them: the request would hang, and the rejection would
  * end the process.
  */
+import { safeMessage } from '../../core/classify/safe-get.ts'
 import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
 import type { NodeResponse } from './disconnect.ts'
 import type { ServerContext } from './options.ts'
@@ -69,8 +70,16 @@ export interface ReplaceableResponse {
 	destroy(): unknown
 }
 
-/** The wrapper handles the error, so nothing else would report it. */
-export const logError = (error: unknown): void => console.error('yaoki: a request handler failed:', error)
+/** The wrapper handles the error, so nothing else would report it. Never throws: the request would hang, and the rejection would end the process. */
+export function logError(error: unknown): void {
+	const text = 'yaoki: a request handler failed:'
+	try {
+		console.error(text, error)
+	} catch {
+		// Node's console throws for an error whose message, stack or name has a getter that throws.
+		console.error(text, safeMessage(error))
+	}
+}
 
 /** Responds for a fetch handler that threw after exhausted retries; rethrows any other error. */
 export function exhaustedResponse(error: unknown, context: ServerContext): Response {

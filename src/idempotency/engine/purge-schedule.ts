@@ -5,7 +5,7 @@
  * It starts with the first request. A program that creates an engine for a command or a test then has no timer. The first wait is any part of the
  * period, because many processes start at the same moment, and because some never get old.
  */
-import { safeGet } from '../../core/classify/safe-get.ts'
+import { safeMessage } from '../../core/classify/safe-get.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 
 const BATCH_SIZE = 500
@@ -79,7 +79,7 @@ export class PurgeSchedule {
 
 	/** A failed purge harms no request, and the next one follows. Each message is printed once. */
 	#print(error: unknown): void {
-		const message = String(safeGet(error, 'message') ?? error)
+		const message = safeMessage(error)
 		if (this.#printed.has(message) || this.#printed.size >= MAX_PRINTED) return
 		this.#printed.add(message)
 		console.warn(

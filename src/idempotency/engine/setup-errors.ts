@@ -4,7 +4,7 @@
  * would hide the cause, and is printed: a program without a listener would not show it. The store is asked each time, and works as soon as it is set up.
  */
 import { classify } from '../../core/classify/classify.ts'
-import { safeGet } from '../../core/classify/safe-get.ts'
+import { safeGet, safeMessage } from '../../core/classify/safe-get.ts'
 
 export const isSetupError = (error: unknown): boolean =>
 	safeGet(error, 'code') === 'YAOKI_IDEMPOTENCY_SCHEMA' || classify(error).kind === 'permanent'
@@ -20,7 +20,7 @@ export class SetupErrorReports {
 
 	add(error: unknown): void {
 		if (!isSetupError(error)) return
-		const message = String(safeGet(error, 'message') ?? error)
+		const message = safeMessage(error)
 		// An error of another kind may contain a value that is always another one.
 		if (this.#printed.has(message) || this.#printed.size >= MAX_PRINTED) return
 		this.#printed.add(message)

@@ -1,5 +1,5 @@
 /** Errors between the engine and the database of its store. */
-import { safeGet } from '../../core/classify/safe-get.ts'
+import { safeMessage } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import { versionText } from '../../sql/schema/migration.ts'
 
@@ -26,8 +26,7 @@ export class IdempotencyStoreError extends YaokiError {
 
 	/** `hint` is a sentence that says what to do. */
 	constructor(cause: unknown, hint?: string) {
-		const reason = safeGet(cause, 'message') ?? cause
-		const what = `Cannot use the database of the idempotency store: ${reason}`
+		const what = `Cannot use the database of the idempotency store: ${safeMessage(cause)}`
 		super('YAOKI_IDEMPOTENCY_STORE', hint === undefined ? what : `${what}. ${hint}`, { cause })
 	}
 }

@@ -1,5 +1,5 @@
 /** Errors between the outbox and its database. */
-import { safeGet } from '../../core/classify/safe-get.ts'
+import { safeMessage } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import { versionText } from '../../sql/schema/migration.ts'
 
@@ -24,7 +24,7 @@ export class StoreError extends YaokiError {
 
 	/** `action` completes "Cannot ..."; `hint` is a sentence that says what to do. */
 	constructor(action: string, cause: unknown, hint?: string) {
-		const reason = safeGet(cause, 'message') ?? cause
+		const reason = safeMessage(cause)
 		super('YAOKI_OUTBOX_STORE', `Cannot ${action}: ${reason}${hint === undefined ? '' : `. ${hint}`}`, {
 			cause,
 		})

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { getGrpcContext, resilientConnectServerInterceptor } from 'yaoki/grpc'
 import { virtualRuntime } from 'yaoki/testing'
 import { listen } from '../../listen.ts'
+import { unreadableError } from '../../unreadable-error.ts'
 import { Users } from '../support/users.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import { retrying } from './configs.ts'
@@ -150,6 +151,25 @@ test('a deadline in the past starts no handler', async () => {
 	expect(error?.code).toBe(Code.DeadlineExceeded)
 	expect(server.calls).toHaveLength(0)
 	expect(interceptor.stats).toMatchObject({ rejected: 1, failures: 1 })
+})
+
+// `String(thrown)` threw in the interceptor: the call hung, and the unhandled rejection ended the process.
+describe.each([
+	['has no toString', Object.create(null)],
+	['cannot be read', unreadableError()],
+])('a handler that throws a value that %s', (_, thrown) => {
+	test.each(METHODS)('fails with INTERNAL: %s', async (method) => {
+		const { server, interceptor, until } = await useResilientServer({ bulkhead: { maxConcurrent: 1 } })
+		// biome-ignore lint/correctness/useYield: it fails before it sends anything.
+		server.play(async function* ({ readAll }) {
+			await readAll()
+			throw thrown
+		})
+		const { error } = await useConnectClient('grpc', server).invoke(method, {})
+		expect(error?.code).toBe(Code.Internal)
+		await until(({ bulkhead }) => bulkhead?.concurrent === 0)
+		expect(interceptor.stats).toMatchObject({ calls: 1, failures: 1, inFlight: 0 })
+	})
 })
 
 test('retry headers of clients that are not trusted are ignored', async () => {

@@ -1,10 +1,12 @@
 import { get } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
+import { format } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { retry } from 'yaoki'
 import { type HttpOptions, ResilientHttpClient } from 'yaoki/http'
 import { nodeServerContext } from '../../../src/http/server/node-handler.ts'
 import type { ServerContext } from '../../../src/http/server/options.ts'
+import { unreadableError } from '../../unreadable-error.ts'
 import { deferred } from '../deferred.ts'
 import { connected } from './http2-client.ts'
 import { listening, type Running, type Start, servers } from './servers.ts'
@@ -126,6 +128,18 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(response.headers.has('x-retries-exhausted')).toBe(false)
 		expect(await response.json()).toEqual({ error: 'internal server error' })
 		expect(errors).toEqual([['yaoki: a request handler failed:', new Error('bug')]])
+	})
+
+	// console.error threw, the request hung, and the unhandled rejection ended the process.
+	test('is answered in the same way if the error cannot be read', async () => {
+		const reports: string[] = []
+		// Node's console formats what it gets.
+		const spy = vi.spyOn(console, 'error')
+		spy.mockImplementation((...values) => void reports.push(format(...values)))
+		onTestFinished(() => spy.mockRestore())
+		const service = await url(listening(nodeServerContext(() => Promise.reject(unreadableError()))))
+		expect((await fetch(service)).status).toBe(500)
+		expect(reports).toEqual(['yaoki: a request handler failed: object'])
 	})
 
 	test('is answered in the same way if run throws', async () => {

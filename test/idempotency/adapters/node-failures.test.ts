@@ -1,9 +1,12 @@
 /** What `nodeIdempotency` does with errors. The scenarios of all adapters are in `scenarios/failures.ts`. */
+import { createServer } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import { text } from 'node:stream/consumers'
+import { format } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { idempotency, memoryIdempotencyStore, nodeIdempotency } from '../../../src/idempotency/index.ts'
 import { listen } from '../../listen.ts'
+import { unreadableError } from '../../unreadable-error.ts'
 import { send } from './client.ts'
 import { protectedServer } from './protected-server.ts'
 import { sendRaw } from './scenarios/failures.ts'
@@ -48,6 +51,26 @@ test.each(['k1', ''])('a response that has begun is destroyed (key %j)', async (
 	})
 	await expect(send(url, { key })).rejects.toThrow()
 	expect(failures).toEqual([new Error('boom')])
+})
+
+// console.error threw, and the unhandled rejection ended the process.
+test.each([
+	['has no toString', Object.create(null)],
+	['cannot be read', unreadableError()],
+])('a thrown value that %s is reported, and gets a problem', async (_, thrown) => {
+	const reports: string[] = []
+	// Node's console formats what it gets.
+	vi.spyOn(console, 'error').mockImplementation((...values) => void reports.push(format(...values)))
+	const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
+	const handler = (): never => {
+		throw thrown
+	}
+	const server = createServer(nodeIdempotency(engine, handler))
+	const url = `http://127.0.0.1:${await listen(server)}`
+	onTestFinished(() => void server.close())
+	const response = await send(url)
+	expect([response.status, response.code]).toEqual([500, 'internal-error'])
+	expect(reports).toEqual([expect.stringMatching(/^yaoki: a request handler failed: .*object/i)])
 })
 
 test('HTTP/2: responds with 500', async () => {
