@@ -24,11 +24,12 @@ export const checkRanges = (policy: PolicyInfo): readonly LintFinding[] => [
 function listRanges(policy: PolicyInfo): readonly Range[] {
 	if (policy.kind === 'retry') return listRetryRanges(policy.settings)
 	if (policy.kind === 'breaker') {
-		const { failureThreshold, resetTimeoutMs, halfOpenMaxConcurrent } = policy.settings
+		const { failureThreshold, resetTimeoutMs, resetBackoff, halfOpenMaxConcurrent } = policy.settings
 		return [
 			// Infinity: rates open this circuit.
 			['failure-threshold', 'failureThreshold', failureThreshold === Infinity ? 5 : failureThreshold, 5, 10],
-			['reset-timeout', 'resetTimeoutMs', resetTimeoutMs, 15_000, 60_000],
+			// A fleet with a fixed, short open time probes in step. One that grows has jitter.
+			['reset-timeout', 'resetTimeoutMs', resetTimeoutMs, resetBackoff ? 1_000 : 15_000, 60_000],
 			['half-open-probes', 'halfOpenMaxConcurrent', halfOpenMaxConcurrent, 1, 3],
 		]
 	}

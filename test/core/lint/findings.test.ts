@@ -152,6 +152,12 @@ describe('settings outside the usual range', () => {
 		for (const value of within) expect(inBreaker({ [option]: value })).toEqual([])
 	})
 
+	test('accepts a short open time that grows, as the breakers of the package have it', () => {
+		const resetBackoff = { initialMs: 500 }
+		expect(inBreaker({ resetTimeoutMs: 1_000, resetBackoff })).toEqual([])
+		expect(inBreaker({ resetTimeoutMs: 999, resetBackoff })).toEqual(['reset-timeout circuitBreaker'])
+	})
+
 	test('ignores the failure threshold of a breaker that uses rates', () => {
 		expect(inBreaker({ failureThreshold: Infinity, errorRateThreshold: 0.5 })).toEqual([])
 	})
