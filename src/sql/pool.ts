@@ -26,7 +26,7 @@ const onConnect = (client?: unknown): void => {
  * database. A connection that must be opened is a matter of the database: its errors and its time count.
  */
 export interface PoolWait {
-	/** True while a statement waits. */
+	/** True while a statement waits for a connection of a full pool. It is assigned when the statement has its connection, in any case. */
 	isWaiting: boolean
 	/** Set by the caller: the statement does not run any more. */
 	readonly isAbandoned: boolean
@@ -40,11 +40,17 @@ interface PoolProperties {
 	readonly options?: { readonly max?: number }
 }
 
-/** Returns true if a statement has to wait until another one returns its connection. */
-export function isFullPool(client: PgPool | PGliteLike): client is PgPool {
+/** Returns true if a statement gets no connection immediately: it waits for another statement, or the pool opens a connection for it. */
+export function isWithoutConnection(client: PgPool | PGliteLike): client is PgPool {
 	if (isPGlite(client)) return false
-	const { totalCount = 0, idleCount = 0, waitingCount = 0, options } = client as PoolProperties
+	const { idleCount = Infinity, waitingCount = 0 } = client as PoolProperties
 	// Statements of the same tick are queued before they get the idle connections.
+	return waitingCount >= idleCount
+}
+
+/** Returns true if a statement has to wait until another one returns its connection. */
+function isFull(pool: PgPool): boolean {
+	const { totalCount = 0, idleCount = 0, waitingCount = 0, options } = pool as PoolProperties
 	return waitingCount >= idleCount + (options?.max ?? Infinity) - totalCount
 }
 
@@ -57,7 +63,7 @@ export async function onFreeConnection<T>(
 	wait: PoolWait,
 	run: (connection: PgClient) => Promise<T>,
 ): Promise<T> {
-	wait.isWaiting = true
+	wait.isWaiting = isFull(pool)
 	let connection: PgClient
 	try {
 		connection = await pool.connect()

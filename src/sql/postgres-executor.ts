@@ -13,7 +13,7 @@ import {
 	type SqlClient,
 } from './clients.ts'
 import { inPgTransaction } from './pg-transaction.ts'
-import { isFullPool, onFreeConnection, type PoolWait } from './pool.ts'
+import { isWithoutConnection, onFreeConnection, type PoolWait } from './pool.ts'
 import { isLostStatement } from './postgres-errors.ts'
 import type { SentValue, Value } from './postgres-values.ts'
 import { serverStatus } from './transaction-state.ts'
@@ -96,7 +96,7 @@ export class PostgresExecutor implements SqlExecutor {
 	runAtAnyLevel<Row>(sql: string, values: readonly SentValue[], wait?: PoolWait): Promise<readonly Row[]> {
 		const { client } = this.#settings
 		return this.#guard(() =>
-			wait && isFullPool(client)
+			wait && isWithoutConnection(client)
 				? onFreeConnection(client, wait, (connection) => this.#sendTwice<Row>(connection, sql, values))
 				: this.#send<Row>(client, sql, values, true),
 		)

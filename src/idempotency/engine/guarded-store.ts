@@ -2,8 +2,9 @@
  * The store behind a timeout and a circuit breaker: a database that hangs must not hang every request. A claim that the store confirms after
  * the timeout is released, because no request runs for it, and its key would be locked until the lease ends.
  *
- * Waiting for something of this process, such as a free connection of the user's pool, is limited by the same time, but does not count for the circuit: a
- * burst of requests on a small pool would open it while the database is healthy.
+ * Waiting for something of this process, such as a free connection of the user's pool, has a limit of the same length, but does not count for the
+ * circuit: a burst of requests on a small pool would open it while the database is healthy. Rejected: one limit for both. A statement that got its
+ * connection a millisecond before the limit would count as one that hangs.
  *
  * The circuit rejects new requests only. The writes of requests that run are few and cannot be repeated later: a response that is not stored, because
  * the circuit is still open when the store has recovered, would be a second effect.
@@ -42,7 +43,7 @@ export class GuardedStore {
 	claim(request: ClaimRequest): Promise<ClaimResult> {
 		// Not async functions: a store in memory returns immediately, and then no timer is started.
 		return this.policy.execute(() => {
-			const call = { isWaiting: false, isAbandoned: false }
+			const call = new LimitedCall(this.#runtime, this.#timeoutMs)
 			const claiming = this.#store.claim(request, call)
 			// Not `instanceof Promise`: a store may have another Promise.
 			return 'kind' in claiming ? claiming : this.#limited(claiming, request, call)
@@ -50,24 +51,17 @@ export class GuardedStore {
 	}
 
 	/** Not the policy `timeout`, which does not know what the claim waits for. */
-	#limited(claiming: Promise<ClaimResult>, request: ClaimRequest, call: StoreCall): Promise<ClaimResult> {
+	#limited(claiming: Promise<ClaimResult>, request: ClaimRequest, call: LimitedCall): Promise<ClaimResult> {
 		return new Promise((resolve, reject) => {
-			const cancel = this.#runtime.setTimer(
-				this.#timeoutMs,
-				() => {
-					call.isAbandoned = true
-					reject(call.isWaiting ? this.#busy() : new TimeoutError('store', this.#timeoutMs))
-				},
-				'limit',
-			)
+			call.start(() => reject(call.isWaiting ? this.#busy() : new TimeoutError('store', this.#timeoutMs)))
 			claiming.then(
 				(result) => {
-					cancel()
+					call.end()
 					if (result.kind === 'claimed' && call.isAbandoned) void this.#releaseLate(request)
 					resolve(result)
 				},
 				(error) => {
-					cancel()
+					call.end()
 					reject(call.isWaiting ? this.#busy() : error)
 				},
 			)
@@ -93,6 +87,56 @@ export class GuardedStore {
 	/** Runs a write of a claim. */
 	write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
 		return this.#writePolicy.execute(() => operation(this.#store))
+	}
+}
+
+/** A timer that is late by more than this share of the limit means that the process has stalled. */
+const MAX_TIMER_DELAY = 0.1
+
+/** A claim that runs. Its limit starts anew whenever the store says what the claim does now. */
+class LimitedCall implements StoreCall {
+	isAbandoned = false
+	#isWaiting = false
+	readonly #runtime: Runtime
+	readonly #limitMs: number
+	#onLimit: (() => void) | undefined
+	#cancel: (() => void) | undefined
+
+	constructor(runtime: Runtime, limitMs: number) {
+		this.#runtime = runtime
+		this.#limitMs = limitMs
+	}
+
+	get isWaiting(): boolean {
+		return this.#isWaiting
+	}
+
+	set isWaiting(isWaiting: boolean) {
+		this.#isWaiting = isWaiting
+		if (this.#onLimit && !this.isAbandoned) this.start(this.#onLimit)
+	}
+
+	start(onLimit: () => void, ms: number = this.#limitMs): void {
+		this.end()
+		this.#onLimit = onLimit
+		const dueAt = this.#runtime.now() + ms
+		this.#cancel = this.#runtime.setTimer(
+			ms,
+			() => {
+				// After a stall, timers run before the replies are read that have arrived meanwhile.
+				const lateMs = this.#runtime.now() - dueAt
+				if (lateMs > this.#limitMs * MAX_TIMER_DELAY)
+					return this.start(onLimit, Math.min(lateMs, this.#limitMs))
+				this.isAbandoned = true
+				onLimit()
+			},
+			'limit',
+		)
+	}
+
+	end(): void {
+		this.#cancel?.()
+		this.#onLimit = undefined
 	}
 }
 

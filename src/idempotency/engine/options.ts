@@ -91,7 +91,7 @@ export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends Fingerp
 	readonly responseHeaders?: readonly string[] | undefined
 	/** What happens if the store fails. `'reject'`: 503 with Retry-After. `'pass'`: the request runs, unprotected. Default `'reject'`. */
 	readonly onStoreError?: 'reject' | 'pass' | undefined
-	/** Timeout of one operation of the store. Default 2,000. */
+	/** Timeout of one operation of the store. Waiting for a connection of your own pool has another one of the same length. Default 2,000. */
 	readonly storeTimeoutMs?: number | undefined
 	/**
 	 * How often keys whose retention is over are deleted, about: in small batches beside requests, by one process at a time. 0: never, for example with

@@ -1,5 +1,6 @@
 /** 5 failures opened the circuit of the store for 30 s, and waiting for the user's own pool counted: a burst on a healthy database became an outage. */
 import { describe, expect, test } from 'vitest'
+import type { Runtime } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { fetchIdempotency } from '../../../src/idempotency/adapters/fetch.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
@@ -7,16 +8,40 @@ import type { IdempotencyOptions } from '../../../src/idempotency/engine/options
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
 import type { IdempotencyStore } from '../../../src/idempotency/store/store.ts'
 
-/** A store whose claims fail, hang, or wait for a connection of the pool. */
+/**
+ * A store whose claims fail, hang, or wait for a connection of the pool. With `late` they get it just before the limit, and the statement takes a
+ * moment; with `late and hanging` the statement hangs. With `stalled` the process does not run for 3 s while the store replies.
+ */
 function setting(options: Partial<IdempotencyOptions> = {}) {
 	const runtime = virtualRuntime()
+	let stalledMs = 0
+	const stallingRuntime: Runtime = {
+		now: () => runtime.now() + stalledMs,
+		wallNow: () => runtime.wallNow(),
+		setTimer: (...args) => runtime.setTimer(...args),
+		random: () => runtime.random(),
+	}
 	const memory = memoryIdempotencyStore({ runtime }) as IdempotencyStore
-	const state = { mode: 'up' as 'up' | 'down' | 'hanging' | 'waiting' }
+	const state = {
+		mode: 'up' as 'up' | 'down' | 'hanging' | 'waiting' | 'late' | 'late and hanging' | 'stalled',
+	}
 	const claim: IdempotencyStore['claim'] = (request, call) => {
 		if (state.mode === 'up') return memory.claim(request)
 		if (state.mode === 'down') return Promise.reject(new Error('the database is down'))
-		if (call && state.mode === 'waiting') call.isWaiting = true
-		return new Promise(() => {})
+		if (state.mode === 'stalled') {
+			runtime.setTimer(1, () => {
+				stalledMs = 3_000
+			})
+			return new Promise((resolve) => runtime.setTimer(2_001, () => resolve(memory.claim(request))))
+		}
+		if (call && state.mode !== 'hanging') call.isWaiting = true
+		return new Promise((resolve) => {
+			if (!call || !state.mode.startsWith('late')) return
+			runtime.setTimer(1_999, () => {
+				call.isWaiting = false
+				if (state.mode === 'late') runtime.setTimer(10, () => resolve(memory.claim(request)))
+			})
+		})
 	}
 	const store = new Proxy(memory, {
 		get(target, name) {
@@ -25,7 +50,13 @@ function setting(options: Partial<IdempotencyOptions> = {}) {
 			return typeof member === 'function' ? member.bind(target) : member
 		},
 	})
-	const engine = idempotency({ store, runtime, principal: () => 'ada', purgeEveryMs: 0, ...options })
+	const engine = idempotency({
+		store,
+		runtime: stallingRuntime,
+		principal: () => 'ada',
+		purgeEveryMs: 0,
+		...options,
+	})
 	const handle = fetchIdempotency(engine, () => new Response('created', { status: 201 }))
 	let keys = 0
 	const post = async () => {
@@ -34,10 +65,10 @@ function setting(options: Partial<IdempotencyOptions> = {}) {
 		return { status: response.status, retryAfter: response.headers.get('retry-after') }
 	}
 	/** Sends requests until each has its response. */
-	const burst = async (count: number) => {
+	const burst = async (count: number, ms = 2_000) => {
 		const sent = Promise.all(Array.from({ length: count }, post))
 		await new Promise((resolve) => setImmediate(resolve))
-		await runtime.advance(2_000)
+		await runtime.advance(ms)
 		return sent
 	}
 	return { runtime, engine, state, burst }
@@ -52,6 +83,27 @@ describe('the circuit breaker of the store', () => {
 		expect(engine.stats.storeCircuit).toBe('closed')
 		state.mode = 'up'
 		expect((await burst(70)).map(({ status }) => status)).toEqual(Array(70).fill(201))
+	})
+
+	test('measures a statement from when it has its connection: a burst of 70 on a pool of 10 opened the circuit', async () => {
+		const { engine, state, burst } = setting()
+		state.mode = 'late'
+		expect((await burst(70, 2_009)).map(({ status }) => status)).toEqual(Array(70).fill(201))
+		expect(engine.stats.storeCircuit).toBe('closed')
+	})
+
+	test('counts a statement that hangs after it has waited for its connection', async () => {
+		const { engine, state, burst } = setting()
+		state.mode = 'late and hanging'
+		await burst(5, 3_999)
+		expect(engine.stats.storeCircuit).toBe('open')
+	})
+
+	test('does not count a stall of this process, after which timers run before the replies of the store are read', async () => {
+		const { engine, state, burst } = setting()
+		state.mode = 'stalled'
+		expect((await burst(10, 2_001)).map(({ status }) => status)).toEqual(Array(10).fill(201))
+		expect(engine.stats.storeCircuit).toBe('closed')
 	})
 
 	test.each(['down', 'hanging'] as const)('opens if the database is %s, for about a second', async (mode) => {

@@ -5,6 +5,7 @@
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { nodeIdempotency } from '../../../src/idempotency/adapters/node.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
+import type { IdempotencyContext } from '../../../src/idempotency/engine/request-context.ts'
 import type { IdempotencyStore } from '../../../src/idempotency/store/store.ts'
 import { listen } from '../../listen.ts'
 import type { CrashPoint } from './crash-points.ts'
@@ -20,7 +21,7 @@ export interface ServerInput {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown
 
-/** The test shows the error. */
+/** The test shows the error. The adapter would hide it from the client. */
 const respondWith = (response: ServerResponse, error: unknown): void => {
 	if (!response.headersSent) response.statusCode = 500
 	response.end(String(error))
@@ -82,7 +83,11 @@ async function call(path: string, body: object): Promise<string> {
 	return (await post(agent, input.dependency ?? 0, path, {}, JSON.stringify(body))).body
 }
 
-const order = nodeIdempotency(engine, async (request: IncomingMessage, response: ServerResponse, context) => {
+async function runOrder(
+	request: IncomingMessage,
+	response: ServerResponse,
+	context: IdempotencyContext,
+): Promise<void> {
 	const key = keyOf(request)
 	const charge = await context.step('charge', async ({ idempotencyKey }) => {
 		crashAt('before the effect')
@@ -103,6 +108,14 @@ const order = nodeIdempotency(engine, async (request: IncomingMessage, response:
 	response.write(JSON.stringify({ charge, mail }))
 	crashAt('in the middle of the response')
 	response.end(crypto.randomUUID())
+}
+
+const order = nodeIdempotency(engine, async (request: IncomingMessage, response: ServerResponse, context) => {
+	try {
+		await runOrder(request, response, context)
+	} catch (error) {
+		respondWith(response, error)
+	}
 })
 
 const ROUTES: Readonly<Record<string, Listener>> = {
@@ -116,13 +129,7 @@ const ROUTES: Readonly<Record<string, Listener>> = {
 }
 
 process.once('message', async () => {
-	const server = createServer(async (request, response) => {
-		try {
-			await ROUTES[request.url ?? '']?.(request, response)
-		} catch (error) {
-			respondWith(response, error)
-		}
-	})
+	const server = createServer((request, response) => ROUTES[request.url ?? '']?.(request, response))
 	process.send?.({ port: await listen(server) })
 })
 process.once('disconnect', () => process.exit())

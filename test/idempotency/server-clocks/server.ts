@@ -52,7 +52,14 @@ export function server(
 		setTimer: (ms, fn) => virtual.setTimer(ms, fn),
 		random: () => virtual.random(),
 	}
-	const engine = idempotency({ name: 'payments', store, runtime, principal: () => 'ada', waitMs: 0, ...options })
+	const engine = idempotency({
+		name: 'payments',
+		store,
+		runtime,
+		principal: () => 'ada',
+		waitMs: 0,
+		...options,
+	})
 	const run = async <T>(call: (engine: IdempotencyEngine) => T | Promise<T>): Promise<T> => {
 		const replaced = vi.spyOn(Date, 'now').mockImplementation(() => machineTime() + wallOffsetMs)
 		try {

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { ResilientHttpClient } from 'yaoki/http'
 import { seededRandom } from 'yaoki/testing'
-import { frameworks } from './adapters/framework-servers.ts'
-import { servers, setting } from './adapters/servers.ts'
-import { resettingNetwork } from './resetting-network.ts'
-import { postgresRig } from './store/postgres/rig.ts'
+import { frameworks } from '../adapters/framework-servers.ts'
+import { servers, setting } from '../adapters/servers.ts'
+import { resettingNetwork } from '../resetting-network.ts'
+import { postgresRig } from '../store/postgres/rig.ts'
 
 /** Of all servers together. */
 const ORDERS = 10_000
@@ -31,7 +31,14 @@ describe('orders over a network that resets connections', () => {
 					body: JSON.stringify({ id, receipt: 'r'.repeat(500) }),
 				}
 			},
-			{ store: rig.store, principal: () => 'shop', waitMs: 60_000, storeTimeoutMs: 60_000, leaseMs: 300_000 },
+			{
+				name: 'orders',
+				store: rig.store,
+				principal: () => 'shop',
+				waitMs: 60_000,
+				storeTimeoutMs: 60_000,
+				leaseMs: 300_000,
+			},
 		)
 		const network = await resettingNetwork(url, seededRandom(17))
 		const client = new ResilientHttpClient({
