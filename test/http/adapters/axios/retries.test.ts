@@ -59,6 +59,21 @@ describe('a request through axios', () => {
 		expect(waits[0]).toBeGreaterThanOrEqual(7_000)
 	})
 
+	test('with a key waits for each 409 with Retry-After, beyond maxRetries, and returns the response', async () => {
+		const inProgress = answer({ status: 409, headers: { 'retry-after': '2' } })
+		const conflicts = [inProgress, inProgress, inProgress, fine] as const
+		const { api, server, waits } = await setting(conflicts, { maxRetries: 1 })
+		const response = await api.post('/orders', { id: 7 }, { headers: { 'idempotency-key': 'order-7' } })
+		expect(response).toMatchObject({ status: 200, data: { id: 7 } })
+		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(4).fill('order-7'))
+		expect(waits).toHaveLength(3)
+		expect(Math.min(...waits)).toBeGreaterThanOrEqual(2_000)
+		// Without a key a 409 is final.
+		server.play(conflicts)
+		expect(await axiosFailure(api.post('/orders', { id: 8 }))).toMatchObject({ status: 409 })
+		expect(server.requests).toHaveLength(5)
+	})
+
 	test('is not retried if Retry-After is too long, and the error has retryAfterMs', async () => {
 		const { api, server } = await setting(answer({ status: 429, headers: { 'retry-after': '3600' } }))
 		const error = await axiosFailure(api.get('/'))

@@ -56,6 +56,25 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		expect((await asked).status).toBe(200)
 	})
 
+	it('with a key waits for each 409 with Retry-After, beyond maxRetries', async () => {
+		const inProgress = answer({ status: 409, headers: { 'retry-after': '2' } })
+		const server = await serving([inProgress, inProgress, inProgress, answer({ status: 201, body: 'fine' })])
+		const waits: number[] = []
+		const { dispatcher, clock } = inVirtualTime({
+			maxRetries: 1,
+			onRetry: (_error, _attempt, delayMs) => {
+				waits.push(delayMs)
+				setImmediate(() => clock.advance(delayMs))
+			},
+		})
+		// `fetch` turns a body into a stream, which cannot be sent again.
+		const sent = { method: 'POST', headers: { 'idempotency-key': 'order-7' } } as const
+		expect(await send(server.url(), dispatcher, sent)).toEqual({ status: 201, text: 'fine' })
+		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(4).fill('order-7'))
+		expect(waits).toHaveLength(3)
+		expect(Math.min(...waits)).toBeGreaterThanOrEqual(2_000)
+	})
+
 	it('ends a wait between two attempts immediately with the abort reason', async () => {
 		const server = await serving(answer({ status: 503 }))
 		const controller = new AbortController()
