@@ -1,5 +1,6 @@
 /** Idempotency keys for servers: a repeated request gets the stored response. */
 
+export type { Queryable } from '../sql/clients.ts'
 export type { Migration, MigrationReport } from '../sql/schema/migration.ts'
 export { type ExpressRequest, expressIdempotency } from './adapters/express.ts'
 export {
@@ -12,17 +13,16 @@ export { fetchIdempotency, type IdempotentFetchHandler } from './adapters/fetch.
 export { type HonoContext, honoIdempotency } from './adapters/hono.ts'
 export { type IdempotentNodeHandler, nodeIdempotency } from './adapters/node.ts'
 export type { NodeRequest, NodeResponse, NodeSocket } from './adapters/node-http/node-types.ts'
-export type { BeginResult } from './engine/begin-result.ts'
+export type { BeginOptions, BeginResult } from './engine/begin-result.ts'
 export { Claim, type StepContext } from './engine/claim.ts'
 export {
-	type BeginOptions,
 	type DeleteOptions,
 	IdempotencyEngine,
 	type IdempotencyStats,
 	idempotency,
 	type PurgeOptions,
 } from './engine/engine.ts'
-export { LeaseLostError } from './engine/errors.ts'
+export { IdempotencyConflictError, LeaseLostError, ResponseNotStoredError } from './engine/errors.ts'
 export type {
 	ConflictReason,
 	IdempotencyEvent,
@@ -35,7 +35,8 @@ export type {
 	IncomingRequest,
 	RequestHeaders,
 } from './engine/options.ts'
-export type { IdempotencyContext } from './engine/request-context.ts'
+export type { CompleteOptions, IdempotencyContext, RunContext } from './engine/request-context.ts'
+export type { RunOptions } from './engine/run-function.ts'
 export {
 	type FingerprintInput,
 	type FingerprintOptions,

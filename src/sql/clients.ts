@@ -60,6 +60,12 @@ export const isSqlClient = (tx: Queryable): tx is SqlClient =>
 export const isSqliteClient = (tx: Queryable): tx is SqliteClient =>
 	typeof (tx as Partial<SqliteClient> | null | undefined)?.prepare === 'function' && !isSqlClient(tx)
 
+/** What a store expects as the transaction of the user, in errors. */
+export const POSTGRES_TX =
+	'an object with query(text, values), such as a pg client, PGlite or a PGlite transaction'
+export const SQLITE_TX =
+	'an object with prepare(sql), such as a DatabaseSync of node:sqlite or a Database of better-sqlite3'
+
 /** A statement that `pg` prepares once per connection under its name. */
 interface NamedQuery {
 	readonly name?: string

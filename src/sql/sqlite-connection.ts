@@ -12,7 +12,7 @@ import type { SqliteDatabase, SqliteStatement } from './clients.ts'
 export type SqlValue = string | number | null
 export type SqlRow = readonly SqlValue[]
 /** A parameter of a statement. */
-type SqlParam = SqlValue | Uint8Array
+export type SqlParam = SqlValue | Uint8Array
 
 /**
  * A committed row survives a power failure: `synchronous = FULL`. `journal_size_limit` truncates the log after a burst. Checkpoints run

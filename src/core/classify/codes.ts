@@ -55,7 +55,7 @@ const PATTERNS: readonly (readonly [FailureKind, string])[] = [
 	[
 		'throttled',
 		'throttl(ed|ing)|too.?many.?requests|(request|bandwidth|rate|^)limitexceeded|rate.?limit(ed|error)|throughputexc|slowdown|serverbusy|' +
-			`priorrequest|transactioninp|^grpc 8$|(^http|status code) (429|503)|${CODE}(resource.exhausted|service_unavailable)$`,
+			`priorrequest|transactioninp|^yaoki_idem.+progress$|^grpc 8$|(^http|status code) (429|503)|${CODE}(resource.exhausted|service_unavailable)$`,
 	],
 	[
 		'transient',

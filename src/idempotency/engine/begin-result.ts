@@ -2,6 +2,11 @@ import type { StoredResponse } from '../store/store.ts'
 import type { Claim } from './claim.ts'
 import type { ConflictReason } from './events.ts'
 
+export interface BeginOptions {
+	/** Aborted when the client has left: a request that waits for another one stops. */
+	readonly signal?: AbortSignal | undefined
+}
+
 /** What happens to a request. */
 export type BeginResult =
 	| { readonly kind: 'run'; readonly claim: Claim }

@@ -26,6 +26,10 @@ export interface ClaimWrites {
 	heartbeat(claim: Claim): Promise<boolean>
 	saveStep(claim: Claim, name: string, value: string): Promise<boolean>
 	onLost(claim: Claim): void
+	/** Whether the key has completed, in a transaction of the user. */
+	isCompleted(claim: Claim): Promise<boolean>
+	/** The user has committed a transaction that completed the key. */
+	onCommitted(claim: Claim): void
 }
 
 export interface ClaimTimes {
@@ -60,6 +64,9 @@ export class Claim {
 	#controller: AbortController | undefined
 	#isBeating = false
 	#isStoring = false
+	/** Counts responses that were written in a transaction of the user. 0 if none is, or its transaction has been rolled back. */
+	#pendingCommit = 0
+	#commits = 0
 	#hasEnded = false
 	#isLost = false
 
@@ -162,6 +169,50 @@ export class Claim {
 		this.#awaitLeaseEnd()
 	}
 
+	/** True if the response was written in a transaction of the user: the store may have completed the key, or not. */
+	get isAwaitingCommit(): boolean {
+		return this.#pendingCommit > 0
+	}
+
+	/** @internal True for a step that cannot be stored, because a transaction of the user has written the response. */
+	isBlocked(step: string): boolean {
+		return this.isAwaitingCommit && !this.#steps.has(step)
+	}
+
+	/**
+	 * Pauses the heartbeat, because it would wait for the user's transaction: no other request can take over the key while that is open. Before the
+	 * lease ends, a heartbeat asks what has happened. Returns a function to call if nothing was written.
+	 */
+	awaitCommit(): () => void {
+		const before = this.#pendingCommit
+		this.#pendingCommit = ++this.#commits
+		if (this.#isLost) return () => {}
+		this.#cancelTimers()
+		const { leaseMs } = this.#times
+		const leftMs = this.#leaseUntil - this.#runtime.now()
+		this.#schedule(Math.max(0, leftMs - leaseMs / HEARTBEATS_PER_LEASE))
+		return () => {
+			if (before > 0 || this.#hasEnded) return
+			this.#pendingCommit = 0
+			this.#cancelTimers()
+			this.resume()
+		}
+	}
+
+	/** The heartbeat was rejected, or the claim may no longer be extended. */
+	async #settleCommit(): Promise<void> {
+		let isCompleted: boolean
+		try {
+			isCompleted = await this.#writes.isCompleted(this)
+		} catch {
+			return this.#schedule()
+		}
+		if (this.#hasEnded) return
+		if (!isCompleted) return this.#lose()
+		this.end()
+		this.#writes.onCommitted(this)
+	}
+
 	#cancelTimers(): void {
 		this.#cancelHeartbeat?.()
 		this.#cancelLeaseEnd?.()
@@ -195,7 +246,8 @@ export class Claim {
 
 	async #beat(): Promise<void> {
 		const startedAt = this.#runtime.now()
-		if (!this.#mayExtend(startedAt)) return
+		const pendingCommit = this.#pendingCommit
+		if (!this.#mayExtend(startedAt)) return pendingCommit > 0 ? this.#settleCommit() : undefined
 		let isHeld = true
 		let hasFailed = false
 		this.#isBeating = true
@@ -210,6 +262,14 @@ export class Claim {
 		if (this.#hasEnded || this.#isLost) return
 		// The store may have completed the key without having confirmed it. The next attempt to store the response says what has happened.
 		if (!isHeld && this.#isStoring) return this.#cancelTimers()
+		// The response was written meanwhile, and another timer is set.
+		if (this.#pendingCommit !== pendingCommit) return
+		if (pendingCommit > 0) {
+			if (hasFailed) return this.#schedule()
+			if (!isHeld) return this.#settleCommit()
+			// The store accepts heartbeats, so the transaction has been rolled back.
+			this.#pendingCommit = 0
+		}
 		const now = this.#runtime.now()
 		const isOver = now >= this.#leaseUntil
 		if (!isHeld || (isOver && (hasFailed || !this.#mayExtend(now)))) return this.#lose()

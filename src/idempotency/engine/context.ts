@@ -1,41 +1,65 @@
-/** Implements what a handler gets. */
+/** Implements what a handler, and a function of `engine.run`, gets. */
+import { checkNames, invalidOption } from '../../core/options/schema.ts'
 import { type Claim, encodeStepValue } from './claim.ts'
-import type { IdempotencyEngine } from './engine.ts'
-import { stepInTransactionError } from './errors.ts'
+import type { EngineParts } from './engine-parts.ts'
+import { completeInTransactionError, stepInTransactionError } from './errors.ts'
 import type { IncomingRequest } from './options.ts'
-import type { IdempotencyContext } from './request-context.ts'
-import { runTransaction } from './transaction.ts'
+import { type Outcome, responseOutcome, valueOutcome } from './outcome.ts'
+import type { CompleteOptions, IdempotencyContext, RunContext } from './request-context.ts'
+import { completeIn, runTransaction } from './transaction.ts'
 
 /** `claim` is undefined without protection. `send` delivers the response of a transaction, where a handler does not return one. */
 export function idempotencyContext<Tx>(
-	engine: IdempotencyEngine<Tx, never>,
+	engine: EngineParts<Tx>,
 	claim: Claim | undefined,
 	request: Pick<IncomingRequest, 'method' | 'path'>,
 	send?: (response: Response) => unknown,
 ): IdempotencyContext<Tx> {
+	return contextOf<Tx, Response>(engine, claim, responseOutcome(engine, request), send)
+}
+
+/** The context of a function. Its results are JSON. */
+export const runContext = <Tx>(engine: EngineParts<Tx>, claim: Claim | undefined): RunContext<Tx> =>
+	contextOf<Tx, unknown>(engine, claim, valueOutcome(engine)) as RunContext<Tx>
+
+function contextOf<Tx, Result>(
+	engine: EngineParts<Tx>,
+	claim: Claim | undefined,
+	outcomeOf: (result: Result) => Outcome<Result>,
+	send?: (result: Result) => unknown,
+) {
 	let openTransactions = 0
-	return {
+	const context: Omit<IdempotencyContext<Tx>, 'transaction' | 'complete'> = {
 		isProtected: claim !== undefined,
 		isRerun: claim?.hasSteps === true,
 		get signal() {
 			return claim?.signal
 		},
 		step: async (name, fn) => {
-			if (openTransactions > 0) throw stepInTransactionError(name)
+			if (openTransactions > 0 || claim?.isBlocked(name)) throw stepInTransactionError(name)
 			if (claim) return claim.step(name, fn)
 			return JSON.parse(encodeStepValue(await fn({ idempotencyKey: crypto.randomUUID() }))).value
 		},
-		transaction: async (fn) => {
-			const response = await runTransaction(engine, claim, request, async (tx) => {
+	}
+	return Object.assign(context, {
+		transaction: async (fn: (tx: Tx) => Result | Promise<Result>): Promise<Result> => {
+			const result = await runTransaction(engine, claim, async (tx) => {
 				openTransactions++
 				try {
-					return await fn(tx)
+					return outcomeOf(await fn(tx))
 				} finally {
 					openTransactions--
 				}
 			})
-			await send?.(response)
-			return response
+			await send?.(result)
+			return result
 		},
-	}
+		complete: async (given: Result, options: CompleteOptions): Promise<Result> => {
+			checkNames(options, { tx: 'any' }, 'complete')
+			if (options.tx === undefined)
+				invalidOption('tx', undefined, 'your open transaction: context.complete(response, { tx })')
+			if (openTransactions > 0) throw completeInTransactionError()
+			return completeIn(engine, claim, options.tx, outcomeOf(given))
+		},
+	})
 }

@@ -5,17 +5,19 @@
 import { notify } from '../../core/engine/hooks.ts'
 import type { CircuitState } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
+import type { Jsonified } from '../../core/json/jsonified.ts'
 import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
 import { checkRange, MAX_NUMBER } from '../../core/options/schema.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import type { Queryable } from '../../sql/clients.ts'
 import { type Identity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
 import { type UnstoredResponse, UnstoredResponses } from '../response/unstored-responses.ts'
 import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
-import type { BeginResult } from './begin-result.ts'
+import type { BeginOptions, BeginResult } from './begin-result.ts'
 import { Claim, type ClaimWrites } from './claim.ts'
 import { noContextError } from './errors.ts'
 import { EventReports } from './event-reports.ts'
@@ -24,18 +26,14 @@ import { GuardedStore } from './guarded-store.ts'
 import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
 import { PurgeSchedule } from './purge-schedule.ts'
-import type { IdempotencyContext } from './request-context.ts'
+import type { IdempotencyContext, RunContext } from './request-context.ts'
 import { keptContext } from './request-context.ts'
+import { type RunOptions, runFunction } from './run-function.ts'
 import { isRunning, SharedWaits } from './shared-waits.ts'
 import { UnconfirmedWrites } from './unconfirmed-writes.ts'
 
 /** A repeated request waits in the server, so a client that comes back soon costs little. */
 const MAX_RETRY_AFTER_MS = 5_000
-
-export interface BeginOptions {
-	/** Aborted when the client has left: a request that waits for another one stops. */
-	readonly signal?: AbortSignal | undefined
-}
 
 export interface PurgeOptions {
 	/** How many keys one statement deletes. Default 1,000. */
@@ -90,6 +88,8 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 			this.#stop(claim)
 			this.#reports.leaseLost(claim.identity)
 		},
+		isCompleted: (claim) => this.#guardedStore.write((store) => isCompletedIn(store, claim)),
+		onCommitted: (claim) => this.#stop(claim),
 	}
 
 	constructor(options: IdempotencyOptions<Tx, Raw>) {
@@ -174,6 +174,25 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		return typeof result === 'boolean' ? result : result.released
 	}
 
+	/**
+	 * Runs a function once per key and principal, for what is not an HTTP request: consumers of queues, tRPC, GraphQL, Lambda. A repeated call with the same key and
+	 * input returns the stored result, as JSON, without calling `fn`. `fn` gets steps, the signal of the lease and transactions. While another run is in progress, a call
+	 * waits `waitMs`, then rejects with an `IdempotencyConflictError`, whose `retryAfterMs` `retry` waits for. An error of `fn` releases the key and is rethrown.
+	 *
+	 * @example
+	 * const receipt = await engine.run(message.id, message.body, ({ step }) =>
+	 *   step('charge', ({ idempotencyKey }) => stripe.charge(message.body, { idempotencyKey })),
+	 * { principal: message.body.accountId, route: 'charge' })
+	 */
+	run<T>(
+		key: string,
+		input: unknown,
+		fn: (context: RunContext<Tx>) => T | Promise<T>,
+		options: RunOptions,
+	): Promise<Jsonified<T>> {
+		return runFunction(this, key, input, fn, options)
+	}
+
 	/** Extends the lease. A running claim does it by itself. */
 	heartbeat(claim: Claim): Promise<boolean> {
 		return this.#guarded('heartbeat', claim.identity, () =>
@@ -227,6 +246,21 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 			this.#stop(claim)
 		}
 		return isWritten
+	}
+
+	/** @internal Like `complete`, in a transaction of the user. Whether that was committed is found out when the handler has ended. */
+	async completeIn(claim: Claim, tx: Queryable, response: StoredResponse | undefined): Promise<boolean> {
+		const { store, retentionMs } = this.settings
+		const undo = claim.awaitCommit()
+		let isWritten: boolean | undefined
+		try {
+			isWritten = await store.completeIn?.(tx, claim.ref, response, retentionMs)
+		} finally {
+			if (!isWritten) undo()
+		}
+		if (isWritten) return true
+		this.#reports.fenced(claim.identity, 'complete')
+		return false
 	}
 
 	/** @internal The transaction of a completion has not committed. */
@@ -385,14 +419,14 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		return unstored
 	}
 
-	#completeIn(store: IdempotencyStore, { ref }: Claim, response: StoredResponse | undefined) {
-		return store.complete(ref, response, this.settings.retentionMs)
+	#completeIn(store: IdempotencyStore, claim: Claim, response: StoredResponse | undefined) {
+		return unlessCommitted(store, claim, () => store.complete(claim.ref, response, this.settings.retentionMs))
 	}
 
 	/** Returns whether the key is released; if the store has failed, a promise of it. */
 	async #release(claim: Claim): Promise<boolean | { readonly released: Promise<boolean> }> {
 		const until = this.#runtime.now() + this.settings.leaseMs
-		const release = (store: IdempotencyStore) => store.release(claim.ref)
+		const release = (store: IdempotencyStore) => unlessCommitted(store, claim, () => store.release(claim.ref))
 		claim.end()
 		try {
 			return await this.#write('release', claim, release)
@@ -484,6 +518,23 @@ const isResponseOf = (found: StoredKey | undefined, response: StoredResponse | u
 	response
 		? found?.status === response.status && found.bodyBytes === response.body.length
 		: found?.state === 'unstored' || found?.state === 'completed'
+
+const isCompletedIn = async (store: IdempotencyStore, { ref }: Claim): Promise<boolean> =>
+	isResponseOf(await store.find(ref.id), undefined)
+
+/**
+ * Ends a claim, unless a transaction of the user has completed the key. A transaction that is still open is waited for by the write, which returns
+ * false if it was committed.
+ */
+function unlessCommitted(
+	store: IdempotencyStore,
+	claim: Claim,
+	write: () => boolean | Promise<boolean>,
+): boolean | Promise<boolean> {
+	if (!claim.isAwaitingCommit) return write()
+	const isCompleted = (): Promise<boolean> => isCompletedIn(store, claim)
+	return isCompleted().then(async (isDone) => isDone || (await write()) || isCompleted())
+}
 
 /** What a repeated request gets while the store has not confirmed the response. */
 function fromMemory({ response, ...unstored }: UnstoredResponse, fingerprint: string): BeginResult {

@@ -1,4 +1,6 @@
+import type { YaokiErrorCode } from '../../core/errors/codes.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
+import type { ConflictReason } from './events.ts'
 
 /** The lease of a request ended while its handler ran: another request may run with the same key. */
 export class LeaseLostError extends YaokiError {
@@ -13,6 +15,67 @@ export class LeaseLostError extends YaokiError {
 			'YAOKI_IDEMPOTENCY_LEASE_LOST',
 			'The lease of this idempotency key has ended: another request may run with it. Increase leaseMs or maxRunMs',
 		)
+	}
+}
+
+/** `context.complete` got a response that is not stored, such as one with status 500. The transaction must roll back; the response may be sent afterwards. */
+export class ResponseNotStoredError extends YaokiError {
+	override readonly name = 'ResponseNotStoredError'
+	readonly response: Response
+	/** For frameworks that send an error with its status. */
+	readonly statusCode: number
+	readonly status: number
+
+	constructor(response: Response) {
+		const { status } = response
+		super(
+			'YAOKI_IDEMPOTENCY_RESPONSE_NOT_STORED',
+			`A response with status ${status} is not stored, so the transaction must be rolled back: a repeated request would write a second time. Let it roll back and send the response afterwards, or change shouldStore`,
+		)
+		this.response = response
+		this.statusCode = status
+		this.status = status
+	}
+}
+
+/** `mismatch`: the key was used with another input. */
+type RunConflict = ConflictReason | 'mismatch'
+
+const CONFLICTS: Readonly<Record<RunConflict, readonly [YaokiErrorCode, string]>> = {
+	running: [
+		'YAOKI_IDEMPOTENCY_IN_PROGRESS',
+		'Another run with this idempotency key is in progress. Repeat the call after retryAfterMs',
+	],
+	mismatch: [
+		'YAOKI_IDEMPOTENCY_KEY_REUSED',
+		'This idempotency key was used with another input. Use a new key for a new operation',
+	],
+	abandoned: [
+		'YAOKI_IDEMPOTENCY_OUTCOME_UNKNOWN',
+		'An earlier run with this idempotency key ended without a result. An operator decides with engine.resolve',
+	],
+	unstored: [
+		'YAOKI_IDEMPOTENCY_RESULT_TOO_LARGE',
+		'An earlier run with this idempotency key has completed, but its result was larger than maxBodyBytes and is not stored',
+	],
+}
+
+/** `engine.run` did not run the function, and has no result of an earlier run. */
+export class IdempotencyConflictError extends YaokiError {
+	override readonly name = 'IdempotencyConflictError'
+	readonly reason: RunConflict
+	/** Only if a repetition helps. `retry` waits for it. */
+	readonly retryAfterMs: number | undefined
+	/** What an adapter would respond with. */
+	readonly statusCode: 409 | 422
+	readonly status: 409 | 422
+
+	constructor(reason: RunConflict, retryAfterMs?: number) {
+		super(...CONFLICTS[reason])
+		this.reason = reason
+		this.retryAfterMs = retryAfterMs
+		this.statusCode = reason === 'mismatch' ? 422 : 409
+		this.status = this.statusCode
 	}
 }
 
@@ -36,7 +99,20 @@ export const bodyConsumedError = (): YaokiError =>
 export const stepInTransactionError = (name: string): YaokiError =>
 	new YaokiError(
 		'YAOKI_IDEMPOTENCY_STEP_IN_TRANSACTION',
-		`The step "${name}" runs inside of a transaction, but its result is stored outside. Run it before context.transaction`,
+		`The step "${name}" runs inside of a transaction, but its result is stored outside. Run it before context.transaction or context.complete`,
+	)
+
+/** The transaction would store its own response, and find that the key is completed. */
+export const completeInTransactionError = (): YaokiError =>
+	new YaokiError(
+		'YAOKI_IDEMPOTENCY_STEP_IN_TRANSACTION',
+		'context.complete was called inside of context.transaction, which stores the response by itself. Return the response instead',
+	)
+
+export const noTransactionError = (): YaokiError =>
+	new YaokiError(
+		'YAOKI_IDEMPOTENCY_NO_TRANSACTION',
+		'The store has no transactions: use postgresIdempotencyStore or sqliteIdempotencyStore, or steps',
 	)
 
 export const noContextError = (): YaokiError =>

@@ -1,9 +1,18 @@
-/** What a handler gets, and how it is found by its request. */
+/** What a handler or a function gets, and how it is found by its request. */
 import type { Jsonified } from '../../core/json/jsonified.ts'
+import type { Queryable } from '../../sql/clients.ts'
 import type { StepContext } from './claim.ts'
 
-export interface IdempotencyContext<Tx = unknown> {
-	/** True if repeated requests get the response of this one. False without a key, and if the store failed and `onStoreError` is `'pass'`. */
+export interface CompleteOptions {
+	/**
+	 * Your open transaction, as `outbox.enqueue` takes it: a `pg` client, a PGlite transaction, a database of `node:sqlite` or `better-sqlite3`, or any
+	 * object with `query(text, values)` that returns rows.
+	 */
+	readonly tx: Queryable
+}
+
+interface ContextBase {
+	/** True if repetitions get the result of this run. False without a key, and if the store failed and `onStoreError` is `'pass'`. */
 	readonly isProtected: boolean
 	/** True if an earlier run of this key stored steps and did not complete. */
 	readonly isRerun: boolean
@@ -17,6 +26,9 @@ export interface IdempotencyContext<Tx = unknown> {
 	 * const charge = await context.step('charge', ({ idempotencyKey }) => stripe.charge(order, { idempotencyKey }))
 	 */
 	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>>
+}
+
+export interface IdempotencyContext<Tx = unknown> extends ContextBase {
 	/**
 	 * Commits the writes of `fn` and the stored response together, on PostgreSQL and SQLite. A response that is not stored, such as one with
 	 * status 500, rolls back. Returns the response; on Node, Express and Fastify it is also sent. Steps run before it, not inside.
@@ -28,6 +40,30 @@ export interface IdempotencyContext<Tx = unknown> {
 	 * })
 	 */
 	transaction(fn: (tx: Tx) => Response | Promise<Response>): Promise<Response>
+	/**
+	 * Stores the response in a transaction that you have opened, on PostgreSQL and SQLite: your commit decides. Call it as the last statement, and send or
+	 * return the response after the commit; it is not stored again. Rejects with a `LeaseLostError` if another request may run, and with a
+	 * `ResponseNotStoredError` for a response that is not stored, such as one with status 500: let the transaction roll back. Returns the response.
+	 *
+	 * @example
+	 * return prisma.$transaction(async (tx) => {
+	 *   const order = await tx.order.create({ data })
+	 *   const query = (text, values) => tx.$queryRawUnsafe(text, ...values)
+	 *   return context.complete(Response.json(order, { status: 201 }), { tx: { query } })
+	 * })
+	 */
+	complete(response: Response, options: CompleteOptions): Promise<Response>
+}
+
+/** What the function of `engine.run` gets. */
+export interface RunContext<Tx = unknown> extends ContextBase {
+	/** Commits the writes of `fn` and its result together, on PostgreSQL and SQLite. Return what it returns. Steps run before it, not inside. */
+	transaction<T>(fn: (tx: Tx) => T | Promise<T>): Promise<Jsonified<T>>
+	/**
+	 * Stores the result in a transaction that you have opened, on PostgreSQL and SQLite: your commit decides. Call it as the last statement, and return what
+	 * it returns. Rejects with a `LeaseLostError` if another run may have the key: let the transaction roll back.
+	 */
+	complete<T>(result: T, options: CompleteOptions): Promise<Jsonified<T>>
 }
 
 /** By the object that a framework passes to its handlers, and by engine: an application may have several. */

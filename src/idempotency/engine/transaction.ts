@@ -1,57 +1,56 @@
 /**
- * The handler's writes and the stored response in one transaction: after a crash either both exist or neither. The claim was committed before, so
+ * The writes of a handler and the stored response in one transaction: after a crash either both exist or neither. The claim was committed before, so
  * that concurrent requests see it, and the transaction ends by checking that the claim still holds the key.
  */
-import { YaokiError } from '../../core/errors/errors.ts'
-import { storedHeaders } from '../response/response-headers.ts'
+import type { Queryable } from '../../sql/clients.ts'
 import type { Claim } from './claim.ts'
-import type { IdempotencyEngine } from './engine.ts'
-import { LeaseLostError } from './errors.ts'
-import type { IncomingRequest } from './options.ts'
-
-/** Thrown inside of the transaction, to roll it back. */
-const ROLLBACK = Symbol('rollback')
+import type { EngineParts } from './engine-parts.ts'
+import { LeaseLostError, noTransactionError } from './errors.ts'
+import type { Outcome } from './outcome.ts'
 
 /**
- * Without a claim only the function's writes are committed. A response that is not stored, such as one with status 500, rolls back: otherwise
- * a repeated request would write a second time.
+ * Opens the transaction. Without a claim only the function's writes are committed. A response that is not stored, such as one with status 500, rolls
+ * back: otherwise a repeated request would write a second time.
  */
-export async function runTransaction<Tx>(
-	engine: IdempotencyEngine<Tx, never>,
+export async function runTransaction<Tx, Result>(
+	engine: EngineParts<Tx>,
 	claim: Claim | undefined,
-	{ method, path }: Pick<IncomingRequest, 'method' | 'path'>,
-	fn: (tx: Tx) => Response | Promise<Response>,
-): Promise<Response> {
-	const { store, retentionMs, maxBodyBytes, allowedHeaders } = engine.settings
-	if (!store.transaction)
-		throw new YaokiError(
-			'YAOKI_IDEMPOTENCY_NO_TRANSACTION',
-			'The store has no transactions: use postgresIdempotencyStore or sqliteIdempotencyStore, or steps',
-		)
-	let response: Response | undefined
+	run: (tx: Tx) => Promise<Outcome<Result>>,
+): Promise<Result> {
+	const { store, retentionMs } = engine.settings
+	if (!store.transaction) throw noTransactionError()
+	let outcome: Outcome<Result> | undefined
 	let isCompleted = false
 	try {
 		return await store.transaction(async (tx, complete) => {
-			response = await fn(tx)
-			if (!engine.shouldStore(response.status, method, path)) throw ROLLBACK
-			if (!claim) return response
-			const { status, headers } = response
-			const body = new Uint8Array(await response.clone().arrayBuffer())
-			const stored =
-				body.length > maxBodyBytes
-					? undefined
-					: { status, headers: storedHeaders(headers, allowedHeaders), body }
+			outcome = await run(tx)
+			if (outcome.rollback) throw outcome.rollback
+			if (!claim) return outcome.result
+			const stored = await outcome.stored()
 			const isStored = await engine.completeInTransaction(claim, () =>
 				complete(claim.ref, stored, retentionMs),
 			)
 			if (!isStored) throw new LeaseLostError()
 			isCompleted = true
-			return response
+			return outcome.result
 		})
 	} catch (error) {
 		// The handler may repeat the transaction, or return another response.
 		if (isCompleted && claim) engine.resume(claim)
-		if (error === ROLLBACK && response) return response
+		if (outcome?.rollback && error === outcome.rollback) return outcome.result
 		throw error
 	}
+}
+
+/** Stores the outcome in a transaction that the user has opened. Throws whatever must roll it back. */
+export async function completeIn<Result>(
+	engine: EngineParts,
+	claim: Claim | undefined,
+	tx: Queryable,
+	outcome: Outcome<Result>,
+): Promise<Result> {
+	if (!engine.settings.store.completeIn) throw noTransactionError()
+	if (outcome.rollback) throw outcome.rollback
+	if (claim && !(await engine.completeIn(claim, tx, await outcome.stored()))) throw new LeaseLostError()
+	return outcome.result
 }

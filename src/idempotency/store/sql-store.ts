@@ -10,5 +10,6 @@ export interface SqlIdempotencyStore<Tx = unknown> extends IdempotencyStore<Tx> 
 	/** Returns the version of the table, 0 if it does not exist. */
 	schemaVersion(): Promise<number>
 	transaction: NonNullable<IdempotencyStore<Tx>['transaction']>
+	completeIn: NonNullable<IdempotencyStore<Tx>['completeIn']>
 	close(): Promise<void>
 }

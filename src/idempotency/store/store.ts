@@ -5,6 +5,7 @@
  * A key is running (claimed by one request, until its lease ends), completed (with a response), or released (its request failed and the next one
  * may run). A key that the store does not contain was never used, or its retention is over.
  */
+import type { Queryable } from '../../sql/clients.ts'
 
 export interface ClaimRequest {
 	/** Hash of the engine's name, principal, method, route and key. */
@@ -109,6 +110,16 @@ export interface IdempotencyStore<Tx = unknown> {
 	 * transaction. Missing if the store has no transactions.
 	 */
 	transaction?<T>(run: (tx: Tx, complete: IdempotencyStore['complete']) => Promise<T>): Promise<T>
+	/**
+	 * Like `complete`, in a transaction that the user has opened on the store's database: the user's commit decides. Rejects with the error of the user's
+	 * client, which may be one that the user repeats the transaction for. Missing if the store has no transactions.
+	 */
+	completeIn?(
+		tx: Queryable,
+		claim: ClaimRef,
+		response: StoredResponse | undefined,
+		retentionMs: number,
+	): boolean | Promise<boolean>
 	/**
 	 * Deletes at most `limit` keys whose retention is over. Returns how many. With `isExclusive`, it deletes nothing and returns 0 while another process
 	 * deletes keys exclusively.

@@ -4,7 +4,7 @@
  */
 import { notify } from '../../core/engine/hooks.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
-import { isPGlite, type Queryable, type SqliteClient } from '../../sql/clients.ts'
+import { isPGlite, POSTGRES_TX, type Queryable, SQLITE_TX, type SqliteClient } from '../../sql/clients.ts'
 import { exposesState, isPool, transactionState } from '../../sql/transaction-state.ts'
 import { show, TransactionError } from '../message/errors.ts'
 import { StoreError } from '../store/errors.ts'
@@ -145,9 +145,8 @@ const POOL =
 	'message enqueued with a pool as tx, which has no open transaction because each query may use another connection'
 
 const EXPECTED_TX: Readonly<Record<string, string>> = {
-	postgres: 'an object with query(text, values), such as a pg client, PGlite or a PGlite transaction',
-	sqlite:
-		'an object with prepare(sql), such as a DatabaseSync of node:sqlite or a Database of better-sqlite3',
+	postgres: POSTGRES_TX,
+	sqlite: SQLITE_TX,
 }
 
 const EXAMPLES: Readonly<Record<string, string>> = {

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { Runtime } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import type { BeginResult } from '../../../src/idempotency/engine/begin-result.ts'
+import { idempotencyContext } from '../../../src/idempotency/engine/context.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyEvent } from '../../../src/idempotency/engine/events.ts'
 import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
-import { runTransaction } from '../../../src/idempotency/engine/transaction.ts'
 import { captureBody } from '../../../src/idempotency/response/captured-body.ts'
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
 import type { IdempotencyStore, StoredResponse } from '../../../src/idempotency/store/store.ts'
@@ -219,7 +219,8 @@ describe('a transaction whose commit fails', () => {
 	test('leaves the claim running, so that the handler can repeat it', async () => {
 		const { runtime, engine, begin } = setting({ leaseMs: 3_000, maxRunMs: 60_000 }, failingCommit)
 		const claim = claimOf(await begin())
-		await expect(runTransaction(engine, claim, REQUEST, respond)).rejects.toThrow('could not serialize')
+		const { transaction } = idempotencyContext(engine, claim, REQUEST)
+		await expect(transaction(respond)).rejects.toThrow('could not serialize')
 		expect(claim.hasEnded).toBe(false)
 		expect(engine.stats.running).toBe(1)
 		await runtime.advance(30_000)

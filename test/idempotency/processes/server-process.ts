@@ -7,6 +7,7 @@ import { nodeIdempotency } from '../../../src/idempotency/adapters/node.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyContext } from '../../../src/idempotency/engine/request-context.ts'
 import type { IdempotencyStore } from '../../../src/idempotency/store/store.ts'
+import type { Queryable } from '../../../src/sql/clients.ts'
 import { listen } from '../../listen.ts'
 import type { CrashPoint } from './crash-points.ts'
 import { openStore, type StoreAddress } from './open-store.ts'
@@ -32,7 +33,7 @@ const input: ServerInput = JSON.parse(process.argv[2] ?? '')
 /** One request at a time has a crash point. */
 let crashPoint: string | undefined
 
-const crashAt = (point: CrashPoint): void => {
+const crashAt = (point: CrashPoint | 'after the commit'): void => {
 	if (crashPoint === point) process.kill(process.pid, 'SIGKILL')
 }
 
@@ -118,6 +119,16 @@ const order = nodeIdempotency(engine, async (request: IncomingMessage, response:
 	}
 })
 
+/** The response is stored in a transaction; one of the store stands for the user's own. */
+const commit = nodeIdempotency(engine, async (_: IncomingMessage, response: ServerResponse, context) => {
+	const body = crypto.randomUUID()
+	await store.transaction?.((tx) =>
+		context.complete(new Response(body, { status: 201 }), { tx: tx as Queryable }),
+	)
+	crashAt('after the commit')
+	response.writeHead(201).end(body)
+})
+
 const ROUTES: Readonly<Record<string, Listener>> = {
 	'/race': nodeIdempotency(engine, race),
 	'/race-and-wait': nodeIdempotency(waiting, race),
@@ -125,6 +136,10 @@ const ROUTES: Readonly<Record<string, Listener>> = {
 	'/orders': (request, response) => {
 		crashPoint = request.headers['x-crash']?.toString()
 		return order(request, response)
+	},
+	'/commits': (request, response) => {
+		crashPoint = request.headers['x-crash']?.toString()
+		return commit(request, response)
 	},
 }
 

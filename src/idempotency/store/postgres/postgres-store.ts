@@ -1,5 +1,13 @@
 /** Keys in a PostgreSQL database (13 and later), and in PGlite through the same SQL. Every operation is one statement. */
-import { isPGlite, type PGliteLike, type PgPool, type SqlClient } from '../../../sql/clients.ts'
+import { rowsOfClient } from '../../../sql/client-rows.ts'
+import {
+	isPGlite,
+	isSqlClient,
+	type PGliteLike,
+	type PgPool,
+	POSTGRES_TX,
+	type SqlClient,
+} from '../../../sql/clients.ts'
 import { inPgTransaction } from '../../../sql/pg-transaction.ts'
 import { ignorePoolErrors } from '../../../sql/pool.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
@@ -10,8 +18,10 @@ import {
 	postgresSchemaVersion,
 } from '../../../sql/schema/postgres-migrations.ts'
 import { encodeResponse, encodeStep, type KeyColumns, toStoredKey, wholeMs } from '../encoded.ts'
+import { IdempotencyStoreError } from '../errors.ts'
 import type { SqlIdempotencyStore } from '../sql-store.ts'
 import type { ClaimRef, StoredResponse } from '../store.ts'
+import { checkUserTransaction } from '../user-transaction.ts'
 import { claim, RecentIds, repeatedly } from './claim.ts'
 import {
 	type PostgresIdempotencyStoreOptions,
@@ -108,6 +118,8 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 		repeatedly(() => executor.runAtAnyLevel<Row>(sql, values))
 	const write = async (sql: string, values: readonly SentValue[]): Promise<boolean> =>
 		(await rows(sql, values)).length > 0
+	const completeOn = async (tx: SqlClient, ...args: Parameters<typeof completionValues>): Promise<boolean> =>
+		rowsOfClient(await executor.runIn(tx, COMPLETE, completionValues(...args)), unreadable).length > 0
 
 	return {
 		kind: 'postgres',
@@ -128,11 +140,13 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 		delete: (id, isForced = false) => write(DELETE, [id, isForced]),
 		async transaction(run) {
 			const runIn = (tx: SqlClient) =>
-				run(tx as Tx, async (ref, response, retentionMs) =>
-					isWritten(await executor.runIn(tx, COMPLETE, completionValues(ref, response, retentionMs))),
-				)
+				run(tx as Tx, (ref, response, retentionMs) => completeOn(tx, ref, response, retentionMs))
 			if (isPGlite(client)) return client.transaction(runIn)
 			return inPgTransaction(client.connect(), 'begin', runIn)
+		},
+		async completeIn(tx, ref, response, retentionMs) {
+			checkUserTransaction(tx, isSqlClient, POSTGRES_TX)
+			return completeOn(tx, ref, response, retentionMs)
 		},
 		async purge(limit, isExclusive = false) {
 			return (await executor.bounded.run(PURGE, [limit, isExclusive])).length
@@ -153,6 +167,5 @@ const completionValues = (
 	retentionMs: number,
 ): SentValue[] => [id, token, ...(response ? encodeResponse(response) : UNSTORED), wholeMs(retentionMs)]
 
-/** A user's client returns rows, or an object with them. */
-const isWritten = (result: unknown): boolean =>
-	(Array.isArray(result) ? result : (result as { readonly rows: readonly unknown[] }).rows).length > 0
+const unreadable = (problem: string, advice: string): IdempotencyStoreError =>
+	new IdempotencyStoreError(problem, advice)

@@ -1,4 +1,5 @@
 /** The operations on the table, synchronous, in a transaction that is open. */
+import type { RunStatement } from '../../../sql/sqlite-client.ts'
 import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
 import { decide } from '../decide.ts'
 import {
@@ -56,6 +57,21 @@ const FIND = `
 SELECT state, lease_until, created_at, completed_at, expires_at, status, length(body), steps
 FROM yaoki_idempotency_keys WHERE id = ? AND expires_at > ?`
 
+/** Stores a response in a transaction of the user, on the user's connection. */
+export function completeOn(
+	run: RunStatement,
+	now: number,
+	{ id, token }: ClaimRef,
+	response: StoredResponse | undefined,
+	retentionMs: number,
+): boolean {
+	const params = [id, token, now, ...columnsOf(response), now + wholeMs(retentionMs)]
+	return run(`${COMPLETE} RETURNING 1`, ...params).length > 0
+}
+
+const columnsOf = (response: StoredResponse | undefined) =>
+	response ? encodeResponse(response) : ([null, null, null] as const)
+
 export class SqliteKeys {
 	readonly #connection: SqliteConnection
 
@@ -93,8 +109,7 @@ export class SqliteKeys {
 	}
 
 	complete(ref: ClaimRef, response: StoredResponse | undefined, retentionMs: number): boolean {
-		const columns = response ? encodeResponse(response) : ([null, null, null] as const)
-		return this.#write(COMPLETE, ref, ...columns, this.#connection.now() + wholeMs(retentionMs))
+		return this.#write(COMPLETE, ref, ...columnsOf(response), this.#connection.now() + wholeMs(retentionMs))
 	}
 
 	release(ref: ClaimRef): boolean {

@@ -4,7 +4,7 @@ import { invalidOption } from '../../../core/options/schema.ts'
 import { sleep } from '../../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { AdaptedBetterSqlite, isBetterSqlite } from '../../../sql/better-sqlite.ts'
-import type { SqliteDatabase } from '../../../sql/clients.ts'
+import { isSqliteClient, SQLITE_TX, type SqliteDatabase } from '../../../sql/clients.ts'
 import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import { TimedTransactions } from '../../../sql/clock/timed-transactions.ts'
 import { NO_NODE_SQLITE, openNodeSqlite } from '../../../sql/open-sqlite.ts'
@@ -14,12 +14,14 @@ import {
 	sqliteMigrations,
 	sqliteSchemaVersion,
 } from '../../../sql/schema/sqlite-migrations.ts'
+import { runOn, userBusyHint } from '../../../sql/sqlite-client.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isBusy, isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
 import { IdempotencySchemaError, IdempotencyStoreError } from '../errors.ts'
 import type { SqlIdempotencyStore } from '../sql-store.ts'
 import type { StoreCall } from '../store.ts'
-import { SqliteKeys } from './keys.ts'
+import { checkUserTransaction } from '../user-transaction.ts'
+import { completeOn, SqliteKeys } from './keys.ts'
 import { OpenTransactions } from './open-transaction.ts'
 import { readSqliteOptions, type SqliteIdempotencyStoreOptions, type SqliteTransaction } from './options.ts'
 import { IDEMPOTENCY_CLOCK, IDEMPOTENCY_TABLES } from './schema.ts'
@@ -114,6 +116,15 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 					}
 				}),
 			),
+		completeIn(tx, ref, response, retentionMs) {
+			checkUserTransaction(tx, isSqliteClient, SQLITE_TX)
+			try {
+				return completeOn(runOn(tx), own.now(), ref, response, retentionMs)
+			} catch (error) {
+				if (isBusy(error)) throw new IdempotencyStoreError(error, userBusyHint(error))
+				throw isSchemaMismatch(error) ? new IdempotencyStoreError(error, OTHER_DATABASE) : error
+			}
+		},
 		async purge(limit) {
 			const purged = await run('write', () => keys.purge(limit))
 			// SQLite is synchronous: without a pause, a loop over all batches would block the process.
@@ -129,6 +140,8 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 		},
 	}
 }
+
+const OTHER_DATABASE = 'tx is connected to another database than the store.'
 
 /** SQLite runs an operation immediately when it has the lock: all the time before is waiting for another transaction. */
 async function waitingForLock<T>(

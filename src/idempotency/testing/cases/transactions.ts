@@ -1,9 +1,11 @@
 /** The completion as a part of a transaction, for stores that have transactions; others pass. */
+import type { Queryable } from '../../../sql/clients.ts'
 import type { IdempotencyStore } from '../../store/store.ts'
 import { assertEqual, assertThat } from '../harness/assertions.ts'
 import { type CaseTable, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'
 
 type Transaction = NonNullable<IdempotencyStore['transaction']>
+type CompleteIn = NonNullable<IdempotencyStore<Queryable>['completeIn']>
 
 /** A case that runs only if the store has transactions. */
 const withTransactions =
@@ -12,6 +14,15 @@ const withTransactions =
 		const { store } = t
 		if (store.transaction) await run(t, (fn) => store.transaction?.(fn) as never)
 	}
+
+/** A case for stores that complete a key in an open transaction. A transaction of the store itself stands for the user's. */
+const inUserTransaction = (
+	run: (t: StoreHarness, transaction: Transaction, completeIn: CompleteIn) => Promise<void>,
+): CaseTable[string] =>
+	withTransactions(async (t, transaction) => {
+		const { store } = t
+		if (store.completeIn) await run(t, transaction, (...args) => store.completeIn?.(...args) as never)
+	})
 
 /** Asserts the number of rows that the user has committed, if the test has a table. */
 async function expectRows(t: StoreHarness, count: number): Promise<void> {
@@ -109,6 +120,41 @@ export const transactions: CaseTable = {
 		await transaction(async (_, complete) => complete(claim, RESPONSE, LONG_MS))
 		await t.expectKind('completed')
 	}),
+
+	'a completion in a transaction of the user is committed with it': inUserTransaction(
+		async (t, transaction, completeIn) => {
+			const claim = await t.claimed()
+			await transaction(async (tx) => {
+				await t.opened.userTable?.insert(tx)
+				assertEqual(await completeIn(tx as Queryable, claim, RESPONSE, LONG_MS), true, 'the result')
+			})
+			await t.expectClaim({ kind: 'completed', response: RESPONSE })
+			await expectRows(t, 1)
+		},
+	),
+
+	'a completion in a transaction of the user is rolled back with it': inUserTransaction(
+		async (t, transaction, completeIn) => {
+			const claim = await t.claimed()
+			const rejected = transaction(async (tx) => {
+				await completeIn(tx as Queryable, claim, undefined, LONG_MS)
+				throw failure
+			})
+			assertThat((await rejection(rejected)) === failure, 'the error is not that of the function')
+			await t.expectKind('running')
+			await t.complete(claim)
+		},
+	),
+
+	'a completion in a transaction of the user returns false after a takeover': inUserTransaction(
+		async (t, transaction, completeIn) => {
+			const lost = await t.abandoned()
+			const next = await t.claimed()
+			const isWritten = await transaction(async (tx) => completeIn(tx as Queryable, lost, RESPONSE, LONG_MS))
+			assertEqual(isWritten, false, 'the result')
+			await t.complete(next)
+		},
+	),
 
 	'concurrent transactions of different keys all commit': withTransactions(async (t, transaction) => {
 		const claims = await Promise.all(

@@ -12,12 +12,12 @@
  * id it leaves a setting that lasts until the end of the transaction and is repeated if the setting is still there: a second round trip, only
  * if the message is the first write of its transaction.
  */
+import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isMissingObject, isMissingTable } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor, Value } from '../../../sql/postgres-executor.ts'
 import { numberList, textList, uuidList } from '../../../sql/postgres-values.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
-import { rowsOfClient } from '../client-rows.ts'
 import { takeKeys } from '../enqueue/postgres-keys.ts'
 import { LOCK_KEYS, lockOne } from '../enqueue/postgres-locks.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
@@ -210,7 +210,7 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 	if (tx === undefined) return (sql, values) => executor.run(sql, values)
 	return async (sql, values) => {
 		try {
-			return rowsOfClient(await executor.runIn(tx, sql, values))
+			return rowsOfClient(await executor.runIn(tx, sql, values), unreadable)
 		} catch (error) {
 			if (isMissingTable(error)) throw new SchemaVersionError(0, NEEDED_VERSION)
 			if (!isMissingObject(error)) throw withHint(error)
@@ -222,6 +222,13 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 		}
 	}
 }
+
+const unreadable = (problem: string, advice: string): StoreError =>
+	new StoreError(
+		'enqueue in your transaction',
+		problem,
+		`${advice} The message may have been written, so roll your transaction back.`,
+	)
 
 /** Returns undefined if the client does not expose it. */
 function isInTransaction(tx: SqlClient): boolean | undefined {

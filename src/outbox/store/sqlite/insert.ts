@@ -4,8 +4,9 @@
  * returns, so a commit right after it includes the messages.
  */
 import type { SqliteClient } from '../../../sql/clients.ts'
+import { type RunStatement, runOn, userBusyHint } from '../../../sql/sqlite-client.ts'
 import type { SqlValue } from '../../../sql/sqlite-connection.ts'
-import { isBusy, isStaleSnapshot } from '../../../sql/sqlite-errors.ts'
+import { isBusy } from '../../../sql/sqlite-errors.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
 import { KEY_HOLDER, TAKE_KEY } from '../enqueue/sqlite-keys.ts'
 import { StoreError } from '../errors.ts'
@@ -19,9 +20,6 @@ const COLUMNS =
 const VALUES = '?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce(?9, ?10), ?10'
 
 const INSERT = `INSERT INTO yaoki_outbox (${COLUMNS}) VALUES (${VALUES}, ?11)`
-
-/** Runs a statement on the store's own connection or on the user's. */
-export type RunStatement = (sql: string, ...params: SqlValue[]) => readonly unknown[]
 
 /** Returns the duplicates. Not atomic by itself. */
 export function insertRows(
@@ -49,50 +47,6 @@ function valuesOf(row: NewRow, now: number): SqlValue[] {
 /** The user's connection returns objects, the store's own arrays. */
 const onlyText = (rows: readonly unknown[]): string => String(Object.values(Object(rows[0]))[0])
 
-type Statement = ReturnType<SqliteClient['prepare']>
-
-const preparedByClient = new WeakMap<SqliteClient, Map<string, Statement>>()
-
-function runOn(tx: SqliteClient): RunStatement {
-	const statements = preparedByClient.get(tx) ?? new Map<string, Statement>()
-	preparedByClient.set(tx, statements)
-	const prepared = (sql: string): Statement => {
-		const known = statements.get(sql) ?? tx.prepare(sql)
-		statements.set(sql, known)
-		return known
-	}
-	return (sql, ...params) => {
-		try {
-			return rowsOf(prepared(sql), params)
-		} catch (error) {
-			// Closing and reopening a connection invalidates its statements.
-			if (Object(error).code !== 'ERR_INVALID_STATE') throw error
-			statements.delete(sql)
-			return rowsOf(prepared(sql), params)
-		}
-	}
-}
-
-const NO_ROWS: readonly unknown[] = []
-
-/**
- * `better-sqlite3`, which has `reader`, takes numbered parameters (?1) as an object. Its `all` throws for a statement that returns no rows, and its
- * `run` for one that does.
- */
-function rowsOf(statement: Statement, params: readonly SqlValue[]): readonly unknown[] {
-	if (statement.reader === undefined) return statement.all(...params)
-	const numbered = Object.fromEntries(params.map((value, at) => [at + 1, value]))
-	if (statement.reader) return statement.all(numbered)
-	if (params.length > 0) statement.run?.(numbered)
-	else statement.run?.()
-	return NO_ROWS
-}
-
-const BEGIN_IMMEDIATE =
-	"Another connection, such as a relay, is writing. Open your connection with new DatabaseSync(file, { timeout: 5_000 }) and start with 'BEGIN IMMEDIATE' (better-sqlite3: db.transaction(fn).immediate()), so that it waits."
-const STALE_SNAPSHOT =
-	"Your transaction read before another connection wrote, so it can no longer write. Roll it back and start with 'BEGIN IMMEDIATE' (better-sqlite3: db.transaction(fn).immediate()) and { timeout: 5_000 } on your connection."
-
 /** Inserts all rows or none on the user's connection: a caller that catches the error may still commit the rest of its transaction. */
 export function insertInto(
 	tx: SqliteClient,
@@ -105,8 +59,7 @@ export function insertInto(
 	} catch (error) {
 		if (!isBusy(error)) throw error
 		// The user's connection did not wait, and the store cannot wait in its place: the rows must be written within this tick.
-		const hint = isStaleSnapshot(error) ? STALE_SNAPSHOT : BEGIN_IMMEDIATE
-		throw new StoreError('enqueue in your transaction', error, hint)
+		throw new StoreError('enqueue in your transaction', error, userBusyHint(error))
 	}
 }
 

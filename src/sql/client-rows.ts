@@ -1,19 +1,21 @@
 /**
  * Reads the rows that a client of the user returned. `pg` and most others return `{ rows }`, TypeORM's manager an array of rows. Anything else is an
- * error immediately: it would be mistaken for an empty result, and a duplicate for a new message.
+ * error immediately: it would be mistaken for an empty result.
  */
-import { StoreError } from './errors.ts'
 
 const MAX_LISTED_KEYS = 5
 
-export function rowsOfClient<Row>(result: unknown): readonly Row[] {
+/** `fail` creates the error of the caller from the problem and what to do. */
+export function rowsOfClient<Row>(
+	result: unknown,
+	fail: (problem: string, advice: string) => Error,
+): readonly Row[] {
 	const { rows } = Object(result) as { readonly rows?: unknown }
 	if (Array.isArray(rows)) return rows
 	if (Array.isArray(result) && result.every(isRow)) return result
-	throw new StoreError(
-		'enqueue in your transaction',
+	throw fail(
 		`query(text, values) of tx returned ${describe(result)}, expected { rows } or an array of rows`,
-		'Pass a client of pg, or wrap yours: { query: async (text, values) => ({ rows: await ... }) }. The message may have been written, so roll your transaction back.',
+		'Pass a client of pg, or wrap yours: { query: async (text, values) => ({ rows: await ... }) }.',
 	)
 }
 

@@ -1,0 +1,52 @@
+/** What a handler or a function returns, as it is stored and as the caller gets it. */
+import type { YaokiError } from '../../core/errors/errors.ts'
+import { storedHeaders } from '../response/response-headers.ts'
+import type { StoredResponse } from '../store/store.ts'
+import type { EngineParts } from './engine-parts.ts'
+import { ResponseNotStoredError } from './errors.ts'
+import type { IncomingRequest } from './options.ts'
+
+export interface Outcome<Result> {
+	readonly result: Result
+	/** Set if it is not stored: the writes of its transaction must be rolled back, because a repetition would write a second time. */
+	readonly rollback?: YaokiError | undefined
+	/** Undefined if it is too large. */
+	stored(): Promise<StoredResponse | undefined>
+}
+
+export const responseOutcome =
+	(
+		engine: EngineParts,
+		{ method, path }: Pick<IncomingRequest, 'method' | 'path'>,
+	): ((response: Response) => Outcome<Response>) =>
+	(response) => ({
+		result: response,
+		rollback: engine.shouldStore(response.status, method, path)
+			? undefined
+			: new ResponseNotStoredError(response),
+		async stored() {
+			const { maxBodyBytes, allowedHeaders } = engine.settings
+			const { status, headers } = response
+			const body = new Uint8Array(await response.clone().arrayBuffer())
+			if (body.length > maxBodyBytes) return undefined
+			return { status, headers: storedHeaders(headers, allowedHeaders), body }
+		},
+	})
+
+const JSON_HEADERS = [['content-type', 'application/json']] as const
+
+/** The result of a function is stored as the response that an HTTP handler would send: its JSON. Undefined is an empty body. */
+export const valueOutcome =
+	({ settings }: EngineParts): ((value: unknown) => Outcome<unknown>) =>
+	(value) => {
+		const body = new TextEncoder().encode(JSON.stringify(value) ?? '')
+		return {
+			result: storedValue(body),
+			stored: async () =>
+				body.length > settings.maxBodyBytes ? undefined : { status: 200, headers: JSON_HEADERS, body },
+		}
+	}
+
+/** The result of a function that was stored. */
+export const storedValue = (body: Uint8Array): unknown =>
+	body.length === 0 ? undefined : JSON.parse(new TextDecoder().decode(body))

@@ -1,0 +1,71 @@
+/** Runs a function once per key: what an adapter does for a request, without HTTP. */
+import type { Jsonified } from '../../core/json/jsonified.ts'
+import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
+import { canonicalJson } from '../key/canonical-json.ts'
+import type { Identity } from '../key/identity.ts'
+import { sha256 } from '../key/sha256.ts'
+import type { BeginResult } from './begin-result.ts'
+import { runContext } from './context.ts'
+import type { EngineParts } from './engine-parts.ts'
+import { IdempotencyConflictError } from './errors.ts'
+import { storedValue, valueOutcome } from './outcome.ts'
+import type { RunContext } from './request-context.ts'
+
+export interface RunOptions {
+	/** Who the call is for: the id of a user, an account or a tenant. Keys of two principals never meet. `'anonymous'` if there is no caller. */
+	readonly principal: string
+	/** What the function does, such as `'charge'`: the same key with another route is another key. Two functions need two routes. Default `'run'`. */
+	readonly route?: string | undefined
+	/** Aborted, a call that waits for another run rejects with its reason. Default: none. */
+	readonly signal?: AbortSignal | undefined
+}
+
+const OPTIONS: OptionSchema = { principal: 'any', route: 'any', signal: 'any' }
+
+/** The methods of requests are in upper case, so that a key of a function is never the key of a request. */
+const METHOD = 'run'
+
+export async function runFunction<Tx, T>(
+	engine: EngineParts<Tx>,
+	key: string,
+	input: unknown,
+	fn: (context: RunContext<Tx>) => T | Promise<T>,
+	options: RunOptions,
+): Promise<Jsonified<T>> {
+	const { excludedFields, onStoreError, maxKeyLength } = engine.settings
+	const identity = identityOf(key, options, maxKeyLength)
+	const { signal } = options
+	const fingerprint = await sha256(canonicalJson(input, excludedFields))
+	let begun: BeginResult | undefined
+	try {
+		begun = await engine.begin(identity, fingerprint, { signal })
+	} catch (error) {
+		if (signal?.aborted || onStoreError === 'reject') throw error
+	}
+	if (begun?.kind === 'replay') return storedValue(begun.response.body) as Jsonified<T>
+	if (begun?.kind === 'mismatch') throw new IdempotencyConflictError('mismatch')
+	if (begun?.kind === 'conflict') throw new IdempotencyConflictError(begun.reason, begun.retryAfterMs)
+	const claim = begun?.claim
+	try {
+		const { result, stored } = valueOutcome(engine)(await fn(runContext(engine, claim)))
+		// By a transaction.
+		if (claim && !claim.hasEnded) await engine.tryComplete(claim, await stored())
+		return result as Jsonified<T>
+	} catch (error) {
+		if (claim && !claim.hasEnded) await engine.tryRelease(claim)
+		throw error
+	}
+}
+
+function identityOf(key: string, options: RunOptions, maxKeyLength: number): Identity {
+	checkNames(options, OPTIONS, 'run')
+	const { principal, route = METHOD } = options
+	if (!isText(key) || key.length > maxKeyLength)
+		invalidOption('key', key, `a string of 1 to ${maxKeyLength} characters`)
+	if (!isText(principal))
+		invalidOption('principal', principal, "the id of the caller, a non-empty string, or 'anonymous'")
+	if (!isText(route)) invalidOption('route', route, 'a non-empty string')
+	return { principal, method: METHOD, route, key }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''

@@ -1,0 +1,331 @@
+/** `engine.run`: a function runs once per key, without HTTP. */
+import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
+import { classify, retry } from 'yaoki'
+import {
+	IdempotencyConflictError,
+	type IdempotencyEvent,
+	type IdempotencyOptions,
+	type IdempotencyStore,
+	idempotency,
+	memoryIdempotencyStore,
+	type RunContext,
+} from 'yaoki/idempotency'
+import { virtualRuntime } from 'yaoki/testing'
+import { storeWith } from '../adapters/stores.ts'
+import { openSqlite } from '../store/open-sqlite.ts'
+
+const ADA = { principal: 'ada' }
+
+function setting(
+	options: Partial<IdempotencyOptions> = {},
+	methods: (base: IdempotencyStore) => Partial<IdempotencyStore> = () => ({}),
+) {
+	const runtime = virtualRuntime()
+	const memory = memoryIdempotencyStore({ runtime }) as IdempotencyStore
+	const store = storeWith(methods(memory), memory)
+	const engine = idempotency({ store, runtime, principal: () => 'ada', purgeEveryMs: 0, ...options })
+	const events: IdempotencyEvent[] = []
+	engine.subscribe((event) => events.push(event))
+	return { runtime, engine, events, store: memory }
+}
+
+const never = () => new Promise<never>(() => {})
+
+const failureOf = async (promise: Promise<unknown>): Promise<unknown> => {
+	try {
+		await promise
+	} catch (error) {
+		return error
+	}
+	throw new Error('expected to reject')
+}
+
+describe('a repeated run', () => {
+	test('with the same input returns the stored result without calling the function', async () => {
+		const { engine, events } = setting()
+		const charge = vi.fn(async () => ({ id: 'c1', at: new Date(0) }))
+		const first = await engine.run('k1', { amount: 5, currency: 'EUR' }, charge, ADA)
+		const second = await engine.run('k1', { currency: 'EUR', amount: 5 }, charge, ADA)
+		expectTypeOf(first).toEqualTypeOf<{ id: string; at: string }>()
+		expect(first).toEqual({ id: 'c1', at: '1970-01-01T00:00:00.000Z' })
+		expect(second).toEqual(first)
+		expect(charge).toHaveBeenCalledTimes(1)
+		expect(events).toMatchObject([
+			{ type: 'idempotency_claimed', method: 'run', route: 'run', isRerun: false },
+			{ type: 'idempotency_replayed', method: 'run', route: 'run', statusCode: 200 },
+		])
+	})
+
+	test.each([[undefined], [null], [0], [''], [[1, 2]]])('returns the result %j again', async (result) => {
+		const { engine } = setting()
+		expect(await engine.run('k1', 1, () => result, ADA)).toEqual(result)
+		expect(await engine.run('k1', 1, never, ADA)).toEqual(result)
+	})
+
+	test('with another input rejects, with the code in a field', async () => {
+		const { engine } = setting()
+		await engine.run('k1', { amount: 5 }, () => 1, ADA)
+		const error = await failureOf(engine.run('k1', { amount: 6 }, never, ADA))
+		expect(error).toBeInstanceOf(IdempotencyConflictError)
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_KEY_REUSED', reason: 'mismatch', statusCode: 422 })
+		expect(classify(error).kind).toBe('permanent')
+	})
+
+	test('ignores the excluded fields of the input', async () => {
+		const { engine } = setting({ excludedFields: ['sentAt'] })
+		await engine.run('k1', { amount: 5, sentAt: 1 }, () => 'first', ADA)
+		expect(await engine.run('k1', { amount: 5, sentAt: 2 }, never, ADA)).toBe('first')
+	})
+
+	test('of a result that is larger than maxBodyBytes rejects, and the first run returns it', async () => {
+		const { engine } = setting({ maxBodyBytes: 10 })
+		expect(await engine.run('k1', 1, () => 'x'.repeat(20), ADA)).toHaveLength(20)
+		const error = await failureOf(engine.run('k1', 1, never, ADA))
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_TOO_LARGE', reason: 'unstored' })
+	})
+})
+
+describe('a key', () => {
+	test('belongs to a principal and a route, and never meets a key of an HTTP request', async () => {
+		const { engine } = setting()
+		const results = [
+			await engine.run('k1', 1, () => 'ada', ADA),
+			await engine.run('k1', 1, () => 'bob', { principal: 'bob' }),
+			await engine.run('k1', 1, () => 'mail', { ...ADA, route: 'mail' }),
+		]
+		expect(results).toEqual(['ada', 'bob', 'mail'])
+		expect(
+			await engine.begin({ principal: 'ada', method: 'RUN', route: 'run', key: 'k1' }, 'f'),
+		).toMatchObject({ kind: 'run' })
+		const identity = { principal: 'ada', method: 'run', route: 'mail', key: 'k1' }
+		expect(await engine.find(identity)).toMatchObject({ state: 'completed', status: 200 })
+	})
+
+	test.each([
+		['', ADA, 'key'],
+		['k'.repeat(256), ADA, 'key'],
+		[7 as never, ADA, 'key'],
+		['k1', { principal: '' }, 'principal'],
+		['k1', {} as never, 'principal'],
+		['k1', { principal: 'ada', route: '' }, 'route'],
+		['k1', { principal: 'ada', rout: 'mail' } as never, 'rout'],
+	])('%j with %j is rejected', async (key, options, option) => {
+		const { engine } = setting()
+		const fn = vi.fn()
+		const error = await failureOf(engine.run(key, 1, fn, options))
+		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', optionPath: option })
+		expect(fn).not.toHaveBeenCalled()
+	})
+
+	test('with an input of more than 256 levels is rejected', async () => {
+		const { engine } = setting()
+		const deep = JSON.parse(`${'['.repeat(300)}${']'.repeat(300)}`)
+		expect(await failureOf(engine.run('k1', deep, never, ADA))).toMatchObject({
+			code: 'YAOKI_IDEMPOTENCY_JSON_TOO_DEEP',
+		})
+	})
+})
+
+describe('while another run is in progress', () => {
+	test('a call waits for its result', async () => {
+		const { engine, runtime } = setting()
+		const gate = Promise.withResolvers<string>()
+		const first = engine.run('k1', 1, () => gate.promise, ADA)
+		const second = engine.run('k1', 1, never, ADA)
+		await runtime.advance(5_000)
+		gate.resolve('charged')
+		await runtime.advance(1_000)
+		expect(await Promise.all([first, second])).toEqual(['charged', 'charged'])
+	})
+
+	test('a call rejects after waitMs with a retryAfterMs, which a retry waits for', async () => {
+		const { engine, runtime } = setting({ waitMs: 1_000 })
+		const gate = Promise.withResolvers<string>()
+		const first = engine.run('k1', 1, () => gate.promise, ADA)
+		const waiting = failureOf(engine.run('k1', 1, never, ADA))
+		await runtime.advance(1_000)
+		const error = await waiting
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_IN_PROGRESS', reason: 'running', statusCode: 409 })
+		const { retryAfterMs } = error as IdempotencyConflictError
+		expect(retryAfterMs).toBeGreaterThanOrEqual(2_500)
+		expect(retryAfterMs).toBeLessThanOrEqual(5_000)
+		expect(classify(error)).toEqual({ kind: 'throttled', isKnown: true, retryAfterMs })
+		const waits: number[] = []
+		const repeated = retry({ runtime, onRetry: (_error, _attempt, delayMs) => waits.push(delayMs) }).execute(
+			() => engine.run('k1', 1, never, ADA),
+		)
+		await runtime.advance(1_000)
+		gate.resolve('charged')
+		await runtime.advance(60_000)
+		expect(await Promise.all([first, repeated])).toEqual(['charged', 'charged'])
+		expect(waits).toHaveLength(1)
+		expect(waits[0]).toBeGreaterThanOrEqual(2_500)
+	})
+
+	test('a call that is aborted rejects with the reason, also if the store may be passed', async () => {
+		const { engine, runtime } = setting({ onStoreError: 'pass' })
+		void engine.run('k1', 1, never, ADA)
+		const controller = new AbortController()
+		const second = failureOf(engine.run('k1', 1, never, { ...ADA, signal: controller.signal }))
+		await runtime.advance(100)
+		controller.abort(new Error('left'))
+		expect(await second).toMatchObject({ message: 'left' })
+	})
+})
+
+describe('a run that fails', () => {
+	test('releases the key and keeps its steps; the error is rethrown untouched', async () => {
+		const { engine } = setting()
+		const failure = { custom: true }
+		const charge = vi.fn(() => 'c1')
+		const contexts: Pick<RunContext, 'isRerun' | 'isProtected'>[] = []
+		const run = (isBroken: boolean) =>
+			engine.run(
+				'k1',
+				1,
+				async ({ step, isRerun, isProtected }) => {
+					contexts.push({ isRerun, isProtected })
+					const id = await step('charge', charge)
+					if (isBroken) throw failure
+					return id
+				},
+				ADA,
+			)
+		expect(await failureOf(run(true))).toBe(failure)
+		expect(await run(false)).toBe('c1')
+		expect(charge).toHaveBeenCalledTimes(1)
+		expect(contexts).toEqual([
+			{ isRerun: false, isProtected: true },
+			{ isRerun: true, isProtected: true },
+		])
+	})
+
+	test('with a result that is not JSON releases the key', async () => {
+		const { engine } = setting()
+		await expect(engine.run('k1', 1, () => 1n, ADA)).rejects.toThrow(TypeError)
+		expect(await engine.run('k1', 1, () => 1, ADA)).toBe(1)
+	})
+
+	test('by a crash is repeated when its lease has ended', async () => {
+		const { runtime, store } = setting()
+		const options = { store, runtime, principal: () => 'ada', purgeEveryMs: 0 }
+		const crashed = idempotency({ ...options, leaseMs: 1_000, maxRunMs: 1_000 })
+		void crashed.run('k1', 1, never, ADA)
+		await runtime.advance(3_000)
+		expect(await idempotency(options).run('k1', 1, () => 'again', ADA)).toBe('again')
+	})
+
+	test("by a crash is rejected until an operator decides, with abandoned: 'reject'", async () => {
+		const { engine, runtime } = setting({ abandoned: 'reject', leaseMs: 1_000, maxRunMs: 1_000 })
+		void engine.run('k1', 1, never, ADA)
+		await runtime.advance(3_000)
+		const error = await failureOf(engine.run('k1', 1, never, ADA))
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_OUTCOME_UNKNOWN', reason: 'abandoned' })
+		expect((error as IdempotencyConflictError).retryAfterMs).toBeUndefined()
+		const identity = { principal: 'ada', method: 'run', route: 'run', key: 'k1' }
+		const body = new TextEncoder().encode('{"id":"c1"}')
+		await engine.resolve(identity, { status: 200, headers: [], body })
+		expect(await engine.run('k1', 1, never, ADA)).toEqual({ id: 'c1' })
+	})
+
+	test('by losing its lease has an aborted signal, and stores nothing', async () => {
+		const { engine, runtime, events } = setting({ leaseMs: 1_000, maxRunMs: 1_000 })
+		const gate = Promise.withResolvers<string>()
+		let signal: AbortSignal | undefined
+		const run = engine.run(
+			'k1',
+			1,
+			(context) => {
+				signal = context.signal
+				return gate.promise
+			},
+			ADA,
+		)
+		await runtime.advance(3_000)
+		expect(signal?.aborted).toBe(true)
+		expect(await engine.run('k1', 1, () => 'second', ADA)).toBe('second')
+		gate.resolve('first')
+		expect(await run).toBe('first')
+		expect(await engine.run('k1', 1, never, ADA)).toBe('second')
+		expect(events).toContainEqual(expect.objectContaining({ type: 'idempotency_fenced' }))
+	})
+})
+
+describe('a store that fails', () => {
+	const down = () => ({ claim: () => Promise.reject(new Error('the database is down')) })
+
+	test('rejects the call with its error, and the function does not run', async () => {
+		const { engine } = setting({}, down)
+		const fn = vi.fn()
+		await expect(engine.run('k1', 1, fn, ADA)).rejects.toThrow('the database is down')
+		expect(fn).not.toHaveBeenCalled()
+	})
+
+	test("runs the function without protection, with onStoreError: 'pass'", async () => {
+		const { engine } = setting({ onStoreError: 'pass' }, down)
+		const run = () =>
+			engine.run(
+				'k1',
+				1,
+				async ({ isProtected, step, signal }) => [isProtected, await step('a', () => 1), signal],
+				ADA,
+			)
+		expect(await run()).toEqual([false, 1, null])
+	})
+
+	test('when the function has ended, gets the result later', async () => {
+		let isDown = true
+		const { engine, runtime, events } = setting({}, (base) => ({
+			complete: async (...args) => {
+				if (isDown) throw new Error('the database is down')
+				return base.complete(...args)
+			},
+		}))
+		const run = engine.run('k1', 1, () => 'charged', ADA)
+		await runtime.advance(1_000)
+		isDown = false
+		await runtime.advance(1_000)
+		expect(await run).toBe('charged')
+		expect(await engine.run('k1', 1, never, ADA)).toBe('charged')
+		expect(events).toContainEqual(expect.objectContaining({ type: 'idempotency_stored_late', method: 'run' }))
+	})
+})
+
+describe('on SQLite', () => {
+	const opened = async () => {
+		const sqlite = await openSqlite()
+		const engine = idempotency({ name: 'shop', store: sqlite.store, principal: () => 'ada' })
+		onTestFinished(() => engine.close())
+		return { ...sqlite, engine }
+	}
+
+	test('concurrent calls run the function once, and later calls get its result', async () => {
+		const { engine } = await opened()
+		const fn = vi.fn(async () => ({ id: 'c1' }))
+		const results = await Promise.all(Array.from({ length: 8 }, () => engine.run('k1', [1], fn, ADA)))
+		expect(new Set(results.map((result) => result.id))).toEqual(new Set(['c1']))
+		expect(await engine.run('k1', [1], never, ADA)).toEqual({ id: 'c1' })
+		expect(fn).toHaveBeenCalledTimes(1)
+	})
+
+	test('a transaction commits the writes and the result together', async () => {
+		const { engine, userTable } = await opened()
+		const run = (isBroken: boolean) =>
+			engine.run(
+				'k1',
+				1,
+				({ transaction }) =>
+					transaction(async (tx) => {
+						await userTable.insert(tx)
+						if (isBroken) throw new Error('broken')
+						return { at: new Date(0) }
+					}),
+				ADA,
+			)
+		await expect(run(true)).rejects.toThrow('broken')
+		expect(await userTable.count()).toBe(0)
+		expect(await run(false)).toEqual({ at: '1970-01-01T00:00:00.000Z' })
+		expect(await run(false)).toEqual({ at: '1970-01-01T00:00:00.000Z' })
+		expect(await userTable.count()).toBe(1)
+	})
+})
