@@ -267,7 +267,7 @@ describe.each<[string, typeof express]>([
 		expect((await send(url)).status).toBe(418)
 	})
 
-	// next(undefined) ran the handler, although nobody was authenticated.
+	// next(undefined) ran the handler, although no caller was authenticated.
 	test('the handler does not run if principal rejects without an error', async () => {
 		const engine = engineOf({ principal: () => Promise.reject() })
 		const handler = vi.fn((_req: Request, res: Response) => void res.send('done'))

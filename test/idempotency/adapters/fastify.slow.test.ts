@@ -203,7 +203,7 @@ test('an error of principal is passed to the error handler, and a lost claim of 
 	expect((await send(url)).status).toBe(418)
 })
 
-// done(undefined) ran the handler, although nobody was authenticated.
+// done(undefined) ran the handler, although no caller was authenticated.
 test('the handler does not run if principal rejects without an error', async () => {
 	const handler = vi.fn(() => 'x')
 	const url = await serveRoute(handler, { principal: () => Promise.reject() })
