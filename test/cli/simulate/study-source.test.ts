@@ -25,7 +25,7 @@ describe('resolveSource', () => {
 		['mine.yaml', 'Unknown scenario "mine.yaml".'],
 	])('rejects %s and names the scenarios', (argument, message) => {
 		expect(() => resolveSource(argument)).toThrow(
-			expect.objectContaining({ kind: 'notFound', message, hint: expect.stringContaining('aws, budgets, ') }),
+			expect.objectContaining({ kind: 'notFound', message, hint: expect.stringContaining('aws, breakers, budgets, ') }),
 		)
 	})
 })
