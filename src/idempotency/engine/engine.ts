@@ -215,8 +215,9 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		await result.waited
 	}
 
-	/** @internal Like `release`, for adapters: the response is sent after one attempt. */
+	/** @internal Like `release`, for adapters: the response is sent after one attempt. Nothing is left to release after a transaction. */
 	async tryRelease(claim: Claim, waitUntil?: (promise: Promise<unknown>) => void): Promise<void> {
+		if (claim.hasEnded) return
 		const result = await this.#release(claim)
 		if (typeof result !== 'boolean') waitUntil?.(result.released.catch(ignore))
 	}

@@ -6,6 +6,7 @@ import type { IdempotencyOptions } from '../../../src/idempotency/engine/options
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
 import { HEADERS } from './scenarios/services.ts'
 import { listening } from './servers.ts'
+import { transactionalStore } from './stores.ts'
 
 type Handler = IdempotentFetchHandler<readonly unknown[]>
 
@@ -337,4 +338,20 @@ describe('a step', () => {
 		})
 		expect(await (await send({ key })).json()).toEqual(['1970-01-01T00:00:00.000Z', true])
 	})
+})
+
+// The key was released a second time, which was reported as a lost lease.
+test('a handler that throws after its transaction has committed releases nothing', async () => {
+	const engine = idempotency({ store: transactionalStore(), name: 'shop', principal: () => 'ada' })
+	const types: string[] = []
+	engine.subscribe(({ type }) => types.push(type))
+	const handle = fetchIdempotency(engine, async (_: Request, context) => {
+		await context.transaction(async () => Response.json({}, { status: 201 }))
+		throw new Error('after the commit')
+	})
+	const request = () =>
+		new Request('https://shop.example.com/orders', { method: 'POST', headers: { 'idempotency-key': 'k1' } })
+	await expect(handle(request())).rejects.toThrow('after the commit')
+	expect((await handle(request())).status).toBe(201)
+	expect(types).not.toContain('idempotency_fenced')
 })
