@@ -233,7 +233,8 @@ class Day {
 		const { name = 'fine', code = '' } = Object(error ?? {})
 		this.#count(error ? `${name} ${code}` : 'fine')
 		this.#eventHash.add(call.id, now, call.starts, error ? String(name).length : 0)
-		if (call.isLatestRunning && Math.abs(now - call.attemptAt - call.attemptMs) > 1e-6)
+		const ends = [call.attemptAt + call.attemptMs, call.deadlineAt]
+		if (call.isLatestRunning && !call.isAborted && ends.every((at) => Math.abs(now - at) > 1e-6))
 			this.#violation(`call ${call.id} settled before its operation`)
 		if (!call.starts) this.#waiting--
 		this.#leaveSlot(call)
@@ -248,16 +249,15 @@ class Day {
 		this.#checkBalance()
 		if (call.answer) return
 		const reason = new Error('I changed my mind')
-		const isRunning = call.isLatestRunning && this.#clock.now() <= call.attemptAt + call.attemptMs
 		call.isAborted = true
 		this.#count('aborted')
 		controller.abort(reason)
 		// As with promises, the call continues when this callback has returned, in the same instant.
 		this.#clock.setTimer(0, () => {
-			if (!isRunning && Object(call.answer).error !== reason)
+			if (Object(call.answer).error !== reason)
 				this.#violation('an abort did not settle the call immediately')
+			this.#checkBalance()
 		})
-		this.#checkBalance()
 	}
 
 	/** An operator changes settings, and the wall clock jumps. */
@@ -288,7 +288,8 @@ class Day {
 		this.#budget.update({ maxRetryRatio: percent / 100, windowMs })
 		this.#budgetModel.resize(now, windowMs)
 		this.#budgetModel.percent = percent
-		this.#checkBalance()
+		// More slots let queued calls continue when this callback has returned, in the same instant.
+		this.#clock.setTimer(0, () => this.#checkBalance())
 	}
 
 	/** Between events the policies and the models agree exactly. */

@@ -119,8 +119,9 @@ export function startWait(call: Call, ms: number): void {
 		wake()
 	}
 	call.wake = end
-	cancel = ms >= 0 ? runtime.setTimer(ms, end) : options?.deadline?.onExpiry(end)
+	// Before the deadline, which calls back immediately if it has expired.
 	signal?.addEventListener('abort', end)
+	cancel = ms >= 0 ? runtime.setTimer(ms, end) : options?.deadline?.onExpiry(end)
 	// A hook may have aborted the signal already, and a signal emits `abort` only once.
 	if (signal?.aborted) end()
 }

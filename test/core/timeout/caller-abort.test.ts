@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import {
 	bulkhead,
@@ -193,6 +194,22 @@ describe('a timeout', () => {
 		}
 		expect(listeners).toBe(0)
 		expect(clock.pendingTimers).toBe(0)
+	})
+
+	// A wait listened to the signal after an expired deadline had ended it, and nothing removed that listener.
+	it('removes its listener if the deadline expires before a hedge waits for it', async () => {
+		const clock = virtualRuntime()
+		const { signal } = new AbortController()
+		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 20 }), timeout(50))
+		const call = policy.settle(deaf(clock, 1_000), {
+			signal,
+			deadline: Deadline.after(1, { runtime: clock }),
+		})
+		clock.runTimers(1)
+		expect(await outcome(clock, call)).toMatchObject({
+			settled: { error: expect.any(DeadlineExceededError) },
+		})
+		expect(getEventListeners(signal, 'abort')).toEqual([])
 	})
 
 	it("continues in the caller's async context after an abort", async () => {

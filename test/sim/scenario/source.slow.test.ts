@@ -67,7 +67,7 @@ export const policy = pipeline(
 					maxElapsedMs: 1234567.125,
 				},
 			},
-			{ circuitBreaker: { resetBackoff: { initialMs: 2_000, growth: [1_000, 2_000] } } },
+			{ circuitBreaker: { resetBackoff: { initialMs: 2_000, growth: [1_000, 2_000, 4_000] } } },
 		])
 		expect(printed.split('\n').slice(2)).toEqual([
 			'export const policy = pipeline(',
@@ -79,7 +79,7 @@ export const policy = pipeline(
 			'    maxElapsedMs: 1_234_567.125,',
 			'  }),',
 			'  circuitBreaker({',
-			'    resetBackoff: { initialMs: 2_000, growth: [1_000, 2_000] },',
+			'    resetBackoff: { initialMs: 2_000, growth: [1_000, 2_000, 4_000] },',
 			'  }),',
 			')',
 			'',
