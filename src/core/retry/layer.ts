@@ -119,7 +119,9 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 		!(isPassedOn(call.stop) && isShared(budget, bound.next))
 	)
 		budget.recordOutcome(false)
-	if (stop) return stop
+	// Before the wait is computed: a call whose time is over draws no random number, whatever ended first in this instant.
+	const over = stop ?? exceededLimit(call, bound, 0)
+	if (over) return over
 	const { backoffAttempt, hasExactWaits } = bound.layer
 	const step = backoffAttempt?.(call, attempt) ?? (isPending ? pending : counted)
 	const next = nextWait(settings, step, previousDelayMs, value, classification, bound.runtime, hasExactWaits)
