@@ -25,7 +25,11 @@ describe('resolveSource', () => {
 		['mine.yaml', 'Unknown scenario "mine.yaml".'],
 	])('rejects %s and names the scenarios', (argument, message) => {
 		expect(() => resolveSource(argument)).toThrow(
-			expect.objectContaining({ kind: 'notFound', message, hint: expect.stringContaining('aws, breakers, budgets, ') }),
+			expect.objectContaining({
+				kind: 'notFound',
+				message,
+				hint: expect.stringContaining('aws, breakers, budgets, '),
+			}),
 		)
 	})
 })
