@@ -20,9 +20,9 @@ const CONNECT_TIMEOUT_MS = 5_000
 interface Connection {
 	on(event: 'error', listener: (error: unknown) => void): unknown
 	connect(): Promise<unknown>
-	/** Of ioredis. */
+	/** The closing method of an ioredis client. */
 	disconnect?(): unknown
-	/** Of node-redis. */
+	/** The closing method of a node-redis client. */
 	destroy?(): unknown
 }
 

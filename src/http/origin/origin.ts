@@ -33,7 +33,7 @@ export class Origin extends Pauses {
 	readonly mayAddHeaders: boolean
 	readonly connectivity: Connectivity
 	readonly #find: FindOrigin
-	/** By method and path, oldest pause first. Empty when all of them are over. */
+	/** Paused routes, keyed by method and path, oldest pause first. Empty when all pauses are over. */
 	readonly #routes = new Map<string, Pauses>()
 	#routesUntil = Number.NEGATIVE_INFINITY
 	/** The last path that asked for a pause with a 5xx, and when. */

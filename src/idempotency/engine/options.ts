@@ -19,7 +19,7 @@ export interface IncomingRequest<Raw = unknown> {
 	readonly method: string
 	/** The path of the URL, without the query. */
 	readonly path: string
-	/** The same for every framework. */
+	/** The headers of the request, read in the same way in every framework. */
 	readonly headers: RequestHeaders
 	/**
 	 * The framework's own request: a `Request`, Node's `IncomingMessage`, an Express or Fastify request or a Hono context. Annotate the parameter to have its

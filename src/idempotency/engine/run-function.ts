@@ -48,7 +48,7 @@ export async function runFunction<Tx, T>(
 	const claim = begun?.claim
 	try {
 		const { result, stored } = valueOutcome(engine)(await fn(runContext(engine, claim)))
-		// By a transaction.
+		// Unless a transaction has already stored the result.
 		if (claim && !claim.hasEnded) await engine.tryComplete(claim, await stored())
 		return result as Jsonified<T>
 	} catch (error) {

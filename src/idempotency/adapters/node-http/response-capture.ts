@@ -190,7 +190,7 @@ export class ResponseCapture {
 	}
 
 	async #store({ status, headers, hasBody }: Head, isStored: boolean): Promise<void> {
-		// By a transaction.
+		// A transaction has already stored the response.
 		if (this.#claim.hasEnded) return
 		const { allowedHeaders } = this.#engine.settings
 		const body = hasBody ? this.#captured.joined() : new Uint8Array(0)

@@ -25,7 +25,7 @@ export async function captureWebResponse<T>(
 		await engine.tryRelease(claim, waitUntil)
 		throw error
 	}
-	// By a transaction.
+	// A transaction has already stored the response.
 	if (claim.hasEnded) return response
 	if (!isStored) {
 		await engine.tryRelease(claim, waitUntil)
