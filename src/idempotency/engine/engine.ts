@@ -8,7 +8,6 @@ import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/i
 import type { Jsonified } from '../../core/json/jsonified.ts'
 import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
 import { checkRange, MAX_NUMBER } from '../../core/options/schema.ts'
-import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -19,6 +18,7 @@ import { type UnstoredResponse, UnstoredResponses } from '../response/unstored-r
 import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
 import type { BeginOptions, BeginResult } from './begin-result.ts'
 import { Claim, type ClaimWrites } from './claim.ts'
+import { ClaimTokens } from './claim-tokens.ts'
 import { noContextError } from './errors.ts'
 import { EventReports } from './event-reports.ts'
 import type { FencedEvent, IdempotencyListener, StoreOperation } from './events.ts'
@@ -68,12 +68,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	readonly #runtime: Runtime
 	readonly #reports: EventReports
 	readonly #purges: PurgeSchedule
-	/**
-	 * Unique across processes. A number follows, because a random token for each request costs more than the rest of a replay. Created for the first
-	 * request: Workers have no randomness before.
-	 */
-	#tokenPrefix: string | undefined
-	#claims = 0
+	readonly #tokens = new ClaimTokens()
 	/** Claims of this process whose lease is extended. */
 	readonly #running = new Set<Claim>()
 	readonly #stopWaiters: (() => void)[] = []
@@ -454,11 +449,13 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	async #claim(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
 		const { leaseMs, retentionMs, abandoned } = this.settings
 		const claimedAt = this.#runtime.now()
-		this.#tokenPrefix ??= `${randomUuid()}.`
-		const token = `${this.#tokenPrefix}${++this.#claims}`
+		const token = this.#tokens.next()
+		const request = { id, token, fingerprint, leaseMs, retentionMs, abandoned }
 		let result: ClaimResult
 		try {
-			result = await this.#guardedStore.claim({ id, token, fingerprint, leaseMs, retentionMs, abandoned })
+			result = await this.#guardedStore.claim(request)
+			if (result.kind === 'running' && this.#tokens.isOfEndedProcess(result.token))
+				result = await this.#guardedStore.claim({ ...request, endedToken: result.token })
 		} catch (error) {
 			this.#reports.storeError(identity, 'claim', error)
 			throw error

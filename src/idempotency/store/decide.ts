@@ -11,13 +11,13 @@ interface CurrentKey {
 /** Returns what a request finds: the one decision that every store makes, here as a function and elsewhere in SQL or Lua. */
 export function decide(
 	{ state, fingerprint, token, leaseUntil }: CurrentKey,
-	request: Pick<ClaimRequest, 'fingerprint' | 'token' | 'abandoned'>,
+	request: Pick<ClaimRequest, 'fingerprint' | 'token' | 'abandoned' | 'endedToken'>,
 	now: number,
 ): ClaimResult['kind'] {
 	// Before anything else, so that a request with another content learns nothing about the first.
 	if (fingerprint !== request.fingerprint) return 'mismatch'
 	if (state === 'completed' || state === 'unstored') return state
 	if (state === 'released' || token === request.token) return 'claimed'
-	if (leaseUntil > now) return 'running'
+	if (leaseUntil > now && token !== request.endedToken) return 'running'
 	return request.abandoned === 'reject' ? 'abandoned' : 'claimed'
 }

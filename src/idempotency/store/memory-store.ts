@@ -246,7 +246,7 @@ class MemoryStore implements IdempotencyStore<never> {
 function resultFor(row: Row, request: ClaimRequest, now: number): ClaimResult {
 	const kind = decide(row, request, now)
 	if (kind === 'claimed') return { kind, steps: row.steps }
-	if (kind === 'running') return { kind, leaseMs: row.leaseUntil - now }
+	if (kind === 'running') return { kind, leaseMs: row.leaseUntil - now, token: row.token }
 	if (kind !== 'completed') return { kind }
 	return row.response ? { kind, response: row.response } : { kind: 'unstored' }
 }

@@ -19,6 +19,8 @@ export interface ClaimRequest {
 	readonly retentionMs: number
 	/** What happens with a claim whose lease ended: the next request takes it over, or is rejected. */
 	readonly abandoned: 'rerun' | 'reject'
+	/** The token of a claim whose process has ended. Its lease counts as ended too. */
+	readonly endedToken?: string | undefined
 }
 
 export type ClaimResult =
@@ -27,8 +29,8 @@ export type ClaimResult =
 	| { readonly kind: 'completed'; readonly response: StoredResponse }
 	/** The response was too large to store. */
 	| { readonly kind: 'unstored' }
-	/** `leaseMs` is what remains of the lease. */
-	| { readonly kind: 'running'; readonly leaseMs: number }
+	/** `leaseMs` is what remains of the lease. `token` is that of the claim which holds the key. */
+	| { readonly kind: 'running'; readonly leaseMs: number; readonly token: string }
 	/** The lease of an earlier claim ended, and `abandoned` is `'reject'`. */
 	| { readonly kind: 'abandoned' }
 	/** The key was used for another request. */

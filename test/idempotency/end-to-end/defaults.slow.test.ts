@@ -58,16 +58,16 @@ class Server {
 	readonly #child: ChildProcess
 	readonly #reports = new Set<Report>()
 
-	private constructor(port: number) {
-		const args = [database.url, bankUrl, String(port)]
+	private constructor(port: number, areApart: boolean) {
+		const args = [database.url, bankUrl, String(port), areApart ? 'apart' : '']
 		this.#child = guard(fork(PROGRAM, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }))
 		this.#child.on('message', (report: Report) => this.#reports.add(report))
 		closing.push(() => this.kill())
 	}
 
 	/** Resolves when the server has loaded everything. It does not listen yet. */
-	static async load(port: number): Promise<Server> {
-		const server = new Server(port)
+	static async load(port: number, areApart: boolean): Promise<Server> {
+		const server = new Server(port, areApart)
 		await server.reported('loaded')
 		return server
 	}
@@ -118,6 +118,8 @@ type Case = {
 	readonly resetAt?: Report
 	/** When the server is killed; another one replaces it. */
 	readonly killAt?: Report
+	/** Whether each server is on a machine of its own. */
+	readonly areApart?: boolean
 	/** The server asked the client to wait. */
 	readonly hasRetryAfter: boolean
 	/** The response was stored by an earlier attempt. */
@@ -148,13 +150,29 @@ const CASES: readonly Case[] = [
 		name: 'the server is killed in the handler, before its effect',
 		order: { beforeMs: 3_000, afterMs: 0 },
 		killAt: 'started',
-		hasRetryAfter: true,
+		hasRetryAfter: false,
 		isReplayed: false,
 	},
 	{
 		name: 'the server is killed after its step was stored, before the response',
 		order: { beforeMs: 0, afterMs: 3_000 },
 		killAt: 'charged',
+		hasRetryAfter: false,
+		isReplayed: false,
+	},
+	{
+		name: 'the server is killed before its effect, and replaced on another machine',
+		order: { beforeMs: 3_000, afterMs: 0 },
+		killAt: 'started',
+		areApart: true,
+		hasRetryAfter: true,
+		isReplayed: false,
+	},
+	{
+		name: 'the server is killed after its step was stored, and replaced on another machine',
+		order: { beforeMs: 0, afterMs: 3_000 },
+		killAt: 'charged',
+		areApart: true,
 		hasRetryAfter: true,
 		isReplayed: false,
 	},
@@ -162,8 +180,9 @@ const CASES: readonly Case[] = [
 
 test.concurrent.for(CASES)('$name: 201 and one effect', async ({ name, order, ...fault }, { expect }) => {
 	const port = await stablePort()
-	const server = await Server.load(port)
-	const next = fault.killAt ? await Server.load(port) : undefined
+	const { areApart = false } = fault
+	const server = await Server.load(port, areApart)
+	const next = fault.killAt ? await Server.load(port, areApart) : undefined
 	await server.listen()
 	const network = fault.resetAt ? await resettable(port) : undefined
 	const client = new ResilientHttpClient({

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { idempotency, nodeIdempotency, postgresIdempotencyStore } from '../../../src/idempotency/index.ts'
+import { seeNoEndedProcess } from '../processes/other-machine.ts'
 
 /** Body of a request. */
 export interface Order {
@@ -16,7 +17,8 @@ export interface Order {
 	readonly afterMs: number
 }
 
-const [database = '', bank = '', port = ''] = process.argv.slice(2)
+const [database = '', bank = '', port = '', areApart = ''] = process.argv.slice(2)
+if (areApart) seeNoEndedProcess()
 const pool = new pg.Pool({ connectionString: database })
 const store = postgresIdempotencyStore({ client: pool })
 await store.migrate()

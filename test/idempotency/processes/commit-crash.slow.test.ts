@@ -8,7 +8,10 @@ describe.each(['PostgreSQL', 'SQLite'] as const)('%s', (kind) => {
 	test('a server that is killed between the commit and the response: a repeated request gets the response that the transaction stored', async () => {
 		await using database = await DATABASES[kind]()
 		// Nothing waits for the lease: a key that was not completed would be locked for a minute.
-		await using fleet = await ServerFleet.open({ store: database.address, leaseMs: 60_000 }, 2)
+		await using fleet = await ServerFleet.open(
+			{ store: database.address, leaseMs: 60_000, areApart: true },
+			2,
+		)
 		const agent = new Agent()
 		onTestFinished(() => agent.destroy())
 		const [first, second] = await Promise.all([fleet.start(), fleet.start()])

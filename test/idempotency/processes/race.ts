@@ -27,7 +27,7 @@ export interface RaceTotals {
 const LEASE_MS = 60_000
 
 export async function runRaces(store: StoreAddress, options: RaceOptions): Promise<RaceTotals> {
-	await using fleet = await ServerFleet.open({ store, leaseMs: LEASE_MS }, options.servers)
+	await using fleet = await ServerFleet.open({ store, leaseMs: LEASE_MS, areApart: false }, options.servers)
 	const servers = await Promise.all(Array.from({ length: options.servers }, () => fleet.start()))
 	const ports = servers.map(({ port }) => port)
 	const agent = keepAliveAgent()

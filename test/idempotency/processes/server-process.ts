@@ -11,11 +11,14 @@ import type { Queryable } from '../../../src/sql/clients.ts'
 import { listen } from '../../listen.ts'
 import type { CrashPoint } from './crash-points.ts'
 import { openStore, type StoreAddress } from './open-store.ts'
+import { seeNoEndedProcess } from './other-machine.ts'
 import { post } from './post.ts'
 
 export interface ServerInput {
 	readonly store: StoreAddress
 	readonly leaseMs: number
+	/** Whether each server is on a machine of its own. */
+	readonly areApart: boolean
 	/** The port of the service that steps call. */
 	readonly dependency?: number
 }
@@ -29,6 +32,7 @@ const respondWith = (response: ServerResponse, error: unknown): void => {
 }
 
 const input: ServerInput = JSON.parse(process.argv[2] ?? '')
+if (input.areApart) seeNoEndedProcess()
 
 /** One request at a time has a crash point. */
 let crashPoint: string | undefined

@@ -133,9 +133,18 @@ const BROKEN: Readonly<Record<string, Break>> = {
 	'the rest of the lease without the time that passed': (store) => ({
 		async claim(request) {
 			const result = await store.claim(request)
-			return result.kind === 'running' ? { kind: 'running', leaseMs: request.leaseMs } : result
+			return result.kind === 'running' ? { ...result, leaseMs: request.leaseMs } : result
 		},
 	}),
+	'the token of the request instead of the one that holds the key': (store) => ({
+		async claim(request) {
+			const result = await store.claim(request)
+			return result.kind === 'running' ? { ...result, token: request.token } : result
+		},
+	}),
+	'a claim of an ended process that is held until its lease ends': withRequest(() => ({
+		endedToken: undefined,
+	})),
 	'steps that are lost': (store) => ({
 		async claim(request) {
 			const result = await store.claim(request)

@@ -27,6 +27,7 @@ const claim = fc
 		leaseMs: duration,
 		retentionMs: duration,
 		abandoned: fc.constantFrom('rerun' as const, 'reject' as const),
+		endedToken: fc.option(token, { nil: undefined, freq: 4 }),
 	})
 	.map((request) => ({
 		name: `claim ${JSON.stringify(request)}`,

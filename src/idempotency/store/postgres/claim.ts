@@ -18,15 +18,15 @@ import { IdempotencyStoreError } from '../errors.ts'
 import type { ClaimRequest, ClaimResult, StoreCall, StoredKey } from '../store.ts'
 
 /**
- * What a row means for a request with the fingerprint $2 and the token $4; $3 says whether abandoned keys are rejected. The order is that of
- * `decide`.
+ * What a row means for a request with the fingerprint $2 and the token $4; $3 says whether abandoned keys are rejected, $7 is the token
+ * of a claim whose process has ended. The order is that of `decide`.
  */
 const decision = (row: string, now: string): string => `case
 		when ${row}.expires_at <= ${now} then 'free'
 		when ${row}.fingerprint <> $2::text then 'mismatch'
 		when ${row}.state in ('completed', 'unstored') then ${row}.state
 		when ${row}.token = $4::text then 'free'
-		when ${row}.state = 'running' and ${row}.lease_until > ${now} then 'running'
+		when ${row}.state = 'running' and ${row}.lease_until > ${now} and ${row}.token is distinct from $7::text then 'running'
 		when ${row}.state = 'running' and $3::boolean then 'abandoned'
 		else 'free' end`
 
@@ -53,31 +53,31 @@ with found as materialized (
 	returning steps
 )
 select kind, lease_until - now as lease_ms, case when kind = 'completed' then status end as status,
-	case when kind = 'completed' then headers end as headers, case when kind = 'completed' then body end as body, null as steps
+	case when kind = 'completed' then headers end as headers, case when kind = 'completed' then body end as body, token, null as steps
 from found where kind <> 'free'
 union all
-select 'claimed', null, null, null, null, steps from claimed`
+select 'claimed', null, null, null, null, null, steps from claimed`
 
-/** The columns of a response. */
-interface ResponseRow {
+/** The columns of a response, and of the claim. */
+interface KeyRow {
+	readonly token: string
 	readonly status: number
 	readonly headers: string
 	readonly body: unknown
 }
 
-interface ClaimRow extends ResponseRow {
+interface ClaimRow extends KeyRow {
 	readonly kind: ClaimResult['kind']
 	readonly lease_ms: string | number | null
 	readonly steps: string | null
 }
 
 /** Times are texts in `pg`. */
-interface FoundRow extends ResponseRow {
+interface FoundRow extends KeyRow {
 	readonly now: string | number
 	readonly expires_at: string | number
 	readonly lease_until: string | number
 	readonly fingerprint: string
-	readonly token: string
 	readonly state: StoredKey['state']
 }
 
@@ -91,14 +91,22 @@ export async function claim(
 	request: ClaimRequest,
 	call?: StoreCall,
 ): Promise<ClaimResult> {
-	const { id, fingerprint, token, leaseMs, retentionMs, abandoned } = request
+	const { id, fingerprint, token, leaseMs, retentionMs, abandoned, endedToken } = request
 	if (seen.has(id)) {
 		const [row] = await executor.runAtAnyLevel<FoundRow>(LOOK_UP, [id], call)
 		const result = row && toBlocked(row, request)
 		if (result) return result
 		seen.delete(id)
 	}
-	const values = [id, fingerprint, abandoned === 'reject', token, wholeMs(leaseMs), wholeMs(retentionMs)]
+	const values = [
+		id,
+		fingerprint,
+		abandoned === 'reject',
+		token,
+		wholeMs(leaseMs),
+		wholeMs(retentionMs),
+		endedToken ?? null,
+	]
 	for (let race = 0; race < MAX_RACES; race++) {
 		const [row] = await repeatedly(() => executor.runAtAnyLevel<ClaimRow>(CLAIM, values, call))
 		if (!row) continue
@@ -118,13 +126,9 @@ function toBlocked(row: FoundRow, request: ClaimRequest): ClaimResult | undefine
 	return kind === 'claimed' ? undefined : toResult(kind, row, leaseUntil - now)
 }
 
-function toResult(
-	kind: Exclude<ClaimResult['kind'], 'claimed'>,
-	row: ResponseRow,
-	leaseMs: number,
-): ClaimResult {
+function toResult(kind: Exclude<ClaimResult['kind'], 'claimed'>, row: KeyRow, leaseMs: number): ClaimResult {
 	if (kind === 'completed') return { kind, response: decodeResponse(row.status, row.headers, row.body) }
-	return kind === 'running' ? { kind, leaseMs } : { kind }
+	return kind === 'running' ? { kind, leaseMs, token: row.token } : { kind }
 }
 
 const MAX_TRIES = 20

@@ -54,8 +54,9 @@ class RedisStore implements IdempotencyStore<never> {
 		leaseMs,
 		retentionMs,
 		abandoned,
+		endedToken = '',
 	}: ClaimRequest): Promise<ClaimResult> {
-		const args = [fingerprint, token, duration(leaseMs), duration(retentionMs), abandoned]
+		const args = [fingerprint, token, duration(leaseMs), duration(retentionMs), abandoned, endedToken]
 		const [kind, details] = (await this.#run(SCRIPTS.claim, this.#prefix + id, args)) as [Uint8Array, never]
 		return toClaimResult(text(kind) as ClaimResult['kind'], details)
 	}
@@ -120,7 +121,10 @@ function toClaimResult(kind: ClaimResult['kind'], details: never): ClaimResult {
 		const [status, headers, body] = details as [Uint8Array, Uint8Array, Uint8Array]
 		return { kind, response: decodeResponse(Number(text(status)), text(headers), body) }
 	}
-	if (kind === 'running') return { kind, leaseMs: Number(details) }
+	if (kind === 'running') {
+		const [leaseMs, token] = details as [number, Uint8Array]
+		return { kind, leaseMs: Number(leaseMs), token: text(token) }
+	}
 	if (kind === 'claimed') return { kind, steps: toSteps(details) }
 	return { kind }
 }

@@ -36,7 +36,7 @@ else redis.call('DEL', key) end
 return 1
 `
 
-/** Arguments: fingerprint, token, lease, retention, what happens with abandoned claims. */
+/** Arguments: fingerprint, token, lease, retention, what happens with abandoned claims, the token of a claim whose process has ended. */
 const CLAIM = `${NOW}
 local found = redis.call('HMGET', key, 'fingerprint', 'token', 'state', 'lease')
 local state = found[3]
@@ -47,7 +47,7 @@ if found[1] then
 	if state == 'unstored' then return {'unstored'} end
 	if state == 'running' and found[2] ~= ARGV[2] then
 		local left = found[4] - now
-		if left > 0 then return {'running', left} end
+		if left > 0 and found[2] ~= ARGV[6] then return {'running', {left, found[2]}} end
 		if ARGV[5] == 'reject' then return {'abandoned'} end
 	end
 end

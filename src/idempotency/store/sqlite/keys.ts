@@ -170,6 +170,6 @@ function toResult(row: SqlRow, request: ClaimRequest, now: number): ClaimResult 
 	const kind = decide(key, request, now)
 	if (kind === 'claimed') return { kind, steps: decodeSteps(steps as string | null) }
 	if (kind === 'completed') return { kind, response: decodeResponse(Number(status), String(headers), body) }
-	if (kind === 'running') return { kind, leaseMs: leaseUntil - now }
+	if (kind === 'running') return { kind, leaseMs: leaseUntil - now, token: key.token }
 	return { kind }
 }

@@ -23,17 +23,18 @@ const kinds = (results: readonly ClaimResult[]): string[] => results.map(({ kind
 export const claims: CaseTable = {
 	'a key that was never used is claimed without steps': (t) => t.expectClaim({ kind: 'claimed', steps: {} }),
 
-	'a claimed key is running for another claim, with the rest of its lease': async (t) => {
-		await t.claimed()
+	'a claimed key is running for another claim, with the rest of its lease and its token': async (t) => {
+		const claim = await t.claimed()
 		await t.letPass(t.shortMs)
 		const result = await t.claim()
 		assertThat(result.kind === 'running', `the claim: expected running, got ${result.kind}`)
-		const { leaseMs } = result
+		const { leaseMs, token } = result
 		const maxMs = LONG_MS - t.shortMs
 		assertThat(
 			leaseMs > 0 && leaseMs <= maxMs,
 			`the rest of the lease: expected at most ${maxMs}, got ${leaseMs}`,
 		)
+		assertEqual(token, claim.token, 'the token of the claim that holds the key')
 	},
 
 	'a claim that finds the key running changes nothing': async (t) => {

@@ -1,6 +1,6 @@
 /** Leases and takeover, by the clock of the store. */
 import { assertEqual, assertNear } from '../harness/assertions.ts'
-import { type CaseTable, LONG_MS, RESPONSE } from '../harness/harness.ts'
+import { type CaseTable, LONG_MS, OTHER_REQUEST, RESPONSE } from '../harness/harness.ts'
 
 export const leases: CaseTable = {
 	'a claim whose lease has ended is taken over': async (t) => {
@@ -21,6 +21,39 @@ export const leases: CaseTable = {
 		await t.letPass(t.shortMs)
 		await t.expectKind('running', { leaseMs: t.shortMs, retentionMs: 0 })
 		await t.expectKind('running', { abandoned: 'reject' })
+	},
+
+	'a claim whose process has ended is taken over before its lease ends, with its steps': async (t) => {
+		const claim = await t.claimed()
+		await t.save(claim, { charge: '{"value":1}' })
+		const steps = { charge: '{"value":1}' }
+		await t.expectClaim({ kind: 'claimed', steps }, { endedToken: claim.token })
+		await t.expectKind('running', { endedToken: claim.token })
+		assertEqual(await t.store.heartbeat(claim, LONG_MS), false, 'the result of heartbeat')
+	},
+
+	'a claim whose process has ended is abandoned for a claim that rejects such keys': async (t) => {
+		const { token } = await t.claimed()
+		await t.expectClaim({ kind: 'abandoned' }, { abandoned: 'reject', endedToken: token })
+		await t.expectKind('running')
+	},
+
+	'a claim is not taken over because the process of another one has ended': async (t) => {
+		await t.claimed()
+		await t.expectKind('running', { endedToken: t.request().token })
+	},
+
+	'an ended process has no effect on other requests, completed keys and released keys': async (t) => {
+		const claim = await t.claimed()
+		await t.expectClaim({ kind: 'mismatch' }, { ...OTHER_REQUEST, endedToken: claim.token })
+		await t.complete(claim)
+		await t.expectClaim({ kind: 'completed', response: RESPONSE }, { endedToken: claim.token })
+	},
+
+	'exactly one of many concurrent claims takes over from an ended process': async (t) => {
+		const { token } = await t.claimed()
+		const results = await t.concurrently(20, (store) => t.claim({ endedToken: token }, store))
+		assertEqual(results.filter(({ kind }) => kind === 'claimed').length, 1, 'the claims that succeeded')
 	},
 
 	'a takeover has its own lease': async (t) => {

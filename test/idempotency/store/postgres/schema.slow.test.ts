@@ -79,7 +79,7 @@ test('a claim looks the key up by the primary key, even if the plan was made whi
 	try {
 		const prepared = CLAIM.replaceAll('{s}', rig.schema).replaceAll('{now}', DATABASE_NOW)
 		await client.query(`set plan_cache_mode = force_generic_plan; prepare claim as ${prepared}`)
-		const { rows } = await client.query("explain (costs off) execute claim('k', 'f', false, 't', 1, 1)")
+		const { rows } = await client.query("explain (costs off) execute claim('k', 'f', false, 't', 1, 1, null)")
 		const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
 		expect(plan).toContain('Index Scan using idempotency_keys_pkey')
 		expect(plan).not.toContain('Seq Scan')

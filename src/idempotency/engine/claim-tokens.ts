@@ -1,0 +1,60 @@
+/**
+ * Tokens of claims. A token names the process that claims: a process on the same machine sees when that process has ended, and does not wait for the
+ * rest of its lease. A server that was killed and restarted so continues where it was. Between machines and containers the lease decides.
+ */
+import { randomUuid } from '../../core/runtime/random-uuid.ts'
+import { builtinModule } from '../../sql/node-modules.ts'
+
+interface FileSystem {
+	readFileSync(path: string, encoding: 'utf8'): string
+	readlinkSync(path: string): string
+}
+
+interface NodeProcess {
+	readonly pid: number
+	kill(pid: number, signal: 0): unknown
+}
+
+const { process } = globalThis as { process?: NodeProcess }
+
+export class ClaimTokens {
+	/**
+	 * A number follows, because a random token for each request costs more than the rest of a replay. Created for the first request: Workers have no
+	 * randomness before.
+	 */
+	#prefix: string | undefined
+	#machine: string | undefined
+	#count = 0
+
+	next(): string {
+		this.#machine ??= machineName()
+		this.#prefix ??= `${this.#machine}/${process?.pid ?? ''}/${randomUuid()}.`
+		return `${this.#prefix}${++this.#count}`
+	}
+
+	/** Whether the process that claimed has ended. False if that cannot be known here. */
+	isOfEndedProcess(token: string): boolean {
+		const [machine, pid] = token.split('/')
+		if (!machine || machine !== this.#machine) return false
+		try {
+			// Signal 0 asks whether the process exists.
+			process?.kill(Number(pid), 0)
+			return false
+		} catch (error) {
+			return (error as { code?: unknown }).code === 'ESRCH'
+		}
+	}
+}
+
+/** The boot and the namespace in which a process id is unique. Empty where the system does not tell, and on Deno, which would ask for a permission. */
+function machineName(): string {
+	if ('Deno' in globalThis) return ''
+	try {
+		const files = builtinModule<FileSystem>('node:fs')
+		const boot = files?.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+		const namespace = files?.readlinkSync('/proc/self/ns/pid')
+		return boot && namespace ? `${boot}-${namespace.replace(/\D/g, '')}` : ''
+	} catch {
+		return ''
+	}
+}

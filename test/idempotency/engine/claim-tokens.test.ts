@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { ClaimTokens } from '../../../src/idempotency/engine/claim-tokens.ts'
+import { end, guard } from '../../guard/guard.ts'
+
+afterEach(() => vi.unstubAllGlobals())
+
+const tokens = new ClaimTokens()
+const [machine = '', ownPid, unique] = tokens.next().split('/')
+
+const tokenOf = (pid: number | undefined, on = machine): string => `${on}/${pid}/${unique}`
+
+test('tokens are unique, in one engine and in several of a process', () => {
+	const all = [tokens.next(), tokens.next(), new ClaimTokens().next(), new ClaimTokens().next()]
+	expect(new Set(all).size).toBe(4)
+	expect(ownPid).toBe(String(process.pid))
+})
+
+// Only Linux says in which boot and in which namespace a process id is unique.
+describe.runIf(process.platform === 'linux')('a token of another process', () => {
+	test('says whether the process has ended', async () => {
+		const child = guard(spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']))
+		const token = tokenOf(child.pid)
+		expect(tokens.isOfEndedProcess(token)).toBe(false)
+		await end(child)
+		expect(tokens.isOfEndedProcess(token)).toBe(true)
+	})
+
+	test('says nothing about a process of another machine or container', async () => {
+		const child = guard(spawn(process.execPath, ['-e', '']))
+		await once(child, 'exit')
+		const [boot = '', namespace = ''] = [machine.slice(0, 36), machine.slice(37)]
+		expect(tokens.isOfEndedProcess(tokenOf(child.pid, `${boot}-${Number(namespace) + 1}`))).toBe(false)
+		expect(tokens.isOfEndedProcess(tokenOf(child.pid, `${boot.replaceAll('-', '0')}-${namespace}`))).toBe(
+			false,
+		)
+	})
+
+	test('counts as one of a process that runs if the answer is not allowed', () => {
+		vi.stubGlobal('process', {
+			...process,
+			kill: () => {
+				throw Object.assign(new Error(), { code: 'EPERM' })
+			},
+		})
+		expect(tokens.isOfEndedProcess(tokenOf(1))).toBe(false)
+	})
+})
+
+test.each(['', 'abc.1', '//abc.1', 'x/1', '/1/abc.1'])('%j is of no process that has ended', (token) => {
+	expect(tokens.isOfEndedProcess(token)).toBe(false)
+})
+
+test('without a machine that is known, no process has ended', () => {
+	vi.stubGlobal('Deno', {})
+	const others = new ClaimTokens()
+	expect(others.next()).toMatch(/^\/\d+\/[\da-f-]{36}\.1$/)
+	expect(others.isOfEndedProcess(tokenOf(2 ** 22 - 1))).toBe(false)
+})
