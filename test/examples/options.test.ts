@@ -171,15 +171,12 @@ function eventLogDefaults(options: object): object {
 }
 const onlyChecked = (_made: object): object => ({})
 const resetOf = (options: object): object => {
-	// The last delay is resetTimeoutMs, and there is no limit of retries; neither is an option.
 	const {
 		baseDelayMs: initialMs,
-		maxDelayMs,
-		maxRetries,
-		maxElapsedMs,
-		...rest
+		factor,
+		jitterStrategy,
 	} = readCircuitBreakerOptions(options).resetBackoff ?? {}
-	return { initialMs, ...rest }
+	return { initialMs, factor, jitterStrategy }
 }
 /** A budget does not expose its settings. Its schema has the default of each number as the third value. */
 const budgetDefaults = (_checked: object, schema: Readonly<Record<string, unknown>>): object =>

@@ -1,16 +1,10 @@
-import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff, selectJitter } from '../backoff/options.ts'
+import { readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { CircuitState, YaokiEvent } from '../events/events.ts'
 import type { Hook } from '../options/hook.ts'
 import { withOptionPath } from '../options/option-path.ts'
-import { checkNames, checkRange, invalidOption, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
-
-/**
- * The defaults of `resetBackoff`, from the study `breakers` of the simulator. A factor of 2 lost twice as many calls after an outage of
- * 20 s and spared a service that is down nothing: most requests to it are the retries of probes.
- */
-const DEFAULT_RESET_BACKOFF = { initialMs: 1_000, factor: 1.5, jitterStrategy: 'equal' } as const
+import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** The longest open time of the breakers that the package creates itself. */
 export const MAX_OPEN_MS = 2_000
@@ -34,12 +28,13 @@ export const recoveringBreaker = (given: CircuitBreakerOptions): CircuitBreakerO
  * Growth and jitter of the open time: it starts at `initialMs` and grows with every failed probe to at most
  * `resetTimeoutMs`, the jitter included. It starts again when the circuit has closed.
  */
-interface ResetBackoffOptions
-	extends Pick<BackoffOptions, 'growth' | 'factor' | 'jitterFactor' | 'jitterRangeMs'> {
+interface ResetBackoffOptions {
 	/** The first open time, before the jitter. Default 1,000, or `resetTimeoutMs` if that is less. */
 	readonly initialMs?: number | undefined
+	/** Each open time is `factor` times the one before it. Default 1.5. */
+	readonly factor?: number | undefined
 	/** Jitter that spreads the probes of a fleet. Default `'equal'`, which never waits less than half a step. */
-	readonly jitterStrategy?: BackoffOptions['jitterStrategy']
+	readonly jitterStrategy?: 'equal' | 'full' | 'decorrelated' | 'none' | undefined
 }
 
 /** When the circuit opens, and when it closes again. */
@@ -140,14 +135,16 @@ export interface CircuitSettings {
 
 export type CircuitBreakerSettings = Omit<CircuitBreakerOptions, keyof CircuitSettings> & CircuitSettings
 
-// The cap is resetTimeoutMs, and a circuit probes for as long as there are calls.
-const RESET_BACKOFF_SCHEMA: OptionSchema = /* @__PURE__ */ (({
-	baseDelayMs: _base,
-	maxDelayMs: _cap,
-	maxRetries: _retries,
-	maxElapsedMs: _elapsed,
-	...rest
-}) => ({ initialMs: 'any', ...rest }))(BACKOFF_SCHEMA)
+/**
+ * The defaults are from the study `breakers` of the simulator. A factor of 2 lost twice as many calls after an outage of 20 s and spared a
+ * service that is down nothing: most requests to it are the retries of probes. Jitter that is added to a step is not accepted: cut off at
+ * `resetTimeoutMs`, open times would bunch there.
+ */
+const RESET_BACKOFF_SCHEMA: OptionSchema = {
+	initialMs: [1, MAX_NUMBER, 1_000],
+	factor: [1, MAX_NUMBER, 1.5],
+	jitterStrategy: ['equal', 'full', 'decorrelated', 'none'],
+}
 
 const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
 	failureThreshold: [1, Infinity, 5, 'integer'],
@@ -205,26 +202,10 @@ function readResetBackoff(options: ResetBackoffOptions, resetTimeoutMs: number):
 	if (Object(options) !== options) invalidOption('resetBackoff', options, 'false or an object')
 	return withOptionPath('resetBackoff', () => {
 		checkNames(options, RESET_BACKOFF_SCHEMA, 'circuitBreaker')
-		const { initialMs = Math.min(DEFAULT_RESET_BACKOFF.initialMs, resetTimeoutMs), ...rest } = options
-		checkRange('initialMs', initialMs, 1)
-		if (initialMs > resetTimeoutMs)
+		const { initialMs, ...rest } = readOptions<{ initialMs: number }>(options, RESET_BACKOFF_SCHEMA)
+		if (options.initialMs !== undefined && initialMs > resetTimeoutMs)
 			invalidOption('initialMs', initialMs, `at most resetTimeoutMs (${resetTimeoutMs})`)
-		const settings = readBackoff({
-			...rest,
-			factor: options.factor ?? DEFAULT_RESET_BACKOFF.factor,
-			jitterStrategy: selectJitter(options, DEFAULT_RESET_BACKOFF.jitterStrategy),
-			baseDelayMs: initialMs,
-			maxDelayMs: resetTimeoutMs,
-		})
-		return { ...settings, maxDelayMs: longestStepMs(settings) }
+		const baseDelayMs = Math.min(initialMs, resetTimeoutMs)
+		return readBackoff({ ...rest, baseDelayMs, maxDelayMs: resetTimeoutMs })
 	})
-}
-
-/** Returns the longest step that is at most `resetTimeoutMs` with its jitter. Cut off afterwards, open times would bunch there. */
-function longestStepMs({ jitterStrategy, jitterFactor, jitterRangeMs, maxDelayMs }: BackoffSettings): number {
-	if (jitterStrategy === 'proportional') return maxDelayMs / (1 + jitterFactor)
-	if (jitterStrategy !== 'additive') return maxDelayMs
-	if (jitterRangeMs > maxDelayMs)
-		invalidOption('jitterRangeMs', jitterRangeMs, `at most resetTimeoutMs (${maxDelayMs})`)
-	return maxDelayMs - jitterRangeMs
 }

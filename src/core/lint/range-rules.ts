@@ -64,13 +64,8 @@ function checkJitter(policy: PolicyInfo): readonly LintFinding[] {
 }
 
 function checkUnused(policy: PolicyInfo): readonly LintFinding[] {
-	const backoff =
-		policy.kind === 'retry'
-			? policy.settings
-			: policy.kind === 'breaker'
-				? policy.settings.resetBackoff
-				: undefined
-	const { unusedOptions = [], jitterStrategy } = backoff ?? {}
+	if (policy.kind !== 'retry') return []
+	const { unusedOptions = [], jitterStrategy } = policy.settings
 	return unusedOptions.map((option) => {
 		const strategy = option === 'jitterFactor' ? 'proportional' : 'additive'
 		const message = `${option} has no effect, because jitterStrategy is '${jitterStrategy}'.`

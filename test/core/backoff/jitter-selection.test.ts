@@ -1,9 +1,8 @@
 /** An amount of jitter without a strategy selects the strategy that uses it. */
 import { describe, expect, test } from 'vitest'
-import { calculateDelay, circuitBreaker, lint, pipeline, presets, retry, schedule, timeout } from 'yaoki'
+import { calculateDelay, lint, pipeline, presets, retry, schedule, timeout } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
-import { readCircuitBreakerOptions } from '../../../src/core/circuit-breaker/options.ts'
 import { readDestination, readRelayOptions } from '../../../src/outbox/relay/options.ts'
 
 const unused = (...args: Parameters<typeof lint>): readonly string[] =>
@@ -54,14 +53,6 @@ describe('the strategy is selected wherever these options are accepted:', () => 
 	test.each([
 		[{ jitterFactor: 0.5 }, 'proportional'],
 		[{ jitterRangeMs: 50 }, 'additive'],
-		[{}, 'equal'],
-	] as const)('resetBackoff of a breaker %j', (resetBackoff, strategy) => {
-		expect(readCircuitBreakerOptions({ resetBackoff }).resetBackoff?.jitterStrategy).toBe(strategy)
-	})
-
-	test.each([
-		[{ jitterFactor: 0.5 }, 'proportional'],
-		[{ jitterRangeMs: 50 }, 'additive'],
 		[{ jitterFactor: 0.5, jitterStrategy: 'full' }, 'full'],
 		[{}, 'decorrelated'],
 	] as const)('retry of a relay %j', (options, strategy) => {
@@ -89,11 +80,7 @@ describe('lint reports an amount of jitter that the strategy does not use', () =
 		})
 	})
 
-	test('in a breaker and in an HTTP client', () => {
-		const resetBackoff = { jitterStrategy: 'none', jitterRangeMs: 5 } as const
-		expect(unused(circuitBreaker({ resetBackoff }))).toEqual([
-			"jitterRangeMs has no effect, because jitterStrategy is 'none'.",
-		])
+	test('in an HTTP client', () => {
 		expect(
 			unused(new ResilientHttpClient({ jitterStrategy: 'equal', jitterFactor: 0.1, jitterRangeMs: 5 })),
 		).toEqual([

@@ -28,10 +28,9 @@ const settings: fc.Arbitrary<CircuitBreakerSettings> = fc
 		maxRetryAfterMs: fc.constantFrom(0, 50, 60_000),
 		resetBackoff: maybe(
 			fc.record({
-				growth: fc.constantFrom('exponential' as const, 'linear' as const, [7, 70]),
-				jitterStrategy: fc.constantFrom('none', 'equal', 'decorrelated', 'additive'),
+				factor: maybe(fc.constantFrom(1, 2, 10)),
+				jitterStrategy: fc.constantFrom('none', 'full', 'equal', 'decorrelated'),
 				initialMs: maybe(fc.constantFrom(5, 10)),
-				jitterRangeMs: fc.constant(5),
 			}),
 		),
 	})

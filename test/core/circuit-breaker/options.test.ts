@@ -159,12 +159,12 @@ describe('an invalid option is rejected at construction', () => {
 			'Invalid option "resetBackoff.initialMs": expected at most resetTimeoutMs (500), got 1000',
 		],
 		[
-			{ resetTimeoutMs: 500, resetBackoff: { jitterStrategy: 'additive' } },
-			'Invalid option "resetBackoff.jitterRangeMs": expected at most resetTimeoutMs (500), got 1000',
+			{ resetBackoff: { factor: 0.5 } },
+			'Invalid option "resetBackoff.factor": expected a finite number, 1 or more, got 0.5',
 		],
 		[
-			{ resetBackoff: { jitterFactor: 2 } },
-			'Invalid option "resetBackoff.jitterFactor": expected a number from 0 to 1, got 2',
+			{ resetBackoff: { jitterStrategy: 'additive' } },
+			'Invalid option "resetBackoff.jitterStrategy": expected one of equal, full, decorrelated, none, got "additive"',
 		],
 	])('%o', (options, message) => {
 		expect(refused(options).message).toBe(message)
@@ -175,6 +175,8 @@ describe('an invalid option is rejected at construction', () => {
 		['resetBackoff.maxDelayMs', { resetBackoff: { maxDelayMs: 60_000 } }],
 		['resetBackoff.baseDelayMs', { resetBackoff: { baseDelayMs: 5 } }],
 		['resetBackoff.maxRetries', { resetBackoff: { maxRetries: 5 } }],
+		['resetBackoff.growth', { resetBackoff: { growth: 'linear' } }],
+		['resetBackoff.jitterFactor', { resetBackoff: { jitterFactor: 0.5 } }],
 	])('%s, which is unknown there', (option, options) => {
 		expect(refused(options).optionPath).toBe(option)
 	})

@@ -112,7 +112,7 @@ describe('a restored circuit', () => {
 		const left = (options: object) => rig({ ...one, ...options }).restore(snapshot).stats.retryAfterMs
 		expect(left({})).toBe(60_000)
 		expect(left({ maxRetryAfterMs: 0 })).toBe(1_000)
-		expect(left({ resetTimeoutMs: 70_000, resetBackoff: { jitterFactor: 0.5 } })).toBe(70_000)
+		expect(left({ resetTimeoutMs: 70_000, resetBackoff: { factor: 2 } })).toBe(70_000)
 		expect(left({ resetTimeoutMs: 70_000, resetBackoff: {} })).toBe(70_000)
 	})
 	it('replaces the previous state, and ignores the results of calls in flight', () => {

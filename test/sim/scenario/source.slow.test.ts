@@ -67,7 +67,7 @@ export const policy = pipeline(
 					maxElapsedMs: 1234567.125,
 				},
 			},
-			{ circuitBreaker: { resetBackoff: { initialMs: 2_000, growth: [1_000, 2_000, 4_000] } } },
+			{ circuitBreaker: { resetBackoff: { initialMs: 2_000, factor: 2, jitterStrategy: 'decorrelated' } } },
 		])
 		expect(printed.split('\n').slice(2)).toEqual([
 			'export const policy = pipeline(',
@@ -79,7 +79,7 @@ export const policy = pipeline(
 			'    maxElapsedMs: 1_234_567.125,',
 			'  }),',
 			'  circuitBreaker({',
-			'    resetBackoff: { initialMs: 2_000, growth: [1_000, 2_000, 4_000] },',
+			"    resetBackoff: { initialMs: 2_000, factor: 2, jitterStrategy: 'decorrelated' },",
 			'  }),',
 			')',
 			'',
@@ -175,7 +175,8 @@ function policies(): fc.Arbitrary<readonly PolicyLayer[]> {
 		fc.record({ kind: fc.constant('tokens' as const), maxTokens: fc.constantFrom(4, 10, 1_000) }),
 		fc.record({ kind: fc.constant('quota' as const), capacity: fc.integer({ min: 10, max: 5_000 }) }),
 	)
-	const jitterStrategy = fc.constantFrom('none', 'full', 'equal', 'decorrelated', 'proportional')
+	const withinStep = ['none', 'full', 'equal', 'decorrelated'] as const
+	const jitterStrategy = fc.constantFrom(...withinStep, 'proportional')
 	const growth = fc.oneof(
 		fc.constantFrom('linear', 'fibonacci'),
 		fc.array(fc.nat(3_000), { minLength: 1, maxLength: 4 }),
@@ -202,7 +203,10 @@ function policies(): fc.Arbitrary<readonly PolicyLayer[]> {
 					failureThreshold: fc.integer({ min: 1, max: 10 }),
 					resetTimeoutMs: ms,
 					errorRateThreshold: fc.constantFrom(0.1, 0.5),
-					resetBackoff: fc.record({ factor: fc.constantFrom(1, 2), jitterStrategy }, some),
+					resetBackoff: fc.record(
+						{ factor: fc.constantFrom(1, 2), jitterStrategy: fc.constantFrom(...withinStep) },
+						some,
+					),
 					shadow: fc.boolean(),
 				},
 				some,
