@@ -145,8 +145,11 @@ export interface RareFacts {
 	 * concern it.
 	 */
 	circuitOutcome?: 'success' | 'nothing' | undefined
-	/** True if the service still works on an earlier attempt. The next one only asks for its result, so it does not count as a retry. */
-	isPending?: boolean
+	/**
+	 * How many retries count so far, if not all do. -1 if the service still works on an earlier attempt: the next one only asks for its result
+	 * and does not count.
+	 */
+	countedRetries?: number
 	endedAt?: number
 	/** What last interrupted the operation. */
 	ending?: StopReason | undefined

@@ -62,8 +62,6 @@ export class RetryLayer implements Layer {
 export class RetryState {
 	/** The attempt whose outcome is decided, from 0. */
 	attempt = 0
-	/** How many of the attempts before it asked for the result of an earlier one. They do not count as retries. */
-	pending = 0
 	/** The last backoff delay. A Retry-After wait does not count. */
 	previousDelayMs: number | undefined
 	/** Which kind of failure the last retry followed; only for a budget. */
@@ -87,9 +85,9 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	const { settings } = bound.layer
 	const { retryResult, budget } = settings
 	if (ok && !retryResult && !budget) return undefined
-	const { attempt, pending, chargedFor, previousDelayMs = settings.baseDelayMs } = retryState(call, bound)
-	const isPending = !ok && call.rare?.isPending
-	const counted = attempt - pending
+	const { attempt, chargedFor, previousDelayMs = settings.baseDelayMs } = retryState(call, bound)
+	const counted = call.rare?.countedRetries ?? attempt
+	const isPending = counted < 0
 	if (ok) {
 		if (!retryResult || !requireSync('retryResult', retryResult(value, attempt))) {
 			if (budget && !isShared(budget, bound.next)) budget.recordOutcome(true, chargedFor)
@@ -108,7 +106,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	const isNested = settings.shouldRetry && counted >= settings.maxRetries && hasOuterRetry(call, bound)
 	const stop = call.isAborted
 		? call.cancelledBy
-		: stopReason(settings, attempt, value, classification, isNested, isPending ? -1 : counted)
+		: stopReason(settings, attempt, value, classification, isNested, counted)
 	// An operation that sees its signal aborted by the deadline reports only that it was cancelled.
 	if (stop === 'cancelled') return call.cancelledBy ?? stop
 	// An inner retry that passed the failure on has recorded it.
@@ -123,7 +121,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	const over = stop ?? exceededLimit(call, bound, 0)
 	if (over) return over
 	const { backoffAttempt, hasExactWaits } = bound.layer
-	const step = backoffAttempt?.(call, attempt) ?? (isPending ? pending : counted)
+	const step = backoffAttempt?.(call, attempt) ?? (isPending ? attempt : counted)
 	const next = nextWait(settings, step, previousDelayMs, value, classification, bound.runtime, hasExactWaits)
 	const wait = isPending ? { ...next, delayMs: Math.max(next.delayMs, MIN_PENDING_MS) } : next
 	if (wait.askedMs !== undefined && wait.askedMs > settings.maxRetryAfterMs) return 'retry-after'
@@ -178,8 +176,7 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const state = retryState(call, bound) === INITIAL_STATE ? new RetryState() : retryState(call, bound)
 	call.enterLayer(bound, state)
 	state.attempt++
-	if (call.rare?.isPending && !call.ok) state.pending++
-	else if (budget) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
+	if (budget && !((call.rare?.countedRetries ?? 0) < 0)) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
 	if (source === 'backoff') state.previousDelayMs = delayMs
 	if (lastAttempt) {
 		lastAttempt.delayMs = delayMs

@@ -114,7 +114,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		if (!(call.value instanceof HttpStatusError)) connectivity.watch()
 		rareState.circuitOutcome =
 			scope.isForeign || isInProgress ? 'success' : connectivity.isOffline() ? 'nothing' : undefined
-		rareState.isPending = isInProgress && http.mayAskAgain(call.options?.deadline !== undefined)
+		rareState.countedRetries = http.countRetries(call, isInProgress)
 		if (call.isAborted || (call.stop && !scope.hasHookThrown)) return
 		const { kind } = call.classify(bound)
 		if (scope.hasHookThrown) {
@@ -123,7 +123,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		}
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.
 		if (kind === 'cancelled' || (kind === 'permanent' && !http.settings.shouldRetry)) return
-		call.stop = http.retryBlocker(call.value, call.attempt, scope, rareState.isPending)
+		call.stop = http.retryBlocker(call.value, rareState.countedRetries, scope)
 	}
 
 	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown {

@@ -217,30 +217,29 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	}
 
 	/**
-	 * Returns true if the request may ask for the result of an attempt in progress without counting as a retry. Not if it must be sent
-	 * only once (`maxRetries: 0`), nor where a service config counts attempts. Without a deadline the questions must end too.
+	 * Returns how many retries count so far; -1 if the request may ask for the result of an attempt in progress, which does not count. Not if
+	 * it must be sent only once (`maxRetries: 0`), nor where a service config counts attempts. Without a deadline the questions must end too.
 	 */
-	mayAskAgain(hasDeadline: boolean): boolean {
+	countRetries({ attempt, options }: Call, isInProgress: boolean): number {
 		const { settings, requestOptions, runtime } = this
-		if (settings.createPolicies || settings.maxRetries === 0 || requestOptions.maxRetries === 0) return false
-		const now = runtime.now()
-		this.#askedSince ??= now
-		return hasDeadline || now - this.#askedSince < MAX_ASKED_MS
+		const maxRetries = requestOptions.maxRetries ?? settings.maxRetries
+		if (isInProgress && maxRetries > 0 && !settings.createPolicies) {
+			const now = runtime.now()
+			this.#askedSince ??= now
+			if (options?.deadline || now - this.#askedSince < MAX_ASKED_MS) {
+				this.#questions++
+				return -1
+			}
+		}
+		return attempt - this.#questions
 	}
 
-	/** Returns why HTTP forbids a retry after this error, or undefined if it does not. */
-	retryBlocker(
-		error: unknown,
-		attempt: number,
-		scope: AttemptScope,
-		isPending: boolean,
-	): StopReason | undefined {
+	/** Returns why HTTP forbids a retry after this error, or undefined if it does not. `retries` count so far. */
+	retryBlocker(error: unknown, retries: number, scope: AttemptScope): StopReason | undefined {
 		const { requestOptions, settings, request, idempotencyKey } = this
-		const { maxRetries, idempotent } = requestOptions
-		const counted = attempt - this.#questions
-		if (isPending) this.#questions++
-		else if (counted >= settings.maxRetries) return undefined
-		else if (maxRetries !== undefined && counted >= maxRetries) return 'retries-exhausted'
+		const { maxRetries = Infinity, idempotent } = requestOptions
+		if (retries >= settings.maxRetries) return undefined
+		if (retries >= maxRetries) return 'retries-exhausted'
 		const veto = this.findVeto(error)
 		if (veto) return veto
 		const hasKey = idempotencyKey !== undefined && !scope.isKeyLost
