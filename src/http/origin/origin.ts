@@ -33,12 +33,12 @@ export class Origin extends Pauses {
 	readonly mayAddHeaders: boolean
 	readonly connectivity: Connectivity
 	readonly #find: FindOrigin
-	/** Paused routes, keyed by method and path, oldest pause first. Empty when all pauses are over. */
+	/** Paused routes, keyed by method and path, first pause first. Empty when all pauses are over. */
 	readonly #routes = new Map<string, Pauses>()
 	#routesUntil = Number.NEGATIVE_INFINITY
 	/** The last path that asked for a pause with a 5xx, and when. */
-	#lastPath: string | undefined
-	#lastAt = 0
+	#lastPath = ''
+	#lastAt = Number.NEGATIVE_INFINITY
 
 	constructor(
 		name: string,
@@ -72,25 +72,19 @@ export class Origin extends Pauses {
 		}
 		const now = this.runtime.now()
 		const path = pathOf(request.url)
-		const isOutage =
-			this.#lastPath !== undefined && this.#lastPath !== path && now - this.#lastAt <= SAME_OUTAGE_MS
+		const isOutage = this.#lastPath !== path && now - this.#lastAt <= SAME_OUTAGE_MS
 		this.#lastPath = path
 		this.#lastAt = now
 		if (isOutage) super.pause(forMs, status, request)
-		this.#pauseRoute(`${request.method} ${path}`, forMs, status, request)
+		const routes = this.#routes
+		const key = `${request.method} ${path}`
+		const route = routes.get(key) ?? new Pauses(this.settings, this.runtime)
+		route.pause(forMs, status, request)
+		routes.set(key, route)
+		const [first = key] = routes.keys()
+		if (routes.size > MAX_ROUTES) routes.delete(first)
 		this.#routesUntil = Math.max(this.#routesUntil, now + forMs)
 		this.mayBePaused = true
-	}
-
-	#pauseRoute(key: string, forMs: number, status: number, request: PausedRequest): void {
-		const route = this.#routes.get(key) ?? new Pauses(this.settings, this.runtime)
-		route.pause(forMs, status, request)
-		this.#routes.delete(key)
-		this.#routes.set(key, route)
-		for (const oldest of this.#routes.keys()) {
-			if (this.#routes.size <= MAX_ROUTES) break
-			this.#routes.delete(oldest)
-		}
 	}
 
 	override blockerOf({ method, url }: PausedRequest, now: number): Pauses {
