@@ -63,14 +63,22 @@ export const observeCalls = (pipeline: CompiledPipeline, listener: PolicyListene
 
 /** Adds a probe, which must not throw. Returns a function that removes it. */
 export const probeCalls = (pipeline: CompiledPipeline, probe: CallProbe<Call>): (() => void) =>
-	addObserver(pipeline, 'probes', probe)
+	addObserver(pipeline, 'probes', probe, (observer) => {
+		observer.run = observer.probes.some(({ around }) => around) ? runAround : undefined
+	})
 
-function addObserver(pipeline: CompiledPipeline, list: 'listeners' | 'probes', added: unknown): () => void {
+/** `onChange` is called when the observer has been added and removed. */
+function addObserver(
+	pipeline: CompiledPipeline,
+	list: 'listeners' | 'probes',
+	added: unknown,
+	onChange?: (observer: CallObserver<Call>) => void,
+): () => void {
 	pipeline.observer ??= new CallEvents()
 	const { observer } = pipeline
 	const set = (next: readonly unknown[]) => {
 		observer[list] = next as never
-		observer.run = observer.probes.some(({ around }) => around) ? runAround : undefined
+		onChange?.(observer)
 	}
 	set([...observer[list], added])
 	return () => {
