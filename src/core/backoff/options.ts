@@ -53,9 +53,7 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 ): Settings {
 	const { growth = 'exponential' } = options
 	const jitterStrategy = selectJitter(options)
-	const unused = unusedJitter(options, jitterStrategy)
 	const settings = Object.assign(read, { growth, jitterStrategy })
-	if (unused.length) Object.assign(settings, { unusedOptions: unused })
 	const { baseDelayMs, maxDelayMs, maxRetries, maxElapsedMs } = settings
 	checkName('jitterStrategy', jitterStrategy, Object.keys(JITTERS))
 	if (Array.isArray(growth)) {
@@ -92,14 +90,3 @@ export function selectJitter(
 	const expected = "'proportional' or 'additive' beside jitterFactor and jitterRangeMs"
 	return invalidOption('jitterStrategy', jitterStrategy, expected)
 }
-
-/** Returns the amounts of jitter that the strategy does not use. Spreading a preset leaves one behind, so that is no error. */
-const unusedJitter = (options: BackoffOptions, strategy: JitterStrategy): readonly string[] =>
-	JITTER_AMOUNTS.filter(([name, user]) => options[name] !== undefined && user !== strategy).map(
-		([name]) => name,
-	)
-
-const JITTER_AMOUNTS = [
-	['jitterFactor', 'proportional'],
-	['jitterRangeMs', 'additive'],
-] as const

@@ -25,6 +25,4 @@ export interface BackoffSettings {
 	readonly maxElapsedMs: number
 	readonly growth: BackoffGrowth
 	readonly jitterStrategy: JitterStrategy
-	/** The names of options that were given and have no effect, for `lint`. */
-	readonly unusedOptions?: readonly string[]
 }

@@ -2,6 +2,7 @@
  * Describes the policies of a pipeline for lint, outermost first. Policies are recognized by the classes of their layers
  * and not by a field that each would carry, so that programs without lint do not pay for it.
  */
+import type { BackoffOptions } from '../backoff/options.ts'
 import type { Budget } from '../budget/budget.ts'
 import { QuotaBudget } from '../budget/quota-budget.ts'
 import { RetryBudget } from '../budget/retry-budget.ts'
@@ -31,6 +32,8 @@ interface Info<Kind extends string> {
 
 export interface RetryInfo extends Info<'retry'> {
 	readonly settings: RetrySettings
+	/** The options as the user passed them. */
+	readonly given: BackoffOptions
 	readonly classify: (error: unknown) => Classification
 	/** True if it leaves every failure to a retry further out. */
 	readonly alwaysDefers: boolean
@@ -102,7 +105,8 @@ function describePolicy(leaf: Policy<unknown>): PolicyInfo {
 	if (bound && layer instanceof RetryLayer) {
 		const { settings } = layer
 		const { classify } = bound
-		return { kind: 'retry', name, settings, classify, alwaysDefers: false, sometimesDefers: false }
+		const given = leaf['options'] as BackoffOptions
+		return { kind: 'retry', name, settings, given, classify, alwaysDefers: false, sometimesDefers: false }
 	}
 	if (layer instanceof TimeoutLayer) return { kind: 'timeout', name, ms: layer.ms }
 	if (layer instanceof BulkheadLayer) {

@@ -65,13 +65,22 @@ function checkJitter(policy: PolicyInfo): readonly LintFinding[] {
 
 function checkUnused(policy: PolicyInfo): readonly LintFinding[] {
 	if (policy.kind !== 'retry') return []
-	const { unusedOptions = [], jitterStrategy } = policy.settings
-	return unusedOptions.map((option) => {
-		const strategy = option === 'jitterFactor' ? 'proportional' : 'additive'
+	const { given, settings } = policy
+	const { jitterStrategy } = settings
+	const unused = JITTER_AMOUNTS.filter(
+		([option, strategy]) => given[option] !== undefined && strategy !== jitterStrategy,
+	)
+	return unused.map(([option, strategy]) => {
 		const message = `${option} has no effect, because jitterStrategy is '${jitterStrategy}'.`
 		return finding('unused-option', policy, message, `Remove it, or use jitterStrategy '${strategy}'.`)
 	})
 }
+
+/** The amounts of jitter, and the strategy that uses each. Spreading a preset leaves one behind, so an unused one is no error. */
+const JITTER_AMOUNTS = [
+	['jitterFactor', 'proportional'],
+	['jitterRangeMs', 'additive'],
+] as const
 
 function hasJitter({ jitterStrategy, jitterFactor, jitterRangeMs }: RetrySettings): boolean {
 	if (jitterStrategy === 'proportional') return jitterFactor > 0
