@@ -3,7 +3,6 @@
  * cost several lookups per request.
  */
 
-import { BACKOFF_SCHEMA, type BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import { createBudget } from '../../core/budget/create-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
@@ -159,12 +158,9 @@ function createRetry(
 	budget: Budget | undefined,
 	onRetry: RetryOptions['onRetry'],
 ): Retry {
-	const { shouldRetry, nested, maxElapsedMs, givenJitter } = settings
-	const backoff = Object.keys(BACKOFF_SCHEMA).map((name) => [name, settings[name as keyof BackoffOptions]])
+	const { backoff, shouldRetry, nested } = settings
 	return new Retry({
-		...Object.fromEntries(backoff),
-		...givenJitter,
-		maxElapsedMs: maxElapsedMs === Infinity ? undefined : maxElapsedMs,
+		...backoff,
 		shouldRetry,
 		nested,
 		budget,

@@ -136,7 +136,7 @@ export interface HttpSettings
 		Readonly<{ [name in Defaulted]: NonNullable<HttpOptions[name]> }>,
 		Readonly<{ [name in Policies]: Exclude<HttpOptions[name], boolean> }> {
 	/** Without defaults, because `lint` reports options that were set and have no effect. */
-	readonly givenJitter: Pick<BackoffOptions, 'jitterFactor' | 'jitterRangeMs'>
+	readonly backoff: BackoffOptions
 	/** The sum of the longest delays between attempts. */
 	readonly maxDelaysMs: number
 	readonly isTimeoutGiven: boolean
@@ -230,7 +230,7 @@ export function checkTimeout(name: string, given: unknown): void {
 
 function readVetoes(given: HttpOptions['retryVetoHeaders']): readonly (readonly [string, string])[] {
 	if (given === undefined) return [['x-should-retry', 'false']]
-	if (typeof given !== 'object' || given === null || Array.isArray(given))
+	if (!isObject(given))
 		invalidOption('retryVetoHeaders', given, "an object such as { 'x-should-retry': 'false' }")
 	return Object.entries(given).map(([name, value]) => {
 		if (!HEADER_NAME.test(name)) invalidOption('retryVetoHeaders', name, 'valid header names')
@@ -258,13 +258,12 @@ export function readHttpOptions(
 	const { serviceConfig } = options
 	if (serviceConfig !== undefined && typeof Object(serviceConfig).settingsOf !== 'function')
 		invalidOption('serviceConfig', serviceConfig, 'a result of httpServiceConfig(...) of yaoki/grpc')
-	const backoff = readBackoff(options)
-	const maxDelaysMs = sumMaxDelays(backoff)
+	const maxDelaysMs = sumMaxDelays(readBackoff(options))
+	const backoff = Object.keys(BACKOFF_SCHEMA).map((name) => [name, options[name as keyof BackoffOptions]])
 	return {
 		...settings,
-		jitterStrategy: backoff.jitterStrategy,
 		maxDelaysMs,
-		givenJitter: { jitterFactor: options.jitterFactor, jitterRangeMs: options.jitterRangeMs },
+		backoff: Object.fromEntries(backoff),
 		totalTimeoutMs: totalTimeoutMs ?? defaultTotalMs(settings.timeout, { ...settings, maxDelaysMs }),
 		isTimeoutGiven: options.timeout !== undefined,
 		isTotalGiven: totalTimeoutMs !== undefined,
