@@ -213,7 +213,7 @@ export class RateLimitedError extends YaokiError {
 		pipeline?: string,
 		remainingMs?: number,
 		reason: string = retryAfterMs === undefined
-			? 'call throttled, because the service is rejecting most requests'
+			? 'rate limit reached'
 			: `rate limit reached, ${retryIn(retryAfterMs)}`,
 	) {
 		const left = remainingMs === undefined ? '' : `, ${formatMs(remainingMs)} left for the call`

@@ -1,4 +1,4 @@
-import { invalidOption } from './schema.ts'
+import { invalidOption, isObject } from './schema.ts'
 
 /** Returns the options of a policy that can be switched on and off; undefined means the default. */
 export function readSwitchable<Options extends object>(
@@ -8,8 +8,7 @@ export function readSwitchable<Options extends object>(
 ): Options | undefined {
 	if (given === undefined) return defaults
 	if (typeof given === 'boolean') return given ? (defaults ?? ({} as Options)) : undefined
-	if (typeof given !== 'object' || given === null)
-		invalidOption(name, given, 'an options object, true or false')
+	if (!isObject(given)) invalidOption(name, given, 'an options object, true or false')
 	// All origins or methods would share the policy, and the outage of one would block the others.
 	if ('execute' in given) invalidOption(name, given, 'an options object, not a policy')
 	return given

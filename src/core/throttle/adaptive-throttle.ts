@@ -61,7 +61,8 @@ class ThrottleLayer implements ObservableLayer {
 		this.decision.request(now)
 		if (probability === 0 || runtime.random() >= probability) return call.enterLayer(bound)
 		this.emit?.(call, bound, { type: 'rejected', reason: 'throttled' })
-		return call.reject(new RateLimitedError(this.name, undefined, call.pipeline.name))
+		const why = 'call throttled, because the service is rejecting most requests'
+		return call.reject(new RateLimitedError(this.name, undefined, call.pipeline.name, undefined, why))
 	}
 
 	/** A permanent failure is a response, so the dependency accepted the call; a cancelled call was not turned down. */

@@ -46,7 +46,7 @@ const SCHEMA: OptionSchema = {
 	deadline: 'any',
 	parent: 'any',
 	name: 'string',
-	idempotent: 'any',
+	idempotent: 'boolean',
 	idempotencyKey: 'string',
 	timeout: 'any',
 	totalTimeoutMs: 'any',
@@ -72,7 +72,7 @@ export function checkMisplaced(init: object): void {
 function check(given: RequestOptions, clientMaxRetries: number): void {
 	checkNames(given, SCHEMA, 'a request')
 	readOptions(given, SCHEMA)
-	const { deadline, parent, idempotent, idempotencyKey, maxRetries } = given
+	const { deadline, parent, idempotencyKey, maxRetries } = given
 	checkTimeout('timeout', given.timeout)
 	checkTimeout('totalTimeoutMs', given.totalTimeoutMs)
 	if (deadline !== undefined && typeof Object(deadline).remainingMs !== 'number')
@@ -80,11 +80,6 @@ function check(given: RequestOptions, clientMaxRetries: number): void {
 	// A request has a signal too, so it would seem to work, but its headers would be ignored.
 	if (parent !== undefined && (Object(parent) !== parent || 'headers' in parent))
 		invalidOption('parent', parent, 'a context such as getServerContext(request)')
-	if (idempotent !== undefined && typeof idempotent !== 'boolean')
-		invalidOption('idempotent', idempotent, 'true or false')
 	if (idempotencyKey === '') invalidOption('idempotencyKey', idempotencyKey, 'a non-empty string')
-	if (maxRetries !== undefined) {
-		checkRange('maxRetries', maxRetries, 0, clientMaxRetries)
-		if (maxRetries % 1) invalidOption('maxRetries', maxRetries, 'an integer')
-	}
+	if (maxRetries !== undefined) checkRange('maxRetries', maxRetries, 0, clientMaxRetries, 'integer')
 }

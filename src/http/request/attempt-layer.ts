@@ -155,9 +155,5 @@ export function attributeResponse(response: HttpResponse, call: Call): void {
 	if (attempt) attempt.call = call
 }
 
-/** Returns the HttpCall of a call. */
-export function httpCallOf(call: Call): HttpCall {
-	const { http } = call.options as Partial<HttpCall>
-	if (!http) throw new TypeError('Internal error: the call was not created by yaoki/http')
-	return http
-}
+/** Returns the HttpCall of a call: the engine creates all calls of this layer. */
+export const httpCallOf = (call: Call): HttpCall => (call.options as HttpCall).http

@@ -88,7 +88,7 @@ describe('a request through axios', () => {
 		expect(server.requests).toHaveLength(2)
 		expect(explain(error)).toMatchObject({ name: 'user', stop: 'retries-exhausted' })
 		await expect(api.get('/', { yaoki: { maxRetries: -1 } })).rejects.toThrow(
-			'Invalid option "yaoki.maxRetries": expected a number from 0 to 3, got -1',
+			'Invalid option "yaoki.maxRetries": expected an integer from 0 to 3, got -1',
 		)
 	})
 
