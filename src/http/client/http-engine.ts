@@ -17,7 +17,7 @@ import type { ConfiguredRoutes } from '../options/configured-routes.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { principalOf, routeOf } from '../options/request-head.ts'
 import type { RequestOptions } from '../options/request-options.ts'
-import { Connectivity } from '../origin/connectivity.ts'
+import { listenOnline } from '../origin/connectivity.ts'
 import { Origin } from '../origin/origin.ts'
 import { OriginParser } from '../origin/origin-parser.ts'
 import { Pauses } from '../origin/pauses.ts'
@@ -66,6 +66,8 @@ export class HttpEngine {
 	/** By origin and principal. Without a rule, because warnings would contain credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
+	/** True while the engine waits for an `online` event. */
+	#isWatching = false
 	readonly #observers = new PipelineObservers(() => this.#pipelines())
 
 	constructor(settings: HttpSettings, options: EngineOptions = {}) {
@@ -78,14 +80,15 @@ export class HttpEngine {
 			limitName: 'maxOrigins',
 		})
 		const timeouts = new TimeoutLists()
-		const connectivity = new Connectivity(() => {
-			for (const { value } of this.#origins.entries()) value.endOpenTime()
-		})
+		// A browser may notice late that it is offline, so each failure without a response counts.
+		const watch = () => {
+			this.#isWatching ||= listenOnline(this)
+		}
 		this.#pauses = new Registry(settings.maxOrigins, IDLE_MS)
 		this.#create = (key, base, own) => {
 			const origin =
 				base?.origin ??
-				new Origin(key, settings, this.runtime, connectivity, (other) => this.#origins.find(other)?.origin)
+				new Origin(key, settings, this.runtime, watch, (other) => this.#origins.find(other)?.origin)
 			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base, own)
 			this.#observers.add(pipeline)
 			return pipeline
@@ -93,6 +96,12 @@ export class HttpEngine {
 		// Validates the options of the policies now instead of with the first request.
 		this.#create('sample')
 		if (settings.onEvent) this.subscribe(settings.onEvent)
+	}
+
+	/** The device is online again: circuits that opened in the meantime say nothing about their servers. */
+	onOnline(): void {
+		this.#isWatching = false
+		for (const { value } of this.#origins.entries()) value.endOpenTime()
 	}
 
 	get stats(): RequestStats {

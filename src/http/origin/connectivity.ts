@@ -10,34 +10,17 @@ interface Browser {
 
 const browser = (): Browser => globalThis as unknown as Browser
 
-/** Calls back when the device is online again after a request has failed. */
-export class Connectivity {
-	readonly #onOnline: () => void
-	#isListening = false
+/** Returns true if the device is offline. */
+export const isOffline = (): boolean => browser().navigator?.onLine === false
 
-	constructor(onOnline: () => void) {
-		this.#onOnline = onOnline
-	}
-
-	/** Returns true if the device is offline. */
-	isOffline(): boolean {
-		return browser().navigator?.onLine === false
-	}
-
-	/**
-	 * Waits for the next `online` event. Called after each failure without a response, because a browser may notice late that it is
-	 * offline. One listener at most, which does not keep the client in memory.
-	 */
-	watch(): void {
-		const { navigator, addEventListener } = browser()
-		if (this.#isListening || typeof navigator?.onLine !== 'boolean' || !addEventListener) return
-		this.#isListening = true
-		const self = new WeakRef(this)
-		addEventListener.call(globalThis, 'online', () => self.deref()?.onEvent(), { once: true })
-	}
-
-	onEvent(): void {
-		this.#isListening = false
-		this.#onOnline()
-	}
+/**
+ * Calls `listener.onOnline` at the next `online` event, and does not keep the listener in memory. Returns false if the runtime has no such
+ * event.
+ */
+export function listenOnline(listener: { onOnline(): void }): boolean {
+	const { navigator, addEventListener } = browser()
+	if (typeof navigator?.onLine !== 'boolean' || !addEventListener) return false
+	const weak = new WeakRef(listener)
+	addEventListener.call(globalThis, 'online', () => weak.deref()?.onOnline(), { once: true })
+	return true
 }

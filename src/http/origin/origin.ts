@@ -7,7 +7,6 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { pageOrigin } from '../transport/page.ts'
-import type { Connectivity } from './connectivity.ts'
 import { urlForMessage } from './origin-parser.ts'
 import { type PausedRequest, Pauses } from './pauses.ts'
 
@@ -31,7 +30,8 @@ export class Origin extends Pauses {
 	readonly name: string
 	/** False in a browser for another origin, where custom headers need the server's consent (CORS). */
 	readonly mayAddHeaders: boolean
-	readonly connectivity: Connectivity
+	/** Call it after a failure without a response. */
+	readonly watchConnection: () => void
 	readonly #find: FindOrigin
 	/** Paused routes, keyed by method and path, first pause first. Empty when all pauses are over. */
 	readonly #routes = new Map<string, Pauses>()
@@ -44,12 +44,12 @@ export class Origin extends Pauses {
 		name: string,
 		settings: HttpSettings,
 		runtime: Runtime,
-		connectivity: Connectivity,
+		watchConnection: () => void,
 		find: FindOrigin,
 	) {
 		super(settings, runtime)
 		this.name = name
-		this.connectivity = connectivity
+		this.watchConnection = watchConnection
 		this.#find = find
 		const page = pageOrigin()
 		this.mayAddHeaders = settings.isDeadlineHeaderNamed || page === undefined || page === name

@@ -9,6 +9,7 @@ import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
 import { attachRecord } from '../../core/explain/record.ts'
 import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
+import { isOffline } from '../origin/connectivity.ts'
 import type { Origin } from '../origin/origin.ts'
 import type { Pauses } from '../origin/pauses.ts'
 import { type HttpResponse, isObservable } from '../transport/transport.ts'
@@ -109,11 +110,10 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const { rareState } = call
 		rareState.keepsRecord = true
 		const http = httpCallOf(call)
-		const { connectivity } = this.origin
 		const isInProgress = isInProgressError(call.value)
-		if (!(call.value instanceof HttpStatusError)) connectivity.watch()
+		if (!(call.value instanceof HttpStatusError)) this.origin.watchConnection()
 		rareState.circuitOutcome =
-			scope.isForeign || isInProgress ? 'success' : connectivity.isOffline() ? 'nothing' : undefined
+			scope.isForeign || isInProgress ? 'success' : isOffline() ? 'nothing' : undefined
 		rareState.countedRetries = http.countRetries(call, isInProgress)
 		if (call.isAborted || (call.stop && !scope.hasHookThrown)) return
 		const { kind } = call.classify(bound)
