@@ -6,9 +6,6 @@ import type { HttpSettings } from '../options/http-options.ts'
 import { type HttpResponse, headersOf } from '../transport/transport.ts'
 import { Quota } from './quota.ts'
 
-/** The longest pause. One response must not block an origin permanently. */
-export const MAX_PAUSE_MS = 3_600_000
-
 /** If the first responses of an origin have no RateLimit headers, only every 32nd response is checked: lookups cost. */
 const ALWAYS_CHECKED = 8
 const CHECK_INTERVAL = 32
@@ -120,10 +117,7 @@ export class Pauses {
 		const report = readQuota(headersOf(response), this.runtime.wallNow(), isLimited)
 		if (!report) return
 		this.#quota ??= new Quota()
-		const { remaining, limit } = report
-		const resetMs = Math.min(report.resetMs, MAX_PAUSE_MS)
-		const windowMs = report.windowMs === undefined ? undefined : Math.min(report.windowMs, MAX_PAUSE_MS)
-		this.#quota.report(this.runtime.now(), { remaining, resetMs, limit, windowMs }, this.inFlight)
+		this.#quota.report(this.runtime.now(), report, this.inFlight)
 		this.mayBePaused = true
 	}
 

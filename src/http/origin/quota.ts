@@ -6,6 +6,9 @@
  */
 import type { QuotaReport } from '../headers/rate-limit-field.ts'
 
+/** The longest pause. One response must not block an origin permanently. */
+export const MAX_PAUSE_MS = 3_600_000
+
 /** Resets are reported in whole seconds and by responses of varying latency: resets that differ by less are the same. */
 const SAME_RESET_MS = 2_000
 
@@ -40,7 +43,7 @@ export class Quota {
 	report(now: number, report: QuotaReport, inFlight: number): void {
 		this.#startNextWindow(now)
 		const { remaining } = report
-		const resetAt = now + report.resetMs
+		const resetAt = now + Math.min(report.resetMs, MAX_PAUSE_MS)
 		const slack = Math.min(SAME_RESET_MS, this.#windowMs / 2)
 		if (resetAt <= this.#endedAt + slack) {
 			this.#countInPreviousWindow()
@@ -65,7 +68,7 @@ export class Quota {
 	/** If the server does not report the window's length, the longest time to a reset is used. */
 	#updateWindow({ limit = Number.POSITIVE_INFINITY, windowMs, resetMs }: QuotaReport): void {
 		const knownMs = limit === this.#limit ? this.#windowMs : 0
-		this.#windowMs = windowMs ?? Math.max(knownMs, resetMs)
+		this.#windowMs = Math.min(windowMs ?? Math.max(knownMs, resetMs), MAX_PAUSE_MS)
 		this.#limit = limit
 	}
 

@@ -17,7 +17,8 @@ import { defaultTotalMs, type HttpSettings } from '../options/http-options.ts'
 import type { AttemptRequest } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import type { Origin } from '../origin/origin.ts'
-import { MAX_PAUSE_MS, type PausedRequest, type Pauses } from '../origin/pauses.ts'
+import type { PausedRequest, Pauses } from '../origin/pauses.ts'
+import { MAX_PAUSE_MS } from '../origin/quota.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
@@ -267,8 +268,9 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	get #isDeclaredIdempotent(): boolean {
 		const { url, method } = this.request
 		const { idempotent } = this.settings
-		const request = () => ({ url, method, headers: new Headers(this.headers), body: this.#body })
-		return idempotent !== undefined && requireSync('idempotent', idempotent(request()))
+		if (!idempotent) return false
+		const request = { url, method, headers: new Headers(this.headers), body: this.#body }
+		return requireSync('idempotent', idempotent(request))
 	}
 
 	#initFor(
