@@ -3,16 +3,19 @@
  * repeat is part of the attempt, because it is neither a retry nor a failure of the server: the 401 says that nothing was processed.
  */
 import { permanent } from '../../core/classify/permanent.ts'
+import type { Call } from '../../core/engine/call.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import { describeError } from '../../core/events/error-facts.ts'
 import { checkNames, invalidOption, MAX_NUMBER, readOptions } from '../../core/options/schema.ts'
 import { Timeout } from '../../core/timeout/timeout.ts'
 import { createBody } from '../request/create-body.ts'
 import { drainBody } from '../request/drain-body.ts'
+import { HttpStatusError } from '../request/status-error.ts'
 import { untilAbort } from '../request/until-abort.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { redirectObserverOf } from '../transport/redirect.ts'
 import { isReplayable, type RequestBody } from '../transport/request-body.ts'
+import type { HttpResponse } from '../transport/transport.ts'
 import type { HttpEngine } from './http-engine.ts'
 
 /** The token of a client. */
@@ -70,7 +73,7 @@ export class Auth {
 			const header = await this.#renew(rejected, endedBefore, signal, engine)
 			observer?.onRefresh(false)
 			if (header === undefined) return response
-			observer?.onRepeat(response)
+			if (observer?.call) recordRepeat(observer.call, response)
 			void drainBody(response, engine.runtime)
 			headers.set('authorization', header)
 			const again = typeof body === 'function' ? await createBody(body, signal) : init.body
@@ -129,4 +132,22 @@ export class Auth {
 		this.#pending.set(rejected, started)
 		return started
 	}
+}
+
+/** Records that the token was rejected by this response, and that the request is sent again with another one. */
+function recordRepeat(call: Call, response: HttpResponse): void {
+	const now = call.pipeline.runtime.now()
+	call.rareState.keepsRecord = true
+	call.lastAttempt = {
+		previous: call.lastAttempt,
+		attempt: call.attempt,
+		startedAt: call.startedAt,
+		endedAt: now,
+		outcome: 'permanent',
+		error: new HttpStatusError(response),
+		delayMs: 0,
+		delaySource: 'auth',
+		queuedMs: call.queuedMs,
+	}
+	call.startedAt = now
 }

@@ -17,7 +17,6 @@ import type { RedirectObserver } from '../transport/redirect.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
 import type { AttemptTimeouts } from './attempt-timeouts.ts'
 import { CallerLink } from './caller-link.ts'
-import { HttpStatusError } from './status-error.ts'
 
 /** The record of a call that never failed. No clock was read for it, so it has no times. */
 const SUCCESS: AttemptEntry = {
@@ -144,25 +143,6 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 
 	onRefresh(isPending: boolean): void {
 		this.#isRefreshing = isPending
-	}
-
-	onRepeat(response: HttpResponse): void {
-		const { call } = this
-		if (!call) return
-		const now = call.pipeline.runtime.now()
-		call.rareState.keepsRecord = true
-		call.lastAttempt = {
-			previous: call.lastAttempt,
-			attempt: call.attempt,
-			startedAt: call.startedAt,
-			endedAt: now,
-			outcome: 'permanent',
-			error: new HttpStatusError(response),
-			delayMs: 0,
-			delaySource: 'auth',
-			queuedMs: call.queuedMs,
-		}
-		call.startedAt = now
 	}
 
 	/** True if a redirect led to another origin: its failures, pauses and quotas are not those of the first. */

@@ -1,9 +1,9 @@
 /**
  * The rules of `fetch` for redirects, except that API keys and idempotency keys are not sent to another origin either.
  */
+import type { Call } from '../../core/engine/call.ts'
 import { isOriginBound } from '../headers/credential-headers.ts'
 import { isIdempotentMethod } from './methods.ts'
-import type { HttpResponse } from './transport.ts'
 
 /** A request to one URL; a redirect creates another one. */
 export interface WireRequest {
@@ -26,8 +26,8 @@ export interface RedirectObserver {
 	onRedirect(url: string | undefined, isKeyLost: boolean): void
 	/** A refresh of the token starts or has ended. Meanwhile a timeout is not a failure of the origin. */
 	onRefresh(isPending: boolean): void
-	/** The token was rejected by this response, and the request is sent again with another one. */
-	onRepeat(response: HttpResponse): void
+	/** The call of the attempt. */
+	readonly call: Call | undefined
 }
 
 /** The observer in the init of a request. A symbol, because it is not part of the public type. */
