@@ -26,57 +26,46 @@ export const RECEIVED_DEADLINES: readonly DeadlineHeader[] = [
 	'connect-timeout-ms',
 ]
 
-interface Format {
-	write(ms: number): string
-	/** Returns undefined if the text is malformed. */
-	read(text: string): number | undefined
-}
+type Unit = readonly [name: string, ms: number]
 
-/** Units for writing, the finest first. Microseconds and nanoseconds are only read: a request takes longer than that to arrive. */
-const GRPC_UNITS: readonly (readonly [unit: string, ms: number])[] = [
+/** Units for writing, the finest first. */
+const GRPC_UNITS: readonly Unit[] = [
 	['m', 1],
 	['S', 1_000],
 	['M', 60_000],
 	['H', 3_600_000],
+]
+
+/** These are only read: a request takes longer than that to arrive. */
+const FINER_UNITS: readonly Unit[] = [
 	['u', 1e-3],
 	['n', 1e-6],
 ]
 
 const GRPC_MAX = 99_999_999
 
-const grpc: Format = {
-	write(ms) {
-		for (const [unit, unitMs] of GRPC_UNITS) {
-			const amount = Math.floor(ms / unitMs)
-			if (amount <= GRPC_MAX) return `${amount}${unit}`
-			if (unit === 'H') break
-		}
-		return `${GRPC_MAX}H`
-	},
-	read(text) {
-		if (!/^\d{1,8}[HMSmun]$/.test(text)) return undefined
-		const unit = GRPC_UNITS.find(([name]) => text.endsWith(name))
-		return unit && Number(text.slice(0, -1)) * unit[1]
-	},
+function writeGrpc(ms: number): string {
+	for (const [unit, unitMs] of GRPC_UNITS) {
+		const amount = Math.floor(ms / unitMs)
+		if (amount <= GRPC_MAX) return `${amount}${unit}`
+	}
+	return `${GRPC_MAX}H`
 }
 
-/** Integer milliseconds of at least `min`, with at most `digits` digits. */
-const milliseconds = (digits: number, min = 0): Format => ({
-	write: (ms) => String(Math.min(Math.max(min, Math.floor(ms)), 10 ** digits - 1)),
-	read(text) {
-		if (!/^\d+$/.test(text) || text.length > digits) return undefined
-		const ms = Number(text)
-		return ms < min ? undefined : ms
-	},
-})
+function readGrpc(text: string): number | undefined {
+	if (!/^\d{1,8}[HMSmun]$/.test(text)) return undefined
+	const unit = [...GRPC_UNITS, ...FINER_UNITS].find(([name]) => text.endsWith(name))
+	return unit && Number(text.slice(0, -1)) * unit[1]
+}
 
-const FORMATS: Readonly<Record<DeadlineHeader, Format>> = {
-	'x-request-timeout-ms': milliseconds(15),
-	'grpc-timeout': grpc,
+/** The most digits of an integer number of milliseconds, and the least number; `grpc` has a unit. */
+const FORMATS: Readonly<Record<DeadlineHeader, readonly [digits: number, min: number] | 'grpc'>> = {
+	'x-request-timeout-ms': [15, 0],
+	'grpc-timeout': 'grpc',
 	// Envoy treats 0 as no timeout, so an expired deadline is sent as 1.
-	'x-envoy-upstream-rq-timeout-ms': milliseconds(15, 1),
-	'x-envoy-expected-rq-timeout-ms': milliseconds(15),
-	'connect-timeout-ms': milliseconds(10),
+	'x-envoy-upstream-rq-timeout-ms': [15, 1],
+	'x-envoy-expected-rq-timeout-ms': [15, 0],
+	'connect-timeout-ms': [10, 0],
 }
 
 /** Returns true for a header that carries a deadline. */
@@ -94,7 +83,19 @@ export const deadlineHeaderNames = (): string => Object.keys(FORMATS).join(', ')
  */
 export function writeDeadline(header: DeadlineHeader, remainingMs: number): string {
 	checkRange('writeDeadline(remainingMs)', remainingMs)
-	return FORMATS[header].write(remainingMs)
+	const format = FORMATS[header]
+	if (format === 'grpc') return writeGrpc(remainingMs)
+	const [digits, min] = format
+	return String(Math.min(Math.max(min, Math.floor(remainingMs)), 10 ** digits - 1))
+}
+
+/** Returns the milliseconds in a header, or undefined if the text is malformed. */
+function readMs(header: DeadlineHeader, text: string): number | undefined {
+	const format = FORMATS[header]
+	if (format === 'grpc') return readGrpc(text)
+	const [digits, min] = format
+	const isValid = /^\d+$/.test(text) && text.length <= digits && Number(text) >= min
+	return isValid ? Number(text) : undefined
 }
 
 /**
@@ -107,7 +108,7 @@ export function readDeadline(headers: HeaderLookup, names: readonly DeadlineHead
 	let shortest: number | undefined
 	for (const name of names) {
 		const text = headers.get(name)
-		const ms = text ? FORMATS[name].read(trimBlanks(text)) : undefined
+		const ms = text ? readMs(name, trimBlanks(text)) : undefined
 		if (ms !== undefined && (shortest === undefined || ms < shortest)) shortest = ms
 	}
 	return shortest
