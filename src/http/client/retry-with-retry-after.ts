@@ -1,5 +1,4 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
-import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { checkNames, checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
@@ -7,7 +6,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
 import { readText } from '../request/drain-body.ts'
-import { HttpStatusError, setMessage } from '../request/status-error.ts'
+import { HttpStatusError } from '../request/status-error.ts'
 
 /** Options of `retryWithRetryAfter`. */
 export interface RetryAfterOptions
@@ -32,20 +31,10 @@ const SCHEMA = {
 	runtime: 'any',
 } as const
 
-const FN_EXPECTED = 'a function that returns a Response'
-
 /** Checks the shape, because a Response may be of another class than the runtime's. */
 const isResponse = (given: unknown): boolean => {
 	const { status, headers } = Object(given)
 	return typeof status === 'number' && typeof headers?.get === 'function'
-}
-
-/** Usually the `return` was forgotten. */
-function notAResponse(fn: unknown, result: unknown): InvalidOptionError {
-	const error = new InvalidOptionError('fn', fn, FN_EXPECTED)
-	const type = result === null ? 'null' : typeof result
-	setMessage(error, `Invalid option "fn": expected ${FN_EXPECTED}, got a function that returned ${type}`)
-	return error
 }
 
 /**
@@ -61,14 +50,15 @@ export async function retryWithRetryAfter<R extends Response>(
 	options: RetryAfterOptions = {},
 ): Promise<R> {
 	checkNames(options, SCHEMA, 'retryWithRetryAfter')
-	if (typeof fn !== 'function') invalidOption('fn', fn, FN_EXPECTED)
+	if (typeof fn !== 'function') invalidOption('fn', fn, 'a function that returns a Response')
 	const { maxRetryAfterMs = 60_000, runtime = systemRuntime, ...backoff } = options
 	checkRange('maxRetryAfterMs', maxRetryAfterMs)
 	// The latest error created here. Errors of the function itself are rethrown, even an HttpError.
 	let failed: HttpStatusError | undefined
 	const attempt = async (context: CallContext): Promise<R> => {
 		const response = await fn(context)
-		if (!isResponse(response)) throw notAResponse(fn, response)
+		// Usually the `return` was forgotten. The value is not part of the message, because it may be a whole body.
+		if (!isResponse(response)) invalidOption('fn(context)', typeof response, 'a Response')
 		const { status, headers } = response
 		if (status !== 429 && status !== 503) return response
 		const retryAfterMs = readRetryAfter(headers, runtime.wallNow())

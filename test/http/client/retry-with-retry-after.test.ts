@@ -151,7 +151,7 @@ describe('retryWithRetryAfter', () => {
 
 	it.each([
 		[undefined, 'undefined'],
-		[null, 'null'],
+		[null, 'object'],
 		['a text', 'string'],
 		[{ id: 7 }, 'object'],
 		[{ status: 200 }, 'object'],
@@ -159,8 +159,8 @@ describe('retryWithRetryAfter', () => {
 		const fn = vi.fn(() => result as never)
 		expect(await failure(retryWithRetryAfter(fn, 3, { runtime }))).toMatchObject({
 			name: 'InvalidOptionError',
-			optionPath: 'fn',
-			message: `Invalid option "fn": expected a function that returns a Response, got a function that returned ${type}`,
+			optionPath: 'fn(context)',
+			message: `Invalid option "fn(context)": expected a Response, got "${type}"`,
 		})
 		expect(fn).toHaveBeenCalledTimes(1)
 	})
