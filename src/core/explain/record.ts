@@ -146,3 +146,9 @@ export const attachRecord = (target: unknown, record: CallRecord): void =>
 	RecordField.set(Object(target), record)
 
 export const findRecord = (target: unknown): CallRecord | undefined => RecordField.get(Object(target))
+
+/** Lets `explain` find the record of `from`, if it has one, by another error or result too. */
+export function copyRecord(from: unknown, to: unknown): void {
+	const record = findRecord(from)
+	if (record) attachRecord(to, record)
+}

@@ -1,6 +1,7 @@
 /** The options of a client, and its cache. Without the engine, so that the chain of imports stays short. */
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { invalidOption, type OptionSchema } from '../../core/options/schema.ts'
+import { readSwitchable } from '../../core/options/switchable.ts'
 import type { CacheOptions } from '../cache/options.ts'
 import { ResponseCache } from '../cache/response-cache.ts'
 import { FETCH_SCHEMA, type HttpOptions, type ResponseLimitOptions } from '../options/http-options.ts'
@@ -59,14 +60,13 @@ export function createCache({
 	principal,
 	singleFlight,
 }: HttpClientOptions): ResponseCache | undefined {
-	if (given === null || !['undefined', 'boolean', 'object'].includes(typeof given))
-		invalidOption('cache', given, 'an options object, true or false')
+	const options = readSwitchable('cache', given, undefined)
 	// Users whose credentials `onRequest` sets would receive each other's responses.
-	if ((given || singleFlight) && onRequest && !principal)
+	if ((options || singleFlight) && onRequest && !principal)
 		invalidOption(
 			'principal',
 			principal,
 			'a function, because cache and singleFlight do not see what onRequest sets',
 		)
-	return given ? withOptionPath('cache', () => new ResponseCache(given === true ? {} : given)) : undefined
+	return options && withOptionPath('cache', () => new ResponseCache(options))
 }

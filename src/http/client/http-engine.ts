@@ -4,7 +4,7 @@ import { inheritCallOptions } from '../../core/engine/call-options.ts'
 import { type Policy, subscribeTo } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
-import { attachRecord, findRecord } from '../../core/explain/record.ts'
+import { copyRecord } from '../../core/explain/record.ts'
 import type { Inspection } from '../../core/inspect/inspect.ts'
 import { type Entry, Registry } from '../../core/keyed/registry.ts'
 import type { Observation } from '../../core/observe/observe.ts'
@@ -254,7 +254,6 @@ const routeKey = ({ origin }: OriginPipeline, route: string): string => `${origi
 /** Creates the error for a response that no attempt treated as a failure, such as an unfollowed redirect. */
 function notOkError(response: HttpResponse): HttpStatusError {
 	const error = new HttpStatusError(response)
-	const record = findRecord(response)
-	if (record) attachRecord(error, record)
+	copyRecord(response, error)
 	return error
 }

@@ -1,5 +1,5 @@
 import { YaokiError } from '../../core/errors/errors.ts'
-import { attachRecord, findRecord } from '../../core/explain/record.ts'
+import { copyRecord } from '../../core/explain/record.ts'
 import type { SchemaIssue } from '../../core/options/standard-schema.ts'
 import { urlForMessage } from '../origin/origin-parser.ts'
 
@@ -37,8 +37,7 @@ export class InvalidResponseError extends YaokiError {
 		this.statusCode = response.status
 		this.contentType = contentType
 		this.#issues = issues
-		const record = findRecord(response)
-		if (record) attachRecord(this, record)
+		copyRecord(response, this)
 	}
 
 	/** What does not match the schema; undefined if the body is empty or not JSON. */

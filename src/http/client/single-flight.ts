@@ -4,7 +4,7 @@
  * in memory. So a large or endless body goes to one caller, and the others send their own requests.
  */
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
-import { attachRecord, findRecord } from '../../core/explain/record.ts'
+import { copyRecord } from '../../core/explain/record.ts'
 import { inheritCached } from '../cache/cached-response.ts'
 import { readWhole } from '../cache/read-body.ts'
 import { copyHeaders } from '../headers/request-headers.ts'
@@ -132,8 +132,7 @@ export class SingleFlight {
 
 /** Lets `explain` and `isCachedResponse` recognize a copy of a response. */
 function inherit(copy: Response, response: Response): Response {
-	const record = findRecord(response)
-	if (record) attachRecord(copy, record)
+	copyRecord(response, copy)
 	inheritCached(copy, response)
 	return copy
 }

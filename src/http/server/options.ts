@@ -1,12 +1,6 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
-import {
-	checkNames,
-	checkRange,
-	invalidOption,
-	MAX_NUMBER,
-	type OptionSchema,
-	readOptions,
-} from '../../core/options/schema.ts'
+import { readPolicyOptions } from '../../core/engine/policy-options.ts'
+import { checkRange, invalidOption, MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import {
 	type DeadlineHeader,
@@ -81,7 +75,7 @@ const SERVER_SCHEMA: OptionSchema = {
 	maxDeadlineMs: [0, MAX_NUMBER, 60_000],
 	defaultDeadlineMs: 'any',
 	marginMs: [0, MAX_NUMBER, 0],
-	trustRetryHeaders: 'any',
+	trustRetryHeaders: 'boolean',
 	runtime: 'any',
 }
 
@@ -93,17 +87,14 @@ export function readServerOptions(
 	options: ServerContextRequestOptions,
 	schema: OptionSchema,
 ): ServerSettings {
-	checkNames(options, schema, 'server context')
-	const { deadlineHeaders = RECEIVED_DEADLINES, defaultDeadlineMs, runtime, response } = options
-	const { trustRetryHeaders = true } = options
-	if (typeof trustRetryHeaders !== 'boolean')
-		invalidOption('trustRetryHeaders', trustRetryHeaders, 'true or false')
+	const settings = readPolicyOptions<ServerSettings>(options, 'server context', schema)
+	const { deadlineHeaders = RECEIVED_DEADLINES, trustRetryHeaders = true } = settings
+	const { defaultDeadlineMs, response } = options
 	if (!Array.isArray(deadlineHeaders))
 		invalidOption('deadlineHeaders', deadlineHeaders, 'an array of header names')
 	for (const name of deadlineHeaders)
 		if (!isDeadlineHeader(name)) invalidOption('deadlineHeaders', name, `one of ${deadlineHeaderNames()}`)
 	if (defaultDeadlineMs !== undefined) checkRange('defaultDeadlineMs', defaultDeadlineMs)
 	if (response && !response.once) invalidOption('response', response, "Node's ServerResponse")
-	if (runtime && !runtime.setTimer) invalidOption('runtime', runtime, 'a Runtime')
-	return { ...readOptions<ServerSettings>(options, schema), deadlineHeaders, trustRetryHeaders }
+	return { ...settings, deadlineHeaders, trustRetryHeaders }
 }

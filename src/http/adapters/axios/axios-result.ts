@@ -3,7 +3,7 @@
  * with its codes, a CanceledError. Only rejections by policies, for which axios has no equivalent, are thrown unchanged.
  */
 import { TimeoutError } from '../../../core/errors/errors.ts'
-import { attachRecord, findRecord } from '../../../core/explain/record.ts'
+import { copyRecord, findRecord } from '../../../core/explain/record.ts'
 import type { HttpStatusError } from '../../request/status-error.ts'
 import type { AxiosConfig, AxiosModule, AxiosResponse } from './axios-module.ts'
 import { isAxiosFailure } from './axios-module.ts'
@@ -77,10 +77,4 @@ export class AxiosResult<Config extends AxiosConfig, Result extends AxiosRespons
 		copyRecord(recorded, error)
 		return error
 	}
-}
-
-/** Lets `explain` find the call by what the caller receives. */
-function copyRecord(from: unknown, to: unknown): void {
-	const record = findRecord(from)
-	if (record) attachRecord(to, record)
 }
