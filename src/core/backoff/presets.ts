@@ -17,20 +17,25 @@ export interface BackoffPreset {
  */
 export const presets: Readonly<
 	Record<'interactive' | 'background' | 'batch' | 'externalApi' | 'database' | 'messageQueue', BackoffPreset>
-> = Object.freeze({
-	/** A user is waiting. */
-	interactive: preset(100, 3_000, 3, 'proportional', 0.2),
-	/** Background jobs. */
-	background: preset(1_000, 30_000, 5, 'proportional', 0.3),
-	/** Nightly batches. */
-	batch: preset(5_000, 300_000, 10, 'proportional', 0.5),
-	/** Third-party APIs. */
-	externalApi: preset(1_000, 30_000, 3, 'full'),
-	/** Database connections and deadlocks. */
-	database: preset(500, 10_000, 5, 'equal'),
-	/** Publishers and outboxes. */
-	messageQueue: preset(1_000, 60_000, 10, 'decorrelated'),
-})
+> = /* @__PURE__ */ createPresets()
+
+/** One call, which bundlers omit in programs without presets. */
+function createPresets(): typeof presets {
+	return Object.freeze({
+		/** A user is waiting. */
+		interactive: preset(100, 3_000, 3, 'proportional', 0.2),
+		/** Background jobs. */
+		background: preset(1_000, 30_000, 5, 'proportional', 0.3),
+		/** Nightly batches. */
+		batch: preset(5_000, 300_000, 10, 'proportional', 0.5),
+		/** Third-party APIs. */
+		externalApi: preset(1_000, 30_000, 3, 'full'),
+		/** Database connections and deadlocks. */
+		database: preset(500, 10_000, 5, 'equal'),
+		/** Publishers and outboxes. */
+		messageQueue: preset(1_000, 60_000, 10, 'decorrelated'),
+	})
+}
 
 function preset(
 	baseDelayMs: number,
