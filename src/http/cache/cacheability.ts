@@ -3,6 +3,7 @@
  * error that would occur anyway, but a wrong hit would show one user the data of another.
  */
 import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
+import { HEADER_NAME } from '../headers/request-headers.ts'
 
 /** The part of a request that its response may depend on. `get` is called with lower-case names. */
 export interface CachedRequest {
@@ -31,7 +32,6 @@ const KEY_HEADERS: readonly string[] = [...CREDENTIAL_HEADERS, 'range']
 /** A server that names more headers, in one or several responses, varies by something else. */
 export const MAX_VARY_NAMES = 32
 
-const NAME = /^[\w!#$%&'*+.^`|~-]+$/
 // Also matches inside quotes or longer names, which errs on the side of not caching.
 const NO_STORE = /\bno-store\b/i
 const PRIVATE = /\bprivate\b/i
@@ -94,7 +94,7 @@ export function varyNames(headers: Headers): readonly string[] | undefined {
 	const names = new Set<string>()
 	for (const listed of vary.split(',')) {
 		const name = listed.trim().toLowerCase()
-		if (name === '*' || (name && !NAME.test(name))) return undefined
+		if (name === '*' || (name && !HEADER_NAME.test(name))) return undefined
 		if (name && !KEY_HEADERS.includes(name)) names.add(name)
 	}
 	return names.size > MAX_VARY_NAMES ? undefined : [...names]

@@ -5,7 +5,7 @@
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { type HeaderSource, isGiven } from '../headers/request-headers.ts'
-import { isHttpScheme, textForMessage } from '../origin/origin-parser.ts'
+import { isHttpScheme, originOf, textForMessage } from '../origin/origin-parser.ts'
 import { page } from '../transport/page.ts'
 import { Auth, type AuthOptions } from './auth.ts'
 import { mergeParams, type Param, readSearchParams, type SearchParams } from './search-params.ts'
@@ -67,7 +67,7 @@ export function readDefaults(
 	const merged = mergeHeaders(inherited?.headers ?? {}, headers)
 	return {
 		origin,
-		isOwn: (url) => origin === undefined || (URL.canParse(url) && new URL(url).origin === origin),
+		isOwn: (url) => origin === undefined || originOf(url) === origin,
 		resolve: base?.resolve ?? ((url) => url),
 		params: mergeParams(inherited?.params ?? [], readSearchParams(searchParams)),
 		headers: merged,

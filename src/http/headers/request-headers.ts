@@ -2,6 +2,9 @@
 
 export type HeaderSource = RequestInit['headers']
 
+/** What `Headers` accepts as a name. */
+export const HEADER_NAME: RegExp = /^[\w!#$%&'*+.^`|~-]+$/
+
 const isPlain = (headers: HeaderSource): headers is Record<string, string> =>
 	typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
 

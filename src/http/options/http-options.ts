@@ -14,6 +14,7 @@ import type { Hook } from '../../core/options/hook.ts'
 import { invalidOption, isObject, MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
 import { readSwitchable } from '../../core/options/switchable.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
+import { HEADER_NAME } from '../headers/request-headers.ts'
 import type { CreatePolicies, HttpServiceConfig } from './http-service-config.ts'
 import type { RequestHead } from './request-head.ts'
 import { HOOKS_SCHEMA, type RequestHooks } from './request-hooks.ts'
@@ -219,8 +220,6 @@ export const FETCH_SCHEMA: OptionSchema = {
 	maxResponseBytes: [1, Infinity, Infinity, 'integer'],
 	fetch: 'function',
 }
-
-const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/
 
 /** Checks a timeout, which may be infinite. */
 export function checkTimeout(name: string, given: unknown): void {

@@ -62,6 +62,9 @@ export const isFetchScheme = (scheme: string): boolean =>
 	scheme === page()?.protocol ||
 	(scheme === 's3:' && 'Bun' in globalThis)
 
+/** Returns the origin of an absolute URL. Empty if it cannot be parsed: a user's `fetch` may not know the URL of its response. */
+export const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
+
 /** Returns a URL for messages: without the query, which may contain secrets, and without credentials. */
 export function urlForMessage(url: string): string {
 	const { origin, pathname } = parseUrl(url)

@@ -12,6 +12,7 @@ import { type AttemptEntry, type CallRecord, findRecord } from '../../core/expla
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { Origin } from '../origin/origin.ts'
+import { originOf } from '../origin/origin-parser.ts'
 import type { CountBytes, ReportProgress } from '../transport/prepared-request.ts'
 import type { RedirectObserver } from '../transport/redirect.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
@@ -229,9 +230,6 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 
 /** Returns what lives as long as the body: its stream or, if that is created on first use, a response that its stream references. */
 const bodyOf = (response: HttpResponse): object | null => (isObservable(response) ? response : response.body)
-
-/** Returns the origin of the URL of a response, which is empty if a user's `fetch` does not know it. */
-const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
 
 /** Returns true if the caller reads or has read the stream itself. */
 const isStreamTaken = (response: HttpResponse): boolean =>
