@@ -1,5 +1,5 @@
 import { LeafPolicy } from '../engine/policy.ts'
-import type { Changes } from '../engine/policy-options.ts'
+import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { mergeOptions } from '../options/schema.ts'
 import { HedgeLayer } from './layer.ts'
 import { type HedgeOptions, readHedgeOptions } from './options.ts'
@@ -20,11 +20,11 @@ export interface HedgeStats {
 export class Hedge extends LeafPolicy {
 	/** @internal */
 	declare protected readonly layer: HedgeLayer
-	#options: HedgeOptions
+	/** @internal */
+	declare protected options: HedgeOptions
 
-	constructor(options: HedgeOptions = {}) {
+	constructor(options: HedgeOptions = NO_OPTIONS) {
 		super('hedge', options, new HedgeLayer(readHedgeOptions(options)))
-		this.#options = options
 	}
 
 	get stats(): HedgeStats {
@@ -33,9 +33,9 @@ export class Hedge extends LeafPolicy {
 
 	/** Changes settings for later calls. Measured latencies stay. */
 	update(options: Changes<HedgeOptions>): void {
-		const next = mergeOptions(this.#options, options)
+		const next = mergeOptions(this.options, options)
 		this.layer.settings = readHedgeOptions(next)
-		this.#options = next
+		this.options = next
 	}
 }
 
