@@ -27,7 +27,7 @@ export interface ResponseHead {
  * Always part of the key, whatever Vary says: headers with credentials, which servers rarely name in Vary, and Range, because a part is
  * not the whole.
  */
-const KEY_HEADERS: readonly string[] = [...CREDENTIAL_HEADERS, 'range']
+const KEY_HEADERS: readonly string[] = /* @__PURE__ */ CREDENTIAL_HEADERS.concat('range')
 
 /** A server that names more headers, in one or several responses, varies by something else. */
 export const MAX_VARY_NAMES = 32

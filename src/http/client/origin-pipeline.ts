@@ -194,7 +194,6 @@ function classifyStatus(error: HttpStatusError, classification: Classification):
 	// Misdirected Request: another connection may reach the right server. Below 400 the content is invalid.
 	const isTransient = statusCode === 421 || statusCode < 400
 	const { waitMs: retryAfterMs, isInProgress } = HttpStatusError.factsOf(error)
-	if (retryAfterMs === undefined && !isInProgress && !isTransient) return classification
 	const kind = isInProgress ? 'throttled' : isTransient ? 'transient' : classification.kind
 	return { kind, isKnown: true, retryAfterMs }
 }

@@ -1,5 +1,5 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
-import { checkNames, checkRange, invalidOption } from '../../core/options/schema.ts'
+import { checkNames, invalidOption, MAX_NUMBER, readOptions } from '../../core/options/schema.ts'
 import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -20,6 +20,8 @@ export interface RetryAfterOptions
 	readonly runtime?: Runtime | undefined
 }
 
+type RetryAfterSettings = RetryAfterOptions & { readonly maxRetryAfterMs: number }
+
 const SCHEMA = {
 	signal: 'any',
 	deadline: 'any',
@@ -27,7 +29,7 @@ const SCHEMA = {
 	maxDelayMs: 'any',
 	jitterStrategy: 'any',
 	onRetry: 'function',
-	maxRetryAfterMs: 'any',
+	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	runtime: 'any',
 } as const
 
@@ -51,8 +53,11 @@ export async function retryWithRetryAfter<R extends Response>(
 ): Promise<R> {
 	checkNames(options, SCHEMA, 'retryWithRetryAfter')
 	if (typeof fn !== 'function') invalidOption('fn', fn, 'a function that returns a Response')
-	const { maxRetryAfterMs = 60_000, runtime = systemRuntime, ...backoff } = options
-	checkRange('maxRetryAfterMs', maxRetryAfterMs)
+	const {
+		maxRetryAfterMs,
+		runtime = systemRuntime,
+		...backoff
+	} = readOptions<RetryAfterSettings>(options, SCHEMA)
 	// The latest error created here. Errors of the function itself are rethrown, even an HttpError.
 	let failed: HttpStatusError | undefined
 	const attempt = async (context: CallContext): Promise<R> => {

@@ -4,6 +4,7 @@
  */
 import { permanent } from '../../../core/classify/permanent.ts'
 import { isOriginBound } from '../../headers/credential-headers.ts'
+import { originOf } from '../../origin/origin-parser.ts'
 import { isIdempotentMethod } from '../../transport/methods.ts'
 import type { PreparedRequest } from '../../transport/prepared-request.ts'
 import { type RedirectObserver, redirectObserverOf } from '../../transport/redirect.ts'
@@ -87,7 +88,7 @@ function redirectHook(
 	return (options, ...details) => {
 		const target = typeof options.href === 'string' ? options.href : undefined
 		const { headers = {}, method } = options
-		const isCrossOrigin = target === undefined || new URL(target).origin !== new URL(url).origin
+		const isCrossOrigin = target === undefined || originOf(target) !== originOf(url)
 		observer?.onRedirect(target, isCrossOrigin && !isIdempotentMethod(String(method)))
 		if (isCrossOrigin)
 			for (const name of Object.keys(headers))
