@@ -2,6 +2,7 @@
  * Tokens of claims. A token names the process that claims: a process on the same machine sees when that process has ended, and does not wait for the
  * rest of its lease. A server that was killed and restarted so continues where it was. Between machines and containers the lease decides.
  */
+import { CircuitOpenError } from '../../core/errors/errors.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
 import { builtinModule } from '../../sql/node-modules.ts'
 
@@ -17,6 +18,9 @@ interface NodeProcess {
 
 const { process } = globalThis as { process?: NodeProcess }
 
+/** More claims than a store fails before its circuit opens. */
+const MAX_FAILED = 1_000
+
 export class ClaimTokens {
 	/**
 	 * A number follows, because a random token for each request costs more than the rest of a replay. Created for the first request: Workers have no
@@ -25,6 +29,8 @@ export class ClaimTokens {
 	#prefix: string | undefined
 	#machine: string | undefined
 	#count = 0
+	/** Claims that failed, in the order in which they did. The store may have made them before the connection was lost; no request runs for them. */
+	readonly #failed = new Set<string>()
 
 	next(): string {
 		this.#machine ??= machineName()
@@ -32,8 +38,20 @@ export class ClaimTokens {
 		return `${this.#prefix}${++this.#count}`
 	}
 
-	/** Whether the process that claimed has ended. False if that cannot be known here. */
-	isOfEndedProcess(token: string): boolean {
+	/** The store has not confirmed the claim. */
+	recordFailure(token: string, error: unknown): void {
+		if (error instanceof CircuitOpenError) return
+		this.#failed.add(token)
+		const [oldest] = this.#failed
+		if (this.#failed.size > MAX_FAILED && oldest !== undefined) this.#failed.delete(oldest)
+	}
+
+	/** Whether no request can run for a claim any more. False if that cannot be known here. */
+	hasEnded(token: string): boolean {
+		return this.#failed.has(token) || this.#isOfEndedProcess(token)
+	}
+
+	#isOfEndedProcess(token: string): boolean {
 		const [machine, pid] = token.split('/')
 		if (!machine || machine !== this.#machine) return false
 		try {

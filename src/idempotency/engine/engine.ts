@@ -454,9 +454,10 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		let result: ClaimResult
 		try {
 			result = await this.#guardedStore.claim(request)
-			if (result.kind === 'running' && this.#tokens.isOfEndedProcess(result.token))
+			if (result.kind === 'running' && this.#tokens.hasEnded(result.token))
 				result = await this.#guardedStore.claim({ ...request, endedToken: result.token })
 		} catch (error) {
+			this.#tokens.recordFailure(token, error)
 			this.#reports.storeError(identity, 'claim', error)
 			throw error
 		}

@@ -19,7 +19,7 @@ export interface ClaimRequest {
 	readonly retentionMs: number
 	/** What happens with a claim whose lease ended: the next request takes it over, or is rejected. */
 	readonly abandoned: 'rerun' | 'reject'
-	/** The token of a claim whose process has ended. Its lease counts as ended too. */
+	/** The token of a claim for which no request can run any more, such as one of a process that has ended. Its lease counts as ended too. */
 	readonly endedToken?: string | undefined
 }
 

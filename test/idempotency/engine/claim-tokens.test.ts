@@ -22,19 +22,17 @@ describe.runIf(process.platform === 'linux')('a token of another process', () =>
 	test('says whether the process has ended', async () => {
 		const child = guard(spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']))
 		const token = tokenOf(child.pid)
-		expect(tokens.isOfEndedProcess(token)).toBe(false)
+		expect(tokens.hasEnded(token)).toBe(false)
 		await end(child)
-		expect(tokens.isOfEndedProcess(token)).toBe(true)
+		expect(tokens.hasEnded(token)).toBe(true)
 	})
 
 	test('says nothing about a process of another machine or container', async () => {
 		const child = guard(spawn(process.execPath, ['-e', '']))
 		await once(child, 'exit')
 		const [boot = '', namespace = ''] = [machine.slice(0, 36), machine.slice(37)]
-		expect(tokens.isOfEndedProcess(tokenOf(child.pid, `${boot}-${Number(namespace) + 1}`))).toBe(false)
-		expect(tokens.isOfEndedProcess(tokenOf(child.pid, `${boot.replaceAll('-', '0')}-${namespace}`))).toBe(
-			false,
-		)
+		expect(tokens.hasEnded(tokenOf(child.pid, `${boot}-${Number(namespace) + 1}`))).toBe(false)
+		expect(tokens.hasEnded(tokenOf(child.pid, `${boot.replaceAll('-', '0')}-${namespace}`))).toBe(false)
 	})
 
 	test('counts as one of a process that runs if the answer is not allowed', () => {
@@ -44,17 +42,17 @@ describe.runIf(process.platform === 'linux')('a token of another process', () =>
 				throw Object.assign(new Error(), { code: 'EPERM' })
 			},
 		})
-		expect(tokens.isOfEndedProcess(tokenOf(1))).toBe(false)
+		expect(tokens.hasEnded(tokenOf(1))).toBe(false)
 	})
 })
 
 test.each(['', 'abc.1', '//abc.1', 'x/1', '/1/abc.1'])('%j is of no process that has ended', (token) => {
-	expect(tokens.isOfEndedProcess(token)).toBe(false)
+	expect(tokens.hasEnded(token)).toBe(false)
 })
 
 test('without a machine that is known, no process has ended', () => {
 	vi.stubGlobal('Deno', {})
 	const others = new ClaimTokens()
 	expect(others.next()).toMatch(/^\/\d+\/[\da-f-]{36}\.1$/)
-	expect(others.isOfEndedProcess(tokenOf(2 ** 22 - 1))).toBe(false)
+	expect(others.hasEnded(tokenOf(2 ** 22 - 1))).toBe(false)
 })

@@ -281,3 +281,30 @@ describe('a captured body', () => {
 		expect(ends).toEqual(['complete'])
 	})
 })
+
+describe('a claim that the store made, but did not confirm', () => {
+	/** The first claims are made, and their connection is lost before the reply. */
+	const losingReplies = (count: number) => (store: IdempotencyStore) => ({
+		async claim(request: Parameters<IdempotencyStore['claim']>[0]) {
+			const result = await store.claim(request)
+			if (count-- > 0) throw new Error('Connection terminated unexpectedly')
+			return result
+		},
+	})
+
+	test('does not lock its key until the lease ends', async () => {
+		const { begin } = setting({}, losingReplies(2))
+		await expect(begin()).rejects.toThrow('terminated')
+		await expect(begin()).rejects.toThrow('terminated')
+		expect((await begin()).kind).toBe('run')
+		expect((await begin()).kind).toBe('conflict')
+	})
+
+	test('keeps its lease for other servers, which cannot know', async () => {
+		const store = memoryIdempotencyStore() as IdempotencyStore
+		const first = setting({}, () => losingReplies(1)(store))
+		const other = setting({}, () => ({ claim: (request) => store.claim(request) }))
+		await expect(first.begin()).rejects.toThrow('terminated')
+		expect((await other.begin()).kind).toBe('conflict')
+	})
+})
