@@ -56,13 +56,20 @@ export class CachePolicy extends LeafPolicy {
 
 /** Returns the part of a request that the cache needs. The caller's headers identify the principal. */
 export const cachedRequest = (
-	{ method, url, headers, principal }: Pick<PreparedRequest, 'method' | 'url' | 'headers' | 'principal'>,
+	{
+		method,
+		url,
+		headers,
+		principal,
+		clientHeaders,
+	}: Pick<PreparedRequest, 'method' | 'url' | 'headers' | 'principal' | 'clientHeaders'>,
 	generation?: number,
 ): CachedRequest => ({
 	method,
 	url,
 	headers: { get: (name) => requestHeader(headers, name) },
 	principal,
+	clientHeaders,
 	generation,
 })
 

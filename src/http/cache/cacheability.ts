@@ -12,6 +12,8 @@ export interface CachedRequest {
 	readonly headers: { get(name: string): string | null }
 	/** The user that the request belongs to, if the caller's `principal` function knows. */
 	readonly principal?: string | undefined
+	/** The headers that the client sets, as text. Servers rarely name the header of a tenant in Vary. */
+	readonly clientHeaders?: string | undefined
 	/** The cache's generation when the request was sent; undefined means the current one. */
 	readonly generation?: number | undefined
 }
@@ -105,5 +107,8 @@ export function varyNames(headers: Headers): readonly string[] | undefined {
  * another user's response, a cryptographic hash is only available asynchronously, and a memory dump contains the responses as well.
  * JSON, because a separator in a value could forge a plain join, and a missing header differs from an empty one.
  */
-export const variantKey = ({ headers, principal }: CachedRequest, names: readonly string[]): string =>
-	JSON.stringify([principal, ...[...KEY_HEADERS, ...names].map((name) => headers.get(name))])
+export const variantKey = (
+	{ headers, principal, clientHeaders }: CachedRequest,
+	names: readonly string[],
+): string =>
+	JSON.stringify([principal, clientHeaders, ...[...KEY_HEADERS, ...names].map((name) => headers.get(name))])

@@ -105,16 +105,22 @@ export function prepareRequest(
 		spentMs,
 		reportProgress,
 	}
-	return cache ? withCache(request, cache, engine) : request
+	return cache ? withCache(request, cache, engine, isOwn ? Object.keys(clientHeaders ?? {}) : []) : request
 }
 
-/** Returns the request with what the cache needs. */
-function withCache(request: PreparedRequest, cache: ResponseCache, engine: HttpEngine): PreparedRequest {
+/** Returns the request with what the cache needs. `names` are the headers that the client sets. */
+function withCache(
+	request: PreparedRequest,
+	cache: ResponseCache,
+	engine: HttpEngine,
+	names: string[],
+): PreparedRequest {
 	const { settings, runtime } = engine
 	// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up two principals.
 	const headers = new Headers(copyHeaders(request.headers))
 	const principal = principalOf(settings.principal, { ...request, headers })
-	const sent = { ...request, headers, principal }
+	const clientHeaders = JSON.stringify(names.sort().map((name) => [name, headers.get(name)]))
+	const sent = { ...request, headers, principal, clientHeaders }
 	const cached = cachedRequest(sent, cache.generation)
 	return { ...sent, finish: (response) => storeResponse(cache, cached, response, () => runtime.now()) }
 }

@@ -23,6 +23,8 @@ export interface PreparedRequest {
 	readonly body: RequestBody
 	/** The user that the request belongs to, for the cache. */
 	readonly principal?: string | undefined
+	/** The headers that the client sets, with the values that are sent, for the cache. */
+	readonly clientHeaders?: string | undefined
 	/** The rest of the caller's init. */
 	readonly init: RequestInit | undefined
 	/** The part of `totalTimeoutMs` that has passed before. */

@@ -100,6 +100,43 @@ describe('extend', () => {
 		expect(client.stats.cache).toMatchObject({ entries: 0 })
 	})
 
+	it('returns no cached response of another tenant, and the own one also with a header of the request', async () => {
+		const { client } = recorder(
+			{ baseUrl: API, cache: true, headers: { 'x-app': 'shop' } },
+			(_, { headers }) => new Response(`for ${new Headers(headers).get('x-tenant')}`),
+		)
+		const ofTenant = (tenant: string) => client.extend({ headers: { 'x-tenant': tenant } })
+		const byFunction = client.extend({ headers: async () => ({ 'x-tenant': 'cyd' }) })
+		await ofTenant('ada').get('me')
+		await byFunction.get('me')
+		await ofTenant('ada').get('other', { headers: { 'X-Tenant': 'bob' } })
+		client.circuitBreaker()?.isolate()
+		expect(await ofTenant('ada').get('me').text()).toBe('for ada')
+		expect(await byFunction.get('me').text()).toBe('for cyd')
+		expect(
+			await ofTenant('ada')
+				.get('me', { headers: { 'x-own': '1' } })
+				.text(),
+		).toBe('for ada')
+		expect(
+			await ofTenant('ada')
+				.get('other', { headers: { 'x-tenant': 'bob' } })
+				.text(),
+		).toBe('for bob')
+		const strangers = [
+			client.get('me'),
+			ofTenant('bob').get('me'),
+			ofTenant('ada').get('other'),
+			ofTenant('ada').get('me', { headers: { 'x-tenant': 'bob' } }),
+			ofTenant('ada').get('me', { headers: { 'x-tenant': undefined } }),
+			ofTenant('ada')
+				.extend({ headers: { 'x-app': 'other' } })
+				.get('me'),
+		]
+		for (const stranger of strangers)
+			expect(await failure(stranger)).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+	})
+
 	it('has its own circuits, cache and statistics with any other option', async () => {
 		const { client } = recorder({ baseUrl: API, cache: true })
 		const child = client.extend({ timeout: 1_000 })
