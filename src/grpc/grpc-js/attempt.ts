@@ -64,11 +64,11 @@ export class Attempt implements GrpcListener {
 
 	/** Returns true if there may be something else to send. */
 	#sendNext(): boolean {
-		if (this.#isOver) return false
+		// The half-close waits too: grpc-js 1.12.0 to 1.14.2 ends the stream without a message that it is still writing.
+		if (this.#isOver || this.#isWriting) return false
 		const { messages, isHalfClosed } = this.#owner
 		const next = this.#last ? this.#last.following : messages.first
 		if (next) {
-			if (this.#isWriting) return false
 			this.#send(next)
 			return true
 		}

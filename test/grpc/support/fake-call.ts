@@ -1,6 +1,7 @@
 /**
  * What an interceptor calls: one call of grpc-js without a connection, whose server is the test. It records what it receives, and reports
- * what grpc-js would not notice: messages after the half-close, a message while the last one is not written, anything after the end.
+ * what grpc-js would not notice: messages after the half-close, a message or the half-close while the last message is not written,
+ * anything after the end.
  */
 import { Metadata } from '@grpc/grpc-js'
 import type { Runtime } from 'yaoki'
@@ -90,6 +91,9 @@ export class FakeCall implements GrpcCall {
 	halfClose(): void {
 		this.#check('a half-close')
 		if (this.isHalfClosed) this.violations.push('a second half-close')
+		// grpc-js 1.12.0 to 1.14.2 would end the stream without that message.
+		if (this.#writing && this.options.method_definition.requestStream)
+			this.violations.push('a half-close before the last message was written')
 		this.isHalfClosed = true
 	}
 

@@ -42,6 +42,29 @@ test('a discarded hedged request that is ahead does not take messages away from 
 	expect(call.violations).toEqual([])
 })
 
+test.each([
+	['retries', retries()],
+	['hedging', hedging(2)],
+	['no policy', undefined],
+])('with %s the half-close waits until the last message is written', async (_, serviceConfig) => {
+	// Regression: grpc-js 1.12.0 to 1.14.2 lost the last message of the stream, and the call ended with OK.
+	const { clock, start } = useFakeClient({ serviceConfig })
+	const call = start({ onAttempt: (attempt) => Object.assign(attempt, { isSlow: true }) })
+	call.send('a')
+	call.send('b')
+	call.halfClose()
+	await clock.advance(0)
+	const attempt = call.attempt(1)
+	attempt.acknowledge()
+	expect(attempt.messages).toEqual(['a', 'b'])
+	expect(attempt.isHalfClosed).toBe(false)
+	attempt.acknowledge()
+	expect(attempt.isHalfClosed).toBe(true)
+	attempt.end(0)
+	await clock.runUntilIdle()
+	expect(call.violations).toEqual([])
+})
+
 test('a message above the buffer continues on the hedged request that has sent the most messages', async () => {
 	const { clock, start } = useFakeClient({ serviceConfig: hedging(2), maxBufferBytesPerCall: 1_000 })
 	const call = start({ onAttempt: (attempt, number) => Object.assign(attempt, { isSlow: number === 1 }) })
