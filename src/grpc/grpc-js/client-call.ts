@@ -68,11 +68,13 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 	constructor(environment: ClientEnvironment, options: GrpcCallOptions, nextCall: GrpcNextCall) {
 		const { engine } = environment
 		const { runtime } = engine
+		// Before the wall clock: the call's own deadline must not be later than the timer of grpc-js.
+		const givenAt = runtime.now()
 		const callerMs = remainingMs(options.deadline, runtime)
 		const found = readContext(engine.settings.getContext)
 		const isThrown = found instanceof ThrownByHook
 		const context = inheritedContext(options, isThrown ? undefined : found, runtime)
-		super(engine.methodOf(options.method_definition.path), callerMs, context, runtime)
+		super(engine.methodOf(options.method_definition.path), callerMs, context, runtime, givenAt)
 		this.#environment = environment
 		this.#callerOptions = options
 		this.#nextCall = nextCall

@@ -57,8 +57,17 @@ export class Rpc implements CallOptions {
 	/** Set when the caller, or the call or request around, has cancelled the call. */
 	cancellation: GrpcStatusError | undefined
 
-	/** `deadlineMs` is the time that the caller has given to this call; Infinity without a deadline. */
-	constructor(target: GrpcMethod, deadlineMs: number, parent: CallOptions | undefined, runtime: Runtime) {
+	/**
+	 * `deadlineMs` is the time from `givenAt` that the caller has given to this call; Infinity without a deadline. The process may stand still
+	 * after `givenAt`. That does not delay the timer of the library that sends the call.
+	 */
+	constructor(
+		target: GrpcMethod,
+		deadlineMs: number,
+		parent: CallOptions | undefined,
+		runtime: Runtime,
+		givenAt: number = runtime.now(),
+	) {
 		this.target = target
 		this.parent = parent
 		const ownMs = Math.min(deadlineMs, target.config?.timeoutMs ?? Infinity)
@@ -69,7 +78,7 @@ export class Rpc implements CallOptions {
 		this.deadline = this.isDeadlineInherited
 			? outer
 			: ownMs < Infinity
-				? Deadline.after(Math.max(0, ownMs), { runtime })
+				? Deadline.after(Math.max(0, ownMs - (runtime.now() - givenAt)), { runtime })
 				: undefined
 	}
 
