@@ -66,6 +66,25 @@ describe.each(servers)('%s', (_, start) => {
 		expect(status).not.toBe(200)
 	})
 
+	// next(undefined) ran the handler, without a context.
+	test.each([
+		['rejects with', undefined, () => Promise.reject()],
+		[
+			'throws',
+			null,
+			() => {
+				throw null
+			},
+		],
+		['rejects with', 'route', () => Promise.reject('route')],
+	])('the handler does not run if run %s %s instead of an error', async (_, __, run) => {
+		vi.spyOn(console, 'error').mockImplementation(() => {})
+		const service = vi.fn(() => 200)
+		const url = await serving(start, service, { run: run as never })
+		await fetch(url).catch(() => 'closed by the platform of the test')
+		expect(service).not.toHaveBeenCalled()
+	})
+
 	test('a request with an expired deadline is answered with 504 before the handler runs', async () => {
 		let isCalled = false
 		const url = await serving(start, () => {
