@@ -14,17 +14,26 @@ export function requireSync<T>(hook: string, result: T): T {
 	throw new YaokiError('YAOKI_ASYNC_HOOK', `${hook} must be synchronous, but it returned a promise`)
 }
 
+/** Never throws: an error may have a getter that throws, or no way to become text. */
+function warn(name: string, error: unknown): void {
+	for (const shown of [error, 'its error cannot be read']) {
+		try {
+			console.warn(`yaoki: ${name} failed:`, shown)
+			return
+		} catch {}
+	}
+}
+
 /** Calls a notification hook. Errors, thrown or rejected, are reported as console warnings. */
 export function notify<Args extends readonly unknown[]>(
 	name: string,
 	hook: (...args: Args) => unknown,
 	...args: Args
 ): void {
-	const warn = (error: unknown) => console.warn(`yaoki: ${name} failed:`, error)
 	try {
 		const result = hook(...args)
-		if (isThenable(result)) result.then(undefined, warn)
+		if (isThenable(result)) result.then(undefined, (error) => warn(name, error))
 	} catch (error) {
-		warn(error)
+		warn(name, error)
 	}
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { explain, type RetryOptions, retry, retryWithBackoff } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
@@ -120,5 +121,29 @@ describe('a notification hook', () => {
 			'yaoki: onRetry failed:',
 			expect.objectContaining({ message: 'log is down' }),
 		)
+	})
+
+	// console.warn threw, and its error ended the call or, in a promise, the process.
+	it.each([
+		[
+			'throws',
+			(error: unknown) => () => {
+				throw error
+			},
+		],
+		['rejects with', (error: unknown) => () => Promise.reject(error)],
+	])('that %s an error that cannot be read has no effect either', async (_, hookOf) => {
+		// As Node's own, but silent.
+		const warn = vi.spyOn(console, 'warn').mockImplementation((...texts) => void inspect(texts))
+		const unreadable = {
+			[inspect.custom]() {
+				throw new Error('no text')
+			},
+		}
+		const onRetry = hookOf(unreadable)
+		const options = { ...steady, runtime: clock, onRetry }
+		const answer = await settled(clock, retryWithBackoff(failing(clock, new Error('x')), options))
+		expect(answer).toEqual({ ok: true, value: 'ok' })
+		expect(warn).toHaveBeenLastCalledWith('yaoki: onRetry failed:', 'its error cannot be read')
 	})
 })
