@@ -4,7 +4,12 @@ import { connect as connectHttp2, createServer as createHttp2Server } from 'node
 import { text } from 'node:stream/consumers'
 import { format } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { idempotency, memoryIdempotencyStore, nodeIdempotency } from '../../../src/idempotency/index.ts'
+import {
+	idempotency,
+	LeaseLostError,
+	memoryIdempotencyStore,
+	nodeIdempotency,
+} from '../../../src/idempotency/index.ts'
 import { listen } from '../../listen.ts'
 import { unreadableError } from '../../unreadable-error.ts'
 import { send } from './client.ts'
@@ -29,6 +34,20 @@ test('an error of principal is reported once, and gets a problem', async () => {
 	expect([response.status, response.code]).toEqual([500, 'internal-error'])
 	expect(response.body.toString()).not.toContain('boom')
 	expect(failures).toEqual([new Error('boom')])
+})
+
+// It was 500, where Express and Fastify respond with 409.
+test('a lost lease asks the client to repeat the request, and is not stored', async () => {
+	let runs = 0
+	const { url, failures } = await protectedServer((_, response) => {
+		if (++runs === 1) throw new LeaseLostError()
+		response.end('done')
+	})
+	const response = await send(url)
+	expect([response.status, response.code]).toEqual([409, 'request-in-progress'])
+	expect(response.headers['retry-after']).toBe('1')
+	expect(failures).toEqual([expect.any(LeaseLostError)])
+	expect((await send(url)).body.toString()).toBe('done')
 })
 
 test.each(['k1', ''])('an error of the handler before its head is reported once (key %j)', async (key) => {
