@@ -1,19 +1,19 @@
 import { safeGet } from '../core/classify/safe-get.ts'
 import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients.ts'
 
+/** Pools that have the handlers. */
+const guarded = new WeakSet<PgPool>()
+
 /**
  * Keeps lost connections of a pool from ending the process: they emit an event, which would end it without a handler. The next query reports the
- * error. Returns a function that removes the handlers.
+ * error. The handlers stay as long as the pool: an idle connection may be lost between the end of a store and `pool.end()`.
  */
-export function ignorePoolErrors(client: PgPool | PGliteLike): () => void {
-	if (isPGlite(client)) return ignoreError
+export function ignorePoolErrors(client: PgPool | PGliteLike): void {
+	if (isPGlite(client) || guarded.has(client)) return
+	guarded.add(client)
 	client.on('error', ignoreError)
 	// Covers a connection that is lost between connecting and being handed out.
 	client.on('connect', onConnect)
-	return () => {
-		client.removeListener('error', ignoreError)
-		client.removeListener('connect', onConnect)
-	}
 }
 
 const ignoreError = (): void => {}

@@ -112,7 +112,7 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 	const { client, schema } = settings
 	const executor = new PostgresExecutor(settings, explainError)
 	const seen = new RecentIds()
-	const removeHandlers = ignorePoolErrors(client)
+	ignorePoolErrors(client)
 
 	const rows = <Row>(sql: string, values: readonly SentValue[]): Promise<readonly Row[]> =>
 		repeatedly(() => executor.runAtAnyLevel<Row>(sql, values))
@@ -155,9 +155,8 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 			const [row] = await rows<KeyColumns>(FIND, [id])
 			return row && toStoredKey(withNumbers(row, TIMES))
 		},
-		async close() {
-			removeHandlers()
-		},
+		// The pool belongs to the user.
+		async close() {},
 	}
 }
 

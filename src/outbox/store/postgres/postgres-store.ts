@@ -37,7 +37,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 	const executor = new PostgresExecutor(settings, explainError)
 	const channel = channelOf(schema)
 	const stops = new Set<() => Promise<void>>()
-	const removeHandlers = ignorePoolErrors(client)
+	ignorePoolErrors(client)
 	return {
 		kind: 'postgres',
 		accepts: isSqlClient,
@@ -74,7 +74,6 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 		},
 		async close() {
 			for (const stop of [...stops]) await stop()
-			removeHandlers()
 		},
 	}
 }

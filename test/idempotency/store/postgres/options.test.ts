@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import type { PostgresIdempotencyStoreOptions } from '../../../../src/idempotency/store/postgres/options.ts'
 import { postgresIdempotencyStore } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
@@ -27,6 +28,17 @@ test('migrations contain the schema name', () => {
 	expect(migrations.map(({ version }) => version)).toEqual([1])
 	expect(migrations[0]?.sql).toContain('create table "mine".idempotency_keys (')
 	expect(migrations[0]?.sql).not.toMatch(/\{s\}|\{now\}/)
+})
+
+// The handler was removed by close, and a connection that was lost before pool.end() ended the process.
+test('a connection that is lost after the store was closed does not end the process', async () => {
+	const pool = Object.assign(new EventEmitter(), { query: never, connect: never })
+	for (const store of [1, 2].map(() => postgresIdempotencyStore({ client: pool }))) await store.close()
+	expect(() => pool.emit('error', new Error('terminated by an administrator'))).not.toThrow()
+	const connection = new EventEmitter()
+	pool.emit('connect', connection)
+	expect(() => connection.emit('error', new Error('terminated by an administrator'))).not.toThrow()
+	expect(['error', 'connect'].map((event) => pool.listenerCount(event))).toEqual([1, 1])
 })
 
 /** A pool whose first queries fail with these codes; then a claim succeeds. */
