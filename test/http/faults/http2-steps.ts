@@ -73,11 +73,12 @@ export interface GoAway {
 	readonly next?: 'nothing' | 'answer' | 'fin' | 'reset'
 }
 
-/** Sends a GOAWAY when the head of this stream has been read. */
+/** Sends a GOAWAY when the request has been read. */
 export function goAway({ covers, code = constants.NGHTTP2_NO_ERROR, next = 'nothing' }: GoAway): Http2Step {
 	return {
 		async play(exchange) {
-			const { stream, finish, cut } = exchange
+			const { stream, bodyArrived, finish, cut } = exchange
+			await bodyArrived
 			const last = covers ? (stream.id ?? 0) : Math.max(0, (stream.id ?? 0) - 2)
 			await exchange.sendRaw(frame(GOAWAY, 0, last, code))
 			if (next === 'answer') return await answerStream({ body: 'the last one' }).play(exchange)
@@ -87,10 +88,19 @@ export function goAway({ covers, code = constants.NGHTTP2_NO_ERROR, next = 'noth
 	}
 }
 
-/** Resets the connection with all its streams. */
-export function cutSession(how: 'fin' | 'reset'): Http2Step {
+export interface Cut {
+	/**
+	 * Whether the connection ends when the head has been read. Then a body may be on its way, and undici 8 may not notice a reset: its fetch does
+	 * not settle. Default: when the whole request has been read.
+	 */
+	readonly afterHead?: boolean
+}
+
+/** Ends the connection with all its streams. */
+export function cutSession(how: 'fin' | 'reset', { afterHead = false }: Cut = {}): Http2Step {
 	return {
-		play({ finish, cut }) {
+		async play({ bodyArrived, finish, cut }) {
+			if (!afterHead) await bodyArrived
 			finish()
 			cut(how)
 		},

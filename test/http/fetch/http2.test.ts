@@ -26,9 +26,10 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError }) => {
 			await dispatcher.destroy()
 			await server.close()
 		})
-		const { fetch } = fetching({ dispatcher })
-		const post = (body = 'an order') => fetch(server.url(), { method: 'POST', body })
-		return { server, fetch, post }
+		const { fetch, time } = fetching({ dispatcher })
+		const post = (body: BodyInit = 'an order') =>
+			fetch(server.url(), { method: 'POST', body, duplex: 'half' } as RequestInit)
+		return { server, fetch, post, time }
 	}
 
 	describe('a POST over HTTP/2', () => {
@@ -56,14 +57,35 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError }) => {
 			['the stream was reset by an error', resetStream(NGHTTP2_INTERNAL_ERROR)],
 			['the stream was cancelled', resetStream(NGHTTP2_CANCEL)],
 			['a GOAWAY covers it, and the connection is closed', goAway({ covers: true, next: 'fin' })],
-			['a GOAWAY covers it, and the connection is reset', goAway({ covers: true, next: 'reset' })],
 			['a failing GOAWAY covers it', goAway({ covers: true, code: NGHTTP2_INTERNAL_ERROR })],
 			['the connection is closed', cutSession('fin')],
 			['the connection is reset', cutSession('reset')],
-			// Repeated if undici does not notice the reset: its own fetch, without this package, then never settles.
-		])('that may have been processed is sent once: %s', { retry: 3, timeout: 15_000 }, async (_, step) => {
+		])('that may have been processed is sent once: %s', async (_, step) => {
 			const { server, post } = await overHttp2(step, OK)
 			expect(explain(await failure(post()))?.stop).toBe('not-idempotent')
+			expect(server.requests).toHaveLength(1)
+		})
+
+		/** A body whose end does not come. */
+		const half = () =>
+			new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('half an order')) })
+
+		// undici 8 does not always notice these: its own fetch, without this package, then never settles.
+		test.each([
+			['the connection is closed in the middle of its body', cutSession('fin', { afterHead: true }), half],
+			['the connection is reset in the middle of its body', cutSession('reset', { afterHead: true }), half],
+			[
+				'a GOAWAY covers it, and the connection is reset',
+				goAway({ covers: true, next: 'reset' }),
+				() => 'an order',
+			],
+		])('is sent once and fails, at the timeout at the latest: %s', async (_, step, body) => {
+			const { server, post, time } = await overHttp2(step, OK)
+			const failed = failure(post(body()))
+			await server.requested(1)
+			await server.allClosed()
+			await time.advance(30_000)
+			expect(explain(await failed)?.attempts).toHaveLength(1)
 			expect(server.requests).toHaveLength(1)
 		})
 
