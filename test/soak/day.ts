@@ -252,6 +252,7 @@ class Day {
 		call.isAborted = true
 		this.#count('aborted')
 		controller.abort(reason)
+		this.#checkTotal()
 		// As with promises, the call continues when this callback has returned, in the same instant.
 		this.#clock.setTimer(0, () => {
 			if (Object(call.answer).error !== reason)
@@ -288,7 +289,9 @@ class Day {
 		this.#budget.update({ maxRetryRatio: percent / 100, windowMs })
 		this.#budgetModel.resize(now, windowMs)
 		this.#budgetModel.percent = percent
-		// More slots let queued calls continue when this callback has returned, in the same instant.
+		this.#checkTotal()
+		// With more slots the bulkhead counts queued calls as running immediately, and they start when this callback has returned, in the same
+		// instant. The difference is only which of the two counts a call is in: no slot is lost, see `#checkTotal`.
 		this.#clock.setTimer(0, () => this.#checkBalance())
 	}
 
@@ -298,6 +301,15 @@ class Day {
 		if (concurrent !== this.#holding)
 			this.#violation(`${concurrent} slots are in use by ${this.#holding} calls`)
 		if (queued !== this.#waiting) this.#violation(`${queued} queued, but ${this.#waiting} calls wait`)
+	}
+
+	/** Also in the middle of an instant: a call that got its slot from the queue may not have started, but each call is counted once. */
+	#checkTotal(): void {
+		const { concurrent, queued } = this.#bulkhead.stats
+		if (concurrent + queued !== this.#holding + this.#waiting || concurrent < this.#holding)
+			this.#violation(
+				`${concurrent} slots and ${queued} queued for ${this.#holding} and ${this.#waiting} calls`,
+			)
 	}
 
 	/** A call has at most a wait and a deadline; timeouts of equal length share a timer. */
