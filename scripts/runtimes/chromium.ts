@@ -31,6 +31,9 @@ async function runInPage(browser: Browser, { home, entries, urls }: Site): Promi
 	const page = await browser.newPage()
 	page.setDefaultTimeout(120_000)
 	await page.goto(`${urls.faultyUrl}/page.html`)
+	await page.exposeFunction('setOffline', (isOffline: boolean) => page.context().setOffline(isOffline))
 	// As text, because the file belongs to the page and not to this project.
-	return page.evaluate(`import('/suite.js').then(({ runSuite }) => runSuite(${JSON.stringify(urls)}))`)
+	return page.evaluate(
+		`import('/suite.js').then(({ runSuite }) => runSuite({ ...${JSON.stringify(urls)}, setOffline }))`,
+	)
 }

@@ -1,7 +1,7 @@
 /** `ResilientHttpClient` with the fetch of the runtime: errors with bodies, cached responses in an outage, stats. */
 import { explain } from 'yaoki'
 import { HttpError, isCachedResponse, ResilientHttpClient } from 'yaoki/http'
-import { errorOf, isTrue, SHORT, same } from './checks.js'
+import { errorOf, isNetworkFailure, isTrue, SHORT, SKIPPED, same } from './checks.js'
 import { story } from './stories.js'
 
 /** The first failure opens the circuit for a long time. */
@@ -32,6 +32,20 @@ export const tests = {
 			(await seen()).map(({ type, bytes }) => `${type} ${bytes}`).join(),
 			'application/json 10,application/json 10',
 		)
+	},
+
+	async 'does not open the circuit while the browser is offline'({ apiUrl, setOffline }) {
+		if (!setOffline) return SKIPPED
+		const { url, seen } = story(apiUrl, '200')
+		const client = new ResilientHttpClient({ maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
+		await setOffline(true)
+		try {
+			for (let call = 0; call < 5; call++) isNetworkFailure(await errorOf(client.get(url)))
+		} finally {
+			await setOffline(false)
+		}
+		same((await client.get(url)).status, 200)
+		same((await seen()).length, 1)
 	},
 
 	async 'returns the last good response while the circuit is open, marked as cached'({ apiUrl }) {

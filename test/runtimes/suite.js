@@ -4,7 +4,7 @@
  *
  * `env`: `deadUrl` is a closed port; the server of `faultyUrl` never responds (`/hang`), or breaks the connection before (`/reset`) or in
  * the body (`/cut`); `apiUrl` is another origin for a page, and scripted by its URLs like `faultyUrl` (stories.js); `AsyncLocalStorage`,
- * `withAmbientContext` of `yaoki/node`, and `serve` to start a server with a fetch handler exist on some runtimes only.
+ * `withAmbientContext` of `yaoki/node`, `serve` to start a server with a fetch handler, and `setOffline` to disconnect the browser exist on some runtimes only.
  */
 import { tests as calls } from './calls.js'
 import { describe, SKIPPED } from './checks.js'
