@@ -176,7 +176,8 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const state = retryState(call, bound) === INITIAL_STATE ? new RetryState() : retryState(call, bound)
 	call.enterLayer(bound, state)
 	state.attempt++
-	if (budget && !((call.rare?.countedRetries ?? 0) < 0)) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
+	const isCounted = (call.rare?.countedRetries ?? 0) >= 0
+	if (budget && isCounted) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
 	if (source === 'backoff') state.previousDelayMs = delayMs
 	if (lastAttempt) {
 		lastAttempt.delayMs = delayMs

@@ -66,10 +66,7 @@ export class Origin extends Pauses {
 	}
 
 	override pause(forMs: number, status: number, request: PausedRequest): void {
-		if (this.settings.pauseScope !== 'auto' || status < 500) {
-			super.pause(forMs, status, request)
-			return
-		}
+		if (this.settings.pauseScope !== 'auto' || status < 500) return super.pause(forMs, status, request)
 		const now = this.runtime.now()
 		const path = pathOf(request.url)
 		const isOutage = this.#lastPath !== path && now - this.#lastAt <= SAME_OUTAGE_MS
@@ -81,8 +78,8 @@ export class Origin extends Pauses {
 		const route = routes.get(key) ?? new Pauses(this.settings, this.runtime)
 		route.pause(forMs, status, request)
 		routes.set(key, route)
-		const [first = key] = routes.keys()
-		if (routes.size > MAX_ROUTES) routes.delete(first)
+		const [oldest = key] = routes.keys()
+		if (routes.size > MAX_ROUTES) routes.delete(oldest)
 		this.#routesUntil = Math.max(this.#routesUntil, now + forMs)
 		this.mayBePaused = true
 	}

@@ -222,10 +222,10 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	 * it must be sent only once (`maxRetries: 0`), nor where a service config counts attempts. Without a deadline the questions must end too.
 	 */
 	countRetries({ attempt, options }: Call, isInProgress: boolean): number {
-		const { settings, requestOptions, runtime } = this
-		const maxRetries = requestOptions.maxRetries ?? settings.maxRetries
+		const { settings, requestOptions } = this
+		const { maxRetries = settings.maxRetries } = requestOptions
 		if (isInProgress && maxRetries > 0 && !settings.createPolicies) {
-			const now = runtime.now()
+			const now = this.runtime.now()
 			this.#askedSince ??= now
 			if (options?.deadline || now - this.#askedSince < MAX_ASKED_MS) {
 				this.#questions++
