@@ -66,7 +66,10 @@ export class Origin extends Pauses {
 	}
 
 	override pause(forMs: number, status: number, request: PausedRequest): void {
-		if (this.settings.pauseScope !== 'auto' || status < 500) return super.pause(forMs, status, request)
+		if (this.settings.pauseScope !== 'auto' || status < 500) {
+			super.pause(forMs, status, request)
+			return
+		}
 		const now = this.runtime.now()
 		const path = pathOf(request.url)
 		const isOutage = this.#lastPath !== path && now - this.#lastAt <= SAME_OUTAGE_MS
