@@ -102,6 +102,19 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		return GO
 	}
 
+	/**
+	 * Counts the success of a probe that has not ended, because its response has begun: a long stream is not a hung one. Its end
+	 * then counts nothing.
+	 */
+	confirmProbe(call: Call, bound: BoundLayer): void {
+		const state = call.layerState(bound) as number | TimedCall | undefined
+		if (typeof state !== 'object') return
+		const { runtime } = bound
+		if (this.emit) this.#cause = call
+		this.succeed(state.ticket, runtime.now(), 0, runtime)
+		this.#cause = undefined
+	}
+
 	#recordOutcome(call: Call, bound: BoundLayer, ticket: number, since: number | undefined): void {
 		const { isFailure, isFailureResult } = this.settings
 		const { ok, value, lastAttempt, pipeline } = call

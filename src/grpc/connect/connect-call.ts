@@ -15,6 +15,7 @@ import {
 } from '../policy/call-failures.ts'
 import type { GrpcEngine } from '../policy/grpc-engine.ts'
 import { readContext, ThrownByHook } from '../policy/parent-context.ts'
+import { confirmProbe, mayBeProbe } from '../policy/probes.ts'
 import { Rpc } from '../policy/rpc.ts'
 import { DiscardedError } from '../status/discarded-error.ts'
 import { CANCELLED, type StatusCode } from '../status/status.ts'
@@ -101,7 +102,9 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 			return
 		}
 		const source = (response.message as AsyncIterable<unknown>)[Symbol.asyncIterator]()
-		if (this.isCommitted || !this.target.isRepeatable) this.#deliver(attempt, response, source)
+		// The headers of a probe are held too: those of a stream that fails look the same.
+		const isDirect = this.isCommitted || !this.target.isRepeatable
+		if (isDirect && !mayBeProbe(this)) this.#deliver(attempt, response, source)
 		else void this.#deliverAfterFirst(attempt, response, source)
 	}
 
@@ -206,6 +209,7 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		first?: Promise<IteratorResult<unknown>>,
 	): void {
 		this.#commit(attempt)
+		confirmProbe(this)
 		this.#stream = new ResponseStream(this, source, first)
 		this.#caller?.resolve({ ...response, message: this.#stream.open() })
 		this.#caller = undefined

@@ -11,6 +11,7 @@ import { invalidMetadata } from '../policy/call-failures.ts'
 import { CallbackRpc } from '../policy/callback-rpc.ts'
 import type { GrpcEngine } from '../policy/grpc-engine.ts'
 import { readContext, ThrownByHook } from '../policy/parent-context.ts'
+import { confirmProbe } from '../policy/probes.ts'
 import { rpcOf } from '../policy/rpc.ts'
 import { DiscardedError } from '../status/discarded-error.ts'
 import { CANCELLED, OK } from '../status/status.ts'
@@ -92,6 +93,10 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		return this.#options.method_definition.requestStream
 	}
 
+	get #isStream(): boolean {
+		return this.isRequestStream || this.#options.method_definition.responseStream
+	}
+
 	start(metadata: GrpcMetadata, listener?: Partial<GrpcListener>): void {
 		this.#listener = listener
 		this.#metadata = metadata
@@ -148,11 +153,13 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 
 	onMetadata(attempt: Attempt, metadata: GrpcMetadata): void {
 		this.#commit(attempt)
+		if (this.#isStream) confirmProbe(this)
 		this.#listener?.onReceiveMetadata?.(metadata)
 	}
 
 	onMessage(attempt: Attempt, message: unknown): void {
 		this.#commit(attempt)
+		if (!this.#hasMessage && this.#isStream) confirmProbe(this)
 		this.#hasMessage = true
 		this.#listener?.onReceiveMessage?.(message)
 	}
