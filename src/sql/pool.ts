@@ -1,7 +1,7 @@
 import { safeGet } from '../core/classify/safe-get.ts'
 import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients.ts'
 
-/** Pools that have the handlers. */
+/** Pools that have the handlers, once for all stores: Node warns of more than ten. */
 const guarded = new WeakSet<PgPool>()
 
 /**

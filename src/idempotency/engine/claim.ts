@@ -8,7 +8,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Identity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
 import type { ClaimRef, StoredSteps } from '../store/store.ts'
-import { LeaseLostError } from './errors.ts'
+import { LeaseLostError, stepNotJsonError } from './errors.ts'
 
 /** Passed to the function of a step. */
 export interface StepContext {
@@ -18,8 +18,22 @@ export interface StepContext {
 
 type StepFunction = (context: StepContext) => unknown
 
+/** The result of a step that JSON cannot hold. The step counts as run: a later run fails instead of repeating its effect. */
+const NOT_JSON = '{"isNotJson":true}'
+
 /** Undefined is not JSON, so the value is a member. */
-export const encodeStepValue = (value: unknown): string => JSON.stringify({ value })
+export function encodeStepValue(value: unknown): string {
+	try {
+		return JSON.stringify({ value })
+	} catch {
+		return NOT_JSON
+	}
+}
+
+export function decodeStepValue(name: string, text: string): unknown {
+	if (text === NOT_JSON) throw stepNotJsonError(name)
+	return JSON.parse(text).value
+}
 
 /** What a claim does with the store. */
 export interface ClaimWrites {
@@ -117,7 +131,7 @@ export class Claim {
 	 */
 	async step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>> {
 		const stored = this.#steps.get(name) ?? (await this.#runOnce(name, fn))
-		return JSON.parse(stored).value
+		return decodeStepValue(name, stored) as Jsonified<T>
 	}
 
 	/** Concurrent steps with one name share a run. */
@@ -137,8 +151,7 @@ export class Claim {
 
 	async #runStep(name: string, fn: StepFunction): Promise<string> {
 		const idempotencyKey = await sha256(JSON.stringify([this.ref.id, name]))
-		const value = await fn({ idempotencyKey })
-		const text = encodeStepValue(value)
+		const text = encodeStepValue(await fn({ idempotencyKey }))
 		if (!(await this.#writes.saveStep(this, name, text))) throw new LeaseLostError()
 		this.#steps.set(name, text)
 		return text

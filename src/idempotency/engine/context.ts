@@ -1,6 +1,6 @@
 /** Implements what a handler, and a function of `engine.run`, gets. */
 import { checkNames, invalidOption } from '../../core/options/schema.ts'
-import { type Claim, encodeStepValue } from './claim.ts'
+import { type Claim, decodeStepValue, encodeStepValue } from './claim.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { completeInTransactionError, stepInTransactionError } from './errors.ts'
 import type { IncomingRequest } from './options.ts'
@@ -38,7 +38,10 @@ function contextOf<Tx, Result>(
 		step: async (name, fn) => {
 			if (openTransactions > 0 || claim?.isBlocked(name)) throw stepInTransactionError(name)
 			if (claim) return claim.step(name, fn)
-			return JSON.parse(encodeStepValue(await fn({ idempotencyKey: crypto.randomUUID() }))).value
+			return decodeStepValue(
+				name,
+				encodeStepValue(await fn({ idempotencyKey: crypto.randomUUID() })),
+			) as never
 		},
 	}
 	return Object.assign(context, {

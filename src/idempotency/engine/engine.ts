@@ -15,7 +15,7 @@ import type { Queryable } from '../../sql/clients.ts'
 import { type Identity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
 import { type UnstoredResponse, UnstoredResponses } from '../response/unstored-responses.ts'
-import type { ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
+import type { ClaimRef, ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
 import type { BeginOptions, BeginResult } from './begin-result.ts'
 import { Claim, type ClaimWrites } from './claim.ts'
 import { ClaimTokens } from './claim-tokens.ts'
@@ -392,10 +392,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		claim.resume(true)
 		const write = (): Promise<boolean> => {
 			attempts++
-			return this.#write('complete', claim, async (store) => {
-				const isStored = await this.#completeIn(store, claim, response)
-				return isStored || isResponseOf(await store.find(ref.id), response)
-			})
+			return this.#write('complete', claim, (store) => this.#completeIn(store, claim, response))
 		}
 		const report = (isStored: boolean): void => {
 			const durationMs = this.#runtime.now() - startedAt
@@ -415,8 +412,17 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		return unstored
 	}
 
-	#completeIn(store: IdempotencyStore, claim: Claim, response: StoredResponse | undefined) {
-		return unlessCommitted(store, claim, () => store.complete(claim.ref, response, this.settings.retentionMs))
+	/** A completion may be sent twice, because it timed out or a connection was lost before the reply: the store rejects the second, but the response is stored. */
+	async #completeIn(
+		store: IdempotencyStore,
+		claim: Claim,
+		response: StoredResponse | undefined,
+	): Promise<boolean> {
+		const { ref } = claim
+		const isStored = await unlessCommitted(store, claim, () =>
+			store.complete(ref, response, this.settings.retentionMs),
+		)
+		return isStored || isResponseOf(await store.find(ref.id), ref, response)
 	}
 
 	/** Returns whether the key is released; if the store has failed, a promise of it. */
@@ -512,14 +518,19 @@ const ignore = (): void => {}
 
 type StoreWrite = (store: IdempotencyStore) => boolean | Promise<boolean>
 
-/** An attempt that timed out may have stored the response: the key is then no longer running, and the store rejects the next attempt. */
-const isResponseOf = (found: StoredKey | undefined, response: StoredResponse | undefined): boolean =>
-	response
-		? found?.status === response.status && found.bodyBytes === response.body.length
-		: found?.state === 'unstored' || found?.state === 'completed'
+/** Whether a claim has completed its key, with this response if there is one. */
+function isResponseOf(
+	found: StoredKey | undefined,
+	{ token }: ClaimRef,
+	response: StoredResponse | undefined,
+): boolean {
+	if (found?.token !== token) return false
+	if (response) return found.status === response.status && found.bodyBytes === response.body.length
+	return found.state === 'unstored' || found.state === 'completed'
+}
 
 const isCompletedIn = async (store: IdempotencyStore, { ref }: Claim): Promise<boolean> =>
-	isResponseOf(await store.find(ref.id), undefined)
+	isResponseOf(await store.find(ref.id), ref, undefined)
 
 /**
  * Ends a claim, unless a transaction of the user has completed the key. A transaction that is still open is waited for by the write, which returns

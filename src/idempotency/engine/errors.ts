@@ -102,6 +102,13 @@ export const stepInTransactionError = (name: string): YaokiError =>
 		`The step "${name}" runs inside of a transaction, but its result is stored outside. Run it before context.transaction or context.complete`,
 	)
 
+/** A bigint, or an object that contains itself. The effect of the step has happened. */
+export const stepNotJsonError = (name: string): YaokiError =>
+	new YaokiError(
+		'YAOKI_IDEMPOTENCY_STEP_NOT_JSON',
+		`The step "${name}" has run, but JSON cannot hold its result, so it cannot be returned to a repeated request. Return only what JSON can hold, such as the id of a charge`,
+	)
+
 /** The transaction would store its own response, and find that the key is completed. */
 export const completeInTransactionError = (): YaokiError =>
 	new YaokiError(

@@ -3,19 +3,24 @@
  * replayed: a cookie would log in every client that repeats the request.
  */
 
-/** Describe the body or the resource. `x-` headers of an application are added by option. */
+/** Describe the body or the resource, or say how to treat it. `x-` headers of an application are added by option. */
 export const DEFAULT_RESPONSE_HEADERS: readonly string[] = [
+	'accept-ranges',
 	'cache-control',
+	'content-digest',
 	'content-disposition',
 	'content-encoding',
 	'content-language',
 	'content-location',
+	'content-range',
+	'content-security-policy',
 	'content-type',
 	'etag',
 	'last-modified',
 	'link',
 	'location',
 	'vary',
+	'x-content-type-options',
 ]
 
 /** Headers that belong to one connection or one message. Storing them would corrupt the replay, so no option allows them. */

@@ -40,6 +40,7 @@ export const decodeSteps = (steps: string | null): StoredSteps =>
 
 /** The columns of a key that people see. */
 export interface KeyColumns {
+	readonly token: string
 	readonly state: StoredKey['state']
 	readonly leaseMs: number
 	readonly createdAt: number

@@ -180,8 +180,9 @@ class MemoryStore implements IdempotencyStore<never> {
 		const now = this.#runtime.now()
 		const row = this.#find(id, now)
 		if (!row) return undefined
-		const { state, createdAt, completedAt, response, steps } = row
+		const { token, state, createdAt, completedAt, response, steps } = row
 		return {
+			token,
 			state,
 			leaseMs: state === 'running' ? row.leaseUntil - now : null,
 			createdAt,

@@ -54,6 +54,8 @@ export interface ClaimRef {
 
 /** A key as people see it. */
 export interface StoredKey {
+	/** Of the last claim. */
+	readonly token: string
 	readonly state: 'running' | 'released' | 'completed' | 'unstored'
 	/** What remains of the lease; negative if it ended. Null if the key is not running. */
 	readonly leaseMs: number | null

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -214,6 +215,77 @@ describe.each<[string, typeof express]>([
 		expect(paths).toEqual(['/v1/charges', '/v2/charges'])
 	})
 
+	test('every spelling of a route is one key, and a parameter with other letters another one', async () => {
+		const engine = engineOf()
+		const url = await serve((app) => {
+			const router: Router = create.Router()
+			router.post('/', expressIdempotency(engine), (req, res) => void res.send(req.url))
+			router.post('/:id/Refunds', expressIdempotency(engine), (req, res) => void res.send(req.params['id']))
+			app.use('/charges', router)
+		})
+		const replayed = async (...paths: string[]) => {
+			const received: boolean[] = []
+			for (const path of paths) {
+				const { status, headers } = await send(url, { path })
+				expect(status).toBe(200)
+				received.push(headers['idempotency-replayed'] === 'true')
+			}
+			return received
+		}
+		expect(await replayed('/charges', '/charges/')).toEqual([false, true])
+		expect(await replayed('/charges/a/Refunds', '/charges/a/refunds', '/charges/%61/REFUNDS/')).toEqual([
+			...[false, true, true],
+		])
+		expect(await replayed('/charges/A/Refunds', '/charges/a%2Fb/Refunds')).toEqual([false, false])
+	})
+
+	// Express destroys the socket, which looks like a client that leaves: the key was locked for maxRunMs.
+	test('a handler that throws after the head releases the key', async () => {
+		const { store, seen, ended } = observedStore()
+		const engine = engineOf({ store })
+		const url = await serve((app) =>
+			app.post('/charges', expressIdempotency(engine), (_req, res) => {
+				res.writeHead(201).write('first bytes')
+				if (seen.claims === 1) throw new Error('failed after the head')
+				res.end()
+			}),
+		)
+		await expect(send(url)).rejects.toThrow()
+		await ended
+		expect(seen).toEqual({ claims: 1, releases: 1, completions: 0 })
+		expect((await send(url)).headers['idempotency-replayed']).toBeUndefined()
+	})
+
+	test.each(['destroy', 'resetAndDestroy'] as const)(
+		'a client that leaves after the head (%s) does not release the key: the handler goes on',
+		async (leave) => {
+			const { store, seen, ended } = observedStore()
+			const engine = engineOf({ store })
+			const gone = Promise.withResolvers<void>()
+			const url = await serve((app) => {
+				app.use((_req, res, next) => {
+					// Added before the adapter, which holds the event back from later listeners.
+					res.socket?.once('close', () => gone.resolve())
+					next()
+				})
+				app.post('/charges', expressIdempotency(engine), async (_req, res) => {
+					res.writeHead(201).write('first bytes')
+					await gone.promise
+					await new Promise(setImmediate)
+					res.end('last bytes')
+				})
+			})
+			const socket = connect(Number(new URL(url).port), '127.0.0.1')
+			socket.write(
+				'POST /charges HTTP/1.1\r\nHost: a\r\nX-User: ada\r\nIdempotency-Key: k1\r\nContent-Length: 0\r\n\r\n',
+			)
+			await once(socket, 'data')
+			socket[leave]()
+			await ended
+			expect(seen).toEqual({ claims: 1, releases: 0, completions: 1 })
+		},
+	)
+
 	test('files, redirects and JSON of a status are replayed', async () => {
 		const engine = engineOf()
 		const url = await serve((app) => {
@@ -268,13 +340,16 @@ describe.each<[string, typeof express]>([
 	})
 
 	// next(undefined) ran the handler, although no caller was authenticated.
-	test('the handler does not run if principal rejects without an error', async () => {
-		const engine = engineOf({ principal: () => Promise.reject() })
-		const handler = vi.fn((_req: Request, res: Response) => void res.send('done'))
-		const url = await serve((app) => app.post('/charges', expressIdempotency(engine), handler))
-		expect((await send(url)).status).toBe(500)
-		expect(handler).not.toHaveBeenCalled()
-	})
+	test.each([undefined, null, '', 'route', 'router'])(
+		'the handler does not run if principal rejects with %j',
+		async (reason) => {
+			const engine = engineOf({ principal: () => Promise.reject(reason) })
+			const handler = vi.fn((_req: Request, res: Response) => void res.send('done'))
+			const url = await serve((app) => app.post('/charges', expressIdempotency(engine), handler))
+			expect((await send(url)).status).toBe(500)
+			expect(handler).not.toHaveBeenCalled()
+		},
+	)
 
 	test('middleware of the application and of the route claim once', async () => {
 		const engine = engineOf()

@@ -13,7 +13,7 @@ import {
 import { send } from './client.ts'
 import { nested } from './scenarios/failures.ts'
 import { userOf } from './servers.ts'
-import { transactionalStore } from './stores.ts'
+import { observedStore, transactionalStore } from './stores.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown
 
@@ -276,6 +276,20 @@ describe('a transaction', () => {
 		expect((await send(url)).status).toBe(500)
 		expect((await send(url)).headers['idempotency-replayed']).toBeUndefined()
 	})
+})
+
+test('a handler that throws after the head releases the key', async () => {
+	const { store, seen, ended } = observedStore()
+	const url = await serveRoute(
+		async (_request, reply) => {
+			reply.raw.writeHead(201).write('first bytes')
+			throw new Error('failed after the head')
+		},
+		{ store },
+	)
+	await expect(send(url)).rejects.toThrow()
+	await ended
+	expect(seen).toEqual({ claims: 1, releases: 1, completions: 0 })
 })
 
 test('works with inject', async () => {

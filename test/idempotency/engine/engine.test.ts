@@ -240,6 +240,32 @@ describe('a step', () => {
 		expect(new Set(keys).size).toBe(3)
 	})
 
+	// The step was not stored, and every repeated request had its effect again.
+	test.each<[string, () => unknown]>([
+		['a bigint', () => ({ amount: 1n })],
+		[
+			'an object that contains itself',
+			() => {
+				const charge: Record<string, unknown> = {}
+				charge['self'] = charge
+				return charge
+			},
+		],
+	])('that returns %s fails, and a later run fails before its effect', async (_, result) => {
+		const { engine, begin } = setting()
+		const first = claimOf(await begin())
+		let charges = 0
+		const charge = () => {
+			charges++
+			return result()
+		}
+		const failure = { code: 'YAOKI_IDEMPOTENCY_STEP_NOT_JSON', message: expect.stringContaining('"charge"') }
+		await expect(first.step('charge', charge)).rejects.toMatchObject(failure)
+		await engine.release(first)
+		await expect(claimOf(await begin()).step('charge', charge)).rejects.toMatchObject(failure)
+		expect(charges).toBe(1)
+	})
+
 	test('may return undefined', async () => {
 		const { engine, begin } = setting()
 		const claim = claimOf(await begin())

@@ -282,6 +282,31 @@ describe('a captured body', () => {
 	})
 })
 
+// Clients of Redis send a command again after a reconnect: the store has executed the first one.
+describe('a completion that the store gets twice', () => {
+	const twice = (store: IdempotencyStore) => ({
+		async complete(...args: Parameters<IdempotencyStore['complete']>) {
+			await store.complete(...args)
+			return store.complete(...args)
+		},
+	})
+
+	test.each([RESPONSE, undefined])('is stored and not fenced', async (response) => {
+		const { engine, begin, types } = setting({}, twice)
+		expect(await engine.complete(claimOf(await begin()), response)).toBe(true)
+		expect(types()).not.toContain('idempotency_fenced')
+	})
+
+	test('is fenced if another claim has completed the key, also with the same response', async () => {
+		const { engine, begin, types, runtime } = setting({ leaseMs: 1_000, maxRunMs: 1_000 })
+		const first = claimOf(await begin())
+		await runtime.advance(2_000)
+		expect(await engine.complete(claimOf(await begin()), RESPONSE)).toBe(true)
+		expect(await engine.complete(first, RESPONSE)).toBe(false)
+		expect(types()).toContain('idempotency_fenced')
+	})
+})
+
 describe('a claim that the store made, but did not confirm', () => {
 	/** The first claims are made, and their connection is lost before the reply. */
 	const losingReplies = (count: number) => (store: IdempotencyStore) => ({

@@ -7,7 +7,7 @@ import { keepContext, keptContext } from '../../engine/request-context.ts'
 import { splitUrl } from '../../key/request-target.ts'
 import { problemResponse } from '../../response/problems.ts'
 import type { StoredResponse } from '../../store/store.ts'
-import type { NodeRequest, NodeResponse } from './node-types.ts'
+import type { NodeRequest, NodeResponse, NodeSocket } from './node-types.ts'
 import { readRequestBody } from './request-body.ts'
 import { ResponseCapture } from './response-capture.ts'
 
@@ -18,6 +18,10 @@ export interface NodeExchange<Raw> {
 	readonly raw: Raw
 	/** The path and query that the client sent, before a router has removed a prefix. */
 	readonly url: string
+	/** The path of the route that the framework has found, if that is known. */
+	readonly routePath?: string | undefined
+	/** Set if the framework destroys the socket when a handler throws after the head. */
+	readonly failingSocket?: NodeSocket | undefined
 	/** The value that a body parser has made. */
 	readonly parsed: unknown
 	/** Sends a response without the handler. */
@@ -36,7 +40,7 @@ export interface OpenExchange<Tx> {
 /** Returns undefined if the handler does not run: the request got its response. */
 export async function openExchange<Tx, Raw extends object>(
 	engine: IdempotencyEngine<Tx, Raw>,
-	{ request, response, raw, url, parsed, respond, send }: NodeExchange<Raw>,
+	{ request, response, raw, url, routePath, failingSocket, parsed, respond, send }: NodeExchange<Raw>,
 ): Promise<OpenExchange<Tx> | undefined> {
 	const kept = keptContext<Tx>(raw, engine)
 	if (kept) return { context: kept, capture: undefined }
@@ -46,7 +50,8 @@ export async function openExchange<Tx, Raw extends object>(
 		await respond(problemResponse('request-target-malformed'))
 		return undefined
 	}
-	const { path, query } = target
+	const { query } = target
+	const path = routePath ?? target.path
 	const contentType = headers['content-type']
 	const admission = await admit(engine, {
 		method,
@@ -60,8 +65,9 @@ export async function openExchange<Tx, Raw extends object>(
 		signal: () => closeSignal(response),
 		readBody: () => readRequestBody(request, parsed, engine.settings.maxRequestBytes),
 	}).catch((error) => {
-		// Frameworks take a falsy error for none, and would run the handler without a principal.
-		throw error || new Error('principal or route failed without an error')
+		// Frameworks take a falsy error for none, and Express takes 'route' for a command: both would run the handler without a principal.
+		if (error !== null && typeof error === 'object') throw error
+		throw new Error('principal or route failed with a value that is not an error', { cause: error })
 	})
 	if (admission.kind === 'respond') {
 		await respond(admission.response)
@@ -73,7 +79,7 @@ export async function openExchange<Tx, Raw extends object>(
 	keepContext(raw, engine, context)
 	return {
 		context,
-		capture: claim && new ResponseCapture(engine, claim, response, described),
+		capture: claim && new ResponseCapture(engine, claim, response, described, failingSocket),
 	}
 }
 

@@ -5,6 +5,10 @@
 
 export interface NodeSocket {
 	readonly readable?: boolean | undefined
+	readonly readableEnded?: boolean | undefined
+	readonly errored?: Error | null | undefined
+	/** The HTTP server that has accepted it. */
+	readonly server?: { readonly listening: boolean } | undefined
 	once(event: string, listener: () => void): unknown
 }
 

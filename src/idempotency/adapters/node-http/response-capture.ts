@@ -15,7 +15,7 @@ import type { IdempotencyEngine } from '../../engine/engine.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
 import { storedHeaders } from '../../response/response-headers.ts'
 import { type Chunk, copiedBytes, isChunk } from './bytes.ts'
-import type { NodeResponse } from './node-types.ts'
+import type { NodeResponse, NodeSocket } from './node-types.ts'
 import { override } from './override.ts'
 import { sentHeaders } from './sent-headers.ts'
 
@@ -32,6 +32,7 @@ interface Head {
 export class ResponseCapture {
 	readonly #engine: IdempotencyEngine<unknown, never>
 	readonly #claim: Claim
+	readonly #failingSocket: NodeSocket | undefined
 	readonly #response: NodeResponse
 	readonly #method: string
 	readonly #path: string
@@ -50,15 +51,18 @@ export class ResponseCapture {
 	#isDisconnected = false
 	#needsDrain = false
 
+	/** `failingSocket` is set where a framework reports an error after the head only by destroying the socket. */
 	constructor(
 		engine: IdempotencyEngine<unknown, never>,
 		claim: Claim,
 		response: NodeResponse,
 		{ method, path }: { readonly method: string; readonly path: string },
+		failingSocket?: NodeSocket | undefined,
 	) {
 		this.#engine = engine
 		this.#claim = claim
 		this.#response = response
+		this.#failingSocket = failingSocket
 		this.#method = method
 		this.#path = path
 		this.#captured = new BodyCollector(engine.settings.maxBodyBytes)
@@ -234,8 +238,20 @@ export class ResponseCapture {
 		// HTTP/2's response also emits `finish` when the stream is reset.
 		if (this.#state === 'done' || (event !== 'close' && event !== 'finish')) return this.#native.emit(...args)
 		this.#heldEvents.push(args)
-		if (event === 'close') this.#onDisconnect()
+		if (event === 'close') {
+			this.#onDisconnect()
+			if (this.#state === 'open' && this.#head && this.#wasCutOffHere()) void this.fail()
+		}
 		return true
+	}
+
+	/**
+	 * Express destroys the socket if a handler throws after the head. A client that leaves ends the stream or breaks it, and a server that closes ends
+	 * connections whose handlers still run.
+	 */
+	#wasCutOffHere(): boolean {
+		const { readableEnded, errored, server } = this.#failingSocket ?? {}
+		return server?.listening === true && !readableEnded && !errored
 	}
 
 	#onDisconnect(): void {

@@ -54,12 +54,9 @@ export async function captureWebResponse<T>(
 	return new Response(sent, response)
 }
 
-/** Statuses that must not have a body, not even an empty one. */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
-
-/** A stored response, or a problem, as a web response. */
+/** A stored response, or a problem, as a web response. Without bytes it has no body: some statuses must not have one, and servers add a content type to any. */
 export function toWebResponse({ status, headers, body }: StoredResponse): Response {
-	return new Response(BODILESS.has(status) ? null : new Uint8Array(body), {
+	return new Response(body.length > 0 ? new Uint8Array(body) : null, {
 		status,
 		headers: headers.map(([name, value]): [string, string] => [name, value]),
 	})

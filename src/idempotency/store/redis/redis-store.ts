@@ -145,11 +145,12 @@ type FoundReply = readonly [
 ]
 
 function toStoredKey([time, leftMs, bodyBytes, steps, fields]: FoundReply): StoredKey {
-	const [state, createdAt, leaseUntil, completedAt, status] = fields.map((field) =>
+	const [state, createdAt, leaseUntil, completedAt, status, token = ''] = fields.map((field) =>
 		field ? text(field) : '',
 	)
 	const now = Number(text(time))
 	return {
+		token,
 		state: state as StoredKey['state'],
 		leaseMs: state === 'running' ? Number(leaseUntil) - now : null,
 		createdAt: Number(createdAt),

@@ -100,7 +100,7 @@ return 1
 `
 
 const FIND = `${NOW}
-local found = redis.call('HMGET', key, 'state', 'created', 'lease', 'completed', 'status')
+local found = redis.call('HMGET', key, 'state', 'created', 'lease', 'completed', 'status', 'token')
 if not found[1] then return false end
 local steps = {}
 for _, field in ipairs(redis.call('HKEYS', key)) do

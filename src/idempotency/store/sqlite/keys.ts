@@ -54,7 +54,7 @@ DELETE FROM yaoki_idempotency_keys WHERE rowid IN (
 )`
 
 const FIND = `
-SELECT state, lease_until, created_at, completed_at, expires_at, status, length(body), steps
+SELECT token, state, lease_until, created_at, completed_at, expires_at, status, length(body), steps
 FROM yaoki_idempotency_keys WHERE id = ? AND expires_at > ?`
 
 /** Stores a response in a transaction of the user, on the user's connection. */
@@ -136,8 +136,9 @@ export class SqliteKeys {
 		const now = this.#connection.now()
 		const row = this.#connection.row(FIND, id, now)
 		if (!row) return undefined
-		const [state, leaseUntil, createdAt, completedAt, expiresAt, status, bodyBytes, steps] = row
+		const [token, state, leaseUntil, createdAt, completedAt, expiresAt, status, bodyBytes, steps] = row
 		return toStoredKey({
+			token: String(token),
 			state: state as StoredKey['state'],
 			leaseMs: Number(leaseUntil) - now,
 			createdAt: Number(createdAt),

@@ -24,6 +24,42 @@ export function replays(start: Start): void {
 		expect(calls()).toBe(1)
 	})
 
+	// @hono/node-server adds text/plain to a response that has a body, even an empty one.
+	test.each([200, 201, 204, 303])(
+		'a replay with status %i and without a body has the same headers',
+		async (status) => {
+			const { url } = await setting(start, () => ({
+				status,
+				headers: [['location', '/charges/1']],
+				body: null,
+			}))
+			const headersOf = async () => {
+				const { date: _, 'idempotency-replayed': isReplayed, ...headers } = (await send(url)).headers
+				return [isReplayed, headers]
+			}
+			const [, first] = await headersOf()
+			expect(await headersOf()).toEqual(['true', first])
+		},
+	)
+
+	test('replays headers that say what the body is and how to treat it', async () => {
+		const headers = [
+			...([
+				['accept-ranges', 'bytes'],
+				['content-range', 'bytes 0-0/9'],
+			] as const),
+			...([
+				['content-digest', 'sha-256=:x:'],
+				['x-content-type-options', 'nosniff'],
+			] as const),
+			...([['content-security-policy', "default-src 'none'"]] as const),
+		] as const
+		const { url } = await setting(start, () => ({ status: 206, headers, body: 'x' }))
+		await send(url)
+		const replay = await send(url)
+		expect(headers.map(([name]) => [name, replay.headers[name]])).toEqual(headers)
+	})
+
 	test('replays cookies one by one if they are allowed', async () => {
 		const { url } = await setting(
 			start,

@@ -136,6 +136,7 @@ test('times come from the server and are numbers', async () => {
 	await rig.store.complete({ id: 'k', token: 't' }, RESPONSE, RETENTION_MS)
 	const found = await rig.store.find('k')
 	expect(found).toEqual({
+		token: 't',
 		state: 'completed',
 		leaseMs: null,
 		createdAt: expect.any(Number),
