@@ -79,6 +79,11 @@ export class CircuitBreaker extends LeafPolicy {
 		return result as Promise<Awaited<T> | Awaited<F>>
 	}
 
+	/** @internal */
+	static layerOf(breaker: CircuitBreaker): CircuitBreakerLayer {
+		return breaker.layer
+	}
+
 	/** The state. An open circuit becomes half-open with the first call at or after the reset time. */
 	get currentState(): CircuitState {
 		return this.stats.state

@@ -1,4 +1,5 @@
 /** The part that `resilientFetch`, the client and the adapters share: sends each request through the pipeline of its origin. */
+import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { Call } from '../../core/engine/call.ts'
 import { inheritCallOptions } from '../../core/engine/call-options.ts'
 import { type Policy, subscribeTo } from '../../core/engine/policy.ts'
@@ -18,8 +19,8 @@ import type { HttpSettings } from '../options/http-options.ts'
 import { principalOf, routeOf } from '../options/request-head.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import { listenOnline } from '../origin/connectivity.ts'
-import { Origin } from '../origin/origin.ts'
-import { OriginParser } from '../origin/origin-parser.ts'
+import { Origin, type OtherOrigins } from '../origin/origin.ts'
+import { OriginParser, originOf } from '../origin/origin-parser.ts'
 import { Pauses } from '../origin/pauses.ts'
 import { attributeResponse } from '../request/attempt-layer.ts'
 import { TimeoutLists } from '../request/attempt-timeouts.ts'
@@ -56,7 +57,7 @@ export interface EngineOptions {
 	isAllowedScheme?(scheme: string): boolean
 }
 
-export class HttpEngine {
+export class HttpEngine implements OtherOrigins {
 	readonly settings: HttpSettings
 	readonly runtime: Runtime
 	readonly #counts = { requests: 0, failures: 0, attempts: 0 }
@@ -86,9 +87,7 @@ export class HttpEngine {
 		}
 		this.#pauses = new Registry(settings.maxOrigins, IDLE_MS)
 		this.#create = (key, base, own) => {
-			const origin =
-				base?.origin ??
-				new Origin(key, settings, this.runtime, watch, (other) => this.#origins.find(other)?.origin)
+			const origin = base?.origin ?? new Origin(key, settings, this.runtime, watch, this)
 			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base, own)
 			this.#observers.add(pipeline)
 			return pipeline
@@ -147,6 +146,20 @@ export class HttpEngine {
 		return route ? this.#origins.get(routeKey(base, route), now, (key) => this.#create(key, base)) : base
 	}
 
+	findOrigin(name: string): Origin | undefined {
+		return this.#origins.find(name)?.origin
+	}
+
+	redirectBreakers(request: PreparedRequest, target: string): (CircuitBreaker | undefined)[] {
+		const { breakerKey } = this.settings
+		const origin = originOf(target)
+		const route = breakerKey && routeOf(breakerKey, { ...request, url: target })
+		return [
+			this.#origins.find(route ? `${origin} ${route}` : origin)?.breaker,
+			this.pipelineOf(request.url, `-> ${origin}`).breaker,
+		]
+	}
+
 	/** Sends a request. Throws synchronously for an invalid URL or scheme. */
 	send(
 		request: PreparedRequest,
@@ -183,11 +196,13 @@ export class HttpEngine {
 		return (runAround ? runAround(call, run) : run(call)).then(
 			(response) => {
 				this.#release(entry, base)
+				http.redirects?.settle(runtime)
 				http.drainAllExcept(response)
 				return this.#onResponse(call, response as HttpResponse)
 			},
 			(error) => {
 				this.#release(entry, base)
+				http.redirects?.settle(runtime)
 				http.discardUnsentBody(error)
 				http.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
 				return this.#onFailure(call, error)

@@ -4,14 +4,21 @@
  * method and path, because one part of a service may be down while the others work; a second path that asks for a pause soon after the first
  * shows that the origin as a whole is down.
  */
+import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { pageOrigin } from '../transport/page.ts'
+import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { urlForMessage } from './origin-parser.ts'
 import { type PausedRequest, Pauses } from './pauses.ts'
 
-/** Finds the state of another origin, if the client keeps one. */
-export type FindOrigin = (name: string) => Origin | undefined
+/** The other origins of a client. */
+export interface OtherOrigins {
+	/** Finds the state of another origin, if the client keeps one. */
+	findOrigin(name: string): Origin | undefined
+	/** Returns the circuit of the target of a redirect, if there is one, and that of the pair of the request's origin and the target. */
+	redirectBreakers(request: PreparedRequest, target: string): (CircuitBreaker | undefined)[]
+}
 
 /** Two different paths that ask for a pause within this time pause their origin. */
 const SAME_OUTAGE_MS = 10_000
@@ -32,7 +39,7 @@ export class Origin extends Pauses {
 	readonly mayAddHeaders: boolean
 	/** Call it after a failure without a response. */
 	readonly watchConnection: () => void
-	readonly #find: FindOrigin
+	readonly others: OtherOrigins
 	/** Paused routes, keyed by method and path, first pause first. Empty when all pauses are over. */
 	readonly #routes = new Map<string, Pauses>()
 	#routesUntil = Number.NEGATIVE_INFINITY
@@ -45,19 +52,19 @@ export class Origin extends Pauses {
 		settings: HttpSettings,
 		runtime: Runtime,
 		watchConnection: () => void,
-		find: FindOrigin,
+		others: OtherOrigins,
 	) {
 		super(settings, runtime)
 		this.name = name
 		this.watchConnection = watchConnection
-		this.#find = find
+		this.others = others
 		const page = pageOrigin()
 		this.mayAddHeaders = settings.isDeadlineHeaderNamed || page === undefined || page === name
 	}
 
 	/** Returns this origin or, after a redirect, the one with this name. Undefined if the client keeps no state for it. */
 	respondent(name: string | undefined): Origin | undefined {
-		return name === undefined || name === this.name ? this : this.#find(name)
+		return name === undefined || name === this.name ? this : this.others.findOrigin(name)
 	}
 
 	/** True if requests to the origin or to one of its routes have to wait. */

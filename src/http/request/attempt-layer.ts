@@ -9,13 +9,15 @@ import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
 import { attachRecord } from '../../core/explain/record.ts'
 import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
+import { sleep } from '../../core/runtime/sleep.ts'
 import { isOffline } from '../origin/connectivity.ts'
 import type { Origin } from '../origin/origin.ts'
-import type { Pauses } from '../origin/pauses.ts'
+import type { PausedRequest, Pauses } from '../origin/pauses.ts'
 import { type HttpResponse, isObservable } from '../transport/transport.ts'
 import { type AttemptOwner, AttemptScope, attemptOf } from './attempt-scope.ts'
 import type { TimeoutLists } from './attempt-timeouts.ts'
 import type { HttpCall } from './http-call.ts'
+import { RedirectCircuits } from './redirect-circuits.ts'
 import { HttpStatusError, isInProgressError } from './status-error.ts'
 import { trackBody } from './track-body.ts'
 
@@ -34,10 +36,49 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	enter(call: Call, bound: BoundLayer): Step {
 		const { pauses, request } = httpCallOf(call)
 		if (!pauses.mayBePaused) return this.#start(call, bound)
-		const now = call.now(bound.runtime)
-		const blocker = pauses.blockerOf(request, now)
-		const waitMs = blocker.waitMs(now)
-		return waitMs > 0 ? this.#waitForPause(call, bound, blocker, waitMs, now) : this.#start(call, bound)
+		const wait = this.#waitFor(call, bound, pauses, request, call.now(bound.runtime))
+		if (wait instanceof Error) return call.reject(wait)
+		if (wait === 0) return this.#start(call, bound)
+		call.enterLayer(bound)
+		return wait
+	}
+
+	enterRedirect(
+		call: Call,
+		scope: AttemptScope,
+		url: string,
+		signal: AbortSignal | undefined,
+	): Promise<void> | undefined {
+		const { origin } = this
+		const { bound } = scope
+		const { runtime } = bound
+		const http = httpCallOf(call)
+		http.redirects ??= new RedirectCircuits()
+		const [target, pair] = origin.others.redirectBreakers(http.request, url)
+		const entered = http.redirects.enter(target, pair, runtime, call.pipeline.name)
+		if (entered instanceof Error) {
+			const { retryAfterMs } = entered
+			const isOpen = retryAfterMs < Infinity
+			this.emit?.(call, bound, {
+				type: 'rejected',
+				...(isOpen ? { reason: 'circuit-open', retryAfterMs } : { reason: 'isolated' }),
+			})
+			throw entered
+		}
+		scope.redirect = entered
+		const other = http.pauses === origin ? origin.respondent(scope.redirectedTo) : undefined
+		if (!other?.mayBePaused) return undefined
+		const now = runtime.now()
+		// A timeout during the pause would be taken for one of the other origin.
+		const leftMs = signal ? http.timeoutMs - now + (scope.startedAt ?? now) : 0
+		const wait = this.#waitFor(call, bound, other, { method: http.method, url }, now, other.name, leftMs)
+		if (wait instanceof Error) throw wait
+		if (wait === 0) return undefined
+		return sleep(runtime, wait, signal).then(() => {
+			signal?.throwIfAborted()
+			const isOver = origin.settings.longRetryAfter === 'clamp'
+			return isOver ? undefined : this.enterRedirect(call, scope, url, signal)
+		})
 	}
 
 	/** Checks again, because the origin may have extended its pause. With `'clamp'` a call waits only once. */
@@ -71,6 +112,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		if (response) observeBody(response as HttpResponse, scope)
 		else scope.release()
 		if (!ok) this.#onFailure(call, bound, scope)
+		else if (scope.redirect) scope.redirect.result = true
 		return GO
 	}
 
@@ -80,27 +122,37 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		return call.enterLayer(bound, scope)
 	}
 
-	#waitForPause(call: Call, bound: BoundLayer, blocker: Pauses, pauseMs: number, now: number): Step {
-		const { name, settings } = this.origin
-		const { longRetryAfter, maxRetryAfterMs } = settings
+	/** Returns how long a request has to wait, 0 if it may be sent now, or the error if it cannot wait that long. */
+	#waitFor(
+		call: Call,
+		bound: BoundLayer,
+		pauses: Pauses,
+		request: PausedRequest,
+		now: number,
+		name: string = this.origin.name,
+		attemptLeftMs: number = Infinity,
+	): number | RateLimitedError {
+		const { longRetryAfter, maxRetryAfterMs } = this.origin.settings
+		const blocker = pauses.blockerOf(request, now)
+		const pauseMs = blocker.waitMs(now)
+		if (pauseMs === 0) return 0
 		const probeInMs = blocker.probeInMs(now)
 		if (probeInMs === 0) {
 			blocker.startProbe(httpCallOf(call).http, now)
-			return this.#start(call, bound)
+			return 0
 		}
 		const isLong = pauseMs > maxRetryAfterMs
-		if (isLong && longRetryAfter === 'ignore') return this.#start(call, bound)
+		if (isLong && longRetryAfter === 'ignore') return 0
 		// Jitter on top of the cap too, or all callers with a longer pause would come back together.
 		const waitMs = addRetryAfterJitter(Math.min(pauseMs, maxRetryAfterMs), bound.runtime)
-		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
+		const leftMs = Math.min(call.options?.deadline?.remainingMs ?? Infinity, attemptLeftMs)
 		if ((isLong && longRetryAfter === 'fail') || waitMs >= leftMs) {
 			const retryAfterMs = Math.ceil(pauseMs)
 			this.emit?.(call, bound, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
 			const remainingMs = waitMs >= leftMs ? Math.floor(leftMs) : undefined
 			const why = blocker.describe(retryAfterMs, now)
-			return call.reject(new RateLimitedError(name, retryAfterMs, call.pipeline.name, remainingMs, why))
+			return new RateLimitedError(name, retryAfterMs, call.pipeline.name, remainingMs, why)
 		}
-		call.enterLayer(bound)
 		// The next probe may end the pause. With `'clamp'` a call does not check again after its wait.
 		const isProbedFirst = probeInMs < pauseMs && longRetryAfter !== 'clamp'
 		return isProbedFirst ? addRetryAfterJitter(probeInMs, bound.runtime) : waitMs
@@ -120,6 +172,11 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		if (scope.hasHookThrown) {
 			call.stop = 'hook-threw'
 			return
+		}
+		const { redirect } = scope
+		if (redirect && kind !== 'cancelled') {
+			const isFailure = redirect.isFailure?.(call.value) ?? kind !== 'permanent'
+			redirect.result = isFailure ? call.value : true
 		}
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.
 		if (kind === 'cancelled' || (kind === 'permanent' && !http.settings.shouldRetry)) return

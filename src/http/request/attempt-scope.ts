@@ -18,6 +18,7 @@ import type { RedirectObserver } from '../transport/redirect.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
 import type { AttemptTimeouts } from './attempt-timeouts.ts'
 import { CallerLink } from './caller-link.ts'
+import type { RedirectOutcome } from './redirect-circuits.ts'
 
 /** The record of a call that never failed. No clock was read for it, so it has no times. */
 const SUCCESS: AttemptEntry = {
@@ -35,6 +36,13 @@ const SUCCESS: AttemptEntry = {
 /** The layer that starts attempts. */
 export interface AttemptOwner extends Pick<ObservableLayer, 'emit'> {
 	readonly origin: Origin
+	/** Asks the circuits and the pause of another origin before a redirect to it is followed: see `RedirectObserver`. */
+	enterRedirect(
+		call: Call,
+		scope: AttemptScope,
+		url: string,
+		signal: AbortSignal | undefined,
+	): Promise<void> | undefined
 	/** Creates the error of an attempt that timed out; `isTotal` if the whole call timed out. */
 	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown
 }
@@ -58,6 +66,8 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 	readonly #owner: AttemptOwner
 	/** The origin that a redirect led to, empty if it is unknown; undefined without a redirect. */
 	redirectedTo: string | undefined
+	/** What the circuit of the last redirect to another origin counts. */
+	redirect: RedirectOutcome | undefined
 	/** True if another origin received a request that is unsafe to repeat, without its idempotency key. */
 	isKeyLost = false
 	/** True after the request was sent: not while its body or a hook is pending. */
@@ -137,9 +147,13 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 		return this.#owner.origin.settings.idempotencyHeader
 	}
 
-	onRedirect(url: string | undefined, isKeyLost: boolean): void {
+	onRedirect(url: string | undefined, isKeyLost: boolean, signal?: AbortSignal): Promise<void> | undefined {
+		const { call, redirect } = this
 		this.redirectedTo = originOf(url ?? '')
 		this.isKeyLost ||= isKeyLost
+		// The previous target has responded.
+		if (redirect) redirect.result = true
+		return url && call && this.isForeign ? this.#owner.enterRedirect(call, this, url, signal) : undefined
 	}
 
 	onRefresh(isPending: boolean): void {

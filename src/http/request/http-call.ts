@@ -36,6 +36,7 @@ import type { AttemptScope } from './attempt-scope.ts'
 import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
 import { limitBody } from './limit-body.ts'
+import type { RedirectCircuits } from './redirect-circuits.ts'
 import { idempotencyKeyOf, isUnprocessed } from './retry-safety.ts'
 import { HttpStatusError, setMessage } from './status-error.ts'
 
@@ -71,6 +72,8 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	origin!: Origin
 	/** The origin, unless `pauseScope` is another. */
 	pauses!: Pauses
+	/** The circuits of the redirects of this call. */
+	redirects: RedirectCircuits | undefined
 	/** The body of the latest attempt. */
 	#body: BodySource
 	/** True after the first attempt has been sent. */
@@ -169,9 +172,11 @@ export class HttpCall implements CallOptions, HttpAttempt {
 			if (pauses !== origin) origin.inFlight--
 		}
 		const respondent = scope.respondent(response)
+		const isHandled = response.status !== 429 && response.status < 500
 		// If another origin has responded, this one has sent a redirect.
-		pauses.endProbe(this, respondent !== origin || (response.status !== 429 && response.status < 500))
+		pauses.endProbe(this, respondent !== origin || isHandled)
 		const responsible = respondent === origin ? pauses : pauses === origin ? respondent : undefined
+		responsible?.endProbe(this, isHandled)
 		responsible?.readQuota(response)
 		// A `fetch` that ignores its signal may respond after the abort.
 		if (signal.aborted) {

@@ -52,8 +52,10 @@ export async function followByFetch(
 		// The message of `fetch`.
 		if (redirects >= MAX_REDIRECTS) throw new TypeError('redirect count exceeded')
 		const { status, url: answered } = response
-		const next = followRedirect(answered || from, request, status, location, redirectObserverOf(init))
+		const observer = redirectObserverOf(init)
+		const next = followRedirect(answered || from, request, status, location, observer, init.signal)
 		;({ url: from, request } = next)
+		await next.pause
 		response = await fetch(from, toInit(init, request))
 	}
 }

@@ -21,9 +21,10 @@ export interface RedirectObserver {
 	readonly idempotencyHeader: string
 	/**
 	 * The request is sent to another URL, undefined if it is unknown. `isKeyLost` if another origin receives a request that is unsafe to
-	 * repeat without its idempotency key.
+	 * repeat without its idempotency key. Throws if the circuit or a pause of the target rejects the request. With the `signal` of the attempt the
+	 * request waits for a short pause: send it when the promise has resolved.
 	 */
-	onRedirect(url: string | undefined, isKeyLost: boolean): void
+	onRedirect(url: string | undefined, isKeyLost: boolean, signal?: AbortSignal): Promise<void> | undefined
 	/** A refresh of the token starts or has ended. Meanwhile a timeout is not a failure of the origin. */
 	onRefresh(isPending: boolean): void
 	/** The call of the attempt. */
@@ -52,7 +53,8 @@ export function followRedirect(
 	status: number,
 	location: string,
 	observer?: RedirectObserver,
-): { readonly url: string; readonly request: WireRequest } {
+	signal?: AbortSignal,
+): { readonly url: string; readonly request: WireRequest; readonly pause: Promise<void> | undefined } {
 	const base = new URL(from)
 	if (!URL.canParse(location, base.href)) throw new TypeError('Redirect to an invalid URL')
 	const target = new URL(location, base)
@@ -77,6 +79,6 @@ export function followRedirect(
 	const request: WireRequest = becomesGet
 		? { method: 'GET', headers, body: null, isSingleUse: false }
 		: { ...sent, headers }
-	observer?.onRedirect(target.href, isCrossOrigin && !isIdempotentMethod(request.method))
-	return { url: target.href, request }
+	const isKeyLost = isCrossOrigin && !isIdempotentMethod(request.method)
+	return { url: target.href, request, pause: observer?.onRedirect(target.href, isKeyLost, signal) }
 }

@@ -23,7 +23,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		const { client, server, other } = await between(busy, EAGER)
 		expect(await failure(client.get(server.url('/go')))).toMatchObject({ statusCode: 429 })
 		expect(await textOf(client.get(server.url('/')))).toBe('fine')
-		expect(Object.keys(client.stats.origins)).toEqual([server.origin])
+		expect(Object.keys(client.stats.origins)).toEqual([server.origin, `${server.origin} -> ${other.origin}`])
 		expect(other.requests.length).toBe(1)
 	})
 
@@ -57,31 +57,161 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(client.stats.origins[other.origin]?.pausedForMs).toBe(3_000_000)
 	})
 
-	it('that fails fifty times does not open the circuit of the first origin', async () => {
-		const { client, server } = await between(answer({ status: 500 }), EAGER)
-		for (let n = 0; n < 50; n++)
+	it('that fails opens the circuit of the pair, and no other', async () => {
+		const { client, server, other, clock, events } = await between(
+			{ '/': FINE, '/there': answer({ status: 500 }) },
+			EAGER,
+		)
+		const pair = `${server.origin} -> ${other.origin}`
+		await textOf(client.get(other.url('/')))
+		for (let n = 0; n < 2; n++)
 			expect(await failure(client.get(server.url('/go')))).toMatchObject({ statusCode: 500 })
-		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({
+		for (let n = 0; n < 38; n++)
+			expect(await failure(client.get(server.url('/go')))).toMatchObject({
+				code: 'YAOKI_CIRCUIT_OPEN',
+				policy: pair,
+				cause: { statusCode: 500 },
+			})
+		expect(other.requests.length).toBe(3)
+		const { origins } = client.stats
+		expect(origins[pair]?.circuit).toMatchObject({ state: 'open', rejectedCount: 38 })
+		expect(origins[server.origin]?.circuit).toMatchObject({ state: 'closed', failureCount: 0 })
+		expect(origins[other.origin]?.circuit).toMatchObject({ state: 'closed', failureCount: 0 })
+		expect(events.filter(({ type }) => type === 'state_change')).toMatchObject([{ key: pair, to: 'open' }])
+		expect(events.filter(({ type }) => type === 'rejected')).toHaveLength(38)
+		expect(await textOf(client.get(server.url('/')))).toBe('fine')
+		expect(await textOf(client.get(other.url('/')))).toBe('fine')
+
+		other.play(FINE)
+		await clock.advance(30_000)
+		for (let n = 0; n < 2; n++) expect(await textOf(client.get(server.url('/go')))).toBe('fine')
+		expect(client.circuitBreaker(server.origin, `-> ${other.origin}`)?.currentState).toBe('closed')
+	})
+
+	it('counts once in the circuit of the pair, however many attempts its call makes', async () => {
+		const { client, server, other } = await between(answer({ status: 500 }), { ...EAGER, maxRetries: 3 })
+		for (let n = 0; n < 2; n++)
+			expect(await failure(client.get(server.url('/go')))).toMatchObject({ statusCode: 500 })
+		expect(await failure(client.get(server.url('/go')))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+		expect(other.requests.length).toBe(8)
+	})
+
+	it('does not count in the circuit of the pair if the failure is permanent, or isFailure says no', async () => {
+		const { client, server, other } = await between(answer({ status: 404 }), EAGER)
+		for (let n = 0; n < 3; n++)
+			expect(await failure(client.get(server.url('/go')))).toMatchObject({ statusCode: 404 })
+		other.play(answer({ status: 500 }))
+		const tolerant = client.extend({ circuitBreaker: { failureThreshold: 2, isFailure: () => false } })
+		for (let n = 0; n < 3; n++)
+			expect(await failure(tolerant.get(server.url('/go')))).toMatchObject({ statusCode: 500 })
+	})
+
+	it('is not followed while that origin is isolated or its circuit is open, except in shadow mode', async () => {
+		const { client, server, other } = await between({ '/there': FINE, '/': answer({ status: 500 }) }, EAGER)
+		const release = client.circuitBreaker(other.origin)?.isolate()
+		expect(await failure(client.get(server.url('/go')))).toMatchObject({
+			code: 'YAOKI_CIRCUIT_OPEN',
+			policy: other.origin,
+			retryAfterMs: Number.POSITIVE_INFINITY,
+		})
+		expect(other.requests.length).toBe(0)
+		release?.()
+		expect(await textOf(client.get(server.url('/go')))).toBe('fine')
+		for (let n = 0; n < 2; n++) await failure(client.get(other.url('/')))
+		expect(await failure(client.get(server.url('/go')))).toMatchObject({ policy: other.origin })
+		expect(other.requests.length).toBe(3)
+		client.circuitBreaker(other.origin)?.update({ shadow: true })
+		expect(await textOf(client.get(server.url('/go')))).toBe('fine')
+	})
+
+	it('asks the circuit of the route of the target if breakerKey is set', async () => {
+		const breakerKey = ({ url }: { readonly url: string }) => new URL(url).pathname.slice(1)
+		const { client, server, other } = await between(FINE, { ...EAGER, breakerKey })
+		client.circuitBreaker(other.origin)?.isolate()
+		expect(await textOf(client.get(server.url('/go')))).toBe('fine')
+		client.circuitBreaker(other.origin, 'there')?.isolate()
+		expect(await failure(client.get(server.url('/go')))).toMatchObject({ policy: `${other.origin} there` })
+	})
+
+	it('waits for the pause of that origin, and fails if the pause is longer than an attempt may take', async () => {
+		const busy = answer({ status: 429, headers: { 'retry-after': '5' } })
+		const script = { '/': FINE, '/there': FINE, '/busy': busy }
+		const { client, server, other, clock, waiting } = await between(script, {
+			maxRetries: 0,
+			circuitBreaker: false,
+			timeout: 10_000,
+			areWaitsHeld: true,
+		})
+		await textOf(client.get(other.url('/')))
+		await failure(client.get(other.url('/busy')))
+		const asked = client.get(server.url('/go')).text()
+		await waiting(1)
+		expect(other.requests.length).toBe(2)
+		await clock.advance(7_000)
+		expect(await asked).toBe('fine')
+
+		other.play({ '/there': FINE, '/busy': answer({ status: 429, headers: { 'retry-after': '20' } }) })
+		await failure(client.get(other.url('/busy')))
+		const sent = other.requests.length
+		expect(await failure(client.get(server.url('/go')))).toMatchObject({
+			code: 'YAOKI_RATE_LIMITED',
+			policy: other.origin,
+			retryAfterMs: 20_000,
+		})
+		expect(other.requests.length).toBe(sent)
+	})
+
+	it('is not followed after the caller has aborted during the pause of that origin', async () => {
+		const busy = answer({ status: 429, headers: { 'retry-after': '5' } })
+		const { client, server, other, waiting } = await between(
+			{ '/': FINE, '/busy': busy },
+			{ ...EAGER, areWaitsHeld: true },
+		)
+		await textOf(client.get(other.url('/')))
+		await failure(client.get(other.url('/busy')))
+		const controller = new AbortController()
+		const asked = failure(client.get(server.url('/go'), { signal: controller.signal }))
+		await waiting(1)
+		controller.abort(new Error('changed my mind'))
+		expect(await asked).toMatchObject({ message: 'changed my mind' })
+		expect(other.requests.length).toBe(2)
+		expect(client.stats.origins[`${server.origin} -> ${other.origin}`]?.circuit).toMatchObject({
+			failureCount: 0,
+			successCount: 0,
+		})
+	})
+
+	it('through a third one counts for the origin that failed', async () => {
+		const last = await serve(answer({ status: 500 }))
+		const middle = await serve(redirectTo(last.url('/')))
+		const { client, server } = await setting(fetch, redirectTo(middle.url('/')), EAGER)
+		for (let n = 0; n < 3; n++) await failure(client.get(server.url()))
+		const { origins } = client.stats
+		expect(origins[`${server.origin} -> ${middle.origin}`]?.circuit).toMatchObject({
 			state: 'closed',
 			failureCount: 0,
-			successCount: 50,
 		})
+		expect(origins[`${server.origin} -> ${last.origin}`]?.circuit).toMatchObject({ state: 'open' })
+		expect(last.requests.length).toBe(2)
 	})
 
 	it('that is down does not open the circuit of the first origin', async () => {
 		const { client, server } = await setting(fetch, redirectTo(await refusedUrl()), EAGER)
 		for (let n = 0; n < 3; n++) await failure(client.get(server.url()))
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
+		expect(server.requests.length).toBe(3)
+		expect(await failure(client.get(server.url()))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
 	})
 
 	it('that never responds does not open the circuit of the first origin', async () => {
 		const { client, server, other, clock } = await between(hang(), { ...EAGER, timeout: 100 })
-		for (let n = 1; n <= 3; n++) {
+		for (let n = 1; n <= 2; n++) {
 			const asked = failure(client.get(server.url('/go')))
 			await other.requested(n)
 			await clock.advance(100)
 			expect(await asked).toMatchObject({ name: 'TimeoutError' })
 		}
+		expect(await failure(client.get(server.url('/go')))).toMatchObject({ name: 'CircuitOpenError' })
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
 	})
 

@@ -89,7 +89,7 @@ function redirectHook(
 		const target = typeof options.href === 'string' ? options.href : undefined
 		const { headers = {}, method } = options
 		const isCrossOrigin = target === undefined || originOf(target) !== originOf(url)
-		observer?.onRedirect(target, isCrossOrigin && !isIdempotentMethod(String(method)))
+		void observer?.onRedirect(target, isCrossOrigin && !isIdempotentMethod(String(method)))
 		if (isCrossOrigin)
 			for (const name of Object.keys(headers))
 				if (isOriginBound(name.toLowerCase(), observer?.idempotencyHeader))

@@ -240,7 +240,7 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 
 	/** A URL is in the history when its response has arrived, so before the first response an entry means a redirect. */
 	#checkRedirect(): void {
-		if (this.#history.length > 0) this.#redirects?.onRedirect(undefined, false)
+		if (this.#history.length > 0) void this.#redirects?.onRedirect(undefined, false)
 	}
 
 	#countDrained(bytes: number): void {

@@ -26,6 +26,8 @@ describe('a redirect to another origin through axios', () => {
 		await using two = await between(answer({ status: 500 }), options)
 		for (let n = 0; n < 3; n++) await failure(two.api.get('/go'))
 		expect((await two.api.get('/')).data).toBe('fine')
+		expect(two.other.requests.length).toBe(2)
+		expect(await failure(two.api.get('/go'))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
 	})
 
 	test('does not carry API keys and idempotency keys, unless beforeRedirect adds them', async () => {
