@@ -8,9 +8,7 @@ import { postgresIdempotencyStore } from '../../../src/idempotency/store/postgre
 import { listen } from '../../listen.ts'
 import { startPostgres } from '../../real-postgres.ts'
 
-test('a response that ends during the restart is stored afterwards: one effect', {
-	timeout: 120_000,
-}, async () => {
+test('a response that ends during the restart is stored afterwards: one effect', async () => {
 	await using server = await startPostgres()
 	const pool = new pg.Pool({ ...server.connection, max: 4 })
 	// `end` resolves before the connections are closed, and the server ends them.

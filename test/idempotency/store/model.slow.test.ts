@@ -12,35 +12,28 @@ const openModel = () => {
 	return { ...opened, advance: (ms: number) => advance?.(ms) }
 }
 
-test(
-	'SQLite returns what the store in memory returns, for many random operations',
-	() => compareStores(openModel, () => openSqlite(':memory:'), 1_000),
-	120_000,
-)
+test('SQLite returns what the store in memory returns, for many random operations', () =>
+	compareStores(openModel, () => openSqlite(':memory:'), 1_000))
 
-test(
-	'PostgreSQL returns what the store in memory returns, for random operations',
-	() =>
-		compareStores(
-			openModel,
-			async () => {
-				await rig.pool.query(`delete from ${rig.schema}.idempotency_keys`)
-				let offsetMs = 0
-				const store = postgresIdempotencyStore({
-					client: rig.pool,
-					schema: rig.schema,
-					prepare: false,
-					clockOffsetMs: () => offsetMs,
-				})
-				return {
-					store,
-					advance(ms) {
-						offsetMs += ms
-					},
-					close: () => store.close(),
-				}
-			},
-			150,
-		),
-	120_000,
-)
+test('PostgreSQL returns what the store in memory returns, for random operations', () =>
+	compareStores(
+		openModel,
+		async () => {
+			await rig.pool.query(`delete from ${rig.schema}.idempotency_keys`)
+			let offsetMs = 0
+			const store = postgresIdempotencyStore({
+				client: rig.pool,
+				schema: rig.schema,
+				prepare: false,
+				clockOffsetMs: () => offsetMs,
+			})
+			return {
+				store,
+				advance(ms) {
+					offsetMs += ms
+				},
+				close: () => store.close(),
+			}
+		},
+		150,
+	))

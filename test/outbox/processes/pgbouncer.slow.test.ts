@@ -5,14 +5,14 @@ import { run } from '../../cli/outbox/run-yaoki.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from './pgbouncer.ts'
 
-describe.skipIf(!hasPgbouncer)('behind pgbouncer in transaction mode', { timeout: 120_000 }, () => {
+describe.skipIf(!hasPgbouncer)('behind pgbouncer in transaction mode', () => {
 	let database: PostgresDatabase
 	let pooler: Pgbouncer
 
 	beforeAll(async () => {
 		database = await postgresDatabase()
 		pooler = await startPgbouncer(database.url, 3)
-	}, 120_000)
+	})
 
 	afterAll(async () => {
 		await pooler?.[Symbol.asyncDispose]()

@@ -108,4 +108,4 @@ test('a crash at any await loses nothing, blocks nothing and keeps the order', a
 		await stopped
 		await here[Symbol.asyncDispose]()
 	}
-}, 120_000)
+})
