@@ -2,7 +2,7 @@ import type { RandomSource } from '../backoff/formula.ts'
 import { CANCELLED } from '../classify/classification.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { notify, requireSync } from '../engine/hooks.ts'
-import { GO, type Step } from '../engine/layer.ts'
+import { GO, type RareFacts, type Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { rejectLazily } from '../engine/rejection.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
@@ -115,6 +115,11 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		this.#cause = undefined
 	}
 
+	/** Returns what counts in place of a failure; undefined for the failure itself. A breaker for another protocol replaces it. */
+	outcomeInstead({ rare }: Call): RareFacts['circuitOutcome'] {
+		return rare?.circuitOutcome
+	}
+
 	#recordOutcome(call: Call, bound: BoundLayer, ticket: number, since: number | undefined): void {
 		const { isFailure, isFailureResult } = this.settings
 		const { ok, value, lastAttempt, pipeline } = call
@@ -129,7 +134,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		// If the classification has recorded the attempt, the clock was just read.
 		const recorded = call.lastAttempt === lastAttempt ? undefined : call.lastAttempt
 		const now = recorded && runtime === pipeline.runtime ? recorded.endedAt : runtime.now()
-		const instead = call.rare?.circuitOutcome
+		const instead = this.outcomeInstead(call)
 		if (kind === 'cancelled' || instead === 'nothing') this.ignore(ticket, now, runtime)
 		else {
 			const counts = isFailure ? requireSync('isFailure', isFailure(value)) : kind !== 'permanent'

@@ -16,6 +16,8 @@ export class Attempt {
 	readonly #next: RpcNext
 	readonly #controller = new AbortController()
 	readonly previousAttempts: number
+	/** Its number among all attempts of the interceptor, from 1. */
+	readonly number: number
 	/** Resolves when the response has been read, and rejects with any status but OK. */
 	readonly ended: Promise<void>
 	#resolve!: () => void
@@ -24,10 +26,11 @@ export class Attempt {
 	/** The request messages of a streaming call, if they are kept for retries. */
 	#reader: MessageReader | undefined
 
-	constructor(owner: AttemptOwner, next: RpcNext, previousAttempts: number) {
+	constructor(owner: AttemptOwner, next: RpcNext, previousAttempts: number, number: number) {
 		this.#owner = owner
 		this.#next = next
 		this.previousAttempts = previousAttempts
+		this.number = number
 		this.ended = new Promise((resolve, reject) => {
 			this.#resolve = resolve
 			this.#reject = reject

@@ -14,6 +14,7 @@ import {
 	stoppedReading,
 } from '../policy/call-failures.ts'
 import type { GrpcEngine } from '../policy/grpc-engine.ts'
+import { setLostConnection } from '../policy/lost-connection.ts'
 import { readContext, ThrownByHook } from '../policy/parent-context.ts'
 import { confirmProbe, mayBeProbe } from '../policy/probes.ts'
 import { Rpc } from '../policy/rpc.ts'
@@ -116,7 +117,10 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 			return
 		}
 		this.#remove(attempt)
-		attempt.fail(errors.toStatus(error, (code) => this.#isInherited(code)))
+		const failure = errors.toStatus(error, (code) => this.#isInherited(code))
+		if (errors.isConnectionLost(error, this.hasDelivered))
+			setLostConnection(failure, { peer: new URL(this.#request.url).origin, attempt: attempt.number })
+		attempt.fail(failure)
 	}
 
 	onBufferFull(): void {
@@ -128,6 +132,10 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 
 	onRequestError(): void {
 		this.isCommitted = true
+	}
+
+	onStreamMessage(): void {
+		this.hasDelivered = true
 	}
 
 	onStreamEnd(): void {
@@ -144,8 +152,8 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 
 	#startAttempt(): Promise<void> {
 		if (this.cancellation) throw this.cancellation
-		this.#environment.engine.countAttempt()
-		const attempt = new Attempt(this, this.#next, this.#attempts++)
+		const number = this.#environment.engine.countAttempt()
+		const attempt = new Attempt(this, this.#next, this.#attempts++, number)
 		this.#active.push(attempt)
 		this.#send(attempt)
 		return attempt.ended

@@ -34,6 +34,7 @@ export interface ConnectModule {
 
 /** A request, as interceptors see it. */
 export interface RpcRequest {
+	readonly url: string
 	readonly service: { readonly typeName: string }
 	readonly method: { readonly name: string }
 	/** True if `message` is a stream of messages. */

@@ -16,6 +16,9 @@ const TRAILER_PREFIX = 'trailer-'
 const STREAM_REFUSED = /REFUSED_STREAM/
 const MAX_CAUSES = 9
 
+/** What Node was doing if there was no connection yet. */
+const CONNECTING: ReadonlySet<unknown> = /* @__PURE__ */ new Set(['connect', 'getaddrinfo'])
+
 export class RpcErrors {
 	readonly #ConnectError: RpcErrorClass
 
@@ -88,6 +91,14 @@ export class RpcErrors {
 		const metadata = isWireError ? new Headers() : new Headers(error.metadata)
 		metadata.set(PUSHBACK_KEY, pushback)
 		return new this.#ConnectError(rawMessage, code, metadata, details, cause)
+	}
+
+	/** Returns true if the connection was lost while the request was in flight; `isReading`: after a message of a response stream. */
+	isConnectionLost(thrown: unknown, isReading: boolean): boolean {
+		const error = this.#ConnectError.from(thrown)
+		// For a stream that breaks off, Connect reports an error of its own without a cause.
+		if (isReading) return !error.isWireError && error.code !== DEADLINE_EXCEEDED
+		return isLost(error) && !CONNECTING.has(safeGet(error.cause, 'syscall'))
 	}
 
 	/** Returns true if the server states that it has not processed the request. */

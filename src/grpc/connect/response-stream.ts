@@ -5,6 +5,8 @@
 
 /** The call that the response belongs to. */
 export interface StreamOwner {
+	/** A message was read. */
+	onStreamMessage?(): void
 	/** The last message was read. */
 	onStreamEnd(): void
 	onStreamError(error: unknown): void
@@ -93,6 +95,7 @@ export class ResponseStream {
 			if (result.done) this.#owner.onStreamEnd()
 			else {
 				this.#readings.splice(index, 1)
+				this.#owner.onStreamMessage?.()
 				reading.resolve(result)
 			}
 		} catch (error) {

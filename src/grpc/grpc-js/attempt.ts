@@ -26,6 +26,8 @@ export class Attempt implements GrpcListener {
 	readonly call: GrpcCall
 	/** The run of the call that started it; 0 for one that has `end`. */
 	readonly run: number
+	/** Its number among all attempts of the interceptor, from 1. */
+	readonly number: number
 	/** Called with the failure, or undefined for OK. */
 	readonly end: ((failure: Error | undefined) => void) | undefined
 	/** The next active attempt of the call. */
@@ -43,9 +45,16 @@ export class Attempt implements GrpcListener {
 	/** False as long as grpc-js has not reacted to anything. */
 	#isConfirmed = false
 
-	constructor(owner: AttemptOwner, call: GrpcCall, run: number, end?: (failure: Error | undefined) => void) {
+	constructor(
+		owner: AttemptOwner,
+		call: GrpcCall,
+		number: number,
+		run: number,
+		end?: (failure: Error | undefined) => void,
+	) {
 		this.#owner = owner
 		this.call = call
+		this.number = number
 		this.run = run
 		this.end = end
 	}

@@ -10,6 +10,7 @@ import { attachRecord } from '../../core/explain/record.ts'
 import { invalidMetadata } from '../policy/call-failures.ts'
 import { CallbackRpc } from '../policy/callback-rpc.ts'
 import type { GrpcEngine } from '../policy/grpc-engine.ts'
+import { setLostConnection } from '../policy/lost-connection.ts'
 import { readContext, ThrownByHook } from '../policy/parent-context.ts'
 import { confirmProbe } from '../policy/probes.ts'
 import { rpcOf } from '../policy/rpc.ts'
@@ -31,7 +32,7 @@ import type {
 import { MessageBuffer, type MessageSerializer, OutgoingMessage } from './message-buffer.ts'
 import { attemptMetadata, copyMetadata, findInvalidMetadata, type InitialMetadata } from './metadata.ts'
 import { attemptOptions, inheritedContext, linkParent, remainingMs } from './parent-call.ts'
-import { failedStatus, failureOf } from './statuses.ts'
+import { failedStatus, failureOf, isConnectionLost } from './statuses.ts'
 
 /** What the calls of an interceptor share. */
 export interface ClientEnvironment {
@@ -161,6 +162,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		this.#commit(attempt)
 		if (!this.#hasMessage && this.#isStream) confirmProbe(this)
 		this.#hasMessage = true
+		this.hasDelivered = this.#options.method_definition.responseStream
 		this.#listener?.onReceiveMessage?.(message)
 	}
 
@@ -183,7 +185,11 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 			this.#commit(attempt)
 		}
 		this.#active = without(this.#active, attempt)
-		return isOk ? undefined : failureOf(this, status)
+		if (isOk) return undefined
+		const failure = failureOf(this, status)
+		if (isConnectionLost(status))
+			setLostConnection(failure, { peer: attempt.call.getPeer(), attempt: attempt.number })
+		return failure
 	}
 
 	onSent(): void {
@@ -200,13 +206,13 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 	protected override startAttempt(run: number, end?: (failure: Error | undefined) => void): void {
 		if (this.cancellation) throw this.cancellation
 		const { engine } = this.#environment
-		engine.countAttempt()
+		const number = engine.countAttempt()
 		const call = this.#nextCall(this.#optionsNow)
 		if (this.cancellation) {
 			call.cancelWithStatus(CANCELLED, 'the call has ended')
 			throw this.cancellation
 		}
-		const attempt = new Attempt(this, call, run, end)
+		const attempt = new Attempt(this, call, number, run, end)
 		attempt.sibling = this.#active
 		this.#active = attempt
 		this.#latest = attempt

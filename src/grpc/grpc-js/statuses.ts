@@ -3,6 +3,7 @@ import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { isAtDeadline } from '../policy/call-failures.ts'
 import type { Rpc } from '../policy/rpc.ts'
 import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
+import { UNAVAILABLE } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { statusOf } from '../status/to-status.ts'
 import type { GrpcMetadata, GrpcModule, GrpcStatus } from './grpc-types.ts'
@@ -15,6 +16,13 @@ export function failureOf(rpc: Rpc, { code, details, metadata }: GrpcStatus): Gr
 	const options = isExpired ? { cause: new DeadlineExceededError() } : undefined
 	return new GrpcStatusError({ code, details, metadata, pushbackMs, isInherited }, options)
 }
+
+/** Nothing but the text distinguishes it from a status of the server. A connection that could not be established has another text. */
+const LOST_CONNECTION = /^(Connection dropped|(read|write) E(CONNRESET|TIMEDOUT|PIPE))$/
+
+/** Returns true if the connection was lost while the attempt was in flight. */
+export const isConnectionLost = ({ code, details }: GrpcStatus): boolean =>
+	code === UNAVAILABLE && LOST_CONNECTION.test(details)
 
 /** Returns the status of a call that ends with this error. The caller's error has the same fields. */
 export function failedStatus(error: unknown, grpc: GrpcModule): GrpcStatus {

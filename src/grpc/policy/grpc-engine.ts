@@ -66,6 +66,7 @@ export class GrpcEngine {
 			bulkhead: bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...bulkhead })),
 			tokens,
 			limits: new RetryLimits(tokens, this.#budget),
+			facts: this,
 		}
 		this.#pipelines = new MethodPipelines(this.#shared)
 		if (settings.onEvent) this.subscribe(settings.onEvent)
@@ -119,8 +120,17 @@ export class GrpcEngine {
 		}
 	}
 
-	countAttempt(): void {
-		this.#counts.attempts++
+	/** Returns the number of the attempt. */
+	countAttempt(): number {
+		return ++this.#counts.attempts
+	}
+
+	get attempts(): number {
+		return this.#counts.attempts
+	}
+
+	get countedDeadlineMs(): number {
+		return this.settings.countedDeadlineMs
 	}
 
 	end(rpc: Rpc, ok: boolean): void {

@@ -2,7 +2,7 @@
 import type { Budget } from '../../core/budget/budget.ts'
 import type { TokenBudget } from '../../core/budget/token-budget.ts'
 import type { Bulkhead } from '../../core/bulkhead/bulkhead.ts'
-import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import { blockOf } from '../../core/keyed/block.ts'
 import { type Entry, Registry } from '../../core/keyed/registry.ts'
@@ -10,6 +10,7 @@ import { PipelineObservers } from '../../core/observe/pipeline-observers.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { MethodConfig } from '../service-config/service-config.ts'
 import { AttemptLayer } from './attempt-layer.ts'
+import { type BreakerFacts, GrpcBreaker } from './grpc-breaker.ts'
 import { MethodPipeline } from './method-pipeline.ts'
 import type { GrpcSettings } from './options.ts'
 import { GrpcHedge, GrpcRetry } from './repeat-policies.ts'
@@ -24,6 +25,7 @@ export interface SharedPolicies {
 	/** The tokens of `retryThrottling`. */
 	readonly tokens: TokenBudget | undefined
 	readonly limits: Budget
+	readonly facts: BreakerFacts
 }
 
 /** Longer than core's default: a probe may be a stream. */
@@ -90,11 +92,14 @@ export class MethodPipelines {
 			withOptionPath(
 				'circuitBreaker',
 				() =>
-					new CircuitBreaker({
-						name: key || name,
-						...recoveringBreaker(circuitBreaker),
-						probeTimeoutMs: circuitBreaker.probeTimeoutMs ?? PROBE_TIMEOUT_MS,
-					}),
+					new GrpcBreaker(
+						{
+							name: key || name,
+							...recoveringBreaker(circuitBreaker),
+							probeTimeoutMs: circuitBreaker.probeTimeoutMs ?? PROBE_TIMEOUT_MS,
+						},
+						this.#shared.facts,
+					),
 			)
 		return { breaker, pipelines: new Map() }
 	}

@@ -27,6 +27,11 @@ export interface GrpcClientOptions extends PolicyOptions {
 	 * breaker for all methods.
 	 */
 	readonly breakerKey?: ((method: MethodName) => string) | undefined
+	/**
+	 * A deadline of the caller that has passed counts for the breaker only if it was at least this long, because no server could meet a shorter one. For methods with
+	 * a timeout in the service config it is that timeout instead. In milliseconds. Default 1,000.
+	 */
+	readonly countedDeadlineMs?: number | undefined
 	/** The maximum number of breakers. Default 1,000. */
 	readonly maxBreakers?: number | undefined
 	/** Bulkhead for all calls, streams included. Default: none. */
@@ -48,7 +53,12 @@ export interface GrpcClientOptions extends PolicyOptions {
 	readonly onEvent?: PolicyListener | undefined
 }
 
-type Defaulted = 'maxBreakers' | 'maxBufferBytesPerCall' | 'maxBufferBytes' | 'getContext'
+type Defaulted =
+	| 'countedDeadlineMs'
+	| 'maxBreakers'
+	| 'maxBufferBytesPerCall'
+	| 'maxBufferBytes'
+	| 'getContext'
 type Policies = 'circuitBreaker' | 'bulkhead' | 'budget'
 
 /** The validated options with defaults. */
@@ -63,6 +73,7 @@ const GRPC_SCHEMA: OptionSchema = {
 	serviceConfig: 'any',
 	circuitBreaker: 'any',
 	breakerKey: 'function',
+	countedDeadlineMs: [0, MAX_NUMBER, 1_000],
 	maxBreakers: [1, MAX_NUMBER, 1_000, 'integer'],
 	bulkhead: 'any',
 	budget: 'any',

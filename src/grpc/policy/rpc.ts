@@ -52,6 +52,8 @@ export class Rpc implements CallOptions {
 	/** True if the call cannot be retried anymore: the response has begun, or a message did not fit into the buffer. */
 	isCommitted = false
 	committedBy: 'buffer' | undefined
+	/** True if the caller has received a message of a response stream. */
+	hasDelivered = false
 	/** Why the call ends without any attempt, if that is known before it begins. */
 	rejection: Rejection | undefined
 	/** Set when the caller, or the call or request around, has cancelled the call. */

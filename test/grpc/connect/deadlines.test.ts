@@ -44,10 +44,10 @@ test('a deadline of its own that passes counts for the breaker, an inherited one
 	const { server } = shared
 	const circuitBreaker = { failureThreshold: 1 }
 	server.play(hang())
-	const own = useClient(server, { circuitBreaker })
+	const own = useClient(server, { circuitBreaker, countedDeadlineMs: 50 })
 	await own.client.invoke('Get', {}, { timeoutMs: 50 })
 	expect(own.interceptor.stats.circuits).toMatchObject({ '': { state: 'open' } })
-	const inherited = useClient(server, { circuitBreaker })
+	const inherited = useClient(server, { circuitBreaker, countedDeadlineMs: 50 })
 	const { error } = await runWithContext({ deadline: Deadline.after(50) }, () =>
 		inherited.client.invoke('Get', {}),
 	)

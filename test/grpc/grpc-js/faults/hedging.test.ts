@@ -29,6 +29,7 @@ test.each([
 		const client = new FakeClient({
 			serviceConfig: hedging(2),
 			circuitBreaker: { failureThreshold: 1 },
+			countedDeadlineMs: 200,
 		})
 		const { clock } = client
 		const deadlineMs = 'isInherited' in given ? undefined : clock.wallNow() + 200

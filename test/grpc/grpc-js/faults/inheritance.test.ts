@@ -65,7 +65,7 @@ describe('the deadline of the calling request', () => {
 	})
 
 	test('does not count for the breaker; that of the call itself does', async () => {
-		const breaker = { circuitBreaker: { failureThreshold: 1 } }
+		const breaker = { circuitBreaker: { failureThreshold: 1 }, countedDeadlineMs: 500 }
 		const inherited = new FakeClient(breaker)
 		start(inherited, 500)
 		await inherited.clock.runUntilIdle()

@@ -1,0 +1,17 @@
+/** The connection of an attempt was lost while it was in flight. */
+export interface LostConnection {
+	/** The server at the other end. */
+	readonly peer: string
+	/** The number of the attempt among all of the interceptor, from 1. */
+	readonly attempt: number
+}
+
+/** By the failure of the attempt, which may be that of the call or not: a hedged call has several. */
+const lostConnections = /* @__PURE__ */ new WeakMap<object, LostConnection>()
+
+export function setLostConnection(failure: Error, lost: LostConnection): void {
+	lostConnections.set(failure, lost)
+}
+
+export const lostConnectionOf = (failure: unknown): LostConnection | undefined =>
+	failure instanceof Error ? lostConnections.get(failure) : undefined
