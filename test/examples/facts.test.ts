@@ -81,10 +81,10 @@ describe('classification', () => {
 		MongoDB: (entry) =>
 			entry.endsWith('Error')
 				? { errorLabels: [entry] }
-				: entry === '11000'
-					? { code: 11000 }
+				: Number(entry)
+					? { name: 'MongoServerError', code: Number(entry) }
 					: { codeName: entry },
-		MySQL: (entry) => (entry === '1062' ? { errno: 1062 } : { code: entry }),
+		MySQL: (entry) => (Number(entry) ? { errno: Number(entry) } : { code: entry }),
 		SQLite: (code) => ({ code }),
 		Redis: (entry) => ({ name: 'ReplyError', message: `${entry} said by the server` }),
 		'Kafka (kafkajs)': (entry) => ({ retriable: entry.endsWith('true') }),
@@ -95,8 +95,11 @@ describe('classification', () => {
 		},
 		tRPC: (code) => ({ code }),
 		'AWS, GCP, Azure': (name) => ({ name }),
-		'OpenAI, Anthropic, Stripe': (code) => ({ code, status: 429 }),
+		'OpenAI, Anthropic': (code) => ({ code, status: 429 }),
+		Stripe: (code) => ({ code, status: 409 }),
 		validation: (entry) => (entry === 'issues' ? { issues: [] } : { name: entry }),
+		bodies: (code) => ({ code }),
+		modules: (code) => ({ code }),
 		programming: (name) => ({ name }),
 	}
 

@@ -9,7 +9,7 @@ import {
 	readWaitMs,
 } from '../headers/header-values.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { type ErrorLike, isErrorLike, responseOf } from './error-like.ts'
+import { type ErrorLike, responseOf } from './error-like.ts'
 
 const SECOND_MS = 1_000
 
@@ -25,24 +25,31 @@ export function askedWaitMs(error: ErrorLike, runtime: Runtime): number | undefi
 
 function readWait(error: ErrorLike, runtime: Runtime): number | undefined {
 	const { retryAfter } = error
-	const headers = responseOf(error)?.headers ?? error.headers ?? error.responseHeaders
-	if (isErrorLike(headers)) {
-		const wait = readRetryAfterHeaders(toLookup(headers), runtime.wallNow(), parseFixdate)
-		if (wait !== undefined) return wait
-	}
+	const wait = readRetryAfterHeaders(headersOf(error), runtime.wallNow(), parseFixdate)
+	if (wait !== undefined) return wait
 	// Seconds, as in the header and in most clients. discord.js, whose errors also have `timeToReset`, counts milliseconds.
 	if (typeof retryAfter === 'number') return 'timeToReset' in error ? retryAfter : retryAfter * SECOND_MS
 	return retryAfter === undefined ? undefined : readWaitMs([retryAfter], runtime.wallNow(), parseFixdate)
 }
 
+/** Returns a header of the response that an error carries, or nothing if reading it throws. */
+export function readHeader(error: ErrorLike, name: string): string | null | undefined {
+	try {
+		return headersOf(error).get(name)
+	} catch {
+		return undefined
+	}
+}
+
 /** Looks headers up in a `Headers`, a Map or an object, whatever the case of its names. Several lines are joined by commas. */
-function toLookup(headers: object): HeaderLookup {
+function headersOf(error: ErrorLike): HeaderLookup {
+	const headers: object = Object(responseOf(error)?.headers ?? error.headers ?? error.responseHeaders)
 	if ('get' in headers && typeof headers.get === 'function' && !(headers instanceof Map)) {
 		const { get } = headers
 		return { get: (name) => String(get.call(headers, name) ?? '') }
 	}
 	const found = new Map<string, string>()
 	for (const [name, value] of headers instanceof Map ? headers : Object.entries(headers))
-		if (/^(date|(x-ms-)?retry-after(-ms)?)$/i.test(name)) found.set(name.toLowerCase(), String(value))
+		found.set(String(name).toLowerCase(), String(value))
 	return found
 }

@@ -6,7 +6,7 @@
 import { CIRCUIT_OPEN } from '../errors/errors.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
-import { askedWaitMs } from './asked-wait.ts'
+import { askedWaitMs, readHeader } from './asked-wait.ts'
 import { type ErrorLike, isErrorLike, responseOf } from './error-like.ts'
 import { isMarkedPermanent } from './permanent.ts'
 
@@ -70,11 +70,15 @@ export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): 
 	let seen: unknown[] | undefined
 
 	/** The outermost decision counts. An error that says only that retries were exhausted, as in kafkajs, decides nothing. */
-	const writeVerdict = ({ retryable, retriable, isRetryable, $retryable, name }: ErrorLike): void => {
+	const writeVerdict = (error: ErrorLike): void => {
+		const { retryable, retriable, isRetryable, $retryable, name } = error
 		if (typeof $retryable === 'object' && $retryable)
 			text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
-		const own =
-			toBoolean(retryable) ?? toBoolean(retriable) ?? toBoolean(isRetryable) ?? toBoolean($retryable)
+		const asked = readHeader(error, 'stripe-should-retry')
+		const own = [
+			...[retryable, retriable, isRetryable, $retryable],
+			asked === 'true' || (asked === 'false' ? false : undefined),
+		].find((verdict) => typeof verdict === 'boolean')
 		if (own === undefined || verdict !== undefined || /RetriesEx/.test(`${name}`)) return
 		verdict = own
 		text += own ? 'retryable\n' : 'permanent\n'
@@ -93,7 +97,13 @@ export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): 
 			if (seen.length > MAX_ERRORS || seen.includes(error)) return
 			seen.push(error)
 		}
-		const waitMs = askedWaitMs(error, runtime)
+		const http = readStatus(error) || toErrorStatus(code)
+		// GitHub's limit of an hour: until its reset every request fails.
+		const isLimited = http === 403 && readHeader(error, 'x-ratelimit-remaining') === '0'
+		const untilResetMs = isLimited
+			? Number(readHeader(error, 'x-ratelimit-reset')) * 1_000 - runtime.wallNow()
+			: 0
+		const waitMs = askedWaitMs(error, runtime) ?? (untilResetMs > 0 ? untilResetMs : undefined)
 		if (waitMs !== undefined) retryAfterMs = Math.max(waitMs, retryAfterMs ?? 0)
 		text += line(code) + line(error.name) + line(errno) + line(error.reason)
 		text += line(error.sqlState) + line(error.errorCode)
@@ -103,16 +113,16 @@ export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): 
 		// The lower byte is the result code without its extension.
 		if (typeof errcode === 'number') text += `sqlite ${errcode & 255}\n`
 		if (typeof error.command === 'string') text += `smtp ${Number(error.responseCode)}\n`
-		const http = readStatus(error) || toErrorStatus(code)
 		// With a status, causes and messages are skipped: a message may quote a URL or a body, which would mislead. Only the
-		// `reason` of a part counts, which is GCP's error code. A 413 with Retry-After is classified like a 429.
+		// `reason` of a part counts, which is GCP's error code. A 413 and a 403 with Retry-After are classified like a 429.
 		for (const part of Array.isArray(errors) ? errors.slice(0, MAX_ERRORS) : [])
 			if (!http) add(part)
 			else if (isErrorLike(part)) text += line(part.reason)
 		// A DOMException has small numeric codes too, so a gRPC code counts only beside gRPC's `details` or `metadata`.
 		const isGrpc = typeof code === 'number' && code > 0 && code < 17
 		if (isGrpc && (error.details ?? error.metadata) !== undefined) text += `grpc ${code}\n`
-		else if (http) text += `http ${http === 413 && waitMs !== undefined ? 429 : http}\n`
+		else if (http)
+			text += `http ${isLimited || (waitMs !== undefined && (http === 413 || http === 403)) ? 429 : http}\n`
 		else {
 			text += codeLine(code) + codeLine(errno) + codeLine(error.codeName) + line(error.message)
 			// What opened a circuit says nothing about a call that was rejected later.
@@ -123,8 +133,6 @@ export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): 
 	add(thrown)
 	return { text, retryAfterMs }
 }
-
-const toBoolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined)
 
 const wrapped = (value: unknown): unknown =>
 	isErrorLike(value) && value.message !== undefined ? value : undefined

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
-import { SendMessageCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
-import { expect, test } from 'vitest'
+import { ListQueuesCommand, SendMessageCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Classification, classify } from 'yaoki'
 import { catchFailure, classifyFailure, PERMANENT, THROTTLED, TRANSIENT } from './expected.ts'
 import { bothLoopbacks, type Fault, faultServer, neverResponds, respondWith } from './fault-server.ts'
@@ -52,6 +52,7 @@ test.each<[number, string, string | undefined, string, Classification]>([
 	[429, 'TooManyRequestsException', undefined, 'TooManyRequestsException', THROTTLED],
 	[503, 'ServiceUnavailable', undefined, 'ServiceUnavailable', THROTTLED],
 	[500, 'InternalFailure', undefined, 'InternalFailure', TRANSIENT],
+	[400, 'TransactionConflictException', undefined, 'TransactionConflictException', TRANSIENT],
 	[400, 'RequestTimeout', undefined, 'RequestTimeout', TRANSIENT],
 	[403, 'AccessDeniedException', undefined, 'AccessDeniedException', PERMANENT],
 	[400, 'ExpiredTokenException', undefined, 'ExpiredTokenException', PERMANENT],
@@ -86,4 +87,17 @@ test.each([
 	const error = await catchFailure(() => send(server.url, { requestHandler }))
 	expect(error).toHaveProperty('name', 'TimeoutError')
 	expect(classify(error)).toEqual(TRANSIENT)
+})
+
+test('a missing credential is permanent', async () => {
+	onTestFinished(() => {
+		vi.unstubAllEnvs()
+	})
+	vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
+	for (const name of ['AWS_SHARED_CREDENTIALS_FILE', 'AWS_CONFIG_FILE']) vi.stubEnv(name, '/nowhere')
+	for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE']) vi.stubEnv(name, undefined)
+	const client = new SQSClient({ region: 'us-east-1', endpoint: 'http://127.0.0.1:1' })
+	const error = await catchFailure(() => client.send(new ListQueuesCommand()))
+	expect(error).toHaveProperty('name', 'CredentialsProviderError')
+	expect(classify(error)).toEqual(PERMANENT)
 })

@@ -2,8 +2,8 @@ import { Agent as HttpAgent } from 'node:http'
 import axios, { type AxiosRequestConfig } from 'axios'
 import { Agent as UndiciAgent } from 'undici-7'
 import { afterAll, expect, test } from 'vitest'
-import { classifyFailure, TRANSIENT } from './expected.ts'
-import { bothLoopbacks, faultServer, neverResponds } from './fault-server.ts'
+import { classifyFailure, PERMANENT, TRANSIENT } from './expected.ts'
+import { bothLoopbacks, faultServer, neverResponds, respondWith } from './fault-server.ts'
 import { describeHttpClient } from './http-client.ts'
 
 const dispatcher = new UndiciAgent({ connect: { lookup: bothLoopbacks, autoSelectFamily: true } })
@@ -35,5 +35,12 @@ for (const [adapter, lookup] of ADAPTERS) {
 		expect(await classifyFailure(() => get(server.url, { timeout: 20 }))).toEqual(TRANSIENT)
 		const transitional = { clarifyTimeoutError: true }
 		expect(await classifyFailure(() => get(server.url, { timeout: 20, transitional }))).toEqual(TRANSIENT)
+	})
+
+	test(`${name}: a body above maxContentLength or maxBodyLength is permanent`, async () => {
+		await using server = await faultServer(respondWith(200, 'hello'))
+		expect(await classifyFailure(() => get(server.url, { maxContentLength: 4 }))).toEqual(PERMANENT)
+		const post = () => axios.post(server.url, 'hello', { adapter, maxBodyLength: 4 })
+		expect(await classifyFailure(post)).toEqual(PERMANENT)
 	})
 }

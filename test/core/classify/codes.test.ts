@@ -241,6 +241,33 @@ test('unique-constraint violations of the common drivers are permanent', () => {
 	)
 })
 
+test('a user of MySQL who has too many connections is throttled, although its SQLSTATE is permanent', () => {
+	const error = coded('ER_TOO_MANY_USER_CONNECTIONS', { errno: 1203, sqlState: '42000' })
+	expect(classify(error)).toEqual(THROTTLED)
+	expect(classify(coded('ER_PARSE_ERROR', { errno: 1064, sqlState: '42000' }))).toEqual(PERMANENT)
+})
+
+test('code 26 is permanent for MongoDB only, with and without its name', () => {
+	expect(classify(named('MongoServerError', { code: 26 }))).toEqual(PERMANENT)
+	expect(classify(named('MongoServerError', { code: 26, codeName: 'NamespaceNotFound' }))).toEqual(PERMANENT)
+	expect(classify(named('MongoServerError', { code: 260 }))).toEqual(UNKNOWN)
+	expect(classify(coded(26))).toEqual(UNKNOWN)
+})
+
+test.each([
+	[400, PERMANENT],
+	[404, PERMANENT],
+	[426, PERMANENT],
+	[408, TRANSIENT],
+	[500, TRANSIENT],
+	[429, THROTTLED],
+	[503, THROTTLED],
+	[200, UNKNOWN],
+	[302, UNKNOWN],
+])('a WebSocket of ws whose upgrade got %i is classified by the status', (status, meaning) => {
+	expect(classify(new Error(`Unexpected server response: ${status}`))).toEqual(meaning)
+})
+
 test('rejections by policies and an expired deadline are cancelled, a TimeoutError is transient', () => {
 	expect(classify(new CircuitOpenError('circuit', 5))).toEqual({ ...CANCELLED, retryAfterMs: 5 })
 	expect(classify(new BulkheadRejectedError('bulkhead', 'bulkhead-full', 'the queue is full'))).toEqual(

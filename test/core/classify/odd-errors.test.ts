@@ -1,19 +1,14 @@
 /** Any thrown value: `classify` always returns a classification, and `isKnown` is false for what it does not recognize. */
 import { expect, test } from 'vitest'
 import { classify, HttpError, isRetryable, isRetryableNetworkError, permanent } from 'yaoki'
-import { CANCELLED, THROTTLED, TRANSIENT, UNKNOWN } from './expected.ts'
+import { CANCELLED, PERMANENT, THROTTLED, TRANSIENT, UNKNOWN } from './expected.ts'
 
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more)
 
 test('the numeric codes of a DOMException are not gRPC codes', () => {
-	for (const name of [
-		'IndexSizeError',
-		'NotFoundError',
-		'InvalidStateError',
-		'DataCloneError',
-		'QuotaExceededError',
-	])
+	for (const name of ['IndexSizeError', 'NotFoundError', 'InvalidStateError', 'QuotaExceededError'])
 		expect(classify(new DOMException('Said', name))).toEqual(UNKNOWN)
+	expect(classify(new DOMException('Said', 'DataCloneError'))).toEqual(PERMANENT)
 	expect(classify(new DOMException('Said', 'NetworkError'))).toEqual(TRANSIENT)
 	expect(classify(new DOMException('Said', 'TimeoutError'))).toEqual(TRANSIENT)
 	expect(classify(new DOMException('Said', 'AbortError'))).toEqual(TRANSIENT)

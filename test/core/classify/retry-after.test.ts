@@ -150,6 +150,46 @@ test('a 413 with a Retry-After header is throttled', () => {
 	expect(classify({ status: 413, headers: {} })).toEqual(PERMANENT)
 })
 
+test('a 403 with Retry-After, as from GitHub, is throttled', () => {
+	expect(classify({ status: 403, headers: { 'retry-after': '5' } })).toEqual(ASKED)
+	expect(classify(new HttpError(403, undefined, { retryAfterMs: 5_000 }))).toEqual(ASKED)
+	expect(classify({ status: 403, headers: {} })).toEqual(PERMANENT)
+})
+
+test('a 403 with x-ratelimit-remaining: 0 is throttled, until x-ratelimit-reset', () => {
+	const runtime = virtualRuntime()
+	const limited = (more: object, status = 403) =>
+		classify({ status, headers: { 'X-RateLimit-Remaining': '0', ...more } }, { runtime })
+	const reset = String(Math.ceil(runtime.wallNow() / 1_000) + 5)
+	expect(limited({ 'X-RateLimit-Reset': reset }).kind).toBe('throttled')
+	expect(limited({ 'X-RateLimit-Reset': reset }).retryAfterMs).toBe(Number(reset) * 1_000 - runtime.wallNow())
+	expect(limited({ 'X-RateLimit-Reset': reset, 'retry-after': '5' })).toEqual(ASKED)
+	for (const none of ['1', '60', 'soon', ''])
+		expect(limited({ 'X-RateLimit-Reset': none })).toEqual(THROTTLED)
+	expect(limited({})).toEqual(THROTTLED)
+	expect(limited({ 'X-RateLimit-Remaining': '1' })).toEqual(PERMANENT)
+	expect(limited({ 'X-RateLimit-Reset': reset }, 401)).toEqual(PERMANENT)
+	expect(limited({ 'X-RateLimit-Reset': reset }, 500)).toEqual(TRANSIENT)
+	const headers = new Headers({ 'x-ratelimit-remaining': '0' })
+	expect(classify({ response: { status: 403, headers } })).toEqual(THROTTLED)
+})
+
+test.each([
+	['an object', (value: string) => ({ 'Stripe-Should-Retry': value })],
+	['Headers', (value: string) => new Headers({ 'stripe-should-retry': value })],
+])('stripe-should-retry in %s decides', (_, headers) => {
+	for (const status of [400, 409, 500]) {
+		expect(classify({ status, headers: headers('true') })).toEqual(TRANSIENT)
+		expect(classify({ status, headers: headers('false') })).toEqual(PERMANENT)
+	}
+	expect(classify({ status: 429, headers: headers('true') })).toEqual(THROTTLED)
+	expect(classify({ status: 429, headers: headers('false') })).toEqual(PERMANENT)
+	expect(classify({ status: 409, headers: headers('maybe') })).toEqual(PERMANENT)
+	expect(classify({ status: 409, retryable: false, headers: headers('true') })).toEqual(PERMANENT)
+	const error = Object.assign(new HttpError(409), { response: { headers: headers('true') } })
+	expect(classify(error)).toEqual(TRANSIENT)
+})
+
 test("a date without a Date header is compared with the policy's clock", async () => {
 	const runtime = virtualRuntime()
 	const error = { status: 429, headers: { 'retry-after': imfFixdate(runtime.wallNow() + 3_000) } }

@@ -1,8 +1,18 @@
+import assert from 'node:assert'
+import { createRequire } from 'node:module'
 import { createContext, runInContext } from 'node:vm'
+import {
+	brotliDecompressSync,
+	deflateSync,
+	gunzipSync,
+	gzipSync,
+	inflateSync,
+	zstdDecompressSync,
+} from 'node:zlib'
 import { expect, test } from 'vitest'
 import { classify, InvalidOptionError, isRetryable, permanent, retry } from 'yaoki'
 import { z } from 'zod'
-import { classifyFailure, PERMANENT } from './expected.ts'
+import { catchFailure, classifyFailure, PERMANENT, UNKNOWN } from './expected.ts'
 
 /** Code that throws at run time and that the type checker must not see. */
 const run = (code: string) => () => new Function(code)()
@@ -104,4 +114,66 @@ test('an error marked with permanent() is permanent and is not changed', () => {
 	expect(classify(soldOut)).toEqual(PERMANENT)
 	expect(classify(new Error('order failed', { cause: soldOut }))).toEqual(PERMANENT)
 	expect(classify(permanent(Object.freeze({})))).toEqual(PERMANENT)
+})
+
+test('a failed assertion is permanent, whatever its message says', async () => {
+	expect(await classifyFailure(() => assert.equal(1, 2))).toEqual(PERMANENT)
+	expect(await classifyFailure(() => assert(false, 'ECONNRESET: too many requests'))).toEqual(PERMANENT)
+	expect(await classifyFailure(() => expect(1, 'timed out').toBe(2))).toEqual(PERMANENT)
+})
+
+test('a value that cannot be cloned is permanent, whatever its name', async () => {
+	expect(await classifyFailure(() => structuredClone(function networkError() {}))).toEqual(PERMANENT)
+})
+
+// Vite resolves the imports of a test file itself.
+const load = createRequire(import.meta.url)
+test.each([
+	['a missing module', 'MODULE_NOT_FOUND', () => load('no-such-package')],
+	['a path that a package does not export', 'ERR_PACKAGE_PATH_NOT_EXPORTED', () => load('vitest/nowhere')],
+	['an import that a package does not define', 'ERR_PACKAGE_IMPORT_NOT_DEFINED', () => load('#nowhere')],
+	['a missing built-in module', 'ERR_UNKNOWN_BUILTIN_MODULE', () => load('node:nowhere')],
+])('%s is permanent', async (_, code, call) => {
+	const error = await catchFailure(call)
+	expect(error).toHaveProperty('code', code)
+	expect(classify(error)).toEqual(PERMANENT)
+})
+
+test.each([
+	'ERR_MODULE_NOT_FOUND',
+	'ERR_REQUIRE_ESM',
+	'ERR_REQUIRE_ASYNC_MODULE',
+	'ERR_UNSUPPORTED_DIR_IMPORT',
+	'ERR_UNSUPPORTED_ESM_URL_SCHEME',
+	'ERR_UNKNOWN_FILE_EXTENSION',
+	'ERR_IMPORT_ATTRIBUTE_MISSING',
+])('the module error %s is permanent', (code) => {
+	const error = Object.assign(new Error("Cannot find module './timeout.js'"), { code })
+	expect(classify(error)).toEqual(PERMANENT)
+})
+
+const corrupted = gzipSync('hello').map((byte, index) => (index === 12 ? byte ^ 255 : byte))
+test.each([
+	['gzip', 'Z_DATA_ERROR', () => gunzipSync('hello')],
+	['corrupted gzip', 'Z_DATA_ERROR', () => gunzipSync(corrupted)],
+	[
+		'deflate with a dictionary',
+		'Z_NEED_DICT',
+		() => inflateSync(deflateSync('hello', { dictionary: Buffer.from('he') })),
+	],
+	[
+		'Brotli',
+		'ERR__ERROR_FORMAT_CL_SPACE',
+		() => brotliDecompressSync(Buffer.from('hello world this is no Brotli')),
+	],
+	['Zstandard', 'ZSTD_error_prefix_unknown', () => zstdDecompressSync(Buffer.from('hello world'))],
+])('invalid %s data is permanent, also as the cause of a terminated response', async (_, code, call) => {
+	const error = await catchFailure(call)
+	expect(error).toHaveProperty('code', code)
+	expect(classify(error)).toEqual(PERMANENT)
+	expect(classify(new TypeError('terminated', { cause: error }))).toEqual(PERMANENT)
+})
+
+test('compressed data that ends too early may be complete the next time', async () => {
+	expect(await classifyFailure(() => gunzipSync(gzipSync('hello').subarray(0, 10)))).toEqual(UNKNOWN)
 })

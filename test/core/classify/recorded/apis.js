@@ -1,8 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { request } from '@octokit/request'
 import { createTRPCClient, httpLink } from '@trpc/client'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import Stripe from 'stripe'
+import WebSocket from 'ws'
 import { deadPort, listen, thrownBy, withResponse, withServer } from './provoke.js'
 
 const anthropic = (baseURL, more = {}) => {
@@ -28,6 +30,20 @@ const stripe = (port, more = {}) => {
 const stripeError = (status, error, headers = {}) =>
 	withResponse(status, { error: { message: 'Said by the service', ...error } }, headers, (url) =>
 		stripe(new URL(url).port),
+	)
+
+const octokitError = (headers) =>
+	withResponse(403, { message: 'Said by the service' }, headers, (baseUrl) =>
+		thrownBy(() => request('GET /user', { baseUrl })),
+	)
+
+/** The error of a WebSocket whose upgrade got this status. */
+const upgradeError = (status) =>
+	withResponse(
+		status,
+		'',
+		{},
+		(url) => new Promise((resolve) => new WebSocket(url.replace('http', 'ws')).once('error', resolve)),
 	)
 
 const t = initTRPC.create()
@@ -76,6 +92,12 @@ export const cases = {
 	'stripe: rate limit with retry-after': () =>
 		stripeError(429, { type: 'invalid_request_error', code: 'rate_limit' }, { 'Retry-After': 3 }),
 	'stripe: lock timeout': () => stripeError(429, { type: 'invalid_request_error', code: 'lock_timeout' }),
+	'stripe: lock timeout as a conflict': () =>
+		stripeError(409, { type: 'invalid_request_error', code: 'lock_timeout' }),
+	'stripe: conflict that should be retried': () =>
+		stripeError(409, { type: 'invalid_request_error' }, { 'Stripe-Should-Retry': 'true' }),
+	'stripe: api error that should not be retried': () =>
+		stripeError(500, { type: 'api_error' }, { 'Stripe-Should-Retry': 'false' }),
 	'stripe: invalid request': () =>
 		stripeError(400, { type: 'invalid_request_error', code: 'parameter_missing' }),
 	'stripe: idempotency key reused': () => stripeError(400, { type: 'idempotency_error' }),
@@ -86,6 +108,13 @@ export const cases = {
 			() => {},
 			(port) => stripe(port, { timeout: 20 }),
 		),
+	'octokit: forbidden': () => octokitError({ 'x-ratelimit-remaining': 4999 }),
+	'octokit: primary rate limit': () =>
+		octokitError({ 'x-ratelimit-remaining': 0, 'x-ratelimit-reset': 1_655_120_964 }),
+	'octokit: secondary rate limit with retry-after': () => octokitError({ 'retry-after': 6 }),
+	'ws: upgrade with 401': () => upgradeError(401),
+	'ws: upgrade with 429': () => upgradeError(429),
+	'ws: upgrade with 502': () => upgradeError(502),
 	'trpc client: not found': () => trpc('NOT_FOUND'),
 	'trpc client: too many requests with retry-after': () => trpc('TOO_MANY_REQUESTS', { 'retry-after': '4' }),
 	'trpc client: internal server error': () => trpc('bug'),

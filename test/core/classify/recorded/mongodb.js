@@ -99,6 +99,7 @@ export const cases = {
 	'mongodb: not authorized': () =>
 		replying(failed(13, 'Unauthorized', 'not authorized on shop to execute command'), find),
 	'mongodb: bad value': () => replying(failed(2, 'BadValue', 'unknown operator: $timeout'), find),
+	'mongodb: no such collection': () => replying(failed(26, 'NamespaceNotFound', 'ns not found'), find),
 	'mongodb: a write that may be retried': () =>
 		replying(
 			failed(91, 'ShutdownInProgress', 'The server is in quiesce mode and will shut down', {

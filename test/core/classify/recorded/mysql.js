@@ -79,6 +79,15 @@ export const cases = {
 		replying(error(1045, '28000', "Access denied for user 'shop'@'localhost'"), { atLogin: true }),
 	'mysql2: too many connections': () =>
 		replying(error(1040, '08004', 'Too many connections'), { atLogin: true }),
+	'mysql2: too many connections of the user': () =>
+		replying(
+			error(1203, '42000', "User shop already has more than 'max_user_connections' active connections"),
+			{ atLogin: true },
+		),
+	'mysql2: resource limit of the user': () =>
+		replying(
+			error(1226, '42000', "User 'shop' has exceeded the 'max_questions' resource (current value: 9)"),
+		),
 	'mysql2: deadlock': () =>
 		replying(error(1213, '40001', 'Deadlock found when trying to get lock; try restarting transaction')),
 	'mysql2: lock wait timeout': () =>
