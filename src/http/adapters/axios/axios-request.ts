@@ -58,6 +58,10 @@ export function prepareAxiosRequest<Config extends AxiosConfig, Result extends A
 		isSingleUse: isStream(data),
 		ownBody: isStream(data) ? data : undefined,
 		async send(_, sent) {
+			let rejection: unknown
+			const onRejection = (error: unknown) => {
+				rejection = error
+			}
 			try {
 				const result = await adapter(
 					copyConfig(config, {
@@ -65,7 +69,7 @@ export function prepareAxiosRequest<Config extends AxiosConfig, Result extends A
 						data: typeof data === 'function' ? await data() : data,
 						signal: sent.signal,
 						timeout: 0,
-						beforeRedirect: redirectHook(config, url, redirectObserverOf(sent)),
+						beforeRedirect: redirectHook(config, url, redirectObserverOf(sent), onRejection),
 						// The engine classifies every status.
 						validateStatus: () => true,
 					}),
@@ -73,7 +77,9 @@ export function prepareAxiosRequest<Config extends AxiosConfig, Result extends A
 				result.config = config
 				return new AxiosResponseView(result, url)
 			} catch (error) {
-				throw sent.signal.aborted ? sent.signal.reason : withCallerConfig(error, config)
+				if (sent.signal.aborted) throw sent.signal.reason
+				// axios hides what a redirect was not followed for.
+				throw rejection ?? withCallerConfig(error, config)
 			}
 		},
 	}
@@ -84,12 +90,18 @@ function redirectHook(
 	config: AxiosConfig,
 	url: string,
 	observer: RedirectObserver | undefined,
+	onRejection: (error: unknown) => void,
 ): (options: RedirectOptions, ...details: unknown[]) => void {
 	return (options, ...details) => {
 		const target = typeof options.href === 'string' ? options.href : undefined
 		const { headers = {}, method } = options
 		const isCrossOrigin = target === undefined || originOf(target) !== originOf(url)
-		void observer?.onRedirect(target, isCrossOrigin && !isIdempotentMethod(String(method)))
+		try {
+			void observer?.onRedirect(target, isCrossOrigin && !isIdempotentMethod(String(method)))
+		} catch (error) {
+			onRejection(error)
+			throw error
+		}
 		if (isCrossOrigin)
 			for (const name of Object.keys(headers))
 				if (isOriginBound(name.toLowerCase(), observer?.idempotencyHeader))
