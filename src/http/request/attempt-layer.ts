@@ -183,14 +183,15 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		call.stop = http.retryBlocker(call.value, rareState.countedRetries, scope)
 	}
 
-	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown {
+	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean, isUnread: boolean): unknown {
 		const { timeoutMs, totalTimeoutMs, deadline } = httpCallOf(call)
 		const { name } = this.origin
 		// The deadline of the caller or of the parent call was earlier.
 		if (isTotal && (totalTimeoutMs === undefined || deadline !== call.options?.deadline))
 			return new DeadlineExceededError()
 		const ms = isTotal ? (totalTimeoutMs ?? timeoutMs) : timeoutMs
-		this.emit?.(call, bound, { type: 'timeout', timeoutMs: ms })
+		// A caller that needs only the status does not read the body. That is not a timeout of the service.
+		if (!isUnread) this.emit?.(call, bound, { type: 'timeout', timeoutMs: ms })
 		return new TimeoutError(name, ms, call.pipeline.name)
 	}
 }

@@ -43,8 +43,8 @@ export interface AttemptOwner extends Pick<ObservableLayer, 'emit'> {
 		url: string,
 		signal: AbortSignal | undefined,
 	): Promise<void> | undefined
-	/** Creates the error of an attempt that timed out; `isTotal` if the whole call timed out. */
-	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown
+	/** Creates the error of an attempt that timed out; `isTotal` if the whole call timed out, `isUnread` if its body was not read until then. */
+	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean, isUnread: boolean): unknown
 }
 
 export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, RedirectObserver, CallRecord {
@@ -124,13 +124,19 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 			this.onHandOver()
 			return
 		}
-		const error = this.#owner.createTimeoutError(call, bound, this.timer !== undefined)
+		const error = this.#owner.createTimeoutError(call, bound, this.timer !== undefined, this.#isUnread)
 		if (outer) interrupt(call, bound, this, error, 'timeout')
 		else {
 			this.#timeout = { error }
 			this.release()
 			link?.abort?.(error)
 		}
+	}
+
+	/** True if the call has succeeded, and its body is not being read. The reads of an adapter's body are not visible here. */
+	get #isUnread(): boolean {
+		const { outer, response } = this
+		return !outer && !this.#isReadByMethod && response !== undefined && !isObservable(response)
 	}
 
 	/** The head has arrived, or the attempt has failed. */

@@ -93,6 +93,23 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(time.pendingTimers).toBe(0)
 		})
 
+		test('is not a timeout in events, and a body that is read is', async () => {
+			const events: string[] = []
+			const { fetch, url, server, time } = await setting(HALF, {
+				timeout: 1_000,
+				onEvent: ({ type }) => events.push(type),
+			})
+			const unread = await fetch(url)
+			expect(unread.ok).toBe(true)
+			await time.advance(1_000)
+			await server.aborted(1)
+			expect(events).not.toContain('timeout')
+			const reading = failure((await fetch(url)).text())
+			await time.advance(1_000)
+			await reading
+			expect(events.filter((type) => type === 'timeout')).toHaveLength(1)
+		})
+
 		test('that is empty leaves no timer', async () => {
 			const { fetch, url, time } = await setting(answer({ status: 204 }))
 			await fetch(url)
