@@ -78,6 +78,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		claim: unsupported,
 		settle: unsupported,
 		renew: unsupported,
+		claimsOf: unsupported,
 		nextDueInMs: unsupported,
 		dueDestinations: unsupported,
 		dropHistory: unsupported,

@@ -14,6 +14,7 @@ import { DestinationDiscovery } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { RelayParts } from './dispatcher.ts'
 import { acquirePermits } from './heartbeat.ts'
+import { LostClaims } from './lost-claims.ts'
 import { PoisonDetection } from './poison-detection.ts'
 
 /** The store is asked for the next due time at most this often. */
@@ -22,6 +23,7 @@ const NEXT_DUE_EVERY_MS = 20
 export class Claimer {
 	readonly #parts: RelayParts
 	readonly #poison: PoisonDetection
+	readonly #lost: LostClaims
 	readonly #yield: EventLoopYield
 	readonly #discovery: DestinationDiscovery
 	readonly #polls: PollSchedule
@@ -36,7 +38,8 @@ export class Claimer {
 
 	constructor(parts: RelayParts) {
 		this.#parts = parts
-		this.#poison = new PoisonDetection(parts)
+		this.#lost = new LostClaims(parts)
+		this.#poison = new PoisonDetection(parts, this.#lost)
 		this.#yield = new EventLoopYield(parts.context.runtime)
 		this.#polls = new PollSchedule(parts.context.settings.pollMs)
 		this.#discovery = new DestinationDiscovery(parts.context, parts.states)
@@ -46,6 +49,11 @@ export class Claimer {
 	wake(): void {
 		this.#isWoken = true
 		this.#parts.signal.wake()
+	}
+
+	/** Gives back what the relay may have claimed without knowing it. */
+	releaseLost(): Promise<void> {
+		return this.#lost.release()
 	}
 
 	async run(): Promise<void> {
@@ -73,6 +81,7 @@ export class Claimer {
 
 	async #prepare(): Promise<void> {
 		const { context, states, breaker, dispatcher } = this.#parts
+		await this.#lost.releaseIfDue()
 		const now = context.runtime.now()
 		// The same sum as in `#msUntilNext`: a difference, rounded differently, could be not yet due with no time left to wait.
 		const mustKeepHouse = now >= this.#housekeptAt + context.settings.pollMs
@@ -132,7 +141,7 @@ export class Claimer {
 			startedAt = context.runtime.now()
 			parts = this.#limit.divide(targets)
 			try {
-				return await context.store.claim({
+				return await this.#lost.claim({
 					...{ owner, leaseMs: settings.leaseMs, targets: parts.now, poisonCandidates: false },
 					...{ poisonAfter: CANDIDATE_AFTER, signal },
 				})
@@ -245,6 +254,7 @@ export class Claimer {
 			this.#housekeptAt + context.settings.pollMs,
 			this.#polls.nextAt,
 			this.#discovery.nextAt,
+			this.#lost.nextAt,
 		)
 		const mustAsk = idle.some((state) => !this.#nextDueKnown.has(state))
 		if (mustAsk && now < this.#nextDueAskedAt + NEXT_DUE_EVERY_MS)

@@ -6,6 +6,7 @@ import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow } from '../store/rows.ts'
 import { claimRef, Delivery } from './delivery.ts'
 import type { RelayParts } from './dispatcher.ts'
+import type { LostClaims } from './lost-claims.ts'
 import type { RelayContext } from './relay-context.ts'
 
 /** After this many candidates, or this time, other messages continue. */
@@ -15,13 +16,15 @@ const MAX_MS = 250
 export class PoisonDetection {
 	readonly #parts: RelayParts
 	readonly #context: RelayContext
+	readonly #lost: LostClaims
 	#claimStartedAt = 0
 	/** True if the latest run ended before it had run all candidates. */
 	hasMore = false
 
-	constructor(parts: RelayParts) {
+	constructor(parts: RelayParts, lost: LostClaims) {
 		this.#parts = parts
 		this.#context = parts.context
+		this.#lost = lost
 	}
 
 	/** Runs poison candidates, if there are any, one by one. */
@@ -53,7 +56,7 @@ export class PoisonDetection {
 	}
 
 	async #claimCandidate(): Promise<ClaimedRow | undefined> {
-		const { store, owner, settings, runtime } = this.#context
+		const { owner, settings, runtime } = this.#context
 		const { leaseMs } = settings
 		const now = runtime.now()
 		const targets = [...this.#parts.states.byName.values()]
@@ -70,7 +73,7 @@ export class PoisonDetection {
 		if (targets.length === 0) return undefined
 		const result = await this.#context.callStore('claim', (_, signal) => {
 			this.#claimStartedAt = runtime.now()
-			return store.claim({
+			return this.#lost.claim({
 				owner,
 				leaseMs,
 				targets,

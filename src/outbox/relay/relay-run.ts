@@ -44,6 +44,7 @@ export class RelayRun {
 		this.#claimer = new Claimer(this.#parts)
 		this.#heartbeat = new Heartbeat(this.#parts)
 		this.#cleanups.push(() => context.store.removeRelay(context.owner))
+		this.#cleanups.push(() => this.#claimer.releaseLost())
 	}
 
 	get inFlight(): number {
@@ -130,6 +131,8 @@ export class RelayRun {
 				// An unreachable database must not prevent the stop.
 			}
 		}
+		// Ends the timers of operations that hang: they would keep the process alive.
+		this.context.abandonStore()
 	}
 
 	#releaseAll(): void {

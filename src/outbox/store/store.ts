@@ -79,6 +79,11 @@ export interface QueueStore {
 	settle(owner: string, settlements: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>
 	/** Extends leases to `leaseMs` from now. Returns the ids that are no longer held. */
 	renew(owner: string, leaseMs: number, claims: readonly ClaimRef[]): Promise<readonly string[]>
+	/**
+	 * Returns the claims of this owner at these destinations whose leases have not ended, with `claimedAt`. A relay asks after the response of a claim was
+	 * lost. A store may search only the first messages of a destination, in the order in which they are due, so that the cost is bounded.
+	 */
+	claimsOf(owner: string, destinations: readonly string[]): Promise<readonly ClaimRef[]>
 	/** Returns the time until the next scheduled message is due, undefined if there is none. Messages in flight do not count. */
 	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
 	/**

@@ -291,6 +291,7 @@ export class FakeStore implements Store {
 	claim = notHere
 	settle = notHere
 	renew = notHere
+	claimsOf = notHere
 	nextDueInMs = notHere
 	dueDestinations = notHere
 	dropHistory = notHere

@@ -3,7 +3,8 @@ import { TimeoutError } from '../../../core/errors/errors.ts'
 import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
 import { isCancelledStatement } from '../../../sql/postgres-errors.ts'
 import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
-import type { ClaimedRow, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
+import type { ClaimedRow, ClaimRef, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
+import { MAX_SEARCHED } from '../search-limit.ts'
 import { parseCircuits } from './circuits.ts'
 import { claimSql, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
 import { settleOperations } from './settle.ts'
@@ -79,6 +80,31 @@ export async function claim(
 		rows: hasReplays ? await withoutOvertaking(executor, request.owner, rows, ordered) : rows,
 		circuits: parseCircuits(head?.payload ?? null, now),
 	}
+}
+
+const CLAIMS_OF = `
+with n as materialized (select {now} as ms)
+select x.id::text as id, x.attempts, x.locked_at, x.seq
+from json_array_elements_text($1::text::json) as d(destination) cross join lateral (
+	select o.id, o.attempts, o.locked_by, o.locked_at, o.lease_until, o.seq from {s}.outbox o
+	where o.destination = d.destination and o.due_at <= (select ms from n)
+	order by o.due_at, o.seq limit ${MAX_SEARCHED}
+) x
+where x.locked_by = $2::text and x.lease_until > (select ms from n)`
+
+/** No index contains the owner: every claim would have to change it. */
+export async function claimsOf(
+	executor: BoundedExecutor,
+	owner: string,
+	destinations: readonly string[],
+	timeoutMs: number,
+): Promise<readonly ClaimRef[]> {
+	type Found = { id: string; attempts: Big; locked_at: Big; seq: Big }
+	const limits = { timeoutMs, label: `claims of ${owner}` }
+	const found = await executor.run<Found>(CLAIMS_OF, [JSON.stringify(destinations), owner], limits)
+	return found.map(({ id, attempts, locked_at, seq }) => ({
+		...{ id, attempt: Number(attempts), claimedAt: Number(locked_at), sequence: Number(seq) },
+	}))
 }
 
 /** Releases what may not be sent now, because an earlier message of its key was replayed and claimed meanwhile. Returns the other rows. */

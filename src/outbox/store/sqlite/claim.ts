@@ -8,6 +8,7 @@
 import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
 import { admitsClaim, toCircuit } from '../decisions/circuit.ts'
 import type { ClaimedRow, ClaimRequest, ClaimTarget, DestinationCircuit } from '../rows.ts'
+import { MAX_SEARCHED } from '../search-limit.ts'
 import { timeAfter } from '../time-after.ts'
 import { readCircuit } from './circuits.ts'
 import { claimsByAttempt, isRange, MATCH_CLAIMS } from './claim-match.ts'
@@ -167,7 +168,14 @@ const toClaimedRow = (
 const RENEW = `UPDATE yaoki_outbox SET lease_until = ?4 WHERE ${MATCH_CLAIMS}`
 const STILL_HELD = `SELECT id FROM yaoki_outbox WHERE ${MATCH_CLAIMS}`
 
-export const claimOperations = (connection: SqliteConnection): Operations<'claim' | 'renew'> => ({
+const CLAIMS_OF = `SELECT id, attempts, locked_at, seq FROM (
+		SELECT id, attempts, locked_by, locked_at, lease_until, seq FROM yaoki_outbox INDEXED BY yaoki_outbox_due
+		WHERE destination = ?1 AND due_at <= ?2 ORDER BY due_at, seq LIMIT ${MAX_SEARCHED}
+	) WHERE locked_by = ?3 AND lease_until > ?2`
+
+export const claimOperations = (
+	connection: SqliteConnection,
+): Operations<'claim' | 'renew' | 'claimsOf'> => ({
 	claim(request) {
 		const now = connection.now()
 		const rows: ClaimedRow[] = []
@@ -191,5 +199,14 @@ export const claimOperations = (connection: SqliteConnection): Operations<'claim
 			for (const id of ids) if (!held.has(id)) lost.push(id)
 		}
 		return lost
+	},
+	claimsOf(owner, destinations) {
+		const now = connection.now()
+		return destinations
+			.flatMap((destination) => connection.rows(CLAIMS_OF, destination, now, owner))
+			.map(([id, attempt, claimedAt, sequence]) => ({
+				...{ id: String(id), attempt: Number(attempt) },
+				...{ claimedAt: Number(claimedAt), sequence: Number(sequence) },
+			}))
 	},
 })

@@ -68,6 +68,7 @@ const TWO_COPIES =
 /** The actions complete "Cannot ..." in errors. */
 const READS = {
 	schemaVersion: 'read the schema version',
+	claimsOf: 'read the claims of a relay',
 	nextDueInMs: 'read the next due time',
 	dueDestinations: 'read due destinations',
 	circuits: 'read circuits',

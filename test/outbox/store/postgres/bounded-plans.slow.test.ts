@@ -98,6 +98,7 @@ async function runOthers(store: PostgresStore): Promise<void> {
 		false,
 	)
 	await store.settle('relay', [{ type: 'sent', ...ref(last) }], true)
+	await store.claimsOf('relay', ['a', 'b'])
 	await store.nextDueInMs(['a', 'b'])
 	await store.dueDestinations(10)
 	await store.circuits(['a', 'b'])
@@ -172,7 +173,7 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 		await runOthers(store)
 		await runOvertaking(pool)
 		await fill(MESSAGES)
-		expect(recorder.texts.size).toBe(22)
+		expect(recorder.texts.size).toBe(23)
 		for (const isAnalyzed of [false, true]) {
 			if (isAnalyzed) await onEach((table) => `vacuum analyze ${table}`)
 			for (const text of recorder.texts.values())

@@ -3,12 +3,14 @@
  * meanwhile it may hold the same message with the same attempt again, because a release refunds the attempt and a replay resets it.
  */
 import assert from 'node:assert/strict'
-import type { ClaimedRow, Settlement } from '../../../store/rows.ts'
-import { assertFields, assertNear, HOUR, MINUTE, sorted } from '../../harness/assertions.ts'
+import type { ClaimedRow, ClaimRef, Settlement } from '../../../store/rows.ts'
+import { assertFields, assertNear, HOUR, MINUTE, required, sorted } from '../../harness/assertions.ts'
 import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { claimRef, dead, release, retry, sent } from '../../harness/settlements.ts'
 
 const R2 = { owner: 'r2' }
+
+const claimName = ({ id, attempt, claimedAt }: ClaimRef): string => `${id} ${attempt} ${claimedAt}`
 
 export const leases: CaseTable = {
 	'a lease keeps other relays off until it expires': async (t) => {
@@ -130,6 +132,50 @@ export const leases: CaseTable = {
 	},
 
 	'renew accepts an empty list': async ({ store }) => assert.deepEqual(await store.renew('r1', HOUR, []), []),
+
+	'claimsOf returns the claims that an owner holds at the given destinations': async (t) => {
+		await t.enqueue({}, {}, {}, {}, { destination: 'b' }, { destination: 'c' })
+		const [held, done, failed, released] = await t.claimMany(4)
+		const atOther = await t.claimOne({ destination: 'b' })
+		await t.claimOne({ destination: 'c' })
+		await t.enqueueAndClaim({}, R2)
+		await t.settle([sent(done), retry(failed, HOUR), release(released)])
+		const claims = await t.store.claimsOf('r1', ['a', 'b', 'unused'])
+		assert.deepEqual(sorted(claims.map(claimName)), sorted([held, atOther].map(claimName)))
+		assert.deepEqual(await t.store.claimsOf('r3', ['a', 'b', 'c']), [])
+		assert.deepEqual(await t.store.claimsOf('r1', []), [])
+	},
+
+	'claimsOf finds all messages of a run, and claims with a renewed lease': async (t) => {
+		await t.enqueueMany(3, { key: 'k' })
+		const run = await t.claimMany(3, { isOrdered: true, keys: ['k'], perKey: 3, leaseMs: HOUR })
+		await t.advance(30 * MINUTE)
+		await t.store.renew('r1', HOUR, run.map(claimRef))
+		await t.advance(45 * MINUTE)
+		const claims = await t.store.claimsOf('r1', ['a'])
+		assert.deepEqual(sorted(claims.map(claimName)), sorted(run.map(claimName)))
+	},
+
+	'claimsOf leaves out expired leases and claims that were taken over': async (t) => {
+		await t.enqueueMany(2)
+		await t.claimMany(2, { leaseMs: MINUTE })
+		await t.advance(HOUR)
+		assert.deepEqual(await t.store.claimsOf('r1', ['a']), [])
+		await t.claimOne({ ...R2, limit: 1 })
+		assert.deepEqual(await t.store.claimsOf('r1', ['a']), [])
+	},
+
+	'a claim from claimsOf can be released, and a late release does not end a later claim': async (t) => {
+		const { id } = await t.enqueueAndClaim()
+		const [claim] = await t.store.claimsOf('r1', ['a'])
+		const found = required(claim, 'the claim')
+		await t.settle([release(found)])
+		await t.expectMessage(id, { status: 'pending', attempts: 0, crashes: 0, lockedBy: null })
+		await t.advance(MINUTE)
+		await t.claimOne()
+		await t.expectLost([release(found)])
+		await t.expectMessage(id, { attempts: 1, lockedBy: 'r1' })
+	},
 
 	'release refunds the attempt and keeps the due time': async (t) => {
 		const id = await t.enqueueOne()
