@@ -3,8 +3,16 @@ import { isRetryableNetworkError } from '../../core/classify/classify.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
+import { setOversized } from '../status/oversized.ts'
 import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
-import { CANCELLED, DEADLINE_EXCEEDED, INTERNAL, type StatusCode, UNAVAILABLE } from '../status/status.ts'
+import {
+	CANCELLED,
+	DEADLINE_EXCEEDED,
+	INTERNAL,
+	RESOURCE_EXHAUSTED,
+	type StatusCode,
+	UNAVAILABLE,
+} from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { statusOf } from '../status/to-status.ts'
 import type { ConnectModule, RpcError, RpcErrorClass } from './connect-types.ts'
@@ -44,10 +52,13 @@ export class RpcErrors {
 		const code = isLost(error) || this.isRefused(error) ? UNAVAILABLE : error.code
 		const values = [PUSHBACK_KEY, TRAILER_PREFIX + PUSHBACK_KEY].map((name) => metadata.get(name))
 		const pushbackMs = parsePushback(values.filter((value) => value !== null))
-		return new GrpcStatusError(
+		const failure = new GrpcStatusError(
 			{ code, details: rawMessage, metadata, pushbackMs, isInherited: isInherited(code) },
 			{ cause: error },
 		)
+		const isLimit = code === RESOURCE_EXHAUSTED && !error.isWireError
+		if (isLimit && rawMessage.includes('writeMaxBytes')) setOversized(failure)
+		return failure
 	}
 
 	/** Returns the status of a call whose signal was aborted: by the caller, or by Connect because its timeout has passed. */

@@ -32,6 +32,8 @@ export class Attempt implements GrpcListener {
 	readonly end: ((failure: Error | undefined) => void) | undefined
 	/** The next active attempt of the call. */
 	sibling: Attempt | undefined
+	/** Response headers that are not those of gRPC. The caller gets them only if nothing follows that is better. */
+	foreignHeaders: GrpcMetadata | undefined
 	/** The number of messages that were sent. */
 	sent = 0
 	#last: OutgoingMessage | undefined

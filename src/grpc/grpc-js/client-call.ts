@@ -32,7 +32,7 @@ import type {
 import { MessageBuffer, type MessageSerializer, OutgoingMessage } from './message-buffer.ts'
 import { attemptMetadata, copyMetadata, findInvalidMetadata, type InitialMetadata } from './metadata.ts'
 import { attemptOptions, inheritedContext, linkParent, remainingMs } from './parent-call.ts'
-import { failedStatus, failureOf, isConnectionLost } from './statuses.ts'
+import { failedStatus, failureOf, isConnectionLost, isGrpcResponse } from './statuses.ts'
 
 /** What the calls of an interceptor share. */
 export interface ClientEnvironment {
@@ -153,6 +153,10 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 	}
 
 	onMetadata(attempt: Attempt, metadata: GrpcMetadata): void {
+		if (!isGrpcResponse(metadata)) {
+			attempt.foreignHeaders = metadata
+			return
+		}
 		this.#commit(attempt)
 		if (this.#isStream) confirmProbe(this)
 		this.#listener?.onReceiveMetadata?.(metadata)
@@ -160,6 +164,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 
 	onMessage(attempt: Attempt, message: unknown): void {
 		this.#commit(attempt)
+		this.#deliverForeignHeaders(attempt)
 		if (!this.#hasMessage && this.#isStream) confirmProbe(this)
 		this.#hasMessage = true
 		this.hasDelivered = this.#options.method_definition.responseStream
@@ -301,7 +306,14 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		else queueMicrotask(() => this.#deliver(status))
 	}
 
+	#deliverForeignHeaders(attempt: Attempt): void {
+		const { foreignHeaders } = attempt
+		attempt.foreignHeaders = undefined
+		if (foreignHeaders) this.#listener?.onReceiveMetadata?.(foreignHeaders)
+	}
+
 	#deliver(status: GrpcStatus): void {
+		if (this.#latest) this.#deliverForeignHeaders(this.#latest)
 		if (!this.#hasMessage && !this.#options.method_definition.responseStream)
 			this.#listener?.onReceiveMessage?.(null)
 		this.#listener?.onReceiveStatus?.(status)

@@ -2,11 +2,15 @@
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { isAtDeadline } from '../policy/call-failures.ts'
 import type { Rpc } from '../policy/rpc.ts'
+import { setOversized } from '../status/oversized.ts'
 import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
-import { UNAVAILABLE } from '../status/status.ts'
+import { RESOURCE_EXHAUSTED, UNAVAILABLE } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { statusOf } from '../status/to-status.ts'
 import type { GrpcMetadata, GrpcModule, GrpcStatus } from './grpc-types.ts'
+
+/** Details of the status if a message is above `grpc.max_send_message_length`. Nothing else distinguishes it from a status of the server. */
+const OVERSIZED = 'Attempted to send message with a size larger than '
 
 /** Returns the failure of an attempt that has ended with this status. */
 export function failureOf(rpc: Rpc, { code, details, metadata }: GrpcStatus): GrpcStatusError {
@@ -14,7 +18,9 @@ export function failureOf(rpc: Rpc, { code, details, metadata }: GrpcStatus): Gr
 	const isInherited = isExpired && rpc.isDeadlineInherited
 	const pushbackMs = parsePushback(metadata.get(PUSHBACK_KEY))
 	const options = isExpired ? { cause: new DeadlineExceededError() } : undefined
-	return new GrpcStatusError({ code, details, metadata, pushbackMs, isInherited }, options)
+	const failure = new GrpcStatusError({ code, details, metadata, pushbackMs, isInherited }, options)
+	if (code === RESOURCE_EXHAUSTED && details.startsWith(OVERSIZED)) setOversized(failure)
+	return failure
 }
 
 /** Nothing but the text distinguishes it from a status of the server. A connection that could not be established has another text. */
@@ -23,6 +29,12 @@ const LOST_CONNECTION = /^(Connection dropped|(read|write) E(CONNRESET|TIMEDOUT|
 /** Returns true if the connection was lost while the attempt was in flight. */
 export const isConnectionLost = ({ code, details }: GrpcStatus): boolean =>
 	code === UNAVAILABLE && LOST_CONNECTION.test(details)
+
+/** Returns true for response headers of gRPC. A proxy sends others, with a page instead of messages. */
+export function isGrpcResponse(metadata: GrpcMetadata): boolean {
+	const [contentType] = metadata.get('content-type')
+	return typeof contentType === 'string' && contentType.startsWith('application/grpc')
+}
 
 /** Returns the status of a call that ends with this error. The caller's error has the same fields. */
 export function failedStatus(error: unknown, grpc: GrpcModule): GrpcStatus {

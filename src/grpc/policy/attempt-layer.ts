@@ -6,6 +6,7 @@ import type { TokenBudget } from '../../core/budget/token-budget.ts'
 import type { BoundLayer, Call, Layer } from '../../core/engine/call.ts'
 import { runPending } from '../../core/engine/interruptible-runner.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
+import { isOversized } from '../status/oversized.ts'
 import { NO_RETRY } from '../status/pushback.ts'
 import type { StatusCode } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
@@ -34,8 +35,8 @@ export class AttemptLayer implements Layer {
 		const { cancellation, isCommitted } = rpcOf(call)
 		if (ok) this.#tokens?.recordOutcome(true)
 		else if (cancellation && value === cancellation) call.stop ??= 'abort'
-		// Anything else did not come from the server: another request was answered first, or user code threw.
-		else if (value instanceof GrpcStatusError) {
+		// Anything else did not come from the server: another request was answered first, user code threw, or a message was not sent.
+		else if (value instanceof GrpcStatusError && !isOversized(value)) {
 			const isVeto = value.pushbackMs === NO_RETRY
 			if (isVeto || this.#counted.has(value.code)) this.#tokens?.recordOutcome(false)
 			if (isCommitted) call.stop ??= 'committed'

@@ -1,10 +1,11 @@
 /**
- * A circuit breaker that knows what the failures of gRPC calls say about a server. Two kinds say little: a deadline that was too short for any
- * server, and streams that end because the connection that they share was lost.
+ * A circuit breaker that knows what the failures of gRPC calls say about a server. Some say little: a deadline that was too short for any
+ * server, streams that end because the connection that they share was lost, and a message that was never sent.
  */
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Call } from '../../core/engine/call.ts'
+import { isOversized } from '../status/oversized.ts'
 import { DEADLINE_EXCEEDED } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { type LostConnection, lostConnectionOf } from './lost-connection.ts'
@@ -38,6 +39,7 @@ export class GrpcBreaker extends CircuitBreaker {
 		const rpc = rpcOf(call)
 		const { value } = call
 		const lost = lostConnectionOf(value)
+		if (isOversized(value)) return true
 		if (lost) return this.#isKnownLoss(rpc, lost)
 		return value instanceof GrpcStatusError && value.code === DEADLINE_EXCEEDED && this.#isShort(rpc)
 	}

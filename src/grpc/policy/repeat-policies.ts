@@ -6,6 +6,7 @@ import { MAX_NUMBER } from '../../core/options/schema.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { GrpcHedgingPolicy, GrpcRetryPolicy } from '../service-config/service-config.ts'
 import { DiscardedError } from '../status/discarded-error.ts'
+import { isOversized } from '../status/oversized.ts'
 import { NO_RETRY } from '../status/pushback.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { backoffOptions, backoffsSincePushback, hedgeOptions } from './a6-options.ts'
@@ -21,7 +22,8 @@ export class GrpcRetry extends Retry {
 			...backoffOptions(policy),
 			budget,
 			// The service config decides, also for statuses that are permanent otherwise.
-			shouldRetry: (error) => error instanceof GrpcStatusError && retryableStatusCodes.has(error.code),
+			shouldRetry: (error) =>
+				error instanceof GrpcStatusError && retryableStatusCodes.has(error.code) && !isOversized(error),
 			// Only the deadline limits a pushback.
 			maxRetryAfterMs: MAX_NUMBER,
 			onRetry: onRetry as Retry['options']['onRetry'],
@@ -42,7 +44,8 @@ export class GrpcHedge extends Hedge {
 			delayAfterFailure(call) {
 				const { value } = call
 				if (value instanceof DiscardedError) return Infinity
-				if (!(value instanceof GrpcStatusError) || rpcOf(call).isCommitted) return undefined
+				if (!(value instanceof GrpcStatusError) || rpcOf(call).isCommitted || isOversized(value))
+					return undefined
 				if (!nonFatalStatusCodes.has(value.code)) return undefined
 				return value.pushbackMs === NO_RETRY ? Infinity : (value.pushbackMs ?? 0)
 			},

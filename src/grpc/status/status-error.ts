@@ -1,6 +1,7 @@
 import type { Classification } from '../../core/classify/classification.ts'
 import { CANCELLED as CANCELLED_KIND } from '../../core/classify/classification.ts'
 import { classify } from '../../core/classify/classify.ts'
+import { isOversized } from './oversized.ts'
 import { NO_RETRY } from './pushback.ts'
 import { STATUS_NAMES, type StatusCode, type StatusName, statusNameOf } from './status.ts'
 
@@ -55,11 +56,14 @@ export class GrpcStatusError extends Error {
 const KINDS: readonly Classification[] = /* @__PURE__ */ STATUS_NAMES.map((_, code) =>
 	classify({ code, details: '' }),
 )
+const OVERSIZED: Classification = { kind: 'permanent', isKnown: true }
 const UNDEFINED_CODE: Classification = { kind: 'transient', isKnown: true }
 
 /** Returns what a status means for breakers, with the wait that the server asks for. */
-export function classifyStatus({ code, pushbackMs, isInherited }: GrpcStatusError): Classification {
+export function classifyStatus(error: GrpcStatusError): Classification {
+	const { code, pushbackMs, isInherited } = error
 	if (isInherited) return CANCELLED_KIND
+	if (isOversized(error)) return OVERSIZED
 	const classification = KINDS[code] ?? UNDEFINED_CODE
 	return pushbackMs === undefined || pushbackMs === NO_RETRY
 		? classification

@@ -129,6 +129,7 @@ export class FakeCall implements GrpcCall {
 
 	sendHeaders(pairs: Readonly<Record<string, string>> = {}): void {
 		const metadata = new Metadata()
+		metadata.set('content-type', 'application/grpc+proto')
 		for (const [key, value] of Object.entries(pairs)) metadata.set(key, value)
 		this.#listener.onReceiveMetadata?.(metadata)
 	}

@@ -97,7 +97,8 @@ export class FakeCaller {
 	start(): void {
 		this.call.start(this.metadata, {
 			onReceiveMetadata: (metadata) => {
-				this.events.push(`headers ${JSON.stringify(metadata.getMap())}`)
+				const { 'content-type': _, ...pairs } = metadata.getMap()
+				this.events.push(`headers ${JSON.stringify(pairs)}`)
 			},
 			onReceiveMessage: (message) => {
 				this.events.push(`message ${String(message)}`)

@@ -74,7 +74,7 @@ export class VirtualRequest {
 	}
 
 	sendHeaders(): void {
-		if (!this.#isEnded) this.#listener.onReceiveMetadata(new Metadata())
+		if (!this.#isEnded) this.#listener.onReceiveMetadata(grpcHeaders())
 	}
 
 	async sendMessage(item: ItemInit): Promise<void> {
@@ -122,4 +122,10 @@ export class VirtualRequest {
 		getDeadlineInfo: () => [],
 		getAuthContext: () => ({}),
 	}
+}
+
+function grpcHeaders(): Metadata {
+	const metadata = new Metadata()
+	metadata.set('content-type', 'application/grpc+proto')
+	return metadata
 }
