@@ -197,16 +197,14 @@ function addRetry(inner: Cost, settings: RetrySettings): Cost {
 	const delaysMs = max[retries] ?? Infinity
 	const lastStartMs = delaysMs < Infinity && retries ? delaysMs + retries * retriedMs : delaysMs
 	const repeatsOperation = inner.unretriedMs >= 0 || retryResult !== undefined
+	// Delays count with 0 here: a dependency may ask for a wait that is shorter than any backoff.
 	const attempts: Cost['attempts'] = (untilMs) => {
+		const each = inner.attempts(untilMs)
 		const { attemptsBeforeRejection } = inner
 		// The `&&` avoids 0 * Infinity, which is NaN.
-		if (!repeatsOperation)
-			return inner.attempts(untilMs) + (attemptsBeforeRejection && attemptsBeforeRejection * retries)
-		const unlisted = countUnlistedStarts(min, retries, Math.min(untilMs, maxElapsedMs))
-		return inTime.reduce(
-			(sum, ms) => sum + inner.attempts(untilMs - ms),
-			unlisted && unlisted * inner.attempts(untilMs),
-		)
+		return repeatsOperation
+			? each && each * (maxRetries + 1)
+			: each + (attemptsBeforeRejection && attemptsBeforeRejection * maxRetries)
 	}
 	return {
 		...addWait(lastAttempt, Math.min(lastStartMs, maxElapsedMs)),
@@ -214,16 +212,6 @@ function addRetry(inner: Cost, settings: RetrySettings): Cost {
 		attempts,
 		attemptsBeforeRejection: passedOnMs < 0 ? 0 : attempts(Infinity),
 	}
-}
-
-/** Returns how many unlisted attempts can start in time: each waits at least as long as the last listed one. */
-function countUnlistedStarts(min: readonly number[], retries: number, untilMs: number): number {
-	const [before = 0, last = 0] = min.slice(-2)
-	if (retries < min.length || untilMs < last) return 0
-	return Math.min(
-		retries - MAX_LISTED,
-		last > before ? Math.floor((untilMs - last) / (last - before)) : Infinity,
-	)
 }
 
 function meanDuration(attemptMs: number, delays: readonly number[], settings: RetrySettings): number {

@@ -6,6 +6,7 @@
 import type { Budget } from '../../core/budget/budget.ts'
 import { createBudget } from '../../core/budget/create-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
+import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { type CircuitBreakerOptions, recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
@@ -78,7 +79,7 @@ export class OriginPipeline implements ObservedPipeline {
 		this.#budget = base ? base.#budget : createBudget(settings.budget, runtime)
 		this.#bulkhead = base
 			? base.#bulkhead
-			: bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...bulkhead }))
+			: bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...inTime(settings), ...bulkhead }))
 		this.breaker = createPolicies
 			? base?.breaker
 			: circuitBreaker &&
@@ -122,6 +123,17 @@ export class OriginPipeline implements ObservedPipeline {
 		}
 	}
 }
+
+const MAX_QUEUE_MS = 30_000
+
+/** A queued call is rejected while there is time for an attempt: nothing rejects a call that waits as long as its total timeout. */
+const inTime = ({ timeout, totalTimeoutMs }: HttpSettings): BulkheadOptions => ({
+	// Without timeouts the difference is NaN.
+	queueTimeoutMs: Math.min(
+		totalTimeoutMs - Math.min(timeout, totalTimeoutMs / 2) || MAX_QUEUE_MS,
+		MAX_QUEUE_MS,
+	),
+})
 
 /** A probe that takes longer has hung, even if an attempt has no timeout. */
 const MAX_PROBE_MS = 300_000

@@ -172,12 +172,15 @@ export function sumMaxDelays(settings: BackoffSettings): number {
 /** At least this many attempt timeouts, because a call may also wait in a queue, or until a pause ends. */
 const MIN_TOTAL_FACTOR = 3
 
-/** Returns the default `totalTimeoutMs` for an attempt timeout: enough for all attempts and the longest delays. */
+/** Returns the default `totalTimeoutMs` for an attempt timeout: enough for all attempts with their hedges, and the longest delays. */
 export const defaultTotalMs = (
 	timeout: number,
-	{ maxRetries, maxDelaysMs, maxElapsedMs = Infinity }: HttpSettings,
+	{ maxRetries, maxDelaysMs, maxElapsedMs = Infinity, hedge }: HttpSettings,
 ): number => {
-	const allMs = Math.min((maxRetries + 1) * timeout + maxDelaysMs, maxElapsedMs + timeout)
+	// A hedge by a percentile may start when the first request ends.
+	const { delayMs = timeout, maxHedges = 1 } = hedge ?? { delayMs: 0 }
+	const attemptMs = timeout + Math.min(timeout, delayMs * maxHedges)
+	const allMs = Math.min((maxRetries + 1) * attemptMs + maxDelaysMs, maxElapsedMs + attemptMs)
 	return Math.ceil(Math.max(allMs, MIN_TOTAL_FACTOR * timeout))
 }
 
@@ -259,17 +262,18 @@ export function readHttpOptions(
 		invalidOption('serviceConfig', serviceConfig, 'a result of httpServiceConfig(...) of yaoki/grpc')
 	const maxDelaysMs = sumMaxDelays(readBackoff(options))
 	const backoff = Object.keys(BACKOFF_SCHEMA).map((name) => [name, options[name as keyof BackoffOptions]])
+	const hedge = readSwitchable('hedge', options.hedge, undefined)
 	return {
 		...settings,
 		maxDelaysMs,
 		backoff: Object.fromEntries(backoff),
-		totalTimeoutMs: totalTimeoutMs ?? defaultTotalMs(settings.timeout, { ...settings, maxDelaysMs }),
+		totalTimeoutMs: totalTimeoutMs ?? defaultTotalMs(settings.timeout, { ...settings, maxDelaysMs, hedge }),
 		isTimeoutGiven: options.timeout !== undefined,
 		isTotalGiven: totalTimeoutMs !== undefined,
 		circuitBreaker: readSwitchable('circuitBreaker', options.circuitBreaker, {}),
 		bulkhead: readSwitchable('bulkhead', options.bulkhead, bulkhead),
 		budget: readSwitchable<Budget | RetryBudgetOptions>('budget', options.budget, {}),
-		hedge: readSwitchable('hedge', options.hedge, undefined),
+		hedge,
 		honorRateLimit: settings.honorRateLimit ?? true,
 		idempotencyHeader: idempotencyHeader.toLowerCase(),
 		vetoes: readVetoes(options.retryVetoHeaders),

@@ -6,6 +6,8 @@ import type { VirtualRuntime } from 'yaoki/testing'
 export interface Outcome {
 	readonly takesMs: number | undefined
 	readonly ok: boolean
+	/** The Retry-After of its failure. */
+	readonly asksMs?: number
 }
 
 export interface CallResult {
@@ -25,8 +27,8 @@ export function startCall(
 		result.ms = clock.now() - from
 	}
 	const operation = () => {
-		const { takesMs, ok } = outcomes[result.attempts++ % outcomes.length] ?? { takesMs: undefined, ok: false }
-		if (takesMs === 0 && !ok) throw new Error('down')
+		const { takesMs, ok, asksMs } = outcomes[result.attempts++ % outcomes.length] ?? HANGS
+		if (takesMs === 0 && !ok) throw Object.assign(new Error('down'), { retryAfterMs: asksMs })
 		return new Promise<string>((resolve, reject) => {
 			if (takesMs === undefined) return
 			clock.setTimer(takesMs, () => (ok ? resolve('ok') : reject(new Error('down'))))
@@ -48,3 +50,5 @@ export async function runCall(
 
 export const HANGS: Outcome = { takesMs: undefined, ok: false }
 export const FAILS: Outcome = { takesMs: 0, ok: false }
+/** Fails and asks for a retry sooner than any backoff. */
+export const ASKS: Outcome = { takesMs: 0, ok: false, asksMs: 0.001 }

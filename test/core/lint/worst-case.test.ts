@@ -126,7 +126,8 @@ describe('a retry', () => {
 		const many = retry({ ...fixed, baseDelayMs: 2, maxRetries })
 		expect(lint(pipeline(many, timeout(5))).maxAttempts).toBe(maxRetries + 1)
 		expect(lint(pipeline(many, hedge({ delayMs: 1 }), timeout(5))).maxAttempts).toBe(2 * (maxRetries + 1))
-		expect(lint(pipeline(timeout(4_000), many)).maxAttempts).toBe(Math.min(maxRetries, 2_000) + 1)
+		// A Retry-After may be shorter than the backoff, so the timeout does not limit them.
+		expect(lint(pipeline(timeout(4_000), many)).maxAttempts).toBe(maxRetries + 1)
 	})
 
 	test('with up to 1,000 retries has an exact mean', () => {

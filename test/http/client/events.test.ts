@@ -187,6 +187,32 @@ describe('inspection', () => {
 		}
 	})
 
+	test.each([
+		{},
+		{ maxRetries: 2 },
+		{ timeout: 1_000 },
+		{ timeout: 60_000 },
+		{ totalTimeoutMs: 60_000 },
+		{ timeout: 2_000, hedge: {} },
+		{ timeout: 2_000, hedge: { delayMs: 100, maxHedges: 2 } },
+		{ timeout: 2_000, hedge: { delayMs: 3_000 }, maxElapsedMs: 9_000 },
+		{ timeout: 2_000, bulkhead: { maxConcurrent: 10, maxQueue: 50 } },
+	])('lint finds nothing in what the client itself chooses beside %o', (options) => {
+		for (const inspectable of [new ResilientHttpClient(options), resilientFetch(options)])
+			expect(lint(inspectable).findings).toEqual([])
+	})
+
+	test('a given queueTimeoutMs is kept, and lint reports one that is too long', () => {
+		const bulkhead = { maxQueue: 50, queueTimeoutMs: 15_000 }
+		const { findings } = lint(new ResilientHttpClient({ timeout: 2_000, bulkhead }))
+		expect(findings.map(({ code }) => code)).toEqual(['wait-outlasts-timeout'])
+	})
+
+	test('a client without timeouts has a queue with one', () => {
+		const { findings } = lint(new ResilientHttpClient({ timeout: Infinity }))
+		expect(findings.map(({ code }) => code)).toEqual(['no-timeout'])
+	})
+
 	test('lists the policy of each origin, and the stats', async () => {
 		const server = await serve(fine)
 		const client = new ResilientHttpClient()
