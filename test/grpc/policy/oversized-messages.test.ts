@@ -79,6 +79,6 @@ describe.each([
 
 	test('is permanent for explain', async () => {
 		const { error } = await call({ serviceConfig: configOf({ retryPolicy }) })
-		expect(explain(error)).toMatchObject({ attempts: [{ kind: 'permanent' }] })
+		expect(explain(error)).toMatchObject({ attempts: [{ outcome: 'permanent' }] })
 	})
 })
