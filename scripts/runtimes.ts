@@ -59,7 +59,7 @@ try {
 	let total: readonly [number, number] = [0, 0]
 	console.log(row('runtime', 'version', 'passed', 'failed', 'skipped', 'ms'))
 	const wanted = process.argv[2] ?? ''
-	for (const runtime of [...processes, ...inJest, inWorkerd, inChromium, withTypeScript]) {
+	for (const runtime of [...processes, ...inJest, ...inWorkerd, inChromium, withTypeScript]) {
 		if (!runtime.name.includes(wanted)) continue
 		const [passed, failed] = await tryOn(runtime, { ...packed, urls: servers.urls })
 		total = [total[0] + passed, total[1] + failed]

@@ -25,13 +25,15 @@ export const WORKERD: string = join(
 )
 /** The newest date that the pinned version knows. */
 export const COMPATIBILITY_DATE = '2026-11-01'
+/** The oldest date with which `fetch` accepts `cache`. `FinalizationRegistry` (2025-05-05) and `MessageChannel` (2025-08-15) are missing. */
+const OLDEST_DATE = '2024-11-11'
 
-export const inWorkerd: Runtime = {
+export const inWorkerd: readonly Runtime[] = [OLDEST_DATE, COMPATIBILITY_DATE].map((date) => ({
 	name: 'workerd',
 	missing: `@cloudflare/${PACKAGE} is not installed (npm ci in test/runtimes)`,
 	async run(site) {
 		if (!existsSync(WORKERD)) return undefined
-		const worker = await startWorker(site)
+		const worker = await startWorker(site, date)
 		try {
 			const { value } = await worker.ask('suite')
 			const outcome = value as Outcome
@@ -41,12 +43,12 @@ export const inWorkerd: Runtime = {
 				if (error !== undefined) failed.push({ name, error })
 			}
 			const passed = outcome.passed + outcome.failed.length + Object.keys(SHARED).length - failed.length
-			return { version: COMPATIBILITY_DATE, passed, failed, skipped: outcome.skipped }
+			return { version: date, passed, failed, skipped: outcome.skipped }
 		} finally {
 			worker.stop()
 		}
 	},
-}
+}))
 
 /** The response of the Worker to one request. */
 interface Answer {
@@ -96,9 +98,9 @@ async function until(isReached: () => Promise<boolean>): Promise<void> {
 	while (!(await isReached()));
 }
 
-async function startWorker(site: Site): Promise<{ readonly ask: Ask; stop(): void }> {
+async function startWorker(site: Site, date: string): Promise<{ readonly ask: Ask; stop(): void }> {
 	const config = join(site.home, 'worker.capnp')
-	writeFileSync(config, configOf(site))
+	writeFileSync(config, configOf(site, date))
 	// The third stream reports the port.
 	const child = spawn(WORKERD, ['serve', '--control-fd=3', config], {
 		stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
@@ -129,7 +131,7 @@ export async function portOf({ stderr, stdio }: ChildProcess): Promise<number> {
 }
 
 /** Lists the modules: an import is resolved like a path, so an entry of the package is a module with its name. */
-function configOf({ home, entries }: Site): string {
+function configOf({ home, entries }: Site, date: string): string {
 	// All of them, also those that need Node: a module is only resolved when another one imports it.
 	const files = scriptsIn(home, join('node_modules', 'yaoki', 'dist'))
 	const suite = scriptsIn(home, '.').filter((file) => file !== 'main.js' && file !== 'worker.js')
@@ -140,7 +142,7 @@ function configOf({ home, entries }: Site): string {
 	return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
 	services = [
-		(name = "main", worker = (compatibilityDate = "${COMPATIBILITY_DATE}", modules = [
+		(name = "main", worker = (compatibilityDate = "${date}", modules = [
 			${modules.join(',\n\t\t\t')}
 		])),
 		(name = "internet", network = (allow = ["local"])),

@@ -58,6 +58,11 @@ export function virtualRuntime(options: VirtualRuntimeOptions = {}): VirtualRunt
  */
 function runPromiseJobs(): Promise<void> {
 	return new Promise((resolve) => {
+		// Cloudflare Workers with a compatibility date before 2025-08-15.
+		if (typeof MessageChannel === 'undefined') {
+			setTimeout(resolve)
+			return
+		}
 		const { port1, port2 } = new MessageChannel()
 		port1.onmessage = () => {
 			port1.close()

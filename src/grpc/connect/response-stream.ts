@@ -2,6 +2,7 @@
  * The response messages of a streaming call on their way to the caller. The call ends when the caller has read the last one, and the caller
  * receives the end after that: statistics, the bulkhead and `explain` then show it already.
  */
+import { createRegistry } from '../../core/runtime/collected.ts'
 
 /** The call that the response belongs to. */
 export interface StreamOwner {
@@ -40,7 +41,8 @@ export class ResponseStream {
 	/** Returns the stream for the caller. If it is no longer used and was not read to its end, the call is cancelled. */
 	open(): AsyncIterable<unknown> {
 		const reader = new StreamReader(this)
-		unused.register(reader, this, this)
+		unused ??= createRegistry((stream) => stream.stop())
+		unused?.register(reader, this, this)
 		return reader
 	}
 
@@ -105,7 +107,7 @@ export class ResponseStream {
 
 	#end(): void {
 		this.#isOver = true
-		unused.unregister(this)
+		unused?.unregister(this)
 	}
 }
 
@@ -137,6 +139,4 @@ class StreamReader implements AsyncIterableIterator<unknown> {
 }
 
 /** A caller that leaves a `for await` loop early does not end the call: Connect hides `return` from it. */
-const unused: FinalizationRegistry<ResponseStream> = /* @__PURE__ */ new FinalizationRegistry((stream) =>
-	stream.stop(),
-)
+let unused: FinalizationRegistry<ResponseStream> | undefined

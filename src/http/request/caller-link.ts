@@ -3,6 +3,7 @@
  * on its signal, which some `fetch` implementations leave there, keeps that signal alive for as long as the caller's.
  */
 import type { SignalLink } from '../../core/engine/scope.ts'
+import { createRegistry } from '../../core/runtime/collected.ts'
 
 export class CallerLink {
 	readonly #signal: AbortSignal
@@ -26,10 +27,9 @@ export class CallerLink {
 
 	/** Unlinks when a stream that the caller reads, and whose end is not visible here, is no longer used. */
 	unlinkAfter(stream: object): void {
-		streams.register(stream, this)
+		streams ??= createRegistry((link) => link.unlink())
+		streams?.register(stream, this)
 	}
 }
 
-const streams: FinalizationRegistry<CallerLink> = /* @__PURE__ */ new FinalizationRegistry((link) =>
-	link.unlink(),
-)
+let streams: FinalizationRegistry<CallerLink> | undefined
