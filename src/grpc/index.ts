@@ -16,7 +16,7 @@ export type { GrpcCallOptions, GrpcMetadata, GrpcMethodDefinition, GrpcModule } 
 export { httpServiceConfig } from './http/http-service-config.ts'
 export type { GrpcInterceptor } from './interceptor/grpc-interceptor.ts'
 export type { GrpcClientStats } from './policy/grpc-engine.ts'
-export type { GrpcClientOptions } from './policy/options.ts'
+export type { BreakerTarget, GrpcClientOptions } from './policy/options.ts'
 export { getGrpcContext } from './server/context-lookup.ts'
 export type { GrpcServerModule } from './server/grpc-js-types.ts'
 export type { GrpcServerOptions, RejectedCall } from './server/options.ts'

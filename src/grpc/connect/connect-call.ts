@@ -94,6 +94,10 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		return response
 	}
 
+	override findServer(): string {
+		return new URL(this.#request.url).origin
+	}
+
 	onResponse(attempt: Attempt, response: RpcResponse): void {
 		if (!response.stream) {
 			this.#commit(attempt)
@@ -119,7 +123,7 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		this.#remove(attempt)
 		const failure = errors.toStatus(error, (code) => this.#isInherited(code))
 		if (errors.isConnectionLost(error, this.hasDelivered))
-			setLostConnection(failure, { peer: new URL(this.#request.url).origin, attempt: attempt.number })
+			setLostConnection(failure, { peer: this.findServer(), attempt: attempt.number })
 		attempt.fail(failure)
 	}
 

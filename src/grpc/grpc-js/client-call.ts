@@ -19,6 +19,7 @@ import { CANCELLED, OK } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { Attempt, type AttemptOwner, NO_CONTEXT } from './attempt.ts'
 import { cancelAll, mostAdvanced, without } from './attempt-list.ts'
+import { reportChannelRetries } from './channel-retries.ts'
 import type {
 	GrpcCall,
 	GrpcCallOptions,
@@ -201,6 +202,11 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		if (this.isCommitted || !this.target.isRepeatable) this.messages.dropFirst()
 	}
 
+	/** The target of the channel, which only a call of it reports. This one is never started. */
+	override findServer(): string {
+		return this.#nextCall({ ...this.#options, deadline: Infinity, parent: undefined }).getPeer()
+	}
+
 	/** Starts an attempt and returns a promise of its end, for core's runner with promises. */
 	attempt(): Promise<void> {
 		return new Promise((resolve, reject) => {
@@ -213,6 +219,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		const { engine } = this.#environment
 		const number = engine.countAttempt()
 		const call = this.#nextCall(this.#optionsNow)
+		if (this.#attempts === 0 && this.target.isRepeatable) reportChannelRetries(call)
 		if (this.cancellation) {
 			call.cancelWithStatus(CANCELLED, 'the call has ended')
 			throw this.cancellation

@@ -113,7 +113,17 @@ export class GrpcEngine {
 		const { breakerKey } = this.settings
 		if (!breakerKey || rpc.rejection) return ''
 		try {
-			return String(breakerKey(rpc.target))
+			const { service, method } = rpc.target
+			return String(
+				breakerKey({
+					service,
+					method,
+					// On demand, because grpc-js needs another call for it.
+					get target() {
+						return rpc.findServer()
+					},
+				}),
+			)
 		} catch (error) {
 			rpc.rejection = { error, stop: 'hook-threw' }
 			return ''

@@ -23,10 +23,10 @@ export interface GrpcClientOptions extends PolicyOptions {
 	 */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
 	/**
-	 * Returns the key of the breaker of a method, such as the name of its service: methods that fail then do not block the others. Default: one
-	 * breaker for all methods.
+	 * Returns the key of the breaker of a method, such as the name of its service: methods that fail then do not block the others. With `target`,
+	 * clients of several servers can share an interceptor. Default: one breaker for all methods.
 	 */
-	readonly breakerKey?: ((method: MethodName) => string) | undefined
+	readonly breakerKey?: ((method: BreakerTarget) => string) | undefined
 	/**
 	 * A deadline of the caller that has passed counts for the breaker only if it was at least this long, because no server could meet a shorter one. For methods with
 	 * a timeout in the service config it is that timeout instead. In milliseconds. Default 1,000.
@@ -51,6 +51,12 @@ export interface GrpcClientOptions extends PolicyOptions {
 	readonly onRetry?: Hook<[error: GrpcStatusError, attempt: number, delayMs: number], void> | undefined
 	/** Called with every event: the same as `subscribe`. */
 	readonly onEvent?: PolicyListener | undefined
+}
+
+/** What `breakerKey` can distinguish. */
+export interface BreakerTarget extends MethodName {
+	/** The target of the channel, such as `dns:users.example.com:443`; with Connect the origin, such as `https://users.example.com`. */
+	readonly target: string
 }
 
 type Defaulted =

@@ -84,6 +84,11 @@ export class Rpc implements CallOptions {
 				: undefined
 	}
 
+	/** Returns the server that is called, as far as it is known before an attempt. */
+	findServer(): string {
+		return ''
+	}
+
 	/** The call's name in events and in `explain`. */
 	get name(): string {
 		return this.target.path
