@@ -23,10 +23,10 @@ const TEMPORARY =
 
 /**
  * The request or the program itself is wrong: fetch wraps a bad URL in "fetch failed", and a missing function may be named networkError.
- * Assertions, clones, body limits and compressed data too. Data that ends too early (Z_BUF_ERROR) may be complete the next time.
+ * Assertions, clones, body limits, compressed data and a proxy without credentials too. Data that ends too early (Z_BUF_ERROR) may be complete the next time.
  */
 const MISTAKE =
-	'scheme$|unsupported.protocol|bad port|unexpected redirect|redirect count|^`url|(err|yaoki)_(http_|fr_)?(async|invalid|bad_opt|too_many)|' +
+	'scheme$|(proxy response|tunnel .+) .?407|unsupported.protocol|bad port|unexpected redirect|redirect count|^`url|(err|yaoki)_(http_|fr_)?(async|invalid|bad_opt|too_many)|' +
 	'^can\\S+ \\w+ prop|is not (a (func|cons)|itera|defined)|\\(eval|^insufficient_quota$|^(assertion|dataclone)e|max\\w+length|^(z_[dn]|zstd_|err__)'
 
 /**

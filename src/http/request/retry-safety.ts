@@ -11,9 +11,12 @@ import type { RequestOptions } from '../options/request-options.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { HttpStatusError } from './status-error.ts'
 
-/** No connection was established, so nothing was sent: codes of Node, undici and Bun; Deno has only a message. */
+/**
+ * No connection was established, or a proxy did not establish it (CONNECT), so nothing was sent: codes of Node, undici and Bun. Deno, and undici for
+ * the response of a proxy, have only a message.
+ */
 const NOT_CONNECTED =
-	/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$|client error \(Connect\)/
+	/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_(CONNECT_TIMEOUT|PRX_\w+)|ERR_PROXY_TUNNEL|ConnectionRefused|FailedToOpenSocket)$|client error \(Connect\)|when HTTP Tunneling$/
 /** The same while connecting, or without a system call. Of an open connection it proves nothing. */
 const UNREACHABLE = /^E(HOST|NET)(UNREACH|DOWN)$/
 /** HTTP/2: the server states that it has not processed the stream. Node has the code only in the message. */
