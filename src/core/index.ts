@@ -34,7 +34,7 @@ export { classify, isRetryable, isRetryableNetworkError, isRetryableStatus } fro
 export { permanent } from './classify/permanent.ts'
 export { Deadline } from './deadline/deadline.ts'
 export type { CallContext, CallOptions } from './engine/call-options.ts'
-export { pipeline } from './engine/pipeline.ts'
+export { type PipelineOptions, pipeline } from './engine/pipeline.ts'
 export { Policy, type Settled } from './engine/policy.ts'
 export type { PolicyOptions } from './engine/policy-options.ts'
 export type { YaokiErrorCode } from './errors/codes.ts'

@@ -15,6 +15,7 @@ import type {
 	HedgeOptions,
 	JitterStrategy,
 	KeyedOptions,
+	PipelineOptions,
 	PolicyOptions,
 	quotaBudget,
 	RateLimiterOptions,
@@ -93,7 +94,7 @@ export interface Options {
 	'budgets: retry budget option': First<typeof retryBudget>
 	'budgets: token budget option': First<typeof tokenBudget>
 	'budgets: quota budget option': First<typeof quotaBudget>
-	'pipelines: pipeline option': keyof PolicyOptions
+	'pipelines: pipeline option': keyof PipelineOptions
 	'pipelines: keyed option': keyof KeyedOptions
 	'http: option': keyof HttpOptions
 	'http: cache option': keyof CacheOptions

@@ -33,14 +33,6 @@ export type Layer = LayerOf<Call>
 export type BoundLayer<L = Layer> = BoundLayerOf<Call, L>
 export type CompiledPipeline = CompiledPipelineOf<Call>
 
-/**
- * After this many consecutive successes, a call without options starts without reading the clock, which would cost as
- * much as the rest of the policy. A failure or call options switch it back on. The price: the record of the first
- * failure after such a period lacks the start of the call, its time in queues and the times relative to the start. Nothing
- * else depends on it.
- */
-const SKIP_CLOCK_AFTER = 100
-
 /** The operation of either runner. The second parameter is the callback of the runner without promises. */
 export type Operation = (context: CallContext, done: never) => unknown
 
@@ -156,7 +148,8 @@ export class Call implements CallRecord, Scope {
 		return (
 			options !== undefined ||
 			pipeline.observer !== undefined ||
-			pipeline.consecutiveSuccesses < SKIP_CLOCK_AFTER
+			pipeline.consecutiveSuccesses < pipeline.unmeasuredAfter ||
+			this.rare?.keepsRecord === true
 		)
 	}
 

@@ -5,6 +5,14 @@ import type { BoundLayer, CompiledPipeline, Layer } from './call.ts'
 import type { LayerEnv } from './layer.ts'
 import type { PolicyOptions } from './policy-options.ts'
 
+/**
+ * After this many consecutive successes, a call without options starts without reading the clock, which would cost as
+ * much as the rest of the policy. A failure switches it back on. Call options, a listener of the pipeline, `settle` and `exactTimes` keep it on. The price:
+ * the record of the first failure after such a period lacks the start of the call, its time in queues and the times relative to the start. Nothing else
+ * depends on it.
+ */
+const UNMEASURED_AFTER = 100
+
 /** The environment of a policy outside any pipeline. */
 export const DEFAULT_ENV: LayerEnv = { runtime: systemRuntime, classify: (error) => classify(error) }
 
@@ -55,5 +63,6 @@ export const compilePipeline = (
 	classify: env.classify,
 	pipeline: env.pipeline,
 	consecutiveSuccesses: 0,
+	unmeasuredAfter: env.exactTimes ? Infinity : UNMEASURED_AFTER,
 	observer: undefined,
 })

@@ -32,6 +32,8 @@ export interface LayerEnv {
 	readonly classify: (error: unknown) => Classification
 	/** The name of the pipeline, if it has one. */
 	readonly pipeline?: string | undefined
+	/** The option of the pipeline. */
+	readonly exactTimes?: boolean | undefined
 }
 
 /** A layer at its position in a pipeline. */
@@ -72,6 +74,8 @@ export interface CompiledPipelineOf<Call> extends LayerEnv {
 	readonly runner: Runner<Call> | undefined
 	/** The number of successful calls since the last failure. */
 	consecutiveSuccesses: number
+	/** After this many of them a plain call is not measured. */
+	readonly unmeasuredAfter: number
 	/** Undefined while no listener needs the ends of calls, so that they then cost one comparison. */
 	observer: CallObserver<Call> | undefined
 }

@@ -2,19 +2,30 @@ import { InvalidOptionError, UNNAMED } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
 import { combineEnds } from '../observe/combine-ends.ts'
 import type { EventFilter } from '../observe/observe.ts'
-import { isObject } from '../options/schema.ts'
+import { isObject, type OptionSchema } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
 import { isPolicy, Policy, type SubstituteOf } from './policy.ts'
-import { NO_OPTIONS, type PolicyOptions, readPolicyOptions } from './policy-options.ts'
+import { NO_OPTIONS, POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from './policy-options.ts'
+
+/** Options of a pipeline. Its policies inherit runtime and classifier. */
+export interface PipelineOptions extends PolicyOptions {
+	/**
+	 * Measures every call, which costs about as much as a policy. By default a call after 100 consecutive successes is measured only if a listener of the pipeline,
+	 * call options or `settle` need it, and `explain` has no times if it fails. Default false.
+	 */
+	readonly exactTimes?: boolean | undefined
+}
+
+const PIPELINE_SCHEMA: OptionSchema = { ...POLICY_SCHEMA, exactTimes: 'boolean' }
 
 /** Policies as one. `pipeline` checks them first. */
 export class Pipeline<Substitute> extends Policy<Substitute> {
 	readonly #policies: readonly Policy<unknown>[]
 
-	constructor(options: PolicyOptions, policies: readonly Policy<unknown>[]) {
+	constructor(options: PipelineOptions, policies: readonly Policy<unknown>[]) {
 		super(UNNAMED, options)
-		readPolicyOptions(options, 'pipeline')
+		readPolicyOptions(options, 'pipeline', PIPELINE_SCHEMA)
 		this.#policies = policies
 	}
 
@@ -24,7 +35,8 @@ export class Pipeline<Substitute> extends Policy<Substitute> {
 	}
 
 	override envInside(env: LayerEnv): LayerEnv {
-		return { ...super.envInside(env), pipeline: this.name }
+		const { exactTimes }: PipelineOptions = this.options
+		return { ...super.envInside(env), pipeline: this.name, exactTimes }
 	}
 
 	override leaves(): readonly Policy<unknown>[] {
@@ -49,10 +61,12 @@ export function pipeline<Policies extends readonly Policy<unknown>[]>(
 	...policies: Policies
 ): Policy<SubstituteOf<Policies[number]>>
 export function pipeline<Policies extends readonly Policy<unknown>[]>(
-	options: PolicyOptions,
+	options: PipelineOptions,
 	...policies: Policies
 ): Policy<SubstituteOf<Policies[number]>>
-export function pipeline(...args: readonly (Policy<unknown> | PolicyOptions | undefined)[]): Policy<unknown> {
+export function pipeline(
+	...args: readonly (Policy<unknown> | PipelineOptions | undefined)[]
+): Policy<unknown> {
 	const [first] = args
 	const hasOptions = isObject(first) && !isPolicy(first)
 	const given = hasOptions || first === undefined ? args.slice(1) : args

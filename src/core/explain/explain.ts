@@ -12,9 +12,9 @@ import {
 export interface Explanation {
 	/** The call's name, or that of its policy. */
 	readonly name?: string
-	/** Wall time, milliseconds since 1970. Not measured if no attempt failed. */
+	/** Wall time, milliseconds since 1970. Not measured if no attempt failed, nor after 100 consecutive successes without `exactTimes`. */
 	readonly startedAt?: number
-	/** The duration of the whole call. Not measured if no attempt failed. */
+	/** The duration of the whole call. Not measured if `startedAt` is not. */
 	readonly durationMs?: number
 	readonly attempts: readonly AttemptRecord[]
 	/** Why there were no more attempts. */
@@ -30,7 +30,8 @@ export interface Explanation {
 
 /**
  * Returns what happened to the call that ended with this error or settled result: every attempt, the reason for every
- * delay and the reason for the stop. Returns undefined for primitives and for errors that did not end a call.
+ * delay and the reason for the stop. An error of your own with a `cause` that ended a call is explained by that call. Returns undefined for primitives
+ * and for errors that did not end a call.
  *
  * If the same error object ended several calls, the explanation is that of the latest. A result of `settle` is exact.
  *
@@ -39,12 +40,19 @@ export interface Explanation {
  * console.log(String(explain(result)))
  */
 export function explain(errorOrSettled: unknown): Explanation | undefined {
-	// gRPC creates the caller's error itself, from a status with this metadata.
-	const record = findRecord(errorOrSettled) ?? findRecord(safeGet(errorOrSettled, 'metadata'))
-	if (record) return new CallExplanation(record)
+	let failure = errorOrSettled
+	for (let depth = 0; depth < MAX_CAUSES && failure !== undefined; depth++) {
+		// gRPC creates the caller's error itself, from a status with this metadata.
+		const record = findRecord(failure) ?? findRecord(safeGet(failure, 'metadata'))
+		if (record) return new CallExplanation(record)
+		failure = safeGet(failure, 'cause')
+	}
 	// A call without a failure has no record.
 	return isSuccess(errorOrSettled) ? new CallExplanation() : undefined
 }
+
+/** Causes may form a cycle. */
+const MAX_CAUSES = 9
 
 const isSuccess = (value: unknown): boolean =>
 	typeof value === 'object' && value !== null && 'ok' in value && value.ok === true && 'value' in value
@@ -81,12 +89,15 @@ class CallExplanation implements Explanation {
 	toString(): string {
 		const { name = 'call', durationMs, attempts, stop, hint } = this
 		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
-		const took = durationMs === undefined ? '' : ` in ${formatMs(durationMs)}`
+		const took = durationMs !== undefined ? ` in ${formatMs(durationMs)}` : stop === 'success' ? '' : UNTIMED
 		const end =
 			stop === 'success' ? 'succeeded' : `stopped: ${stop}${formatError(this)}${hint ? ` (${hint})` : ''}`
 		return [`${name}: ${count}${took}, ${end}`, ...attempts.map(formatAttempt)].join('\n')
 	}
 }
+
+/** Says how to get the times that a call after many successes does not have. */
+const UNTIMED = ' (its start was not measured: set exactTimes)'
 
 function listAttempts({ lastAttempt }: CallRecord): AttemptEntry[] {
 	const entries: AttemptEntry[] = []

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { bulkhead, explain, HttpError, pipeline, retry, retryWithBackoff } from 'yaoki'
+import { bulkhead, explain, HttpError, type Policy, pipeline, retry, retryWithBackoff } from 'yaoki'
 import { faults, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { dead, failing, settled, steady, taking } from '../../scenario.ts'
 
@@ -182,17 +182,62 @@ describe('explain', () => {
 		now.mockClear()
 		await policy.execute(() => 1)
 		expect(now).not.toHaveBeenCalled()
-		const first = await policy.settle(() => Promise.reject(new Error('first')))
+		const first = await policy.execute(() => Promise.reject(new Error('first'))).catch((error) => error)
 		expect(explain(first)?.attempts).toEqual([
 			{ attempt: 0, outcome: 'transient', errorType: 'Error', errorMessage: 'first' },
 		])
 		expect(String(explain(first))).toBe(
-			'retry: 1 attempt, stopped: retries-exhausted\n  #1: transient (Error: first)',
+			'retry: 1 attempt (its start was not measured: set exactTimes), stopped: retries-exhausted\n' +
+				'  #1: transient (Error: first)',
 		)
 		const second = await policy.settle(() => Promise.reject(new Error('second')))
 		expect(explain(second)?.attempts[0]).toMatchObject({ startMs: 0, durationMs: 0 })
 		const named = await policy.settle(() => Promise.reject(new Error('third')), { name: 'a named call' })
 		expect(explain(named)?.attempts[0]).toMatchObject({ startMs: 0, durationMs: 0 })
+	})
+
+	it.each([
+		['the option exactTimes', { exactTimes: true }, () => {}],
+		['a listener', {}, (policy: Policy) => policy.subscribe(() => {})],
+	])('has the times of the first failure after many successes with %s', async (_, options, prepare) => {
+		const policy = pipeline({ runtime: clock, ...options }, retry({ ...steady, maxRetries: 0 }))
+		prepare(policy)
+		for (let call = 0; call < 150; call++) await policy.execute(() => 1)
+		await clock.advance(1_000)
+		const error = new Error('first')
+		await settled(clock, policy.execute(taking(clock, 50, error)))
+		expect(explain(error)).toMatchObject({ startedAt: 5_001_000, durationMs: 50 })
+		expect(explain(error)?.attempts).toMatchObject([{ startMs: 0, durationMs: 50 }])
+		expect(String(explain(error))).not.toContain('not measured')
+	})
+
+	it('has the times of a settled call after many successes, because its result is there to be explained', async () => {
+		const policy = retry({ ...steady, maxRetries: 0, runtime: clock })
+		for (let call = 0; call < 150; call++) await policy.settle(() => 1)
+		const result = policy.settle(taking(clock, 50, new Error('first')))
+		await clock.advance(50)
+		expect(explain(await result)).toMatchObject({
+			durationMs: 50,
+			attempts: [{ startMs: 0, durationMs: 50 }],
+		})
+	})
+
+	it("follows the causes of a user's own error, in cycles too", async () => {
+		const cause = new Error('down')
+		await retry({ ...steady, name: 'users', maxRetries: 0, runtime: clock }).settle(() =>
+			Promise.reject(cause),
+		)
+		const own = new Error('order failed', { cause: new Error('no user', { cause }) })
+		expect(explain(own)).toMatchObject({ name: 'users', stop: 'retries-exhausted' })
+		// The nearest call.
+		await retry({ ...steady, name: 'orders', maxRetries: 0, runtime: clock }).settle(() =>
+			Promise.reject(own),
+		)
+		expect(explain(new Error('page failed', { cause: own }))).toMatchObject({ name: 'orders' })
+		const cycle = new Error('a')
+		cycle.cause = new Error('b', { cause: cycle })
+		expect(explain(cycle)).toBeUndefined()
+		expect(explain(new Error('alone', { cause: 'text' }))).toBeUndefined()
 	})
 
 	it('holds its records weakly', async () => {
