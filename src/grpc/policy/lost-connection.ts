@@ -1,6 +1,6 @@
 /** The connection of an attempt was lost while it was in flight. */
 export interface LostConnection {
-	/** The server at the other end. */
+	/** The address of the server. */
 	readonly peer: string
 	/** The number of the attempt among all of the interceptor, from 1. */
 	readonly attempt: number
