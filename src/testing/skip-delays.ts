@@ -2,21 +2,30 @@ import type { UnboundLayer } from '../core/engine/compile.ts'
 import type { LayerEnv } from '../core/engine/layer.ts'
 import { Policy } from '../core/engine/policy.ts'
 import type { PolicyListener } from '../core/events/events.ts'
+import { INSPECT, type Inspectable, isInspectable } from '../core/inspect/inspect.ts'
 import type { EventFilter } from '../core/observe/observe.ts'
+import { invalidOption } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 
 /**
  * Returns a policy that runs the given one with delays that take no time, for tests: the same attempts without waiting. The policy's clock
  * advances by the skipped time, so that `maxElapsedMs` ends a call as usual. Concurrent calls share that clock, and a
- * `Deadline` has its own clock: if such details matter, use `virtualRuntime`.
+ * `Deadline` has its own clock: if such details matter, use `virtualRuntime`. An HTTP client or a `resilientFetch` becomes a new one with the same
+ * options and its own circuits.
  *
  * @example
  * const payments = skipDelays(productionPolicy)
  * await expect(payments.execute(alwaysFails)).rejects.toThrow('down')
  */
-export function skipDelays<Substitute>(policy: Policy<Substitute>): Policy<Substitute> {
-	return new SkipDelays(policy)
+export function skipDelays<Substitute>(policy: Policy<Substitute>): Policy<Substitute>
+export function skipDelays<Client extends Inspectable>(client: Client): Client
+export function skipDelays(given: Policy<unknown> | Inspectable): unknown {
+	if (given instanceof Policy) return new SkipDelays(given)
+	const { runtime, withRuntime } = isInspectable(given) ? given[INSPECT]() : {}
+	if (!runtime || !withRuntime)
+		invalidOption('policy', given, 'a policy, a pipeline, a ResilientHttpClient or a resilientFetch')
+	return withRuntime(createSkippingRuntime(runtime))
 }
 
 class SkipDelays<Substitute> extends Policy<Substitute> {

@@ -4,6 +4,7 @@
  */
 import type { Policy } from '../engine/policy.ts'
 import type { LintFinding } from '../lint/finding.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 
 export const INSPECT: unique symbol = /* @__PURE__ */ Symbol.for('yaoki.inspect') as never
 
@@ -29,6 +30,9 @@ export interface Inspection {
 	policies(): Iterable<readonly [key: string, policy: Policy<unknown>]>
 	/** The same as the client's `stats`. */
 	stats(): unknown
+	readonly runtime?: Runtime
+	/** Returns a client with the same options and another runtime. */
+	readonly withRuntime?: ((runtime: Runtime) => unknown) | undefined
 }
 
 export interface Inspectable {

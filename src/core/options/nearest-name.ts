@@ -12,8 +12,15 @@ export function nearestName(word: string, candidates: readonly string[]): string
 		if (errors < leastErrors && errors <= Math.max(1, candidate.length / 3))
 			[best, leastErrors] = [candidate, errors]
 	}
-	return best
+	return best ?? candidates.find((candidate) => isPartOf(candidate, word) || isPartOf(word, candidate))
 }
+
+const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
+
+/** Returns true if the other name has all words of this one, in their order: `slowCallMs` and `slowCallDurationMs`, `retry` and `maxRetries`. */
+const isPartOf = (name: string, other: string): boolean =>
+	/^\w{5,}$/.test(name) &&
+	new RegExp(capitalized(name).replace(/y?(?=[A-Z]|$)/g, '.*')).test(capitalized(other))
 
 /** Returns the number of typing errors between two words. Three rows of the table suffice: a swap looks back two rows. */
 export function editDistance(a: string, b: string): number {

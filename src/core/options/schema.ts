@@ -64,8 +64,11 @@ export function checkNames(given: object, schema: OptionSchema, owner?: string):
 	for (const name of Object.keys(given)) {
 		if (Object.hasOwn(schema, name)) continue
 		const names = Object.keys(schema)
-		const suggestion = nearestName(name, names)
-		throw new InvalidOptionError(name, Reflect.get(given, name), names.join(', '), { owner, suggestion })
+		const value: unknown = Reflect.get(given, name)
+		// `retry: 3` does not mean `onRetry`.
+		const possible = names.filter((one) => schema[one] !== 'function' || typeof value === 'function')
+		const suggestion = nearestName(name, possible)
+		throw new InvalidOptionError(name, value, names.join(', '), { owner, suggestion })
 	}
 }
 

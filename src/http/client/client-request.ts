@@ -14,14 +14,33 @@ import type { HttpEngine } from './http-engine.ts'
 import type { RequestDefaults, RequestHeaders } from './request-defaults.ts'
 import { addSearchParams, readSearchParams, type SearchParams } from './search-params.ts'
 
+/** `JSON.stringify` throws for a bigint, so a value that contains one does not compile. What has `toJSON` converts itself. */
+type JsonInput<T> = T extends bigint
+	? never
+	: T extends { toJSON(): unknown } | ((...args: never) => unknown)
+		? T
+		: T extends object
+			? { [Key in keyof T]: JsonInput<T[Key]> }
+			: T
+
 /** The init of a request: that of `fetch`, plus search parameters and a JSON value. */
-export interface HttpClientInit extends Omit<ResilientRequestInit, 'headers'> {
+export interface HttpClientInit<Json = unknown> extends Omit<ResilientRequestInit, 'headers'> {
 	/** Replace the client's headers of the same names. A header whose value is undefined is not sent. */
 	readonly headers?: RequestHeaders
 	/** Added to the URL. They replace parameters of the same names in the URL and of the client. */
 	readonly searchParams?: SearchParams | undefined
 	/** Sent as a JSON body with its content-type. */
-	readonly json?: unknown
+	readonly json?: Json | undefined
+}
+
+/** The init of a request with a JSON value that can be sent. */
+export type HttpClientJsonInit<Json> = HttpClientInit<Json> & {
+	readonly json?: NoInfer<JsonInput<Json>> | undefined
+}
+
+/** The init of a request without a body. */
+export interface HttpClientReadInit extends HttpClientInit {
+	readonly json?: undefined
 }
 
 /** A request until it is sent in the next microtask. */

@@ -126,7 +126,7 @@ export class HttpEngine implements OtherOrigins {
 		}
 	}
 
-	inspect(stats: () => unknown): Inspection {
+	inspect(stats: () => unknown, withRuntime?: Inspection['withRuntime']): Inspection {
 		return {
 			name: this.settings.name ?? 'http',
 			sample: () => ({
@@ -136,6 +136,8 @@ export class HttpEngine implements OtherOrigins {
 			}),
 			policies: () => this.#policies(),
 			stats,
+			runtime: this.runtime,
+			withRuntime,
 		}
 	}
 

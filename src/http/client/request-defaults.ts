@@ -68,12 +68,18 @@ export function readDefaults(
 	return {
 		origin,
 		isOwn: (url) => origin === undefined || originOf(url) === origin,
-		resolve: base?.resolve ?? ((url) => url),
+		resolve: base?.resolve ?? requireScheme,
 		params: mergeParams(inherited?.params ?? [], readSearchParams(searchParams)),
 		headers: merged,
 		sent: typeof merged === 'function' ? undefined : sentHeaders(merged),
 		auth: auth === undefined ? inherited?.auth : withOptionPath('auth', () => new Auth(auth)),
 	}
+}
+
+/** A page of a browser resolves relative URLs. */
+function requireScheme(url: string): string {
+	if (/^[a-z][\w+.-]*:/i.test(url) || page()) return url
+	throw new TypeError(`Invalid URL '${textForMessage(url)}': it is relative, and the client has no baseUrl`)
 }
 
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i

@@ -73,7 +73,11 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 	}
 	const fetch: ResilientFetch = Object.assign(resilient, {
 		subscribe: (listener: PolicyListener) => engine.subscribe(listener),
-		[INSPECT]: () => engine.inspect(() => engine.stats),
+		[INSPECT]: () =>
+			engine.inspect(
+				() => engine.stats,
+				(runtime) => resilientFetch({ ...options, runtime }),
+			),
 		[OBSERVE]: () => engine.observation(() => engine.stats),
 	})
 	return markResilientFetch(fetch, given)

@@ -28,6 +28,8 @@ import {
 import {
 	Draft,
 	type HttpClientInit,
+	type HttpClientJsonInit,
+	type HttpClientReadInit,
 	isShareable,
 	prepareRequest,
 	readRequest,
@@ -70,33 +72,33 @@ export class ResilientHttpClient {
 	}
 
 	/** Sends a request, with retries, and returns a 2xx response. Throws an HttpError for any other final status. */
-	request(url: string | URL, init: HttpClientInit = {}): ResponsePromise {
+	request<Json>(url: string | URL, init: HttpClientJsonInit<Json> = {}): ResponsePromise {
 		const draft = new Draft()
 		return responsePromise(this.#send(draft, url, init), draft)
 	}
 
-	get(url: string | URL, init?: HttpClientInit): ResponsePromise {
+	get(url: string | URL, init?: HttpClientReadInit): ResponsePromise {
 		return this.request(url, { ...init, method: 'GET' })
 	}
 
-	head(url: string | URL, init?: HttpClientInit): ResponsePromise {
+	head(url: string | URL, init?: HttpClientReadInit): ResponsePromise {
 		return this.request(url, { ...init, method: 'HEAD' })
 	}
 
-	post(url: string | URL, init?: HttpClientInit): ResponsePromise {
-		return this.request(url, { ...init, method: 'POST' })
+	post<Json>(url: string | URL, init?: HttpClientJsonInit<Json>): ResponsePromise {
+		return this.request<unknown>(url, { ...init, method: 'POST' })
 	}
 
-	put(url: string | URL, init?: HttpClientInit): ResponsePromise {
-		return this.request(url, { ...init, method: 'PUT' })
+	put<Json>(url: string | URL, init?: HttpClientJsonInit<Json>): ResponsePromise {
+		return this.request<unknown>(url, { ...init, method: 'PUT' })
 	}
 
-	patch(url: string | URL, init?: HttpClientInit): ResponsePromise {
-		return this.request(url, { ...init, method: 'PATCH' })
+	patch<Json>(url: string | URL, init?: HttpClientJsonInit<Json>): ResponsePromise {
+		return this.request<unknown>(url, { ...init, method: 'PATCH' })
 	}
 
-	delete(url: string | URL, init?: HttpClientInit): ResponsePromise {
-		return this.request(url, { ...init, method: 'DELETE' })
+	delete<Json>(url: string | URL, init?: HttpClientJsonInit<Json>): ResponsePromise {
+		return this.request<unknown>(url, { ...init, method: 'DELETE' })
 	}
 
 	/**
@@ -133,7 +135,10 @@ export class ResilientHttpClient {
 
 	/** @internal */
 	[INSPECT](): Inspection {
-		return this.#core.engine.inspect(() => this.stats)
+		return this.#core.engine.inspect(
+			() => this.stats,
+			(runtime) => this.extend({ runtime }),
+		)
 	}
 
 	/** @internal */

@@ -1,8 +1,10 @@
 /** Runs the user's hooks inside an attempt: their time counts for its timeout, and an abort does not wait for them. */
+import { invalidOption } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { AttemptRequest, RequestHooks } from '../options/request-hooks.ts'
 import { moveToUrlOf } from '../transport/rebuild-response.ts'
 import { discardBody } from '../transport/request-body.ts'
+import { isResponse } from '../transport/transport.ts'
 import type { AttemptScope } from './attempt-scope.ts'
 import { drainBody } from './drain-body.ts'
 import { untilAbort } from './until-abort.ts'
@@ -41,6 +43,7 @@ export async function runOnResponse(
 			return replacement
 		})
 		if (!result || result === response) return response
+		if (!isResponse(result)) invalidOption('onResponse(response)', result, 'a Response or nothing')
 		// A response around the same stream reads it. One around a branch of it has locked it, which ends draining immediately.
 		if (result.body !== response.body) void drainBody(response, runtime)
 		return moveToUrlOf(response, result)

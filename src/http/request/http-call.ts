@@ -29,7 +29,7 @@ import {
 	isStream,
 	type RequestBody,
 } from '../transport/request-body.ts'
-import { type HttpResponse, headersOf, type TransportInit } from '../transport/transport.ts'
+import { type HttpResponse, headersOf, isResponse, type TransportInit } from '../transport/transport.ts'
 import { attemptHeaders } from './attempt-headers.ts'
 import { isValid, runOnRequest, runOnResponse } from './attempt-hooks.ts'
 import type { AttemptScope } from './attempt-scope.ts'
@@ -165,6 +165,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		let response: HttpResponse
 		try {
 			response = await request.send(request.url, init)
+			if (!isResponse(response)) throw new TypeError('fetch returned something that is not a Response')
 			if (request.follow && isRedirect(response.status))
 				response = await request.follow(response, request.url, init)
 		} finally {

@@ -18,6 +18,9 @@ export type HttpResponse = Pick<
 	| 'blob'
 >
 
+/** Functions of the user, such as mocks, may return something else. `in`, because an adapter creates its headers when they are read. */
+export const isResponse = (value: unknown): boolean => 'headers' in Object(value)
+
 /** Notified of what happens to a response body, so that the body's timeout ends with it. */
 export interface BodyObserver {
 	/** The caller has called `text()` or a similar method. */
