@@ -12,8 +12,8 @@ export class CallCounts {
 	/** When each failure since the last success occurred, as far as they are within the window. */
 	protected failures: number[] | undefined
 	/**
-	 * Recent successes that are not in the window yet, and when the last of them was; undefined if the clock was not
-	 * read.
+	 * Recent successes that are not in the window yet, and when the first of them was; undefined if the clock was not
+	 * read. Not the last: successes in short steps would all count as recent, however long ago they began.
 	 */
 	#recentSuccesses = 0
 	#recentAt: number | undefined
@@ -34,7 +34,7 @@ export class CallCounts {
 		// Within the length of a bucket, the order of successes makes no difference to the window.
 		if (this.#pendingSuccesses || now - (this.#recentAt ?? now) > this.settings.monitorWindowMs / 10)
 			this.flushPendingSuccesses(now)
-		this.#recentAt = Math.max(now, this.#recentAt ?? now)
+		this.#recentAt ??= now
 		this.#recentSuccesses++
 	}
 
