@@ -13,7 +13,7 @@ import type { CircuitSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
 
 /** Provides the result while the circuit rejects calls. */
-type OpenFallback<T> = (error: CircuitOpenError) => T
+type OpenFallback<T> = (error: CircuitOpenError, context: CallContext) => T
 
 /**
  * Stops calling a dependency that fails. After too many failures the circuit opens, and calls are rejected
@@ -36,7 +36,7 @@ export class CircuitBreaker extends LeafPolicy {
 
 	/**
 	 * Like `execute` of every policy. A function as the second argument is a fallback: it provides the result if the
-	 * circuit rejects the call.
+	 * circuit rejects the call. Its context has the call's key, signal and deadline.
 	 */
 	override execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>>
 	override execute<T, F = T>(
@@ -73,7 +73,8 @@ export class CircuitBreaker extends LeafPolicy {
 		} else result = runAround ? runAround(call, run) : run(call, step)
 		if (isFallback)
 			result = result.catch((error: unknown) => {
-				if (call.stop === 'rejected' && error instanceof CircuitOpenError) return second(error)
+				if (call.stop === 'rejected' && error instanceof CircuitOpenError)
+					return second(error, call.context())
 				throw error
 			})
 		return result as Promise<Awaited<T> | Awaited<F>>

@@ -12,15 +12,7 @@
 import type { Call } from './call.ts'
 import { endRun, notifyPending } from './interrupt.ts'
 import { DONE, type Step } from './layer.ts'
-import {
-	captureResolve,
-	isWait,
-	lastResolve,
-	MAX_PROMISE_CHAIN,
-	nextMicrotask,
-	operationOf,
-	wait,
-} from './runner.ts'
+import { captureResolve, isWait, lastResolve, nextMicrotask, operationOf, wait } from './runner.ts'
 
 /** The next step of the call; undefined if it was interrupted. */
 type RunEnd = Step | undefined
@@ -60,7 +52,7 @@ function advance(call: Call, step: Step): unknown {
 		// A rejected promise without a handler would cost more.
 		throw call.value
 	}
-	return call.attempt < MAX_PROMISE_CHAIN ? runInterruptibly(call, step) : runLoop(call, step)
+	return call.lastAttempt ? runLoop(call, step) : runInterruptibly(call, step)
 }
 
 const runWait = (call: Call, step: Step): Promise<unknown> =>
@@ -80,7 +72,7 @@ const finishRun = (call: Call, settled: Promise<RunEnd>): Promise<unknown> =>
 const nextStep = (call: Call, end: RunEnd): Step =>
 	end === undefined || call.rare?.interruption ? resume(call) : end
 
-/** Runs the remaining attempts in a loop, without growing the promise chain. */
+/** Runs the attempts after a failure in a loop, as the other runner does. */
 async function runLoop(call: Call, from: Step): Promise<unknown> {
 	for (let step = from; step !== DONE; ) {
 		if (isWait(step)) {

@@ -14,9 +14,6 @@ import type { CallContext } from './call-options.ts'
 import { DONE, PARK, REJECTED, type Step } from './layer.ts'
 import { createRejection } from './rejection.ts'
 
-/** Every attempt adds a promise to a chain, and each new Error walks the chain for its stack trace. */
-export const MAX_PROMISE_CHAIN = 8
-
 /**
  * Runs a call from this step on. One function from the caller to the operation, because each frame between them adds 5 %
  * to a failed attempt: an operation that fails creates an Error, and most of its cost is the depth of the stack.
@@ -26,7 +23,7 @@ export function run(call: Call, step: Step = call.begin()): Promise<unknown> {
 	if (step === REJECTED) return rejectSoon(createRejection(call))
 	const { runner } = call.pipeline
 	if (runner) return runner(call, step)
-	if (call.attempt >= MAX_PROMISE_CHAIN) return runLoop(call, step)
+	if (call.lastAttempt) return runLoop(call, step)
 	if (isWait(step)) return wait(call, step).then(() => run(call, call.resume()))
 	try {
 		const started = Promise.resolve(operationOf(call)(call.context()))
@@ -61,7 +58,11 @@ export const rejectSoon = (error: unknown): Promise<never> =>
 /** Its continuations run in the next microtask, after those of an operation that settled immediately. */
 export const nextMicrotask: Promise<void> = /* @__PURE__ */ Promise.resolve()
 
-/** Runs the remaining attempts in a loop, without growing the promise chain. */
+/**
+ * Runs the attempts after a failure in a loop, which does not grow the promise chain: V8 walks it for the stack of each new Error. And `await`
+ * links the operation to its callers immediately. A promise that a continuation returns is linked a microtask later, and until then an error
+ * has a stack without callers.
+ */
 async function runLoop(call: Call, from: Step): Promise<unknown> {
 	for (let step = from; step !== DONE; ) {
 		if (isWait(step)) {

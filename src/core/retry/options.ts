@@ -13,7 +13,7 @@ export interface UnwantedResult {
 }
 
 /** Whether, how often and after which delay a call is retried. */
-export interface RetryOptions extends BackoffOptions, PolicyOptions {
+export interface RetryOptions<Result = unknown> extends BackoffOptions, PolicyOptions {
 	/**
 	 * Return true to retry after this error. `attempt` counts from 0. Default: true except for `permanent` and
 	 * `cancelled`.
@@ -21,9 +21,9 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	readonly shouldRetry?: Hook<[error: unknown, attempt: number], boolean> | undefined
 	/**
 	 * Return true to retry on this result. `attempt` counts from 0. If the retries are exhausted, the last result is
-	 * returned.
+	 * returned. A declared type of the value is the type that operations must return.
 	 */
-	readonly retryResult?: Hook<[value: unknown, attempt: number], boolean> | undefined
+	readonly retryResult?: Hook<[value: Result, attempt: number], boolean> | undefined
 	/**
 	 * Returns a delay that replaces the backoff; undefined keeps the backoff. `attempt` counts from 0. If `retryResult` asked
 	 * for the retry, the error is undefined and the result is in the last argument. Default: the wait that the error asks for, plus
@@ -54,12 +54,7 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 }
 
 /** Options of a retry, and of the one call that it makes. */
-export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions {
-	/**
-	 * Return true to retry on this result. `attempt` counts from 0. If the retries are exhausted, the last result is
-	 * returned.
-	 */
-	readonly retryResult?: Hook<[value: T, attempt: number], boolean> | undefined
+export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions<T> {
 	/** The caller's abort signal. It ends a wait immediately and reaches the operation through its context. */
 	readonly signal?: AbortSignal | undefined
 	/** Deadline for the whole call, retries included. */

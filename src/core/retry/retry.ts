@@ -1,5 +1,6 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
-import { LeafPolicy } from '../engine/policy.ts'
+import type { CallContext, CallOptions } from '../engine/call-options.ts'
+import { LeafPolicy, type Settled } from '../engine/policy.ts'
 import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { errorFacts } from '../events/error-facts.ts'
 import type { RetryDelay } from '../explain/record.ts'
@@ -14,18 +15,19 @@ import { type RetryOptions, readRetryOptions } from './options.ts'
  * const policy = new Retry({ maxRetries: 3 })
  * const user = await policy.execute(({ signal }) => loadUser(id, signal))
  */
-export class Retry extends LeafPolicy {
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares methods of Policy with narrower types; overriding them would add frames to every call.
+export class Retry<Result = unknown> extends LeafPolicy {
 	/** @internal */
 	declare protected readonly layer: RetryLayer
 	/** @internal */
 	declare protected options: RetryOptions
 
-	constructor(options: RetryOptions = NO_OPTIONS) {
+	constructor(options: RetryOptions<Result> = NO_OPTIONS) {
 		super('retry', options, new RetryLayer(readRetryOptions(options)))
 	}
 
 	/** Changes settings. They apply to all later decisions, including those for calls in flight. */
-	update(options: Changes<RetryOptions>): void {
+	update(options: Changes<RetryOptions<Result>>): void {
 		const next = mergeOptions(this.options, options)
 		this.layer.settings = readRetryOptions(next)
 		this.options = next
@@ -66,6 +68,22 @@ export class Retry extends LeafPolicy {
 	}
 }
 
+/** An operation that returns `T`. With a `retryResult` that declares another type, an operation of that type is expected instead. */
+type OperationOf<T, Result, Args extends readonly unknown[] = []> = ((
+	context: CallContext,
+	...args: Args
+) => T) &
+	([Awaited<T>] extends [Result] ? unknown : (context: CallContext, ...args: Args) => Result)
+
+/** `retryResult` receives the results of the operations, so these must have the type that it declares. */
+export interface Retry<Result> {
+	execute<T>(fn: OperationOf<T, Result>, options?: CallOptions): Promise<Awaited<T>>
+	settle<T>(fn: OperationOf<T, Result>, options?: CallOptions): Promise<Settled<Awaited<T>>>
+	bind<Args extends readonly unknown[], T>(
+		fn: OperationOf<T, Result, Args>,
+	): (...args: Args) => Promise<Awaited<T>>
+}
+
 /** Returns when the first attempt of a call that failed at least once began. */
 function firstStart({ lastAttempt }: Call): number | undefined {
 	let first = lastAttempt
@@ -79,6 +97,6 @@ function firstStart({ lastAttempt }: Call): number | undefined {
  * @example
  * const payments = pipeline(retry(presets.externalApi))
  */
-export function retry(options?: RetryOptions): Retry {
+export function retry<Result = unknown>(options?: RetryOptions<Result>): Retry<Result> {
 	return new Retry(options)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
-import { CircuitOpenError, circuitBreaker, explain, pipeline, retry, YaokiError } from 'yaoki'
+import { CircuitOpenError, circuitBreaker, Deadline, explain, pipeline, retry, YaokiError } from 'yaoki'
 import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
 
 describe('execute', () => {
@@ -15,6 +15,18 @@ describe('execute', () => {
 		const answer = await breaker.execute(work, (error) => `${error.name}, back in ${error.retryAfterMs}`)
 		expect(answer).toBe('CircuitOpenError, back in 600')
 		expect(work).not.toHaveBeenCalled()
+	})
+
+	test("(fn, fallback, options) passes the call's key, signal and deadline to the fallback", async () => {
+		const { breaker } = await opened()
+		const { signal } = new AbortController()
+		const deadline = Deadline.after(1_000)
+		const context = await breaker.execute(
+			() => undefined,
+			(_, context) => context,
+			{ key: 'a', signal, deadline },
+		)
+		expect(context).toMatchObject({ key: 'a', signal, deadline, attempt: 0 })
 	})
 
 	test('(fn, fallback) awaits an async fallback and throws its error', async () => {

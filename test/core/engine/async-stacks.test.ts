@@ -9,6 +9,11 @@ async function failLater(): Promise<never> {
 	throw new Error('down')
 }
 
+async function failSoon(): Promise<never> {
+	await undefined
+	throw new Error('down')
+}
+
 /** Only an async function with `await` is in the stack of an error that is created later. */
 async function theCaller(policy: Policy, fn: () => unknown): Promise<void> {
 	await policy.execute(async () => {
@@ -47,6 +52,29 @@ describe('the stack of an error contains the callers', () => {
 	])('of an operation under %s', async (_, create) => {
 		expect(await stackOf(create())).toMatch(
 			/at failLater[\s\S]*at (async )?theCaller[\s\S]*at (async )?stackOf/,
+		)
+	})
+
+	// The promise of such an attempt was linked to those of the callers a microtask too late.
+	it.each<[string, () => Policy]>([
+		['a retry', () => retry({ ...FAST, maxRetries: 1 })],
+		['a retry, at its fifth attempt', () => retry({ ...FAST, maxRetries: 4 })],
+		['a pipeline with a timeout', () => pipeline(retry({ ...FAST, maxRetries: 1 }), timeout(60_000))],
+		[
+			'a pipeline with a hedge',
+			() => pipeline(retry({ ...FAST, maxRetries: 1 }), hedge({ delayMs: 60_000 })),
+		],
+		[
+			'keyed policies',
+			() =>
+				keyed(
+					() => 'a',
+					() => pipeline(retry({ ...FAST, maxRetries: 1 }), timeout(60_000)),
+				),
+		],
+	])('of a retried operation that fails within microtasks, under %s', async (_, create) => {
+		expect(await stackOf(create(), failSoon)).toMatch(
+			/at failSoon[\s\S]*at (async )?theCaller[\s\S]*at (async )?stackOf/,
 		)
 	})
 

@@ -6,8 +6,12 @@ import {
 	circuitBreaker,
 	fallback,
 	HttpError,
+	type Policy,
+	pipeline,
+	type Retry,
 	retry,
 	retryWithBackoff,
+	timeout,
 	type UnwantedResult,
 } from 'yaoki'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
@@ -64,6 +68,44 @@ describe('a hook that declares the type of the error compiles', () => {
 			typeof resilientFetch({ ...hooks, circuitBreaker: { isFailure: (error: Error) => error.name !== '' } }),
 		).toBe('function')
 		expect(relay.delayFor?.(new AxiosError(), 0)).toBe(700)
+	})
+})
+
+describe('retryResult that declares the type of the result', () => {
+	const isBusy = (response: Response) => response.status === 503
+
+	test('accepts operations that return it', async () => {
+		const policy = retry({ retryResult: isBusy })
+		expectTypeOf(policy.execute(() => new Response())).toEqualTypeOf<Promise<Response>>()
+		expectTypeOf(policy.execute(async () => new Response())).toEqualTypeOf<Promise<Response>>()
+		expectTypeOf(policy.bind((_, status: number) => new Response('', { status }))(200)).toEqualTypeOf<
+			Promise<Response>
+		>()
+		expect((await pipeline(policy, timeout(1_000)).execute(() => new Response('ok'))).status).toBe(200)
+		expect((await retryWithBackoff(() => new Response('ok'), { retryResult: isBusy })).status).toBe(200)
+	})
+
+	test('rejects operations that return something else', async () => {
+		const policy = retry({ retryResult: isBusy })
+		// @ts-expect-error a number is no Response
+		await policy.execute(() => 5)
+		// @ts-expect-error a number is no Response
+		await policy.execute(async () => 5)
+		// @ts-expect-error a number is no Response
+		await policy.settle(() => 5)
+		// @ts-expect-error a number is no Response
+		await policy.bind(() => 5)()
+	})
+
+	test('is optional: all other retries accept any operation, also in a list of policies', async () => {
+		const policies: Policy<unknown>[] = [retry({ retryResult: isBusy }), retry()]
+		expect(policies).toHaveLength(2)
+		expectTypeOf(retry({ retryResult: (value) => value === 5 }).execute(() => 5)).toEqualTypeOf<
+			Promise<number>
+		>()
+		expectTypeOf(retry().execute(() => 'five')).toEqualTypeOf<Promise<string>>()
+		const any: Retry = retry({ maxRetries: 0 })
+		expect(await any.execute(() => 5)).toBe(5)
 	})
 })
 
