@@ -15,6 +15,14 @@ export { type ResilientInterceptor, resilientInterceptor } from './grpc-js/clien
 export type { GrpcCallOptions, GrpcMetadata, GrpcMethodDefinition, GrpcModule } from './grpc-js/grpc-types.ts'
 export { httpServiceConfig } from './http/http-service-config.ts'
 export type { GrpcInterceptor } from './interceptor/grpc-interceptor.ts'
+export { type ResilientNiceMiddleware, resilientNiceMiddleware } from './nice/client-middleware.ts'
+export type {
+	NiceCall,
+	NiceCallOptions,
+	NiceMetadata,
+	NiceMiddleware,
+	NiceModule,
+} from './nice/nice-types.ts'
 export type { GrpcClientStats } from './policy/grpc-engine.ts'
 export type { BreakerTarget, GrpcClientOptions } from './policy/options.ts'
 export { getGrpcContext } from './server/context-lookup.ts'

@@ -95,7 +95,8 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 	}
 
 	override findServer(): string {
-		return new URL(this.#request.url).origin
+		const { url } = this.#request
+		return URL.canParse(url) ? new URL(url).origin : url
 	}
 
 	onResponse(attempt: Attempt, response: RpcResponse): void {

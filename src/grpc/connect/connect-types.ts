@@ -11,6 +11,9 @@ export interface RpcError extends Error {
 	cause?: unknown
 	/** True if it was received and not created in this process. */
 	readonly isWireError: boolean
+	/** Set by libraries other than Connect, whose errors have no causes. */
+	readonly isConnectionLost?: boolean
+	readonly isOversized?: boolean
 }
 
 /** The class `ConnectError`. */

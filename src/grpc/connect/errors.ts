@@ -57,7 +57,7 @@ export class RpcErrors {
 			{ cause: error },
 		)
 		const isLimit = code === RESOURCE_EXHAUSTED && !error.isWireError
-		if (isLimit && rawMessage.includes('writeMaxBytes')) setOversized(failure)
+		if (error.isOversized || (isLimit && rawMessage.includes('writeMaxBytes'))) setOversized(failure)
 		return failure
 	}
 
@@ -109,7 +109,7 @@ export class RpcErrors {
 		const error = this.#ConnectError.from(thrown)
 		// For a stream that breaks off, Connect reports an error of its own without a cause.
 		if (isReading) return !error.isWireError && error.code !== DEADLINE_EXCEEDED
-		return isLost(error) && !CONNECTING.has(safeGet(error.cause, 'syscall'))
+		return error.isConnectionLost || (isLost(error) && !CONNECTING.has(safeGet(error.cause, 'syscall')))
 	}
 
 	/** Returns true if the server states that it has not processed the request. */

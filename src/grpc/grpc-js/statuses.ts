@@ -12,6 +12,11 @@ import type { GrpcMetadata, GrpcModule, GrpcStatus } from './grpc-types.ts'
 /** Details of the status if a message is above `grpc.max_send_message_length`. Nothing else distinguishes it from a status of the server. */
 const OVERSIZED = 'Attempted to send message with a size larger than '
 
+type StatusText = Pick<GrpcStatus, 'code' | 'details'>
+
+export const isOversizedStatus = ({ code, details }: StatusText): boolean =>
+	code === RESOURCE_EXHAUSTED && details.startsWith(OVERSIZED)
+
 /** Returns the failure of an attempt that has ended with this status. */
 export function failureOf(rpc: Rpc, { code, details, metadata }: GrpcStatus): GrpcStatusError {
 	const isExpired = isAtDeadline(code, rpc.deadline)
@@ -19,7 +24,7 @@ export function failureOf(rpc: Rpc, { code, details, metadata }: GrpcStatus): Gr
 	const pushbackMs = parsePushback(metadata.get(PUSHBACK_KEY))
 	const options = isExpired ? { cause: new DeadlineExceededError() } : undefined
 	const failure = new GrpcStatusError({ code, details, metadata, pushbackMs, isInherited }, options)
-	if (code === RESOURCE_EXHAUSTED && details.startsWith(OVERSIZED)) setOversized(failure)
+	if (isOversizedStatus(failure)) setOversized(failure)
 	return failure
 }
 
@@ -27,7 +32,7 @@ export function failureOf(rpc: Rpc, { code, details, metadata }: GrpcStatus): Gr
 const LOST_CONNECTION = /^(Connection dropped|(read|write) E(CONNRESET|TIMEDOUT|PIPE))$/
 
 /** Returns true if the connection was lost while the attempt was in flight. */
-export const isConnectionLost = ({ code, details }: GrpcStatus): boolean =>
+export const isConnectionLost = ({ code, details }: StatusText): boolean =>
 	code === UNAVAILABLE && LOST_CONNECTION.test(details)
 
 /** Returns true for response headers of gRPC. A proxy sends others, with a page instead of messages. */
