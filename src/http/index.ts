@@ -37,7 +37,6 @@ export type {
 } from './options/request-hooks.ts'
 export type { RequestOptions, ResilientRequestInit } from './options/request-options.ts'
 export { ResponseTooLargeError } from './request/limit-body.ts'
-export { HttpStatusError } from './request/status-error.ts'
 export { fastifyServerContext } from './server/fastify.ts'
 export { fetchServerContext } from './server/fetch-handler.ts'
 export { honoServerContext } from './server/hono.ts'

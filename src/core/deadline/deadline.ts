@@ -71,7 +71,7 @@ export class Deadline {
 		checkRange('child(marginMs)', marginMs)
 		if (this.remainingMs <= marginMs) {
 			throw new DeadlineExceededError(
-				`too little time left: ${this.remainingMs} ms, with a margin of ${marginMs} ms`,
+				`too little time left: ${Math.round(this.remainingMs)} ms, with a margin of ${marginMs} ms`,
 			)
 		}
 		return new Deadline(this.#runtime, this.#at - marginMs)

@@ -108,7 +108,8 @@ function prefixed(policy: string, pipeline: string | undefined, message: string)
 }
 
 /** Returns a duration for a message: milliseconds, or seconds with at most one digit after the point. */
-export const formatMs = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`)
+export const formatMs = (ms: number): string =>
+	ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`
 
 const retryIn = (ms: number): string => `retry in ${formatMs(ms)}`
 
@@ -172,7 +173,7 @@ export class TimeoutError extends YaokiError {
 	readonly timeoutMs: number
 
 	constructor(policy: string, timeoutMs: number, pipeline?: string) {
-		super('YAOKI_TIMEOUT', prefixed(policy, pipeline, `no result within ${timeoutMs} ms`))
+		super('YAOKI_TIMEOUT', prefixed(policy, pipeline, `no result within ${Math.round(timeoutMs)} ms`))
 		this.policy = policy
 		this.pipeline = pipelineNameOf(pipeline, policy)
 		this.timeoutMs = timeoutMs
@@ -251,6 +252,8 @@ export class HttpError extends YaokiError {
 	readonly body: unknown
 	/** The wait that the server asked for with Retry-After, if it did. */
 	readonly retryAfterMs: number | undefined
+	/** The time that was left, if a request was not retried because the server asked for a longer wait. */
+	declare readonly remainingMs?: number | undefined
 
 	constructor(
 		statusCode: number,
@@ -261,6 +264,11 @@ export class HttpError extends YaokiError {
 		this.statusCode = statusCode
 		this.body = body
 		this.retryAfterMs = options?.retryAfterMs
+	}
+
+	/** The response itself, with its headers, if `yaoki/http` threw the error. In hooks of an adapter it has only the commonly used part of a `Response`. */
+	get response(): Response | undefined {
+		return undefined
 	}
 
 	/** The same as `statusCode`, under the name that `fetch` uses. */

@@ -63,7 +63,7 @@ function checkTimeout(timeout: TimeoutInfo, inner: readonly PolicyInfo[]): reado
 	for (const policy of index < 0 ? inner : inner.slice(0, index)) {
 		const waitMs = longestWait(policy)
 		if (waitMs >= ms) {
-			const message = `A call can wait ${waitMs} ms here, but ${name} around it ends after ${ms} ms.`
+			const message = `A call can wait ${Math.round(waitMs)} ms here, but ${name} around it ends after ${ms} ms.`
 			const fix = `Wait less than ${ms} ms, or put ${name} inside ${policy.name}.`
 			found.push(finding('wait-outlasts-timeout', policy, message, fix))
 		}
@@ -95,7 +95,7 @@ function checkTotalTimeout(
 		]
 	}
 	if (ms <= attemptMs) {
-		const message = `It ends after ${ms} ms, but one attempt inside ${retry.name} can take ${attemptMs} ms.`
+		const message = `It ends after ${ms} ms, but one attempt inside ${retry.name} can take ${Math.round(attemptMs)} ms.`
 		const fix = 'Make it longer than all attempts together.'
 		return [finding('timeout-shorter-than-attempt', timeout, message, fix)]
 	}
@@ -107,7 +107,7 @@ const reportShortTimeout = (timeout: TimeoutInfo, retry: RetryInfo, neededMs: nu
 	finding(
 		'timeout-shorter-than-schedule',
 		timeout,
-		`It ends after ${timeout.ms} ms, but ${retry.name} inside can take ${neededMs} ms: the last retries never run.`,
+		`It ends after ${timeout.ms} ms, but ${retry.name} inside can take ${Math.round(neededMs)} ms: the last retries never run.`,
 		'Make it longer, or use fewer retries or shorter delays.',
 	)
 
@@ -145,7 +145,7 @@ function checkOpenCircuitRetries(retry: RetryInfo, breaker: BreakerInfo): readon
 	const openMs = resetBackoff?.baseDelayMs ?? resetTimeoutMs
 	const delaysMs = totalDelayWhileOpen(retry, new CircuitOpenError(breaker.name, openMs))
 	if (delaysMs === undefined || delaysMs >= openMs) return []
-	const message = `It retries calls that the open circuit of ${breaker.name} rejects, for at most ${delaysMs} ms, but the circuit stays open for ${openMs} ms.`
+	const message = `It retries calls that the open circuit of ${breaker.name} rejects, for at most ${Math.round(delaysMs)} ms, but the circuit stays open for ${openMs} ms.`
 	const fix = 'Return false from shouldRetry for CircuitOpenError, or its retryAfterMs from delayFor.'
 	return [finding('open-circuit-retried', retry, message, fix)]
 }

@@ -20,12 +20,12 @@ const NO_FACTS: StatusFacts = {}
  *
  * @example
  * const error = await client.get(url).catch((error) => error)
- * if (error.name === 'HttpError') console.log(error.statusCode, error.body, error.response.headers.get('x-request-id'))
+ * if (error.name === 'HttpError') console.log(error.statusCode, error.body, error.response?.headers.get('x-request-id'))
  */
 export class HttpStatusError extends HttpError {
 	override body: unknown = undefined
 	/** The time that was left, if the request was not retried because the server asked for a longer wait. */
-	remainingMs: number | undefined = undefined
+	override remainingMs: number | undefined = undefined
 	/** Private, so that loggers do not print it: a response shows its URL, with the query, and its headers. */
 	readonly #response: HttpResponse
 	readonly #facts: StatusFacts
@@ -43,7 +43,7 @@ export class HttpStatusError extends HttpError {
 	}
 
 	/** The response itself, with its headers. In hooks of an adapter it has only the commonly used part of a `Response`. */
-	get response(): Response {
+	override get response(): Response {
 		return this.#response as Response
 	}
 

@@ -130,11 +130,15 @@ function fieldsOf(service: string, event: EventBase, suppressed: number): LogLin
 	const { type, timestamp, ...facts } = event
 	const fields: Record<string, unknown> = { event: type, service }
 	for (const [name, value] of Object.entries(facts))
-		fields[name] = typeof value === 'string' ? shorten(value) : value
+		fields[name] =
+			typeof value === 'string' ? shorten(value) : typeof value === 'number' ? rounded(value) : value
 	fields['timestamp'] = new Date(timestamp).toISOString()
 	if (suppressed > 0) fields['suppressed'] = suppressed
 	return fields
 }
+
+/** A duration on a precise clock has many decimals, which are noise to a reader. */
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000
 
 const shorten = (text: string): string =>
 	text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}...` : text

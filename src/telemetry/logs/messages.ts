@@ -50,7 +50,7 @@ const MESSAGES: Readonly<Record<EventType, string>> = {
 /** Longer messages are truncated. */
 const MAX_LENGTH = 500
 
-/** A delay with jitter has many decimals, which are noise to a reader; the field has them all. */
+/** A delay with jitter has many decimals, which are noise to a reader. */
 const toText = (value: unknown): string =>
 	typeof value === 'number' ? String(Math.round(value)) : String(value ?? '?')
 

@@ -9,7 +9,7 @@ import {
 	expressServerContext,
 	fastifyServerContext,
 	getServerContext,
-	HttpStatusError,
+	HttpError,
 	nodeServerContext,
 	ResilientHttpClient,
 	type ServerContext,
@@ -74,7 +74,7 @@ function inExpress(): RequestListener {
 	})
 	// As the guide recommends.
 	app.use((error: unknown, _req: express.Request, res: express.Response, _next: express.NextFunction) => {
-		res.status(error instanceof HttpStatusError ? 502 : 500).json({ error: 'failed' })
+		res.status(error instanceof HttpError ? 502 : 500).json({ error: 'failed' })
 	})
 	return app
 }
@@ -84,7 +84,7 @@ async function inFastify(): Promise<Server> {
 	await app.register(fastifyServerContext())
 	app.get('/*', (request) => serve(request.url, contextOf(request)))
 	app.setErrorHandler((error, _request, reply) =>
-		reply.code(error instanceof HttpStatusError ? 502 : 500).send({ error: 'failed' }),
+		reply.code(error instanceof HttpError ? 502 : 500).send({ error: 'failed' }),
 	)
 	await app.ready()
 	return app.server

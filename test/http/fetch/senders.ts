@@ -3,7 +3,7 @@
  */
 import * as undici from 'undici'
 import {
-	HttpStatusError,
+	HttpError,
 	type ResilientFetch,
 	type ResilientFetchOptions,
 	ResilientHttpClient,
@@ -28,7 +28,8 @@ export const byClient: Make = ({ dispatcher, ...options }) => {
 
 /** A client throws where `fetch` returns a response. The response is in the error, but its body has been read. */
 function answerOf(error: unknown): Response {
-	if (!(error instanceof HttpStatusError)) throw error
+	if (!(error instanceof HttpError)) throw error
+	if (!error.response) throw error
 	return Object.defineProperty(error.response, 'text', { value: async () => error.body })
 }
 
