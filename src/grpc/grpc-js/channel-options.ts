@@ -1,6 +1,7 @@
 import { MAX_OPEN_MS } from '../../core/circuit-breaker/options.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import type { MethodConfigEntry, ServiceConfig } from '../service-config/service-config.ts'
+import { watchCalls } from './channel-watch.ts'
 
 /** Options for the channel of a grpc-js client. */
 export interface ResilientChannelOptions {
@@ -23,6 +24,7 @@ export interface ResilientChannelOptions {
 export function resilientChannelOptions(config: ServiceConfig): ResilientChannelOptions {
 	if (typeof config?.find !== 'function')
 		invalidOption('config', config, 'a ServiceConfig: parseServiceConfig(json)')
+	watchCalls(config)
 	// Null is the same as missing, but not for grpc-js.
 	const given = Object.entries(config.json).filter(([, value]) => value !== null)
 	const { retryThrottling: _, ...rest } = Object.fromEntries(given)

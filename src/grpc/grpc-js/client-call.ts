@@ -20,6 +20,7 @@ import { GrpcStatusError } from '../status/status-error.ts'
 import { Attempt, type AttemptOwner, NO_CONTEXT } from './attempt.ts'
 import { cancelAll, mostAdvanced, without } from './attempt-list.ts'
 import { reportChannelRetries } from './channel-retries.ts'
+import { setIntercepted } from './channel-watch.ts'
 import type {
 	GrpcCall,
 	GrpcCallOptions,
@@ -79,6 +80,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		const context = inheritedContext(options, isThrown ? undefined : found, runtime)
 		super(engine.methodOf(options.method_definition.path), callerMs, context, runtime, givenAt)
 		this.#environment = environment
+		if (this.target.isRepeatable) setIntercepted(this.target.path)
 		this.#callerOptions = options
 		this.#nextCall = nextCall
 		if (isThrown) this.rejection = { error: found.error, stop: 'hook-threw' }

@@ -2,6 +2,7 @@ import { attachRecord } from '../../core/explain/record.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { ConnectCall } from '../connect/connect-call.ts'
 import { RpcErrors } from '../connect/errors.ts'
+import { setIntercepted } from '../grpc-js/channel-watch.ts'
 import { extendInterceptor, type GrpcInterceptor } from '../interceptor/grpc-interceptor.ts'
 import { type GrpcClientStats, GrpcEngine } from '../policy/grpc-engine.ts'
 import { type GrpcClientOptions, readGrpcOptions } from '../policy/options.ts'
@@ -39,6 +40,7 @@ export function resilientNiceMiddleware(
 			requestOf(call, callOptions),
 			sender(nice, call, callOptions),
 		)
+		setIntercepted(call.method.path)
 		try {
 			const { message, received } = (await running.run()) as NiceResponse
 			if (received.header) callOptions.onHeader?.(received.header as never)

@@ -1,0 +1,71 @@
+/**
+ * `resilientChannelOptions` switches the retries of grpc-js off. If the calls of that channel do not pass an interceptor, because nice-grpc
+ * ignores the interceptors of clients or they were forgotten, nothing retries. A channel reports nothing about its calls, but Node
+ * publishes the start of each HTTP/2 stream: the first request of a method with a policy shows whether an interceptor has seen that method.
+ * Where Node does not publish it (before 22.17, and other runtimes), nothing is reported.
+ */
+import type { ServiceConfig } from '../service-config/service-config.ts'
+
+const STREAM_START = 'http2.client.stream.start'
+/** A generic client may create any number of paths. From this number on it is not known which were seen. */
+const MAX_PATHS = 1_000
+
+interface StreamStart {
+	readonly headers?: Readonly<Record<string, unknown>>
+}
+
+type Listener = (message: unknown) => void
+
+interface DiagnosticsChannel {
+	subscribe(name: string, listener: Listener): void
+	unsubscribe(name: string, listener: Listener): void
+}
+
+interface NodeGlobal {
+	readonly process?: { getBuiltinModule?(name: string): unknown }
+}
+
+const seenPaths = /* @__PURE__ */ new Set<string>()
+const watched = /* @__PURE__ */ new Set<ServiceConfig>()
+
+/** An interceptor or middleware runs calls of this method. */
+export function setIntercepted(path: string): void {
+	if (seenPaths.size < MAX_PATHS) seenPaths.add(path)
+}
+
+/** Reports, once, if a method of this config that has a policy is called without an interceptor. */
+export function watchCalls(config: ServiceConfig): void {
+	const isRepeating = config.methodConfigs.some(
+		(entry) => entry.config.retryPolicy ?? entry.config.hedgingPolicy,
+	)
+	const channel = diagnosticsChannel()
+	if (!isRepeating || !channel || watched.has(config)) return
+	if (watched.size === 0) channel.subscribe(STREAM_START, onStreamStart)
+	watched.add(config)
+}
+
+const diagnosticsChannel = (): DiagnosticsChannel | undefined =>
+	(globalThis as NodeGlobal).process?.getBuiltinModule?.('node:diagnostics_channel') as
+		| DiagnosticsChannel
+		| undefined
+
+function onStreamStart(message: unknown): void {
+	const { headers = {} } = message as StreamStart
+	const { ':path': path, 'user-agent': userAgent } = headers
+	if (typeof path !== 'string' || !String(userAgent).includes('grpc-node-js')) return
+	const end = path.lastIndexOf('/')
+	for (const config of watched) {
+		const { retryPolicy, hedgingPolicy } = config.find(path.slice(1, end), path.slice(end + 1)) ?? {}
+		if (retryPolicy ?? hedgingPolicy) conclude(config, path)
+	}
+}
+
+function conclude(config: ServiceConfig, path: string): void {
+	watched.delete(config)
+	if (watched.size === 0) diagnosticsChannel()?.unsubscribe(STREAM_START, onStreamStart)
+	if (seenPaths.has(path) || seenPaths.size >= MAX_PATHS) return
+	console.warn(
+		`yaoki: ${path} was called without resilientInterceptor, and resilientChannelOptions switches the retries of grpc-js off, so ` +
+			'nothing retries. Add the interceptor to the options of the client; clients of nice-grpc need resilientNiceMiddleware.',
+	)
+}
