@@ -2,7 +2,7 @@
  * `resilientChannelOptions` switches the retries of grpc-js off. If the calls of that channel do not pass an interceptor, because nice-grpc
  * ignores the interceptors of clients or they were forgotten, nothing retries. A channel reports nothing about its calls, but Node
  * publishes the start of each HTTP/2 stream: the first request of a method with a policy shows whether an interceptor has seen that method.
- * Where Node does not publish it (before 22.17, and other runtimes), nothing is reported.
+ * Older versions of Node, and other runtimes, do not publish it; there nothing is reported.
  */
 import type { ServiceConfig } from '../service-config/service-config.ts'
 

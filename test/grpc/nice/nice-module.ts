@@ -38,7 +38,7 @@ export class Metadata implements NiceMetadata {
 export const nice = { ClientError, Metadata } as const
 
 /** The options that an attempt receives. */
-export interface AttemptOptions {
+interface AttemptOptions {
 	readonly metadata: Metadata
 	readonly signal: AbortSignal
 	onHeader(header: Metadata): void
