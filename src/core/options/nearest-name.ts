@@ -15,12 +15,20 @@ export function nearestName(word: string, candidates: readonly string[]): string
 	return best ?? candidates.find((candidate) => isPartOf(candidate, word) || isPartOf(word, candidate))
 }
 
-const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
-
 /** Returns true if the other name has all words of this one, in their order: `slowCallMs` and `slowCallDurationMs`, `retry` and `maxRetries`. */
-const isPartOf = (name: string, other: string): boolean =>
-	/^\w{5,}$/.test(name) &&
-	new RegExp(capitalized(name).replace(/y?(?=[A-Z]|$)/g, '.*')).test(capitalized(other))
+function isPartOf(name: string, other: string): boolean {
+	let rest = wordsOf(other)
+	return (
+		name.length >= 5 &&
+		wordsOf(name).every((word) => {
+			const at = rest.findIndex((each) => each.startsWith(word.replace(/y$/, '')))
+			rest = rest.slice(at + 1)
+			return at >= 0
+		})
+	)
+}
+
+const wordsOf = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase())
 
 /** Returns the number of typing errors between two words. Three rows of the table suffice: a swap looks back two rows. */
 export function editDistance(a: string, b: string): number {
