@@ -2,6 +2,7 @@ import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
 import { checkNames, checkRange } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
+import { systemRuntime } from '../core/runtime/system.ts'
 import { type CallbackOperation, type DoneCallback, run } from './callback-runner.ts'
 import { seededRandom } from './seeded-random.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -60,7 +61,7 @@ function runPromiseJobs(): Promise<void> {
 	return new Promise((resolve) => {
 		// Cloudflare Workers with a compatibility date before 2025-08-15.
 		if (typeof MessageChannel === 'undefined') {
-			setTimeout(resolve)
+			systemRuntime.setTimer(0, resolve)
 			return
 		}
 		const { port1, port2 } = new MessageChannel()

@@ -58,27 +58,32 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 
 	/** A separate method, because its closure would otherwise be allocated for every call. */
 	#enter(call: Call, bound: BoundLayer): Step {
-		const { settings, emit } = this
 		const { runtime } = bound
 		const now = call.now(runtime)
-		if (emit) this.#cause = call
+		if (this.emit) this.#cause = call
 		const ticket = this.admit(now, runtime)
 		this.#cause = undefined
 		if (ticket >= 0) return call.enterLayer(bound, { ticket, since: now })
+		const make = this.rejection(call, bound, now)
+		// Entered without state: the layers inside lead back to this one.
+		if (!make) return call.enterLayer(bound)
+		// Without an outer layer, the error is created further out, because most of its cost is the depth of the stack.
+		return call.current ? call.reject(make()) : rejectLazily(call, make)
+	}
+
+	/** Reports that the circuit rejects a call, and returns a function that creates the error; undefined in shadow mode. */
+	rejection(call: Call, bound: BoundLayer, now: number): (() => CircuitOpenError) | undefined {
+		const { name = DEFAULT_NAME, shadow } = this.settings
 		const retryAfterMs = Math.ceil(this.retryAfterMs(now))
-		const { shadow } = settings
-		emit?.(call, bound, {
+		this.emit?.(call, bound, {
 			type: 'rejected',
 			reason: this.state === 'isolated' ? 'isolated' : 'circuit-open',
 			...(retryAfterMs < Infinity ? { retryAfterMs } : {}),
 			...(shadow ? { shadow } : {}),
 		})
-		// Entered without state: the layers inside lead back to this one.
-		if (shadow) return call.enterLayer(bound)
-		const { name = DEFAULT_NAME } = settings
-		const make = () => new CircuitOpenError(name, retryAfterMs, this.rejectionCause, call.pipeline.name)
-		// Without an outer layer, the error is created further out, because most of its cost is the depth of the stack.
-		return call.current ? call.reject(make()) : rejectLazily(call, make)
+		return shadow
+			? undefined
+			: () => new CircuitOpenError(name, retryAfterMs, this.rejectionCause, call.pipeline.name)
 	}
 
 	leave(call: Call, bound: BoundLayer): Step {

@@ -1,5 +1,6 @@
 /** The part that `resilientFetch`, the client and the adapters share: sends each request through the pipeline of its origin. */
-import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import type { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import { Call } from '../../core/engine/call.ts'
 import { inheritCallOptions } from '../../core/engine/call-options.ts'
 import { type Policy, subscribeTo } from '../../core/engine/policy.ts'
@@ -152,14 +153,14 @@ export class HttpEngine implements OtherOrigins {
 		return this.#origins.find(name)?.origin
 	}
 
-	redirectBreakers(request: PreparedRequest, target: string): (CircuitBreaker | undefined)[] {
+	redirectCircuits(request: PreparedRequest, target: string): (CircuitBreakerLayer | undefined)[] {
 		const { breakerKey } = this.settings
 		const origin = originOf(target)
 		const route = breakerKey && routeOf(breakerKey, { ...request, url: target })
 		return [
-			this.#origins.find(route ? `${origin} ${route}` : origin)?.breaker,
-			this.pipelineOf(request.url, `-> ${origin}`).breaker,
-		]
+			this.#origins.find(route ? `${origin} ${route}` : origin),
+			this.pipelineOf(request.url, `-> ${origin}`),
+		].map((pipeline) => pipeline?.breaker && CircuitBreaker.layerOf(pipeline.breaker))
 	}
 
 	/** Sends a request. Throws synchronously for an invalid URL or scheme. */
@@ -197,14 +198,12 @@ export class HttpEngine implements OtherOrigins {
 		const runAround = compiled.observer?.run
 		return (runAround ? runAround(call, run) : run(call)).then(
 			(response) => {
-				this.#release(entry, base)
-				http.redirects?.settle(runtime)
+				this.#release(http, entry, base)
 				http.drainAllExcept(response)
 				return this.#onResponse(call, response as HttpResponse)
 			},
 			(error) => {
-				this.#release(entry, base)
-				http.redirects?.settle(runtime)
+				this.#release(http, entry, base)
 				http.discardUnsentBody(error)
 				http.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
 				return this.#onFailure(call, error)
@@ -229,7 +228,8 @@ export class HttpEngine implements OtherOrigins {
 	}
 
 	/** The origin last, so that it is evicted later than its keys. */
-	#release(entry: Entry<OriginPipeline>, base: Entry<OriginPipeline>): void {
+	#release({ redirects }: HttpCall, entry: Entry<OriginPipeline>, base: Entry<OriginPipeline>): void {
+		redirects?.settle(this.runtime)
 		const now = this.runtime.now()
 		if (entry !== base) this.#origins.release(entry, now)
 		this.#origins.release(base, now)

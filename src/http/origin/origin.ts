@@ -4,7 +4,7 @@
  * method and path, because one part of a service may be down while the others work; a second path that asks for a pause soon after the first
  * shows that the origin as a whole is down.
  */
-import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import type { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { pageOrigin } from '../transport/page.ts'
@@ -17,7 +17,7 @@ export interface OtherOrigins {
 	/** Finds the state of another origin, if the client keeps one. */
 	findOrigin(name: string): Origin | undefined
 	/** Returns the circuit of the target of a redirect, if there is one, and that of the pair of the request's origin and the target. */
-	redirectBreakers(request: PreparedRequest, target: string): (CircuitBreaker | undefined)[]
+	redirectCircuits(request: PreparedRequest, target: string): (CircuitBreakerLayer | undefined)[]
 }
 
 /** Two different paths that ask for a pause within this time pause their origin. */

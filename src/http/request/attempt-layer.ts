@@ -54,18 +54,8 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const { runtime } = bound
 		const http = httpCallOf(call)
 		http.redirects ??= new RedirectCircuits()
-		const [target, pair] = origin.others.redirectBreakers(http.request, url)
-		const entered = http.redirects.enter(target, pair, runtime, call.pipeline.name)
-		if (entered instanceof Error) {
-			const { retryAfterMs } = entered
-			const isOpen = retryAfterMs < Infinity
-			this.emit?.(call, bound, {
-				type: 'rejected',
-				...(isOpen ? { reason: 'circuit-open', retryAfterMs } : { reason: 'isolated' }),
-			})
-			throw entered
-		}
-		scope.redirect = entered
+		const [target, pair] = origin.others.redirectCircuits(http.request, url)
+		scope.redirect = http.redirects.enter(call, bound, target, pair)
 		const other = http.pauses === origin ? origin.respondent(scope.redirectedTo) : undefined
 		if (!other?.mayBePaused) return undefined
 		const now = runtime.now()
@@ -73,12 +63,8 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const leftMs = signal ? http.timeoutMs - now + (scope.startedAt ?? now) : 0
 		const wait = this.#waitFor(call, bound, other, { method: http.method, url }, now, other.name, leftMs)
 		if (wait instanceof Error) throw wait
-		if (wait === 0) return undefined
-		return sleep(runtime, wait, signal).then(() => {
-			signal?.throwIfAborted()
-			const isOver = origin.settings.longRetryAfter === 'clamp'
-			return isOver ? undefined : this.enterRedirect(call, scope, url, signal)
-		})
+		// Once: an attempt that waits again and again would time out.
+		return wait ? sleep(runtime, wait, signal).then(() => signal?.throwIfAborted()) : undefined
 	}
 
 	/** Checks again, because the origin may have extended its pause. With `'clamp'` a call waits only once. */

@@ -2,10 +2,9 @@
  * What the circuits of redirects count. There is one for each pair of origins, so that no origin can open the circuit of another by redirecting
  * to a path that fails. Like the breaker of an origin they count a call once, however many attempts it makes.
  */
-import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
-import { CircuitOpenError } from '../../core/errors/errors.ts'
+import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 
 /** What the circuit of a pair counts for a call. */
@@ -19,30 +18,29 @@ export interface RedirectOutcome {
 export class RedirectCircuits {
 	readonly #outcomes = new Map<CircuitBreakerLayer, RedirectOutcome>()
 
-	/** Asks the circuits before a redirect is followed. Returns the error if one of them rejects the call. */
+	/** Asks the circuits before a redirect is followed. Throws a CircuitOpenError if one of them rejects the call. */
 	enter(
-		target: CircuitBreaker | undefined,
-		pair: CircuitBreaker | undefined,
-		runtime: Runtime,
-		pipeline: string | undefined,
-	): RedirectOutcome | CircuitOpenError | undefined {
-		const rejection = (breaker: CircuitBreaker) => {
-			const { settings, rejectionCause } = CircuitBreaker.layerOf(breaker)
-			const retryAfterMs = Math.ceil(breaker.stats.retryAfterMs)
-			return retryAfterMs > 0 && !settings.shadow
-				? new CircuitOpenError(breaker.name, retryAfterMs, rejectionCause, pipeline)
-				: undefined
+		call: Call,
+		bound: BoundLayer,
+		target: CircuitBreakerLayer | undefined,
+		pair: CircuitBreakerLayer | undefined,
+	): RedirectOutcome | undefined {
+		const { runtime } = bound
+		const now = runtime.now()
+		const rejectBy = (layer: CircuitBreakerLayer) => {
+			const make = layer.rejection(call, bound, now)
+			if (make) throw make()
 		}
 		// The circuit of the target is only asked: the redirecting origin must not change it.
-		const rejected = target && rejection(target)
-		if (rejected || !pair) return rejected
-		const layer = CircuitBreaker.layerOf(pair)
-		let outcome = this.#outcomes.get(layer)
-		if (outcome) return outcome
-		const ticket = layer.admit(runtime.now(), runtime)
-		if (ticket < 0) return rejection(pair)
-		outcome = { ticket, isFailure: layer.settings.isFailure, result: undefined }
-		this.#outcomes.set(layer, outcome)
+		if (target && target.retryAfterMs(now) > 0) rejectBy(target)
+		if (!pair) return undefined
+		let outcome = this.#outcomes.get(pair)
+		if (!outcome) {
+			const ticket = pair.admit(now, runtime)
+			if (ticket < 0) rejectBy(pair)
+			outcome = { ticket, isFailure: pair.settings.isFailure, result: undefined }
+			this.#outcomes.set(pair, outcome)
+		}
 		return outcome
 	}
 
