@@ -254,6 +254,8 @@ export class HttpError extends YaokiError {
 	readonly retryAfterMs: number | undefined
 	/** The time that was left, if a request was not retried because the server asked for a longer wait. */
 	declare readonly remainingMs?: number | undefined
+	/** The response itself, with its headers, if `yaoki/http` threw the error. In hooks of an adapter it has only the commonly used part of a `Response`. */
+	declare readonly response?: Response | undefined
 
 	constructor(
 		statusCode: number,
@@ -264,11 +266,6 @@ export class HttpError extends YaokiError {
 		this.statusCode = statusCode
 		this.body = body
 		this.retryAfterMs = options?.retryAfterMs
-	}
-
-	/** The response itself, with its headers, if `yaoki/http` threw the error. In hooks of an adapter it has only the commonly used part of a `Response`. */
-	get response(): Response | undefined {
-		return undefined
 	}
 
 	/** The same as `statusCode`, under the name that `fetch` uses. */

@@ -43,8 +43,15 @@ export class HttpStatusError extends HttpError {
 	}
 
 	/** The response itself, with its headers. In hooks of an adapter it has only the commonly used part of a `Response`. */
-	override get response(): Response {
-		return this.#response as Response
+	declare readonly response: Response
+	static {
+		// The compiler does not accept an accessor in place of a property, and core's class must not have one: its errors have no response.
+		Object.defineProperty(HttpStatusError.prototype, 'response', {
+			configurable: true,
+			get(this: HttpStatusError) {
+				return this.#response
+			},
+		})
 	}
 
 	/** @internal */
