@@ -15,3 +15,17 @@ export function safeMessage(error: unknown): string {
 		return typeof error
 	}
 }
+
+/** Causes may form a cycle. */
+const MAX_CAUSES = 9
+
+/** Returns what the function finds for an error or one of its causes. */
+export function findInCauses<T>(error: unknown, find: (failure: unknown) => T | undefined): T | undefined {
+	let failure = error
+	for (let depth = 0; depth < MAX_CAUSES && failure !== undefined; depth++) {
+		const found = find(failure)
+		if (found) return found
+		failure = safeGet(failure, 'cause')
+	}
+	return undefined
+}

@@ -1,12 +1,14 @@
 /** Writes a call's record: classification of failures, attempts, and the end. */
 
 import { CANCELLED, type Classification } from '../classify/classification.ts'
-import { safeGet } from '../classify/safe-get.ts'
+import { findInCauses, safeGet } from '../classify/safe-get.ts'
+import { findExhausted, findRecordOfError, isExhausted } from '../explain/exhausted-retries.ts'
 import {
 	type AttemptEntry,
 	type AttemptOutcome,
 	attachRecord,
 	type CallRecord,
+	findRecord,
 	type StopReason,
 } from '../explain/record.ts'
 import { invalidOption } from '../options/schema.ts'
@@ -94,16 +96,27 @@ export function closeRecord(call: RecordedCall): void {
 		call.rareState.endedAt =
 			lastAttempt && lastAttempt.delayMs === undefined ? lastAttempt.endedAt : pipeline.runtime.now()
 	if (ok) return
+	// Before this record replaces the one of the call inside.
+	if (call.stop === 'inner-retry' || !isExhausted(call)) {
+		const inner = findExhausted(value)
+		if (inner) call.rareState.inner = inner
+	}
 	attachRecord(value, call)
 	if (!parentCall) return
 	// If a retry has exhausted its retries of this failure, those of the parent call must not repeat it.
-	if (rare?.isFinalFailure || call.stop === 'inner-retry')
+	if (rare?.finalSince !== undefined || call.stop === 'inner-retry')
 		parentCall.rareState.innerFailure = {
 			attempt: Context.of(call.options)?.attempt,
 			error: value,
 			stop: call.stop,
 		}
 	if (rare?.isDeferredToOuter) parentCall.rareState.isDeferredToOuter = true
+}
+
+/** The operation of the parent call receives this failure of a call as a result, such as a response, and may throw an error of its own. */
+export function reportAsResult(error: unknown): void {
+	const failure = (findRecord(error) as RecordedCall | undefined)?.parentCall?.rareState.innerFailure
+	if (failure && failure.error === error) failure.isResult = true
 }
 
 /** Returns true if a retry stops without having handled the failure, and an outer retry may handle it. */
@@ -117,12 +130,11 @@ export const isPassedOn = (stop: StopReason | undefined): boolean =>
 export function isInnerFailure({ rare, attempt, value }: RecordedCall): boolean {
 	const inner = rare?.innerFailure
 	if (inner?.attempt !== attempt || isPassedOn(inner.stop)) return false
-	// gRPC creates the caller's error itself, from a status with this metadata.
-	const metadata = safeGet(inner.error, 'metadata') ?? inner
-	let failure = value
-	for (let depth = 0; depth < 9 && failure !== undefined; depth++) {
-		if (failure === inner.error || safeGet(failure, 'metadata') === metadata) return true
-		failure = safeGet(failure, 'cause')
-	}
-	return false
+	// An error that ended another call stands for that call.
+	if (inner.isResult) return !findRecordOfError(value)
+	// The caller's error may be another object with the same record: gRPC creates it from a status.
+	return !!findInCauses(
+		value,
+		(failure) => failure === inner.error || findRecordOfError(failure)?.value === inner.error,
+	)
 }

@@ -5,7 +5,7 @@
  */
 import type { Classification } from '../classify/classification.ts'
 import type { PolicyListener } from '../events/events.ts'
-import type { StopReason } from '../explain/record.ts'
+import type { CallRecord, StopReason } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { CallContext } from './call-options.ts'
 import type { Scope, SignalLink } from './scope.ts'
@@ -134,13 +134,17 @@ export interface RareFacts {
 	hint?: string
 	/** True if something else provided the result instead of the operation. */
 	isSubstituted?: boolean
-	/** True if a retry decided that this failure is final. */
-	isFinalFailure?: boolean
+	/** The number of the start of the retry that decided that this failure is final. */
+	finalSince?: number
+	/** The call inside this one that ended with the same failure after its retries were exhausted. */
+	inner?: CallRecord
 	/** The last failure of an inner call that a retry in it decided not to retry, and the attempt in which that was. */
 	innerFailure?: {
 		readonly attempt: number | undefined
 		readonly error: unknown
 		readonly stop: StopReason | undefined
+		/** True if the operation has received it as a result, such as a response: an error of its own then stands for it. */
+		isResult?: boolean
 	}
 	/** True if an inner retry left retrying to the outermost one. */
 	isDeferredToOuter?: boolean

@@ -1,12 +1,7 @@
-import { safeGet } from '../classify/safe-get.ts'
+import { findInCauses } from '../classify/safe-get.ts'
 import { describeError } from '../events/error-facts.ts'
-import {
-	type AttemptEntry,
-	type AttemptRecord,
-	type CallRecord,
-	findRecord,
-	type StopReason,
-} from './record.ts'
+import { findRecordOfError } from './exhausted-retries.ts'
+import type { AttemptEntry, AttemptRecord, CallRecord, StopReason } from './record.ts'
 
 /** The history of one call. `String(explanation)` is a text for logs. */
 export interface Explanation {
@@ -21,6 +16,8 @@ export interface Explanation {
 	readonly stop: StopReason
 	/** Why a request was not retried and what to do, if that is known. */
 	readonly hint?: string
+	/** The call inside this one whose retries are exhausted, if that is why this one stopped. */
+	readonly inner?: Explanation
 	/** The name of the error, if a policy rejected the call. */
 	readonly errorType?: string
 	/** The message of the error, if a policy rejected the call. */
@@ -40,19 +37,11 @@ export interface Explanation {
  * console.log(String(explain(result)))
  */
 export function explain(errorOrSettled: unknown): Explanation | undefined {
-	let failure = errorOrSettled
-	for (let depth = 0; depth < MAX_CAUSES && failure !== undefined; depth++) {
-		// gRPC creates the caller's error itself, from a status with this metadata.
-		const record = findRecord(failure) ?? findRecord(safeGet(failure, 'metadata'))
-		if (record) return new CallExplanation(record)
-		failure = safeGet(failure, 'cause')
-	}
+	const record = findInCauses(errorOrSettled, findRecordOfError)
+	if (record) return new CallExplanation(record)
 	// A call without a failure has no record.
 	return isSuccess(errorOrSettled) ? new CallExplanation() : undefined
 }
-
-/** Causes may form a cycle. */
-const MAX_CAUSES = 9
 
 const isSuccess = (value: unknown): boolean =>
 	typeof value === 'object' && value !== null && 'ok' in value && value.ok === true && 'value' in value
@@ -64,6 +53,7 @@ class CallExplanation implements Explanation {
 	readonly attempts: readonly AttemptRecord[] = [{ attempt: 0, outcome: 'success' }]
 	readonly stop: StopReason = 'success'
 	declare readonly hint?: string
+	declare readonly inner?: Explanation
 	declare readonly errorType?: string
 	declare readonly errorMessage?: string
 
@@ -83,16 +73,19 @@ class CallExplanation implements Explanation {
 		this.attempts = entries.map((entry) => toAttemptRecord(entry, startedAt))
 		this.stop = stop ?? 'success'
 		if (rare?.hint) this.hint = rare.hint
+		if (stop === 'inner-retry' && rare?.inner) this.inner = new CallExplanation(rare.inner)
 		if (stop === 'rejected') Object.assign(this, describeError(value))
 	}
 
 	toString(): string {
-		const { name = 'call', durationMs, attempts, stop, hint } = this
+		const { name = 'call', durationMs, attempts, stop, hint, inner } = this
 		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
 		const took = durationMs !== undefined ? ` in ${formatMs(durationMs)}` : stop === 'success' ? '' : UNTIMED
 		const end =
 			stop === 'success' ? 'succeeded' : `stopped: ${stop}${formatError(this)}${hint ? ` (${hint})` : ''}`
-		return [`${name}: ${count}${took}, ${end}`, ...attempts.map(formatAttempt)].join('\n')
+		const lines = [`${name}: ${count}${took}, ${end}`, ...attempts.map(formatAttempt)]
+		if (inner) lines.push(`inside: ${inner}`)
+		return lines.join('\n')
 	}
 }
 

@@ -15,7 +15,7 @@ import type { Runtime } from '../runtime/runtime.ts'
  *   the dependency asked for a longer wait than allowed.
  * - `permanent`, `cancelled`: the kind of the failure. `should-retry-false`: `shouldRetry` returned false. `hook-threw`: a
  *   decision hook threw. `abort`: the caller aborted.
- * - `not-retried`: the pipeline has no retry policy. `inner-retry`: the retries of an inner policy are exhausted.
+ * - `not-retried`: the pipeline has no retry policy. `inner-retry`: the retries of an inner policy or call are exhausted.
  * - `rejected`: a policy rejected the call. `interrupted`: another request ended a hedged call.
  * - HTTP only: `not-idempotent`: the request must not be sent twice. `body-used`: its body can be sent only once.
  *   `server-veto`: the server forbade a retry (gRPC too).
@@ -91,13 +91,23 @@ export interface AttemptEntry {
 	readonly queuedMs: number | undefined
 }
 
+/** What the record of a call has beyond its attempts. */
+interface RecordedFacts {
+	readonly endedAt?: number
+	readonly hint?: string
+	/** The number of the start of the retry that decided that this failure is final. */
+	readonly finalSince?: number
+	/** The call inside this one that ended with the same failure after its retries were exhausted. */
+	readonly inner?: CallRecord
+}
+
 /** The part of a call that `explain` reads: the call object itself is the record. */
 export interface CallRecord {
 	readonly options: { readonly name?: string | undefined } | undefined
 	readonly pipeline: { readonly name: string; readonly runtime: Runtime }
 	/** The start of the last attempt, or of the call if there was no attempt. */
 	readonly startedAt: number | undefined
-	readonly rare: { readonly endedAt?: number; readonly hint?: string } | undefined
+	readonly rare: RecordedFacts | undefined
 	/** How long the next attempt has waited in queues. */
 	readonly queuedMs?: number | undefined
 	readonly lastAttempt: AttemptEntry | undefined

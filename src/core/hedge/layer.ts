@@ -3,6 +3,7 @@ import type { BoundLayer, Call } from '../engine/call.ts'
 import { runInterruptibly } from '../engine/interruptible-runner.ts'
 import { GO, PARK, type Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
+import { nextStart } from '../explain/exhausted-retries.ts'
 import {
 	Branch,
 	delayAfterFailure,
@@ -94,7 +95,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 		} else if (call.ok)
 			this.latencies.record(hedged.since === undefined ? 0 : bound.runtime.now() - hedged.since)
 		// By its rule, each of these requests was a retry of the one before.
-		else if (this.rule && hedged.hasFailed && !isInterrupted) call.rareState.isFinalFailure = true
+		else if (this.rule && hedged.hasFailed && !isInterrupted) call.rareState.finalSince = nextStart()
 		hedged.end()
 		return GO
 	}

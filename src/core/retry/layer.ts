@@ -5,6 +5,7 @@ import type { BoundLayer, Call, Layer } from '../engine/call.ts'
 import { isPassedOn, recordAttempt } from '../engine/call-record.ts'
 import { notify, requireSync } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'
+import { findExhausted, nextStart } from '../explain/exhausted-retries.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { limitPassed, nextWait, stopReason } from './decision.ts'
 import type { RetrySettings } from './options.ts'
@@ -38,22 +39,25 @@ export class RetryLayer implements Layer {
 	enter(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { budget, maxElapsedMs } = this.settings
 		if (budget) recordRequestOnce(call, budget, bound.runtime)
-		const needsStart = this.emitsRoutine || maxElapsedMs < Infinity
-		return call.enterLayer(bound, needsStart ? new RetryState(bound.runtime.now()) : undefined)
+		const needsTime = this.emitsRoutine || maxElapsedMs < Infinity
+		const start = nextStart()
+		return call.enterLayer(bound, needsTime ? new RetryState(start, bound.runtime.now()) : start)
 	}
 
 	leave(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { stop } = call
-		const wait = stop && stop !== 'rejected' && !isPassedOn(stop) ? stop : decide(call, bound)
+		const wait = stop && isDecided(stop, call, this.settings) ? stop : decide(call, bound)
 		if (typeof wait === 'object') return scheduleRetry(call, bound, wait)
 		call.stop = wait ?? stop
-		if (!call.ok && wait && !call.rare?.interruption) call.rareState.isFinalFailure = true
+		if (!call.ok && wait && !call.rare?.interruption)
+			call.rareState.finalSince = startOf(call, bound, 'start')
 		notifyObserver(call, bound)
 		return GO
 	}
 
 	resume(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		call.stop = exceededLimit(call, bound, 0)
+		retryState(call, bound).attemptStart = nextStart()
 		return call.stop ? call.runLeave() : call.nextAttempt()
 	}
 }
@@ -66,19 +70,39 @@ export class RetryState {
 	previousDelayMs: number | undefined
 	/** Which kind of failure the last retry followed; only for a budget. */
 	chargedFor: 'timeout' | 'failure' | undefined
+	/** The number of the start, and of the start of the current attempt. */
+	readonly start: number
+	attemptStart: number
 	/** Undefined if it is not needed. */
 	readonly startedAt: number | undefined
 
-	constructor(startedAt?: number) {
+	constructor(start: number, startedAt?: number) {
+		this.start = start
+		this.attemptStart = start
 		this.startedAt = startedAt
 	}
 }
 
 /** Returns the state so far; before the first failure, the shared initial state. */
-const retryState = (call: Call, bound: BoundLayer): RetryState =>
-	(call.layerState(bound) as RetryState | undefined) ?? INITIAL_STATE
+function retryState(call: Call, bound: BoundLayer): RetryState {
+	const state = call.layerState(bound)
+	return state instanceof RetryState ? state : INITIAL_STATE
+}
 
-const INITIAL_STATE: RetryState = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new RetryState())
+const INITIAL_STATE: RetryState = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new RetryState(0))
+
+/** Returns the number of a start. Before the first failure the number itself is the state. */
+function startOf(call: Call, bound: BoundLayer, which: 'start' | 'attemptStart'): number {
+	const state = call.layerState(bound) as number | RetryState
+	return typeof state === 'number' ? state : state[which]
+}
+
+/** Returns true if a layer further in has decided that there is no further attempt. */
+const isDecided = (stop: StopReason, { rare }: Call, { shouldRetry }: RetrySettings): boolean =>
+	stop !== 'rejected' &&
+	!isPassedOn(stop) &&
+	// The operation may have handled the result of the inner call, so `shouldRetry` is asked.
+	!(shouldRetry && stop === 'inner-retry' && rare?.innerFailure?.isResult)
 
 function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopReason | undefined {
 	const { ok, value } = call
@@ -109,6 +133,8 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 		: stopReason(settings, attempt, value, classification, isNested, counted)
 	// An operation that sees its signal aborted by the deadline reports only that it was cancelled.
 	if (stop === 'cancelled') return call.cancelledBy ?? stop
+	const isInferred = !ok && !stop && !settings.shouldRetry
+	if (isInferred && findExhausted(value, startOf(call, bound, 'attemptStart'))) return 'inner-retry'
 	// An inner retry that passed the failure on has recorded it.
 	if (
 		budget &&
@@ -173,7 +199,8 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const { onRetry, budget } = bound.layer.settings
 	const { lastAttempt } = call
 	const { delayMs, source } = wait
-	const state = retryState(call, bound) === INITIAL_STATE ? new RetryState() : retryState(call, bound)
+	const known = retryState(call, bound)
+	const state = known === INITIAL_STATE ? new RetryState(startOf(call, bound, 'start')) : known
 	call.enterLayer(bound, state)
 	state.attempt++
 	const isCounted = (call.rare?.countedRetries ?? 0) >= 0

@@ -1,3 +1,4 @@
+import { reportAsResult } from '../../core/engine/call-record.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable } from '../../core/inspect/inspect.ts'
 import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
@@ -49,7 +50,10 @@ export interface ResilientFetch extends Inspectable, Observable {
 export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFetch {
 	const settings = readHttpOptions(options, FETCH_SCHEMA, 'resilientFetch')
 	const engine = new HttpEngine(settings, {
-		onFailedStatus: ({ response }) => response,
+		onFailedStatus(error) {
+			reportAsResult(error)
+			return error.response
+		},
 		isAllowedScheme: isFetchScheme,
 	})
 	const { fetch: given } = options

@@ -1,4 +1,5 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
+import { findExhausted } from '../../core/explain/exhausted-retries.ts'
 import { checkNames, invalidOption, MAX_NUMBER, readOptions } from '../../core/options/schema.ts'
 import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
@@ -77,7 +78,11 @@ export async function retryWithRetryAfter<R extends Response>(
 		runtime,
 		maxRetries,
 		shouldRetry: (error) =>
-			failed !== undefined && error === failed && (failed.retryAfterMs ?? 0) <= maxRetryAfterMs,
+			failed !== undefined &&
+			error === failed &&
+			(failed.retryAfterMs ?? 0) <= maxRetryAfterMs &&
+			// The function may be a resilient fetch with its own retries.
+			!findExhausted(failed.response),
 		maxRetryAfterMs,
 	})
 }

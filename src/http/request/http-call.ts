@@ -7,7 +7,7 @@ import type { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
 import { requireSync } from '../../core/engine/hooks.ts'
-import type { StopReason } from '../../core/explain/record.ts'
+import { copyRecord, type StopReason } from '../../core/explain/record.ts'
 import type { HttpAttempt } from '../../core/observe/observer.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { addHeaders, copyHeaders, type HeaderSource, requestHeader } from '../headers/request-headers.ts'
@@ -172,6 +172,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 			pauses.inFlight--
 			if (pauses !== origin) origin.inFlight--
 		}
+		const received = response
 		const respondent = scope.respondent(response)
 		const isHandled = response.status !== 429 && response.status < 500
 		// If another origin has responded, this one has sent a redirect.
@@ -202,6 +203,8 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		const { method, url } = request
 		const paused = { method, url: respondent === origin ? url : response.url || url }
 		const error = statusErrorOf(response, origin, this.idempotencyKey !== undefined, responsible, paused)
+		// The `fetch` may be a resilient one with its own retries.
+		copyRecord(received, error)
 		if (isInvalid) setMessage(error, `${error.message}, but validateResponse returned false`)
 		throw error
 	}

@@ -332,17 +332,6 @@ describe('nested retries', () => {
 		await busy
 	})
 
-	test('multiply if the context is not passed on', async () => {
-		const clock = virtualRuntime()
-		const { outer, inner } = pair(clock)
-		const work = dead(clock)
-		await settled(
-			clock,
-			outer.execute(() => inner.execute(work)),
-		)
-		expect(work.startedAt).toHaveLength(9)
-	})
-
 	test('inside a hedge: retries although it defers to the outermost, because there is no outer retry', async () => {
 		const clock = virtualRuntime()
 		const edge = retry({ ...steady, nested: 'outermost' })

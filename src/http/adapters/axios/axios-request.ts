@@ -3,6 +3,7 @@
  * timeout. The config itself is not changed, because axios' adapters write to the config they receive.
  */
 import { permanent } from '../../../core/classify/permanent.ts'
+import { copyRecord } from '../../../core/explain/record.ts'
 import { isOriginBound } from '../../headers/credential-headers.ts'
 import { originOf } from '../../origin/origin-parser.ts'
 import { isIdempotentMethod } from '../../transport/methods.ts'
@@ -75,7 +76,10 @@ export function prepareAxiosRequest<Config extends AxiosConfig, Result extends A
 					}),
 				)
 				result.config = config
-				return new AxiosResponseView(result, url)
+				const view = new AxiosResponseView(result, url)
+				// The adapter may be a resilient one with its own retries.
+				if (result.status >= 400) copyRecord(result, view)
+				return view
 			} catch (error) {
 				if (sent.signal.aborted) throw sent.signal.reason
 				// axios hides what a redirect was not followed for.

@@ -2,6 +2,7 @@
  * Converts the engine's results to what axios users expect: the response with the caller's own config, `validateStatus`, an AxiosError
  * with its codes, a CanceledError. Only rejections by policies, for which axios has no equivalent, are thrown unchanged.
  */
+import { reportAsResult } from '../../../core/engine/call-record.ts'
 import { TimeoutError } from '../../../core/errors/errors.ts'
 import { copyRecord, findRecord } from '../../../core/explain/record.ts'
 import type { HttpStatusError } from '../../request/status-error.ts'
@@ -27,7 +28,10 @@ export class AxiosResult<Config extends AxiosConfig, Result extends AxiosRespons
 		const { validateStatus } = this.#config
 		const { status } = result
 		copyRecord(view, result)
-		if (!status || !validateStatus || validateStatus(status)) return result
+		if (!status || !validateStatus || validateStatus(status)) {
+			if (statusError) reportAsResult(statusError)
+			return result
+		}
 		const error = this.#error(
 			view,
 			`Request failed with status code ${status}`,

@@ -1,3 +1,5 @@
+import { reportAsResult } from '../../../core/engine/call-record.ts'
+import { copyRecord } from '../../../core/explain/record.ts'
 import { HttpEngine } from '../../client/http-engine.ts'
 import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../../options/http-options.ts'
 import type { RequestOptions } from '../../options/request-options.ts'
@@ -71,8 +73,12 @@ function send(
 	}
 	engine.send(request, requestOptionsOf(options), caller.signal).then(drainOthers, (error: unknown) => {
 		const response = error instanceof HttpStatusError ? error.response : undefined
-		if (response instanceof DispatchAttempt) response.deliver()
-		else caller.failUnlessClaimed(error)
+		if (response instanceof DispatchAttempt) {
+			reportAsResult(error)
+			// The handler may be the attempt of another interceptor, which must not repeat exhausted retries.
+			copyRecord(error, handler)
+			response.deliver()
+		} else caller.failUnlessClaimed(error)
 		drainOthers()
 	})
 }
