@@ -122,8 +122,11 @@ export class HandlerCall implements CallDriver, StreamOwner {
 		const error = errors.find(thrown)
 		const code = error?.code ?? INTERNAL
 		this.#call.finish(code, error?.rawMessage ?? safeMessage(thrown))
-		const isVeto = forbidsRetry(engine.settings, context, code) && !error?.metadata.has(PUSHBACK_KEY)
-		return error && isVeto ? errors.withPushback(error, DO_NOT_RETRY) : (error ?? thrown)
+		if (!forbidsRetry(engine.settings, context, code)) return error ?? thrown
+		// The pushback of a received error was for the calls of this server.
+		if (error && !error.isWireError && error.metadata.has(PUSHBACK_KEY)) return error
+		// Connect itself reports other errors like this.
+		return errors.withPushback(error ?? errors.create('internal error', INTERNAL, thrown), DO_NOT_RETRY)
 	}
 
 	/**

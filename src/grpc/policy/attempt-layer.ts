@@ -41,7 +41,11 @@ export class AttemptLayer implements Layer {
 			const isVeto = value.pushbackMs === NO_RETRY
 			if (isVeto || this.#counted.has(value.code)) this.#tokens?.recordOutcome(false)
 			if (isCommitted) call.stop ??= 'committed'
-			else if (isVeto) call.stop ??= 'server-veto'
+			else if (isVeto) {
+				call.stop ??= 'server-veto'
+				// Also without a retry policy: the retries around this call must not repeat what the server has forbidden.
+				call.rareState.finalSince = nextStart()
+			} else if (findExhausted(value)) call.stop ??= 'inner-retry'
 		}
 		return GO
 	}

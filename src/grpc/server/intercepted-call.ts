@@ -6,6 +6,7 @@
  * The handler receives the metadata when the call is admitted. Before, it asks for no messages, so a queued call is limited by the flow
  * control of HTTP/2 and not by a buffer.
  */
+import { findRecord } from '../../core/explain/record.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { GrpcMetadata } from '../grpc-js/grpc-types.ts'
 import { remainingMs } from '../grpc-js/parent-call.ts'
@@ -139,8 +140,9 @@ export function defineInterceptedCall(
 
 		#withVeto(status: ServerStatus): ServerStatus {
 			const { metadata, code = UNKNOWN } = status
-			const isVeto = forbidsRetry(engine.settings, this.#call?.context, code)
-			if (!isVeto || metadata?.get(PUSHBACK_KEY).length) return status
+			if (!forbidsRetry(engine.settings, this.#call?.context, code)) return status
+			// The pushback in the metadata of a failed call inside the handler was for the calls of this server.
+			if (metadata?.get(PUSHBACK_KEY).length && !findRecord(metadata)) return status
 			const vetoed = metadata?.clone() ?? new Metadata()
 			vetoed.set(PUSHBACK_KEY, DO_NOT_RETRY)
 			return { ...status, metadata: vetoed }

@@ -30,8 +30,8 @@ export function pushbackFor(
 	return value
 }
 
-/** UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE: those that a client may retry. */
-const RETRYABLE: ReadonlySet<StatusCode> = new Set([2, 4, 8, 10, 13, 14])
+/** CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE: those that a client may retry. */
+const RETRYABLE: ReadonlySet<StatusCode> = new Set([1, 2, 4, 8, 10, 13, 14])
 
 /** Returns true if a failed handler has exhausted its retries: those of the client would multiply them. */
 export const forbidsRetry = (

@@ -1,12 +1,20 @@
 import type { EventEmitter } from 'node:events'
 import * as grpc from '@grpc/grpc-js'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { type CallOptions, DeadlineExceededError, retry } from 'yaoki'
-import { type GrpcServerContext, getGrpcContext } from 'yaoki/grpc'
+import {
+	type GrpcServerContext,
+	getGrpcContext,
+	parseServiceConfig,
+	resilientChannelOptions,
+	resilientInterceptor,
+	type ServiceConfig,
+} from 'yaoki/grpc'
 import { currentContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { useRawClient } from '../support/raw-client.ts'
-import { fail, hang, reply, type Step, sendThenHang } from '../support/users-server.ts'
+import { useUsersClient } from '../support/users-client.ts'
+import { fail, hang, reply, type Step, sendThenHang, startUsersServer } from '../support/users-server.ts'
 import { METHODS, useServer } from './setting.ts'
 
 describe.each(METHODS)('%s', (method) => {
@@ -211,6 +219,80 @@ describe.each(METHODS)('%s', (method) => {
 			pushbacks.push([status.code, ...status.metadata.get('grpc-retry-pushback-ms')])
 		}
 		expect(pushbacks).toEqual([[14, '-1'], [5], [14, '70']])
+	})
+})
+
+describe('a handler whose inner call has exhausted its retries', () => {
+	const PUSHBACK = 'grpc-retry-pushback-ms'
+
+	const config = (maxAttempts: number) =>
+		parseServiceConfig({
+			methodConfig: [
+				{
+					name: [{}],
+					retryPolicy: {
+						maxAttempts,
+						initialBackoff: '0.001s',
+						maxBackoff: '0.001s',
+						backoffMultiplier: 1,
+						retryableStatusCodes: ['UNAVAILABLE', 'ABORTED', 'CANCELLED', 'INTERNAL'],
+					},
+				},
+			],
+		})
+
+	const useResilientClient = (address: string, serviceConfig: ServiceConfig) =>
+		useUsersClient(address, {
+			...resilientChannelOptions(serviceConfig),
+			interceptors: [resilientInterceptor(grpc, { serviceConfig })],
+		})
+
+	/** A service behind the server, which always fails, and a client of it. */
+	async function useBackend(pushback?: string, serviceConfig = config(2)) {
+		const backend = await startUsersServer()
+		onTestFinished(() => backend.close())
+		backend.play(fail(14, pushback === undefined ? {} : { pushback }))
+		return { backend, inner: useResilientClient(backend.address, serviceConfig) }
+	}
+
+	test.each([1, 2, 10, 13, 14])('maps it to the code %i: the client does not retry', async (code) => {
+		const { server } = await useServer()
+		const { backend, inner } = await useBackend()
+		server.handle('Get', (_, callback) => {
+			inner.get({}).catch(() => callback({ code, details: 'mapped' }))
+		})
+		const error = await useResilientClient(server.address, config(3))
+			.get({})
+			.catch((thrown) => thrown)
+		expect(error).toMatchObject({ code, details: 'mapped' })
+		expect(error.metadata.get(PUSHBACK)).toEqual(['-1'])
+		expect(backend.calls).toHaveLength(2)
+	})
+
+	test('passes its error on with the pushback of the service behind it: the client does not retry', async () => {
+		const { server } = await useServer()
+		const { backend, inner } = await useBackend('1')
+		server.handle('Get', (_, callback) => {
+			inner.get({}).catch(callback)
+		})
+		const error = await useResilientClient(server.address, config(3))
+			.get({})
+			.catch((thrown) => thrown)
+		expect(error.metadata.get(PUSHBACK)).toEqual(['-1'])
+		expect(backend.calls).toHaveLength(2)
+	})
+
+	test('forwards a veto although its own client has no retry policy', async () => {
+		const { server } = await useServer()
+		const { backend, inner } = await useBackend('-1', parseServiceConfig({}))
+		server.handle('Get', (_, callback) => {
+			inner.get({}).catch(() => callback({ code: 10, details: 'mapped' }))
+		})
+		const error = await useResilientClient(server.address, config(3))
+			.get({})
+			.catch((thrown) => thrown)
+		expect(error.metadata.get(PUSHBACK)).toEqual(['-1'])
+		expect(backend.calls).toHaveLength(1)
 	})
 })
 

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { retry } from 'yaoki'
 import { type GrpcServerContext, getGrpcContext } from 'yaoki/grpc'
 import { currentContext, withAmbientContext } from 'yaoki/node'
@@ -7,9 +7,14 @@ import { virtualRuntime } from 'yaoki/testing'
 import type { MethodName } from '../../support/users.ts'
 import { retrying } from '../configs.ts'
 import { type TransportName, useConnectClient } from '../connect-client.ts'
-import { fail, hang, reply } from '../connect-server.ts'
+import { fail, hang, reply, startConnectServer } from '../connect-server.ts'
 import { useResilientServer } from '../server-setting.ts'
 import { useClient } from '../setting.ts'
+
+// biome-ignore lint/correctness/useYield: a step is a generator.
+async function* failWith(error: Error): AsyncGenerator<never> {
+	throw error
+}
 
 /** A server with the interceptor, and clients with one transport, which supports these methods. */
 export function testServer(transport: TransportName, methods: readonly MethodName[]): void {
@@ -160,6 +165,35 @@ export function testServer(transport: TransportName, methods: readonly MethodNam
 				expect(server.calls).toHaveLength(1)
 				expect(events.at(-1)).toMatchObject({ type: 'call', statusName: 'UNAVAILABLE' })
 			})
+		})
+
+		test.each([
+			['another error of Connect', () => new ConnectError('mapped', Code.Aborted), Code.Aborted],
+			['an error that is not one of Connect', () => new Error('mapped'), Code.Internal],
+		])('forbids retries after exhausted retries if the handler throws %s', async (_, create, code) => {
+			const { server } = await useResilientServer()
+			const policy = withAmbientContext(retry({ maxRetries: 1, baseDelayMs: 0 }))
+			server.play(async function* () {
+				await policy.settle(() => Promise.reject(new ConnectError('down', Code.Unavailable)))
+				yield* failWith(create())
+			})
+			const { error } = await useConnectClient(transport, server).invoke('Get', {})
+			expect(error?.code).toBe(code)
+			expect(error?.metadata.get('grpc-retry-pushback-ms')).toBe('-1')
+		})
+
+		test('forbids retries if the handler throws a received error with a pushback', async () => {
+			const { server } = await useResilientServer()
+			const backend = await startConnectServer()
+			onTestFinished(() => backend.close())
+			backend.play(fail(Code.Unavailable, { metadata: { 'grpc-retry-pushback-ms': '1' } }))
+			const { client: inner } = useClient(backend, { serviceConfig: retrying() }, transport)
+			server.play(async function* () {
+				yield await inner.users.get({})
+			})
+			const { error } = await useConnectClient(transport, server).invoke('Get', {})
+			expect(error?.code).toBe(Code.Unavailable)
+			expect(error?.metadata.get('grpc-retry-pushback-ms')).toBe('-1')
 		})
 
 		test('a handler that is stopped runs its finally blocks', async () => {
