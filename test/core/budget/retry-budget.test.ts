@@ -130,10 +130,7 @@ describe('an invalid option is rejected', () => {
 			'Invalid option "minRetriesPerSecond": expected a number from 0 to 1000000, got -1',
 		],
 		[{ runtime: {} }, 'Invalid option "runtime": expected a Runtime, got [object Object]'],
-		[
-			{ ratio: 1 },
-			'Unknown option "ratio" for retryBudget. Valid options: maxRetryRatio, windowMs, minRetriesPerSecond, runtime',
-		],
+		[{ ratio: 1 }, 'Unknown option "ratio" for retryBudget. Did you mean "maxRetryRatio"?'],
 	])('%j', (options, message) => {
 		expect(() => new RetryBudget(options as RetryBudgetOptions)).toThrow(message)
 	})
