@@ -27,7 +27,7 @@ const TEMPORARY =
  */
 const MISTAKE =
 	'scheme$|(proxy response|tunnel .+) .?407|unsupported.protocol|bad port|unexpected redirect|redirect count|^`url|(err|yaoki)_(http_|fr_)?(async|invalid|bad_opt|too_many)|' +
-	'^can\\S+ \\w+ prop|is not (a (func|cons)|itera|defined)|\\(eval|^insufficient_quota$|^(assertion|dataclone)e|max\\w+length|^(z_[dn]|zstd_|err__)'
+	'^can\\S+ \\w+ prop|is not (a (func|cons)|itera|defined)|\\(eval|^insufficient_quota$|^(assertion|dataclone)e|max\\w+length(?! size of -)|^(z_[dn]|zstd_|err__)'
 
 /**
  * SQLSTATEs of bad data, constraints, privileges, names and syntax; Prisma; modules; certificates. All but codes that accompany a status, and MySQL's

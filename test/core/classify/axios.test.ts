@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http'
 import axios, { type AxiosRequestConfig } from 'axios'
 import { Agent as UndiciAgent } from 'undici-7'
 import { afterAll, expect, test } from 'vitest'
+import { classify } from 'yaoki'
 import { classifyFailure, PERMANENT, TRANSIENT } from './expected.ts'
 import { bothLoopbacks, faultServer, neverResponds, respondWith } from './fault-server.ts'
 import { describeHttpClient } from './http-client.ts'
@@ -44,3 +45,8 @@ for (const [adapter, lookup] of ADAPTERS) {
 		expect(await classifyFailure(post)).toEqual(PERMANENT)
 	})
 }
+
+test('a connection that axios 1.7 reports as a size limit of -1 is retried', () => {
+	const error = new axios.AxiosError('maxContentLength size of -1 exceeded', 'ERR_BAD_RESPONSE')
+	expect(classify(error).kind).toBe('transient')
+})

@@ -18,16 +18,20 @@ describe('the response', () => {
 			name: 'AxiosError',
 			code: 'ERR_BAD_REQUEST',
 			message: 'Request failed with status code 404',
-			status: 404,
-			response: { data: 'none' },
+			response: { status: 404, data: 'none' },
 		})
 		expect(explain(error)?.stop).toBe('permanent')
+	})
+
+	test('that is rejected has its status in the error', async () => {
+		const { api } = await setting(answer({ status: 404 }))
+		expect(await axiosFailure(api.get('/'))).toMatchObject({ status: 404 })
 	})
 
 	test('is an error if validateStatus rejects a 204', async () => {
 		const { api, server } = await setting(answer({ status: 204 }))
 		const error = await axiosFailure(api.get('/', { validateStatus: (status) => status === 200 }))
-		expect(error).toMatchObject({ status: 204, code: 'ERR_BAD_RESPONSE' })
+		expect(error).toMatchObject({ response: { status: 204 }, code: 'ERR_BAD_RESPONSE' })
 		expect(server.requests).toHaveLength(1)
 	})
 

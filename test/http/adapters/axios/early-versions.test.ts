@@ -67,15 +67,8 @@ class Headers170 {
 	}
 }
 
-test('an early axios version with looser types is accepted, and its requests are retried', async () => {
-	let sent = 0
-	const send: EarlyAdapter = async (config) => ({
-		data: Object.keys(config.headers.toJSON()),
-		status: ++sent === 1 ? 503 : 200,
-		statusText: '',
-		headers: {},
-		config,
-	})
+/** Sends requests through an early axios with this adapter. */
+const through = (send: EarlyAdapter): EarlyAdapter => {
 	const axios: EarlyAxios = {
 		defaults: { adapter: send },
 		Axios: class {
@@ -87,9 +80,40 @@ test('an early axios version with looser types is accepted, and its requests are
 		CanceledError: Error,
 		getAdapter: () => send,
 	}
-	const adapter: EarlyAdapter = axiosAdapter(axios, { baseDelayMs: 0 })
-	const cancelToken = { promise: new Promise<never>(() => {}) }
-	const config = { url: 'https://api.example.com/x', headers: new Headers170(), cancelToken }
+	return axiosAdapter(axios, { baseDelayMs: 0 })
+}
+
+const configOf = (): EarlyConfig => ({
+	url: 'https://api.example.com/x',
+	headers: new Headers170(),
+	cancelToken: { promise: new Promise<never>(() => {}) },
+})
+
+test('an early axios version with looser types is accepted, and its requests are retried', async () => {
+	let sent = 0
+	const adapter = through(async (config) => ({
+		data: Object.keys(config.headers.toJSON()),
+		status: ++sent === 1 ? 503 : 200,
+		statusText: '',
+		headers: {},
+		config,
+	}))
+	const config = configOf()
 	expect(await adapter(config)).toMatchObject({ status: 200, config })
 	expect(sent).toBe(2)
+})
+
+test.each([
+	['a connection that is lost in the body, reported as a size limit of -1, is retried', -1, 2],
+	['a response above a size limit is not retried', 3, 1],
+])('%s', async (_, limit, requests) => {
+	// Regression: axios 1.7 has one message for both, and the lost connection was permanent.
+	let sent = 0
+	const adapter = through(async (config) => {
+		if (++sent > 1) return { data: '', status: 200, statusText: '', headers: {}, config }
+		const error = new Error(`maxContentLength size of ${limit} exceeded`)
+		throw Object.assign(error, { isAxiosError: true, code: 'ERR_BAD_RESPONSE', config })
+	})
+	await adapter(configOf()).catch(() => {})
+	expect(sent).toBe(requests)
 })

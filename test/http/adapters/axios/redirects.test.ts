@@ -17,7 +17,7 @@ describe('a redirect to another origin through axios', () => {
 	test('that responds with Retry-After does not pause the first origin', async () => {
 		const busy = answer({ status: 429, headers: { 'retry-after': '3600' } })
 		await using two = await between(busy, { maxRetries: 0 })
-		expect(await failure(two.api.get('/go'))).toMatchObject({ status: 429 })
+		expect(await failure(two.api.get('/go'))).toMatchObject({ response: { status: 429 } })
 		expect((await two.api.get('/')).data).toBe('fine')
 	})
 

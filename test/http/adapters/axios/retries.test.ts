@@ -70,14 +70,18 @@ describe('a request through axios', () => {
 		expect(Math.min(...waits)).toBeGreaterThanOrEqual(2_000)
 		// Without a key a 409 is final.
 		server.play(conflicts)
-		expect(await axiosFailure(api.post('/orders', { id: 8 }))).toMatchObject({ status: 409 })
+		expect(await axiosFailure(api.post('/orders', { id: 8 }))).toMatchObject({ response: { status: 409 } })
 		expect(server.requests).toHaveLength(5)
 	})
 
 	test('is not retried if Retry-After is too long, and the error has retryAfterMs', async () => {
 		const { api, server } = await setting(answer({ status: 429, headers: { 'retry-after': '3600' } }))
 		const error = await axiosFailure(api.get('/'))
-		expect(error).toMatchObject({ status: 429, code: 'ERR_BAD_REQUEST', retryAfterMs: 3_600_000 })
+		expect(error).toMatchObject({
+			response: { status: 429 },
+			code: 'ERR_BAD_REQUEST',
+			retryAfterMs: 3_600_000,
+		})
 		expect(server.requests).toHaveLength(1)
 		expect(explain(error)?.stop).toBe('retry-after')
 	})
@@ -103,7 +107,7 @@ describe('a request through axios', () => {
 
 	test('is rejected immediately while the circuit of its origin is open', async () => {
 		const { api, server } = await setting(busy, { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } })
-		for (let n = 0; n < 2; n++) expect((await axiosFailure(api.get('/'))).status).toBe(503)
+		for (let n = 0; n < 2; n++) expect((await axiosFailure(api.get('/'))).response?.status).toBe(503)
 		const error = await failure(api.get('/'))
 		expect(error).toMatchObject({ name: 'CircuitOpenError', code: 'YAOKI_CIRCUIT_OPEN' })
 		expect(explain(error)?.stop).toBe('rejected')
@@ -141,7 +145,7 @@ describe('a POST', () => {
 	test('is not retried, because it may have been processed', async () => {
 		const { api, server } = await setting([busy, fine])
 		const error = await axiosFailure(api.post('/orders', { id: 7 }))
-		expect(error).toMatchObject({ status: 503, code: 'ERR_BAD_RESPONSE' })
+		expect(error).toMatchObject({ response: { status: 503 }, code: 'ERR_BAD_RESPONSE' })
 		expect(explain(error)?.stop).toBe('not-idempotent')
 		expect(server.requests).toHaveLength(1)
 	})
@@ -212,7 +216,7 @@ describe('the body of a retried request', () => {
 	test('is sent once if it is a stream, and a failed status is reported as usual', async () => {
 		const { api, server } = await setting([busy, fine])
 		const error = await axiosFailure(api.put('/', Readable.from(['a stream'])))
-		expect(error).toMatchObject({ message: 'Request failed with status code 503', status: 503 })
+		expect(error).toMatchObject({ message: 'Request failed with status code 503', response: { status: 503 } })
 		expect(explain(error)?.stop).toBe('body-used')
 		expect(server.requests).toHaveLength(1)
 	})
