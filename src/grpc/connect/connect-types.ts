@@ -9,8 +9,8 @@ export interface RpcError extends Error {
 	readonly metadata: Headers
 	readonly details: readonly unknown[]
 	cause?: unknown
-	/** True if it was received and not created in this process. */
-	readonly isWireError: boolean
+	/** True if it was received and not created in this process. Undefined before Connect 2.2. */
+	readonly isWireError?: boolean
 	/** Set by libraries other than Connect, whose errors have no causes. */
 	readonly isConnectionLost?: boolean
 	readonly isOversized?: boolean

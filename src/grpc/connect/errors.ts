@@ -107,8 +107,8 @@ export class RpcErrors {
 	/** Returns true if the connection was lost while the request was in flight; `isReading`: after a message of a response stream. */
 	isConnectionLost(thrown: unknown, isReading: boolean): boolean {
 		const error = this.#ConnectError.from(thrown)
-		// For a stream that breaks off, Connect reports an error of its own without a cause.
-		if (isReading) return !error.isWireError && error.code !== DEADLINE_EXCEEDED
+		// For a stream that breaks off, Connect reports an error of its own without a cause. Before 2.2 it does not say whether an error is its own.
+		if (isReading) return error.isWireError === false && error.code !== DEADLINE_EXCEEDED
 		return error.isConnectionLost || (isLost(error) && !CONNECTING.has(safeGet(error.cause, 'syscall')))
 	}
 
