@@ -112,7 +112,8 @@ export const isPGlite = (client: unknown): client is PGliteLike =>
 
 /** Returns true for a `pg` pool or a PGlite database. A single `pg` client is rejected: it runs one query at a time. */
 export function isPostgresClient(client: unknown): client is PgPool | PGliteLike {
-	const isPool =
-		hasMethod(client, 'connect') && hasMethod(client, 'on') && !hasMethod(client, 'getTransactionStatus')
+	// Clients before pg 8.21 have no transaction status, and native ones do not escape.
+	const isClient = hasMethod(client, 'getTransactionStatus') || hasMethod(client, 'escapeIdentifier')
+	const isPool = hasMethod(client, 'connect') && hasMethod(client, 'on') && !isClient
 	return hasMethod(client, 'query') && (isPool || isPGlite(client))
 }

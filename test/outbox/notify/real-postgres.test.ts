@@ -33,7 +33,8 @@ function open() {
 		if (tx === undefined || !isSqlClient(tx)) throw new Error('tx is missing')
 		await tx.query('INSERT INTO written SELECT unnest($1::text[])', [rows.map(({ id }) => id)])
 		const inserted = await insert(rows, tx)
-		return { ...inserted, isInTransaction: transactionState(tx) === 'open' }
+		const state = transactionState(tx)
+		return { ...inserted, isInTransaction: state === 'unknown' ? undefined : state === 'open' }
 	}
 	const outbox = new Outbox({ store, onWarning: (text) => warnings.push(text) })
 	let woken = 0

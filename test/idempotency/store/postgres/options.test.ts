@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import type { PostgresIdempotencyStoreOptions } from '../../../../src/idempotency/store/postgres/options.ts'
 import { postgresIdempotencyStore } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
@@ -10,7 +11,7 @@ const client: PgPool = { query: never, connect: never, on: () => {}, removeListe
 
 const invalid: readonly [what: string, options: object, message: RegExp][] = [
 	['no client', {}, /a Pool of pg \(not a Client\) or a PGlite database/],
-	['a single Client of pg', { client: { ...client, getTransactionStatus() {} } }, /not a Client/],
+	['a single Client of pg', { client: new pg.Client() }, /not a Client/],
 	['the pool itself', client, /an object such as \{ client: pool \}/],
 	['a schema with quotes', { client, schema: 'a"; drop' }, /schema.* at most 50/],
 	['a schema that is too long', { client, schema: 'a'.repeat(51) }, /schema.* at most 50/],

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import type { PostgresStoreOptions } from '../../../../src/outbox/store/postgres/options.ts'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
@@ -8,11 +9,8 @@ const client: PgPool = { query: never, connect: never, on: () => {}, removeListe
 
 const invalid: readonly [what: string, options: object, message: RegExp][] = [
 	['no client', {}, /a Pool of pg \(not a Client\) or a PGlite database/],
-	[
-		'a single Client of pg, which runs one query at a time',
-		{ client: { ...client, getTransactionStatus() {} } },
-		/not a Client/,
-	],
+	['a single Client of pg, which runs one query at a time', { client: new pg.Client() }, /not a Client/],
+	['a native Client of pg', { client: { ...client, getTransactionStatus() {} } }, /not a Client/],
 	['the pool itself', client, /an object such as \{ client: pool \}/],
 	['a client without transactions', { client: { query() {} } }, /client.* a Pool of pg/],
 	['a schema with quotes', { client, schema: 'a"; drop' }, /schema.* at most 50/],
