@@ -21,6 +21,7 @@ import {
 } from 'yaoki'
 import { readRetryOptions } from '../../src/core/retry/options.ts'
 import { GRPC_CODES } from '../core/classify/expected.ts'
+import { DIFFERENCES } from '../peers/differences.ts'
 import { blocks, named, page, pages, ROOT, table, thousands, unquoted } from './markdown.ts'
 
 describe('presets', () => {
@@ -245,6 +246,42 @@ test('the lowest version of Node is the same in package.json, README and guide',
 	const lowest = `Node ${engines.node.replace('>=', '')} and later`
 	expect(page('README.md').text).toContain(lowest)
 	expect(table(page('docs/guide/runtime.md'), 'platform')[0]?.[0]).toBe(lowest)
+})
+
+describe('the versions of packages that users pass', () => {
+	const readVersions = (file: string, key: string): Readonly<Record<string, string>> =>
+		JSON.parse(readFileSync(join(ROOT, file), 'utf8'))[key]
+	const lowest = readVersions('test/peers/package.json', 'devDependencies')
+	const rows = table(page('docs/guide/runtime.md'), 'package', 'lowest', 'newest tested').map(
+		// The second version of a package has an alias.
+		([name = '', ...cells]) => [name.replace('` ', '-').replaceAll('`', ''), ...cells] as const,
+	)
+	const names = rows.map(([name]) => name)
+	const servers = ['express', 'express-4', 'fastify', 'hono']
+
+	test('in the guide are those of test/peers and the installed ones', () => {
+		for (const [name, from, to] of rows) {
+			expect([name, lowest[name]?.replace(/^npm:.+@/, '')]).toEqual([name, from])
+			const installed = JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))
+			expect([name, to]).toEqual([name, installed.version])
+		}
+	})
+
+	test('are the ranges of peerDependencies, without servers', () => {
+		const peers = names.filter((name) => !servers.includes(name))
+		expect(readVersions('package.json', 'peerDependencies')).toEqual(
+			Object.fromEntries(peers.map((name) => [name, `>=${lowest[name]}`])),
+		)
+		expect(readVersions('package.json', 'peerDependenciesMeta')).toEqual(
+			Object.fromEntries(peers.map((name) => [name, { optional: true }])),
+		)
+		expect(names).toEqual(expect.arrayContaining(servers))
+	})
+
+	test('of which a contract test differs have a note in the guide', () => {
+		const noted = rows.filter(([, , , , note]) => note !== '').map(([name]) => name)
+		expect(noted).toEqual(expect.arrayContaining(Object.keys(DIFFERENCES)))
+	})
 })
 
 test('the index of the guide links every page', () => {
