@@ -138,17 +138,14 @@ function isStream(data: unknown): boolean {
 
 /** Codes of requests that axios itself rejects. */
 const REJECTED_BY_AXIOS = /^ERR_(BAD_REQUEST|NOT_SUPPORT|FORM_DATA_DEPTH_EXCEEDED)$/
-/** A response above the size limit. With the limit -1, which is none, early versions of axios report a lost connection. */
-const TOO_LONG_FOR_AXIOS = /^maxContentLength size of \d/
 
 /** Puts the caller's config into the error of an attempt: code around axios sends that config again. */
 function withCallerConfig<Config extends AxiosConfig>(error: unknown, config: Config): unknown {
 	if (!isAxiosFailure<Config, AxiosResponse>(error)) return error
 	error.config = config
 	if (error.response) error.response.config = config
-	// Not a network error: axios would reject the same request again. For the size limit axios has only a message.
-	const isRejected = REJECTED_BY_AXIOS.test(error.code ?? '') || TOO_LONG_FOR_AXIOS.test(error.message)
-	return isRejected ? permanent(error) : error
+	// Not a network error: axios would reject the same request again.
+	return REJECTED_BY_AXIOS.test(error.code ?? '') ? permanent(error) : error
 }
 
 /**
