@@ -1,5 +1,6 @@
 /** A call of a server between its handler and the client. */
 import { safeMessage } from '../../core/classify/safe-get.ts'
+import { findRecord } from '../../core/explain/record.ts'
 import { storeContext } from '../server/context-lookup.ts'
 import type { ServerFailure } from '../server/failure.ts'
 import { DO_NOT_RETRY, forbidsRetry } from '../server/pushback.ts'
@@ -123,8 +124,9 @@ export class HandlerCall implements CallDriver, StreamOwner {
 		const code = error?.code ?? INTERNAL
 		this.#call.finish(code, error?.rawMessage ?? safeMessage(thrown))
 		if (!forbidsRetry(engine.settings, context, code)) return error ?? thrown
-		// The pushback of a received error was for the calls of this server.
-		if (error && !error.isWireError && error.metadata.has(PUSHBACK_KEY)) return error
+		// The pushback of a received error was for the calls of this server. Before Connect 2.2 only the record of the call shows that it was received.
+		const isReceived = error?.isWireError ?? findRecord(error)
+		if (error && !isReceived && error.metadata.has(PUSHBACK_KEY)) return error
 		// Connect itself reports other errors like this.
 		return errors.withPushback(error ?? errors.create('internal error', INTERNAL, thrown), DO_NOT_RETRY)
 	}
