@@ -8,7 +8,7 @@ export interface NodeSocket {
 	readonly readableEnded?: boolean | undefined
 	readonly errored?: Error | null | undefined
 	/** The HTTP server that has accepted it. */
-	readonly server?: { readonly listening: boolean } | undefined
+	readonly server?: { readonly listening: boolean } | null | undefined
 	once(event: string, listener: () => void): unknown
 }
 
