@@ -26,7 +26,7 @@ export interface BreakerFacts {
 
 export class GrpcBreaker extends CircuitBreaker {
 	readonly #facts: BreakerFacts
-	/** By peer: how many attempts had started when the loss of a connection was last counted. */
+	/** For each peer, the number of attempts that had started when a lost connection was last counted. */
 	readonly #losses = new Map<string, number>()
 
 	constructor(options: CircuitBreakerOptions, facts: BreakerFacts) {

@@ -6,7 +6,7 @@ export interface LostConnection {
 	readonly attempt: number
 }
 
-/** By the failure of the attempt, which may be that of the call or not: a hedged call has several. */
+/** The failed attempts of which the connection was lost. Each attempt has its own entry: a hedged call may lose several connections. */
 const lostConnections = /* @__PURE__ */ new WeakMap<object, LostConnection>()
 
 export function setLostConnection(failure: Error, lost: LostConnection): void {

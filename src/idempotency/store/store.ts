@@ -54,7 +54,7 @@ export interface ClaimRef {
 
 /** A key as people see it. */
 export interface StoredKey {
-	/** Of the last claim. */
+	/** The token of the last claim. */
 	readonly token: string
 	readonly state: 'running' | 'released' | 'completed' | 'unstored'
 	/** What remains of the lease; negative if it ended. Null if the key is not running. */

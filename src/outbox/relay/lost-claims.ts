@@ -47,7 +47,7 @@ export class LostClaims {
 		if (this.#parts.context.runtime.now() >= this.nextAt) await this.release()
 	}
 
-	/** The same now, if there may be lost claims. */
+	/** Searches for lost claims now and releases them. Does nothing if the outcome of all claims is known. */
 	async release(): Promise<void> {
 		const { context, states } = this.#parts
 		const { store, owner, settings, runtime, keepsHistory } = context

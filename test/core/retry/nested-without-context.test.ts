@@ -181,24 +181,13 @@ describe('an outer retry', () => {
 		expect(second.startedAt).toHaveLength(3)
 	})
 
-	test('retries a cached rejection of an earlier call', async () => {
+	test.each([
+		['ended earlier', true],
+		['started before the attempt and ended in it', false],
+	])('retries a cached rejection of a call that %s', async (_, hasEnded) => {
 		const { clock, outer, inner } = useRetries()
 		const cached = inner.execute(dead(clock))
-		await run(clock, cached)
-		const attempts: number[] = []
-		await run(
-			clock,
-			outer.execute(({ attempt }) => {
-				attempts.push(attempt)
-				return cached
-			}),
-		)
-		expect(attempts).toEqual([0, 1, 2])
-	})
-
-	test('retries a cached rejection of a call that started before its attempt and ended in it', async () => {
-		const { clock, outer, inner } = useRetries()
-		const cached = inner.execute(dead(clock))
+		if (hasEnded) await run(clock, cached)
 		const attempts: number[] = []
 		await run(
 			clock,

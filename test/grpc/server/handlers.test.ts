@@ -269,30 +269,26 @@ describe('a handler whose inner call has exhausted its retries', () => {
 		expect(backend.calls).toHaveLength(2)
 	})
 
-	test('passes its error on with the pushback of the service behind it: the client does not retry', async () => {
+	test.each([
+		['passes its error on: the client does not retry', '1', config(2), undefined, 2],
+		[
+			'forwards a veto although its own client has no retry policy',
+			'-1',
+			parseServiceConfig({}),
+			{ code: 10 },
+			1,
+		],
+	])('%s', async (_, pushback, serviceConfig, mapped, requests) => {
 		const { server } = await useServer()
-		const { backend, inner } = await useBackend('1')
-		server.handle('Get', (_, callback) => {
-			inner.get({}).catch(callback)
+		const { backend, inner } = await useBackend(pushback, serviceConfig)
+		server.handle('Get', (_request, callback) => {
+			inner.get({}).catch((error) => callback(mapped ?? error))
 		})
 		const error = await useResilientClient(server.address, config(3))
 			.get({})
 			.catch((thrown) => thrown)
 		expect(error.metadata.get(PUSHBACK)).toEqual(['-1'])
-		expect(backend.calls).toHaveLength(2)
-	})
-
-	test('forwards a veto although its own client has no retry policy', async () => {
-		const { server } = await useServer()
-		const { backend, inner } = await useBackend('-1', parseServiceConfig({}))
-		server.handle('Get', (_, callback) => {
-			inner.get({}).catch(() => callback({ code: 10, details: 'mapped' }))
-		})
-		const error = await useResilientClient(server.address, config(3))
-			.get({})
-			.catch((thrown) => thrown)
-		expect(error.metadata.get(PUSHBACK)).toEqual(['-1'])
-		expect(backend.calls).toHaveLength(1)
+		expect(backend.calls).toHaveLength(requests)
 	})
 })
 

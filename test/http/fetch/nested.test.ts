@@ -53,27 +53,19 @@ test('nor is it two levels further out', async () => {
 	expect(sent).toHaveLength(3)
 })
 
-test('shouldRetry of the outer retry decides, because the operation may have handled the response', async () => {
-	const { runtime, sent, fetch } = useFetch()
-	const outer = retry({ ...steady, maxRetries: 2, runtime, shouldRetry: () => true })
+test.each([
+	['asks shouldRetry, because the operation may have handled the response', 503, () => true, 9],
+	['decides about a permanent status, which was not retried', 404, undefined, 3],
+])('the outer retry %s', async (_, status, shouldRetry, requests) => {
+	const { runtime, sent, fetch } = useFetch(status)
+	const outer = retry({ ...steady, maxRetries: MAX_RETRIES, runtime, shouldRetry })
 	await settled(
 		runtime,
 		outer.execute(async (ctx) => {
 			throw failedStatus(await fetch(URL, { yaoki: { parent: ctx } }))
 		}),
 	)
-	expect(sent).toHaveLength(9)
-})
-
-test('a permanent status was not retried, so the outer retry decides', async () => {
-	const { runtime, sent, fetch, outer } = useFetch(404)
-	await settled(
-		runtime,
-		outer.execute(async (ctx) => {
-			throw failedStatus(await fetch(URL, { yaoki: { parent: ctx } }))
-		}),
-	)
-	expect(sent).toHaveLength(3)
+	expect(sent).toHaveLength(requests)
 })
 
 test('the error of another call stands for that call, not for the response', async () => {
