@@ -1,5 +1,7 @@
 /** The part that `resilientFetch`, the client and the adapters share: sends each request through the pipeline of its origin. */
+
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { endOpenTime } from '../../core/circuit-breaker/end-open-time.ts'
 import type { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import { Call } from '../../core/engine/call.ts'
 import { inheritCallOptions } from '../../core/engine/call-options.ts'
@@ -101,7 +103,7 @@ export class HttpEngine implements OtherOrigins {
 	/** The device is online again: circuits that opened in the meantime say nothing about their servers. */
 	onOnline(): void {
 		this.#isWatching = false
-		for (const { value } of this.#origins.entries()) value.endOpenTime()
+		for (const { value } of this.#origins.entries()) if (value.breaker) endOpenTime(value.breaker)
 	}
 
 	get stats(): RequestStats {

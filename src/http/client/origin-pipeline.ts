@@ -107,12 +107,6 @@ export class OriginPipeline implements ObservedPipeline {
 	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) =>
 		listenExcept(this.policy, this.#shared, listener, filter)
 
-	/** Makes an open circuit due for a probe. */
-	endOpenTime(): void {
-		const { breaker } = this
-		if (breaker?.currentState === 'open') breaker.restore({ ...breaker.snapshot(), openForMs: 0 })
-	}
-
 	get stats(): OriginStats {
 		return {
 			circuit: this.breaker?.stats,

@@ -7,9 +7,11 @@
  * connection a millisecond before the limit would count as one that hangs.
  *
  * The circuit rejects new requests only. The writes of requests that run are few and cannot be repeated later: a response that is not stored, because
- * the circuit is still open when the store has recovered, would be a second effect.
+ * the circuit is still open when the store has recovered, would be a second effect. They are repeated while the store is away, so the first one that
+ * succeeds shows that the store is back: the circuit then lets the next request through as a probe, without waiting for the rest of its open time.
  */
 import { type CircuitBreaker, circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { endOpenTime } from '../../core/circuit-breaker/end-open-time.ts'
 import { recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
@@ -85,8 +87,10 @@ export class GuardedStore {
 	}
 
 	/** Runs a write of a claim. */
-	write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
-		return this.#writePolicy.execute(() => operation(this.#store))
+	async write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
+		const isHeld = await this.#writePolicy.execute(() => operation(this.#store))
+		if (this.breaker) endOpenTime(this.breaker)
+		return isHeld
 	}
 }
 

@@ -1,5 +1,5 @@
 /** 5 failures opened the circuit of the store for 30 s, and waiting for the user's own pool counted: a burst on a healthy database became an outage. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Runtime } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { fetchIdempotency } from '../../../src/idempotency/adapters/fetch.ts'
@@ -116,6 +116,24 @@ describe('the circuit breaker of the store', () => {
 		const [first] = await burst(1)
 		const [second] = await burst(1)
 		expect([first?.status, second?.status]).toEqual([201, 201])
+		expect(engine.stats.storeCircuit).toBe('closed')
+	})
+
+	test('lets the next request through when a write of a running request succeeds: the store is back', async () => {
+		const { engine, state, burst } = setting()
+		let finish: (() => void) | undefined
+		const running = engine.run('k', {}, () => new Promise<void>((resolve) => (finish = resolve)), {
+			principal: 'ada',
+		})
+		await vi.waitFor(() => expect(finish).toBeDefined())
+		state.mode = 'down'
+		await burst(10, 0)
+		expect(engine.stats.storeCircuit).toBe('open')
+		state.mode = 'up'
+		expect((await burst(1, 0)).map(({ status }) => status)).toEqual([503])
+		finish?.()
+		await running
+		expect((await burst(2, 0)).map(({ status }) => status)).toEqual([201, 201])
 		expect(engine.stats.storeCircuit).toBe('closed')
 	})
 
