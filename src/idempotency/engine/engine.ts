@@ -173,6 +173,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	 * Runs a function once per key and principal, for what is not an HTTP request: consumers of queues, tRPC, GraphQL, Lambda. A repeated call with the same key and
 	 * input returns the stored result, as JSON, without calling `fn`. `fn` gets steps, the signal of the lease and transactions. While another run is in progress, a call
 	 * waits `waitMs`, then rejects with an `IdempotencyConflictError`, whose `retryAfterMs` `retry` waits for. An error of `fn` releases the key and is rethrown.
+	 * A result that JSON cannot hold completes the key, because `fn` has run: this call and repeated ones reject.
 	 *
 	 * @example
 	 * const receipt = await engine.run(message.id, message.body, ({ step }) =>

@@ -55,8 +55,8 @@ const CONFLICTS: Readonly<Record<RunConflict, readonly [YaokiErrorCode, string]>
 		'An earlier run with this idempotency key ended without a result. An operator decides with engine.resolve',
 	],
 	unstored: [
-		'YAOKI_IDEMPOTENCY_RESULT_TOO_LARGE',
-		'An earlier run with this idempotency key has completed, but its result was larger than maxBodyBytes and is not stored',
+		'YAOKI_IDEMPOTENCY_RESULT_NOT_STORED',
+		'An earlier run with this idempotency key has completed, but its result is not stored: it was larger than maxBodyBytes, or JSON cannot hold it',
 	],
 }
 
@@ -107,6 +107,14 @@ export const stepNotJsonError = (name: string): YaokiError =>
 	new YaokiError(
 		'YAOKI_IDEMPOTENCY_STEP_NOT_JSON',
 		`The step "${name}" has run, but JSON cannot hold its result, so it cannot be returned to a repeated request. Return only what JSON can hold, such as the id of a charge`,
+	)
+
+/** Thrown after the function has run, and inside of a transaction, which is rolled back. */
+export const resultNotJsonError = (cause: unknown): YaokiError =>
+	new YaokiError(
+		'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON',
+		'The function of engine.run has run, but JSON cannot hold its result, so it cannot be returned to a repeated call. Return only what JSON can hold, such as the id of a charge',
+		{ cause },
 	)
 
 /** The transaction would store its own response, and find that the key is completed. */

@@ -65,7 +65,7 @@ export interface LateStoring {
 
 /**
  * `running`: the first request has not ended. `abandoned`: its process crashed, and an operator decides. `unstored`: its response was
- * too large to store.
+ * too large to store, or the result of its function is not JSON.
  */
 export type ConflictReason = 'running' | 'abandoned' | 'unstored'
 

@@ -3,7 +3,7 @@ import type { YaokiError } from '../../core/errors/errors.ts'
 import { storedHeaders } from '../response/response-headers.ts'
 import type { StoredResponse } from '../store/store.ts'
 import type { EngineParts } from './engine-parts.ts'
-import { ResponseNotStoredError } from './errors.ts'
+import { ResponseNotStoredError, resultNotJsonError } from './errors.ts'
 import type { IncomingRequest } from './options.ts'
 
 export interface Outcome<Result> {
@@ -39,13 +39,21 @@ const JSON_HEADERS = [['content-type', 'application/json']] as const
 export const valueOutcome =
 	({ settings }: EngineParts): ((value: unknown) => Outcome<unknown>) =>
 	(value) => {
-		const body = new TextEncoder().encode(JSON.stringify(value) ?? '')
+		const body = new TextEncoder().encode(toJson(value))
 		return {
 			result: storedValue(body),
 			stored: async () =>
 				body.length > settings.maxBodyBytes ? undefined : { status: 200, headers: JSON_HEADERS, body },
 		}
 	}
+
+function toJson(value: unknown): string {
+	try {
+		return JSON.stringify(value) ?? ''
+	} catch (error) {
+		throw resultNotJsonError(error)
+	}
+}
 
 /** The result of a function that was stored. */
 export const storedValue = (body: Uint8Array): unknown =>

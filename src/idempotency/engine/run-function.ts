@@ -8,7 +8,7 @@ import type { BeginResult } from './begin-result.ts'
 import { runContext } from './context.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { IdempotencyConflictError } from './errors.ts'
-import { storedValue, valueOutcome } from './outcome.ts'
+import { type Outcome, storedValue, valueOutcome } from './outcome.ts'
 import type { RunContext } from './request-context.ts'
 
 export interface RunOptions {
@@ -46,14 +46,20 @@ export async function runFunction<Tx, T>(
 	if (begun?.kind === 'mismatch') throw new IdempotencyConflictError('mismatch')
 	if (begun?.kind === 'conflict') throw new IdempotencyConflictError(begun.reason, begun.retryAfterMs)
 	const claim = begun?.claim
+	let value: T
 	try {
-		const { result, stored } = valueOutcome(engine)(await fn(runContext(engine, claim)))
-		// Unless a transaction has already stored the result.
-		if (claim && !claim.hasEnded) await engine.tryComplete(claim, await stored())
-		return result as Jsonified<T>
+		value = await fn(runContext(engine, claim))
 	} catch (error) {
-		if (claim && !claim.hasEnded) await engine.tryRelease(claim)
+		if (claim) await engine.tryRelease(claim)
 		throw error
+	}
+	let outcome: Outcome<unknown> | undefined
+	try {
+		outcome = valueOutcome(engine)(value)
+		return outcome.result as Jsonified<T>
+	} finally {
+		// The effect has happened, so the key completes also if JSON cannot hold the result. A transaction may have completed it before.
+		if (claim && !claim.hasEnded) await engine.tryComplete(claim, await outcome?.stored())
 	}
 }
 

@@ -27,9 +27,9 @@ export type ClaimResult =
 	/** `steps` of an earlier run of the key, by name; values are JSON. */
 	| { readonly kind: 'claimed'; readonly steps: StoredSteps }
 	| { readonly kind: 'completed'; readonly response: StoredResponse }
-	/** The response was too large to store. */
+	/** The key has completed without a stored response, because that was too large, or a function's result is not JSON. */
 	| { readonly kind: 'unstored' }
-	/** `leaseMs` is what remains of the lease. `token` is that of the claim which holds the key. */
+	/** `leaseMs` is what remains of the lease. `token` is the token of the claim that holds the key. */
 	| { readonly kind: 'running'; readonly leaseMs: number; readonly token: string }
 	/** The lease of an earlier claim ended, and `abandoned` is `'reject'`. */
 	| { readonly kind: 'abandoned' }

@@ -81,7 +81,7 @@ describe('a repeated run', () => {
 		const { engine } = setting({ maxBodyBytes: 10 })
 		expect(await engine.run('k1', 1, () => 'x'.repeat(20), ADA)).toHaveLength(20)
 		const error = await failureOf(engine.run('k1', 1, never, ADA))
-		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_TOO_LARGE', reason: 'unstored' })
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_STORED', reason: 'unstored' })
 	})
 })
 
@@ -200,12 +200,6 @@ describe('a run that fails', () => {
 		])
 	})
 
-	test('with a result that is not JSON releases the key', async () => {
-		const { engine } = setting()
-		await expect(engine.run('k1', 1, () => 1n, ADA)).rejects.toThrow(TypeError)
-		expect(await engine.run('k1', 1, () => 1, ADA)).toBe(1)
-	})
-
 	test('by a crash is repeated when its lease has ended', async () => {
 		const { runtime, store } = setting()
 		const options = { store, runtime, principal: () => 'ada', purgeEveryMs: 0 }
@@ -248,6 +242,49 @@ describe('a run that fails', () => {
 		expect(await run).toBe('first')
 		expect(await engine.run('k1', 1, never, ADA)).toBe('second')
 		expect(events).toContainEqual(expect.objectContaining({ type: 'idempotency_fenced' }))
+	})
+})
+
+describe('a result that JSON cannot hold', () => {
+	const cyclic: Record<string, unknown> = {}
+	cyclic['self'] = cyclic
+
+	test.each([
+		['a bigint', 1n],
+		['an object that contains itself', cyclic],
+	])('rejects and completes the key, because the function has run: %s', async (_, result) => {
+		const { engine } = setting()
+		const charge = vi.fn(() => result)
+		const error = await failureOf(engine.run('k1', 1, charge, ADA))
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON', cause: expect.any(TypeError) })
+		const repeated = await failureOf(engine.run('k1', 1, charge, ADA))
+		expect(repeated).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_STORED', reason: 'unstored' })
+		expect(charge).toHaveBeenCalledTimes(1)
+		expect([error, repeated].map((each) => classify(each).kind)).toEqual(['permanent', 'permanent'])
+	})
+
+	test('completes the key later, if the store fails', async () => {
+		let isDown = true
+		const { engine, runtime } = setting({}, (base) => ({
+			complete: async (...args) => {
+				if (isDown) throw new Error('the database is down')
+				return base.complete(...args)
+			},
+		}))
+		const run = failureOf(engine.run('k1', 1, () => 1n, ADA))
+		await runtime.advance(1_000)
+		isDown = false
+		await runtime.advance(1_000)
+		expect(await run).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON' })
+		expect(await failureOf(engine.run('k1', 1, never, ADA))).toMatchObject({ reason: 'unstored' })
+	})
+
+	test("rejects without protection too, with onStoreError: 'pass'", async () => {
+		const claim = () => Promise.reject(new Error('the database is down'))
+		const { engine } = setting({ onStoreError: 'pass' }, () => ({ claim }))
+		expect(await failureOf(engine.run('k1', 1, () => 1n, ADA))).toMatchObject({
+			code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON',
+		})
 	})
 })
 
@@ -306,6 +343,25 @@ describe('on SQLite', () => {
 		expect(new Set(results.map((result) => result.id))).toEqual(new Set(['c1']))
 		expect(await engine.run('k1', [1], never, ADA)).toEqual({ id: 'c1' })
 		expect(fn).toHaveBeenCalledTimes(1)
+	})
+
+	test('a transaction whose result JSON cannot hold is rolled back, and the next call runs', async () => {
+		const { engine, userTable } = await opened()
+		const run = (result: unknown) =>
+			engine.run(
+				'k1',
+				1,
+				({ transaction }) =>
+					transaction(async (tx) => {
+						await userTable.insert(tx)
+						return result
+					}),
+				ADA,
+			)
+		expect(await failureOf(run(1n))).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON' })
+		expect(await userTable.count()).toBe(0)
+		expect(await run(1)).toBe(1)
+		expect(await userTable.count()).toBe(1)
 	})
 
 	test('a transaction commits the writes and the result together', async () => {
