@@ -51,7 +51,7 @@ export function expressIdempotency<Tx, Req extends ExpressRequest = ExpressReque
 }
 
 /** A pattern of names and `:params`, without wildcards and regular expressions. */
-const PLAIN_PATTERN = /^(?:\/(?::?[\w.~-]+)?)*$/
+const PLAIN_PATTERN = /^(?:\/[\w.~:-]*)*$/
 
 /**
  * The path as the route writes it: Express ignores upper case and a slash at the end, so `/charges`, `/charges/` and `/CHARGES` are one route, and a key must be
@@ -60,6 +60,6 @@ const PLAIN_PATTERN = /^(?:\/(?::?[\w.~-]+)?)*$/
 function routePath({ route, baseUrl = '', params = {} }: RoutedRequest): string | undefined {
 	const pattern = route?.path
 	if (typeof pattern !== 'string' || !PLAIN_PATTERN.test(pattern)) return undefined
-	const path = pattern.replace(/:([\w.~-]+)/g, (_, name) => encodeURIComponent(String(params[name])))
+	const path = pattern.replace(/:(\w+)/g, (_, name) => encodeURIComponent(String(params[name])))
 	return path === '/' ? baseUrl || path : baseUrl + path
 }

@@ -239,6 +239,18 @@ describe.each<[string, typeof express]>([
 		expect(await replayed('/charges/A/Refunds', '/charges/a%2Fb/Refunds')).toEqual([false, false])
 	})
 
+	test('a parameter beside other characters is not mistaken for another resource', async () => {
+		const engine = engineOf()
+		const url = await serve((app) => {
+			app.post('/files/:name.json', expressIdempotency(engine), (req, res) => void res.send(req.params))
+			app.post('/routes/:from-:to', expressIdempotency(engine), (req, res) => void res.send(req.params))
+		})
+		for (const path of ['/files/a.json', '/files/b.json', '/routes/a-b', '/routes/a-c']) {
+			expect((await send(url, { path })).headers['idempotency-replayed']).toBeUndefined()
+			expect((await send(url, { path: `${path}/` })).headers['idempotency-replayed']).toBe('true')
+		}
+	})
+
 	// Express destroys the socket, which looks like a client that leaves: the key was locked for maxRunMs.
 	test('a handler that throws after the head releases the key', async () => {
 		const { store, seen, ended } = observedStore()
