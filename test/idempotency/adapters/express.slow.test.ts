@@ -298,6 +298,25 @@ describe.each<[string, typeof express]>([
 		},
 	)
 
+	// Node destroys the socket, as Express does for a handler that throws: a repeated request ran beside the first one.
+	test('a socket that is idle for too long does not release the key: the handler goes on', async () => {
+		const { store, seen, ended } = observedStore()
+		const engine = engineOf({ store })
+		const gone = Promise.withResolvers<void>()
+		const url = await serve((app) =>
+			app.post('/charges', expressIdempotency(engine), async (_req, res) => {
+				res.writeHead(201).write('first bytes')
+				res.socket?.once('close', () => gone.resolve()).setTimeout(10)
+				await gone.promise
+				await new Promise(setImmediate)
+				res.end('last bytes')
+			}),
+		)
+		await expect(send(url)).rejects.toThrow()
+		await ended
+		expect(seen).toEqual({ claims: 1, releases: 0, completions: 1 })
+	})
+
 	test('files, redirects and JSON of a status are replayed', async () => {
 		const engine = engineOf()
 		const url = await serve((app) => {

@@ -7,6 +7,8 @@ export interface NodeSocket {
 	readonly readable?: boolean | undefined
 	readonly readableEnded?: boolean | undefined
 	readonly errored?: Error | null | undefined
+	/** After so many idle milliseconds Node destroys it. 0 or undefined if it does not. */
+	readonly timeout?: number | undefined
 	/** The HTTP server that has accepted it. */
 	readonly server?: { readonly listening: boolean } | null | undefined
 	once(event: string, listener: () => void): unknown

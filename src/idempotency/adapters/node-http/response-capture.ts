@@ -246,12 +246,12 @@ export class ResponseCapture {
 	}
 
 	/**
-	 * Express destroys the socket if a handler throws after the head. A client that leaves ends the stream or breaks it, and a server that closes ends
-	 * connections whose handlers still run.
+	 * Express destroys the socket if a handler throws after the head. A client that leaves ends the stream or breaks it. A server that closes, and the
+	 * timeout of an idle socket, end connections whose handlers still run.
 	 */
 	#wasCutOffHere(): boolean {
-		const { readableEnded, errored, server } = this.#failingSocket ?? {}
-		return server?.listening === true && !readableEnded && !errored
+		const { readableEnded, errored, timeout, server } = this.#failingSocket ?? {}
+		return server?.listening === true && !readableEnded && !errored && !timeout
 	}
 
 	#onDisconnect(): void {
