@@ -5,7 +5,8 @@
  * (`fs.watch`) would be some milliseconds faster, but it reports writes instead of commits, loses the file when the last connection closes, and
  * does not work on some file systems.
  *
- * Commits of other relays notify too. A claim that finds nothing writes nothing, so relays do not wake each other endlessly.
+ * Commits of other relays notify too. A claim that finds nothing writes only the time, at most once in 100 ms, so relays do not wake each other
+ * endlessly.
  */
 import type { CancelTimer, Runtime } from '../../../core/runtime/runtime.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
