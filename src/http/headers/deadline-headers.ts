@@ -54,7 +54,8 @@ function writeGrpc(ms: number): string {
 
 function readGrpc(text: string): number | undefined {
 	if (!/^\d{1,8}[HMSmun]$/.test(text)) return undefined
-	const unit = [...GRPC_UNITS, ...FINER_UNITS].find(([name]) => text.endsWith(name))
+	const isUnit = ([name]: Unit) => text.endsWith(name)
+	const unit = GRPC_UNITS.find(isUnit) ?? FINER_UNITS.find(isUnit)
 	return unit && Number(text.slice(0, -1)) * unit[1]
 }
 
