@@ -174,7 +174,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const { name } = this.origin
 		// The deadline of the caller or of the parent call was earlier.
 		if (isTotal && (totalTimeoutMs === undefined || deadline !== call.options?.deadline))
-			return new DeadlineExceededError()
+			return new DeadlineExceededError(`${name}: deadline exceeded`)
 		const ms = isTotal ? (totalTimeoutMs ?? timeoutMs) : timeoutMs
 		// A caller that needs only the status does not read the body. That is not a timeout of the service.
 		if (!isUnread) this.emit?.(call, bound, { type: 'timeout', timeoutMs: ms })

@@ -189,6 +189,14 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			await server.aborted(1)
 		})
 
+		test('that ends the request is an error that names the origin, as a timeout does', async () => {
+			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
+			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(200, { runtime }) } }))
+			await server.requested(1)
+			await time.advance(200)
+			expect((await asked).message).toContain(new URL(url).origin)
+		})
+
 		test('that has passed sends nothing', async () => {
 			const { fetch, url, server, time, runtime } = await setting(FINE)
 			const deadline = Deadline.after(200, { runtime })
