@@ -16,12 +16,16 @@ export interface ResilientChannelOptions {
  * ignored.
  *
  * grpc-js waits for up to two minutes before it connects again to a server that was away, and fails all calls in the meantime. Here it is as long
- * as a circuit can be open. To change it, write `'grpc.max_reconnect_backoff_ms'` after these options.
+ * as a circuit can be open. To change it, write `'grpc.max_reconnect_backoff_ms'` after these options. Without a service config, this is the only
+ * option.
  *
  * @example
  * const client = new UsersClient(address, credentials, { ...resilientChannelOptions(config), interceptors: [interceptor] })
  */
-export function resilientChannelOptions(config: ServiceConfig): ResilientChannelOptions {
+export function resilientChannelOptions(config: ServiceConfig): ResilientChannelOptions
+export function resilientChannelOptions(): Pick<ResilientChannelOptions, 'grpc.max_reconnect_backoff_ms'>
+export function resilientChannelOptions(config?: ServiceConfig): Partial<ResilientChannelOptions> {
+	if (config === undefined) return { 'grpc.max_reconnect_backoff_ms': MAX_OPEN_MS }
 	if (typeof config?.find !== 'function')
 		invalidOption('config', config, 'a ServiceConfig: parseServiceConfig(json)')
 	watchCalls(config)

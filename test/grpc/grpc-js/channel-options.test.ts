@@ -17,6 +17,10 @@ test('a server that was away is connected to again after 2 s at the latest, not 
 	expect(options).toMatchObject({ 'grpc.max_reconnect_backoff_ms': 2_000 })
 })
 
+test('so is it without a service config, and the rest of the channel stays as it is', () => {
+	expect(resilientChannelOptions()).toEqual({ 'grpc.max_reconnect_backoff_ms': 2_000 })
+})
+
 describe('the service config of the channel', () => {
 	test('has no retries, no hedging, no throttling and no timeouts, which the interceptor has', () => {
 		const json = {
