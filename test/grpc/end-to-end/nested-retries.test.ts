@@ -23,25 +23,13 @@ import {
 import { currentContext, withAmbientContext } from 'yaoki/node'
 import { listen } from '../../listen.ts'
 import { useConnectClient } from '../connect/connect-client.ts'
+import { quickRetries } from '../support/configs.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import { fail, startUsersServer, type UsersServer } from '../support/users-server.ts'
 
 const FAST = { baseDelayMs: 0 }
 
-const config = parseServiceConfig({
-	methodConfig: [
-		{
-			name: [{}],
-			retryPolicy: {
-				maxAttempts: 3,
-				initialBackoff: '0.001s',
-				maxBackoff: '0.001s',
-				backoffMultiplier: 1,
-				retryableStatusCodes: ['UNAVAILABLE'],
-			},
-		},
-	],
-})
+const config = quickRetries()
 
 let requests = 0
 let url = ''

@@ -2,18 +2,12 @@
 import * as grpc from '@grpc/grpc-js'
 import { expect, test, vi } from 'vitest'
 import { parseServiceConfig, resilientChannelOptions, resilientInterceptor } from 'yaoki/grpc'
+import { quickRetry } from '../support/configs.ts'
 import { fail } from '../support/server-steps.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import { startUsersServer } from '../support/users-server.ts'
 
-const policy = {
-	maxAttempts: 4,
-	initialBackoff: '0.001s',
-	maxBackoff: '0.001s',
-	backoffMultiplier: 1,
-	retryableStatusCodes: ['UNAVAILABLE'],
-}
-const json = { methodConfig: [{ name: [{ service: 'yaoki.test.Users' }], retryPolicy: policy }] }
+const json = { methodConfig: [{ name: [{ service: 'yaoki.test.Users' }], ...quickRetry(4) }] }
 const serviceConfig = parseServiceConfig(json)
 const raw = { 'grpc.service_config': JSON.stringify(json) }
 const inner: grpc.Interceptor = (options, next) => new grpc.InterceptingCall(next(options))

@@ -2,23 +2,14 @@
 import * as grpc from '@grpc/grpc-js'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseServiceConfig, resilientChannelOptions, resilientInterceptor } from 'yaoki/grpc'
+import { quickRetry } from '../support/configs.ts'
 import { startUsersServer } from '../support/users-server.ts'
 
 /** Paths of other tests may be known already. */
-function useConfig(fields: object = POLICY) {
+function useConfig(fields = quickRetry()) {
 	const service = `yaoki.test.S${crypto.randomUUID()}`
 	const serviceConfig = parseServiceConfig({ methodConfig: [{ name: [{ service }], ...fields }] })
 	return { serviceConfig, path: `/${service}/Get` }
-}
-
-const POLICY = {
-	retryPolicy: {
-		maxAttempts: 2,
-		initialBackoff: '0.001s',
-		maxBackoff: '0.001s',
-		backoffMultiplier: 1,
-		retryableStatusCodes: ['UNAVAILABLE'],
-	},
 }
 
 /** Calls a method twice, and returns the warnings. */

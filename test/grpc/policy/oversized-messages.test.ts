@@ -11,6 +11,7 @@ import {
 	resilientInterceptor,
 } from 'yaoki/grpc'
 import { useServer } from '../connect/setting.ts'
+import { quickRetry } from '../support/configs.ts'
 import { Users } from '../support/users.ts'
 import { useUsersClient } from '../support/users-client.ts'
 
@@ -24,13 +25,7 @@ const configOf = (policy: object) =>
 		methodConfig: [{ name: [{}], ...policy }],
 		retryThrottling: { maxTokens: 10, tokenRatio: 0.1 },
 	})
-const retryPolicy = {
-	maxAttempts: 3,
-	initialBackoff: '0.001s',
-	maxBackoff: '0.001s',
-	backoffMultiplier: 1,
-	retryableStatusCodes: codes,
-}
+const retries = configOf(quickRetry(3, codes))
 const hedgingPolicy = { maxAttempts: 3, hedgingDelay: '5s', nonFatalStatusCodes: codes }
 
 async function callGrpcJs(options: GrpcClientOptions) {
@@ -66,7 +61,7 @@ describe.each([
 	['Connect', callConnect],
 ])('a message above the limit of %s', (_, call) => {
 	test.each([
-		['retries', configOf({ retryPolicy })],
+		['retries', retries],
 		['hedging', configOf({ hedgingPolicy })],
 		['no policy', configOf({})],
 	])('with %s is sent once, and does not count for the circuit', async (_name, serviceConfig) => {
@@ -78,7 +73,7 @@ describe.each([
 	})
 
 	test('is permanent for explain', async () => {
-		const { error } = await call({ serviceConfig: configOf({ retryPolicy }) })
+		const { error } = await call({ serviceConfig: retries })
 		expect(explain(error)).toMatchObject({ attempts: [{ outcome: 'permanent' }] })
 	})
 })

@@ -12,6 +12,7 @@ import {
 } from 'yaoki/grpc'
 import { currentContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
+import { quickRetries } from '../support/configs.ts'
 import { useRawClient } from '../support/raw-client.ts'
 import { useUsersClient } from '../support/users-client.ts'
 import { fail, hang, reply, type Step, sendThenHang, startUsersServer } from '../support/users-server.ts'
@@ -226,20 +227,7 @@ describe('a handler whose inner call has exhausted its retries', () => {
 	const PUSHBACK = 'grpc-retry-pushback-ms'
 
 	const config = (maxAttempts: number) =>
-		parseServiceConfig({
-			methodConfig: [
-				{
-					name: [{}],
-					retryPolicy: {
-						maxAttempts,
-						initialBackoff: '0.001s',
-						maxBackoff: '0.001s',
-						backoffMultiplier: 1,
-						retryableStatusCodes: ['UNAVAILABLE', 'ABORTED', 'CANCELLED', 'INTERNAL'],
-					},
-				},
-			],
-		})
+		quickRetries(maxAttempts, ['UNAVAILABLE', 'ABORTED', 'CANCELLED', 'INTERNAL'])
 
 	const useResilientClient = (address: string, serviceConfig: ServiceConfig) =>
 		useUsersClient(address, {

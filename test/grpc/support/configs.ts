@@ -27,6 +27,21 @@ export function retries(maxAttempts = 3, options: ConfigOptions = {}): ServiceCo
 	return configOf({ retryPolicy }, options)
 }
 
+/** A policy that retries these statuses after a millisecond. */
+export const quickRetry = (maxAttempts = 3, codes: readonly string[] = ['UNAVAILABLE']): object => ({
+	retryPolicy: {
+		maxAttempts,
+		initialBackoff: '0.001s',
+		maxBackoff: '0.001s',
+		backoffMultiplier: 1,
+		retryableStatusCodes: codes,
+	},
+})
+
+/** That policy for all methods. */
+export const quickRetries = (maxAttempts?: number, codes?: readonly string[]): ServiceConfig =>
+	configOf(quickRetry(maxAttempts, codes), {})
+
 /** Sends another request every 100 ms. UNAVAILABLE and CANCELLED are not fatal. */
 export function hedging(maxAttempts = 3, options: ConfigOptions = {}): ServiceConfig {
 	const hedgingPolicy = { maxAttempts, hedgingDelay: '0.1s', nonFatalStatusCodes: CODES }

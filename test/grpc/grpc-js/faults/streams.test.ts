@@ -2,12 +2,8 @@ import { constants } from 'node:http2'
 import * as grpc from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
 import { DeadlineExceededError, explain } from 'yaoki'
-import {
-	type GrpcClientOptions,
-	parseServiceConfig,
-	resilientChannelOptions,
-	resilientInterceptor,
-} from 'yaoki/grpc'
+import { type GrpcClientOptions, resilientChannelOptions, resilientInterceptor } from 'yaoki/grpc'
+import { quickRetries } from '../../support/configs.ts'
 import {
 	type Action,
 	closeSocket,
@@ -25,20 +21,7 @@ import {
 import type { MethodName } from '../../support/users.ts'
 import { useUsersClient } from '../../support/users-client.ts'
 
-const config = parseServiceConfig({
-	methodConfig: [
-		{
-			name: [{}],
-			retryPolicy: {
-				maxAttempts: 2,
-				initialBackoff: '0.001s',
-				maxBackoff: '0.001s',
-				backoffMultiplier: 1,
-				retryableStatusCodes: ['UNAVAILABLE', 'INTERNAL'],
-			},
-		},
-	],
-})
+const config = quickRetries(2, ['UNAVAILABLE', 'INTERNAL'])
 
 function useClient(server: FaultyServer, options?: GrpcClientOptions) {
 	const interceptor = resilientInterceptor(grpc, { serviceConfig: config, bulkhead: {}, ...options })
