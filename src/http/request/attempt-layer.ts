@@ -3,6 +3,7 @@
  * HTTP allows a retry. One layer for all three, because each layer adds cost to every request.
  */
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
+import { requireSync } from '../../core/engine/hooks.ts'
 import { runPending } from '../../core/engine/interruptible-runner.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
 import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
@@ -161,7 +162,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		}
 		const { redirect } = scope
 		if (redirect && kind !== 'cancelled') {
-			const isFailure = redirect.isFailure?.(call.value) ?? kind !== 'permanent'
+			const isFailure = requireSync('isFailure', redirect.isFailure?.(call.value)) ?? kind !== 'permanent'
 			redirect.result = isFailure ? call.value : true
 		}
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.

@@ -1,5 +1,5 @@
 /** A redirect must not let one origin pause another, open its circuit, or receive its keys. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
 import { answer, type FaultServer, hang, refusedUrl, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
@@ -104,6 +104,16 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		const tolerant = client.extend({ circuitBreaker: { failureThreshold: 2, isFailure: () => false } })
 		for (let n = 0; n < 3; n++)
 			expect(await failure(tolerant.get(server.url('/go')))).toMatchObject({ statusCode: 500 })
+	})
+
+	// The promise was taken for true, and its rejection ended the process.
+	it('rejects the call if isFailure is asynchronous', async () => {
+		const { client, server } = await between(answer({ status: 500 }), EAGER)
+		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+		const isFailure = (): never => Promise.reject(new Error('asynchronous')) as never
+		const wrong = client.extend({ circuitBreaker: { isFailure } })
+		expect(await failure(wrong.get(server.url('/go')))).toMatchObject({ code: 'YAOKI_ASYNC_HOOK' })
+		expect(warn).toHaveBeenCalledWith('yaoki: isFailure failed:', expect.any(Error))
 	})
 
 	it('is not followed while that origin is isolated or its circuit is open, except in shadow mode', async () => {
