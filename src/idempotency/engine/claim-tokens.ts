@@ -1,6 +1,6 @@
 /**
  * Tokens of claims. A token names the process that claims: a process on the same machine sees when that process has ended, and does not wait for the
- * rest of its lease. A server that was killed and restarted so continues where it was. Between machines and containers the lease decides.
+ * rest of its lease. So a server that was killed and restarted continues where it was. Between machines and containers the lease decides.
  */
 import { CircuitOpenError } from '../../core/errors/errors.ts'
 import { randomUuid } from '../../core/runtime/random-uuid.ts'
@@ -29,7 +29,7 @@ export class ClaimTokens {
 	#prefix: string | undefined
 	#machine: string | undefined
 	#count = 0
-	/** Claims that failed, in the order in which they did. The store may have made them before the connection was lost; no request runs for them. */
+	/** Claims that failed, the oldest first. The store may have made them before the connection was lost, but no request runs for them. */
 	readonly #failed = new Set<string>()
 
 	next(): string {
@@ -64,14 +64,20 @@ export class ClaimTokens {
 	}
 }
 
-/** The boot and the namespace in which a process id is unique. Empty where the system does not tell, and on Deno, which would ask for a permission. */
+/**
+ * The boot and the namespace in which a process id is unique, and the host name, because virtual machines that were cloned with their memory have the
+ * same boot. Empty where the system does not tell, and on Deno, which would ask for a permission.
+ */
 function machineName(): string {
 	if ('Deno' in globalThis) return ''
 	try {
 		const files = builtinModule<FileSystem>('node:fs')
-		const boot = files?.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-		const namespace = files?.readlinkSync('/proc/self/ns/pid')
-		return boot && namespace ? `${boot}-${namespace.replace(/\D/g, '')}` : ''
+		if (!files) return ''
+		const [boot, host] = ['random/boot_id', 'hostname'].map((name) =>
+			files.readFileSync(`/proc/sys/kernel/${name}`, 'utf8').trim(),
+		)
+		const namespace = files.readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')
+		return boot && namespace ? `${boot}-${namespace}-${host}` : ''
 	} catch {
 		return ''
 	}
