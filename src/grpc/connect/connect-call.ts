@@ -108,7 +108,7 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 			return
 		}
 		const source = (response.message as AsyncIterable<unknown>)[Symbol.asyncIterator]()
-		// The headers of a probe are held too: those of a stream that fails look the same.
+		// The headers of a probe are held back too, because a stream that fails begins with the same headers.
 		const isDirect = this.isCommitted || !this.target.isRepeatable
 		if (isDirect && !mayBeProbe(this)) this.#deliver(attempt, response, source)
 		else void this.#deliverAfterFirst(attempt, response, source)

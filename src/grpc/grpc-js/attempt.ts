@@ -32,7 +32,7 @@ export class Attempt implements GrpcListener {
 	readonly end: ((failure: Error | undefined) => void) | undefined
 	/** The next active attempt of the call. */
 	sibling: Attempt | undefined
-	/** Response headers that are not those of gRPC. The caller gets them only if nothing follows that is better. */
+	/** Response headers without the content type of gRPC, such as those of a proxy's page. The caller gets them with a message, or if the call ends with this attempt. */
 	foreignHeaders: GrpcMetadata | undefined
 	/** The number of messages that were sent. */
 	sent = 0

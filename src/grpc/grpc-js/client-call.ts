@@ -204,7 +204,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		if (this.isCommitted || !this.target.isRepeatable) this.messages.dropFirst()
 	}
 
-	/** The target of the channel, which only a call of it reports. This one is never started. */
+	/** Returns the target of the channel. Only a call of the channel reports it, so one is created and never started. */
 	override findServer(): string {
 		return this.#nextCall({ ...this.#options, deadline: Infinity, parent: undefined }).getPeer()
 	}

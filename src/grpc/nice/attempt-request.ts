@@ -16,7 +16,7 @@ interface ReceivedMetadata {
 	trailer?: NiceMetadata
 }
 
-/** Returns the request of a call. Its headers are only those that policies read. */
+/** Returns the request of a call. It has only the headers that policies read. */
 export function requestOf(
 	call: NiceCall<unknown, unknown>,
 	{ metadata, signal }: NiceCallOptions,
@@ -37,7 +37,7 @@ export function requestOf(
 	}
 }
 
-/** Returns what sends an attempt. */
+/** Returns a function that sends an attempt. */
 export function sender(
 	nice: NiceModule,
 	call: NiceCall<unknown, unknown>,

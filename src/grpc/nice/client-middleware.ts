@@ -48,7 +48,7 @@ export function resilientNiceMiddleware(
 			if (received.trailer) callOptions.onTrailer?.(received.trailer as never)
 			return call.responseStream ? undefined : message
 		} catch (error) {
-			// The error that callers of nice-grpc expect, also those of its middleware for deadlines.
+			// Callers of nice-grpc expect this error, and so does its middleware for deadlines.
 			if (callOptions.signal?.aborted) throw new DOMException('The operation was aborted', 'AbortError')
 			const shown = toCaller(nice, call.method.path, error)
 			const trailer = trailerOf(shown)

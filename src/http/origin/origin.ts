@@ -16,7 +16,7 @@ import { type PausedRequest, Pauses } from './pauses.ts'
 export interface OtherOrigins {
 	/** Finds the state of another origin, if the client keeps one. */
 	findOrigin(name: string): Origin | undefined
-	/** Returns the circuit of the target of a redirect, if there is one, and that of the pair of the request's origin and the target. */
+	/** Returns the circuit of the target of a redirect, if there is one, and the circuit of the pair of the request's origin and the target. */
 	redirectCircuits(request: PreparedRequest, target: string): (CircuitBreakerLayer | undefined)[]
 }
 

@@ -3,7 +3,8 @@
  * the connection. Without this they would stay claimed until their lease ends, long after the database has returned.
  *
  * After a claim with an unknown outcome the relay asks for its claims and releases those that it does not hold. The claim may be committed even later,
- * because the server may still be executing it. So the search is repeated until a lease is over, each time after twice the time since the failure.
+ * because the server may still be executing it. So the search is repeated until a lease is over: after a second, and then whenever the time since the
+ * failure has doubled.
  *
  * Runs in the loop that claims: during a claim, the database may have messages for the relay whose response is still on its way. The release names exact
  * claims, so one that arrives late cannot end a later claim.

@@ -19,7 +19,7 @@ import type { ClaimRequest, ClaimResult, StoreCall, StoredKey } from '../store.t
 
 /**
  * What a row means for a request with the fingerprint $2 and the token $4; $3 says whether abandoned keys are rejected, $7 is the token
- * of a claim whose process has ended. The order is that of `decide`.
+ * of a claim whose process has ended. The cases have the same order as in `decide`.
  */
 const decision = (row: string, now: string): string => `case
 		when ${row}.expires_at <= ${now} then 'free'
