@@ -42,15 +42,21 @@ test('the deadline ends a wait in the queue of the bulkhead', async () => {
 
 test('a deadline of its own that passes counts for the breaker, an inherited one does not', async () => {
 	const { server } = shared
-	const circuitBreaker = { failureThreshold: 1 }
+	const runtime = virtualRuntime()
+	const options = { circuitBreaker: { failureThreshold: 1 }, countedDeadlineMs: 60_000, runtime }
 	server.play(hang())
-	const own = useClient(server, { circuitBreaker, countedDeadlineMs: 50 })
-	await own.client.invoke('Get', {}, { timeoutMs: 50 })
+	const own = useClient(server, options)
+	const first = own.client.invoke('Get', {}, { timeoutMs: 60_000 })
+	await server.called(1)
+	await runtime.advance(60_000)
+	expect((await first).error?.code).toBe(Code.DeadlineExceeded)
 	expect(own.interceptor.stats.circuits).toMatchObject({ '': { state: 'open' } })
-	const inherited = useClient(server, { circuitBreaker, countedDeadlineMs: 50 })
-	const { error } = await runWithContext({ deadline: Deadline.after(50) }, () =>
+	const inherited = useClient(server, options)
+	const second = runWithContext({ deadline: Deadline.after(60_000, { runtime }) }, () =>
 		inherited.client.invoke('Get', {}),
 	)
-	expect(error?.code).toBe(Code.DeadlineExceeded)
+	await server.called(2)
+	await runtime.advance(60_000)
+	expect((await second).error?.code).toBe(Code.DeadlineExceeded)
 	expect(inherited.interceptor.stats.circuits).toMatchObject({ '': { state: 'closed' } })
 })
