@@ -20,29 +20,8 @@ const FORMS: readonly RegExp[] = [
 	new RegExp(`^${SHORT_DAY} ${MONTH} (?<day>\\d\\d| \\d) ${TIME} (?<year>\\d{4})$`),
 ]
 
-const SECOND_MS = 1_000
-const DAY_MS = 86_400_000
-/** The calendar repeats every 400 years. */
-const CYCLE_YEARS = 400
-const CYCLE_MS = 146_097 * DAY_MS
-const YEAR_MS = CYCLE_MS / CYCLE_YEARS
-const MAX_FUTURE_MS = 50 * YEAR_MS
-
-/** Returns the start of a month. The year is shifted by a cycle and back, because `Date.UTC` maps the years 0 to 99 to 1900 to 1999. */
-const startOfMonth = (year: number, month: number): number =>
-	Date.UTC(year + CYCLE_YEARS, month, 1) - CYCLE_MS
-
-/**
- * Expands a two-digit year to the year that puts the date at most 50 years after and less than 50 years before now.
- * Using the current century would be wrong: at the end of 2099, `01-Jan-00` is tomorrow.
- */
-function fullYear(digits: number, month: number, sinceMonth: number, nowMs: number): number {
-	const latest = nowMs + MAX_FUTURE_MS
-	// One more than the estimate: the mean length of a year can be off by one.
-	const bound = 1971 + Math.floor(latest / YEAR_MS)
-	const year = bound - ((((bound - digits) % 100) + 100) % 100)
-	return startOfMonth(year, month) + sinceMonth > latest ? year - 100 : year
-}
+/** 50 years of 365.2425 days. */
+const MAX_FUTURE_MS = 50 * 31_556_952_000
 
 /**
  * Returns an HTTP date in milliseconds since 1970, or undefined if the text is not a valid HTTP date. Second 60 (a leap second) is the
@@ -60,16 +39,26 @@ export function parseHttpDate(text: string, nowMs: number): number | undefined {
 }
 
 function timeOf(parts: Readonly<Record<string, string | undefined>>, nowMs: number): number | undefined {
+	const day = Number(parts['day'])
 	const month = MONTHS.indexOf(parts['month'] ?? '') / 4
-	const days = (Number(parts['day']) - 1) * DAY_MS
-	const clock = (Number(parts['hour']) * 60 + Number(parts['minute'])) * 60 + Number(parts['second'])
-	const sinceMonth = days + clock * SECOND_MS
+	const minutes = Number(parts['hour']) * 60 + Number(parts['minute'])
+	const clockMs = (minutes * 60 + Number(parts['second'])) * 1_000
+	// `Date.UTC` would map the years 0 to 99 to 1900 to 1999.
+	const timeIn = (year: number): number => new Date(0).setUTCFullYear(year, month, day) + clockMs
 	const year =
-		parts['year'] === undefined
-			? fullYear(Number(parts['shortYear']), month, sinceMonth, nowMs)
-			: Number(parts['year'])
-	const start = startOfMonth(year, month)
-	// If `nowMs` is NaN, so is the year, and the comparison is false.
-	const isInMonth = days >= 0 && start + days < startOfMonth(year, month + 1)
-	return isInMonth ? start + sinceMonth : undefined
+		parts['year'] === undefined ? fullYear(Number(parts['shortYear']), timeIn, nowMs) : Number(parts['year'])
+	const time = timeIn(year)
+	// A day that the month does not have is one of the next month. If `nowMs` is NaN, so is the time.
+	return new Date(time - clockMs).getUTCDate() === day ? time : undefined
+}
+
+/**
+ * Expands a two-digit year to the year that puts the date at most 50 years after and less than 50 years before now.
+ * Using the current century would be wrong: at the end of 2099, `01-Jan-00` is tomorrow.
+ */
+function fullYear(digits: number, timeIn: (year: number) => number, nowMs: number): number {
+	const thisYear = new Date(nowMs).getUTCFullYear()
+	let year = thisYear - (thisYear % 100) + 100 + digits
+	while (timeIn(year) > nowMs + MAX_FUTURE_MS) year -= 100
+	return year
 }
