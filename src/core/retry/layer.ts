@@ -127,7 +127,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	}
 	if (isDeferredToOuter(call, bound)) return undefined
 	const classification = ok ? undefined : call.classify(bound)
-	const isNested = settings.shouldRetry && counted >= settings.maxRetries && hasOuterRetry(call, bound)
+	const isNested = settings.shouldRetry && counted >= settings.maxRetries && hasRetry(call, bound.outer)
 	const stop = call.isAborted
 		? call.cancelledBy
 		: stopReason(settings, attempt, value, classification, isNested, counted)
@@ -172,27 +172,26 @@ function isShared(budget: Budget, inner: BoundLayer | undefined): boolean {
  */
 function isDeferredToOuter(call: Call, bound: BoundLayer<RetryLayer>): boolean {
 	const isAsked =
-		call.rare?.isDeferredToOuter || isEdgeOnly(bound.layer.settings) || hasOuterRetry(call, bound, isEdgeOnly)
-	if (!isAsked || !hasOuterRetry(call, bound)) return false
+		call.rare?.isDeferredToOuter ||
+		isEdgeOnly(bound.layer.settings) ||
+		hasRetry(call, bound.outer, isEdgeOnly)
+	if (!isAsked || !hasRetry(call, bound.outer)) return false
 	call.rareState.isDeferredToOuter = true
 	return true
 }
 
-const isEdgeOnly = ({ nested }: RetrySettings): boolean => nested === 'outermost'
+export const isEdgeOnly = ({ nested }: RetrySettings): boolean => nested === 'outermost'
 
-/** Returns true if there is a retry further out that passes the test, in this call or in one around it. */
-function hasOuterRetry(
+/** Returns true if there is a retry that passes the test, from this layer of the call outward or in a call around it. */
+export function hasRetry(
 	call: Call,
-	bound: BoundLayer<RetryLayer>,
+	from: BoundLayer | undefined,
 	test?: (settings: RetrySettings) => boolean,
 ): boolean {
-	let { outer } = bound
-	for (let enclosing: Call | undefined = call; enclosing; outer = enclosing?.current) {
-		for (; outer; outer = outer.outer)
-			if (outer.layer instanceof RetryLayer && (!test || test(outer.layer.settings))) return true
-		enclosing = enclosing.parentCall
-	}
-	return false
+	for (let bound = from; bound; bound = bound.outer)
+		if (bound.layer instanceof RetryLayer && (!test || test(bound.layer.settings))) return true
+	const { parentCall } = call
+	return parentCall !== undefined && hasRetry(parentCall, parentCall.current, test)
 }
 
 function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDelay): Step {

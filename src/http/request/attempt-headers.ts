@@ -1,7 +1,7 @@
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
-import { RetryLayer } from '../../core/retry/layer.ts'
+import { hasRetry, isEdgeOnly } from '../../core/retry/layer.ts'
 import { writeDeadline } from '../headers/deadline-headers.ts'
 import { OUTERMOST, RETRY_ATTEMPT, RETRY_LAYER } from '../headers/retry-headers.ts'
 import type { Origin } from '../origin/origin.ts'
@@ -43,9 +43,6 @@ export function attemptHeaders(
  * `x-retry-layer`, or the setting would end at the second service.
  */
 export function hasOutermostRetry(context: CallOptions | undefined): boolean {
-	const first = Context.callOf(Context.of(context))
-	for (let call = first instanceof Call ? first : undefined; call; call = call.parentCall)
-		for (let bound = call.current; bound; bound = bound.outer)
-			if (bound.layer instanceof RetryLayer && bound.layer.settings.nested === 'outermost') return true
-	return false
+	const call = Context.callOf(Context.of(context))
+	return call instanceof Call && hasRetry(call, call.current, isEdgeOnly)
 }
