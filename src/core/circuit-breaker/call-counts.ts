@@ -8,9 +8,9 @@ import { type Outcomes, openWindow, rateTrips, reopenWindow } from './outcomes.t
 
 export class CallCounts {
 	settings: CircuitSettings
-	protected outcomes: Outcomes | undefined
+	outcomes: Outcomes | undefined
 	/** When each failure since the last success occurred, as far as they are within the window. */
-	protected failures: number[] | undefined
+	failures: number[] | undefined
 	/**
 	 * Recent successes that are not in the window yet, and when the first of them was; undefined if the clock was not
 	 * read. Not the last: successes in short steps would all count as recent, however long ago they began.
@@ -63,7 +63,7 @@ export class CallCounts {
 	 * Adds the pending successes to the window. Those without a time are assumed to be spread evenly since the last
 	 * clock read.
 	 */
-	protected flushPendingSuccesses(now: number): void {
+	flushPendingSuccesses(now: number): void {
 		const undated = this.#pendingSuccesses
 		if (!this.#recentSuccesses && !undated) return
 		const { monitorWindowMs } = this.settings

@@ -7,9 +7,10 @@ import { rejectSoon, run } from '../engine/runner.ts'
 import { CIRCUIT_OPEN, CircuitOpenError, circuitOpenMessage } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { mergeOptions } from '../options/schema.ts'
+import { isolate } from './isolation.ts'
 import { CircuitBreakerLayer, DEFAULT_NAME } from './layer.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
-import type { CircuitSnapshot } from './snapshot.ts'
+import { type CircuitSnapshot, restoreSnapshot, takeSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
 
 /** Provides the result while the circuit rejects calls. */
@@ -80,11 +81,6 @@ export class CircuitBreaker extends LeafPolicy {
 		return result as Promise<Awaited<T> | Awaited<F>>
 	}
 
-	/** @internal */
-	static layerOf(breaker: CircuitBreaker): CircuitBreakerLayer {
-		return breaker.layer
-	}
-
 	/** The state. An open circuit becomes half-open with the first call at or after the reset time. */
 	get currentState(): CircuitState {
 		return this.stats.state
@@ -113,19 +109,19 @@ export class CircuitBreaker extends LeafPolicy {
 	 */
 	isolate(): () => void {
 		const { runtime } = this.env
-		return this.layer.isolate(runtime.now(), runtime)
+		return isolate(this.layer, runtime.now(), runtime)
 	}
 
 	/** Returns the breaker's state as plain data, for a process that is about to end. */
 	snapshot(): CircuitSnapshot {
 		const { runtime } = this.env
-		return this.layer.snapshot(runtime.now(), runtime.wallNow(), runtime)
+		return takeSnapshot(this.layer, runtime.now(), runtime.wallNow(), runtime)
 	}
 
 	/** Takes over the state of another breaker, aged by the wall clock. Throws if the snapshot is invalid. */
 	restore(snapshot: CircuitSnapshot): void {
 		const { runtime } = this.env
-		this.layer.restore(snapshot, runtime.now(), runtime.wallNow())
+		restoreSnapshot(this.layer, snapshot, runtime.now(), runtime.wallNow())
 	}
 
 	/** Changes settings. The state, the windows and the failure count stay, and a current open time does not change. */

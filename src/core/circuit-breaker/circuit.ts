@@ -10,10 +10,9 @@
 import type { RandomSource } from '../backoff/formula.ts'
 import type { CircuitState } from '../events/events.ts'
 import { CallCounts } from './call-counts.ts'
-import { createIsolation, createOpenState, nextOpenState, type OpenState } from './open-state.ts'
+import { nextOpenState, type OpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
-import { type Outcomes, openWindow, saveOutcomes, tally } from './outcomes.ts'
-import { type CircuitSnapshot, checkSnapshot, failureTimes, longestOpenMs } from './snapshot.ts'
+import { type Outcomes, tally } from './outcomes.ts'
 import type { CircuitStats } from './stats.ts'
 
 const NO_PROBE = [0, Infinity] as const
@@ -22,7 +21,8 @@ export class Circuit extends CallCounts {
 	state: CircuitState = 'closed'
 	/** The ticket of every call that is admitted while closed; otherwise the last ticket. */
 	generation = 0
-	#openState: OpenState | undefined
+	/** Undefined while closed. */
+	openState: OpenState | undefined
 
 	/** Called after every change of state. The layer overrides it. */
 	onChange(_from: CircuitState, _to: CircuitState): void {}
@@ -33,7 +33,7 @@ export class Circuit extends CallCounts {
 	 */
 	admit(now: number, source: RandomSource): number {
 		this.expireProbe(now, source)
-		const outage = this.#openState
+		const outage = this.openState
 		if (!outage) return this.generation
 		const { probes, until } = outage
 		const from = this.state
@@ -84,7 +84,7 @@ export class Circuit extends CallCounts {
 	 */
 	ignore(ticket: number, now: number, source: RandomSource): void {
 		this.expireProbe(now, source)
-		this.#openState?.probes.delete(ticket)
+		this.openState?.probes.delete(ticket)
 	}
 
 	/**
@@ -92,7 +92,7 @@ export class Circuit extends CallCounts {
 	 * immediately. Every method that depends on the time does this first, so the missing timer is not observable.
 	 */
 	expireProbe(now: number, source: RandomSource): void {
-		for (let outage = this.#openState; outage && this.state === 'half-open'; outage = this.#openState) {
+		for (let outage = this.openState; outage && this.state === 'half-open'; outage = this.openState) {
 			const [[ticket, startedAt] = NO_PROBE] = outage.probes
 			const dueAt = startedAt + this.settings.probeTimeoutMs
 			if (now < dueAt) return
@@ -103,7 +103,7 @@ export class Circuit extends CallCounts {
 
 	/** The options of the error of a rejected call: its cause is the failure that opened the circuit. */
 	get rejectionCause(): ErrorOptions | undefined {
-		return this.#openState?.cause
+		return this.openState?.cause
 	}
 
 	/**
@@ -111,7 +111,7 @@ export class Circuit extends CallCounts {
 	 * oldest probe's timeout.
 	 */
 	retryAfterMs(now: number): number {
-		const outage = this.#openState
+		const outage = this.openState
 		if (!outage) return 0
 		const { probes, until } = outage
 		const { halfOpenMaxConcurrent, probeTimeoutMs } = this.settings
@@ -123,35 +123,7 @@ export class Circuit extends CallCounts {
 
 	/** Closes the circuit and clears its counts. An isolated circuit stays isolated, and its release closes it. */
 	reset(): void {
-		this.#replaceState('closed')
-	}
-
-	/**
-	 * Rejects all calls until every caller has released the isolation. The release restores the state that the isolation
-	 * found, and the time in between has passed: windows and the open time are older by it. Results of calls from before,
-	 * probes too, are those of an earlier state.
-	 */
-	isolate(now: number, source: RandomSource): () => void {
-		this.expireProbe(now, source)
-		this.flushPendingSuccesses(now)
-		const before = this.#openState
-		const outage = before?.isolation ? before : createIsolation(this.state, before)
-		const { isolation } = outage
-		// Before listeners are notified, because a listener may isolate and release the circuit too.
-		if (isolation) isolation.handles++
-		if (outage !== before) {
-			before?.probes.clear()
-			this.#enterState('isolated', outage, this.outcomes, this.failures)
-		}
-		let isHeld = true
-		return () => {
-			if (!isHeld || !isolation) return
-			isHeld = false
-			if (--isolation.handles) return
-			const { state, openState } = isolation
-			if (openState) openState.rejected = outage.rejected
-			this.#enterState(state, openState, this.outcomes, this.failures)
-		}
+		this.replaceState('closed')
 	}
 
 	/** Changes settings. A current open time does not change. */
@@ -160,54 +132,11 @@ export class Circuit extends CallCounts {
 		this.changeSettings(settings, now)
 	}
 
-	/**
-	 * An isolated circuit is saved with the state that its release would restore: its handles do not survive the process,
-	 * and nothing else could release it.
-	 */
-	snapshot(now: number, wallNow: number, source: RandomSource): CircuitSnapshot {
-		this.expireProbe(now, source)
-		this.flushPendingSuccesses(now)
-		const { state, openState: outage } = this.#openState?.isolation ?? {
-			state: this.state,
-			openState: this.#openState,
-		}
-		return {
-			version: 1,
-			at: wallNow,
-			state: state === 'isolated' ? 'closed' : state,
-			openForMs: outage ? Math.max(0, outage.until - now) : 0,
-			failedProbes: outage?.failedProbes ?? 0,
-			delayMs: outage?.delayMs ?? 0,
-			failureAgesMs: this.failures?.map((at) => now - at) ?? [],
-			outcomes: saveOutcomes(this.outcomes, now),
-		}
-	}
-
-	/**
-	 * Restores the state of another circuit, aged by the wall clock. A clock that jumped back ages nothing, one that
-	 * jumped ahead ages everything. Half-open is restored as open with no wait left, because its probes are gone. An
-	 * isolated circuit stays isolated, and its release restores this state.
-	 */
-	restore(snapshot: CircuitSnapshot, now: number, wallNow: number): void {
-		checkSnapshot(snapshot)
-		const { settings } = this
-		const passedMs = Math.max(0, wallNow - snapshot.at)
-		const { state, openForMs, delayMs, failedProbes, outcomes } = snapshot
-		const until = now + Math.max(0, Math.min(openForMs, longestOpenMs(settings)) - passedMs)
-		const isClosed = state === 'closed'
-		this.#replaceState(
-			isClosed ? state : 'open',
-			isClosed ? undefined : createOpenState(until, delayMs, failedProbes),
-			openWindow(settings, outcomes, now - passedMs),
-			failureTimes(snapshot, settings, now - passedMs),
-		)
-	}
-
 	stats(now: number, source: RandomSource): CircuitStats {
 		this.expireProbe(now, source)
 		this.flushPendingSuccesses(now)
 		const { state } = this
-		const { successes = 0, failures = 0, rejected = 0 } = this.#openState ?? {}
+		const { successes = 0, failures = 0, rejected = 0 } = this.openState ?? {}
 		const { good, failed, slow, calls } =
 			state === 'half-open'
 				? { good: successes, failed: failures, slow: 0, calls: successes + failures }
@@ -242,7 +171,7 @@ export class Circuit extends CallCounts {
 			return
 		}
 		this.expireProbe(now, source)
-		const outage = this.#openState
+		const outage = this.openState
 		if (outage?.probes.delete(ticket)) this.#countProbe(outage, now, outcome > 0, retryAfterMs, error, source)
 	}
 
@@ -261,29 +190,27 @@ export class Circuit extends CallCounts {
 		const { successes, failures } = outage
 		if (failures && failures / successThreshold >= halfOpenFailureRate)
 			this.#open(now, retryAfterMs, error, source)
-		else if (successes + failures >= successThreshold) this.#enterState('closed')
+		else if (successes + failures >= successThreshold) this.replaceState('closed')
 	}
 
 	#open(at: number, retryAfterMs: number | undefined, error: unknown, source: RandomSource): void {
-		const outage = nextOpenState(this.settings, this.#openState, at, retryAfterMs, source, error)
-		this.#enterState('open', outage, this.outcomes, this.failures)
+		this.enterState('open', nextOpenState(this.settings, this.openState, at, retryAfterMs, source, error))
 	}
 
-	/** Enters a state, or lets the release of an isolation enter it. */
-	#replaceState(state: CircuitState, openState?: OpenState, outcomes?: Outcomes, failures?: number[]): void {
-		const outage = this.#openState
+	/** Enters a state with these counts, or lets the release of an isolation enter it. Counts that are not passed are cleared. */
+	replaceState(state: CircuitState, openState?: OpenState, outcomes?: Outcomes, failures?: number[]): void {
+		const outage = this.openState
+		this.replaceCounts(outcomes, failures)
 		if (outage?.isolation) {
 			Object.assign(outage.isolation, { state, openState })
 			outage.rejected = 0
-			this.replaceCounts(outcomes, failures)
-		} else this.#enterState(state, openState, outcomes, failures)
+		} else this.enterState(state, openState)
 	}
 
-	/** Starts a new generation, with an open state unless it is closed. Counts that are not passed on are cleared. */
-	#enterState(state: CircuitState, outage?: OpenState, outcomes?: Outcomes, failures?: number[]): void {
+	/** Starts a new generation, with an open state unless it is closed. The counts stay. */
+	enterState(state: CircuitState, openState?: OpenState): void {
 		const from = this.state
-		this.#openState = outage
-		this.replaceCounts(outcomes, failures)
+		this.openState = openState
 		this.state = state
 		this.generation++
 		this.#notifyChange(from)

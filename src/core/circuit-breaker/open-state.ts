@@ -11,7 +11,7 @@ import type { CircuitSettings } from './options.ts'
 
 export interface OpenState {
 	/** Infinity while isolated. */
-	readonly until: number
+	until: number
 	/** The open time that the backoff computed, for strategies that continue from it. */
 	readonly delayMs: number
 	readonly failedProbes: number

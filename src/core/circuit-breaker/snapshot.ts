@@ -3,10 +3,13 @@
  * version may contain anything, so every field is validated before one is used: a NaN would end an open time
  * immediately. Times are relative to the wall time `at`, because a monotonic clock means nothing in another process.
  */
+import type { RandomSource } from '../backoff/formula.ts'
 import type { CircuitState } from '../events/events.ts'
-import { checkRange, invalidOption, isAmount } from '../options/schema.ts'
+import { checkName, checkRange, invalidOption, isAmount, MAX_NUMBER } from '../options/schema.ts'
+import type { Circuit } from './circuit.ts'
+import { createOpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
-import type { SavedOutcomes } from './outcomes.ts'
+import { openWindow, type SavedOutcomes, saveOutcomes } from './outcomes.ts'
 
 /** What `snapshot()` returns and `restore()` takes. */
 export interface CircuitSnapshot {
@@ -27,19 +30,66 @@ export interface CircuitSnapshot {
 	readonly outcomes: SavedOutcomes
 }
 
+/**
+ * Returns the state of a circuit. An isolated circuit is saved with the state that its release would restore: its handles do not
+ * survive the process, and nothing else could release it.
+ */
+export function takeSnapshot(
+	circuit: Circuit,
+	now: number,
+	wallNow: number,
+	source: RandomSource,
+): CircuitSnapshot {
+	circuit.expireProbe(now, source)
+	circuit.flushPendingSuccesses(now)
+	const { state, openState: outage } = circuit.openState?.isolation ?? circuit
+	return {
+		version: 1,
+		at: wallNow,
+		state: state === 'isolated' ? 'closed' : state,
+		openForMs: outage ? Math.max(0, outage.until - now) : 0,
+		failedProbes: outage?.failedProbes ?? 0,
+		delayMs: outage?.delayMs ?? 0,
+		failureAgesMs: circuit.failures?.map((at) => now - at) ?? [],
+		outcomes: saveOutcomes(circuit.outcomes, now),
+	}
+}
+
+/**
+ * Restores the state of another circuit, aged by the wall clock. A clock that jumped back ages nothing, one that
+ * jumped ahead ages everything. Half-open is restored as open with no wait left, because its probes are gone. An
+ * isolated circuit stays isolated, and its release restores this state.
+ */
+export function restoreSnapshot(
+	circuit: Circuit,
+	snapshot: CircuitSnapshot,
+	now: number,
+	wallNow: number,
+): void {
+	checkSnapshot(snapshot)
+	const { settings } = circuit
+	const passedMs = Math.max(0, wallNow - snapshot.at)
+	const { state, openForMs, delayMs, failedProbes, outcomes } = snapshot
+	const until = now + Math.max(0, Math.min(openForMs, longestOpenMs(settings)) - passedMs)
+	const isClosed = state === 'closed'
+	circuit.replaceState(
+		isClosed ? state : 'open',
+		isClosed ? undefined : createOpenState(until, delayMs, failedProbes),
+		openWindow(settings, outcomes, now - passedMs),
+		failureTimes(snapshot, settings, now - passedMs),
+	)
+}
+
 const isWhole = (value: unknown): boolean => isAmount(value) && value % 1 === 0
 
 /** Throws if the snapshot cannot come from a circuit. */
-export function checkSnapshot(snapshot: CircuitSnapshot): void {
+function checkSnapshot(snapshot: CircuitSnapshot): void {
 	if (Object(snapshot) !== snapshot) invalidOption('snapshot', snapshot, 'an object')
 	const { version, state, failureAgesMs, outcomes } = snapshot
 	if (version !== 1) invalidOption('snapshot.version', version, '1')
-	for (const name of ['at', 'openForMs', 'failedProbes', 'delayMs'] as const)
-		checkRange(`snapshot.${name}`, snapshot[name])
-	if (!isWhole(snapshot.failedProbes))
-		invalidOption('snapshot.failedProbes', snapshot.failedProbes, 'an integer')
-	if (!['closed', 'open', 'half-open'].includes(state))
-		invalidOption('snapshot.state', state, 'one of closed, open, half-open')
+	for (const name of ['at', 'openForMs', 'delayMs'] as const) checkRange(`snapshot.${name}`, snapshot[name])
+	checkRange('snapshot.failedProbes', snapshot.failedProbes, 0, MAX_NUMBER, 'integer')
+	checkName('snapshot.state', state, ['closed', 'open', 'half-open'])
 	if (!Array.isArray(failureAgesMs) || !failureAgesMs.every(isAmount))
 		invalidOption('snapshot.failureAgesMs', failureAgesMs, 'a list of milliseconds')
 	if (
@@ -51,7 +101,7 @@ export function checkSnapshot(snapshot: CircuitSnapshot): void {
 }
 
 /** Returns the times of the failures, oldest first, at most as many as the rule needs; none if that rule is off. */
-export const failureTimes = (
+const failureTimes = (
 	{ failureAgesMs }: CircuitSnapshot,
 	{ failureThreshold }: CircuitSettings,
 	at: number,
@@ -62,5 +112,5 @@ export const failureTimes = (
 		.map((ageMs) => at - ageMs)
 
 /** Returns the longest time that a circuit with these settings is open. A longer time in a snapshot is a mistake. */
-export const longestOpenMs = ({ resetTimeoutMs, maxRetryAfterMs }: CircuitSettings): number =>
+const longestOpenMs = ({ resetTimeoutMs, maxRetryAfterMs }: CircuitSettings): number =>
 	Math.max(resetTimeoutMs, maxRetryAfterMs)

@@ -1,6 +1,6 @@
 /** The part that `resilientFetch`, the client and the adapters share: sends each request through the pipeline of its origin. */
 
-import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { circuitOf } from '../../core/circuit-breaker/embedded-breaker.ts'
 import { endOpenTime } from '../../core/circuit-breaker/end-open-time.ts'
 import type { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import { Call } from '../../core/engine/call.ts'
@@ -31,7 +31,7 @@ import { HttpCall } from '../request/http-call.ts'
 import { HttpStatusError } from '../request/status-error.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
 import type { HttpResponse } from '../transport/transport.ts'
-import { OriginPipeline, type OriginStats, originBlock } from './origin-pipeline.ts'
+import { OriginPipeline, type OriginStats, originBlock, type PolicySource } from './origin-pipeline.ts'
 import { stopHint, withHint } from './stop-hint.ts'
 
 /** An origin without requests for this long is evicted. */
@@ -49,13 +49,11 @@ export interface RequestStats {
 	readonly origins: Readonly<Record<string, OriginStats>>
 }
 
-export interface EngineOptions {
+export interface EngineOptions extends PolicySource {
 	/** True if every status other than 2xx is a failure, including redirects that were not followed. Default: 400 and above. */
 	readonly requiresOk?: boolean
 	/** Handles the final failed status: returns a response or throws. Default: throws the error. */
 	onFailedStatus?(error: HttpStatusError, call: Call): HttpResponse | Promise<HttpResponse>
-	/** Creates policies around those of an origin. */
-	outerPolicies?(): readonly Policy[]
 	/** Returns true for URL schemes that can be requested, such as `'https:'`. Default: all. */
 	isAllowedScheme?(scheme: string): boolean
 }
@@ -91,7 +89,7 @@ export class HttpEngine implements OtherOrigins {
 		this.#pauses = new Registry(settings.maxOrigins, IDLE_MS)
 		this.#create = (key, base, own) => {
 			const origin = base?.origin ?? new Origin(key, settings, this.runtime, watch, this)
-			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [], key, base, own)
+			const pipeline = new OriginPipeline(origin, timeouts, options, key, base, own)
 			this.#observers.add(pipeline)
 			return pipeline
 		}
@@ -103,7 +101,7 @@ export class HttpEngine implements OtherOrigins {
 	/** The device is online again: circuits that opened in the meantime say nothing about their servers. */
 	onOnline(): void {
 		this.#isWatching = false
-		for (const { value } of this.#origins.entries()) if (value.breaker) endOpenTime(value.breaker)
+		for (const { value } of this.#origins.entries()) endOpenTime(value.breaker)
 	}
 
 	get stats(): RequestStats {
@@ -162,7 +160,7 @@ export class HttpEngine implements OtherOrigins {
 		return [
 			this.#origins.find(route ? `${origin} ${route}` : origin),
 			this.pipelineOf(request.url, `-> ${origin}`),
-		].map((pipeline) => pipeline?.breaker && CircuitBreaker.layerOf(pipeline.breaker))
+		].map((pipeline) => circuitOf(pipeline?.breaker))
 	}
 
 	/** Sends a request. Throws synchronously for an invalid URL or scheme. */

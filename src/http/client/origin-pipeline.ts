@@ -7,7 +7,8 @@ import type { Budget } from '../../core/budget/budget.ts'
 import { createBudget } from '../../core/budget/create-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
 import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
-import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { EmbeddedBreaker } from '../../core/circuit-breaker/embedded-breaker.ts'
 import { type CircuitBreakerOptions, recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
 import type { Classification, Classifier } from '../../core/classify/classification.ts'
@@ -50,9 +51,17 @@ class AttemptPolicy extends LeafPolicy {
 	}
 }
 
+/** What the owner of an engine adds to the policies of an origin, or creates itself. */
+export interface PolicySource {
+	/** Creates policies around those of an origin. */
+	outerPolicies?(): readonly Policy[]
+	/** Creates the breaker of an origin, if programs have access to it. */
+	createBreaker?(options: CircuitBreakerOptions): CircuitBreaker
+}
+
 export class OriginPipeline implements ObservedPipeline {
 	readonly origin: Origin
-	readonly breaker: CircuitBreaker | undefined
+	readonly breaker: CircuitBreaker | EmbeddedBreaker | undefined
 	readonly policy: Policy
 	readonly compiled: CompiledPipeline
 	/** The policies between the total timeout and the attempt. */
@@ -68,7 +77,7 @@ export class OriginPipeline implements ObservedPipeline {
 	constructor(
 		origin: Origin,
 		timeouts: TimeoutLists,
-		outerPolicies: readonly Policy[],
+		source: PolicySource,
 		key: string,
 		base?: OriginPipeline,
 		settings: HttpSettings = origin.settings,
@@ -83,10 +92,10 @@ export class OriginPipeline implements ObservedPipeline {
 		this.breaker = createPolicies
 			? base?.breaker
 			: circuitBreaker &&
-				withOptionPath(
-					'circuitBreaker',
-					() => new CircuitBreaker(breakerOptions(key, circuitBreaker, settings)),
-				)
+				withOptionPath('circuitBreaker', () => {
+					const options = breakerOptions(key, circuitBreaker, settings)
+					return source.createBreaker?.(options) ?? new EmbeddedBreaker(options)
+				})
 		this.#shared = [base && this.#bulkhead, createPolicies && this.breaker]
 		const budget = this.#budget
 		const onRetry = createOnRetry(settings, runtime)
@@ -98,7 +107,7 @@ export class OriginPipeline implements ObservedPipeline {
 		const attempt = new AttemptPolicy(new AttemptLayer(this.origin, timeouts))
 		const classify = createClassifier(settings.classify)
 		const options = { name: settings.name ?? 'http', runtime, classify }
-		this.policy = new Pipeline(options, [...outerPolicies, ...this.policies, attempt])
+		this.policy = new Pipeline(options, [...(source.outerPolicies?.() ?? []), ...this.policies, attempt])
 		this.policy.setKey(key)
 		this.compiled = this.policy.compiled()
 	}

@@ -1,4 +1,4 @@
-import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
@@ -159,7 +159,8 @@ export class ResilientHttpClient {
 	 * const release = client.circuitBreaker('https://api.example.com')?.isolate()
 	 */
 	circuitBreaker(origin: string | URL = '', key = ''): CircuitBreaker | undefined {
-		return this.#core.engine.pipelineOf(this.#defaults.resolve(toUrl(origin)), key).breaker
+		const { breaker } = this.#core.engine.pipelineOf(this.#defaults.resolve(toUrl(origin)), key)
+		return breaker instanceof CircuitBreaker ? breaker : undefined
 	}
 
 	async #send(draft: Draft, url: string | URL, init: HttpClientInit): Promise<Response> {
@@ -228,6 +229,7 @@ function createCore(options: HttpClientOptions): ClientCore {
 			call.options?.signal?.throwIfAborted()
 			throw error
 		},
+		createBreaker: (options) => new CircuitBreaker(options),
 		outerPolicies: () => (cache ? [new CachePolicy(cache)] : []),
 		isAllowedScheme: isHttpScheme,
 	})

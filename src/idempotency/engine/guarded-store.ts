@@ -89,7 +89,7 @@ export class GuardedStore {
 	/** Runs a write of a claim. */
 	async write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
 		const isHeld = await this.#writePolicy.execute(() => operation(this.#store))
-		if (this.breaker) endOpenTime(this.breaker)
+		endOpenTime(this.breaker)
 		return isHeld
 	}
 }

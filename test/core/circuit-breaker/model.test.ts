@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Circuit } from '../../../src/core/circuit-breaker/circuit.ts'
+import { isolate as isolateCircuit } from '../../../src/core/circuit-breaker/isolation.ts'
 import {
 	type CircuitBreakerOptions,
 	type CircuitBreakerSettings,
 	readCircuitBreakerOptions,
 } from '../../../src/core/circuit-breaker/options.ts'
+import { restoreSnapshot, takeSnapshot } from '../../../src/core/circuit-breaker/snapshot.ts'
 import type { CircuitState } from '../../../src/core/events/events.ts'
 import { CircuitModel, type ModelCall } from './model.ts'
 
@@ -161,13 +163,13 @@ const ignore = places.map((place) =>
 )
 const isolate = fc.constant(
 	command('isolate', (model, real) => {
-		real.releases.push([real.circuit.isolate(real.now, real.chance), model.isolate(real.now)])
+		real.releases.push([isolateCircuit(real.circuit, real.now, real.chance), model.isolate(real.now)])
 	}),
 )
 /** All of an operator's work in one, because random releases rarely meet a half-open circuit. */
 const maintain = fc.constantFrom(0, 3, 100, 2_000).map((ms) =>
 	command(`isolate for ${ms}`, (model, real) => {
-		const releases = [real.circuit.isolate(real.now, real.chance), model.isolate(real.now)]
+		const releases = [isolateCircuit(real.circuit, real.now, real.chance), model.isolate(real.now)]
 		real.now += ms
 		for (const release of releases) release()
 		model.look(real.now)
@@ -204,9 +206,9 @@ const restart = fc
 		command(`restart ${passedMs} later at ${after}`, (model, real) => {
 			const { circuit, chance, now } = real
 			const at = 1_750_000_000_000
-			const written = JSON.stringify(circuit.snapshot(now, at, chance))
+			const written = JSON.stringify(takeSnapshot(circuit, now, at, chance))
 			const fresh = new Circuit(circuit.settings)
-			fresh.restore(JSON.parse(written), after, at + passedMs)
+			restoreSnapshot(fresh, JSON.parse(written), after, at + passedMs)
 			model.restart(now, after, passedMs)
 			Object.assign(real, { circuit: fresh, now: after, calls: [], releases: [], latest: fresh.state })
 			real.listen()

@@ -1,9 +1,14 @@
 import { Circuit } from '../../../src/core/circuit-breaker/circuit.ts'
+import { isolate } from '../../../src/core/circuit-breaker/isolation.ts'
 import {
 	type CircuitBreakerOptions,
 	readCircuitBreakerOptions,
 } from '../../../src/core/circuit-breaker/options.ts'
-import type { CircuitSnapshot } from '../../../src/core/circuit-breaker/snapshot.ts'
+import {
+	type CircuitSnapshot,
+	restoreSnapshot,
+	takeSnapshot,
+} from '../../../src/core/circuit-breaker/snapshot.ts'
 import type { CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
 
 const WALL = 1_750_000_000_000
@@ -55,7 +60,7 @@ export class Rig {
 	}
 
 	isolate(): () => void {
-		return this.circuit.isolate(this.now, this.#chance)
+		return isolate(this.circuit, this.now, this.#chance)
 	}
 
 	/** A call for each letter: s(uccess), f(ailure), S and F the same but taking a second. */
@@ -75,12 +80,12 @@ export class Rig {
 
 	/** As it comes back from a file. */
 	snapshot(): CircuitSnapshot {
-		return JSON.parse(JSON.stringify(this.circuit.snapshot(this.now, WALL, this.#chance)))
+		return JSON.parse(JSON.stringify(takeSnapshot(this.circuit, this.now, WALL, this.#chance)))
 	}
 
 	/** Takes over what was written `wallMs` ago by the wall clock. */
 	restore(snapshot: CircuitSnapshot, wallMs = 0): this {
-		this.circuit.restore(snapshot, this.now, WALL + wallMs)
+		restoreSnapshot(this.circuit, snapshot, this.now, WALL + wallMs)
 		return this
 	}
 }
