@@ -107,18 +107,18 @@ export class Circuit extends CallCounts {
 	}
 
 	/**
-	 * Returns the time until a call may pass: the rest of the open time or, if all probe slots are in use, of the
-	 * oldest probe's timeout.
+	 * Returns the time until a call may pass: the rest of the open time. If all probe slots are in use, it is unknown when a probe ends: usually long
+	 * before its timeout, so the answer is not longer than the last open time.
 	 */
 	retryAfterMs(now: number): number {
 		const outage = this.openState
 		if (!outage) return 0
-		const { probes, until } = outage
+		const { probes, until, delayMs } = outage
 		const { halfOpenMaxConcurrent, probeTimeoutMs } = this.settings
 		// An open circuit has no probes, and a half-open one is past its open time.
 		if (probes.size < halfOpenMaxConcurrent) return Math.max(0, until - now)
 		const [startedAt = 0] = probes.values()
-		return Math.max(0, startedAt + probeTimeoutMs - now)
+		return Math.max(0, Math.min(startedAt + probeTimeoutMs - now, delayMs || Infinity))
 	}
 
 	/** Closes the circuit and clears its counts. An isolated circuit stays isolated, and its release closes it. */

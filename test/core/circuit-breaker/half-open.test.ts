@@ -310,6 +310,14 @@ describe('resetBackoff', () => {
 		expect(breaker.fail(0, 30_000).stats.retryAfterMs).toBe(30_000)
 		expect(breaker.pass(30_000).fail().stats.retryAfterMs).toBe(3_500)
 	})
+	it('is the longest wait that is asked for while probes run: 10 s, the timeout of a probe, outlasted the fault', () => {
+		const breaker = rig({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
+			.fail()
+			.pass(1_000)
+		breaker.admit()
+		expect(breaker.stats).toMatchObject({ state: 'half-open', retryAfterMs: 1_000 })
+		expect(breaker.pass(9_500).stats.retryAfterMs).toBe(500)
+	})
 	it('counts a hung probe as a failed probe', () => {
 		const breaker = rig({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
 			.fail()

@@ -200,7 +200,7 @@ export class CircuitModel {
 		const [oldest] = this.#probes
 		if (this.state === 'open') return Math.max(0, this.#until - now)
 		return oldest && this.#probes.length >= halfOpenMaxConcurrent
-			? oldest.startedAt + probeTimeoutMs - now
+			? Math.min(oldest.startedAt + probeTimeoutMs - now, this.#delays.at(-1) || Infinity)
 			: 0
 	}
 
