@@ -40,7 +40,7 @@ export interface RealPrometheus extends AsyncDisposable {
 }
 
 /** The longest wait for a condition. A test fails after it. */
-const PATIENCE = { timeout: 60_000, interval: 100 }
+const PATIENCE = { timeout: 250_000, interval: 100 }
 
 /** Starts Prometheus. `targets`: the ports to scrape, by job. `rules`: a rule file. */
 export async function startPrometheus(

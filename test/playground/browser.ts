@@ -8,7 +8,7 @@ import { CHROMIUM, FLAGS } from '../../scripts/runtimes/chromium.ts'
 export const isSkipped: boolean = !existsSync(CHROMIUM) && process.env['CI'] !== 'true'
 
 /** The limits of playwright are shorter than those of a test, and too short for a busy machine. */
-const PATIENCE_MS = 110_000
+const PATIENCE_MS = 250_000
 
 export const launch = (): Promise<Browser> =>
 	chromium.launch({

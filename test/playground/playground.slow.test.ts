@@ -17,7 +17,7 @@ import { policyToTypeScript } from '../../src/sim/scenario/source.ts'
 import { contrast } from '../sim/charts/contrast.ts'
 import { done, hashOf, isSkipped, launch, type Opened, open, textOf, traceHash } from './browser.ts'
 
-describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, () => {
+describe.skipIf(isSkipped)('the playground in Chromium', () => {
 	let browser: Browser
 	let file = ''
 	let bytes = 0

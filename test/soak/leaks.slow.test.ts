@@ -239,7 +239,7 @@ describe('a process', () => {
 	/** Returns what a script prints. Throws if it does not exit by itself. */
 	const printed = async (code: string) => {
 		const script = `import * as yaoki from ${JSON.stringify(index)}; ${code}`
-		return (await node(process.execPath, ['--input-type=module', '-e', script], { timeout: 100_000 })).stdout
+		return (await node(process.execPath, ['--input-type=module', '-e', script], { timeout: 250_000 })).stdout
 	}
 
 	test('exits immediately after its calls settle, although their timeouts last a minute', async () => {

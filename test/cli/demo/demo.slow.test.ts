@@ -73,7 +73,7 @@ describe.skipIf(process.platform === 'win32')('a demo that is ended early', () =
 			child.process.kill('SIGKILL')
 			const { stderr } = await child.ended()
 			expect(pidsIn(stderr)).toHaveLength(2)
-			await expect.poll(() => pidsIn(stderr).filter(isAlive), { timeout: 10_000 }).toEqual([])
+			await expect.poll(() => pidsIn(stderr).filter(isAlive), { timeout: 120_000 }).toEqual([])
 		},
 		LONG,
 	)

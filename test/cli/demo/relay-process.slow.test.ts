@@ -44,7 +44,7 @@ test('a relay of the demo delivers committed orders and reports its counts', asy
 	for (const number of [1, 2, 3])
 		await shop.write({ orderId: `order-${number}`, amount: number }, number === 2 ? 'ROLLBACK' : 'COMMIT')
 	await expect
-		.poll(() => [...receiver.orders.keys()].toSorted(), { timeout: 15_000 })
+		.poll(() => [...receiver.orders.keys()].toSorted(), { timeout: 120_000 })
 		.toEqual(['order-1', 'order-3'])
 	stop()
 	await relay

@@ -80,7 +80,7 @@ test('all commands work with PostgreSQL in the given schema', async () => {
 		const { due, inFlight } = (await outbox.stats()).totals
 		return due.count + inFlight.count
 	}
-	await expect.poll(left, { timeout: 15_000 }).toBe(0)
+	await expect.poll(left, { timeout: 120_000 }).toBe(0)
 	relay.interrupt()
 	const { stdout, stderr } = await relay.ended
 	server.close()

@@ -49,8 +49,8 @@ describe('a relay', () => {
 		const ids = [...(await enqueue(outbox, 'billing', 2)), ...(await enqueue(outbox, 'mail', 1))]
 		const args = ['relay', '--database', file, '--to', url, '--header', 'X-Team: shop', '--json']
 		const relay = start(args)
-		await expect.poll(() => received.length, { timeout: 15_000 }).toBe(3)
-		await expect.poll(async () => (await outbox.stats()).totals.inFlight.count, { timeout: 15_000 }).toBe(0)
+		await expect.poll(() => received.length, { timeout: 50_000 }).toBe(3)
+		await expect.poll(async () => (await outbox.stats()).totals.inFlight.count, { timeout: 50_000 }).toBe(0)
 		relay.interrupt()
 		const { code, stdout, stderr } = await relay.ended
 		expect(code).toBe(130)
@@ -68,7 +68,7 @@ describe('a relay', () => {
 		const [id] = await enqueue(outbox, 'billing', 1)
 		const relay = start(['relay', '--database', file, '--to', url, '--destination', 'billing'])
 		await expect
-			.poll(() => received.map((headers) => headers['idempotency-key']), { timeout: 15_000 })
+			.poll(() => received.map((headers) => headers['idempotency-key']), { timeout: 50_000 })
 			.toEqual([id])
 		relay.interrupt()
 		expect((await relay.ended).stdout).toBe('Total: sent 1.\n')
@@ -81,7 +81,7 @@ describe('a relay', () => {
 		})
 		const [id = ''] = await enqueue(outbox, 'mail', 1)
 		const relay = start(['relay', '--database', file, '--to', url])
-		await expect.poll(async () => (await outbox.find(id))?.status, { timeout: 15_000 }).toBe('dead')
+		await expect.poll(async () => (await outbox.find(id))?.status, { timeout: 50_000 }).toBe('dead')
 		relay.interrupt()
 		await relay.ended
 		const { stdout } = await run(['outbox', 'list', '--database', file])
@@ -105,7 +105,7 @@ describe('a relay', () => {
 	test('accepts the minimum lease and timeout', async () => {
 		const { url } = await recordingServer()
 		const relay = start(['relay', '--database', file, '--to', url, '--lease', '50ms', '--timeout', '1ms'])
-		await expect.poll(() => relay.stderr.text, { timeout: 15_000 }).toContain('Sending all messages')
+		await expect.poll(() => relay.stderr.text, { timeout: 50_000 }).toContain('Sending all messages')
 		relay.interrupt()
 		expect(await relay.ended).toMatchObject({ code: 130 })
 	})

@@ -36,7 +36,7 @@ test('a response that ends during the restart is stored afterwards: one effect',
 	}
 	expect(await post()).toEqual([201, 'charge 1', null])
 	await restarted
-	await expect.poll(() => engine.stats.unstored, { timeout: 30_000 }).toBe(0)
+	await expect.poll(() => engine.stats.unstored, { timeout: 120_000 }).toBe(0)
 	expect(await post()).toEqual([201, 'charge 1', 'true'])
 	expect(effects).toBe(1)
 	await engine.close()

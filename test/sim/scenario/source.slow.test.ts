@@ -124,7 +124,7 @@ describe('the printed program', () => {
 	})
 	afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-	test('compiles', { timeout: 60_000 }, () => {
+	test('compiles', () => {
 		expect(tsc('-p', folder).output).toBe('')
 	})
 
