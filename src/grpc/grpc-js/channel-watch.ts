@@ -54,14 +54,12 @@ function onStreamStart(message: unknown): void {
 	const { ':path': path, 'user-agent': userAgent } = headers
 	if (typeof path !== 'string' || !String(userAgent).includes('grpc-node-js')) return
 	const end = path.lastIndexOf('/')
-	for (const config of watched) {
+	const repeating = [...watched].filter((config) => {
 		const { retryPolicy, hedgingPolicy } = config.find(path.slice(1, end), path.slice(end + 1)) ?? {}
-		if (retryPolicy ?? hedgingPolicy) conclude(config, path)
-	}
-}
-
-function conclude(config: ServiceConfig, path: string): void {
-	watched.delete(config)
+		return retryPolicy ?? hedgingPolicy
+	})
+	if (repeating.length === 0) return
+	for (const config of repeating) watched.delete(config)
 	if (watched.size === 0) diagnosticsChannel()?.unsubscribe(STREAM_START, onStreamStart)
 	if (seenPaths.has(path) || seenPaths.size >= MAX_PATHS) return
 	console.warn(

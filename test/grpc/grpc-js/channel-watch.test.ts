@@ -26,6 +26,8 @@ async function callTwice(path: string, options: grpc.ClientOptions): Promise<str
 
 test('a call without an interceptor is reported once', async () => {
 	const { serviceConfig, path } = useConfig()
+	// Other configs of the process may name all services.
+	resilientChannelOptions(parseServiceConfig({ methodConfig: [{ name: [{}], ...quickRetry() }] }))
 	resilientChannelOptions(serviceConfig)
 	const warnings = await callTwice(path, resilientChannelOptions(serviceConfig))
 	expect(warnings).toEqual([expect.stringContaining('resilientNiceMiddleware')])
