@@ -116,7 +116,7 @@ class Stage {
 
 	timedOut(timeoutMs: number): CanaryResult {
 		const destinations = [...new Set(this.pending.map(({ destination }) => `'${destination}'`))]
-		const reason = `No result for ${this.#share(this.pending.length).toLowerCase()} within ${timeoutMs} ms. Check that a relay is running that serves ${joinList(destinations)}.`
+		const reason = `No result for ${this.#share(this.pending.length).toLowerCase()} within ${timeoutMs} ms. Check that a relay is running that serves ${joinList(destinations)}. If one is, the circuit may be open.`
 		return { ...SUCCEEDED, stoppedBy: 'timeout', reason }
 	}
 

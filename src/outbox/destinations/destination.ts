@@ -105,7 +105,13 @@ export type RelayBreakerOptions = Pick<
 	| 'windowSize'
 	| 'maxRetryAfterMs'
 	| 'isFailure'
->
+> & {
+	/**
+	 * The circuit opens when this many different messages in a row failed permanently, with no success in between: then the destination is
+	 * broken, and not the messages. Each relay counts for itself. `Infinity` disables it. Default 5.
+	 */
+	readonly permanentThreshold?: number | undefined
+}
 
 /** A handler with options. */
 export interface Destination<M extends Message = Message> extends DestinationOptions {

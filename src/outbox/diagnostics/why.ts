@@ -7,7 +7,13 @@ import { isMessageId } from '../message/filter.ts'
 import type { StoredError } from '../message/message.ts'
 import type { ShownStore } from '../message/redact.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
-import type { DestinationCircuit, OperatorPause, RelayRow, StoredMessage } from '../store/rows.ts'
+import type {
+	DestinationCircuit,
+	OperatorPause,
+	PauseReason,
+	RelayRow,
+	StoredMessage,
+} from '../store/rows.ts'
 import type { CappedCount } from '../store/store-stats.ts'
 import { isAlive, serves } from './relays.ts'
 
@@ -119,9 +125,25 @@ function explainPause({ state, pausedForMs, reason, operatorPause }: Destination
 	if (pausedForMs > 0) {
 		if (reason === 'retry-after') return `it returned Retry-After; sending resumes in ${inMs}`
 		if (reason === 'probe') return `a relay is probing it after an outage; the probe ends within ${inMs}`
-		return `its circuit is open after too many failures; the next probe is in ${inMs}`
+		return `its circuit is open ${describeOpenReason(reason)}; the next probe is in ${inMs}`
 	}
-	return state === 'closed' ? undefined : `its circuit is ${state}; the next relay that polls probes it`
+	if (state === 'closed') return undefined
+	const why = state === 'open' && reason !== 'circuit-open' ? ` ${describeOpenReason(reason)}` : ''
+	return `its circuit is ${state}${why}; the next relay that polls probes it`
+}
+
+/** Returns why relays opened a circuit, within a sentence. */
+export function describeOpenReason(reason: PauseReason | null): string {
+	switch (reason) {
+		case 'certificate':
+			return 'because the TLS connection failed or its certificate was rejected'
+		case 'credentials':
+			return 'because it rejected the credentials (401 or 403)'
+		case 'permanent-failures':
+			return 'because different messages in a row failed permanently'
+		default:
+			return 'after too many failures'
+	}
 }
 
 /** Returns who paused a destination, why, and until when. */

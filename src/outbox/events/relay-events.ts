@@ -63,14 +63,16 @@ export interface LeaseLostEvent extends MessageEventBase {
 	readonly type: 'lease_lost'
 }
 
-/** The circuit of a destination, which all relays share, opened, half-opened or closed. */
-export interface DestinationStateChangeEvent extends DestinationEventBase {
+/** The circuit of a destination, which all relays share, opened, half-opened or closed. Has the error if one failure opened it, at the relay that got it. */
+export interface DestinationStateChangeEvent extends DestinationEventBase, Partial<ErrorFacts> {
 	readonly type: 'state_change'
 	readonly from: SharedCircuitState
 	readonly to: SharedCircuitState
 	/** How long relays do not claim messages for the destination. */
 	readonly pausedForMs: number
 	readonly reason?: PauseReason
+	/** Ids of the dead letters that led to the reason `permanent-failures`. Replay them when the destination is fixed. Only at the relay that opened the circuit. */
+	readonly deadLetters?: readonly string[]
 }
 
 /** All relays paused or resumed a destination, for example because of a Retry-After; its circuit state did not change. */

@@ -3,6 +3,7 @@
  * relay are taken, the next free one goes to the destination that has waited longest, however long the queue of another one is.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
+import { errorFacts } from '../../core/events/error-facts.ts'
 import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
 import { isUnprocessed } from '../../http/request/retry-safety.ts'
 import { InProgressError } from '../destinations/in-progress-error.ts'
@@ -20,6 +21,7 @@ import {
 	RelayStoppedError,
 } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
+import { type DestinationFault, findDestinationFault } from './destination-fault.ts'
 import type { DestinationState } from './destination-state.ts'
 import { classifyFailure, countsAsFailure, decideFailure } from './failure-decision.ts'
 import type { RelayContext } from './relay-context.ts'
@@ -176,6 +178,7 @@ export class Dispatcher {
 		const { id, attempt, claimedAt, sequence } = delivery.row
 		const sent: Settlement = { type: 'sent', id, attempt, claimedAt, sequence }
 		this.#parts.settler.settle(state, delivery, sent, durationMs)
+		state.breaker.recordSent()
 		const change = state.breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
 		this.#parts.breaker.apply(state, change)
 	}
@@ -203,14 +206,14 @@ export class Dispatcher {
 		}
 		const classification = classifyFailure(state.settings, error)
 		state.settings.retry.budget?.recordOutcome(false)
+		const context = { now: this.#parts.context.databaseNow(), maxRetryAfterMs, random: runtime }
+		const settlement = decideFailure(delivery.row, error, classification, state.settings, context)
+		const fault = findDestinationFault(state.settings, error, classification, settlement)
+		if (fault && this.#keepQueued(state, delivery, fault)) return
 		// Probes come early and often. One that did not reach the destination must not bring its message closer to the dead letters.
 		if (state.breaker.isProbe(delivery) && isUnprocessed(error))
 			this.#parts.settler.release(state, delivery, 'paused')
-		else {
-			const context = { now: this.#parts.context.databaseNow(), maxRetryAfterMs, random: runtime }
-			const settlement = decideFailure(delivery.row, error, classification, state.settings, context)
-			this.#parts.settler.settle(state, delivery, settlement, durationMs)
-		}
+		else this.#parts.settler.settle(state, delivery, settlement, durationMs)
 		const { kind, retryAfterMs } = classification
 		const pauseMs = kind === 'throttled' ? Math.min(retryAfterMs ?? 0, maxRetryAfterMs) : 0
 		// A destination that says when to come back is not down: it is paused until then, and its circuit does not count the failure.
@@ -227,6 +230,25 @@ export class Dispatcher {
 		// An opening circuit must not shorten the Retry-After.
 		const pausedForMs = change.state === 'open' ? Math.max(change.pausedForMs, Math.ceil(pauseMs)) : 0
 		this.#parts.breaker.apply(state, { ...change, pausedForMs })
+	}
+
+	/**
+	 * Opens the circuit if a permanent failure is the destination's, and returns the message to the queue. Returns false if it is the message's. The message
+	 * is due after the others, so that the next probe is another one where the order of its key allows it.
+	 */
+	#keepQueued(state: DestinationState, delivery: Delivery, fault: DestinationFault): boolean {
+		const { settler, breaker, context } = this.#parts
+		const now = this.#now()
+		const { row, generation, error } = delivery
+		const decision = state.breaker.recordFault(fault, row.id, generation, now, context.runtime)
+		if (!decision) return false
+		settler.release(state, delivery, 'paused', 1)
+		const { change, deadLetters } = decision
+		if (!change) return true
+		settler.releaseQueued(state, 'paused')
+		const opening = deadLetters.length > 0 ? { ...errorFacts(error), deadLetters } : errorFacts(error)
+		breaker.apply(state, change, opening)
+		return true
 	}
 
 	/** Schedules a retry of a delivery that the stopping relay interrupted. It may have been sent, so the attempt counts, but never as the last one. */

@@ -37,13 +37,16 @@ export function countsAsFailure(
 	error: unknown,
 	{ kind }: Classification,
 ): boolean {
-	const isFailure = settings.breaker?.isFailure
+	return ownVerdict(settings, error) ?? (kind === 'throttled' || kind === 'transient')
+}
+
+/** Returns what the user's `isFailure` says; undefined without one, or if it throws. */
+export function ownVerdict({ breaker }: DestinationSettings, error: unknown): boolean | undefined {
 	try {
-		if (isFailure) return isFailure(error)
+		return breaker?.isFailure?.(error)
 	} catch {
-		// As if there were no isFailure.
+		return undefined
 	}
-	return kind === 'throttled' || kind === 'transient'
 }
 
 export function decideFailure(

@@ -5,8 +5,19 @@
 import type { RandomSource } from '../../core/backoff/formula.ts'
 import { Circuit } from '../../core/circuit-breaker/circuit.ts'
 import { createOpenState, nextOpenState } from '../../core/circuit-breaker/open-state.ts'
-import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'
+import type { CircuitChange, CircuitOpenReason, DestinationCircuit } from '../store/rows.ts'
+import type { DestinationFault } from './destination-fault.ts'
 import type { BreakerSettings } from './options.ts'
+
+/** What follows a permanent failure that is the destination's and not the message's. The message stays queued. */
+export interface FaultDecision {
+	/** Undefined if the circuit is already open. */
+	readonly change: CircuitChange | undefined
+	/** Ids of the messages that became dead letters before the cause was known. */
+	readonly deadLetters: readonly string[]
+}
+
+const ALREADY_OPEN: FaultDecision = { change: undefined, deadLetters: [] }
 
 export class LocalBreaker {
 	readonly #destination: string
@@ -24,6 +35,10 @@ export class LocalBreaker {
 	/** Successful probes so far; undefined while this relay does not probe. */
 	#probeSuccesses: number | undefined
 	#probeUntil = -Infinity
+	/** Why the circuit was open before this relay's probe. */
+	#probedReason: CircuitOpenReason = 'circuit-open'
+	/** Ids of the messages that failed permanently since the last success. */
+	readonly #rejected = new Set<string>()
 
 	/** Without `countsFailures` this relay never opens the circuit, but still obeys it. */
 	constructor(destination: string, settings: BreakerSettings, countsFailures: boolean, rampUpMs: number) {
@@ -94,6 +109,7 @@ export class LocalBreaker {
 
 	/** Returns the change by which this relay claims the right to probe. */
 	requestProbe(forMs: number): CircuitChange {
+		this.#probedReason = openReason(this.#shared?.reason)
 		return this.#change('half-open', forMs, 'probe', this.#shared?.failedProbes, this.#shared?.delayMs)
 	}
 
@@ -112,7 +128,7 @@ export class LocalBreaker {
 	/** Returns the change that lets another relay probe, because this one found no message. */
 	cancelProbe(): CircuitChange {
 		this.#probeSuccesses = undefined
-		return this.#change('open', 0, 'circuit-open', this.#shared?.failedProbes, this.#shared?.delayMs)
+		return this.#change('open', 0, this.#probedReason, this.#shared?.failedProbes, this.#shared?.delayMs)
 	}
 
 	recordSuccess(
@@ -141,13 +157,61 @@ export class LocalBreaker {
 	): CircuitChange | undefined {
 		if (this.#probeSuccesses !== undefined) {
 			if (generation !== this.generation) return undefined
-			this.#probeSuccesses = undefined
-			const before = createOpenState(0, this.#shared?.delayMs ?? 0, this.#shared?.failedProbes ?? 0)
-			const next = nextOpenState(this.#settings, before, now, retryAfterMs, random)
-			return this.#change('open', next.until - now, 'circuit-open', next.failedProbes, next.delayMs)
+			return this.#failProbe('circuit-open', now, retryAfterMs, random)
 		}
 		if (this.#countsFailures) this.#circuit.fail(generation, now, durationMs, retryAfterMs, random)
 		return this.#openedChange(now)
+	}
+
+	/** A message was sent: the destination accepts messages. */
+	recordSent(): void {
+		if (this.#rejected.size > 0) this.#rejected.clear()
+	}
+
+	/**
+	 * Records a permanent failure that may be the destination's. Returns undefined if it is the message's, which then becomes a dead letter. A rejected
+	 * certificate or credential is always the destination's; other failures are after `permanentThreshold` different messages without a success.
+	 */
+	recordFault(
+		fault: DestinationFault,
+		messageId: string,
+		generation: number,
+		now: number,
+		random: RandomSource,
+	): FaultDecision | undefined {
+		if (!this.#countsFailures) return undefined
+		// Started before the circuit opened or closed: it is sent again under the new state.
+		if (generation !== this.generation) return ALREADY_OPEN
+		const reason = fault === 'rejected' ? 'permanent-failures' : fault
+		if (this.isProbing) {
+			// After another outage, a destination that rejects one message works.
+			if (fault === 'rejected' && this.#probedReason !== reason) return undefined
+			return { change: this.#failProbe(reason, now, undefined, random), deadLetters: [] }
+		}
+		if (fault === 'rejected') {
+			this.#rejected.add(messageId)
+			if (this.#rejected.size < this.#settings.permanentThreshold) return undefined
+			this.#rejected.delete(messageId)
+		}
+		if (this.state !== 'closed') return ALREADY_OPEN
+		const deadLetters = fault === 'rejected' ? [...this.#rejected] : []
+		this.#rejected.clear()
+		const { until } = nextOpenState(this.#settings, undefined, now, undefined, random)
+		this.#circuit.reset()
+		this.pauseLocally(until - now, now)
+		return { change: this.#change('open', until - now, reason, 0, until - now), deadLetters }
+	}
+
+	#failProbe(
+		reason: CircuitOpenReason,
+		now: number,
+		retryAfterMs: number | undefined,
+		random: RandomSource,
+	): CircuitChange {
+		this.#probeSuccesses = undefined
+		const before = createOpenState(0, this.#shared?.delayMs ?? 0, this.#shared?.failedProbes ?? 0)
+		const next = nextOpenState(this.#settings, before, now, retryAfterMs, random)
+		return this.#change('open', next.until - now, reason, next.failedProbes, next.delayMs)
 	}
 
 	/** Returns the change to write if the circuit has just opened. */
@@ -175,6 +239,12 @@ export class LocalBreaker {
 		}
 	}
 }
+
+/** Returns the reason if it is one of an open circuit. That of an older probe is not known any more. */
+const openReason = (reason: DestinationCircuit['reason'] = null): CircuitOpenReason =>
+	reason === null || reason === 'probe' || reason === 'retry-after' || reason === 'operator'
+		? 'circuit-open'
+		: reason
 
 /**
  * Returns how many messages may be in flight `sinceMs` after the circuit closed: one at first, then exponentially more, because a service that

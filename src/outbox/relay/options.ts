@@ -7,6 +7,7 @@ import { classify, extendClassifier } from '../../core/classify/classify.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import {
 	checkNames,
+	checkRange,
 	invalidOption,
 	MAX_NUMBER,
 	type OptionSchema,
@@ -84,6 +85,7 @@ export interface DestinationSettings {
 
 export interface BreakerSettings extends CircuitSettings {
 	readonly isFailure?: ((error: unknown) => boolean) | undefined
+	readonly permanentThreshold: number
 }
 
 const RELAY_SCHEMA: OptionSchema = {
@@ -126,6 +128,9 @@ const INTEGERS = ['concurrency', 'maxInFlight', 'batchSize', 'maxCrashes'] as co
 /** Longer than core's default, because a backlog can wait. */
 const MAX_OPEN_MS = 300_000
 
+/** So few dead letters can be replayed one by one; fewer different messages may fail by coincidence. */
+const PERMANENT_THRESHOLD = 5
+
 /** The options of core's retry and breaker that have an effect here. */
 const { maxElapsedMs: _, ...BACKOFF } = BACKOFF_SCHEMA
 const RETRY_HOOKS: OptionSchema = { shouldRetry: 'any', delayFor: 'any', budget: 'any', classify: 'any' }
@@ -143,6 +148,7 @@ const BREAKER_SCHEMA: Readonly<Record<keyof RelayBreakerOptions, 'any'>> = {
 	windowSize: 'any',
 	maxRetryAfterMs: 'any',
 	isFailure: 'any',
+	permanentThreshold: 'any',
 }
 
 export function readRelayOptions(options: RelayOptions): RelaySettings {
@@ -209,7 +215,15 @@ function readBreaker(path: string, options: RelayBreakerOptions = {}): BreakerSe
 	return withOptionPath(path, () => {
 		checkNames(options, BREAKER_SCHEMA)
 		const defaults = { resetTimeoutMs: MAX_OPEN_MS, successThreshold: 1, resetBackoff: {} }
-		return readCircuitBreakerOptions({ ...defaults, ...definedOnly(options) })
+		const { permanentThreshold = PERMANENT_THRESHOLD, ...others } = options
+		if (permanentThreshold !== Infinity) {
+			checkRange('permanentThreshold', permanentThreshold, 1)
+			checkInteger('permanentThreshold', permanentThreshold)
+		}
+		return {
+			...readCircuitBreakerOptions({ ...defaults, ...definedOnly(others) }),
+			permanentThreshold,
+		}
 	})
 }
 

@@ -1,8 +1,14 @@
 /** Shares the circuits and pauses of destinations with all relays through the store, and emits their changes. */
+import type { ErrorFacts } from '../../core/events/events.ts'
 import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
+
+/** What this relay knows about the failure that opens a circuit. */
+export interface OpeningDetails extends Partial<ErrorFacts> {
+	readonly deadLetters?: readonly string[]
+}
 
 export class SharedBreaker {
 	readonly #context: RelayContext
@@ -15,14 +21,15 @@ export class SharedBreaker {
 	}
 
 	/** Takes over a circuit that the store returned. */
-	update(state: DestinationState, circuit: DestinationCircuit): void {
+	update(state: DestinationState, circuit: DestinationCircuit, opening: OpeningDetails = {}): void {
 		const { breaker, scan } = state
 		const now = this.#context.runtime.now()
 		const from = breaker.state
 		const wasPaused = breaker.sharedPauseUntil > now
 		breaker.update(circuit, now)
 		const isPaused = breaker.sharedPauseUntil > now
-		if (from !== breaker.state || isPaused !== wasPaused) this.#emitChange(circuit, from, breaker.state)
+		if (from !== breaker.state || isPaused !== wasPaused)
+			this.#emitChange(circuit, from, breaker.state, opening)
 		const { pausedUntil } = breaker
 		if (pausedUntil > now) {
 			this.#settler.releaseQueued(state, 'paused')
@@ -31,9 +38,9 @@ export class SharedBreaker {
 		} else if (breaker.state === 'closed' && (wasPaused || from !== 'closed')) scan.reset()
 	}
 
-	/** Writes a change in the background. */
-	apply(state: DestinationState, change: CircuitChange | undefined): void {
-		if (change) this.#track(this.#change(state, change))
+	/** Writes a change in the background. `opening` is added to the event if the circuit opens. */
+	apply(state: DestinationState, change: CircuitChange | undefined, opening?: OpeningDetails): void {
+		if (change) this.#track(this.#change(state, change, opening))
 	}
 
 	/** Pauses the destination for all relays, because it returned Retry-After. */
@@ -72,22 +79,28 @@ export class SharedBreaker {
 		while (this.#writes.size > 0) await Promise.all(this.#writes)
 	}
 
-	async #change(state: DestinationState, change: CircuitChange): Promise<boolean> {
+	async #change(state: DestinationState, change: CircuitChange, opening?: OpeningDetails): Promise<boolean> {
 		const { store } = this.#context
 		const { isApplied, circuit } = await this.#context.callStore('circuit', () => store.changeCircuit(change))
-		this.update(state, circuit)
+		this.update(state, circuit, opening)
 		// Another relay's change was first, but it does not concern this outage: a Retry-After, or an earlier outage that is over.
 		const isNewOutage =
-			change.state === 'open' && change.reason === 'circuit-open' && change.failedProbes === 0
+			change.state === 'open' && change.reason !== 'retry-after' && change.failedProbes === 0
 		if (!isApplied && isNewOutage && change.pausedForMs > 0 && circuit.state === 'closed')
-			return this.#change(state, { ...change, version: circuit.version })
+			return this.#change(state, { ...change, version: circuit.version }, opening)
 		return isApplied
 	}
 
-	#emitChange(circuit: DestinationCircuit, from: DestinationCircuit['state'], to: typeof from): void {
+	#emitChange(
+		circuit: DestinationCircuit,
+		from: DestinationCircuit['state'],
+		to: typeof from,
+		opening: OpeningDetails,
+	): void {
 		const { destination: key, pausedForMs, reason } = circuit
 		const details = { key, pausedForMs, ...(reason === null ? {} : { reason }) }
-		if (from !== to) this.#context.emit({ type: 'state_change', from, to, ...details })
+		const facts = to === 'open' ? opening : {}
+		if (from !== to) this.#context.emit({ type: 'state_change', from, to, ...details, ...facts })
 		else this.#context.emit({ type: pausedForMs > 0 ? 'paused' : 'resumed', ...details })
 	}
 

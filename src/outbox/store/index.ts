@@ -9,6 +9,7 @@ export type {
 	AuditAction,
 	AuditRow,
 	CircuitChange,
+	CircuitOpenReason,
 	ClaimedRow,
 	ClaimRef,
 	ClaimRequest,

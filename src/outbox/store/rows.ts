@@ -162,7 +162,16 @@ export interface DestinationCircuit {
 	readonly version: number
 }
 
-export type PauseReason = 'circuit-open' | 'probe' | 'retry-after' | 'operator'
+/**
+ * Why a circuit is open:
+ * `circuit-open`: too many temporary failures;
+ * `certificate`: the TLS connection or the certificate was rejected;
+ * `credentials`: the destination returned 401 or 403;
+ * `permanent-failures`: several different messages in a row failed permanently.
+ */
+export type CircuitOpenReason = 'circuit-open' | 'certificate' | 'credentials' | 'permanent-failures'
+
+export type PauseReason = CircuitOpenReason | 'probe' | 'retry-after' | 'operator'
 
 /** Reasons for which relays pause a destination. */
 export type RelayPauseReason = Exclude<PauseReason, 'operator'>

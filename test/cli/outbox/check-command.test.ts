@@ -56,6 +56,22 @@ describe('check', () => {
 		expect(await failedChecks('check --min-relays 0')).toEqual(['paused'])
 	})
 
+	test.for([
+		[
+			'certificate',
+			'circuit open because the TLS connection failed or its certificate was rejected, for 1 h',
+		],
+		['credentials', 'circuit open because it rejected the credentials (401 or 403), for 1 h'],
+		['permanent-failures', 'circuit open because different messages in a row failed permanently, for 1 h'],
+	] as const)('names the cause of a circuit that is open for %s', async ([reason, text]) => {
+		await enqueue(env.outbox, 'billing', 1)
+		await env.outbox.store.changeCircuit({
+			...{ destination: 'billing', state: 'open', pausedForMs: 3_600_000, reason, version: 0 },
+			...{ failedProbes: 0, delayMs: 1 },
+		})
+		expect((await env.cli('check --min-relays 0')).stdout).toContain(`paused: billing (${text})`)
+	})
+
 	test('fails for messages that crashed a relay process', async () => {
 		await enqueue(env.outbox, 'billing', 1)
 		await killMessages(env.outbox.store, 'billing', new Error('the process died'), 'crashed')

@@ -5,11 +5,10 @@ import { type World, world } from '../relay/world.ts'
 
 /** Enqueues messages that become dead letters. */
 async function addDead(here: World, count: number): Promise<readonly string[]> {
-	const relay = await here.relay({
-		jobs: () => {
-			throw permanent(new Error('no'))
-		},
-	})
+	const deliver = () => {
+		throw permanent(new Error('no'))
+	}
+	const relay = await here.relay({ jobs: { deliver, breaker: false } })
 	const ids = await here.enqueue(count)
 	await here.clock.advance(60_000)
 	expect((await here.outbox.dead.count()).count).toBe(count)

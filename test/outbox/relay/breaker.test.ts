@@ -218,13 +218,13 @@ test('successThreshold probes close the circuit, one by one', async () => {
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('permanent errors do not open the circuit', async () => {
+test('permanent errors do not open the circuit without a permanentThreshold', async () => {
 	await using here = await world()
 	await here.enqueue(20)
 	const deliver = here.sends(() => {
 		throw permanent(new HttpError(400))
 	})
-	await here.relay({ jobs: { deliver, breaker: BREAKER } })
+	await here.relay({ jobs: { deliver, breaker: { ...BREAKER, permanentThreshold: Infinity } } })
 	await here.clock.advance(1_000)
 	expect(here.sendings).toHaveLength(20)
 	expect(here.eventsOf('state_change')).toEqual([])

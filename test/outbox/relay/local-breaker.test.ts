@@ -5,11 +5,14 @@ import { LocalBreaker } from '../../../src/outbox/relay/local-breaker.ts'
 import type { CircuitChange, DestinationCircuit } from '../../../src/outbox/store/rows.ts'
 
 const random = { random: () => 0.5 }
-const SETTINGS = readCircuitBreakerOptions({
-	failureThreshold: 2,
-	successThreshold: 1,
-	resetBackoff: { jitterStrategy: 'none' },
-})
+const SETTINGS = {
+	...readCircuitBreakerOptions({
+		failureThreshold: 2,
+		successThreshold: 1,
+		resetBackoff: { jitterStrategy: 'none' },
+	}),
+	permanentThreshold: 5,
+}
 const createBreaker = (countsFailures = true) => new LocalBreaker('d', SETTINGS, countsFailures, 10_000)
 
 /** Returns the circuit that a store would return after the change. */

@@ -1,6 +1,7 @@
 /** Checks of relays, pauses and the clock. */
 import { serves } from '../../../outbox/diagnostics/relays.ts'
 import type { DestinationStats, OutboxStats } from '../../../outbox/diagnostics/stats.ts'
+import { describeOpenReason } from '../../../outbox/diagnostics/why.ts'
 import { formatCount, formatDuration, joinList } from '../../../text/format.ts'
 import { failed, formatCapped, type HealthCheck, passed } from './health-check.ts'
 
@@ -59,14 +60,21 @@ export function pauseReason({ reason, operatorPause }: OutboxStats['circuits'][n
 	return why === null ? `by ${by}` : `by ${by}: ${why}`
 }
 
+/** Returns why a circuit is open if that is not an ordinary outage: relays cannot recover from it by waiting. */
+const describeFault = ({ reason, state }: OutboxStats['circuits'][number]): string | undefined =>
+	reason === 'certificate' || reason === 'credentials' || reason === 'permanent-failures'
+		? `circuit ${state} ${describeOpenReason(reason)}`
+		: undefined
+
 export function checkPaused(stats: OutboxStats, flags: string): HealthCheck {
 	const paused = pausedDestinations(stats)
 	if (paused.length === 0) return passed('paused', 'no destination is paused')
 	const texts = paused.map((circuit) => {
 		const { destination, state, pausedForMs } = circuit
 		const forTime = pausedForMs === Infinity ? ' until resumed' : ` for ${formatDuration(pausedForMs)}`
-		const reason = pauseReason(circuit) ?? `circuit ${state}`
-		return `${destination} (${reason}${pausedForMs > 0 ? forTime : ''})`
+		const fault = describeFault(circuit)
+		const reason = fault === undefined ? (pauseReason(circuit) ?? `circuit ${state}`) : `${fault},`
+		return `${destination} (${reason}${pausedForMs > 0 ? forTime : fault ? ' ready for a probe' : ''})`
 	})
 	const names = new Set(paused.map(({ destination }) => destination))
 	const ages = stats.destinations
