@@ -4,6 +4,7 @@
  */
 import { hostname } from 'node:os'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
+import type { ClaimedRow } from '../store/rows.ts'
 import { claimRef, type Delivery } from './delivery.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { RelayParts } from './dispatcher.ts'
@@ -77,17 +78,19 @@ export class Heartbeat {
 		const { store, owner, settings, runtime } = this.#context
 		const now = runtime.now()
 		const renewBefore = now + (settings.leaseMs * 2) / 3
-		const due = new Map<string, readonly [Delivery, DestinationState | undefined]>()
+		const due = new Map<string, readonly [Delivery, DestinationState | undefined, ClaimedRow]>()
 		for (const state of this.#parts.states.byName.values())
 			for (const delivery of state.held())
 				if (!delivery.isSettled && delivery.leaseUntil <= renewBefore)
-					due.set(delivery.row.id, [delivery, state])
+					due.set(delivery.row.id, [delivery, state, delivery.row])
 		for (const delivery of this.#parts.settler.unwritten())
-			if (delivery.leaseUntil <= renewBefore) due.set(delivery.row.id, [delivery, undefined])
+			if (delivery.leaseUntil <= renewBefore) due.set(delivery.row.id, [delivery, undefined, delivery.row])
 		if (due.size === 0) return
-		const refs = [...due.values()].map(([{ row }]) => claimRef(row))
+		const refs = [...due.values()].map(([, , row]) => claimRef(row))
 		const lost = new Set(await this.#context.callStoreOnce(() => store.renew(owner, settings.leaseMs, refs)))
-		for (const [id, [delivery, state]] of due) {
+		for (const [id, [delivery, state, row]] of due) {
+			// It continues under a newer claim, of which this renewal knew nothing.
+			if (delivery.row !== row) continue
 			if (!lost.has(id)) delivery.leaseUntil = now + settings.leaseMs
 			// A delivery that was settled in the meantime is no longer claimed, as intended.
 			else if (state && !delivery.isSettled) this.#parts.dispatcher.loseLease(state, delivery)

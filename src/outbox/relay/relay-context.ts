@@ -90,6 +90,8 @@ export class RelayContext {
 		details: () => StoreFailureDetails = () => ({}),
 	): Promise<T> {
 		for (let failures = 0; ; failures++) {
+			// An operation that starts later would wait for a timeout of its own.
+			if (this.#hasAbandonedStore) throw new RelayStoppedError()
 			try {
 				const result = await this.callStoreOnce((signal) => run(failures, signal))
 				this.isStoreDown = false
@@ -101,7 +103,6 @@ export class RelayContext {
 				const retryInMs = Math.round(computeDelayMs(STORE_BACKOFF, failures, 0, this.runtime))
 				this.emitStoreFailure(operation, error, retryInMs, details())
 				await this.#storeSleep(retryInMs)
-				if (this.#hasAbandonedStore) throw new RelayStoppedError()
 			}
 		}
 	}

@@ -2,6 +2,7 @@
  * A relay from its start to its stop: creates the parts and ends them in order. Calls go one way: RelayRun -> Claimer, Heartbeat -> PoisonDetection
  * -> Dispatcher -> SharedBreaker -> Settler -> RelayContext. Parts below wake the loop by the WakeSignal.
  */
+import { TimeoutError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import { WakeSignal } from '../notify/wake-signal.ts'
@@ -17,8 +18,10 @@ import { SharedBreaker } from './shared-breaker.ts'
 
 /** How long aborted handlers may take to end. */
 const ABORT_GRACE_MS = 1_000
-/** How long each cleanup step may wait for the database. */
+/** How long the cleanup may wait for the database. */
 const CLEANUP_TIMEOUT_MS = 1_000
+/** How long `start` may take. A database that accepts connections and does not respond must not hang the start of a process. */
+const START_TIMEOUT_MS = 30_000
 
 const CLEANUP_INTERVAL_MS = 60_000
 /** Soon after the start, for processes that never run for long. */
@@ -33,6 +36,8 @@ export class RelayRun {
 	readonly #heartbeat: Heartbeat
 	readonly #cleanups: (() => unknown)[] = []
 	#running: Promise<void> | undefined
+	/** Ends a start that is not finished. */
+	#abandonStart: (reason: unknown) => void = () => {}
 
 	constructor(context: RelayContext, states: DestinationStates) {
 		this.context = context
@@ -61,15 +66,48 @@ export class RelayRun {
 		return this.#parts.states.serves(destination)
 	}
 
-	/** Starts to send. Rejects if the database cannot be reached or its tables do not fit. */
+	/** Starts to send. Rejects if the database cannot be reached, does not respond in time, or its tables do not fit. */
 	async start(historyForMs: number | undefined, auditForMs: number): Promise<void> {
-		const { store, keepsHistory, settings } = this.context
+		const { runtime, settings } = this.context
+		let isAbandoned = false
+		await new Promise<void>((resolve, reject) => {
+			this.#abandonStart = (reason) => {
+				isAbandoned = true
+				this.#heartbeat.stop()
+				this.context.abandonStore()
+				reject(reason)
+			}
+			const onTimeout = () => this.#abandonStart(new TimeoutError(settings.name, START_TIMEOUT_MS))
+			const cancel = runtime.setTimer(START_TIMEOUT_MS, onTimeout)
+			this.#connect(() => isAbandoned)
+				.then(resolve, reject)
+				.finally(cancel)
+		})
+		this.#run(historyForMs, auditForMs)
+	}
+
+	/** Rejects a start that is in flight. */
+	abandonStart(): void {
+		this.#abandonStart(new RelayStoppedError())
+	}
+
+	async #connect(isAbandoned: () => boolean): Promise<void> {
+		const { store, settings } = this.context
 		const needed = store.migrations.at(-1)?.version ?? 0
 		const found = await store.schemaVersion()
 		if (found !== needed) throw new SchemaVersionError(found, needed)
 		const onError = (error: unknown) => this.context.emitStoreFailure('listen', error, settings.pollMs)
-		this.addCleanup(await store.listen(() => this.wake(), onError))
-		await this.#heartbeat.start()
+		const unlisten = await store.listen(() => this.wake(), onError)
+		// The cleanup has already run.
+		if (isAbandoned()) await unlisten()
+		else {
+			this.addCleanup(unlisten)
+			await this.#heartbeat.start()
+		}
+	}
+
+	#run(historyForMs: number | undefined, auditForMs: number): void {
+		const { store, keepsHistory, settings } = this.context
 		this.#running = this.#claimer.run().catch(() => {
 			// Only after the store was abandoned while stopping.
 		})
@@ -124,9 +162,11 @@ export class RelayRun {
 
 	/** Best effort: what stays in the database expires with its lease. */
 	async cleanUp(): Promise<void> {
+		const { runtime } = this.context
+		const endsAt = runtime.now() + CLEANUP_TIMEOUT_MS
 		for (const step of this.#cleanups.reverse()) {
 			try {
-				await withTimeout(this.context.runtime, CLEANUP_TIMEOUT_MS, Promise.resolve(step()))
+				await withTimeout(runtime, Math.max(0, endsAt - runtime.now()), Promise.resolve(step()))
 			} catch {
 				// An unreachable database must not prevent the stop.
 			}

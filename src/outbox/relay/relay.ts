@@ -6,6 +6,7 @@
 import { Emitter } from '../../core/emitter/emitter.ts'
 import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
 import { checkRange, invalidOption } from '../../core/options/schema.ts'
+import { withTimeout } from '../../core/runtime/sleep.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
 import type { RelayEvent, RelayListener } from '../events/relay-events.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
@@ -14,6 +15,9 @@ import { DestinationStates, type Destinations } from './destination-discovery.ts
 import { type RelayOptions, type RelaySettings, readRelayOptions } from './options.ts'
 import { RelayContext } from './relay-context.ts'
 import { RelayRun } from './relay-run.ts'
+
+/** With the time to abort handlers, to write results and to clean up, a stop takes at most 8 s. */
+const STOP_TIMEOUT_MS = 5_000
 
 /** Handlers by destination; `'*'` serves all destinations without an entry of their own. */
 export type DestinationsFor<T extends Topics, Name extends string> = {
@@ -87,7 +91,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		return { kind: 'relay', emitter: this.#emitter, stats: () => this.stats }
 	}
 
-	/** Starts to send. Rejects if the database cannot be reached or its tables are missing. */
+	/** Starts to send. Rejects if the database cannot be reached, does not respond within 30 seconds, or its tables are missing. */
 	async start(): Promise<void> {
 		if (this.#run) invalidOption('start()', 'a running relay', 'a stopped relay')
 		this.#starting = this.#start()
@@ -125,9 +129,10 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 
 	/**
 	 * Stops the relay: claims nothing more, releases queued messages without counting an attempt, waits for messages in flight and writes their
-	 * results. Handlers that take longer than `timeoutMs` (default 30,000) are aborted.
+	 * results. Handlers that take longer than `timeoutMs` (default 5,000) are aborted, and their messages return to the queue. The stop ends at most 3 seconds
+	 * later, even if the database does not respond: after 8 seconds by default, because Docker kills a container after 10.
 	 */
-	stop({ timeoutMs = 30_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
+	stop({ timeoutMs = STOP_TIMEOUT_MS }: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
 		checkRange('timeoutMs', timeoutMs)
 		if (!this.#run) return this.#stopping ?? Promise.resolve()
 		this.#stopping ??= this.#stop(timeoutMs).finally(() => {
@@ -142,8 +147,13 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	}
 
 	async #stop(timeoutMs: number): Promise<void> {
-		// A half-finished start cannot be undone. If it fails, `start` rejects and cleans up itself.
-		await this.#starting?.catch(() => {})
+		// If the start fails or takes too long, `start` rejects and cleans up itself.
+		const starting = this.#starting?.catch(() => {})
+		if (starting !== undefined) await withTimeout(this.#settings.runtime, timeoutMs, starting)
+		if (this.#starting !== undefined) {
+			this.#run?.abandonStart()
+			await starting
+		}
 		const run = this.#run
 		if (!run) return
 		run.context.emit({ type: 'relay_stopping' })

@@ -56,9 +56,12 @@ export class SharedBreaker {
 		)
 	}
 
-	/** Tries to become the one relay that probes the destination. */
+	/** Tries to become the one relay that probes the destination, if it has due messages. */
 	async probe(state: DestinationState): Promise<void> {
-		const { settings, runtime } = this.#context
+		const { settings, runtime, store } = this.#context
+		// Otherwise an idle destination whose circuit is open would cost two writes per poll: the right to probe, and its return.
+		const { destinations } = await this.#context.callStore('due', () => store.stats(1, state.destination))
+		if (!destinations[0]?.due.count) return
 		// Long enough for every probe to end, so that a hung probe or a crashed relay does not block probing forever.
 		const forMs = state.breaker.requiredProbes * state.settings.timeoutMs + settings.pollMs
 		const until = runtime.now() + forMs

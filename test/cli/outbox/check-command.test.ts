@@ -59,10 +59,10 @@ describe('check', () => {
 	test.for([
 		[
 			'certificate',
-			'circuit open because the TLS connection failed or its certificate was rejected, for 1 h',
+			'circuit open because the TLS connection failed or its certificate was rejected, for 60 min',
 		],
-		['credentials', 'circuit open because it rejected the credentials (401 or 403), for 1 h'],
-		['permanent-failures', 'circuit open because different messages in a row failed permanently, for 1 h'],
+		['credentials', 'circuit open because it rejected the credentials (401 or 403), for 60 min'],
+		['permanent-failures', 'circuit open because different messages in a row failed permanently, for 60 min'],
 	] as const)('names the cause of a circuit that is open for %s', async ([reason, text]) => {
 		await enqueue(env.outbox, 'billing', 1)
 		await env.outbox.store.changeCircuit({

@@ -273,3 +273,22 @@ test('a relay with queued messages notices within pollMs that another relay open
 	await here.clock.advance(5_000)
 	expect(here.sendings).toHaveLength(before)
 })
+
+test('an open circuit with nothing due writes nothing', async () => {
+	// Regression: every poll wrote the right to probe and its return.
+	await using here = await world()
+	await using there = new Process(here)
+	await here.enqueue(3)
+	const retry = { ...RETRY, baseDelayMs: 600_000, maxDelayMs: 600_000 }
+	await there.relay({ jobs: { deliver: here.sends(no), breaker: BREAKER } }, { retry })
+	await here.clock.advance(5_000)
+	expect(there.eventsOf('state_change').map(({ to }) => to)).toEqual(['open'])
+	there.calls.length = 0
+	await here.clock.advance(60_000)
+	expect(there.calls).not.toContain('changeCircuit')
+	const [circuit] = await here.store.circuits(['jobs'])
+	expect(circuit).toMatchObject({ state: 'open', version: 1 })
+	await here.enqueue(1)
+	await here.clock.advance(1_000)
+	expect(here.sendings).toHaveLength(4)
+})

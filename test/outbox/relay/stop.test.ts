@@ -180,3 +180,64 @@ test('closing the outbox stops its relays first (regression: they retried a clos
 	expect(here.eventsOf('relay_stopped')).toHaveLength(1)
 	expect(here.clock.pendingTimers).toBe(0)
 })
+
+test.for(['a handler that ignores its signal', 'a database that does not respond', 'a start that hangs'])(
+	'stop takes at most 8 s by default with %s',
+	async (name) => {
+		// Regression: it took more than 30 s, and Docker kills a container after 10.
+		await using here = await world()
+		const there = new Process(here)
+		await here.enqueue(20)
+		const relay = there.make({ jobs: { deliver: () => new Promise(() => {}), concurrency: 2 } })
+		if (name === 'a start that hangs') there.delay = () => 1_000_000
+		const started = relay.start().catch((error: unknown) => error)
+		await here.clock.advance(500)
+		if (name === 'a database that does not respond') there.delay = () => 1_000_000
+		const since = here.clock.now()
+		let tookMs = Infinity
+		const stopped = relay.stop().then(() => {
+			tookMs = here.clock.now() - since
+		})
+		await here.clock.advance(60_000)
+		await Promise.all([started, stopped])
+		expect(tookMs).toBeLessThanOrEqual(8_000)
+		there.kill()
+	},
+)
+
+test('a message whose handler obeys its signal is sent by the next relay without waiting for its lease', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	const hangs: Handler = (_, { signal }) =>
+		new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+	const relay = await here.relay({ jobs: hangs })
+	await here.clock.advance(100)
+	const stopped = relay.stop()
+	await here.clock.advance(8_000)
+	await stopped
+	await here.relay({ jobs: here.sends() })
+	await here.clock.advance(2_000)
+	expect(here.sendings).toHaveLength(1)
+})
+
+test('start rejects after 30 s if the database does not respond, and leaves nothing behind', async () => {
+	await using here = await world()
+	const there = new Process(here)
+	there.delay = () => 40_000
+	const relay = there.make({ jobs: here.sends() })
+	const since = here.clock.now()
+	const started = relay.start().then(
+		() => 'started',
+		(error: unknown) => [error, here.clock.now() - since],
+	)
+	await here.clock.advance(60_000)
+	expect(await started).toMatchObject([{ name: 'TimeoutError', timeoutMs: 30_000 }, expect.any(Number)])
+	there.delay = undefined
+	await here.clock.advance(200_000)
+	expect(here.clock.pendingTimers).toBe(0)
+	expect(await here.store.relays()).toEqual([])
+	await relay.start()
+	const stopped = relay.stop()
+	await here.clock.advance(1_000)
+	await stopped
+})
