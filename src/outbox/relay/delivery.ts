@@ -44,6 +44,8 @@ export class Delivery implements TimeoutEntry {
 	row: ClaimedRow
 	/** The end of the lease by this process's own clock. */
 	leaseUntil: number
+	/** `RelayContext.clockOffset` when it was claimed or renewed; undefined until it is queued. */
+	clockOffset: number | undefined
 	/** The circuit generation in which it was started. */
 	generation = 0
 	/** True once its result is decided. Its handler may still be running. */

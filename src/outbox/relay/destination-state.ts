@@ -26,6 +26,8 @@ export class DestinationState {
 	readonly settings: DestinationSettings
 	readonly breaker: LocalBreaker
 	readonly scan: ScanSchedule
+	/** True while the database is asked whether the leases of waiting messages are still held. */
+	isVerifying = false
 	/** Claimed and not started, in reverse order. */
 	queued: Delivery[] = []
 	readonly inFlight: Set<Delivery> = new Set()
@@ -125,6 +127,8 @@ export class DestinationState {
 
 	/** Adds claimed messages after those that are already queued. */
 	enqueue(claimed: readonly Delivery[]): void {
+		const clockOffset = this.#runtime.wallNow() - this.#runtime.now()
+		for (const delivery of claimed) delivery.clockOffset = clockOffset
 		const isOrdered = this.settings.afterDeadLetter !== undefined
 		const first = isOrdered ? this.runs.split(claimed, this.inFlight) : claimed
 		this.queued = [...first.toReversed(), ...this.queued]

@@ -127,8 +127,14 @@ export class Dispatcher {
 	}
 
 	#startNext(state: DestinationState, now: number): boolean {
+		if (state.isVerifying) return false
 		while (state.queued.length > 0 && state.capacity(now) > 0 && now >= state.breaker.pausedUntil) {
-			const delivery = state.queued.pop()
+			const delivery = state.queued.at(-1)
+			if (delivery && this.#mustVerify(delivery)) {
+				this.#verify(state)
+				return false
+			}
+			state.queued.pop()
 			if (!delivery || delivery.isSettled) continue
 			if (now >= delivery.leaseUntil) this.expireLease(state, delivery)
 			else {
@@ -137,6 +143,40 @@ export class Dispatcher {
 			}
 		}
 		return false
+	}
+
+	#mustVerify({ clockOffset, isSettled }: Delivery): boolean {
+		return !isSettled && clockOffset !== undefined && this.#parts.context.hasSlept(clockOffset)
+	}
+
+	/**
+	 * Renews the leases of waiting messages after the host has slept: by the monotonic clock, which stood still, they are valid, but the database may have given
+	 * the messages to another relay. Those that are no longer held are not started.
+	 */
+	#verify(state: DestinationState): void {
+		const { context } = this.#parts
+		const { store, owner, settings, runtime } = context
+		const waiting = [...state.queued, ...state.runs].filter(({ isSettled }) => !isSettled)
+		const rows = waiting.map(({ row }) => row)
+		const [startedAt, clockOffset] = [runtime.now(), context.clockOffset()]
+		state.isVerifying = true
+		context
+			.callStoreOnce(() => store.renew(owner, settings.leaseMs, rows.map(claimRef)))
+			.then((ids) => {
+				const lost = new Set(ids)
+				for (const delivery of waiting)
+					if (lost.has(delivery.row.id)) this.loseLease(state, delivery)
+					else {
+						delivery.leaseUntil = startedAt + settings.leaseMs
+						delivery.clockOffset = clockOffset
+					}
+				state.isVerifying = false
+				this.pump()
+			})
+			.catch(() => {
+				// The next poll tries again, until the leases end by the monotonic clock too.
+				state.isVerifying = false
+			})
 	}
 
 	#unsendableCause({ row }: Delivery): DeadLetterCause | undefined {

@@ -77,11 +77,12 @@ export class Heartbeat {
 	async #renewLeases(): Promise<void> {
 		const { store, owner, settings, runtime } = this.#context
 		const now = runtime.now()
+		const clockOffset = this.#context.clockOffset()
 		const renewBefore = now + (settings.leaseMs * 2) / 3
 		const due = new Map<string, readonly [Delivery, DestinationState | undefined, ClaimedRow]>()
 		for (const state of this.#parts.states.byName.values())
 			for (const delivery of state.held())
-				if (!delivery.isSettled && delivery.leaseUntil <= renewBefore)
+				if (!delivery.isSettled && (delivery.leaseUntil <= renewBefore || this.#hasSlept(delivery)))
 					due.set(delivery.row.id, [delivery, state, delivery.row])
 		for (const delivery of this.#parts.settler.unwritten())
 			if (delivery.leaseUntil <= renewBefore) due.set(delivery.row.id, [delivery, undefined, delivery.row])
@@ -91,10 +92,17 @@ export class Heartbeat {
 		for (const [id, [delivery, state, row]] of due) {
 			// It continues under a newer claim, of which this renewal knew nothing.
 			if (delivery.row !== row) continue
-			if (!lost.has(id)) delivery.leaseUntil = now + settings.leaseMs
+			if (!lost.has(id)) {
+				delivery.leaseUntil = now + settings.leaseMs
+				delivery.clockOffset = clockOffset
+			}
 			// A delivery that was settled in the meantime is no longer claimed, as intended.
 			else if (state && !delivery.isSettled) this.#parts.dispatcher.loseLease(state, delivery)
 		}
+	}
+
+	#hasSlept({ clockOffset }: Delivery): boolean {
+		return clockOffset !== undefined && this.#context.hasSlept(clockOffset)
 	}
 
 	async #renewPermits(): Promise<void> {

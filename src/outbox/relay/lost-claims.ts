@@ -32,8 +32,13 @@ export class LostClaims {
 		const remember = () => this.#remember(request)
 		// The relay gives the claim up, and ignores a later response.
 		signal.addEventListener('abort', remember)
+		const { context } = this.#parts
+		const clockOffset = context.clockOffset()
 		try {
-			return await this.#parts.context.store.claim(request)
+			const result = await context.store.claim(request)
+			if (context.hasSlept(clockOffset))
+				throw new Error('the host slept during the claim: its leases may be over')
+			return result
 		} catch (error) {
 			// After a timeout of its own the database has undone the claim.
 			if (!(error instanceof TimeoutError)) remember()

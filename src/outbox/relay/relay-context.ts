@@ -21,6 +21,9 @@ const MIN_STORE_TIMEOUT_MS = 15_000
 /** How long a cancelled operation may take to end before it is repeated. */
 const CANCEL_MS = 1_000
 
+/** A clock that is synchronized slowly differs by less, within a lease. */
+const MAX_CLOCK_DRIFT_MS = 1_000
+
 type StoreFailureDetails = Pick<StoreFailureEvent, 'claimLimit'>
 
 const STORE_BACKOFF = readBackoff({ ...presets.database, baseDelayMs: 100, maxDelayMs: 5_000 })
@@ -73,6 +76,16 @@ export class RelayContext {
 
 	syncClock(databaseNow: number): void {
 		this.#clockOffset = databaseNow - this.runtime.now()
+	}
+
+	/** Returns the wall clock minus the monotonic clock, which stands still while the host sleeps. */
+	clockOffset(): number {
+		return this.runtime.wallNow() - this.runtime.now()
+	}
+
+	/** Returns true if the host slept, or its clock was set, since `clockOffset` returned this value. Leases may have ended in the database. */
+	hasSlept(since: number): boolean {
+		return Math.abs(this.clockOffset() - since) > MAX_CLOCK_DRIFT_MS
 	}
 
 	/** Returns the database's time, estimated without a query. */

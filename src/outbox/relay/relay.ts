@@ -149,7 +149,9 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	async #stop(timeoutMs: number): Promise<void> {
 		// If the start fails or takes too long, `start` rejects and cleans up itself.
 		const starting = this.#starting?.catch(() => {})
-		if (starting !== undefined) await withTimeout(this.#settings.runtime, timeoutMs, starting)
+		const { runtime } = this.#settings
+		const endsAt = runtime.now() + timeoutMs
+		if (starting !== undefined) await withTimeout(runtime, timeoutMs, starting)
 		if (this.#starting !== undefined) {
 			this.#run?.abandonStart()
 			await starting
@@ -157,7 +159,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		const run = this.#run
 		if (!run) return
 		run.context.emit({ type: 'relay_stopping' })
-		await run.stop(timeoutMs)
+		await run.stop(Math.max(0, endsAt - runtime.now()))
 		await run.cleanUp()
 		run.context.emit({ type: 'relay_stopped' })
 	}

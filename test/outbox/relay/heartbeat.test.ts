@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Emitter } from '../../../src/core/emitter/emitter.ts'
+import type { RelayEvent } from '../../../src/outbox/events/relay-events.ts'
 import { Delivery } from '../../../src/outbox/relay/delivery.ts'
 import { DestinationState } from '../../../src/outbox/relay/destination-state.ts'
 import type { RelayParts } from '../../../src/outbox/relay/dispatcher.ts'
@@ -23,7 +24,7 @@ test('a renewal in flight does not end a delivery that continues under a newer c
 	const lost: string[] = []
 	const renewal = Promise.withResolvers<readonly string[]>()
 	const store: Partial<Store> = { heartbeat: async () => {}, renew: () => renewal.promise }
-	const emitter = new Emitter<never>('relay', runtime)
+	const emitter = new Emitter<RelayEvent>('relay', runtime)
 	const context = new RelayContext(store as Store, settings, 'relay-1', false, emitter)
 	const state = new DestinationState(
 		'jobs',

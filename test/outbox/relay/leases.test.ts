@@ -117,3 +117,45 @@ test('does not start a queued message whose lease has expired', async () => {
 	await here.clock.advance(5_000)
 	expect(here.sendings).toHaveLength(before)
 })
+
+test('after its host has slept, a relay starts no message whose lease has ended in the database', async () => {
+	// Regression: the monotonic clock stands still meanwhile. 8 of 16 messages were sent after a later message of their key.
+	await using here = await world()
+	await using sleeper = new Process(here)
+	const sent: [string, unknown][] = []
+	const by = (name: string) => (message: { payload: unknown }) => void sent.push([name, message.payload])
+	for (let n = 0; n < 16; n++) await here.enqueue(1, { key: `k${n}` })
+	const slow = {
+		deliver: (message: { payload: unknown }) => sleeper.pause(1_000).then(() => by('sleeper')(message)),
+	}
+	await sleeper.relay({ jobs: { ...slow, concurrency: 1, order: true } }, OPTIONS)
+	await here.clock.advance(500)
+	sleeper.sleep()
+	for (let n = 0; n < 16; n++) await here.enqueue(1, { key: `k${n}` })
+	await here.relay({ jobs: { deliver: by('other'), order: true } }, OPTIONS)
+	await here.clock.advance(60_000)
+	expect(sent.filter(([name]) => name === 'other')).toHaveLength(32)
+	sleeper.wake()
+	await here.clock.advance(60_000)
+	// Only the message that was in flight.
+	expect(sent.filter(([name]) => name === 'sleeper')).toHaveLength(1)
+	expect(await here.outbox.list()).toEqual([])
+})
+
+test('after a short sleep a relay renews its leases and sends the messages that it still holds', async () => {
+	await using here = await world()
+	await using sleeper = new Process(here)
+	await here.enqueue(4)
+	const deliver = here.sends(() => sleeper.pause(100))
+	await sleeper.relay({ jobs: { deliver, concurrency: 1 } }, { ...OPTIONS, leaseMs: 30_000 })
+	await here.clock.advance(50)
+	sleeper.sleep()
+	await here.clock.advance(5_000)
+	const renewals = sleeper.calls.filter((name) => name === 'renew').length
+	sleeper.wake()
+	await here.clock.advance(2_000)
+	expect(sleeper.calls.filter((name) => name === 'renew').length).toBeGreaterThan(renewals)
+	expect(here.payloads()).toEqual([1, 2, 3, 4])
+	expect(sleeper.eventsOf('lease_lost')).toEqual([])
+	expect(sleeper.eventsOf('sent')).toHaveLength(4)
+})

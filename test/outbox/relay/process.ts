@@ -23,12 +23,15 @@ export class Process implements AsyncDisposable {
 	readonly #relays: Relay[] = []
 	#isDead = false
 	#frozen: (() => void)[] | undefined
+	/** The monotonic clock while the host sleeps. */
+	#asleepAt: number | undefined
+	#sleptMs = 0
 
 	constructor(world: World) {
 		this.#world = world
 		const { clock } = world
 		this.runtime = {
-			now: () => clock.now(),
+			now: () => this.#asleepAt ?? clock.now() - this.#sleptMs,
 			wallNow: () => clock.wallNow(),
 			random: () => clock.random(),
 			setTimer: (ms, fn) => clock.setTimer(ms, () => this.#fire(fn)),
@@ -69,6 +72,19 @@ export class Process implements AsyncDisposable {
 	/** Stops the process while time continues, like a suspended laptop. */
 	freeze(): void {
 		this.#frozen = []
+	}
+
+	/** The host sleeps: as `freeze`, and the monotonic clock stands still. */
+	sleep(): void {
+		this.#asleepAt = this.runtime.now()
+		this.freeze()
+	}
+
+	/** Wakes the host. */
+	wake(): void {
+		this.#sleptMs = this.#world.clock.now() - (this.#asleepAt ?? 0)
+		this.#asleepAt = undefined
+		this.thaw()
 	}
 
 	thaw(): void {
