@@ -93,7 +93,7 @@ async function replayUnchanged(
 	const { replayed, stoppedBy, reason } = report
 	const parts = [
 		`Replayed ${formatCount(replayed, 'dead letter')}.`,
-		...(reason === undefined ? [] : [`Stopped: ${reason}.`]),
+		...(reason === undefined ? [] : [`Stopped: ${reason.replace(/\.$/, '')}.`]),
 		...(expired === 0 ? [] : [`Skipped ${formatNumber(expired)} expired.`]),
 	]
 	io.result({ ...report, expired }, sanitizeLine(parts.join(' ')))

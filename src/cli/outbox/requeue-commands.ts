@@ -4,7 +4,9 @@
  * `retry` with a filter leaves scheduled messages without an attempt alone: a reminder for tomorrow must not go out because
  * billing is back. `discard` is the only command that loses data, so it needs `--yes`.
  */
-import { formatCount } from '../../text/format.ts'
+import { describeOpenReason, describeOperatorPause } from '../../outbox/diagnostics/why.ts'
+import type { Store } from '../../outbox/store/store.ts'
+import { formatCount, formatDuration } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
@@ -50,14 +52,16 @@ export const retry: Command = defineCommand({
 		if (closeCircuit && destination === undefined)
 			throw new CliError('usage', '--close-circuit requires --destination.')
 		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(args, io, async ({ outbox }) => {
+		return withOutbox(args, io, async ({ outbox, store, target }) => {
 			await requireMessages(outbox, args.ids, 'pending')
 			const due = await outbox.retry(filter)
 			const none =
 				args.ids.length > 0 ? 'The messages are due already.' : 'No matching message waits for a retry.'
 			const text = due === 0 ? none : `${formatCount(due, 'message')} due now.`
-			if (!closeCircuit || destination === undefined) io.result({ due }, text)
-			else {
+			if (!closeCircuit || destination === undefined) {
+				const blocked = destination && (await describeBlock(store, destination, target.flags))
+				io.result({ due }, blocked ? `${due === 0 ? '' : `${text} `}${blocked}` : text)
+			} else {
 				const circuitClosed = await outbox.closeCircuit(destination, { by, reason })
 				io.result({ due, circuitClosed }, circuitClosed ? `${text} The circuit is closed.` : text)
 			}
@@ -65,6 +69,21 @@ export const retry: Command = defineCommand({
 		})
 	},
 })
+
+/** Returns why relays do not send to a destination, and the command that ends it; undefined if they do. */
+async function describeBlock(store: Store, destination: string, flags: string): Promise<string | undefined> {
+	const [circuit] = await store.circuits([destination])
+	if (!circuit || (circuit.state === 'closed' && circuit.pausedForMs === 0)) return undefined
+	const { operatorPause, reason, state, pausedForMs } = circuit
+	if (operatorPause)
+		return `${destination} is paused ${describeOperatorPause(operatorPause)}. Resume it: yaoki outbox resume ${destination}${flags}`
+	const inMs = pausedForMs > 0 ? `in ${formatDuration(pausedForMs)}` : 'soon'
+	const why =
+		state === 'closed'
+			? `${destination} returned Retry-After; sending resumes ${inMs}`
+			: `The circuit of ${destination} is ${state} ${describeOpenReason(reason)}; a relay probes it ${inMs}`
+	return `${why}. Do not wait for that: yaoki outbox retry --destination ${destination} --close-circuit${flags}`
+}
 
 export const expire: Command = defineCommand({
 	examples: [

@@ -24,6 +24,22 @@ export interface TableSet {
 
 export const neededVersion = ({ steps }: TableSet): number => steps.length
 
+const CREATED_TABLE = /^create table (?:\{s\}\.)?(\w+)/gim
+
+/** Returns the names of the tables that the first step creates. */
+export const createdTables = ({ steps }: TableSet): readonly string[] =>
+	[...(steps[0]?.sql ?? '').matchAll(CREATED_TABLE)].map(([, name = '']) => name)
+
+/** The error of a migration that finds a table and no version: its row was deleted, a backup lacks it, or the table belongs to something else. */
+export function missingVersionError({ versions, steps }: TableSet, table: string, place: string): Error {
+	const { version, name } = steps.at(-1) ?? { version: 0, name: '' }
+	const columns = place === '' ? ['version, name, applied_at', ', 0'] : ['version, name', '']
+	const insert = `insert into ${place}${versions} (${columns[0]}) values (${version}, '${name}'${columns[1]})`
+	return new Error(
+		`Table ${place}${table} exists, but ${place}${versions} contains no version. If this release created the table, add its version: ${insert}. Otherwise rename the table${place === '' ? ' or use another file' : ' or use another schema'}.`,
+	)
+}
+
 /** What is wrong with tables of another version: `subject` is "The outbox", `migrate` a sentence that says how to migrate. */
 export function versionText(
 	subject: string,

@@ -4,7 +4,14 @@
  */
 import { isMissingObject } from '../postgres-errors.ts'
 import { inSchema, type PostgresExecutor, type SqlExecutor } from '../postgres-executor.ts'
-import { type Migration, type MigrationReport, neededVersion, type TableSet } from './migration.ts'
+import {
+	createdTables,
+	type Migration,
+	type MigrationReport,
+	missingVersionError,
+	neededVersion,
+	type TableSet,
+} from './migration.ts'
 
 /** All tables of a schema have the same lock: the first migration creates the schema itself, which two table sets share. */
 const LOCK = `select pg_advisory_xact_lock(hashtext('yaoki schema'), hashtext('{s}'))`
@@ -53,10 +60,23 @@ export function migratePostgres(executor: PostgresExecutor, tables: TableSet): P
 		const from = await postgresSchemaVersion(transaction, tables)
 		if (from > needed) throw tables.versionError(from, needed)
 		const steps = tables.steps.filter(({ version }) => version > from)
-		if (from === 0) await addVersions(transaction, versions)
+		if (from === 0) {
+			await rejectExisting(transaction, tables)
+			await addVersions(transaction, versions)
+		}
 		for (const step of steps) await transaction.script(withVersion(versions, step))
 		return { from, to: needed, applied: steps.map(({ name }) => name) }
 	})
+}
+
+/** Without this, the migration would fail with "relation already exists", which does not say what to do. */
+async function rejectExisting(executor: SqlExecutor, tables: TableSet): Promise<void> {
+	const names = createdTables(tables).map((name) => `'${name}'`)
+	const [found] = await executor.runOnce<{ name: string; place: string }>(
+		`select c.relname as name, n.nspname as place from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+		where n.nspname = btrim('{s}', '"') and c.relname in (${names.join(', ')}) order by c.relname limit 1`,
+	)
+	if (found) throw missingVersionError(tables, found.name, `"${found.place}".`)
 }
 
 /** Uses an existing schema: creating one needs privileges on the whole database. */

@@ -3,7 +3,14 @@
  * write lock serializes concurrent migrations: the second one finds nothing to do.
  */
 import type { SqliteConnection } from '../sqlite-connection.ts'
-import { type Migration, type MigrationReport, neededVersion, type TableSet } from './migration.ts'
+import {
+	createdTables,
+	type Migration,
+	type MigrationReport,
+	missingVersionError,
+	neededVersion,
+	type TableSet,
+} from './migration.ts'
 
 const createVersions = (table: string): string => `CREATE TABLE IF NOT EXISTS ${table} (
 	version INTEGER PRIMARY KEY,
@@ -16,9 +23,10 @@ const addVersion = (table: string, values: string): string =>
 
 /** Returns 0 if there are no tables. */
 export const sqliteSchemaVersion = (connection: SqliteConnection, { versions }: TableSet): number =>
-	connection.number('SELECT count(*) FROM sqlite_schema WHERE name = ?', versions) === 0
-		? 0
-		: connection.number(`SELECT max(version) FROM ${versions}`)
+	hasTable(connection, versions) ? connection.number(`SELECT max(version) FROM ${versions}`) : 0
+
+const hasTable = (connection: SqliteConnection, name: string): boolean =>
+	connection.number('SELECT count(*) FROM sqlite_schema WHERE name = ?', name) > 0
 
 /** Must run in a transaction that writes. */
 export function migrateSqlite(connection: SqliteConnection, tables: TableSet): MigrationReport {
@@ -27,6 +35,8 @@ export function migrateSqlite(connection: SqliteConnection, tables: TableSet): M
 	const from = sqliteSchemaVersion(connection, tables)
 	if (from > needed) throw tables.versionError(from, needed)
 	const steps = tables.steps.filter(({ version }) => version > from)
+	const existing = from === 0 ? createdTables(tables).find((name) => hasTable(connection, name)) : undefined
+	if (existing !== undefined) throw missingVersionError(tables, existing, '')
 	if (steps.length > 0) connection.exec(createVersions(versions))
 	for (const { version, name, sql } of steps) {
 		connection.exec(sql)

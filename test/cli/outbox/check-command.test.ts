@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../temporary-file.ts'
-import { beat, enqueue, killMessages } from './fixtures.ts'
+import { beat, enqueue, failMessages, killMessages } from './fixtures.ts'
 import { run } from './run-yaoki.ts'
 import { LATER, testOutbox } from './test-outbox.ts'
 
@@ -76,6 +76,13 @@ describe('check', () => {
 		await enqueue(env.outbox, 'billing', 1)
 		await killMessages(env.outbox.store, 'billing', new Error('the process died'), 'crashed')
 		expect(await failedChecks('check --max-dead 10')).toEqual(['poison'])
+	})
+
+	test('says so if no waiting message has made an attempt', async () => {
+		expect((await env.cli('check')).stdout).toContain('no waiting message has made an attempt\n')
+		await enqueue(env.outbox, 'billing', 1)
+		await failMessages(env.outbox.store, 'billing')
+		expect((await env.cli('check')).stdout).toContain('no message has made more than 1 attempt\n')
 	})
 
 	test('fails for missing tables, and skips the other checks', async () => {

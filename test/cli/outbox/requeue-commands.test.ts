@@ -125,6 +125,12 @@ describe('replay', () => {
 		expect(await env.cli('replay --all --payload -')).toMatchObject({ code: 2 })
 	})
 
+	test('with --canary prints the reason with one full stop', async () => {
+		const { stdout } = await env.cli('replay --destination billing --canary --timeout 50ms')
+		expect(stdout).toContain('Stopped: No result')
+		expect(stdout).not.toContain('..')
+	})
+
 	test('with --canary stops after the first letter and exits with 4 if no relay responds', async () => {
 		const { code, data } = await env.json('replay --destination billing --canary --timeout 50ms')
 		expect(code).toBe(4)

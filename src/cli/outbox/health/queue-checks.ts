@@ -2,7 +2,7 @@
 import { serves } from '../../../outbox/diagnostics/relays.ts'
 import type { DestinationStats, OutboxStats } from '../../../outbox/diagnostics/stats.ts'
 import type { BlockedKeys } from '../../../outbox/store/store-stats.ts'
-import { formatDuration, formatNumber, formatPercent } from '../../../text/format.ts'
+import { formatCount, formatDuration, formatNumber, formatPercent } from '../../../text/format.ts'
 import { andMore, failed, formatCapped, type HealthCheck, passed } from './health-check.ts'
 
 export interface QueueLimits {
@@ -87,7 +87,12 @@ function checkAttempts(stats: OutboxStats, limit: number, flags: string): Health
 			before(stats, worst.oldestAgeMs),
 			listErrors(worst.destination, flags),
 		)
-	return passed('attempts', `no message has made more than ${formatNumber(maxAttempts)} attempts`)
+	return passed(
+		'attempts',
+		maxAttempts === 0
+			? 'no waiting message has made an attempt'
+			: `no message has made more than ${formatCount(maxAttempts, 'attempt')}`,
+	)
 }
 
 /** Fewer failing messages than this are found by their age and attempts. */

@@ -118,6 +118,21 @@ describe('retry --destination', () => {
 		expect(await circuit()).toMatchObject({ reason: 'operator' })
 	})
 
+	test('says that the circuit is open or the destination is paused, and how to end it', async () => {
+		// Regression: it printed "No matching message waits for a retry."
+		await enqueue(env.outbox, 'billing', 2)
+		await openCircuit()
+		const open = await env.cli('retry --destination billing')
+		expect(open.stdout).toMatch(
+			/^The circuit of billing is open after too many failures; a relay probes it in 60 min\. .*--close-circuit/,
+		)
+		await env.cli('pause billing --by ada@ops')
+		const paused = await env.cli('retry --destination billing')
+		expect(paused.stdout).toMatch(
+			/^billing is paused by ada@ops, until it is resumed\. Resume it: yaoki outbox resume billing/,
+		)
+	})
+
 	test('--close-circuit without --destination is invalid', async () => {
 		expect(await env.cli('retry --all --close-circuit')).toMatchObject({ code: 2 })
 	})

@@ -102,3 +102,15 @@ test('the view shows messages with the documented columns', async () => {
 		}),
 	])
 })
+
+test('a migration that finds tables without a version says which table exists, and what to do', async () => {
+	// Regression: relation "outbox" already exists.
+	await rig.pool.query(`delete from ${rig.schema}.outbox_schema`)
+	const text = await rig.store.migrate().then(String, String)
+	expect(text).toContain(
+		`Table "${rig.schema}".outbox exists, but "${rig.schema}".outbox_schema contains no version`,
+	)
+	const [insert = ''] = /insert into .*?\)(?=\. Otherwise)/.exec(text) ?? []
+	await rig.pool.query(insert)
+	expect(await rig.store.migrate()).toEqual({ from: 1, to: 1, applied: [] })
+})
