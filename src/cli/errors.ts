@@ -6,7 +6,15 @@ import { inspect } from 'node:util'
 import { YaokiError } from '../core/errors/errors.ts'
 
 /** How a run of the command line ended. Commands name the kind and never write a number. */
-export type ExitKind = 'ok' | 'failure' | 'usage' | 'notFound' | 'checkFailed' | 'unreachable' | 'interrupted'
+export type ExitKind =
+	| 'ok'
+	| 'failure'
+	| 'usage'
+	| 'notFound'
+	| 'checkFailed'
+	| 'unreachable'
+	| 'forbidden'
+	| 'interrupted'
 
 /** Scripts branch on these numbers, so they are stable. Help prints them from this table. */
 export const EXIT_CODES: Readonly<Record<ExitKind, readonly [code: number, meaning: string]>> = {
@@ -15,7 +23,8 @@ export const EXIT_CODES: Readonly<Record<ExitKind, readonly [code: number, meani
 	usage: [2, 'invalid arguments'],
 	notFound: [3, 'not found'],
 	checkFailed: [4, 'a check or an assertion failed'],
-	unreachable: [5, 'the database could not be reached'],
+	unreachable: [5, 'the database could not be reached or did not answer in time'],
+	forbidden: [6, 'the database user lacks a privilege'],
 	// Shells use 128 plus the signal number for a program that SIGINT ended.
 	interrupted: [130, 'interrupted by Ctrl-C'],
 }

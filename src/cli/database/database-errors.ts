@@ -6,7 +6,12 @@ import { inspect } from 'node:util'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError, errorCode } from '../errors.ts'
 import { toFlag } from '../option-tables.ts'
-import { type DatabaseTarget, describeTarget, type RedisTarget } from './database-target.ts'
+import {
+	type DatabaseTarget,
+	describeTarget,
+	type PostgresTarget,
+	type RedisTarget,
+} from './database-target.ts'
 
 /** Error codes of the network, and SQLSTATEs with which PostgreSQL rejects a connection. */
 const UNREACHABLE =
@@ -26,11 +31,29 @@ export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget,
 	const cause = containsSecret(error, target) ? undefined : error
 	if (chain.some(isUnreachable))
 		return new CliError('unreachable', `Cannot reach ${target.name}: ${message}`, { cause })
+	if (chain.some(isTimedOut))
+		return new CliError('unreachable', `${target.name} did not answer in time.`, {
+			...{ hint: 'Another transaction may hold a lock on the tables: see pg_stat_activity.', cause },
+		})
+	const denied = chain.find(({ code }) => code === '42501')
+	if (denied && target.kind === 'postgres')
+		return new CliError('forbidden', `${target.name}: ${removeSecrets(firstMessage([denied]), target)}`, {
+			...{ hint: missingGrant(String(denied.message), target), cause },
+		})
 	const code = String(errorCode(error) ?? '')
 	const [, group = '', isSchema] = /^YAOKI_(OUTBOX|IDEMPOTENCY)(_SCHEMA$)?/.exec(code) ?? []
 	if (isSchema) return schemaError(target, group.toLowerCase(), chain[0]?.found === 0, message, cause)
 	if (group !== '') return new CliError('failure', message, { cause })
 	return containsSecret(error, target) ? new CliError('failure', message) : error
+}
+
+/** Returns the statement that gives the user what it lacks. Reading needs less than changing. */
+function missingGrant(message: string, { url, schema }: PostgresTarget): string {
+	const user = URL.canParse(url) ? decodeURIComponent(new URL(url).username) : ''
+	const [role, place] = [user === '' ? 'USER' : `"${user}"`, `"${schema ?? 'yaoki'}"`]
+	const usage = `grant usage on schema ${place} to ${role};`
+	const tables = `grant select, insert, update, delete on all tables in schema ${place} to ${role};`
+	return `${/\bschema\b/.test(message) ? usage : tables} For status, list, show and check, select is enough.`
 }
 
 /** The outbox reports `filter.topic`; the user typed `--topic`. */
@@ -75,6 +98,10 @@ function isUnreachable({ code, errcode, message }: ErrorFields): boolean {
 	if (typeof errcode === 'number') return [SQLITE_CANTOPEN, SQLITE_NOTADB].includes(errcode & 0xff)
 	return UNREACHABLE.test(String(code)) || UNREACHABLE_MESSAGES.test(String(message))
 }
+
+/** The time limit of `pg`, which has no code, or the server's own. */
+const isTimedOut = ({ code, message }: ErrorFields): boolean =>
+	code === '57014' || /query read timeout/i.test(String(message))
 
 /** An AggregateError has an empty message of its own. */
 const firstMessage = (chain: readonly ErrorFields[]): string =>

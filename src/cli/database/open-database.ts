@@ -22,7 +22,10 @@ const MAX_CONNECTIONS = 4
  * Loads `pg` only for a PostgreSQL database, so that SQLite users need not install it. It is searched next to this package and
  * then in the working directory, because a global `yaoki` does not see the drivers of a project.
  */
-export async function openPostgresPool({ url }: Pick<PostgresTarget, 'url'>): Promise<Pool> {
+export async function openPostgresPool(
+	{ url }: Pick<PostgresTarget, 'url'>,
+	statementTimeoutMs?: number,
+): Promise<Pool> {
 	const driver = await import('pg').catch(() => requireFromWorkingDirectory())
 	const pool = new driver.Pool({
 		...{
@@ -31,6 +34,8 @@ export async function openPostgresPool({ url }: Pick<PostgresTarget, 'url'>): Pr
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		},
 		...{ application_name: 'yaoki', allowExitOnIdle: true },
+		// By the client: poolers reject `statement_timeout` as a parameter of the connection.
+		...(statementTimeoutMs === undefined ? {} : { query_timeout: statementTimeoutMs }),
 	})
 	// An idle or closing connection that breaks emits 'error'; without a listener that ends the process.
 	pool.on('error', () => {})

@@ -29,6 +29,8 @@ export interface OpenArguments extends DatabaseArguments {
 	/** Allows to create a missing SQLite file. Only for migrations: a misspelled name must not look like an empty outbox. */
 	readonly canCreate?: boolean
 	readonly keepHistory?: boolean
+	/** How long a statement may take. PostgreSQL only: readers of SQLite wait for no lock. Default: no limit. */
+	readonly statementTimeoutMs?: number
 	/** Names of fields that are not shown. Default: YAOKI_REDACT. */
 	readonly redact?: string | undefined
 }
@@ -42,7 +44,7 @@ export async function withOutbox<T>(
 	const target = resolveTarget(args, io.env, io.warn)
 	if (!canCreate) requireFile(target, 'outbox')
 	try {
-		const { store, close } = await openStore(target)
+		const { store, close } = await openStore(target, args.statementTimeoutMs)
 		const outbox = new Outbox({
 			...{ store, history: keepHistory, runtime: io.runtime },
 			redact: toRedact(args.redact ?? io.env['YAOKI_REDACT'] ?? ''),
@@ -73,9 +75,12 @@ export type StoreTarget =
 	| (Pick<PostgresTarget, 'kind' | 'url' | 'schema'> & Partial<Pick<PostgresTarget, 'prepare'>>)
 
 /** Returns the store, and a function that closes what the store does not close itself. */
-export async function openStore(target: StoreTarget): Promise<{ store: Store; close(): Promise<void> }> {
+export async function openStore(
+	target: StoreTarget,
+	statementTimeoutMs?: number,
+): Promise<{ store: Store; close(): Promise<void> }> {
 	if (target.kind === 'sqlite') return { store: sqliteStore({ file: target.file }), close: async () => {} }
-	const pool = await openPostgresPool(target)
+	const pool = await openPostgresPool(target, statementTimeoutMs)
 	const { schema, prepare } = target
 	try {
 		const store = postgresStore({ client: pool, schema, prepare })

@@ -134,3 +134,33 @@ describe('a PostgreSQL database', () => {
 		expect([5, 1]).toContain(await exitCodeWith({ password: 'hunter2' }))
 	})
 })
+
+test('check exits with 5 behind a lock, and with 6 and the missing grant without a privilege', async () => {
+	// Regression: it waited until the lock was released.
+	await resultOf('outbox migrate')
+	const holder = await pool.connect()
+	await holder.query('begin; lock table shop.outbox in access exclusive mode')
+	const blocked = await cli('outbox check --timeout 300ms')
+	await holder.query('rollback')
+	holder.release()
+	expect(blocked.code).toBe(5)
+	expect(blocked.stderr).toContain('did not answer in time')
+	await pool.query("create role reader login password 'secret'")
+	const url = new URL(database.url)
+	url.username = 'reader'
+	url.password = 'secret'
+	const asReader = () => run(['outbox', 'check', '--schema', 'shop'], { DATABASE_URL: url.href })
+	const outside = await asReader()
+	expect(outside).toMatchObject({
+		code: 6,
+		stderr: expect.stringContaining('grant usage on schema "shop" to "reader"'),
+	})
+	await pool.query('grant usage on schema shop to reader')
+	const inside = await asReader()
+	expect(inside).toMatchObject({
+		code: 6,
+		stderr: expect.stringContaining('on all tables in schema "shop" to "reader"'),
+	})
+	await pool.query('grant select on all tables in schema shop to reader')
+	expect((await asReader()).code).not.toBe(6)
+})

@@ -2,7 +2,7 @@
  * Counts messages at a cost that does not grow with the queue (count-limits.ts): each count reads a bounded number of rows of an index and says if
  * it stopped there. A queue of a million messages is exactly when people refresh the statistics every second.
  */
-import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { PostgresExecutor, SqlExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import {
 	cappedCount,
@@ -19,7 +19,7 @@ import {
 	sumForecast,
 } from '../count-limits.ts'
 import type { Store } from '../store.ts'
-import type { DestinationCounts } from '../store-stats.ts'
+import type { DestinationCounts, StoreStats } from '../store-stats.ts'
 import { type BlockedLookup, findBlocked } from './statistics/blocked-keys.ts'
 import { ALL_NAMES, FIRST_DUE_AT, NOW, ONE_NAME, SHARE } from './statistics/names-sql.ts'
 
@@ -133,36 +133,48 @@ export function statsOperations(executor: PostgresExecutor): Pick<Store, 'stats'
 	}
 	return {
 		now,
-		async stats(limit, destination) {
-			const sql = destination === undefined ? ALL : ONE
-			const values = destination === undefined ? [limit] : [limit, destination]
-			const rows = await executor.run<Row>(sql.counts, values)
-			const sample = (await executor.run<SampleRow>(sql.sample, values)).map((row) =>
-				withNumbers(row, SAMPLE_NUMBERS),
-			)
-			const attempts = emptyAttempts()
-			for (const row of sample) attempts[row.attempts] = (attempts[row.attempts] ?? 0) + row.count
-			const [clock] = await executor.run<{ latest: Big | null; ms: Big }>(sql.latest, values)
-			const databaseNow = Number(clock?.ms)
-			const latest = Math.max(Number(clock?.latest ?? 0), ...sample.map((row) => row.latest))
-			const checked = limitPerDestination(Math.min(limit, MAX_BLOCKING), rows.length)
-			const blocked = await findBlocked(executor, databaseNow, limit, destination)
-			const slots = await executor.run<ForecastSlot>(sql.slots, values)
-			return {
-				now: databaseNow,
-				destinations: rows.slice(0, MAX_DESTINATIONS).map((row) => {
-					const sampled = sample.filter((one) => one.destination === row.destination)
-					return toCounts(row, databaseNow, sampled, blocked, checked)
-				}),
-				hasMoreDestinations: rows.length > MAX_DESTINATIONS,
-				attempts,
-				forecast: sumForecast(
-					slots.map((slot) => withNumbers(slot, ['step', 'count'])),
-					limit,
-				),
-				clockBehindMs: Math.max(0, latest - databaseNow),
-			}
-		},
+		// The statements have enormous costs by the planner's estimate, for which PostgreSQL would compile them: 85 % of the time.
+		stats: (limit, destination) =>
+			executor.transaction(async (transaction) => {
+				await transaction.script('set local jit = off')
+				return readStats(transaction, limit, destination)
+			}),
+	}
+}
+
+/** Not prepared: behind a pooler, a prepared statement that is lost would end the transaction. */
+async function readStats(
+	executor: SqlExecutor,
+	limit: number,
+	destination: string | undefined,
+): Promise<StoreStats> {
+	const sql = destination === undefined ? ALL : ONE
+	const values = destination === undefined ? [limit] : [limit, destination]
+	const rows = await executor.runOnce<Row>(sql.counts, values)
+	const sample = (await executor.runOnce<SampleRow>(sql.sample, values)).map((row) =>
+		withNumbers(row, SAMPLE_NUMBERS),
+	)
+	const attempts = emptyAttempts()
+	for (const row of sample) attempts[row.attempts] = (attempts[row.attempts] ?? 0) + row.count
+	const [clock] = await executor.runOnce<{ latest: Big | null; ms: Big }>(sql.latest, values)
+	const databaseNow = Number(clock?.ms)
+	const latest = Math.max(Number(clock?.latest ?? 0), ...sample.map((row) => row.latest))
+	const checked = limitPerDestination(Math.min(limit, MAX_BLOCKING), rows.length)
+	const blocked = await findBlocked(executor, databaseNow, limit, destination)
+	const slots = await executor.runOnce<ForecastSlot>(sql.slots, values)
+	return {
+		now: databaseNow,
+		destinations: rows.slice(0, MAX_DESTINATIONS).map((row) => {
+			const sampled = sample.filter((one) => one.destination === row.destination)
+			return toCounts(row, databaseNow, sampled, blocked, checked)
+		}),
+		hasMoreDestinations: rows.length > MAX_DESTINATIONS,
+		attempts,
+		forecast: sumForecast(
+			slots.map((slot) => withNumbers(slot, ['step', 'count'])),
+			limit,
+		),
+		clockBehindMs: Math.max(0, latest - databaseNow),
 	}
 }
 

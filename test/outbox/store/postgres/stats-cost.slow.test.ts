@@ -77,3 +77,25 @@ test('a claim of messages that failed before updates no index', async () => {
 	// All updates except those of the retries, which move the due time.
 	expect((await rig.tableStatistics())['n_tup_hot_upd']).toBe(1_000)
 })
+
+test('the statements of statistics are not compiled (regression: 85 % of their time)', async () => {
+	const pool = rig.anotherPool()
+	const texts: string[] = []
+	pool.on('connect', (client) => {
+		const query = client.query.bind(client) as (...args: unknown[]) => unknown
+		Object.assign(client, {
+			query: (first: string | { readonly text: string }, ...rest: unknown[]) => {
+				texts.push(typeof first === 'string' ? first : first.text)
+				return query(first, ...rest)
+			},
+		})
+	})
+	await postgresStore({ client: pool, schema: rig.schema }).stats(LIMIT)
+	await pool.end()
+	const reads = texts.filter((text) => text.includes(`"${rig.schema}".outbox`))
+	const from = texts.indexOf('set local jit = off')
+	expect(reads.length).toBeGreaterThan(3)
+	expect(from).toBeGreaterThanOrEqual(0)
+	for (const text of reads) expect(texts.indexOf(text)).toBeGreaterThan(from)
+	expect(texts.at(-1)).toBe('commit')
+})

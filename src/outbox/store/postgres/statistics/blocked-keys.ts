@@ -1,7 +1,7 @@
 /**
  * Finds keys whose messages wait for one message, at a bounded cost: a jump through an index per key, and a count up to a limit behind it.
  */
-import type { PostgresExecutor } from '../../../../sql/postgres-executor.ts'
+import type { SqlExecutor } from '../../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../../sql/postgres-values.ts'
 import { type BlockingMessage, NOTHING_BLOCKED, sumBlocked } from '../../blocked-keys.ts'
 import { BLOCKING_FAILURES, BLOCKING_WAIT_MS, MAX_BEHIND, MAX_BLOCKING } from '../../count-limits.ts'
@@ -70,7 +70,7 @@ export interface BlockedLookup {
 }
 
 export async function findBlocked(
-	executor: PostgresExecutor,
+	executor: SqlExecutor,
 	now: number,
 	limit: number,
 	destination: string | undefined,
@@ -78,7 +78,7 @@ export async function findBlocked(
 	const sql = destination === undefined ? ALL : ONE
 	const values = destination === undefined ? [limit] : [limit, destination]
 	const read = async (text: string): Promise<readonly Row[]> =>
-		(await executor.run<Row>(text, values)).map((row) => withNumbers(row, ['since', 'behind', 'limit']))
+		(await executor.runOnce<Row>(text, values)).map((row) => withNumbers(row, ['since', 'behind', 'limit']))
 	const found = await read(sql.dead)
 	const dead = found.slice(0, MAX_BLOCKING)
 	const retry = await read(sql.retry)
