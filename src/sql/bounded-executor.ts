@@ -9,9 +9,16 @@
  * Rejected: functions in the schema that carry the settings, because every change of a statement would be a migration; and settings of the connection,
  * because it belongs to the user.
  */
+import { TimeoutError } from '../core/errors/errors.ts'
 import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients.ts'
 import { inPgTransaction } from './pg-transaction.ts'
-import { isDuplicateStatement, isMissingStatement, sqlState } from './postgres-errors.ts'
+import {
+	isCancelledStatement,
+	isDuplicateStatement,
+	isLostStatement,
+	isMissingStatement,
+	sqlState,
+} from './postgres-errors.ts'
 import type { Value } from './postgres-values.ts'
 
 const SETTINGS = [
@@ -61,6 +68,8 @@ export interface StatementLimits {
 	readonly signal?: AbortSignal | undefined
 }
 
+const SERVER_TIMEOUT = "select setting from pg_settings where name = 'statement_timeout'"
+
 const CANCEL = `
 select pg_cancel_backend(pid) from pg_stat_activity
 where datname = current_database() and state = 'active' and pid <> pg_backend_pid() and starts_with(query, $1::text)`
@@ -104,15 +113,33 @@ export class BoundedExecutor implements StatementRunner {
 	transaction<T>(work: (executor: StatementRunner) => Promise<T>): Promise<T> {
 		const { client, guard } = this.#given
 		return guard(() => {
-			if (!isPGlite(client))
-				return inPgTransaction(client.connect(), `begin ${LEVEL}; ${SETTINGS}`, (connection) =>
-					work({ run: (sql, values = []) => this.#runIn(connection, sql, values) }),
-				)
+			if (!isPGlite(client)) return this.#transactOnPool(client, work)
 			return client.transaction(async (tx) => {
 				await tx.exec(ALONE)
 				return work({ run: async (sql, values = []) => rowsOf(await tx.exec(this.#inline(sql, values))) })
 			})
 		})
+	}
+
+	/** Returns the server's own `statement_timeout`; 0 without one. */
+	async serverTimeoutMs(): Promise<number> {
+		const [found] = await this.run<{ setting: string }>(SERVER_TIMEOUT)
+		return Number(found?.setting)
+	}
+
+	/** Behind a pooler a prepared statement may be missing, which ends the transaction. It has written nothing, so it is repeated without preparing. */
+	async #transactOnPool<T>(pool: PgPool, work: (executor: StatementRunner) => Promise<T>): Promise<T> {
+		const run = () =>
+			inPgTransaction(pool.connect(), `begin ${LEVEL}; ${SETTINGS}`, (connection) =>
+				work({ run: (sql, values = []) => this.#runIn(connection, sql, values) }),
+			)
+		try {
+			return await run()
+		} catch (error) {
+			if (!isLostStatement(error)) throw error
+			this.#canPrepare = false
+			return run()
+		}
 	}
 
 	async #runOnPool<Row>(
@@ -141,7 +168,10 @@ export class BoundedExecutor implements StatementRunner {
 			return await this.#runAlone<Row>(client, `${comment}${ALONE}${timeout}`, statements)
 		} catch (error) {
 			isBroken ||= sqlState(error) === ''
-			throw error
+			const limitMs = limits && this.#limitMs(limits.timeoutMs)
+			throw limitMs !== undefined && isCancelledStatement(error)
+				? new TimeoutError(limits?.label.split(' ')[0] ?? '', limitMs)
+				: error
 		} finally {
 			signal?.removeEventListener('abort', cancel)
 			client.release(isBroken)
@@ -151,13 +181,14 @@ export class BoundedExecutor implements StatementRunner {
 
 	async #timeoutSql(client: PgClient, timeoutMs: number): Promise<string> {
 		this.#serverTimeoutMs ??= Number(
-			rowsOf<{ setting: string }>(
-				await client.query("select setting from pg_settings where name = 'statement_timeout'"),
-			)[0]?.setting,
+			rowsOf<{ setting: string }>(await client.query(SERVER_TIMEOUT))[0]?.setting,
 		)
-		// 0 is no timeout.
-		const ms = Math.min(timeoutMs, this.#serverTimeoutMs || Infinity)
-		return `set local statement_timeout = ${Math.ceil(ms)}; `
+		return `set local statement_timeout = ${Math.ceil(this.#limitMs(timeoutMs))}; `
+	}
+
+	/** Returns the shorter one of this time and the server's own. 0 is no timeout. */
+	#limitMs(timeoutMs: number): number {
+		return Math.min(timeoutMs, this.#serverTimeoutMs || Infinity)
 	}
 
 	async #runAlone<Row>(
@@ -182,7 +213,7 @@ export class BoundedExecutor implements StatementRunner {
 		return rowsOf(await client.query(`${before}${this.#allInline(statements)}`), length)
 	}
 
-	/** In a transaction an error cannot be repaired; the relay runs the transaction again. */
+	/** In a transaction an error cannot be repaired; `#transactOnPool` runs the transaction again. */
 	async #runIn<Row>(client: PgClient, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
 		if (!this.#canPrepare) return rowsOf(await client.query(this.#inline(sql, values)))
 		try {
@@ -192,7 +223,6 @@ export class BoundedExecutor implements StatementRunner {
 			return rowsOf(await client.query(this.#execution(sql, values)))
 		} catch (error) {
 			if (isMissingStatement(error)) namesOn(client).clear()
-			if (isDuplicateStatement(error)) this.#canPrepare = false
 			throw error
 		}
 	}

@@ -53,7 +53,7 @@ export const DATABASE_NOW = "floor(date_part('epoch', clock_timestamp()) * 1000)
 const MAX_CACHED_TEXTS = 500
 
 const POOLER =
-	'yaoki: a connection pooler loses prepared statements, so statements are no longer prepared. Create the store with { prepare: false } to avoid the first failure. This warning is printed once.'
+	'yaoki: a connection pooler loses prepared statements, so statements are no longer prepared. Create the store with { prepare: false }, or add --no-prepare on the command line, to avoid the first failure. This warning is printed once.'
 
 type QueryTarget = Pick<PgClient, 'query'> | PGliteTransaction
 
@@ -160,14 +160,26 @@ export class PostgresExecutor implements SqlExecutor {
 
 	#transact<T>(work: (executor: SqlExecutor) => Promise<T>): Promise<T> {
 		const { client } = this.#settings
-		if (!isPGlite(client))
-			return inPgTransaction(client.connect(), 'begin isolation level read committed', (connection) =>
-				work(this.#executorOn(connection, (sql) => connection.query(sql))),
-			)
+		if (!isPGlite(client)) return this.#transactOnPool(client, work)
 		return client.transaction(async (tx) => {
 			await tx.exec('set transaction isolation level read committed')
 			return work(this.#executorOn(tx, (sql) => tx.exec(sql)))
 		})
+	}
+
+	/** A prepared statement that a pooler has lost ends the transaction. It has written nothing, so it is repeated without preparing. */
+	async #transactOnPool<T>(pool: PgPool, work: (executor: SqlExecutor) => Promise<T>): Promise<T> {
+		const run = () =>
+			inPgTransaction(pool.connect(), 'begin isolation level read committed', (connection) =>
+				work(this.#executorOn(connection, (sql) => connection.query(sql))),
+			)
+		try {
+			return await run()
+		} catch (error) {
+			if (!isLostStatement(error)) throw error
+			this.#stopPreparing()
+			return run()
+		}
 	}
 
 	#executorOn(client: QueryTarget, script: (sql: string) => Promise<unknown>): SqlExecutor {

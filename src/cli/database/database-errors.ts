@@ -27,7 +27,7 @@ export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget,
 	if (error instanceof CliError) return error
 	if (error instanceof InvalidOptionError) return withFlagName(error, args)
 	const chain = errorChain(error)
-	const message = removeSecrets(firstMessage(chain), target)
+	const message = withPrepareFlag(removeSecrets(firstMessage(chain), target))
 	const cause = containsSecret(error, target) ? undefined : error
 	if (chain.some(isUnreachable))
 		return new CliError('unreachable', `Cannot reach ${target.name}: ${message}`, { cause })
@@ -55,6 +55,10 @@ function missingGrant(message: string, { url, schema }: PostgresTarget): string 
 	const tables = `grant select, insert, update, delete on all tables in schema ${place} to ${role};`
 	return `${/\bschema\b/.test(message) ? usage : tables} For status, list, show and check, select is enough.`
 }
+
+/** Texts of the store name its option; the user of the command line has a flag. */
+export const withPrepareFlag = (text: string): string =>
+	text.replace('Create the store with { prepare: false }', 'Add --no-prepare')
 
 /** The outbox reports `filter.topic`; the user typed `--topic`. */
 function withFlagName(error: InvalidOptionError, args: object): Error {

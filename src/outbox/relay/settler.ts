@@ -2,6 +2,7 @@
  * Writes the results of deliveries in batches. While one batch is being written the next one collects, so an idle relay writes immediately and a
  * busy one in thousands, without an option. Results are counted and emitted after they are written, because until then they are not certain.
  */
+import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { ErrorFacts } from '../../core/events/events.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
@@ -28,6 +29,8 @@ export class Settler {
 	readonly #signal: WakeSignal
 	#pending: SettledDelivery[] = []
 	#writing: readonly SettledDelivery[] = []
+	/** Maximum number of results per write: less than a batch after the database has cancelled a write. */
+	#limit = Infinity
 	#cancelFlush: CancelTimer | undefined
 	#flushing: Promise<void> | undefined
 	/** Called when the next messages of runs can start. */
@@ -116,19 +119,35 @@ export class Settler {
 
 	async #write(): Promise<void> {
 		const { store, owner, keepsHistory, settings } = this.#context
-		const batch = this.#takePending(2 * settings.batchSize)
+		const max = 2 * settings.batchSize
+		let batch = this.#takePending(Math.min(max, this.#limit))
 		this.#writing = batch
-		const settlements = batch.map(({ settlement }) => settlement)
 		try {
 			let isRepeated = false
-			const lost = await this.#context.callStore('settle', (failures) => {
+			const lost = await this.#context.callStore('settle', async (failures) => {
 				isRepeated = failures > 0
-				return store.settle(owner, settlements, keepsHistory)
+				try {
+					const settlements = batch.map(({ settlement }) => settlement)
+					return await store.settle(owner, settlements, keepsHistory)
+				} catch (error) {
+					if (error instanceof TimeoutError && batch.length > 1) batch = this.#halve(batch)
+					throw error
+				}
 			})
+			this.#limit = Math.min(max, this.#limit * 2)
 			this.#onWritten(batch, lost.length === 0 ? NONE : new Set(lost), isRepeated)
 		} finally {
 			this.#writing = []
 		}
+	}
+
+	/** Returns the first half of a batch that the database cancelled because of its duration. The rest is written later. */
+	#halve(batch: readonly SettledDelivery[]): readonly SettledDelivery[] {
+		const half = batch.length >> 1
+		this.#pending = [...batch.slice(half), ...this.#pending]
+		this.#limit = half
+		this.#writing = batch.slice(0, half)
+		return this.#writing
 	}
 
 	/** If the first try failed it may have been written, with only its response lost; then missing claims need not be lost leases. */

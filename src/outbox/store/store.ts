@@ -73,7 +73,7 @@ export interface QueueStore {
 	claim(request: ClaimRequest): Promise<ClaimResult>
 	/**
 	 * Writes the outcome of claimed messages. Returns the ids that this owner no longer holds with that attempt; these are left
-	 * unchanged. If one
+	 * unchanged. Rejects with a `TimeoutError` if the database cancelled it because of its duration; the relay then writes fewer. If one
 	 * row of a batch cannot be written, the others are written, and that row with a sanitized error.
 	 */
 	settle(owner: string, settlements: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>

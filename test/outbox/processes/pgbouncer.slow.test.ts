@@ -77,6 +77,18 @@ describe.skipIf(!hasPgbouncer)('behind pgbouncer in transaction mode', () => {
 		expect(warnings).toEqual([expect.stringContaining('no longer prepared')])
 	})
 
+	test('pause and resume work without --no-prepare', async () => {
+		// Regression: they failed if another client had prepared the statement on the server's connection.
+		const env = { DATABASE_URL: pooler.url }
+		await run(['outbox', 'migrate', '--schema', 'paused'], env)
+		for (let n = 0; n < 4; n++)
+			for (const action of ['pause', 'resume']) {
+				const { code, stderr } = await run(['outbox', action, 'billing', '--schema', 'paused'], env)
+				expect({ action, code, stderr }).toEqual({ action, code: 0, stderr })
+				expect(stderr).not.toContain('{ prepare: false }.')
+			}
+	})
+
 	test('the commands work with --no-prepare and print no warning', async () => {
 		for (const args of ['outbox migrate', 'outbox status', 'outbox list', 'outbox check', 'outbox status']) {
 			const given = [...args.split(' '), '--no-prepare', '--schema', 'commands']

@@ -6,8 +6,9 @@
  * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and then written with a substitute
  * error: knowing that a message failed matters more than the text.
  */
+import { TimeoutError } from '../../../core/errors/errors.ts'
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
-import { isDataError } from '../../../sql/postgres-errors.ts'
+import { isCancelledStatement, isDataError } from '../../../sql/postgres-errors.ts'
 import type { Value } from '../../../sql/postgres-executor.ts'
 import { uuidList } from '../../../sql/postgres-values.ts'
 import type { Settlement } from '../rows.ts'
@@ -136,6 +137,7 @@ export function settleOperations(executor: BoundedExecutor): Pick<Store, 'settle
 		try {
 			return await runSteps(executor, stepsFor(owner, settlements, keepHistory))
 		} catch (error) {
+			if (isCancelledStatement(error)) throw await timeoutError(executor, error)
 			if (!isDataError(error)) throw error
 			const [first] = settlements
 			if (first !== undefined && settlements.length === 1) {
@@ -156,6 +158,12 @@ export function settleOperations(executor: BoundedExecutor): Pick<Store, 'settle
 			return runStep(executor, { sql: RENEW, values, ids: claims.map(({ id }) => id) })
 		},
 	}
+}
+
+/** Returns an error with the time after which the server cancels statements; the server's error if a person cancelled it. */
+async function timeoutError(executor: BoundedExecutor, error: unknown): Promise<unknown> {
+	const limitMs = await executor.serverTimeoutMs().catch(() => 0)
+	return limitMs > 0 ? new TimeoutError('settle', limitMs) : error
 }
 
 async function runSteps(executor: BoundedExecutor, steps: readonly Step[]): Promise<readonly string[]> {

@@ -182,3 +182,19 @@ test('a stopped relay leaves no claim on the server', async () => {
 	await noneRunning()
 	await unlock()
 })
+
+test('with a shorter statement_timeout of the server, errors of claim and settle name that limit', async () => {
+	// Regression: "claim: no result within 10000 ms" after 25 ms.
+	await rig.store.insert(newRows(1))
+	const { rows } = await rig.store.claim(ofTest())
+	const pool = rig.anotherPool({ statement_timeout: 25 })
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	const unlock = await lockTable()
+	await expect(store.claim(ofTest())).rejects.toMatchObject({ name: 'TimeoutError', timeoutMs: 25 })
+	const sent = rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)
+	await expect(store.settle(`relay ${rig.schema}`, sent, false)).rejects.toMatchObject({
+		...{ name: 'TimeoutError', timeoutMs: 25 },
+	})
+	await unlock()
+	expect(await store.settle(`relay ${rig.schema}`, sent, false)).toEqual([])
+})
