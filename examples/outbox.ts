@@ -18,23 +18,23 @@ const outbox = new Outbox({ store: sqliteStore(file), topics })
 await outbox.migrate()
 
 /** Writes the order and its message, or neither. */
-async function placeOrder(id: string, email: string, isPaid = true): Promise<void> {
+function placeOrder(id: string, email: string, isPaid = true): void {
 	shop.exec('BEGIN IMMEDIATE')
 	try {
 		shop.prepare('INSERT INTO orders VALUES (?, ?)').run(id, email)
-		await outbox.enqueue({ topic: 'order.placed', payload: { id, email } }, { tx: shop })
+		outbox.enqueueSync({ topic: 'order.placed', payload: { id, email } }, { tx: shop })
 		if (!isPaid) throw new Error('the card was declined')
 		shop.exec('COMMIT')
 		console.log(`${id}: committed, with its message`)
 	} catch (error) {
-		shop.exec('ROLLBACK')
+		if (shop.isTransaction) shop.exec('ROLLBACK')
 		console.log(`${id}: rolled back, with its message (${error})`)
 	}
 }
 
-await placeOrder('o-1', 'ada@example.com')
-await placeOrder('o-2', 'bob')
-await placeOrder('o-3', 'eve@example.com', false)
+placeOrder('o-1', 'ada@example.com')
+placeOrder('o-2', 'bob')
+placeOrder('o-3', 'eve@example.com', false)
 
 let calls = 0
 const relay = new Relay(outbox, {

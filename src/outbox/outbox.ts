@@ -89,7 +89,7 @@ export class Outbox<T extends Topics = Topics> {
 
 	/**
 	 * Writes one message, or an array of messages (all or none). With `tx` they are sent after that transaction commits, and not
-	 * if it is rolled back.
+	 * if it is rolled back. In a transaction of SQLite use `enqueueSync`: during an `await`, other callers of the connection would join the transaction.
 	 * Rejects with an InvalidMessageError, before anything is written, if a message is invalid.
 	 */
 	enqueue(message: MessageFor<T>, options?: EnqueueOptions): Promise<EnqueueResult>
@@ -106,14 +106,19 @@ export class Outbox<T extends Topics = Topics> {
 	}
 
 	/**
-	 * Writes one message, or an array of messages, within the call, for synchronous SQLite drivers. Throws what `enqueue` would reject with, so
-	 * that `db.transaction` of `better-sqlite3` rolls back. A rejection of `enqueue` would come after its commit.
+	 * Writes one message, or an array of messages, within the call: the way to enqueue in a transaction of SQLite. Throws what `enqueue` would reject with, so
+	 * that the transaction is rolled back. With `better-sqlite3`, call it in the function of `db.transaction`.
 	 *
 	 * @example
-	 * const placeOrder = db.transaction((order) => {
-	 *   insertOrder.run(order)
+	 * db.exec('BEGIN IMMEDIATE')
+	 * try {
+	 *   insertOrder.run(order.id)
 	 *   outbox.enqueueSync({ topic: 'order.created', payload: order }, { tx: db })
-	 * })
+	 *   db.exec('COMMIT')
+	 * } catch (error) {
+	 *   if (db.isTransaction) db.exec('ROLLBACK')
+	 *   throw error
+	 * }
 	 */
 	enqueueSync(message: MessageFor<T>, options: EnqueueSyncOptions): EnqueueResult
 	enqueueSync(messages: readonly MessageFor<T>[], options: EnqueueSyncOptions): EnqueueResult[]

@@ -153,7 +153,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 	postgres:
 		"on one client of the pool, call client.query('BEGIN'), write your change, outbox.enqueue(message, { tx: client }), client.query('COMMIT')",
 	sqlite:
-		"on one db = new DatabaseSync(file, { timeout: 5_000 }), call db.exec('BEGIN IMMEDIATE'), write your change, await outbox.enqueue(message, { tx: db }), db.exec('COMMIT')",
+		"on one db = new DatabaseSync(file, { timeout: 5_000 }), call db.exec('BEGIN IMMEDIATE'), write your change, outbox.enqueueSync(message, { tx: db }), db.exec('COMMIT')",
 }
 
 /** Returns the problem if it is certain, before the insert, that no transaction is open. */

@@ -190,3 +190,27 @@ describe('enqueueSync', () => {
 		)
 	})
 })
+
+test('300 concurrent callers of one connection commit their orders with their messages', async () => {
+	const { file, outbox } = await openFile()
+	const db = new DatabaseSync(file, { timeout: 5_000 })
+	cleanups.push(() => db.close())
+	db.exec('CREATE TABLE orders (id TEXT)')
+	const placeOrder = async (n: number): Promise<void> => {
+		await null
+		db.exec('BEGIN IMMEDIATE')
+		try {
+			db.prepare('INSERT INTO orders VALUES (?)').run(`o-${n}`)
+			outbox.enqueueSync({ topic: 'order.placed', payload: n }, { tx: db })
+			if (n % 3 === 0) throw new Error('declined')
+			db.exec('COMMIT')
+		} catch (error) {
+			if (db.isTransaction) db.exec('ROLLBACK')
+			throw error
+		}
+	}
+	const results = await Promise.allSettled(Array.from({ length: 300 }, (_, n) => placeOrder(n)))
+	expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(200)
+	expect(db.prepare('SELECT id FROM orders').all()).toHaveLength(200)
+	expect((await outbox.stats()).totals.due.count).toBe(200)
+})
