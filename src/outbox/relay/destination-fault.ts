@@ -16,7 +16,7 @@ export type DestinationFault = 'certificate' | 'credentials' | 'rejected'
 const STATUS = /^http /m
 const CREDENTIALS = /^(http 40[13]|grpc (7|16)|code (\w+\/)?(unauthenticated|permission.denied))$/im
 const CERTIFICATE =
-	/^((\w+_)?(cert(ificate)?|crl)(_\w+)?|\w+leaf_signature|invalid_(ca|purpose)|hostname_mismatch)$|(self.signed|first|peer|issuer) cert|cert\S+ (has exp|altn)/im
+	/(^|_)(cert(ificate)?|crl)(_|$)|leaf_signature$|^invalid_(ca|purpose)$|^hostname_mismatch$|(self.signed|first|peer|issuer) cert|certificate('s)? (has exp|altn)/im
 /** The handshake failed for another reason, such as a protocol version. The classifier calls it transient. */
 const HANDSHAKE = /^(err_ssl_\w+|eproto)$/im
 
