@@ -31,6 +31,10 @@ function isGood({ ended, good }: Counts, normalShare: number, tolerated: number)
 /** Returns the normal share of good calls. One of calls that never succeed is not a normal share: they could not succeed again. */
 const normalShare = ({ ended, good }: Counts): number => (good === 0 ? 1 : good / ended)
 
+/** Returns whether calls succeed as often as those before the first fault. */
+export const succeedAsBefore = (calls: Counts, before: Counts): boolean =>
+	calls.ended > 0 && isGood(calls, normalShare(before), 0)
+
 export interface HealthInput {
 	/** Calls by the step in which they started, from the end of the fault on: all, those that have ended, and the good ones. */
 	readonly started: ArrayLike<number>
@@ -82,7 +86,7 @@ export function judgeHealth(input: HealthInput): Judgement {
 	/** Whether a window fits between two steps. */
 	const fits = (from: number, to: number): boolean => {
 		const calls = between(ended, from, to)
-		if (isOver) return calls >= Math.min(MIN_CALLS, between(ended, 0, length))
+		if (isOver) return calls > 0 && calls >= Math.min(MIN_CALLS, between(ended, 0, length))
 		return calls >= MIN_CALLS && (to < length ? to * stepMs : lengthMs) - from * stepMs >= WINDOW_MS
 	}
 

@@ -13,7 +13,8 @@
  * - Calls belong to the window in which they started, because a late success belongs to the past. A call that is still in flight
  *   counts as failed once it has taken longer than any good call; until then it is left out.
  *
- * If less than one window follows the fault, or the last bad one, nothing is shown: the run ended too soon. Accepting the first good
+ * If less than one window follows the fault, or the last bad one, nothing is shown: the run ended too soon. If no call starts after the
+ * fault, only calls that it caught can show a recovery, by succeeding after it. Accepting the first good
  * window was rejected because the run may relapse, and a pool of all clients because one that always fails can hide in it.
  *
  * The steps are the tracker's own, so that the result depends neither on the length of the run nor on the steps of its timeline. When
@@ -21,7 +22,7 @@
  * matters four hours after a fault.
  */
 import type { FaultPeriod } from './fault-periods.ts'
-import { type Judgement, WINDOW_MS } from './health-windows.ts'
+import { type Judgement, succeedAsBefore, WINDOW_MS } from './health-windows.ts'
 import { RecoverySteps } from './recovery-steps.ts'
 import type { Recovery, RecoveryStatus } from './result.ts'
 
@@ -43,6 +44,10 @@ export class RecoveryTracker {
 	/** Calls in flight that started by the end of the fault, and when the last such call ended. */
 	#caught = 0
 	#caughtEndedAt = 0
+	/** Calls that started by the end of the fault and ended after it. */
+	#caughtResults = { ended: 0, good: 0 }
+	/** Calls that started after the fault. */
+	#callsAfter = 0
 	/** The longest durations of a good call, and of any call. */
 	#longestGoodMs = 0
 	#longestMs = 0
@@ -87,7 +92,9 @@ export class RecoveryTracker {
 	/** Counts a new call. */
 	count(now: number): void {
 		if (now >= this.#phaseEndsAt) this.#changePhase(now)
-		if (this.#phase === 'after') this.#makeRoom(now).started(now - this.#endedAt)
+		if (this.#phase !== 'after') return
+		this.#callsAfter++
+		this.#makeRoom(now).started(now - this.#endedAt)
 	}
 
 	/** Counts the end of a call that was counted. */
@@ -98,6 +105,10 @@ export class RecoveryTracker {
 		if (isGood && durationMs > this.#longestGoodMs) this.#longestGoodMs = durationMs
 		if (this.#phase === 'after') {
 			if (startedAt > this.#endedAt) this.#steps.ended(startedAt - this.#endedAt, isGood)
+			else {
+				this.#caughtResults.ended++
+				if (isGood) this.#caughtResults.good++
+			}
 		} else if (this.#phase === 'before' && startedAt >= this.#baselineFromMs) {
 			this.#before.ended++
 			if (isGood) this.#before.good++
@@ -134,6 +145,8 @@ export class RecoveryTracker {
 				this.#steps.clear()
 				this.#caught = this.#inFlight
 				this.#caughtEndedAt = 0
+				this.#caughtResults = { ended: 0, good: 0 }
+				this.#callsAfter = 0
 			}
 		}
 	}
@@ -154,7 +167,9 @@ export class RecoveryTracker {
 		const faultEndedAtMs = this.#endedAt
 		const lengthMs = endedAtMs - faultEndedAtMs
 		const { health } = this.#judgement(endedAtMs, isOver, isIdle)
-		const healthyAfterMs = typeof health === 'number' ? health : null
+		const isShownByCaught =
+			isOver && this.#callsAfter === 0 && succeedAsBefore(this.#caughtResults, this.#before)
+		const healthyAfterMs = typeof health === 'number' ? health : isShownByCaught ? 0 : null
 		const drainedAfterMs = this.#caught > 0 ? null : Math.max(0, this.#caughtEndedAt - faultEndedAtMs)
 		const isRecovered = healthyAfterMs !== null && drainedAfterMs !== null
 		const recoveredAfterMs = isRecovered ? Math.max(healthyAfterMs, drainedAfterMs) : null
@@ -173,6 +188,7 @@ export class RecoveryTracker {
 			drainedAfterMs,
 			recoveredAfterMs,
 			heldForMs: recoveredAfterMs === null ? null : lengthMs - recoveredAfterMs,
+			callsAfter: this.#callsAfter,
 		}
 	}
 }

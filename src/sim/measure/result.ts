@@ -141,7 +141,7 @@ export interface InstanceResult {
 
 /**
  * `'recovered'`: from some time on to the end of the run, every window was good. `'not-recovered'`: at the end of the run, calls still
- * failed, or calls caught by the fault were still in flight. `'not-shown'`: the run ended too soon to tell.
+ * failed, or calls caught by the fault were still in flight. `'not-shown'`: the run ended too soon to tell, or no call started after the fault.
  */
 export type RecoveryStatus = 'recovered' | 'not-recovered' | 'not-shown'
 
@@ -158,6 +158,8 @@ export interface Recovery {
 	readonly recoveredAfterMs: number | null
 	/** How long it lasted in this run; null unless recovered. A later relapse would not be known. */
 	readonly heldForMs: number | null
+	/** Calls, or requests to a service, that started after the fault. Of a run: the largest number of all clients and services. */
+	readonly callsAfter: number
 }
 
 /** Recovery from the last fault, of all clients and services. */

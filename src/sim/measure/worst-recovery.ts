@@ -11,7 +11,13 @@ export function worstRecovery(lists: readonly (readonly Recovery[] | undefined)[
 	return last ? { ...last, faults } : null
 }
 
-function worst(all: readonly Recovery[]): Recovery {
+/** Calls of a client that did not call after the fault show nothing, so the others decide if there are any. */
+const isSilent = ({ status, callsAfter, drainedAfterMs }: Recovery): boolean =>
+	status === 'not-shown' && callsAfter === 0 && drainedAfterMs !== null
+
+function worst(every: readonly Recovery[]): Recovery {
+	const telling = every.filter((one) => !isSilent(one))
+	const all = telling.some(({ callsAfter }) => callsAfter > 0) ? telling : every
 	const latest = (of: (one: Recovery) => number | null): number | null =>
 		all.reduce<number | null>((max, one) => {
 			const value = of(one)
@@ -29,5 +35,6 @@ function worst(all: readonly Recovery[]): Recovery {
 		drainedAfterMs: latest((one) => one.drainedAfterMs),
 		recoveredAfterMs: latest((one) => one.recoveredAfterMs),
 		heldForMs: shortest((one) => one.heldForMs),
+		callsAfter: Math.max(0, ...all.map(({ callsAfter }) => callsAfter)),
 	}
 }

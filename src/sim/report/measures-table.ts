@@ -55,7 +55,9 @@ function notesOn(rows: readonly (readonly string[])[], cases: readonly StudyCase
 			: []),
 		...(max === 1 ? ['One run each, so there is no confidence interval (±).'] : []),
 		...(has(' of ') ? ['Recovery: the mean over the runs that recovered.'] : []),
-		...(has('not shown') ? ['Not shown: the run ended too soon to tell.'] : []),
+		...(has('not shown')
+			? ['Not shown: the run ended too soon to tell, or no call started after the fault.']
+			: []),
 		...(cells.includes(NO_VALUE) ? [`${NO_VALUE}: no run has a value.`] : []),
 	]
 }

@@ -39,6 +39,8 @@ function describeMissing(measure: MeasureName, { recovery, endedAtMs }: Simulati
 	if (measure !== 'recoveredAfterMs') return 'no value'
 	if (recovery === null) return 'no fault that ended during the run'
 	const afterMs = `${Number((endedAtMs - recovery.faultEndedAtMs).toPrecision(6))} ms after the fault`
+	if (recovery.status === 'not-shown' && recovery.callsAfter === 0)
+		return 'not shown, because no call started after the fault'
 	return recovery.status === 'not-shown'
 		? `not shown, because the run ended too soon, ${afterMs}`
 		: `not recovered when the run ended, ${afterMs}`
@@ -46,7 +48,7 @@ function describeMissing(measure: MeasureName, { recovery, endedAtMs }: Simulati
 
 /** Chainable expectations. Each throws ResilienceError if a run does not satisfy it. */
 export interface ResilienceExpectation {
-	/** Recovers within this time after the last fault. A run that ends too soon to show it fails. */
+	/** Recovers within this time after the last fault. A run that does not show it fails: it ends too soon, or no call starts after the fault. */
 	toRecoverWithin(ms: number): ResilienceExpectation
 	/** Fewer requests per call, at the service with the highest value. */
 	amplificationBelow(factor: number): ResilienceExpectation

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
 	type Fault,
+	type PolicyModel,
 	type Recovery,
 	type Scenario,
 	Simulation,
@@ -42,6 +43,7 @@ describe('recovery', () => {
 			drainedAfterMs: 1_000,
 			recoveredAfterMs: 1_000,
 			heldForMs: 9_000,
+			callsAfter: 100,
 		})
 		expect(recovery(11_000, 2_000)?.recoveredAfterMs).toBe(2_000)
 	})
@@ -54,6 +56,7 @@ describe('recovery', () => {
 			drainedAfterMs: null,
 			recoveredAfterMs: null,
 			heldForMs: null,
+			callsAfter: 100,
 		})
 	})
 
@@ -130,6 +133,7 @@ describe('in a run', () => {
 			drainedAfterMs: 10,
 			recoveredAfterMs: 10,
 			heldForMs: 15_990,
+			callsAfter: 1_599,
 		}
 		const result = run({})
 		expect(result.recovery).toEqual({ ...recovered, faults: [recovered] })
@@ -318,14 +322,61 @@ describe('a service', () => {
 		expect(result.recovery?.recoveredAfterMs).toBe(90)
 	})
 
-	it('without requests has recovered', () => {
+	it('without requests shows nothing, and the others decide', () => {
 		const services = { api: { serviceTime: 1, faults: [outage] }, unused: { serviceTime: 1 } }
 		const result = simulate({
 			duration: 20_000,
 			services,
 			clients: { web: { to: 'api', arrivals: constant(100) } },
 		})
-		expect(statuses(result)).toEqual(['recovered', 'recovered', 'recovered'])
+		expect(statuses(result)).toEqual(['recovered', 'recovered', 'not-shown'])
+		expect(result.recovery?.status).toBe('recovered')
+	})
+})
+
+describe('without a call after the fault', () => {
+	/** The last call starts during the outage from 2 s to 4 s. */
+	const during = (policy: PolicyModel, to = 3_000) =>
+		simulate(
+			scene({
+				api: { workers: 10, faults: [outage] },
+				web: { arrivals: constant(100, to) },
+				policy,
+				rest: { duration: 20_000 },
+			}),
+		)
+
+	it.each([
+		['failed during it', during([])],
+		['ended before it', during([], 1_000)],
+	])('a recovery is not shown if all calls %s', (_name, { recovery }) => {
+		expect(recovery).toMatchObject({ status: 'not-shown', recoveredAfterMs: null, callsAfter: 0 })
+	})
+
+	it('a recovery is not shown if the calls that it caught fail', () => {
+		const { recovery } = during([{ retry: { maxRetries: 1, baseDelayMs: 100 } }, { timeout: 50 }])
+		expect(recovery).toMatchObject({ status: 'not-shown', callsAfter: 0 })
+	})
+
+	it('the calls that it caught show the recovery by succeeding', () => {
+		const { recovery, clients } = during([{ retry: { maxRetries: 50, baseDelayMs: 500, maxDelayMs: 1_000 } }])
+		expect(clients['web']?.recovery).toMatchObject({ status: 'recovered', callsAfter: 0 })
+		expect(recovery?.status).toBe('recovered')
+	})
+
+	it('of one client, the other clients decide', () => {
+		const result = simulate(
+			scene({
+				api: { workers: 10, faults: [outage] },
+				web: { arrivals: constant(100) },
+				rest: {
+					duration: 20_000,
+					clients: { once: { to: 'api', arrivals: { kind: 'trace', atMs: [2_500] } } },
+				},
+			}),
+		)
+		expect(statuses(result)).toEqual(['recovered', 'not-shown', 'recovered'])
+		expect(result.recovery?.status).toBe('recovered')
 	})
 })
 

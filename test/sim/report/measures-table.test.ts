@@ -120,7 +120,7 @@ describe('the recovery of several runs', () => {
 			{ replications: 2 },
 		)
 		expect(cells(short)['short']?.['recovery']).toBe('not shown')
-		expect(toText(short)).toContain('Not shown: the run ended too soon to tell.')
+		expect(toText(short)).toContain('Not shown: the run ended too soon to tell, or no call started after the fault.')
 	})
 
 	it('is reported although the study selects other measures, if a run did not recover', () => {

@@ -33,7 +33,7 @@ describe('a report', () => {
 				?.at(0),
 		)
 		expect(ends).toEqual([expect.stringMatching(/ms$/), 'not recovered', 'not shown'])
-		expect(lines).toContain('Not shown: the run ended too soon to tell.')
+		expect(lines).toContain('Not shown: the run ended too soon to tell, or no call started after the fault.')
 	})
 
 	it('has the shares as data', () => {

@@ -51,6 +51,14 @@ describe('an expectation of a run', () => {
 		expect(messageOf(act)).toBe(message)
 	})
 
+	it('reports that no call started after the fault', () => {
+		const web = { arrivals: { kind: 'constant', perSecond: 50, toMs: 1_500 } } as const
+		const quiet = scene({ api: { faults: [outage] }, web, rest: { duration: 10_000 } })
+		expect(messageOf(() => expectResilience(simulate(quiet)).toRecoverWithin(1e6))).toBe(
+			'recoveredAfterMs: expected <= 1000000, got not shown, because no call started after the fault (seed 1)',
+		)
+	})
+
 	it('reports that a run does not recover', () => {
 		expect(messageOf(() => expectResilience(simulate(hung)).toRecoverWithin(1e6))).toBe(
 			'recoveredAfterMs: expected <= 1000000, got not recovered when the run ended, 8000 ms after the fault (seed 1)',
