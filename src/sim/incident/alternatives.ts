@@ -49,5 +49,6 @@ function isSameFault(a: DetectedFault, b: DetectedFault | undefined, resolutionM
 
 const sizeOf = (fault: DetectedFault): number => {
 	if (fault.kind === 'slowdown') return fault.factor
-	return fault.kind === 'errors' ? Math.max(0.001, fault.rate) : fault.mode === 'hang' ? 1 : 2
+	if (fault.kind === 'errors') return Math.max(0.001, fault.rate)
+	return Math.max(0.001, fault.share ?? 1) * (fault.mode === 'hang' ? 1 : 2)
 }

@@ -133,6 +133,7 @@ function describeFault(fault: FoundFault['fault']): string {
 	if (fault.kind === 'slowdown') return `slowdown by a factor of ${formatSignificant(fault.factor)}`
 	if (fault.kind === 'errors')
 		return `errors, ${formatPercent(fault.rate)}${fault.status ? ` with status ${fault.status}` : ''}`
-	const hangs = fault.kind === 'outage' && fault.mode === 'hang'
-	return hangs ? 'outage without responses' : 'outage with refused connections'
+	const { mode, share = 1 } = fault
+	const outage = mode === 'hang' ? 'outage without responses' : 'outage with refused connections'
+	return share < 1 ? `${outage} for ${formatPercent(share)} of the requests` : outage
 }

@@ -49,6 +49,13 @@ export function combineErrors(
 	return { rate, status }
 }
 
+export type OutageMode = 'refuse' | 'hang'
+
+interface PartialOutage {
+	readonly mode: OutageMode
+	readonly share: number
+}
+
 interface WarmUp {
 	readonly fromMs: number
 	readonly toMs: number
@@ -56,8 +63,10 @@ interface WarmUp {
 }
 
 export class FaultSchedule {
-	/** The mode of the current outage. */
-	outage: 'refuse' | 'hang' | undefined
+	/** The mode of the current outage of all requests. */
+	outage: OutageMode | undefined
+	/** The current outages of a share of the requests; undefined if there is none. */
+	partialOutages: readonly PartialOutage[] | undefined
 	isPaused = false
 	/** The current faults of kind `errors`; undefined if there is none. */
 	errors: readonly ErrorsFault[] | undefined
@@ -117,10 +126,11 @@ export class FaultSchedule {
 		const wasUp = this.outage === undefined
 		let isPaused = false
 		this.outage = undefined
+		this.partialOutages = undefined
 		this.#slowdown = 1
 		this.errors = undefined
 		for (const fault of this.#active.values()) {
-			if (fault.kind === 'outage') this.outage = fault.mode ?? 'refuse'
+			if (fault.kind === 'outage') this.#addOutage(fault.mode ?? 'refuse', fault.share ?? 1)
 			else if (fault.kind === 'restart') this.outage = 'refuse'
 			else if (fault.kind === 'pause') isPaused = true
 			else if (fault.kind === 'slowdown') this.#slowdown *= fault.factor
@@ -128,6 +138,11 @@ export class FaultSchedule {
 		}
 		if (wasUp && this.outage) this.#listener.onOutage()
 		this.#setPaused(isPaused)
+	}
+
+	#addOutage(mode: OutageMode, share: number): void {
+		if (share === 1) this.outage = mode
+		else this.partialOutages = [...(this.partialOutages ?? []), { mode, share }]
 	}
 
 	#setPaused(isPaused: boolean): void {

@@ -7,7 +7,7 @@ import type { EventLoop } from '../kernel/event-loop.ts'
 import type { RejectReason, ServiceMeter } from '../measure/service-meter.ts'
 import type { ScalabilityModel, ServerModel } from '../scenario/scenario.ts'
 import { type Failure, refusedConnection, resetConnection, status } from './failures.ts'
-import { combineErrors, type ErrorsFault, FaultSchedule } from './fault-schedule.ts'
+import { combineErrors, type ErrorsFault, FaultSchedule, type OutageMode } from './fault-schedule.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Receiver, Request } from './request.ts'
 import { RequestQueue } from './request-queue.ts'
@@ -85,7 +85,8 @@ export class Server implements Receiver {
 
 	#receive(request: Request): void {
 		const now = this.#loop.now()
-		const { outage, isPaused } = this.#faults
+		const { isPaused } = this.#faults
+		const outage = this.#faults.outage ?? this.#drawOutage()
 		const isFree = this.#busy < this.workers && !isPaused
 		if (outage) this.#reject(request, 'unreachable', outage === 'refuse' ? refusedConnection() : undefined)
 		else if (this.#rateLimit && !this.#rateLimit.take(now))
@@ -97,6 +98,11 @@ export class Server implements Receiver {
 			if (isFree) this.#start(request)
 			else this.#enqueue(request)
 		}
+	}
+
+	/** Returns the mode of the outage that hits a new request while only a share of them is lost. */
+	#drawOutage(): OutageMode | undefined {
+		return this.#faults.partialOutages?.find(({ share }) => this.#random() < share)?.mode
 	}
 
 	#enqueue(request: Request): void {

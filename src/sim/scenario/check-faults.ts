@@ -9,7 +9,7 @@ const period = { kind, fromMs: time, toMs: time, 'instances?': count(1) }
 const factor = amount(0, 1e6)
 
 const FIELDS: Readonly<Record<Fault['kind'], Readonly<Record<string, Shape>>>> = {
-	outage: { 'mode?': oneOf('refuse', 'hang') },
+	outage: { 'mode?': oneOf('refuse', 'hang'), 'share?': amount(0, 1) },
 	pause: {},
 	restart: { 'coldFactor?': factor, 'warmUpMs?': time, 'isRolling?': flag, 'drainMs?': time },
 	slowdown: { factor },

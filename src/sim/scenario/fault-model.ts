@@ -2,8 +2,7 @@
 
 /** A fault from `fromMs` to `toMs`. */
 export type Fault =
-	/** The service is down and loses its requests. `'refuse'` fails connections immediately, `'hang'` never responds. Default `'refuse'`. */
-	| ({ readonly kind: 'outage'; readonly mode?: 'refuse' | 'hang' | undefined } & FaultPeriod)
+	| Outage
 	/**
 	 * The service stands still and keeps its requests: a garbage collection, a failover, a stopped virtual machine. What it was processing
 	 * ends later by the length of the pause. New requests are queued, up to the limit of the queue.
@@ -19,6 +18,15 @@ export type Fault =
 export type SharedFault = Fault & {
 	/** The names of the services. */
 	readonly services: readonly string[]
+}
+
+/** The service is down and loses its requests. */
+interface Outage extends FaultPeriod {
+	readonly kind: 'outage'
+	/** `'refuse'` fails connections immediately, `'hang'` never responds. Default `'refuse'`. */
+	readonly mode?: 'refuse' | 'hang' | undefined
+	/** The share of new requests that are lost, at random, 0 to 1. Below 1 the service keeps the requests that it has. Default 1. */
+	readonly share?: number | undefined
 }
 
 interface Restart extends FaultPeriod {

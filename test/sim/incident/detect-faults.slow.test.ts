@@ -50,11 +50,11 @@ describe('failures all the time', () => {
 	})
 })
 
-test('timeouts of some attempts, while the others are normal, are errors', () => {
+test('timeouts of some attempts, while the others are normal, are an outage for a share of the requests', () => {
 	const hung = { type: 'failure', errorType: 'TimeoutError', durationMs: 500 }
 	const faults = faultsOf(written(120, (ms) => (within(ms, 50, 70) && every(ms, 200) ? hung : {})))
 	expect(faults).toHaveLength(1)
-	expect(faults[0]).toMatchObject({ kind: 'errors', status: 504, rate: expect.closeTo(0.1, 1) })
+	expect(faults[0]).toMatchObject({ kind: 'outage', mode: 'hang', share: expect.closeTo(0.1, 1) })
 	expect(Math.abs((faults[0]?.fromMs ?? 0) - 50_000)).toBeLessThan(1_000)
 })
 

@@ -10,6 +10,40 @@ const outage = (fromMs: number, toMs: number, mode?: 'refuse' | 'hang'): Fault =
 	mode,
 })
 
+describe('an outage of a share of the requests', () => {
+	const quarter = (mode: 'refuse' | 'hang') =>
+		simulate(
+			scene({
+				api: {
+					workers: Infinity,
+					faults: [{ kind: 'outage', mode, share: 0.25, fromMs: 1_000, toMs: 9_000 }],
+				},
+				web: { arrivals: every(1, 10_000) },
+				rest: { duration: 20_000 },
+			}),
+		)
+
+	it('refuses about that share, and serves the others as before', () => {
+		const { failed, good, latency } = web(quarter('refuse'))
+		expect(failed).toBeGreaterThan(1_850)
+		expect(failed).toBeLessThan(2_150)
+		expect(good).toBe(10_000 - failed)
+		expect(latency.maxMs).toBe(10)
+	})
+
+	it('never responds to about that share', () => {
+		const { failed, unfinished } = web(quarter('hang'))
+		expect(failed).toBe(0)
+		expect(unfinished).toBeGreaterThan(1_850)
+		expect(unfinished).toBeLessThan(2_150)
+	})
+
+	it('keeps the requests that it has', () => {
+		const partial: Fault = { kind: 'outage', share: 0, fromMs: 15, toMs: 16 }
+		expect(serve({ faults: [partial] }, { a: 0, b: 0 })).toEqual(['a ok at 10', 'b ok at 20'])
+	})
+})
+
 describe('an outage', () => {
 	it('with mode refuse fails immediately, from start to end', () => {
 		expect(serve({ faults: [outage(20, 40)] }, { a: 0, b: 20, c: 39, d: 40 })).toEqual([

@@ -118,9 +118,6 @@ const FAST = 0.25
 /** Smaller slowdowns are not reported. */
 const MIN_FACTOR = 1.5
 
-/** The status of responses that never came, while most others were normal. */
-const GATEWAY_TIMEOUT = 504
-
 /** The kinds of faults that are detected. */
 export type DetectedFault = Extract<Fault, { readonly kind: 'outage' | 'slowdown' | 'errors' }>
 
@@ -175,9 +172,12 @@ function faultFromFailures(window: FaultWindow, bins: AttemptBins, pace: Pace | 
 	}
 }
 
-/** Timeouts, while other responses are normal: an outage if all attempts time out, otherwise errors. */
+/** Timeouts, while other responses are normal: an outage of all requests, or of a share of them. */
 const faultFromTimeouts = (window: FaultWindow): SymptomFault => ({
-	...createFault(window, isDown(window) ? NO_RESPONSE : errors(window.share, GATEWAY_TIMEOUT)),
+	...createFault(
+		window,
+		isDown(window) ? NO_RESPONSE : { ...NO_RESPONSE, share: roundToMicroseconds(window.share) },
+	),
 	symptom: 'timeouts',
 	failedShare: 0,
 })
@@ -217,7 +217,7 @@ function durationsIn(bins: AttemptBins, isIn: (bin: number) => boolean): Float64
 
 type WithoutTimes<F> = F extends DetectedFault ? Omit<F, 'fromMs' | 'toMs'> : never
 
-const NO_RESPONSE: WithoutTimes<DetectedFault> = { kind: 'outage', mode: 'hang' }
+const NO_RESPONSE = { kind: 'outage', mode: 'hang' } as const satisfies WithoutTimes<DetectedFault>
 
 const errors = (rate: number, status: number): WithoutTimes<DetectedFault> => ({
 	kind: 'errors',

@@ -96,7 +96,9 @@ export class QueueModel {
 		const { startMs, length } = this.#recorded
 		const workMs = this.#workMs
 		const pool = workers < Infinity ? new WorkerPool(workers) : undefined
-		const outages = faults.filter((fault) => fault.kind === 'outage').sort((a, b) => a.fromMs - b.fromMs)
+		const all = faults.filter((fault) => fault.kind === 'outage').sort((a, b) => a.fromMs - b.fromMs)
+		const outages = all.filter(({ share = 1 }) => share === 1)
+		const partial = all.filter(({ share = 1 }) => share < 1)
 		const probabilities = new Float64Array(KINDS)
 		let restarts = 0
 		for (let position = this.#recorded.positionAt(fromMs - LEAD_MS); position < length; position++) {
@@ -109,11 +111,13 @@ export class QueueModel {
 			const endsMs = beginsMs + factor * (workMs[position] ?? 0)
 			// An outage loses the requests in progress too.
 			const isLost = outage !== undefined && outage.fromMs <= endsMs
-			if (!isLost || beginsMs < outage.fromMs) pool?.occupy(endsMs)
+			const hit = partial.find((one) => one.fromMs <= now && now < one.toMs)
+			if ((!isLost || beginsMs < outage.fromMs) && !isDrawn(position, hit?.share ?? 0)) pool?.occupy(endsMs)
 			if (isLost) {
 				probabilities.fill(0)
-				probabilities[outage.mode === 'hang' ? KIND.timedOut : KIND.failed] = 1
+				probabilities[lostKind(outage)] = 1
 			} else this.#fill(probabilities, position, beginsMs - now, factor, errorRateAt(faults, endsMs))
+			if (hit && !isLost) addLost(probabilities, hit)
 			if (!visit(position, probabilities, beginsMs - now)) return
 		}
 	}
@@ -151,6 +155,22 @@ export class QueueModel {
 		const point = ms * this.#pointsPerMs
 		return point >= POINTS ? 1 : (this.#shares[point | 0] ?? 0)
 	}
+}
+
+type Outage = Extract<Fault, { readonly kind: 'outage' }>
+
+const lostKind = ({ mode }: Outage): number => (mode === 'hang' ? KIND.timedOut : KIND.failed)
+
+/** Draws a share of the positions, evenly, so that every hypothesis draws the same. */
+const isDrawn = (position: number, share: number): boolean =>
+	Math.floor((position + 1) * share) > Math.floor(position * share)
+
+/** Adds the requests that an outage of a share of them loses. */
+function addLost(probabilities: Float64Array, outage: Outage): void {
+	const { share = 1 } = outage
+	for (let kind = 0; kind < KINDS; kind++) probabilities[kind] = (probabilities[kind] ?? 0) * (1 - share)
+	const kind = lostKind(outage)
+	probabilities[kind] = (probabilities[kind] ?? 0) + share
 }
 
 /** Compares the outcomes in a bin. 0 is the best value. */
