@@ -1,8 +1,10 @@
 /** `yaoki/sim`: the same policies in virtual time, against simulated services. Runs anywhere. */
-export type { Caveat, CaveatCode } from './incident/caveat.ts'
+export type { Caveat, CaveatCode, MissingMeasurement } from './incident/caveat.ts'
 export type { Incident } from './incident/incident.ts'
 export { type IncidentOptions, IncidentReader, scenarioFromIncident } from './incident/reader.ts'
+export { type IncidentReplay, replayIncident } from './incident/replay.ts'
 export { formatIncident, type IncidentSummary } from './incident/summary.ts'
+export type { ReplayVerdict } from './incident/verdict.ts'
 export type { Distribution } from './kernel/distribution.ts'
 export { type CsvLoadOptions, loadCurveFromCsv } from './load/csv.ts'
 export type { LoadCurve, LoadCurveOptions, LoadCurveSummary } from './load/load-curve.ts'
@@ -58,6 +60,8 @@ export type { Constraints, Limit, Violation } from './tune/constraints.ts'
 export type { TuneOptions } from './tune/options.ts'
 export { tune } from './tune/tune.ts'
 export type {
+	BestSingle,
+	ConsideredSetting,
 	NearestMiss,
 	SettingSensitivity,
 	StrongestEffect,

@@ -10,6 +10,7 @@ import { expectResilience, formatActual, type Operator, ResilienceError } from '
 import type { Study } from '../../sim/run/study.ts'
 import { CliError } from '../errors.ts'
 import { unknownName } from '../parse-arguments.ts'
+import { policyOf } from './replay-ranges.ts'
 import { checkVariantName } from './study-source.ts'
 
 export type Assertion = ReturnType<typeof parseAssertion>
@@ -41,10 +42,15 @@ export function parseAssertion(text: string, study: Study) {
 const isComparison = (text: string | undefined): text is Operator =>
 	text === '<' || text === '<=' || text === '>' || text === '>='
 
-/** Checks an assertion against every run of its variants. `actual` is null for a run without the value; `recovery` is the reason. */
+/**
+ * Checks an assertion against every run of its variants, for an incident in all scenarios that its events allow. `actual` is null for a run without the value; `recovery` is the
+ * reason.
+ */
 export function checkAssertion(assertion: Assertion, { cases }: StudyResult) {
 	const { text, variant, measure, comparison, bound } = assertion
-	const checked = cases.filter(({ case: { name } }) => variant === undefined || name === variant)
+	const checked = cases.filter(
+		({ case: { name } }) => variant === undefined || name === variant || policyOf(name) === variant,
+	)
 	const failures = checked.flatMap(({ case: { name, x, y }, runs }) =>
 		runs.flatMap((run) => {
 			try {

@@ -1,20 +1,30 @@
 /**
- * The range of results over all scenarios that the events of an incident allow. Charts and tables show the one with the shortest faults; a policy that
- * looks good there may fail in another that explains the events as well.
+ * The results of an incident replay over all scenarios that the events allow. Where these agree, charts and tables show one of them. Where they
+ * do not, they show the scenario with the lowest and the one with the highest share of good calls, so that no single figure passes for a result.
  */
-import type { StudyCaseResult, StudyResult } from '../../sim/report/study-result.ts'
+
+import type { IncidentSummary } from '../../sim/incident/summary.ts'
+import { listFindings } from '../../sim/incident/summary.ts'
+import {
+	formatShares,
+	formatVerdict,
+	goodShareOf,
+	judgeReplay,
+	listMissing,
+	type ReplayVerdict,
+} from '../../sim/incident/verdict.ts'
+import { faultPeriods } from '../../sim/measure/fault-periods.ts'
+import { faultsOf } from '../../sim/model/fault-schedule.ts'
+import { casesWithRuns, type StudyCaseResult, type StudyResult } from '../../sim/report/study-result.ts'
 import { isGrid } from '../../sim/run/study.ts'
-import { formatCount, formatPercent } from '../../text/format.ts'
+import { formatCount, joinList } from '../../text/format.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatTable } from '../../text/table.ts'
+import { wrap } from '../../text/width.ts'
 
 /** The results of one policy over all scenarios. */
-export interface PolicyRange {
+export interface PolicyRange extends ReplayVerdict {
 	readonly policy: string
-	/** The lowest and the highest mean share of good calls, 0 to 1. */
-	readonly goodShare: readonly [number, number]
-	/** The number of scenarios, and of those in which every run recovers. */
-	readonly scenarios: number
-	readonly recovered: number
 }
 
 const SEPARATOR = ', alternative '
@@ -24,55 +34,110 @@ export const alternativeName = (policy: string, index: number): string => `${pol
 /** Returns the name of the policy of a variant. */
 export const policyOf = (variant: string): string => variant.split(SEPARATOR)[0] ?? variant
 
-/** Separates the runs in alternatives, which are only reported as ranges, from those to show. */
-export function splitAlternatives(result: StudyResult): {
+/** The result of a replay, as reports show it. */
+export interface ReplayResult {
+	/** A case per policy or, where its scenarios disagree, the one with the lowest and the one with the highest share of good calls. */
 	readonly shown: StudyResult
+	/** By policy; empty if there is only one scenario. */
 	readonly ranges: readonly PolicyRange[]
-} {
+	/** Whether `shown` has the scenario whose faults are the shortest. */
+	readonly isShortest: boolean
+}
+
+/** Separates the runs to show from those that are only in ranges. */
+export function splitAlternatives(result: StudyResult): ReplayResult {
 	const { study } = result
-	const cases = result.cases.filter((one) => policyOf(one.case.name) === one.case.name)
-	if (isGrid(study) || cases.length === result.cases.length) return { shown: result, ranges: [] }
-	const isShown = (name: string) => policyOf(name) === name
-	const variants = Object.fromEntries(Object.entries(study.variants).filter(([name]) => isShown(name)))
+	const policies = [...new Set(result.cases.map(({ case: { name } }) => policyOf(name)))]
+	if (isGrid(study) || policies.length === result.cases.length)
+		return { shown: result, ranges: [], isShortest: true }
+	const judged = policies.map((policy) => ({ policy, ...judgePolicy(policy, result) }))
+	const cases = judged.flatMap(({ cases: shown }) => shown)
+	const variants = Object.fromEntries(cases.map(({ case: { name, scenario } }) => [name, scenario]))
 	return {
 		shown: {
 			...{ study: { ...study, variants }, cases },
 			planned: (result.planned / result.cases.length) * cases.length,
 		},
-		ranges: cases.map((one) => rangeOf(one.case.name, result.cases)),
+		ranges: judged.map(({ policy, verdict }) => ({ policy, ...verdict })),
+		isShortest: hasShortestFaults(result.cases),
 	}
 }
 
-function rangeOf(policy: string, cases: readonly StudyCaseResult[]): PolicyRange {
-	const own = cases.filter((one) => policyOf(one.case.name) === policy && one.runs.length > 0)
-	const shares = own.map(
-		({ runs }) => runs.reduce((sum, { totals }) => sum + totals.goodShare, 0) / runs.length,
+function judgePolicy(
+	policy: string,
+	result: StudyResult,
+): { readonly verdict: ReplayVerdict; readonly cases: readonly StudyCaseResult[] } {
+	const own = result.cases.filter(({ case: { name } }) => policyOf(name) === policy)
+	const verdict = judgeReplay(
+		own.map(({ case: one, runs }) => ({ runs, hasFault: faultsOf(one.scenario).length > 0 })),
 	)
-	const recovers = ({ runs }: StudyCaseResult) =>
-		runs.every(({ recovery }) => recovery === null || recovery.recoveredAfterMs !== null)
-	return {
-		...{ policy, goodShare: [Math.min(...shares), Math.max(...shares)] },
-		...{ scenarios: own.length, recovered: own.filter(recovers).length },
-	}
+	if (verdict.isDecided) return { verdict, cases: own.slice(0, 1) }
+	const sorted = own
+		.filter(({ runs }) => runs.length > 0)
+		.sort((a, b) => goodShareOf(a.runs) - goodShareOf(b.runs))
+	const [lowest, highest] = [sorted[0], sorted.at(-1)]
+	const named = (one: StudyCaseResult | undefined, which: string): readonly StudyCaseResult[] =>
+		one ? [{ ...one, case: { ...one.case, name: `${policy}, ${which} of ${verdict.scenarios}` } }] : []
+	return { verdict, cases: [...named(lowest, 'lowest'), ...named(highest, 'highest')] }
+}
+
+/** Returns whether no scenario has shorter faults than the first. */
+function hasShortestFaults([first, ...others]: readonly StudyCaseResult[]): boolean {
+	const lengthOf = ({ case: { scenario } }: StudyCaseResult): number =>
+		faultPeriods(faultsOf(scenario)).reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
+	return first !== undefined && others.every((other) => lengthOf(first) <= lengthOf(other))
+}
+
+const undecided = (ranges: readonly PolicyRange[]): readonly PolicyRange[] =>
+	ranges.filter(({ isDecided }) => !isDecided)
+
+/** Formats what the log does not decide, and which measurement would. Empty if it decides everything. */
+export function formatUndecided(
+	ranges: readonly PolicyRange[],
+	summary: IncidentSummary,
+	width: number,
+): string {
+	const policies = undecided(ranges).map(({ policy }) => policy)
+	if (policies.length === 0) return ''
+	const lines = [
+		`Cannot be decided from this log: how the incident would have gone with ${joinList(policies, 'and', policies.length)}.`,
+		...listMissing(summary.caveats),
+	]
+	return lines.flatMap((line) => wrap(sanitizeLine(line), width, 'truncate')).join('\n')
 }
 
 /** Formats ranges as a table. */
-export function formatRanges(ranges: readonly PolicyRange[], width: number): string {
+export function formatRanges({ ranges, isShortest }: ReplayResult, width: number): string {
 	const [first] = ranges
 	if (!first) return ''
-	const rows = ranges.map(({ policy, goodShare: [min, max], scenarios, recovered }) => [
+	const rows = ranges.map(({ policy, goodShare, scenarios, recovered, isDecided }) => [
 		policy,
-		formatRange(min, max),
+		formatShares(goodShare),
 		`${recovered} of ${scenarios}`,
+		isDecided ? 'yes' : 'no',
 	])
-	const title = [
-		`The events allow ${formatCount(first.scenarios, 'scenario')}. Above is the one with the shortest faults that`,
-		'explain them. Over all of them:',
-	].join('\n')
-	return `${title}\n${formatTable({ head: ['', 'good', 'recovers in'], rows }, { width })}`
+	const lines = [
+		`The events allow ${formatCount(first.scenarios, 'scenario')}.`,
+		...(undecided(ranges).length < ranges.length && isShortest
+			? ['A policy with one row above is shown in the one with the shortest faults.']
+			: []),
+		'Over all of them:',
+	]
+	const title = wrap(lines.join(' '), width, 'truncate').join('\n')
+	return `${title}\n${formatTable({ head: ['', 'good', 'recovers in', 'decided'], rows }, { width })}`
 }
 
-function formatRange(min: number, max: number): string {
-	const [low, high] = [formatPercent(min, 0), formatPercent(max, 0)]
-	return low === high ? low : `${low.replace(' %', '')} to ${high}`
-}
+/** Returns what every artefact of a replay must show: faults, caveats, the range of each policy, and what would decide it. */
+export const listNotes = (ranges: readonly PolicyRange[], summary: IncidentSummary): readonly string[] => [
+	...listFindings(summary),
+	...ranges.map(({ policy, ...verdict }) => sanitizeLine(`${policy}: ${formatVerdict(verdict)}.`)),
+	...(undecided(ranges).length > 0 ? listMissing(summary.caveats).map(sanitizeLine) : []),
+]
+
+/** Returns the result with the notes of its incident, if it is a replay. */
+export const withNotes = (
+	result: StudyResult,
+	ranges: readonly PolicyRange[],
+	summary: IncidentSummary | undefined,
+): StudyResult =>
+	summary && casesWithRuns(result).length > 0 ? { ...result, notes: listNotes(ranges, summary) } : result

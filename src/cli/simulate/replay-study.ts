@@ -5,6 +5,7 @@
  */
 import { basename } from 'node:path'
 import { invalidOption } from '../../core/options/schema.ts'
+import { DEFAULT_REPLAY_REPLICATIONS } from '../../sim/incident/replay.ts'
 import { EventLoop } from '../../sim/kernel/event-loop.ts'
 import type { VariantStudy } from '../../sim/run/study.ts'
 import type { PolicyModel } from '../../sim/scenario/layers.ts'
@@ -25,9 +26,6 @@ export interface IncidentReplay {
 	readonly policy: string | undefined
 }
 
-/** Fewer than in other studies: an incident is long, and its arrivals, the main source of randomness, are fixed. */
-const REPLICATIONS = 5
-
 export async function replayStudy(given: IncidentReplay): Promise<VariantStudy> {
 	const { scenario, alternatives, timeoutMs, policy } = given
 	const policies: Readonly<Record<string, PolicyModel>> = {
@@ -39,7 +37,7 @@ export async function replayStudy(given: IncidentReplay): Promise<VariantStudy> 
 		description:
 			'The calls and faults of the incident, with other policies.' +
 			(policy === undefined ? ` The policies have default settings and a timeout of ${timeoutMs} ms.` : ''),
-		replications: REPLICATIONS,
+		replications: DEFAULT_REPLAY_REPLICATIONS,
 		measures: ['goodShare', 'amplification', 'wastedShare', 'recoveredAfterMs', 'p99Ms'],
 		chart: 'responses',
 		variants: {

@@ -3,6 +3,7 @@
  * assertions come last, so the reason for the exit code is the last line on the screen.
  */
 import { availableParallelism } from 'node:os'
+import type { IncidentSummary } from '../../sim/incident/summary.ts'
 import { serviceNames, withChartOptions } from '../../sim/report/chart-subject.ts'
 import { toHTML, toSVG, toText } from '../../sim/report/report.ts'
 import { toStudyResult } from '../../sim/report/run-study.ts'
@@ -17,7 +18,13 @@ import { countRuns, planJobs, type RunOptions } from './job-plan.ts'
 import type { SimulateArguments } from './options.ts'
 import { checkOutFiles, type FileContents, formatJson, writeOutFile } from './out-files.ts'
 import { FailedRunError, type PoolResult, runAll } from './pool.ts'
-import { formatRanges, type PolicyRange, splitAlternatives } from './replay-ranges.ts'
+import {
+	formatRanges,
+	formatUndecided,
+	type ReplayResult,
+	splitAlternatives,
+	withNotes,
+} from './replay-ranges.ts'
 import { loadStudy, resolveSource, type StudyRequest } from './study-source.ts'
 
 /** The arguments of the command, with a parsed seed. */
@@ -33,9 +40,8 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 	const all = toStudyResult(study, options.replications, runs)
 	const isComplete = counts.ended === all.planned
 	const checked = isComplete ? assertions.map((one) => checkAssertion(one, all)) : []
-	const { shown: result, ranges } = splitAlternatives(all)
 	const output: StudyOutput = {
-		...{ ...counts, result, incident, ranges, planned: all.planned },
+		...{ ...counts, all, replay: splitAlternatives(all), incident, planned: all.planned },
 		...{ assertions: checked, maxEvents: options.maxEvents, timelines: options.timelines },
 	}
 	printResult(output, io)
@@ -117,11 +123,12 @@ function describeFailedRun(cause: FailedRunError, cases: readonly StudyCase[], n
 }
 
 interface StudyOutput extends Pick<PoolResult, 'ended' | 'partial'> {
-	readonly result: StudyResult
+	/** All cases, also those of the other scenarios of an incident. */
+	readonly all: StudyResult
+	/** The cases to show, and their ranges over the scenarios that the events of an incident allow. */
+	readonly replay: ReplayResult
 	/** The incident that was read, as data and as text. */
-	readonly incident: { readonly data: object; readonly text: string } | undefined
-	/** Over the scenarios that the events of an incident allow. */
-	readonly ranges: readonly PolicyRange[]
+	readonly incident: { readonly data: IncidentSummary; readonly text: string } | undefined
 	/** The number of runs, alternatives included. */
 	readonly planned: number
 	readonly assertions: readonly AssertionResult[]
@@ -135,14 +142,18 @@ const isInterrupted = ({ ended, planned }: StudyOutput): boolean => ended < plan
 
 function printResult(output: StudyOutput, io: CommandIo): void {
 	io.result(toDocument(output), () => {
-		const { result, ended, partial, incident, ranges } = output
+		const { replay, ended, partial, incident } = output
 		const hasRuns = ended + partial > 0
+		const { shown, ranges } = replay
 		return [
-			...(incident ? [incident.text] : []),
-			...(hasRuns ? [toText(result, { columns: io.columns, style: io.style })] : []),
-			...(hasRuns && ranges.length > 0 ? [formatRanges(ranges, io.columns)] : []),
-			...(isInterrupted(output) ? [io.style.yellow(interruptedText(output))] : []),
-		].join('\n\n')
+			incident?.text ?? '',
+			hasRuns && incident ? formatUndecided(ranges, incident.data, io.columns) : '',
+			hasRuns ? toText(shown, { columns: io.columns, style: io.style }) : '',
+			hasRuns ? formatRanges(replay, io.columns) : '',
+			isInterrupted(output) ? io.style.yellow(interruptedText(output)) : '',
+		]
+			.filter((part) => part !== '')
+			.join('\n\n')
 	})
 }
 
@@ -151,9 +162,10 @@ const interruptedText = ({ ended, partial, planned }: StudyOutput): string =>
 
 /** The same document for `--json` and for a .json file. */
 function toDocument(output: StudyOutput): object {
-	const { result, ended, partial, incident, ranges, planned, assertions, timelines } = output
+	const { all, replay, ended, partial, incident, planned, assertions, timelines } = output
+	const { ranges } = replay
 	return {
-		...toJSON(result, { timelines }),
+		...toJSON(withNotes(all, ranges, incident?.data), { timelines }),
 		...(incident && { incident: { ...incident.data, ranges } }),
 		...(assertions.length > 0 && { assertions: assertions.map(withoutMessages) }),
 		...(isInterrupted(output) && { interrupted: { ended, partial, planned } }),
@@ -167,7 +179,8 @@ const withoutMessages = ({ failures, ...assertion }: AssertionResult): object =>
 
 /** Writes the files of `--out`. An interrupted study writes none: it would replace a complete result. */
 async function writeFiles(files: readonly string[], output: StudyOutput, io: CommandIo): Promise<void> {
-	const { result } = output
+	const { replay, incident } = output
+	const result = withNotes(replay.shown, replay.ranges, incident?.data)
 	const contents: FileContents = {
 		'.svg': () => toSVG(result),
 		'.html': () => toHTML(result),
@@ -183,11 +196,11 @@ async function writeFiles(files: readonly string[], output: StudyOutput, io: Com
 }
 
 /** A run that reached the event limit has an incomplete result that looks complete. */
-function warnAboutEventLimits({ result, maxEvents }: StudyOutput, io: CommandIo): void {
+function warnAboutEventLimits({ all, maxEvents }: StudyOutput, io: CommandIo): void {
 	for (const {
 		case: { name, scenario },
 		runs,
-	} of result.cases) {
+	} of all.cases) {
 		const [first, ...others] = runs.filter(({ endedBy }) => endedBy === 'event-limit')
 		if (!first) continue
 		const limit = maxEvents ?? scenario.maxEvents

@@ -39,6 +39,8 @@ export interface Panel {
 export interface TimeChart {
 	readonly title: string
 	readonly subtitle: string
+	/** What limits the result, below the subtitle. */
+	readonly notes?: readonly string[] | undefined
 	/** What the values belong to, such as `requests to api`. Only for screen readers: put it into the subtitle to show it. */
 	readonly subject?: string | undefined
 	/** In ascending order. */
@@ -62,6 +64,7 @@ export function seriesNames(panels: readonly Panel[]): readonly string[] {
 export function describeChart({
 	subject = '',
 	subtitle,
+	notes = [],
 	x,
 	xLabel,
 	yLabel,
@@ -79,9 +82,10 @@ export function describeChart({
 		[yLabel, range].filter(Boolean).join(', '),
 		...faults.map(describeFault),
 		...panels.flatMap(describePanel),
+		...notes,
 	]
 		.filter(Boolean)
-		.map((sentence) => `${sentence}.`)
+		.map((sentence) => (sentence.endsWith('.') ? sentence : `${sentence}.`))
 		.join(' ')
 }
 

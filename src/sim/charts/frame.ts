@@ -18,7 +18,12 @@ export interface LegendEntry {
 	readonly color: string
 }
 
-export function drawHeading(title: string, subtitle: string, legend: readonly LegendEntry[]): Drawing {
+export function drawHeading(
+	title: string,
+	subtitle: string,
+	legend: readonly LegendEntry[],
+	notes: readonly string[] = [],
+): Drawing {
 	const width = WIDTH - 2 * PADDING
 	const marks: string[] = []
 	let y = PADDING
@@ -30,6 +35,7 @@ export function drawHeading(title: string, subtitle: string, legend: readonly Le
 	}
 	write(title, 'title', FONT.title)
 	write(subtitle, 'subtitle muted', FONT.subtitle)
+	for (const note of notes) write(note, 'label', FONT.label)
 	const entries = drawLegend(legend, y + 6, width)
 	return { marks: [...marks, ...entries.marks], bottom: entries.bottom + 4 }
 }

@@ -41,7 +41,7 @@ function drawChart(chart: TimeChart, toLayers: (panel: Panel) => readonly Layer[
 		marks.push(...drawing.marks)
 		y = drawing.bottom
 	}
-	add(drawHeading(chart.title, chart.subtitle, legend))
+	add(drawHeading(chart.title, chart.subtitle, legend, chart.notes))
 	panels.forEach((panel, index) => {
 		const own = chart.panels[index]?.faults
 		const bands = placeBands(own ?? chart.faults ?? [], extent, toX)

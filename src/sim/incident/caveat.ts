@@ -5,6 +5,16 @@ export interface Caveat {
 	readonly code: CaveatCode
 	/** A sentence for people. */
 	readonly text: string
+	/** What the log does not show, and the measurement that would. Undefined if no alternative comes from it. */
+	readonly missing?: MissingMeasurement | undefined
+}
+
+/** What a log does not show, as parts of a sentence. */
+export interface MissingMeasurement {
+	/** What is not shown: `when the slowdown at 10:00:15 ended`. */
+	readonly what: string
+	/** What would show it: `a log that includes the recovery`. */
+	readonly shownBy: string
 }
 
 export type CaveatCode =

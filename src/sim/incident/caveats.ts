@@ -3,7 +3,7 @@
  * programs, and as a sentence for people.
  */
 import { formatCount, formatNumber, formatPercent } from '../../text/format.ts'
-import type { Caveat, CaveatCode } from './caveat.ts'
+import type { Caveat, CaveatCode, MissingMeasurement } from './caveat.ts'
 import type { FoundFault } from './detect/detect-faults.ts'
 import { isWide } from './found-faults.ts'
 import type { IncidentSummary } from './summary.ts'
@@ -21,7 +21,7 @@ const MAX_DIFFERENCE = 0.05
 export function listCaveats(findings: Findings): readonly Caveat[] {
 	const { faults, backgroundErrorRate, dropped, outliers, reproduction } = findings
 	const caveats = faults.flatMap((found) => listEdgeCaveats(found, findings))
-	const add = (code: CaveatCode, text: string): void => void caveats.push({ code, text })
+	const add: Add = (code, text, missing) => void caveats.push({ code, text, ...(missing && { missing }) })
 	if (faults.some(({ fault }) => fault.kind === 'outage' && fault.mode === 'hang'))
 		add(
 			'timeouts',
@@ -52,7 +52,7 @@ export function listCaveats(findings: Findings): readonly Caveat[] {
 	return caveats
 }
 
-type Add = (code: CaveatCode, text: string) => void
+type Add = (code: CaveatCode, text: string, missing?: MissingMeasurement | false) => void
 
 function addWorkerCaveats({ workers: { estimate, between, isGiven } }: Findings, add: Add): void {
 	const [min, max] = between
@@ -60,9 +60,17 @@ function addWorkerCaveats({ workers: { estimate, between, isGiven } }: Findings,
 	const upTo = max === Infinity ? ' or more' : max > min ? ` to ${formatNumber(max)}` : ''
 	const range = `${formatNumber(min)}${upTo}`
 	const advice = 'Set the number of requests that the service processes concurrently, if you know it.'
+	const missing = min < max && {
+		what: 'how many requests the service processes concurrently',
+		shownBy: 'that number, from the configuration of the service (--capacity)',
+	}
 	if (estimate === Infinity)
-		add('unknown-workers', `The events show no limit of the service; it may have ${range} workers. ${advice}`)
-	else add('estimated-workers', `The events allow ${range} workers. ${advice}`)
+		add(
+			'unknown-workers',
+			`The events show no limit of the service; it may have ${range} workers. ${advice}`,
+			missing,
+		)
+	else add('estimated-workers', `The events allow ${range} workers. ${advice}`, missing)
 }
 
 function addDemandCaveats(
@@ -73,6 +81,10 @@ function addDemandCaveats(
 		add(
 			'unseparated-demand',
 			`During the faults there were more calls than before: ${formatPercent(excessShare)} of them may be retries of the callers, which another policy would not have caused.`,
+			{
+				what: 'which calls are retries of the callers',
+				shownBy: 'a count of user requests, measured before anything retries them',
+			},
 		)
 	if (nestedRetries > 0)
 		add(
@@ -91,6 +103,12 @@ function addDemandCaveats(
 		)
 }
 
+const SERVICE_TIME =
+	'the processing time of requests, measured in the service without the time in its queue, or a log that includes the recovery'
+const PROBES = 'health checks of the service from that time'
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+
 function listEdgeCaveats(
 	{ fault, startsBetween, endsBetween, isOngoing, isEndHidden }: FoundFault,
 	{ startedAt, resolutionMs }: Findings,
@@ -102,12 +120,14 @@ function listEdgeCaveats(
 		between: readonly [number, number],
 		code: CaveatCode,
 		reason: string,
+		shownBy?: string,
 	): Caveat[] =>
 		isWide(between, resolutionMs)
 			? [
 					{
 						code,
 						text: `${name} may have ${verb} at any time from ${clock(between[0])} to ${clock(between[1])}: ${reason}.`,
+						...(shownBy && { missing: { what: `when ${lowerFirst(name)} ${verb}`, shownBy } }),
 					},
 				]
 			: []
@@ -115,8 +135,8 @@ function listEdgeCaveats(
 	return [
 		...range('started', startsBetween, 'unseen-edge', unseen),
 		...(isEndHidden
-			? range('ended', endsBetween, 'hidden-end', 'the overload that followed looks the same')
-			: range('ended', endsBetween, 'unseen-edge', unseen)),
+			? range('ended', endsBetween, 'hidden-end', 'the overload that followed looks the same', SERVICE_TIME)
+			: range('ended', endsBetween, 'unseen-edge', unseen, PROBES)),
 		...(isOngoing && !isWide(endsBetween, resolutionMs)
 			? [
 					{

@@ -100,6 +100,14 @@ export function formatIncident(summary: IncidentSummary): string {
 	].join('\n')
 }
 
+/** Returns the faults and the caveats, a line each, for reports without the whole summary. */
+export const listFindings = ({ faults, caveats, startedAt }: IncidentSummary): readonly string[] => [
+	...(faults.length === 0
+		? ['Fault: none.']
+		: faults.map((found) => `Fault: ${formatFault(found, startedAt)}.`)),
+	...caveats.map(({ text }) => `Caveat: ${sanitizeLine(text)}`),
+]
+
 function formatLines({ lines, events, skipped }: IncidentSummary): string {
 	const { unreadable, firstUnreadable, filtered, outliers } = skipped
 	const parts = [`${formatNumber(lines)}, ${formatNumber(events)} used`]

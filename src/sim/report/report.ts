@@ -57,17 +57,22 @@ export function toHTML(given: StudyResult, options: ChartOptions = {}): string {
 	checkChartOptions(options, '')
 	const study = withChartOptions(given.study, options)
 	const result = { ...given, study }
-	const blocks: Block[] = [...(study.description ? [study.description] : []), { svg: drawSVG(result) }]
+	const { notes: limits = [] } = result
+	const blocks: Block[] = [...(study.description ? [study.description] : []), ...limits]
+	blocks.push({ svg: drawSVG(withoutNotes(result)) })
 	if (!isGrid(study)) {
 		const { reference, curves, chart = 'requests' } = study
 		const { table, notes } = measuresTable(result)
 		blocks.push({ table, caption: ['Means.', ...notes].join(' ') })
 		if (reference) blocks.push({ table: referenceTable(result, reference), caption: STANDARD_ERRORS })
 		const others = curves ? [] : CHART_NAMES.filter((name) => name !== chart)
-		blocks.push(...others.map((name) => ({ svg: timeChartSVG(result, study, name) })))
+		blocks.push(...others.map((name) => ({ svg: timeChartSVG(withoutNotes(result), study, name) })))
 	}
 	return renderPage(study.title, [...blocks, describeRuns(result)])
 }
+
+/** A page has the notes once, above its charts. */
+const withoutNotes = (result: StudyResult): StudyResult => ({ ...result, notes: undefined })
 
 function describeRuns(result: StudyResult): string {
 	const made = countRuns(result)
@@ -88,6 +93,7 @@ export function toText(given: StudyResult, options: TextOptions = {}): string {
 	return [
 		[style.bold(lines(study.title)), style.dim(lines(note))].filter((part) => part !== '').join('\n'),
 		...tables,
+		(result.notes ?? []).map(lines).join('\n'),
 		lines(study.description ?? ''),
 	]
 		.filter((part) => part !== '')

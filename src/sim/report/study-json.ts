@@ -25,6 +25,8 @@ export const TIMELINES: readonly Timelines[] = ['first', 'all', 'none']
 export interface StudyJSON {
 	readonly title: string
 	readonly description?: string
+	/** What limits the result, a sentence each. */
+	readonly notes?: readonly string[]
 	/** Runs over all cases; fewer are made than planned if the study was interrupted. */
 	readonly runs: { readonly made: number; readonly planned: number }
 	/** The chart over time, and whose requests, work or responses it shows. Not for curves and heat maps. */
@@ -77,6 +79,7 @@ export function toJSON(result: StudyResult, options: JSONOptions = {}): StudyJSO
 	return {
 		title: study.title,
 		...(study.description !== undefined && { description: study.description }),
+		...(result.notes && { notes: result.notes }),
 		runs: { made: countRuns(result), planned },
 		...chartOf(result),
 		cases: compareCases(result).map(({ name, measures, difference, runs, ...shares }, index) => {

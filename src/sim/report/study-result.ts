@@ -14,6 +14,8 @@ export interface StudyResult {
 	readonly cases: readonly StudyCaseResult[]
 	/** The number of runs that were planned, over all cases. */
 	readonly planned: number
+	/** What limits the result, a sentence each: in every report, and below the subtitle of charts over time. */
+	readonly notes?: readonly string[] | undefined
 }
 
 /** Returns the number of runs over all cases. */

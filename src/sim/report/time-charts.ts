@@ -47,6 +47,7 @@ export function buildTimeChart(result: StudyResult, study: VariantStudy, chart: 
 		title: study.title,
 		subtitle: subject.isChoice ? `${subject.text}; ${describeRuns(cases)}` : describeRuns(cases),
 		...(!subject.isChoice && { subject: subject.text }),
+		...(result.notes && { notes: result.notes }),
 		x: Array.from({ length }, (_, step) => (step * stepMs) / 1_000),
 		xLabel: 'seconds',
 		yLabel: CHARTS[chart].yLabel,

@@ -90,10 +90,12 @@ export function satisfies(
  * @example
  * expectResilience(simulate(scenario)).toRecoverWithin(5_000).amplificationBelow(1.2)
  */
-export function expectResilience(result: SimulationResult | Replications): ResilienceExpectation {
+export function expectResilience(
+	result: SimulationResult | Pick<Replications, 'runs'>,
+): ResilienceExpectation {
 	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
 	if (runs.length === 0 || runs.some((run) => !run?.totals))
-		invalidOption('result', result, 'a result of simulate or replicate')
+		invalidOption('result', result, 'a result of simulate, replicate or replayIncident')
 	const expectation: ResilienceExpectation = {
 		toRecoverWithin: (ms) => expectation.measure('recoveredAfterMs', '<=', ms),
 		amplificationBelow: (factor) => expectation.measure('amplification', '<', factor),

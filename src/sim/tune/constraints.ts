@@ -34,6 +34,8 @@ export interface Violation {
 	/** The limits of the measure. */
 	readonly limit: Limit
 	readonly seed: number | string
+	/** The index of the scenario, if there are several. */
+	readonly scenario: number
 	/** How far the value is from the limit: 0 at the limit, 0.5 at twice or half of it, 1 without a value. */
 	readonly distance: number
 	/** Why: the value is beyond the limit, there is no value, or the run was cut short by its event limit. */
@@ -61,7 +63,11 @@ export const checkConstraints: Shape = (constraints, path) =>
 	}, 'limit, such as recoveredAfterMs: { atMost: 5000 }')(constraints, path)
 
 /** Returns the constraints that a run violates, in the order in which they are given. */
-export function findViolations(constraints: Constraints, result: SimulationResult): readonly Violation[] {
+export function findViolations(
+	constraints: Constraints,
+	result: SimulationResult,
+	scenario = 0,
+): readonly Violation[] {
 	return Object.entries(constraints).flatMap(([name, limit = {}]) => {
 		const measure = name as MeasureName
 		const violated = LIMITS.flatMap(([key, operator]) => {
@@ -74,7 +80,7 @@ export function findViolations(constraints: Constraints, result: SimulationResul
 		const reason = isCut ? 'event-limit' : actual === null ? 'no-value' : 'limit'
 		const distance = Math.max(...violated.map((bound) => (isCut ? 1 : relativeGap(actual, bound))))
 		const recovery = result.recovery?.status
-		return [{ measure, actual, recovery, limit, seed: result.seed, distance, reason }]
+		return [{ measure, actual, recovery, limit, seed: result.seed, scenario, distance, reason }]
 	})
 }
 

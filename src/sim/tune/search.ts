@@ -4,8 +4,12 @@
  * count that a search of one run after the other would have made, in its order. So the result does not depend on the number of
  * workers, nor on the order in which their results arrive.
  *
- * It has four phases: the original policies; the candidates from the smallest up, each dropped at its first violation; all seeds
- * of the few that came closest, if none survived; all seeds of all single changes, for the sensitivity.
+ * It has five phases: the original policies; the candidates from the smallest up, each dropped at its first violation; larger single
+ * changes, if one survived, because the smallest change is seldom the best; all seeds of the few that came closest, if none survived; all
+ * seeds of all single changes, for the sensitivity.
+ *
+ * A search may have several scenarios, as those that the log of an incident allows. Every policy then runs in each of them, and a policy
+ * survives only if it does in each.
  */
 import type { MeasureName } from '../measure/measures.ts'
 import { mergeRuns } from '../measure/replications.ts'
@@ -17,13 +21,25 @@ import { byDistance, type Miss, scoreOf, toMiss } from './nearest.ts'
 import type { TuneSettings } from './options.ts'
 import { rankSettings } from './sensitivity.ts'
 import { type CheckedRun, Trial } from './trial.ts'
-import type { NearestMiss, SettingSensitivity, TuneResult, TuneStep } from './tune-result.ts'
+import type {
+	BestSingle,
+	ConsideredSetting,
+	NearestMiss,
+	SettingSensitivity,
+	TuneResult,
+	TuneStep,
+} from './tune-result.ts'
+
+/** A scenario, by its index, and a seed. */
+export interface PlannedRun {
+	readonly scenario: number
+	readonly seed: number | string
+}
 
 /** One run to make: the scenario with these changes and this seed. */
-export interface SearchTask {
+export interface SearchTask extends PlannedRun {
 	readonly id: number
 	readonly changes: readonly TuneChange[]
-	readonly seed: number | string
 }
 
 /** How many candidates may be started before the result of the first is known. Bounds memory. */
@@ -32,12 +48,14 @@ const LOOKAHEAD = 64
 const FINALISTS = 5
 const ORIGINAL: Candidate = { changes: [], size: 0 }
 
-type Phase = 'original' | 'search' | 'nearest' | 'sensitivity' | 'done'
+type Phase = 'original' | 'search' | 'singles' | 'nearest' | 'sensitivity' | 'done'
 
 interface Survivor {
 	readonly candidate: Candidate
 	readonly runs: readonly CheckedRun[]
 }
+
+const isSingle = ({ candidate }: Pick<Survivor, 'candidate'>): boolean => candidate.changes.length === 1
 
 const resultsOf = (runs: readonly CheckedRun[]): readonly SimulationResult[] =>
 	runs.map(({ result }) => result)
@@ -46,7 +64,7 @@ export class Search {
 	readonly #names: readonly string[]
 	readonly #policies: Policies
 	readonly #settings: TuneSettings
-	readonly #seeds: readonly (number | string)[]
+	readonly #runs: readonly PlannedRun[]
 	readonly #candidates: readonly Candidate[]
 	/** The valid single changes, for the sensitivity. */
 	readonly #singles: readonly Candidate[]
@@ -63,19 +81,20 @@ export class Search {
 	readonly #steps: TuneStep[] = []
 	readonly #misses: Miss[] = []
 	#nearest: Survivor | undefined
+	#bestSingle: Survivor | undefined
 	#sensitivity: readonly SettingSensitivity[] | undefined
 
-	/** `names` are the policies to change, all given as layers. Every policy that is tried runs with these seeds, in order. */
+	/** `names` are the policies to change, all given as layers. Every policy that is tried makes these runs, in order. */
 	constructor(
 		names: readonly string[],
 		policies: Policies,
 		settings: TuneSettings,
-		seeds: readonly (number | string)[],
+		runs: readonly PlannedRun[],
 	) {
 		this.#names = names
 		this.#policies = policies
 		this.#settings = settings
-		this.#seeds = seeds
+		this.#runs = runs
 		this.#candidates = listCandidates(this.#names, this.#policies, this.#settings.maxChanges)
 		this.#singles = this.#candidates.filter((one) => one.changes.length === 1 && isValid(one, this.#policies))
 		this.#trials = [this.#fullTrial(ORIGINAL)]
@@ -96,7 +115,7 @@ export class Search {
 		const [trial, index] = this.#tasks.get(id) ?? []
 		this.#tasks.delete(id)
 		if (!trial || index === undefined) return
-		trial.add(index, result, this.#settings.constraints)
+		trial.add(index, result, this.#settings.constraints, this.#runs[index]?.scenario ?? 0)
 		this.#advance()
 	}
 
@@ -107,13 +126,14 @@ export class Search {
 	/** How far the search is. Candidates count once; it may end before the total is reached. */
 	get progress(): { readonly done: number; readonly total: number } {
 		const { maxSteps, sensitivity } = this.#settings
-		const runs = this.#seeds.length
+		const runs = this.#runs.length
 		const steps = Math.min(maxSteps, this.#candidates.length)
 		const effects = sensitivity ? this.#singles.length * runs : 0
 		const ended = this.#trials.reduce((sum, trial) => sum + trial.ended, 0)
 		const done = {
 			original: ended,
 			search: runs + this.#steps.length,
+			singles: runs + steps,
 			nearest: runs + steps,
 			sensitivity: runs + steps + ended,
 			done: runs + steps + effects,
@@ -134,6 +154,9 @@ export class Search {
 			before: mergeRuns(resultsOf(this.#before)),
 			after: best && mergeRuns(resultsOf(best.runs)),
 			nearest: best ? undefined : this.#nearestMiss(),
+			bestSingle: this.#bestSingleChange(),
+			considered: this.#considered(),
+			scenarios: 1 + Math.max(...this.#runs.map(({ scenario }) => scenario)),
 			sensitivity: this.#sensitivity,
 			steps: [...this.#steps],
 		}
@@ -142,10 +165,13 @@ export class Search {
 	#task(trial: Trial, index: number): SearchTask {
 		const id = this.#nextTask++
 		this.#tasks.set(id, [trial, index])
-		return { id, changes: trial.candidate.changes, seed: this.#seeds[index] ?? index }
+		const { scenario, seed } = this.#runs[index] ?? { scenario: 0, seed: index }
+		return { id, changes: trial.candidate.changes, scenario, seed }
 	}
 
-	readonly #fullTrial = (candidate: Candidate): Trial => new Trial(candidate, this.#seeds.length, 'all seeds')
+	readonly #fullTrial = (candidate: Candidate): Trial => new Trial(candidate, this.#runs.length, 'all seeds')
+
+	readonly #searchTrial = (candidate: Candidate): Trial => new Trial(candidate, this.#runs.length, 'search')
 
 	/** Adds a trial of the next candidate, if the search needs one. */
 	#addTrial(): Trial | undefined {
@@ -155,7 +181,7 @@ export class Search {
 			this.#nextCandidate++
 			if (!isValid(candidate, this.#policies)) continue
 			this.#tried++
-			const trial = new Trial(candidate, this.#seeds.length, 'search')
+			const trial = this.#searchTrial(candidate)
 			this.#trials = [...this.#trials, trial]
 			return trial
 		}
@@ -183,15 +209,19 @@ export class Search {
 
 	/** The smallest candidate that survives is the best; of several of the same size, the best by the objective. */
 	#recordStep(candidate: Candidate, runs: readonly CheckedRun[]): void {
-		const { objective, onStep } = this.#settings
+		const { objective } = this.#settings
 		const miss = toMiss(candidate, runs, objective)
 		if (miss) this.#misses.push(miss)
 		else if (!this.#best || scoreOf(objective, runs) > scoreOf(objective, this.#best.runs))
 			this.#best = { candidate, runs }
+		this.#addStep(candidate, runs)
+	}
+
+	#addStep(candidate: Candidate, runs: readonly CheckedRun[]): void {
 		const violation = runs.at(-1)?.violations[0]
 		const step: TuneStep = { ...candidate, violation, runs: runs.length }
 		this.#steps.push(step)
-		onStep?.(step, this.#steps.length)
+		this.#settings.onStep?.(step, this.#steps.length)
 	}
 
 	/** Ends a phase when all its trials are decided. */
@@ -207,8 +237,14 @@ export class Search {
 				this.#startPhase('search', [])
 				this.#recordSteps()
 			}
+		} else if (this.#phase === 'singles') {
+			for (const { candidate, runs } of tried) this.#addStep(candidate, runs)
+			const survivors = tried.filter(({ runs }) => runs.every(({ violations }) => violations.length === 0))
+			this.#bestSingle = this.#bestOf([...(this.#best ? [this.#best] : []), ...survivors].filter(isSingle))
+			this.#startSensitivity()
 		} else if (this.#phase === 'nearest') {
 			this.#nearest = this.#nearestOf([{ candidate: ORIGINAL, runs: this.#before }, ...tried])
+			this.#bestSingle = this.#nearestOf(tried.filter(isSingle))
 			this.#startSensitivity()
 		} else if (this.#phase === 'sensitivity') {
 			const alternatives = tried.flatMap(({ candidate: { changes }, runs }) =>
@@ -220,15 +256,22 @@ export class Search {
 	}
 
 	#endSearch(): void {
-		if (this.#best) this.#startSensitivity()
-		else
+		const { size } = this.#best?.candidate ?? ORIGINAL
+		if (this.#best) {
+			const larger = this.#singles.filter((one) => one.size > size)
+			const left = Math.max(0, this.#settings.maxSteps - this.#tried)
+			this.#startPhase('singles', larger.slice(0, left))
+			this.#recordPhase()
+		} else {
+			const nearest = this.#misses.toSorted(byDistance)
+			const single = nearest.find(isSingle)
+			const finalists = nearest.slice(0, FINALISTS)
+			if (single && !finalists.includes(single)) finalists.push(single)
 			this.#startPhase(
 				'nearest',
-				this.#misses
-					.toSorted(byDistance)
-					.slice(0, FINALISTS)
-					.map(({ candidate }) => candidate),
+				finalists.map(({ candidate }) => candidate),
 			)
+		}
 	}
 
 	#startSensitivity(): void {
@@ -239,13 +282,44 @@ export class Search {
 	#startPhase(phase: Phase, candidates: readonly Candidate[]): void {
 		this.#phase = phase
 		this.#tasks.clear()
-		this.#trials = candidates.map(this.#fullTrial)
+		this.#trials = candidates.map((one) =>
+			phase === 'singles' ? this.#searchTrial(one) : this.#fullTrial(one),
+		)
 	}
 
 	/** The measures of the constraints, and the objective. */
 	#measures(): readonly MeasureName[] {
 		const { constraints, objective } = this.#settings
 		return [...new Set([...(Object.keys(constraints) as MeasureName[]), objective])]
+	}
+
+	/** Returns the best by the objective; of equal ones the first, which is the smallest. */
+	#bestOf(survivors: readonly Survivor[]): Survivor | undefined {
+		const score = ({ runs }: Survivor) => scoreOf(this.#settings.objective, runs)
+		return survivors.reduce<Survivor | undefined>(
+			(best, one) => (best && score(best) >= score(one) ? best : one),
+			undefined,
+		)
+	}
+
+	#bestSingleChange(): BestSingle | undefined {
+		const { candidate, runs } = this.#bestSingle ?? {}
+		const [change] = candidate?.changes ?? []
+		if (!candidate || !runs || !change) return undefined
+		return {
+			...{ change, size: candidate.size, policies: this.#changed(candidate.changes) },
+			violation: toMiss(candidate, runs, this.#settings.objective)?.violation,
+			after: mergeRuns(resultsOf(runs)),
+		}
+	}
+
+	/** The settings that the search may change, each with its values. */
+	#considered(): readonly ConsideredSetting[] {
+		const changes = this.#singles.flatMap((one) => one.changes)
+		return [...new Set(changes.map(({ path }) => path))].map((path) => {
+			const own = changes.filter((change) => change.path === path)
+			return { path, from: own[0]?.from, to: own.map(({ to }) => to) }
+		})
 	}
 
 	#nearestOf(tried: readonly Survivor[]): Survivor | undefined {

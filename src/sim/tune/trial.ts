@@ -36,8 +36,8 @@ export class Trial {
 		return this.#started++
 	}
 
-	add(index: number, result: SimulationResult, constraints: Constraints): void {
-		this.#runs[index] = { result, violations: findViolations(constraints, result) }
+	add(index: number, result: SimulationResult, constraints: Constraints, scenario: number): void {
+		this.#runs[index] = { result, violations: findViolations(constraints, result, scenario) }
 	}
 
 	/** How many runs have ended. */

@@ -31,6 +31,26 @@ export interface NearestMiss {
 	readonly after: Replications | undefined
 }
 
+/** The best of all changes of a single setting, beside the smallest. */
+export interface BestSingle {
+	readonly change: TuneChange
+	readonly size: number
+	/** The searched policies with the change, by name. */
+	readonly policies: Readonly<Record<string, readonly PolicyLayer[]>>
+	/** The constraint that is missed by most; undefined if all are satisfied. */
+	readonly violation: Violation | undefined
+	readonly after: Replications
+}
+
+/** A setting that the search may change. */
+export interface ConsideredSetting {
+	/** Names the setting, as in `TuneChange`. */
+	readonly path: string
+	readonly from: unknown
+	/** The values to try, alone and in pairs with those of other settings. */
+	readonly to: readonly unknown[]
+}
+
 /** How much one setting matters. */
 export interface SettingSensitivity {
 	/** Names the setting: `client[0].retry.maxRetries`. A layer that could be added has no index: `client.timeout`. */
@@ -71,6 +91,15 @@ export interface TuneResult {
 	readonly after: Replications | undefined
 	/** The closest policy, if no policy satisfies all constraints. */
 	readonly nearest: NearestMiss | undefined
+	/**
+	 * The single change that is best by the objective among those that satisfy all constraints or, if no policy does, the one that comes
+	 * closest. Undefined if the original policies satisfy all constraints, if no single change does, or if the search was interrupted.
+	 */
+	readonly bestSingle: BestSingle | undefined
+	/** Every setting that the search may change, with its values. */
+	readonly considered: readonly ConsideredSetting[]
+	/** The number of scenarios. Runs are ordered by seed, then by scenario. */
+	readonly scenarios: number
 	/** With `sensitivity`: every setting, the one that matters most first. */
 	readonly sensitivity: readonly SettingSensitivity[] | undefined
 	/** Every policy that was tried, in order. */

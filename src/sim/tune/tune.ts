@@ -3,6 +3,7 @@
  * candidate is dropped at the first run that violates a constraint, so most cost one run. Hill climbing was rejected: survival has a
  * cliff, not a slope, and it would return settings that cannot be explained.
  */
+import { invalidOption } from '../../core/options/schema.ts'
 import { seedsFor } from '../run/replicate.ts'
 import { simulate } from '../run/simulation.ts'
 import { overEqualTime } from '../run/study.ts'
@@ -14,7 +15,7 @@ import type { TuneResult } from './tune-result.ts'
 
 /**
  * Searches for the smallest change to one or several policies that satisfies all constraints in every run. A pair of changes may be
- * in two policies.
+ * in two policies. With several scenarios, such as those of an incident, the constraints must hold in each of them.
  *
  * @example
  * const { changes, survives } = tune('client', scenario, {
@@ -23,25 +24,37 @@ import type { TuneResult } from './tune-result.ts'
  */
 export function tune(
 	policies: string | readonly string[],
-	scenario: Scenario,
+	scenarios: Scenario | readonly Scenario[],
 	options: TuneOptions,
 ): TuneResult {
-	const search = createSearch(policies, scenario, options)
-	const world = overEqualTime(scenario)
+	const search = createSearch(policies, scenarios, options)
+	const worlds = toList(scenarios).map(overEqualTime)
 	for (let task = search.next(); task; task = search.next()) {
-		const { changes, seed } = task
-		search.add(task, simulate({ ...world, seed, policies: applyChanges(scenario.policies, changes) }))
+		const { changes, seed, scenario } = task
+		const world = worlds[scenario]
+		if (!world) throw new Error(`there is no scenario ${scenario}`)
+		search.add(task, simulate({ ...world, seed, policies: applyChanges(world.policies, changes) }))
 	}
 	return search.result()
 }
 
-/** Returns a search that is driven by the caller. */
+/** Returns a search that is driven by the caller. The policies are those of the first scenario. */
 export function createSearch(
 	policies: string | readonly string[],
-	scenario: Scenario,
+	scenarios: Scenario | readonly Scenario[],
 	options: TuneOptions,
 ): Search {
-	const names = readPolicyNames(policies, scenario.policies)
+	const worlds = toList(scenarios)
+	const [first] = worlds
+	if (!first) invalidOption('scenarios', scenarios, 'a scenario, or a non-empty list of scenarios')
+	const names = readPolicyNames(policies, first.policies)
+	for (const { policies: own } of worlds) readPolicyNames(names, own)
 	const settings = readTuneOptions(options)
-	return new Search(names, scenario.policies ?? {}, settings, seedsFor(scenario, settings.replications))
+	const runs = seedsFor(first, settings.replications).flatMap((seed) =>
+		worlds.map((_, scenario) => ({ scenario, seed })),
+	)
+	return new Search(names, first.policies ?? {}, settings, runs)
 }
+
+const toList = (given: Scenario | readonly Scenario[]): readonly Scenario[] =>
+	Array.isArray(given) ? given : [given as Scenario]

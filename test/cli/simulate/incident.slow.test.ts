@@ -125,9 +125,10 @@ describe('a replay', () => {
 		expect(stdout).toMatch(/The events allow \d+ scenarios/)
 		expect(stdout).not.toContain('alternative')
 		const { incident, cases } = JSON.parse((await replay([...args, '--json'])).stdout)
-		expect(cases.map(({ name }: { name: string }) => name)).toEqual(['retry'])
+		expect(cases.map(({ name }: { name: string }) => name)).toEqual(['retry', 'retry, alternative 1'])
 		expect(incident.caveats.map(({ code }: { code: string }) => code)).toContain('unknown-workers')
-		const [{ policy, goodShare, scenarios, recovered }] = incident.ranges
+		const [{ policy, goodShare, scenarios, recovered, isDecided }] = incident.ranges
+		expect(isDecided).toBe(true)
 		expect(policy).toBe('retry')
 		expect(recovered).toBeLessThanOrEqual(scenarios)
 		expect(goodShare[0]).toBeLessThanOrEqual(goodShare[1])
@@ -144,7 +145,7 @@ describe('a replay', () => {
 		const file = new Folder().write('events.jsonl', users)
 		const { code, stderr } = await replay(['--incident', file, '--assert', 'no policy: goodShare>0.99'])
 		expect(code).toBe(4)
-		expect(stderr).toMatch(/no policy: goodShare>0\.99 failed in 1 of 1 runs:\n {4}got 0\.8\d+ /)
+		expect(stderr).toMatch(/no policy: goodShare>0\.99 failed in 2 of 2 runs:\n {4}got 0\.8\d+ /)
 	})
 
 	test.each([
@@ -159,7 +160,10 @@ describe('a replay', () => {
 		expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 		const { cases }: { cases: { name: string; measures: { goodShare: { mean: number } } }[] } =
 			JSON.parse(stdout)
-		expect(cases.map((one) => one.name)).toEqual(['no policy', name])
+		expect(cases.map((one) => one.name)).toEqual([
+			...['no policy', name],
+			...['no policy, alternative 1', `${name}, alternative 1`],
+		])
 		const [without = 0, withIt = 0] = cases.map((one) => one.measures.goodShare.mean)
 		expect(withIt).toBeGreaterThan(without)
 	})

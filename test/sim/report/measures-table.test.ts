@@ -29,7 +29,7 @@ const recoveryOf = (ms: number | null | 'none' = null): RunRecovery | null =>
 		? null
 		: {
 				...{ status: ms === null ? 'not-recovered' : 'recovered', faults: [], heldForMs: null },
-				...{ faultEndedAtMs: 4_000, healthyAfterMs: ms, drainedAfterMs: 0, recoveredAfterMs: ms },
+				...{ faultEndedAtMs: 4_000, healthyAfterMs: ms, drainedAfterMs: 0, recoveredAfterMs: ms, callsAfter: 1 },
 			}
 
 const cells = (

@@ -67,7 +67,7 @@ describe('replications', () => {
 			...simulate(scene()),
 			recovery: status && {
 				...{ status, faultEndedAtMs: 1, healthyAfterMs: null, drainedAfterMs: 1, recoveredAfterMs },
-				...{ heldForMs: null, faults: [] },
+				...{ heldForMs: null, faults: [], callsAfter: 1 },
 			},
 		})
 		const [good, never, short] = [run('recovered', 500), run('not-recovered'), run('not-shown')]

@@ -37,6 +37,7 @@ describe('the distance to a limit', () => {
 				recovery: 'not-shown',
 				limit: { atMost: 0.5 },
 				seed: 1,
+				scenario: 0,
 				reason: 'limit',
 			},
 			distance: 1 - 0.5 / actual,

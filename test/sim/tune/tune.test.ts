@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidOptionError, retry } from 'yaoki'
-import { expectResilience, replicate, type Scenario, tune } from 'yaoki/sim'
+import { applyChanges, expectResilience, replicate, type Scenario, tune } from 'yaoki/sim'
 import { chain, storm, stormOptions } from './storm.ts'
 
 /** A service that stays overloaded after a short slowdown, because of retries. */
@@ -54,6 +54,31 @@ describe('the smallest change that survives', () => {
 		for (const one of tuned.steps.filter(({ violation }) => !violation))
 			expect(one.size).toBeLessThanOrEqual(size)
 		expect(failed.filter((one) => one.changes.length === 1).every((one) => one.runs >= 1)).toBe(true)
+	})
+
+	it('comes with the best single change by the objective, which may be larger', () => {
+		const { bestSingle, considered, changes, steps } = tuned
+		expect(bestSingle?.violation).toBe(undefined)
+		expect(bestSingle?.after.runs).toHaveLength(3)
+		const singles = steps.filter((one) => one.changes.length === 1)
+		// Every single change was tried, also those that are larger than the smallest that survives.
+		expect(singles.map((one) => JSON.stringify(one.changes[0])).sort()).toEqual(
+			considered
+				.flatMap(({ path, to }) => to.map((value) => ({ path, value })))
+				.map(({ path, value }) =>
+					JSON.stringify(
+						singles
+							.flatMap((one) => one.changes)
+							.find((change) => change.path === path && change.to === value),
+					),
+				)
+				.sort(),
+		)
+		const score = (one: typeof changes) =>
+			replicate({ ...metastable, policies: applyChanges(metastable.policies, one) }, { replications: 3 })
+				.measures.goodShare.mean
+		const best = Math.max(...singles.filter(({ violation }) => !violation).map((one) => score(one.changes)))
+		expect(bestSingle?.after.measures.goodShare.mean).toBe(best)
 	})
 
 	it('is no change if the policy survives unchanged', () => {

@@ -24,8 +24,8 @@ export function toConstraints(assertions: readonly Assertion[]): Constraints {
 }
 
 /** Returns the constraints of a search without `--assert`. */
-export function defaultConstraints(scenario: Scenario): Constraints {
-	const hasFaults = faultsOf(scenario).length > 0
+export function defaultConstraints(scenarios: readonly Scenario[]): Constraints {
+	const hasFaults = scenarios.every((one) => faultsOf(one).length > 0)
 	return {
 		// Any time: a run that never recovers has no value.
 		...(hasFaults ? { recoveredAfterMs: { atLeast: 0 } } : { goodShare: { atLeast: 0.99 } }),

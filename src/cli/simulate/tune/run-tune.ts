@@ -3,7 +3,6 @@
  * plans, threads run, so the result does not depend on the number of threads. Ctrl-C prints the best so far.
  */
 import { availableParallelism } from 'node:os'
-import type { StudyCase } from '../../../sim/run/study.ts'
 import { DEFAULT_TUNE_REPLICATIONS } from '../../../sim/tune/options.ts'
 import type { Search, SearchTask } from '../../../sim/tune/search.ts'
 import { createSearch } from '../../../sim/tune/tune.ts'
@@ -14,23 +13,25 @@ import type { Job, WorkerInput } from '../job-plan.ts'
 import { FailedRunError, type JobQueue, runJobs } from '../pool.ts'
 import { loadOrAbort, type SimulateOptions } from '../run-study.ts'
 import { constraintTexts, defaultConstraints, toConstraints } from './constraints.ts'
-import { findPolicies, findTarget } from './target.ts'
+import { findPolicies, findTargets, type TuneTarget } from './target.ts'
 import { toDocument } from './tune-document.ts'
 import { failureText, type TuneOutput, toText } from './tune-text.ts'
 
 export async function runTune(options: SimulateOptions, io: CommandIo): Promise<ExitKind> {
 	const { request, study, name, incident } = await loadOrAbort(options, io.signal)
-	const target = findTarget(study, name)
-	const scenario = { ...target.scenario, seed: options.seed ?? target.scenario.seed }
+	const targets = findTargets(study, name)
+	const [target] = targets
+	const scenarios = targets.map((one) => ({ ...one.scenario, seed: options.seed ?? one.scenario.seed }))
+	const scenario = scenarios[0] ?? target.scenario
 	const assertions = options.assert.map((text) => parseAssertion(text, study))
-	const constraints = assertions.length > 0 ? toConstraints(assertions) : defaultConstraints(scenario)
+	const constraints = assertions.length > 0 ? toConstraints(assertions) : defaultConstraints(scenarios)
 	const replications = options.replications ?? study.replications ?? DEFAULT_TUNE_REPLICATIONS
 	const { objective = 'goodShare', maxSteps, sensitivity } = options
 	const settings = { constraints, objective, replications, maxSteps, sensitivity }
-	const search = createSearch(findPolicies(scenario, options.tunePolicy), scenario, settings)
+	const search = createSearch(findPolicies(scenario, options.tunePolicy), scenarios, settings)
 	if (assertions.length === 0)
 		io.note(`Without --assert, the constraints are: ${constraintTexts(constraints).join(', ')}.`)
-	await drive(search, { request, maxEvents: options.maxEvents, allTimelines: false }, target, options, io)
+	await drive(search, { request, maxEvents: options.maxEvents, allTimelines: false }, targets, options, io)
 	const output: TuneOutput = {
 		...{ title: target.name, scenario, incident, constraints, objective, replications, maxSteps },
 		...{ result: search.result(), isInterrupted: !search.isDone },
@@ -43,7 +44,7 @@ export async function runTune(options: SimulateOptions, io: CommandIo): Promise<
 async function drive(
 	search: Search,
 	input: WorkerInput,
-	{ name }: StudyCase,
+	targets: readonly TuneTarget[],
 	{ workers = availableParallelism() }: SimulateOptions,
 	io: CommandIo,
 ): Promise<void> {
@@ -52,7 +53,7 @@ async function drive(
 	try {
 		await runJobs(
 			input,
-			jobsOf(search, () => progress.update(search.progress.done)),
+			jobsOf(search, targets, () => progress.update(search.progress.done)),
 			{
 				...{ threads: workers, signal: io.signal, onProgress: () => {} },
 				onOutput: (text) => io.note(text.trimEnd()),
@@ -61,21 +62,22 @@ async function drive(
 	} catch (error) {
 		if (!(error instanceof FailedRunError)) throw error
 		const { kind, message } = toFailure(error)
-		throw new CliError(kind, `${name}: seed ${error.seeds[0]}: ${message}`, { cause: error })
+		throw new CliError(kind, `${targets[0]?.name}: seed ${error.seeds[0]}: ${message}`, { cause: error })
 	} finally {
 		progress.end()
 	}
 }
 
 /** A job is one run. It is numbered instead of named by its seed, because many runs have the same seed. */
-function jobsOf(search: Search, onResult: () => void): JobQueue {
+function jobsOf(search: Search, targets: readonly TuneTarget[], onResult: () => void): JobQueue {
 	const tasks = new Map<number, SearchTask>()
 	return {
 		next(): Job | undefined {
 			const task = search.next()
 			if (!task) return undefined
 			tasks.set(task.id, task)
-			return { caseIndex: 0, firstRun: task.id, seeds: [task.seed], changes: task.changes }
+			const caseIndex = targets[task.scenario]?.index ?? 0
+			return { caseIndex, firstRun: task.id, seeds: [task.seed], changes: task.changes }
 		},
 		add({ firstRun }, { result }) {
 			const task = tasks.get(firstRun)

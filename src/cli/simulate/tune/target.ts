@@ -1,5 +1,5 @@
 /**
- * What `--tune` searches: one scenario, and those of its policies that are data. A study with several variants is rejected instead of
+ * What `--tune` searches: one scenario, with the others that the events of an incident allow, and those of its policies that are data. A study with several variants is rejected instead of
  * searched variant by variant: the answer would be a different policy for each.
  */
 import { isGrid, listCases, type Study, type StudyCase } from '../../../sim/run/study.ts'
@@ -9,11 +9,15 @@ import { unknownName } from '../../parse-arguments.ts'
 import { policyOf } from '../replay-ranges.ts'
 import { variantNames } from '../study-source.ts'
 
-export function findTarget(study: Study, name: string): StudyCase {
-	// What the events of an incident allow too is not searched: the scenario with the shortest faults is.
-	const [only, ...others] = isGrid(study)
-		? []
-		: listCases(study).filter(({ name }) => policyOf(name) === name)
+/** A case to search, with its index in the study. */
+export interface TuneTarget extends StudyCase {
+	readonly index: number
+}
+
+/** Returns the scenario to search, and after it the alternatives of an incident. */
+export function findTargets(study: Study, name: string): readonly [TuneTarget, ...TuneTarget[]] {
+	const cases = isGrid(study) ? [] : listCases(study).map((one, index) => ({ ...one, index }))
+	const [only, ...others] = cases.filter((one) => policyOf(one.name) === one.name)
 	if (isGrid(study)) throw new CliError('usage', `--tune requires a scenario, but ${name} is a grid.`)
 	if (!only || others.length > 0)
 		throw new CliError(
@@ -23,7 +27,7 @@ export function findTarget(study: Study, name: string): StudyCase {
 				hint: `Select one with --variant: ${variantNames(study).join(', ')}.`,
 			},
 		)
-	return only
+	return [only, ...cases.filter((one) => one !== only)]
 }
 
 /** Returns the given policies, or by default all that are in use and given as layers: functions cannot be changed. */

@@ -1,6 +1,9 @@
 /** The result of `--tune` as text: what to change, before and after, and the TypeScript to paste. */
+import type { IncidentSummary } from '../../../sim/incident/summary.ts'
+import { listMissing } from '../../../sim/incident/verdict.ts'
 import type { MeasureName } from '../../../sim/measure/measures.ts'
 import type { Replications } from '../../../sim/measure/replications.ts'
+import type { SimulationResult } from '../../../sim/measure/result.ts'
 import { measuresTable } from '../../../sim/report/measures-table.ts'
 import { formatActual } from '../../../sim/run/expect.ts'
 import type { PolicyLayer } from '../../../sim/scenario/layers.ts'
@@ -8,11 +11,12 @@ import { literal } from '../../../sim/scenario/literal.ts'
 import type { Scenario } from '../../../sim/scenario/scenario.ts'
 import { policyToTypeScript } from '../../../sim/scenario/source.ts'
 import type { TuneChange } from '../../../sim/tune/changes.ts'
-import { type Constraints, relativeGap } from '../../../sim/tune/constraints.ts'
-import type { NearestMiss, TuneResult } from '../../../sim/tune/tune-result.ts'
+import { type Constraints, findViolations, relativeGap } from '../../../sim/tune/constraints.ts'
+import type { BestSingle, NearestMiss, TuneResult } from '../../../sim/tune/tune-result.ts'
 import { sanitizeLine, sanitizeText } from '../../../text/sanitize.ts'
 import type { Style } from '../../../text/style.ts'
 import { formatTable } from '../../../text/table.ts'
+import { alternativeName } from '../replay-ranges.ts'
 import { constraintTexts, limitTexts } from './constraints.ts'
 import { sensitivityText } from './sensitivity-text.ts'
 
@@ -21,7 +25,7 @@ export interface TuneOutput {
 	readonly title: string
 	readonly scenario: Scenario
 	/** The incident that was read, as data and as text. */
-	readonly incident: { readonly data: object; readonly text: string } | undefined
+	readonly incident: { readonly data: IncidentSummary; readonly text: string } | undefined
 	readonly constraints: Constraints
 	readonly objective: MeasureName
 	readonly replications: number
@@ -39,12 +43,18 @@ interface TextOptions {
 
 export function toText(output: TuneOutput, { columns, style }: TextOptions): string {
 	const { title, incident, constraints, replications, result, isInterrupted } = output
-	const { changes, policies, before, after, nearest, sensitivity, steps } = result
+	const { changes, policies, before, after, nearest, sensitivity, steps, scenarios, bestSingle } = result
 	const shown = after ? { name: 'after', changes, policies, runs: after } : nearestShown(nearest)
-	const runs = replications === 1 ? 'the run' : `each of ${replications} runs`
+	const perScenario = replications === 1 ? 'the run' : `each of ${replications} runs`
+	const runs =
+		scenarios === 1
+			? perScenario
+			: `${perScenario} in each of the ${scenarios} scenarios that the events allow`
+	const other = bestSingle && isOther(bestSingle.change, shown?.changes ?? []) ? bestSingle : undefined
 	const rows = [
-		['before', before] as const,
-		...(shown?.runs && shown.changes.length > 0 ? [[shown.name, shown.runs] as const] : []),
+		...rowsOf('before', before, scenarios),
+		...(shown?.runs && shown.changes.length > 0 ? rowsOf(shown.name, shown.runs, scenarios) : []),
+		...(other && result.survives ? rowsOf('best single', other.after, scenarios) : []),
 	]
 	const table = { width: columns, style }
 	const measures = measuresTable(asStudy(output, rows))
@@ -53,12 +63,15 @@ export function toText(output: TuneOutput, { columns, style }: TextOptions): str
 		style.bold(sanitizeLine(title)),
 		`Constraints for ${runs}: ${constraintTexts(constraints).join(', ')}`,
 		verdict(output),
-		...(nearest ? [`${style.bold('Nearest miss')}: ${missText(nearest)}`] : []),
+		...(nearest ? [`${style.bold('Nearest miss')}: ${missText(nearest, scenarios)}`] : []),
 		...(shown && shown.changes.length > 0
 			? [shown.changes.map((change) => sanitizeText(changeText(change))).join('\n')]
 			: []),
+		...(other ? [bestSingleText(other, output)] : []),
 		...(before.runs.length > 0 ? [[formatTable(measures.table, table), ...measures.notes].join('\n')] : []),
-		...sources(shown?.changes ?? [], shown?.policies ?? {}, style),
+		// A policy to paste would pass for a recommendation, although it helps only in some of the scenarios.
+		...(after || scenarios === 1 ? sources(shown?.changes ?? [], shown?.policies ?? {}, style) : []),
+		...(result.survives ? [] : [consideredText(result)]),
 		...(sensitivity ? [sensitivityText(sensitivity, { ...table, replications })] : []),
 		`${steps.length} ${steps.length === 1 ? 'policy' : 'policies'} tried.`,
 		...(isInterrupted ? [style.yellow('Interrupted: the search is not complete.')] : []),
@@ -71,17 +84,74 @@ export function failureText({ result: { steps }, maxSteps }: TuneOutput): string
 	return `No policy satisfies all constraints: ${steps.length} tried${isLimited ? ', the limit of --max-steps' : ''}.`
 }
 
-function verdict({ result: { survives, changes }, isInterrupted }: TuneOutput): string {
-	if (!survives)
-		return isInterrupted
-			? 'No policy so far satisfies all constraints.'
-			: 'No policy satisfies all constraints.'
+function verdict({ result, incident, constraints, isInterrupted }: TuneOutput): string {
+	const { survives, changes, before, nearest, scenarios } = result
+	if (!survives) {
+		const none = `No policy${isInterrupted ? ' so far' : ''} satisfies all constraints`
+		if (scenarios === 1) return `${none}.`
+		const satisfied = (runs: Replications | undefined): number =>
+			splitRuns(runs?.runs ?? [], scenarios).filter(
+				(own) => own.length > 0 && own.every((run) => findViolations(constraints, run).length === 0),
+			).length
+		const counts = `The policies as they are satisfy them in ${satisfied(before)} of ${scenarios}, the nearest miss in ${satisfied(nearest?.after)}.`
+		const isDisputed = Math.max(satisfied(before), satisfied(nearest?.after)) > 0
+		const missing = isDisputed && incident ? listMissing(incident.data.caveats) : []
+		return [
+			`${none} in each scenario. ${counts}`,
+			...(isDisputed ? ['Cannot be decided from this log: the scenarios disagree.'] : []),
+			...missing.map(sanitizeLine),
+		].join('\n')
+	}
 	if (changes.length === 0) return 'The policies satisfy all constraints without a change.'
 	return `The smallest change that satisfies all constraints${isInterrupted ? ' so far' : ''}:`
 }
 
 const nearestShown = (nearest: NearestMiss | undefined) =>
 	nearest && { ...nearest, name: 'nearest', runs: nearest.after }
+
+/** Returns the runs of each scenario. They are ordered by seed, then by scenario. */
+export const splitRuns = (
+	runs: readonly SimulationResult[],
+	scenarios: number,
+): readonly (readonly SimulationResult[])[] =>
+	Array.from({ length: scenarios }, (_, scenario) =>
+		runs.filter((_run, index) => index % scenarios === scenario),
+	)
+
+interface Row {
+	readonly name: string
+	readonly runs: readonly SimulationResult[]
+}
+
+/** A row per scenario: the mean over scenarios that exclude each other is the result of none of them. */
+const rowsOf = (name: string, { runs }: Replications, scenarios: number): readonly Row[] =>
+	splitRuns(runs, scenarios).map((own, scenario) => ({
+		name: scenario === 0 ? name : alternativeName(name, scenario - 1),
+		runs: own,
+	}))
+
+const isOther = (change: TuneChange, changes: readonly TuneChange[]): boolean =>
+	changes.length !== 1 || changes[0]?.path !== change.path || changes[0].to !== change.to
+
+function bestSingleText({ change, violation, after }: BestSingle, { objective, result }: TuneOutput): string {
+	const text = sanitizeText(changeText(change))
+	if (!result.survives)
+		return `The single change that comes closest:\n${text}${violation ? `\n  ${missText({ violation, after, changes: [change] }, result.scenarios)}` : ''}`
+	return `The best single change, by ${objective}:\n${text}`
+}
+
+/** What the search could change: a search without a result says nothing about settings that it does not know. */
+function consideredText({ considered, scenarios }: TuneResult): string {
+	const lines = considered.map(({ path, from, to }) => {
+		const values = to.map((value) =>
+			Object(value) === value ? `added as ${literal(value).replaceAll(/\s+/g, ' ')}` : literal(value),
+		)
+		const now = from === undefined ? '' : `, now ${literal(from)}`
+		return `  ${path}: ${values.join(', ')}${now}`
+	})
+	const where = scenarios === 1 ? '' : `, in ${scenarios} scenarios`
+	return sanitizeText(`Considered, alone and in pairs${where}:\n${lines.join('\n')}`)
+}
 
 /** Formats a change as a sentence. */
 export function changeText({ path, policy, layer, kind, isAdded, from, to }: TuneChange): string {
@@ -95,16 +165,20 @@ export function changeText({ path, policy, layer, kind, isAdded, from, to }: Tun
 }
 
 /** Formats the violation of the nearest miss, with its excess in percent of the limit. */
-function missText({ violation, after, changes }: NearestMiss): string {
-	const { measure, actual, limit, seed, distance } = violation
-	const run = after?.runs.find((one) => one.seed === seed)
+function missText(
+	{ violation, after, changes }: Pick<NearestMiss, 'violation' | 'after' | 'changes'>,
+	scenarios: number,
+): string {
+	const { measure, actual, limit, seed, distance, scenario } = violation
+	const run = splitRuns(after?.runs ?? [], scenarios)[scenario]?.find((one) => one.seed === seed)
 	const value = run ? formatActual(measure, actual, run) : (actual ?? 'none')
 	// Of several limits, the one that the distance is measured to. In percent of 0 there is no excess.
 	const bound = Object.values(limit).find((one) => one > 0 && relativeGap(actual, one) === distance)
 	const excess = actual === null || bound === undefined ? 0 : Math.round((100 * (actual - bound)) / bound)
 	const much = excess === 0 ? '' : `, ${Math.abs(excess)} % ${excess > 0 ? 'above' : 'below'} the limit`
+	const where = scenario === 0 ? '' : `alternative ${scenario}, `
 	const change = changes.length === 0 ? ' No change comes closer than the policies as they are.' : ''
-	return `${measure} is ${value} instead of ${limitTexts(limit).join(' and ')}${much} (seed ${seed}).${change}`
+	return `${measure} is ${value} instead of ${limitTexts(limit).join(' and ')}${much} (${where}seed ${seed}).${change}`
 }
 
 /** The changed policies as TypeScript. */
@@ -123,15 +197,12 @@ function sources(
 }
 
 /** Before and after as a study, so that its table looks like that of every other study. */
-function asStudy(
-	{ title, scenario, constraints, objective }: TuneOutput,
-	rows: readonly (readonly [name: string, runs: Replications])[],
-) {
+function asStudy({ title, scenario, constraints, objective }: TuneOutput, rows: readonly Row[]) {
 	const constrained = Object.keys(constraints) as MeasureName[]
 	const measures = [...new Set<MeasureName>([...constrained, objective, 'goodShare', 'amplification'])]
 	return {
-		study: { title, measures, variants: Object.fromEntries(rows.map(([name]) => [name, scenario])) },
-		cases: rows.map(([name, { runs }]) => ({ case: { name, scenario }, runs })),
-		planned: rows.reduce((sum, [, { runs }]) => sum + runs.length, 0),
+		study: { title, measures, variants: Object.fromEntries(rows.map(({ name }) => [name, scenario])) },
+		cases: rows.map(({ name, runs }) => ({ case: { name, scenario }, runs })),
+		planned: rows.reduce((sum, { runs }) => sum + runs.length, 0),
 	}
 }

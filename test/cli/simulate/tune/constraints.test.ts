@@ -24,7 +24,7 @@ describe('the constraints of a search', () => {
 	})
 
 	test('are by default recovery and at most twice the load', () => {
-		expect(defaultConstraints(small)).toEqual({
+		expect(defaultConstraints([small])).toEqual({
 			recoveredAfterMs: { atLeast: 0 },
 			amplification: { atMost: 2 },
 		})
@@ -35,11 +35,11 @@ describe('the constraints of a search', () => {
 			...small,
 			services: { api: { serviceTime: 1 }, row: { kind: 'optimistic-lock' as const } },
 		}
-		expect(defaultConstraints(calm)).toEqual({ goodShare: { atLeast: 0.99 }, amplification: { atMost: 2 } })
+		expect(defaultConstraints([calm])).toEqual({ goodShare: { atLeast: 0.99 }, amplification: { atMost: 2 } })
 	})
 
 	test('are printed as they are written', () => {
-		expect(constraintTexts(defaultConstraints(small))).toEqual(['recovers', 'amplification<=2'])
+		expect(constraintTexts(defaultConstraints([small]))).toEqual(['recovers', 'amplification<=2'])
 		expect(constraintTexts(parse('goodShare>=99.9%', 'p99Ms<500', 'p99Ms>=1'))).toEqual([
 			'goodShare>=0.999',
 			'p99Ms>=1 and p99Ms<500',

@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { retry } from 'yaoki'
 import { type Scenario, scenarios } from 'yaoki/sim'
 import { CliError } from '../../../../src/cli/errors.ts'
-import { findPolicies, findTarget } from '../../../../src/cli/simulate/tune/target.ts'
+import { findPolicies, findTargets } from '../../../../src/cli/simulate/tune/target.ts'
 import { pair, small } from '../files.ts'
 
 describe('the scenario of a search', () => {
 	test('is the only variant', () => {
-		const target = findTarget({ ...pair, variants: { only: small } }, 'mine.json')
+		const [target] = findTargets({ ...pair, variants: { only: small } }, 'mine.json')
 		expect(target).toMatchObject({ name: 'only', scenario: small })
 	})
 
 	test('is ambiguous in a study with several variants, which names them', () => {
-		const find = () => findTarget(pair, 'mine.json')
+		const find = () => findTargets(pair, 'mine.json')
 		expect(find).toThrow('--tune requires one scenario, but mine.json has 2 variants.')
 		expect(find).toThrow(
 			expect.objectContaining({ hint: 'Select one with --variant: retries, none.', exitCode: 2 }),
@@ -22,7 +22,7 @@ describe('the scenario of a search', () => {
 	test('is not a grid', async () => {
 		const grid = await scenarios['metastable']?.()
 		if (!grid) throw new Error('there is no grid')
-		expect(() => findTarget(grid, 'metastable')).toThrow(
+		expect(() => findTargets(grid, 'metastable')).toThrow(
 			'--tune requires a scenario, but metastable is a grid.',
 		)
 	})

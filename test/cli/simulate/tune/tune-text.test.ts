@@ -53,6 +53,22 @@ describe('a change as a sentence', () => {
 })
 
 describe('the text', () => {
+	test('has the best single change beside the smallest', () => {
+		const output = outputOf({ amplification: { atMost: 1.2 } })
+		const { bestSingle, changes } = output.result
+		expect(bestSingle?.change.path).not.toBe(changes[0]?.path)
+		const text = toText(output, { columns: 80, style: PLAIN })
+		const change = bestSingle ? changeText(bestSingle.change) : ''
+		expect(text).toContain(`The best single change, by goodShare:\n${change}\n`)
+		expect(text).toMatch(/\nbest single /)
+	})
+
+	test('of a search without a result has the settings and values that were considered', () => {
+		const text = textOf({ goodShare: { atLeast: 1 }, p99Ms: { below: 1 } })
+		expect(text).toContain('Considered, alone and in pairs:\n')
+		expect(text).toContain('\n  toDb[0].retry.maxRetries: 2, 1, 0, now 3\n')
+	})
+
 	test('of a policy that survives has the change, both tables rows and the TypeScript', () => {
 		const text = textOf({ amplification: { atMost: 1 } })
 		expect(text).toContain('Constraints for each of 2 runs: amplification<=1\n')

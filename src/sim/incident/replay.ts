@@ -1,0 +1,50 @@
+/** Replays an incident with a policy, in all scenarios that its events allow. */
+
+import type { Replications } from '../measure/replications.ts'
+import type { SimulationResult } from '../measure/result.ts'
+import { faultsOf } from '../model/fault-schedule.ts'
+import { replicate } from '../run/replicate.ts'
+import type { PolicyModel } from '../scenario/layers.ts'
+import type { Incident } from './incident.ts'
+import { judgeReplay, listMissing, type ReplayVerdict } from './verdict.ts'
+
+/** The runs of a policy in all scenarios of an incident. */
+export interface IncidentReplay extends ReplayVerdict {
+	/** Runs by scenario: that of `scenario`, then those of `alternatives`. */
+	readonly byScenario: readonly Replications[]
+	/** All of them, for `expectResilience`: an expectation must hold in each scenario. */
+	readonly runs: readonly SimulationResult[]
+	/** If the scenarios disagree: what the log does not show, and which measurement would decide. */
+	readonly missing: readonly string[]
+}
+
+/**
+ * Replays an incident with another policy, in `scenario` and in all `alternatives`.
+ *
+ * @example
+ * const replay = replayIncident(scenarioFromIncident(lines), [{ retry: { budget: {} } }, { timeout: 500 }])
+ * if (!replay.isDecided) console.log(replay.missing.join('\n'))
+ * expectResilience(replay).goodShareAbove(0.9) // in every scenario
+ */
+export function replayIncident(
+	{ scenario, alternatives, summary }: Incident,
+	policy: PolicyModel,
+	options: { readonly replications?: number | undefined } = {},
+): IncidentReplay {
+	const { replications = DEFAULT_REPLAY_REPLICATIONS } = options
+	const replayed = [scenario, ...alternatives].map((one) => ({
+		hasFault: faultsOf(one).length > 0,
+		result: replicate({ ...one, policies: { replay: policy } }, { replications }),
+	}))
+	const byScenario = replayed.map(({ result }) => result)
+	const verdict = judgeReplay(replayed.map(({ hasFault, result: { runs } }) => ({ hasFault, runs })))
+	return {
+		...verdict,
+		byScenario,
+		runs: byScenario.flatMap(({ runs }) => runs),
+		missing: verdict.isDecided ? [] : listMissing(summary.caveats),
+	}
+}
+
+/** Fewer than in other studies: an incident is long, and its arrivals, the main source of randomness, are fixed. */
+export const DEFAULT_REPLAY_REPLICATIONS = 5
