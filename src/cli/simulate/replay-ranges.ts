@@ -128,7 +128,7 @@ export function formatRanges({ ranges, isShortest }: ReplayResult, width: number
 }
 
 /** Returns what every artefact of a replay must show: faults, caveats, the range of each policy, and what would decide it. */
-export const listNotes = (ranges: readonly PolicyRange[], summary: IncidentSummary): readonly string[] => [
+const listNotes = (ranges: readonly PolicyRange[], summary: IncidentSummary): readonly string[] => [
 	...listFindings(summary),
 	...ranges.map(({ policy, ...verdict }) => sanitizeLine(`${policy}: ${formatVerdict(verdict)}.`)),
 	...(undecided(ranges).length > 0 ? listMissing(summary.caveats).map(sanitizeLine) : []),

@@ -31,7 +31,7 @@ import type {
 } from './tune-result.ts'
 
 /** A scenario, by its index, and a seed. */
-export interface PlannedRun {
+interface PlannedRun {
 	readonly scenario: number
 	readonly seed: number | string
 }
