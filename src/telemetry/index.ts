@@ -44,3 +44,4 @@ export {
 	type PromRegistry,
 	prometheus,
 } from './prometheus/prom-client.ts'
+export type { RedactField } from './redact/redactor.ts'

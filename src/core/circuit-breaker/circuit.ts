@@ -12,7 +12,7 @@ import type { CircuitState } from '../events/events.ts'
 import { CallCounts } from './call-counts.ts'
 import { nextOpenState, type OpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
-import { type Outcomes, tally } from './outcomes.ts'
+import { type Outcomes, sums } from './outcomes.ts'
 import type { CircuitStats } from './stats.ts'
 
 const NO_PROBE = [0, Infinity] as const
@@ -136,22 +136,26 @@ export class Circuit extends CallCounts {
 		this.expireProbe(now, source)
 		this.flushPendingSuccesses(now)
 		const { state } = this
+		const retryAfterMs = this.retryAfterMs(now)
 		const { successes = 0, failures = 0, rejected = 0 } = this.openState ?? {}
-		const { good, failed, slow, calls } =
-			state === 'half-open'
-				? { good: successes, failed: failures, slow: 0, calls: successes + failures }
-				: tally(this.outcomes, now)
+		const [quick = 0, failed = 0, slow = 0, slowFailed = 0] =
+			state === 'half-open' ? [successes, failures] : sums(this.outcomes, now)
+		const failureCount = failed + slowFailed
+		const successCount = quick + slow
+		const slowCallCount = slow + slowFailed
+		const calls = failureCount + successCount || 1
 		return {
 			state,
-			failureCount: failed,
-			successCount: good,
-			errorRate: failed / (calls || 1),
-			slowCallCount: slow,
-			slowCallRate: slow / (calls || 1),
+			failureCount,
+			successCount,
+			errorRate: failureCount / calls,
+			slowCallCount,
+			slowCallRate: slowCallCount / calls,
 			consecutiveFailures:
 				this.failures?.filter((at) => now - at <= this.settings.monitorWindowMs).length ?? 0,
 			rejectedCount: rejected,
-			retryAfterMs: this.retryAfterMs(now),
+			retryAfterMs,
+			canProbe: state === 'open' && !retryAfterMs,
 		}
 	}
 

@@ -60,7 +60,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	#enter(call: Call, bound: BoundLayer): Step {
 		const { runtime } = bound
 		const now = call.now(runtime)
-		if (this.emit) this.#cause = call
+		this.#cause = this.emit && call
 		const ticket = this.admit(now, runtime)
 		this.#cause = undefined
 		if (ticket >= 0) return call.enterLayer(bound, { ticket, since: now })
@@ -78,8 +78,8 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		this.emit?.(call, bound, {
 			type: 'rejected',
 			reason: this.state === 'isolated' ? 'isolated' : 'circuit-open',
-			...(retryAfterMs < Infinity ? { retryAfterMs } : {}),
-			...(shadow ? { shadow } : {}),
+			...(retryAfterMs < Infinity && { retryAfterMs }),
+			...(shadow && { shadow }),
 		})
 		return shadow
 			? undefined
@@ -115,7 +115,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const state = call.layerState(bound) as number | TimedCall | undefined
 		if (typeof state !== 'object') return
 		const { runtime } = bound
-		if (this.emit) this.#cause = call
+		this.#cause = this.emit && call
 		this.succeed(state.ticket, runtime.now(), 0, runtime)
 		this.#cause = undefined
 	}
@@ -159,16 +159,17 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const { emit } = this
 		const { runtime } = bound
 		const durationMs = now - (since ?? now)
-		if (isFailure) {
-			if (this.emitsRoutine)
-				emit?.(call, bound, { type: 'failure', durationMs, ...(call.ok ? {} : errorFacts(call.value)) })
-			if (emit) this.#cause = call
-			this.fail(ticket, now, durationMs, retryAfterMs, runtime, call.ok ? undefined : call.value)
-		} else {
-			if (this.emitsRoutine) emit?.(call, bound, { type: 'success', durationMs })
-			if (emit) this.#cause = call
-			this.succeed(ticket, now, durationMs, runtime)
-		}
+		if (this.emitsRoutine)
+			emit?.(
+				call,
+				bound,
+				isFailure
+					? { type: 'failure', durationMs, ...(!call.ok && errorFacts(call.value)) }
+					: { type: 'success', durationMs },
+			)
+		this.#cause = emit && call
+		if (isFailure) this.fail(ticket, now, durationMs, retryAfterMs, runtime, call.ok ? undefined : call.value)
+		else this.succeed(ticket, now, durationMs, runtime)
 		this.#cause = undefined
 	}
 }

@@ -45,22 +45,12 @@ export const reopenWindow = (
 export const saveOutcomes = (window: Outcomes | undefined, now: number): SavedOutcomes =>
 	window instanceof CountWindow ? window.outcomes() : sums(window, now)
 
-/** Returns the number of successes, failures, slow calls, and calls. */
-export function tally(
-	window: Outcomes | undefined,
-	now: number,
-): { good: number; failed: number; slow: number; calls: number } {
-	const [quick = 0, failed = 0, slow = 0, slowFailed = 0] = sums(window, now)
-	const calls = quick + failed + slow + slowFailed
-	return { good: quick + slow, failed: failed + slowFailed, slow: slow + slowFailed, calls }
-}
-
 /** Returns true if the share of failures or of slow calls reaches its threshold. */
 export function rateTrips(settings: CircuitSettings, window: Outcomes, now: number): boolean {
 	const { errorRateThreshold, slowCallMs, slowCallRateThreshold, minimumRequests } = settings
 	// Most breakers have no rate rule and skip the counting.
 	if (errorRateThreshold === Infinity && slowCallMs === Infinity) return false
-	// Sum by sum, not by `tally`, whose two objects cost a third of a recorded success.
+	// Sum by sum, not by `sums`, whose array costs a third of a recorded success.
 	const slowFailed = window.sum(now, 3)
 	const failed = window.sum(now, 1) + slowFailed
 	const slow = window.sum(now, 2) + slowFailed
@@ -73,5 +63,6 @@ export function rateTrips(settings: CircuitSettings, window: Outcomes, now: numb
 	)
 }
 
-const sums = (window: Outcomes | undefined, now: number): number[] =>
+/** Returns the numbers of successes, failures, slow successes and slow failures. */
+export const sums = (window: Outcomes | undefined, now: number): number[] =>
 	window ? [window.sum(now, 0), window.sum(now, 1), window.sum(now, 2), window.sum(now, 3)] : [0, 0, 0, 0]

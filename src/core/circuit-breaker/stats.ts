@@ -18,4 +18,8 @@ export interface CircuitStats {
 	readonly rejectedCount: number
 	/** The time until a call may pass; 0 if one may pass now, Infinity while isolated. */
 	readonly retryAfterMs: number
+	/**
+	 * True if the circuit is open and its open time has passed: the next call is a probe. A circuit has no timer, so without calls it stays open.
+	 */
+	readonly canProbe: boolean
 }

@@ -8,13 +8,12 @@ export function describeError(error: unknown): { readonly errorType: string; rea
 		const { name, message, cause, errors } = Object(error)
 		// "fetch failed" says nothing: the reason is in the cause, and an AggregateError may have an empty message.
 		const inner = Object(cause ?? errors?.[0])
-		const texts = [message ?? (typeof error === 'object' ? '' : error), inner.code ?? inner.message]
 		return {
 			errorType: String(name ?? typeof error),
 			errorMessage: toMessageText(
-				texts
-					.filter((text) => (text ?? '') !== '')
-					.map(String)
+				[message ?? (typeof error === 'object' ? '' : error), inner.code ?? inner.message]
+					.map((text) => String(text ?? ''))
+					.filter(Boolean)
 					.join(': '),
 			),
 		}
@@ -25,17 +24,15 @@ export function describeError(error: unknown): { readonly errorType: string; rea
 
 /** Returns what is known about an error as fields of an event. Fields that the error does not have are left out. */
 export function errorFacts(error: unknown): ErrorFacts {
+	const get = (name: string) => safeGet(error, name)
 	const facts: Record<string, unknown> = { ...describeError(error) }
-	const cause = safeGet(error, 'cause')
-	const code = safeGet(error, 'code') ?? safeGet(cause, 'code')
+	const code = get('code') ?? safeGet(get('cause'), 'code')
 	if (typeof code === 'string' || typeof code === 'number') facts['errorCode'] = code
-	const status =
-		safeGet(error, 'statusCode') ?? safeGet(error, 'status') ?? safeGet(safeGet(error, 'response'), 'status')
-	for (const [name, value] of [
-		['statusCode', status],
-		['timeoutMs', safeGet(error, 'timeoutMs')],
-		['retryAfterMs', safeGet(error, 'retryAfterMs')],
-	] as const)
-		if (typeof value === 'number' && Number.isFinite(value)) facts[name] = value
+	const numbers = {
+		statusCode: get('statusCode') ?? get('status') ?? safeGet(get('response'), 'status'),
+		timeoutMs: get('timeoutMs'),
+		retryAfterMs: get('retryAfterMs'),
+	}
+	for (const [name, value] of Object.entries(numbers)) if (Number.isFinite(value)) facts[name] = value
 	return facts
 }

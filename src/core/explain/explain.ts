@@ -63,8 +63,8 @@ class CallExplanation implements Explanation {
 		const { runtime } = pipeline
 		const entries = listAttempts(record)
 		const [first] = entries
-		const started = (first ?? record).startedAt
-		const startedAt = started === undefined ? undefined : started - ((first ?? record).queuedMs ?? 0)
+		const { startedAt: started, queuedMs = 0 } = first ?? record
+		const startedAt = started && started - queuedMs
 		this.name = options?.name ?? pipeline.name
 		if (startedAt !== undefined) {
 			this.startedAt = Math.round(runtime.wallNow() - (runtime.now() - startedAt))
@@ -79,8 +79,9 @@ class CallExplanation implements Explanation {
 
 	toString(): string {
 		const { name = 'call', durationMs, attempts, stop, hint, inner } = this
-		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
-		const took = durationMs !== undefined ? ` in ${formatMs(durationMs)}` : stop === 'success' ? '' : UNTIMED
+		const { length } = attempts
+		const count = `${length} attempt${length - 1 ? 's' : ''}`
+		const took = formatMs('in', durationMs).slice(1) || (stop === 'success' ? '' : UNTIMED)
 		const end =
 			stop === 'success' ? 'succeeded' : `stopped: ${stop}${formatError(this)}${hint ? ` (${hint})` : ''}`
 		const lines = [`${name}: ${count}${took}, ${end}`, ...attempts.map(formatAttempt)]
@@ -105,35 +106,32 @@ function toAttemptRecord(
 ): AttemptRecord {
 	return {
 		attempt,
-		...(startedAt === undefined || callStartedAt === undefined ? {} : { startMs: startedAt - callStartedAt }),
-		...(startedAt === undefined ? {} : { durationMs: endedAt - startedAt }),
+		...(startedAt !== undefined && {
+			...(callStartedAt !== undefined && { startMs: startedAt - callStartedAt }),
+			durationMs: endedAt - startedAt,
+		}),
 		outcome,
 		...(queuedMs && { queuedMs }),
 		...(outcome !== 'success' && outcome !== 'unwanted-result' && describeError(error)),
-		...(delayMs !== undefined && { delayMs }),
-		...(delaySource && { delaySource }),
+		// A wait has both.
+		...(delaySource && { delayMs: delayMs as number, delaySource }),
 	}
 }
 
 function formatAttempt(record: AttemptRecord): string {
 	const { attempt, startMs, durationMs, outcome, queuedMs, delayMs, delaySource } = record
-	const times = [
-		...(startMs === undefined ? [] : [`at ${formatMs(startMs)}`]),
-		...(queuedMs ? [`queued ${formatMs(queuedMs)}`] : []),
-		...(durationMs === undefined ? [] : [`took ${formatMs(durationMs)}`]),
-	]
-	const wait =
-		delaySource === 'auth'
-			? 'repeated with another token'
-			: `retry in ${formatMs(delayMs ?? 0)} (${delaySource})`
-	const retry = delayMs === undefined ? '' : `, ${wait}`
-	return `  #${attempt + 1}${times.length ? ` ${times.join(', ')}` : ''}: ${outcome}${formatError(record)}${retry}`
+	const times = formatMs('at', startMs) + formatMs('queued', queuedMs) + formatMs('took', durationMs)
+	const wait = formatMs('retry in', delayMs)
+	const retry = delaySource === 'auth' ? ', repeated with another token' : wait && `${wait} (${delaySource})`
+	return `  #${attempt + 1}${times.slice(1)}: ${outcome}${formatError(record)}${retry}`
 }
 
 const formatError = ({
 	errorType,
 	errorMessage,
 }: Pick<AttemptRecord, 'errorType' | 'errorMessage'>): string =>
-	errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
+	errorType ? ` (${errorType}: ${errorMessage})` : ''
 
-const formatMs = (value: number): string => `${Math.round(value)} ms`
+/** Returns a part of a list, with the comma before it. */
+const formatMs = (what: string, value: number | undefined): string =>
+	value === undefined ? '' : `, ${what} ${Math.round(value)} ms`

@@ -1,4 +1,5 @@
 /** Finds the origin of a URL, checks its scheme, and formats URLs for messages. */
+import { reduceUrls, toMessageText } from '../../core/events/message-text.ts'
 import { page } from '../transport/page.ts'
 import { rejectCredentials } from '../transport/url-credentials.ts'
 
@@ -73,8 +74,8 @@ export function urlForMessage(url: string): string {
 
 /** Returns the same for a URL that cannot be parsed or has another scheme, shortened. */
 export function textForMessage(url: string): string {
-	const text = url.replace(/[?#].*/s, '').replace(/^([a-z][\w+.-]*:)?([/\\]*)[^/\\]*@/i, '$1$2')
-	return text.length > 200 ? `${text.slice(0, 200)}...` : text
+	const text = reduceUrls(url).replace(/[?#].*/s, '')
+	return toMessageText(text.replace(/^([a-z][\w+.-]*:)?([/\\]*)[^/\\]*@/i, '$1$2'), 200)
 }
 
 function schemeMessage(url: string, scheme: string): string {

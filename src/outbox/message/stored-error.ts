@@ -6,6 +6,7 @@
  */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { quoteBody } from '../../core/errors/errors.ts'
+import { reduceUrls } from '../../core/events/message-text.ts'
 import type { StoredError } from './message.ts'
 import { withoutQuotes } from './quoted-texts.ts'
 
@@ -35,6 +36,10 @@ export function toStoredError(error: unknown): StoredError {
 	const message = body === '' || text.includes(body) ? text : `${text}: ${body}`
 	return { type, message: truncate(message, MAX_MESSAGE), fingerprint }
 }
+
+/** Returns the message without the response body, which may contain personal data: events are written to logs. */
+export const messageForEvents = (error: unknown): string =>
+	truncate(reduceUrls(errorMessage(error, httpStatus(error))), MAX_MESSAGE)
 
 function errorName(error: unknown): string {
 	const name = isObject(error) ? firstLine(safeGet(error, 'name')) : ''

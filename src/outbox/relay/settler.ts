@@ -8,6 +8,7 @@ import type { ErrorFacts } from '../../core/events/events.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { ReleaseReason } from '../events/relay-events.ts'
 import type { StoredError } from '../message/message.ts'
+import { messageForEvents } from '../message/stored-error.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
 import type { Settlement } from '../store/rows.ts'
 import { nextTick } from '../timing/yield.ts'
@@ -218,9 +219,9 @@ export class Settler {
 	}
 }
 
-/** Returns the facts of the thrown error, with the type and message that are stored: truncated and without control characters. */
-const failureFacts = ({ error }: Delivery, { type, message }: StoredError): ErrorFacts => ({
+/** Returns the facts of the thrown error, with the type that is stored, and the stored message without the response body. */
+const failureFacts = ({ error }: Delivery, { type }: StoredError): ErrorFacts => ({
 	...errorFacts(error),
 	errorType: type,
-	errorMessage: message,
+	errorMessage: messageForEvents(error),
 })

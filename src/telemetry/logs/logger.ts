@@ -13,6 +13,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { Exporter, Source } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
+import { type RedactField, Redactor } from '../redact/redactor.ts'
 import { LOG_LEVELS, type LogLevel, levelOf } from './levels.ts'
 import { LineLimit } from './limit.ts'
 import { messageOf } from './messages.ts'
@@ -29,6 +30,8 @@ export interface LoggerOptions {
 	readonly level?: LogLevel | undefined
 	/** Repeated lines are limited to one in this time, with the number of lines that were left out. 0 logs all. Default 10,000. */
 	readonly intervalMs?: number | undefined
+	/** Returns what is logged of a text, such as `errorMessage`, to hide more than URLs, passwords and tokens. Default: the text. */
+	readonly redact?: RedactField | undefined
 	/** Clock and timers. Default: those of the system. */
 	readonly runtime?: Runtime | undefined
 }
@@ -39,6 +42,7 @@ const LOGGER_SCHEMA: OptionSchema = {
 	order: 'any',
 	level: LOG_LEVELS,
 	intervalMs: [0, MAX_NUMBER, 10_000],
+	redact: 'function',
 	runtime: 'any',
 }
 
@@ -46,6 +50,7 @@ interface LoggerSettings {
 	readonly order?: LogOrder
 	readonly level: LogLevel
 	readonly intervalMs: number
+	readonly redact?: RedactField
 	readonly runtime: Runtime
 }
 
@@ -76,8 +81,9 @@ interface LoggedEvent {
  */
 export function logger(target: LogTarget, options: LoggerOptions = {}): Exporter {
 	checkTarget(target)
-	const { order, level: minimum, intervalMs, runtime } = readLoggerOptions(options)
+	const { order, level: minimum, intervalMs, redact, runtime } = readLoggerOptions(options)
 	const reports = new ProblemReports('logger')
+	const redactor = new Redactor(redact, reports)
 	const isConsole = target === globalThis.console
 	const writer = new TargetWriter(target, order ?? (isConsole ? 'json' : 'fields-first'), reports)
 	const least = LOG_LEVELS.indexOf(minimum)
@@ -87,8 +93,13 @@ export function logger(target: LogTarget, options: LoggerOptions = {}): Exporter
 		attach(source) {
 			const limit = new LineLimit<LoggedEvent>(runtime, intervalMs, ({ level, event }, suppressed) => {
 				writer.write(level, () => {
-					const service = source.serviceOf(event)
-					return { message: messageOf(service, event), fields: fieldsOf(service, event, suppressed) }
+					const { type, timestamp, ...facts } = event
+					const { service, ...shown } = redactor.fields({ service: source.serviceOf(event), ...facts })
+					const redacted = { type, timestamp, ...shown }
+					return {
+						message: messageOf(service, redacted),
+						fields: fieldsOf(service, redacted, suppressed),
+					}
 				})
 			})
 			return {

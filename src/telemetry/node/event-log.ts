@@ -1,4 +1,5 @@
 /** Writes all events to a file, for incident replay. */
+import type { EventBase } from '../../core/events/events.ts'
 import {
 	checkNames,
 	invalidOption,
@@ -10,6 +11,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { Exporter } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
+import { type RedactField, Redactor } from '../redact/redactor.ts'
 import { type EventLogStats, EventLogWriter } from './event-log-writer.ts'
 import { type FileSystem, nodeFileSystem, RotatingFile } from './rotating-file.ts'
 
@@ -25,6 +27,8 @@ export interface EventLogOptions {
 	readonly bufferBytes?: number | undefined
 	/** How long events are collected before they are written together. Default 100. */
 	readonly flushIntervalMs?: number | undefined
+	/** Returns what is written of a text, such as `errorMessage`, to hide more than URLs, passwords and tokens. Default: the text. */
+	readonly redact?: RedactField | undefined
 	/** Clock and timers. Default: those of the system. */
 	readonly runtime?: Runtime | undefined
 }
@@ -45,10 +49,13 @@ const EVENT_LOG_SCHEMA: OptionSchema = {
 	maxFiles: [1, 1_000, 5, 'integer'],
 	bufferBytes: [1_000, MAX_NUMBER, 4_000_000, 'integer'],
 	flushIntervalMs: [0, MAX_NUMBER, 100],
+	redact: 'function',
 	runtime: 'any',
 }
 
-type EventLogSettings = { readonly [Name in keyof EventLogOptions]-?: NonNullable<EventLogOptions[Name]> }
+type EventLogSettings = {
+	readonly [Name in keyof Omit<EventLogOptions, 'redact'>]-?: NonNullable<EventLogOptions[Name]>
+} & Pick<EventLogOptions, 'redact'>
 
 export function readEventLogOptions(options: EventLogOptions): EventLogSettings {
 	checkNames(options, EVENT_LOG_SCHEMA, 'eventLog')
@@ -76,7 +83,13 @@ export function eventLog(options: EventLogOptions): EventLog {
 export function createEventLog(options: EventLogOptions, fileSystem: FileSystem): EventLog {
 	const settings = readEventLogOptions(options)
 	const file = new RotatingFile(settings.path, settings, fileSystem)
-	const writer = new EventLogWriter(settings, file, new ProblemReports('eventLog'))
+	const reports = new ProblemReports('eventLog')
+	const writer = new EventLogWriter(settings, file, reports)
+	const redactor = new Redactor(settings.redact, reports)
+	const lineOf = (service: string, { type, ...facts }: EventBase): string => {
+		const { service: name, ...shown } = redactor.fields({ service, ...facts })
+		return JSON.stringify({ service: name, type, ...shown })
+	}
 	return {
 		name: 'eventLog',
 		get stats() {
@@ -86,7 +99,7 @@ export function createEventLog(options: EventLogOptions, fileSystem: FileSystem)
 		close: () => writer.close(),
 		attach: (source) => ({
 			isComplete: true,
-			onEvent: (event) => writer.add(() => JSON.stringify({ service: source.serviceOf(event), ...event })),
+			onEvent: (event) => writer.add(() => lineOf(source.serviceOf(event), event)),
 			detach: () => {
 				void writer.flush()
 			},

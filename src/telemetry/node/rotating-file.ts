@@ -9,7 +9,11 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 
 /** What is used of a file system. */
 export interface FileSystem {
-	open(path: string, flags: string): Promise<Pick<FileHandle, 'close' | 'read' | 'stat' | 'write'>>
+	open(
+		path: string,
+		flags: string,
+		mode: number,
+	): Promise<Pick<FileHandle, 'close' | 'read' | 'stat' | 'write'>>
 	rename(from: string, to: string): Promise<void>
 	rm(path: string, options: { readonly force: boolean }): Promise<void>
 	stat(path: string): Promise<FileIdentity>
@@ -37,6 +41,9 @@ export interface AppendResult {
 
 /** One write is not larger than this, unless a line is. */
 const MAX_WRITE_BYTES = 1_024 * 1_024
+
+/** Events may contain personal data. A file that exists keeps its mode, so that operators can change it. */
+const MODE = 0o600
 
 const NEWLINE = 0x0a
 const LINE_BREAK: Buffer = Buffer.of(NEWLINE)
@@ -86,7 +93,7 @@ export class RotatingFile {
 			await this.close()
 		}
 		// `a+` appends at the end, wherever that is, and allows reading the last byte.
-		const file = await this.#fileSystem.open(this.#path, 'a+')
+		const file = await this.#fileSystem.open(this.#path, 'a+', MODE)
 		this.#file = file
 		const { size } = await file.stat()
 		if (size === 0) return { file, size, isBroken: false }

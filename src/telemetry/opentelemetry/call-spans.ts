@@ -90,7 +90,7 @@ export class CallSpans {
 			const { api } = tracing
 			const span = api.trace.getSpan(api.context.active())
 			if (span && this.#calls.get(span)?.id === event.callId)
-				span.addEvent(described.name, described.attributes)
+				tracing.addEvent(span, described.name, described.attributes)
 		})
 	}
 
@@ -179,7 +179,7 @@ export class CallSpans {
 	}
 
 	#describeCall(span: OtelSpan, end: CallEnd): void {
-		span.setAttributes({
+		this.#tracing?.setAttributes(span, {
 			'yaoki.policy': end.policy,
 			...(end.key !== undefined && { 'yaoki.key': end.key }),
 			...(end.call !== undefined && { 'yaoki.call': end.call }),

@@ -1,6 +1,7 @@
 import type { AroundInfo } from '../../core/observe/observer.ts'
 import type { Exporter, Source } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
+import { Redactor } from '../redact/redactor.ts'
 import type { OpenTelemetryApi } from './api.ts'
 import { CallSpans } from './call-spans.ts'
 import { MessageSpans } from './message-spans.ts'
@@ -25,7 +26,9 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 	const settings = readOpenTelemetryOptions(options)
 	const reports = new ProblemReports(NAME)
 	const metrics = settings.metrics ? new OtelMetrics(api, reports) : undefined
-	const tracing = settings.spans ? new Tracing(api, reports) : undefined
+	const tracing = settings.spans
+		? new Tracing(api, reports, new Redactor(settings.redact, reports))
+		: undefined
 	const calls = new CallSpans(tracing, metrics, settings)
 	const messages = new MessageSpans(tracing, metrics, settings)
 	const around = (source: Source, info: AroundInfo, next: () => unknown): unknown => {

@@ -1,4 +1,5 @@
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import type { RedactField } from '../redact/redactor.ts'
 import type { OpenTelemetryApi } from './api.ts'
 
 /** The options of `openTelemetry`. */
@@ -22,11 +23,13 @@ export interface OpenTelemetryOptions {
 	 * trace of its own, with a link, for messages that are delivered days later. Default `'parent'`.
 	 */
 	readonly delivery?: 'parent' | 'link' | undefined
+	/** Returns what a span shows of a text, such as `exception.message`, to hide more than URLs, passwords and tokens. Default: the text. */
+	readonly redact?: RedactField | undefined
 }
 
 export type OpenTelemetrySettings = {
-	readonly [Name in keyof OpenTelemetryOptions]-?: NonNullable<OpenTelemetryOptions[Name]>
-}
+	readonly [Name in keyof Omit<OpenTelemetryOptions, 'redact'>]-?: NonNullable<OpenTelemetryOptions[Name]>
+} & Pick<OpenTelemetryOptions, 'redact'>
 
 const OPEN_TELEMETRY_SCHEMA: OptionSchema = {
 	spans: 'boolean',
@@ -34,6 +37,7 @@ const OPEN_TELEMETRY_SCHEMA: OptionSchema = {
 	attempts: 'boolean',
 	propagate: 'boolean',
 	delivery: ['parent', 'link'],
+	redact: 'function',
 }
 
 export function readOpenTelemetryOptions(given: OpenTelemetryOptions = {}): OpenTelemetrySettings {

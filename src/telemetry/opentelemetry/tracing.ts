@@ -1,5 +1,6 @@
 import { describeError } from '../../core/events/error-facts.ts'
 import type { ProblemReports } from '../observe/report.ts'
+import type { Redactor } from '../redact/redactor.ts'
 import type {
 	OpenTelemetryApi,
 	OtelContext,
@@ -33,12 +34,14 @@ const isInvalid = (api: OpenTelemetryApi, context: OtelSpanContext): boolean =>
 export class Tracing {
 	readonly api: OpenTelemetryApi
 	readonly #reports: ProblemReports
+	readonly #redactor: Redactor
 	#provider: OtelTracerProvider | undefined
 	#tracer: OtelTracer | undefined
 
-	constructor(api: OpenTelemetryApi, reports: ProblemReports) {
+	constructor(api: OpenTelemetryApi, reports: ProblemReports, redactor: Redactor) {
 		this.api = api
 		this.#reports = reports
+		this.#redactor = redactor
 	}
 
 	/** Starts a span. Returns undefined if no SDK is registered and no parent is active, or if the SDK failed. */
@@ -46,7 +49,12 @@ export class Tracing {
 		const { api } = this
 		try {
 			const context = parent ?? api.context.active()
-			const span = this.#currentTracer().startSpan(name, options, context)
+			const attributes = options.attributes && this.#redactor.fields(options.attributes)
+			const span = this.#currentTracer().startSpan(
+				name,
+				attributes ? { ...options, attributes } : options,
+				context,
+			)
 			const isRecording = span.isRecording()
 			// The comparison is for the case without an SDK: `isSpanContextValid` checks each digit.
 			if (!isRecording && isInvalid(api, span.spanContext())) return undefined
@@ -96,11 +104,25 @@ export class Tracing {
 	fail(span: OtelSpan, error: unknown, type: string = errorTypeOf(error), hasMessage = true): void {
 		span.setAttributes({ 'error.type': type })
 		const code = this.api.SpanStatusCode.ERROR
-		span.setStatus(hasMessage ? { code, message: describeError(error).errorMessage } : { code })
+		const message = hasMessage && this.#redactor.text(describeError(error).errorMessage, 'exception.message')
+		span.setStatus(message === false ? { code } : { code, message })
 	}
 
 	recordException(span: OtelSpan, error: unknown): void {
-		span.recordException(exceptionOf(error))
+		const { name, message, stack } = exceptionOf(error)
+		span.recordException({
+			name,
+			message: this.#redactor.text(message, 'exception.message'),
+			...(stack !== undefined && { stack: this.#redactor.text(stack, 'exception.stacktrace') }),
+		})
+	}
+
+	setAttributes(span: OtelSpan, attributes: Parameters<OtelSpan['setAttributes']>[0]): void {
+		span.setAttributes(this.#redactor.fields(attributes))
+	}
+
+	addEvent(span: OtelSpan, name: string, attributes: Parameters<OtelSpan['setAttributes']>[0]): void {
+		span.addEvent(name, this.#redactor.fields(attributes))
 	}
 
 	/** Runs `use` on a span and ends the span, also if `use` fails. */

@@ -186,6 +186,7 @@ export class CircuitModel {
 			consecutiveFailures: this.#recentStreak(now).length,
 			rejectedCount: this.#rejected,
 			retryAfterMs: this.#retryAfterMs(now),
+			canProbe: state === 'open' && now >= this.#until,
 		}
 	}
 

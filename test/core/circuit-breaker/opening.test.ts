@@ -127,6 +127,7 @@ describe('stats', () => {
 			consecutiveFailures: 0,
 			rejectedCount: 0,
 			retryAfterMs: 0,
+			canProbe: false,
 		})
 	})
 	it('count what is in the window', () => {
@@ -153,7 +154,14 @@ describe('stats', () => {
 			failureCount: 2,
 			successCount: 1,
 			retryAfterMs: 30_000,
+			canProbe: false,
 		})
+	})
+	it('say that the next call is a probe, after the open time of a circuit without calls', () => {
+		const breaker = rig({ failureThreshold: 2 }).calls('ff')
+		expect(breaker.pass(29_999).stats).toMatchObject({ state: 'open', canProbe: false })
+		expect(breaker.pass(1).stats).toMatchObject({ state: 'open', canProbe: true })
+		expect(breaker.calls('ss').stats).toMatchObject({ state: 'closed', canProbe: false })
 	})
 	it('count a success with a slightly old time', () => {
 		const breaker = rig().calls('f').pass(30_000).calls('f')

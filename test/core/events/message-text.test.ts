@@ -12,8 +12,27 @@ describe('a URL in a message', () => {
 		['https://example.com/@ann/post', 'https://example.com/@ann/post'],
 		['cannot reach "http://a/?s3cret" or \'http://b/?s3cret\'', 'cannot reach "http://a/" or \'http://b/\''],
 		['got http://a/b?c=1 then x?y=2', 'got http://a/b then x?y=2'],
+		['postgres://ann:s3#cret@db/orders', 'postgres://'],
+		['postgres://ann:s3?cret@db/orders', 'postgres://'],
+		['postgres://ann:s3/cret@db/orders?x=1', 'postgres://'],
+		['at postgres://ann:s3"cret@db/orders now', 'at postgres://db/orders now'],
+		['http://shop:3000/users?mail=ann@example.com&token=s3cret', 'http://'],
+		['{"a":"http://a/?s3cret","b":"http://ann:s3cret@b/"}', '{"a":"http://a/","b":"http://b/"}'],
+		['https://s3cret@example.com/a', 'https://example.com/a'],
+		['http://shop/users?mail=ann@example.com&token=s3cret', 'http://shop/users'],
 	])('%s is reduced to origin and path', (text, reduced) => {
 		expect(reduceUrls(text)).toBe(reduced)
+	})
+
+	it('shows no part of a password that has characters which should have been encoded', () => {
+		const special = ['#', '?', '/', '"', "'", '<', '>', '@', ':', '%', '\\', '&']
+		for (const first of special)
+			for (const second of special) {
+				const password = `s3cr${first}t0p${second}hidden`
+				const text = reduceUrls(`connect postgres://ann:${password}@db.example.com/orders failed`)
+				expect(text, password).not.toMatch(/s3cr|t0p|hidden/)
+				expect(text, password).toMatch(/^connect postgres:\/\/.* failed$/)
+			}
 	})
 
 	it('is found in linear time, whatever the text', () => {

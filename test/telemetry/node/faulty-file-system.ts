@@ -15,9 +15,9 @@ export function faultyFileSystem(random: () => number, faults: Faults): FileSyst
 		if (random() < faults.rate) throw failure(code)
 	}
 	return {
-		async open(path, flags) {
+		async open(path, flags, mode) {
 			maybeFail('EACCES')
-			const file = await nodeFileSystem.open(path, flags)
+			const file = await nodeFileSystem.open(path, flags, mode)
 			let isFull = false
 			// Methods of a FileHandle need the handle as `this`.
 			return {

@@ -1,0 +1,58 @@
+import type { ProblemReports } from '../observe/report.ts'
+import { redactText } from './redact-text.ts'
+
+/**
+ * Returns what is written of a text. It gets texts whose URLs, passwords and tokens are hidden already. `field` is the name of the field of the
+ * event or of the attribute of the span. If it throws, or returns no string, `[redaction failed]` is written.
+ */
+export type RedactField = (text: string, field: string) => string
+
+const FAILED = '[redaction failed]'
+
+/** Deeper values of an event are left out: no event of the package has them. */
+const MAX_DEPTH = 4
+
+/** Hides secrets in what one exporter writes. */
+export class Redactor {
+	readonly #redact: RedactField | undefined
+	readonly #reports: ProblemReports
+
+	constructor(redact: RedactField | undefined, reports: ProblemReports) {
+		this.#redact = redact
+		this.#reports = reports
+	}
+
+	/** Never throws. */
+	text(text: string, field: string): string {
+		const hidden = redactText(text)
+		const redact = this.#redact
+		if (!redact) return hidden
+		try {
+			const result: unknown = redact(hidden, field)
+			if (typeof result === 'string') return result
+			throw new TypeError(`redact returned ${typeof result} for the field ${field}`)
+		} catch (error) {
+			this.#reports.report('redact', `redact failed, the field is written as ${FAILED}`, error)
+			return FAILED
+		}
+	}
+
+	/** Returns a copy of the fields with redacted texts, also in arrays and objects. */
+	fields<Fields extends object>(fields: Fields): Fields {
+		return this.#copy(fields, 0) as Fields
+	}
+
+	#copy(fields: object, depth: number): Record<string, unknown> {
+		const copy: Record<string, unknown> = {}
+		for (const [name, value] of Object.entries(fields)) copy[name] = this.#value(value, name, depth)
+		return copy
+	}
+
+	#value(value: unknown, field: string, depth: number): unknown {
+		if (typeof value === 'string') return this.text(value, field)
+		if (typeof value !== 'object' || value === null) return value
+		if (depth === MAX_DEPTH) return undefined
+		if (Array.isArray(value)) return value.map((item) => this.#value(item, field, depth + 1))
+		return this.#copy(value, depth + 1)
+	}
+}
