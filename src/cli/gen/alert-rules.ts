@@ -3,6 +3,7 @@
  * 100 %, and divide by nothing that can be 0. Series of processes that do not exist any more end by themselves, so no rule uses `absent`.
  */
 import {
+	circuitRejections,
 	circuitsReopened,
 	deadLetters,
 	destinationsReopened,
@@ -98,6 +99,8 @@ function circuitRules(): readonly AlertRule[] {
 			alert: 'YaokiCircuitOpen',
 			expression: [
 				`${gauge({ metric: 'circuit_breaker_state' }, over(''))} > 0`,
+				// A breaker has no timer: the circuit of a dependency that is not called any more stays open.
+				`and ${circuitRejections(over('5m'))} > 0`,
 				`unless ${isolated} > 0`,
 				`or ${gauge({ metric: 'yaoki_outbox_circuit_state', by }, over(''))} > 0`,
 			],

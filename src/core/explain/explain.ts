@@ -79,8 +79,7 @@ class CallExplanation implements Explanation {
 
 	toString(): string {
 		const { name = 'call', durationMs, attempts, stop, hint, inner } = this
-		const { length } = attempts
-		const count = `${length} attempt${length - 1 ? 's' : ''}`
+		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
 		const took = formatMs('in', durationMs).slice(1) || (stop === 'success' ? '' : UNTIMED)
 		const end =
 			stop === 'success' ? 'succeeded' : `stopped: ${stop}${formatError(this)}${hint ? ` (${hint})` : ''}`

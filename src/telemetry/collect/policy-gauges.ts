@@ -1,6 +1,6 @@
 /** Reads the gauges of policies from their `stats`. Policies are recognized by the fields of their statistics, because they may come from another copy of the package. */
 import type { Budget } from '../../core/budget/budget.ts'
-import type { CircuitState } from '../../core/events/events.ts'
+import type { CircuitState, EventBase } from '../../core/events/events.ts'
 import type { ObservedPolicy } from '../../core/observe/observe.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
@@ -30,9 +30,12 @@ const STATES: readonly CircuitState[] = ['closed', 'open', 'half-open', 'isolate
 export const toStateValue = (state: CircuitState): number =>
 	state === 'closed' ? 0 : state === 'half-open' ? 2 : 1
 
-function* circuitGauges(service: string, state: CircuitState): Generator<GaugeReading> {
-	yield ['circuit_breaker_state', [service], toStateValue(state)]
-	yield ['yaoki_circuit_breaker_isolated', [service], state === 'isolated' ? 1 : 0]
+function* circuitGauges(service: string, state: CircuitState, isShadow: boolean): Generator<GaugeReading> {
+	// A circuit in shadow mode rejects no call, and must raise no alert.
+	if (!isShadow) {
+		yield ['circuit_breaker_state', [service], toStateValue(state)]
+		yield ['yaoki_circuit_breaker_isolated', [service], state === 'isolated' ? 1 : 0]
+	}
 	for (const other of STATES) yield ['yaoki_circuit_breakers', [service, other], state === other ? 1 : 0]
 }
 
@@ -40,7 +43,7 @@ function* circuitGauges(service: string, state: CircuitState): Generator<GaugeRe
 export function* policyGauges(source: Source): Generator<GaugeReading> {
 	for (const { service, policy } of policiesOf(source)) {
 		const { state, concurrent, queued, maxConcurrent, available, rejectProbability } = statsOf(policy)
-		if (state !== undefined) yield* circuitGauges(service, state)
+		if (state !== undefined) yield* circuitGauges(service, state, settingsOf(policy).shadow === true)
 		if (maxConcurrent !== undefined) {
 			yield ['yaoki_bulkhead_concurrent_calls', [service], concurrent ?? 0]
 			yield ['yaoki_bulkhead_queued_calls', [service], queued ?? 0]
@@ -48,7 +51,7 @@ export function* policyGauges(source: Source): Generator<GaugeReading> {
 		}
 		if (available !== undefined) yield ['yaoki_rate_limiter_available_tokens', [service], available]
 		if (rejectProbability !== undefined) yield ['yaoki_throttle_reject_ratio', [service], rejectProbability]
-		const budget = budgetOf(policy)
+		const { budget } = settingsOf(policy)
 		if (budget) yield ['yaoki_retry_budget_available_retries', [service], budget.available()]
 	}
 }
@@ -59,6 +62,13 @@ export function* circuitStates(source: Source): Generator<readonly [service: str
 		const { state } = statsOf(policy)
 		if (state !== undefined) yield [service, state]
 	}
+}
+
+/** Returns true if the policy of an event is a breaker in shadow mode. */
+export function isShadow(source: Source, { policy: name }: EventBase): boolean {
+	for (const { policy } of policiesOf(source))
+		if (policy.name === name) return settingsOf(policy).shadow === true
+	return false
 }
 
 /** Returns every single policy of a source once, those of `keyed` included. */
@@ -88,10 +98,13 @@ function statsOf(policy: ObservedPolicy): PolicyStats {
 	return typeof stats === 'object' && stats !== null ? stats : {}
 }
 
-/** The budget is in the settings of the layer, of retries as well as of hedges. A getter for it would be in every bundle. */
-function budgetOf(policy: ObservedPolicy): Budget | undefined {
-	const { layer } = policy as unknown as {
-		readonly layer?: { readonly settings?: { readonly budget?: Budget } }
-	}
-	return layer?.settings?.budget
+interface LayerSettings {
+	readonly budget?: Budget
+	readonly shadow?: boolean
+}
+
+/** The settings are in the layer, of retries as well as of hedges and breakers. Getters for them would be in every bundle. */
+function settingsOf(policy: ObservedPolicy): LayerSettings {
+	const { layer } = policy as unknown as { readonly layer?: { readonly settings?: LayerSettings } }
+	return layer?.settings ?? {}
 }

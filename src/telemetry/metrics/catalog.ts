@@ -61,7 +61,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 	circuit_breaker_state: gauge(
 		['service'],
-		'State of the circuit: 0 closed, 1 open or isolated, 2 half-open. With several circuits, the worst of them.',
+		'State of the circuit: 0 closed, 1 open or isolated, 2 half-open. With several circuits, the worst of them. Circuits in shadow mode are left out.',
 		'worst',
 	),
 
@@ -95,10 +95,10 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	yaoki_hedges_total: counter(['service', 'outcome'], 'Hedges, by outcome: sent, won or no-budget.'),
 	yaoki_circuit_breaker_transitions_total: counter(
 		['service', 'from', 'to'],
-		'Changes of the state of a circuit.',
+		'Changes of the state of a circuit, except for circuits in shadow mode.',
 	),
 	yaoki_circuit_breaker_isolated: gauge(['service'], 'Circuits that an operator has isolated.'),
-	yaoki_circuit_breakers: gauge(['service', 'state'], 'Circuits by state.'),
+	yaoki_circuit_breakers: gauge(['service', 'state'], 'Circuits by state, including those in shadow mode.'),
 	yaoki_bulkhead_concurrent_calls: gauge(['service'], 'Calls that hold a slot of a bulkhead.'),
 	yaoki_bulkhead_queued_calls: gauge(['service'], 'Calls in the queue of a bulkhead.'),
 	yaoki_bulkhead_max_concurrent_calls: gauge(['service'], 'Slots of a bulkhead.'),

@@ -42,6 +42,10 @@ export const circuitsOpened = (scope: Scope): string =>
 export const circuitsReopened = (scope: Scope): string =>
 	increase({ ...TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
 
+/** Calls that open circuits rejected. An open circuit without calls stays open, and affects no call. */
+export const circuitRejections = (scope: Scope): string =>
+	increase({ metric: 'yaoki_rejected_calls_total', where: { reason: 'circuit-open' } }, scope)
+
 /** The same for the circuits that relays share for each destination. */
 export const destinationsOpened = (scope: Scope): string =>
 	increase({ ...DESTINATION_TRANSITIONS, where: { to: 'open' } }, scope)

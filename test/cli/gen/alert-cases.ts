@@ -83,6 +83,7 @@ const RETRIES: readonly AlertCase[] = [
 
 const state = 'circuit_breaker_state{service="pay"}'
 const isolated = 'yaoki_circuit_breaker_isolated{service="pay"}'
+const turnedAway = 'yaoki_rejected_calls_total{service="pay", reason="circuit-open"}'
 const reopened = 'yaoki_circuit_breaker_transitions_total{service="pay", from="half-open", to="open"}'
 const destinationReopened =
 	'yaoki_relay_transitions_total{service="relay", destination="billing", from="half-open", to="open"}'
@@ -90,17 +91,37 @@ const destinationReopened =
 const CIRCUITS: readonly AlertCase[] = [
 	{
 		name: 'a circuit stays open',
-		series: { [state]: '0x9 1x50', [isolated]: '0x60' },
+		series: { [state]: '0x9 1x50', [isolated]: '0x60', [turnedAway]: '_x9 0+7x50' },
 		firing: { 9: [], 13: [], 20: ['YaokiCircuitOpen{service="pay"}'] },
 	},
 	{
 		name: 'a circuit changes between open and half-open',
-		series: { [state]: '0 1 2 1 2 1 2 1 2 1 2', [isolated]: '0x60' },
+		series: { [state]: '0 1 2 1 2 1 2 1 2 1 2', [isolated]: '0x60', [turnedAway]: '0+1x10' },
 		firing: { 10: ['YaokiCircuitOpen{service="pay"}'] },
 	},
 	{
+		name: 'a circuit opens, and its dependency is not called any more',
+		series: { [state]: '0x9 1x120', [isolated]: '0x120', [turnedAway]: '0x9 7x120' },
+		firing: { 13: [], 20: [], 120: [] },
+	},
+	{
+		name: 'the circuit of a tenant that left is open, and other tenants are served',
+		series: { [calls]: '0+100x120', [state]: '1x120', [isolated]: '0x120', [turnedAway]: '3x120' },
+		firing: { 30: [], 120: [] },
+	},
+	{
+		name: 'calls to an open circuit end after half an hour',
+		series: { [state]: '1x120', [isolated]: '0x120', [turnedAway]: '0+7x30 210x90' },
+		firing: { 20: ['YaokiCircuitOpen{service="pay"}'], 40: [] },
+	},
+	{
+		name: 'a circuit in shadow mode opens and rejects no call',
+		series: { 'yaoki_circuit_breakers{service="pay", state="open"}': '1x60', [calls]: '0+100x60' },
+		firing: { 30: [] },
+	},
+	{
 		name: 'a circuit is open for three minutes',
-		series: { [state]: '0 1 1 1 0x60', [isolated]: '0x60' },
+		series: { [state]: '0 1 1 1 0x60', [isolated]: '0x60', [turnedAway]: '0 7 14 21 21x60' },
 		firing: { 3: [], 10: [] },
 	},
 	{

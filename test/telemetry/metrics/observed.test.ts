@@ -156,3 +156,18 @@ test('10,000 distinct keys as services keep the memory bounded', async () => {
 	expect(metrics.snapshot().total.calls).toBe(10_000)
 	expect(Object.keys(metrics.snapshot().services).length).toBeLessThanOrEqual(101)
 })
+
+test('a circuit in shadow mode has no state and no transitions that could raise an alert, only a number', async () => {
+	const real = circuitBreaker({ failureThreshold: 1 })
+	const shadow = circuitBreaker({ failureThreshold: 1, shadow: true })
+	const metrics = inMemoryMetrics()
+	const stop = observe({ real, shadow }, [metrics])
+	await real.settle(failing(1))
+	await shadow.settle(failing(1))
+	await shadow.settle(failing(1))
+	const lines = linesOf(await metrics.toPrometheus())
+	stop()
+	expect(lines).toContain('circuit_breaker_state{real} 1')
+	expect(lines).toContain('yaoki_circuit_breaker_transitions_total{real,closed,open} 1')
+	expect(lines.filter((line) => /\{shadow/.test(line) && /state|transitions|rejected/.test(line))).toEqual([])
+})
