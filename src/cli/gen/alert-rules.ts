@@ -10,6 +10,7 @@ import {
 	rescuedCalls,
 	retriedCalls,
 	retriesPerCall,
+	storedDeadLetters,
 } from '../../telemetry/queries/five-questions.ts'
 import { gauge, ratio, type Scope } from '../../telemetry/queries/promql.ts'
 
@@ -137,12 +138,17 @@ function outboxRules(): readonly AlertRule[] {
 	return [
 		{
 			alert: 'YaokiDeadLetters',
-			expression: [`${deadLetters(over('15m'))} > 0`],
+			expression: [
+				`${deadLetters(over('15m'))} > 0`,
+				// One alert, not two, if both show it. Their services differ: one is the relay, the other the outbox.
+				`or (${storedDeadLetters(over('15m'))}) > 0`,
+				`unless on (job, destination) ${deadLetters(over('15m'))} > 0`,
+			],
 			for: '1m',
 			severity: 'critical',
 			summary: 'Messages to {{ $labels.destination }} became dead letters',
 			description:
-				'{{ $value | humanize }} messages to {{ $labels.destination }} ({{ $labels.job }}) became dead letters in the last 15 minutes, cause: {{ $labels.cause }}. They are not sent until they are replayed.',
+				'{{ $value | humanize }} messages to {{ $labels.destination }} ({{ $labels.job }}) became dead letters in the last 15 minutes{{ with $labels.cause }}, cause: {{ . }}{{ end }}. They are not sent until they are replayed.',
 		},
 		{
 			alert: 'YaokiOutboxAge',

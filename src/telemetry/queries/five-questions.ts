@@ -1,5 +1,5 @@
 /** The five questions of an operator, in PromQL. The dashboard and the alert rules use the same queries, so that they cannot disagree. */
-import { increase, type Scope } from './promql.ts'
+import { growth, increase, type Scope } from './promql.ts'
 
 const CALLS = { metric: 'yaoki_calls_total' }
 const RETRIES = { metric: 'yaoki_retries_total' }
@@ -57,3 +57,11 @@ export const destinationsReopened = (scope: Scope): string =>
 /** Messages that became dead letters, by destination and cause. */
 export const deadLetters = (scope: Scope): string =>
 	increase({ metric: 'yaoki_relay_dead_letters_total', by: ['destination', 'cause'] }, scope)
+
+/** How many more dead letters the store has: a process that ends before a scrape takes its counters with it. */
+export const storedDeadLetters = (scope: Scope): string =>
+	growth(
+		{ metric: 'yaoki_outbox_dead_letters', by: ['destination'] },
+		{ metric: 'yaoki_outbox_relays' },
+		scope,
+	)

@@ -30,12 +30,30 @@ const MISSING_BEFORE = '1h'
 
 /**
  * How much a counter increased. A series appears with its first event, and `increase` misses that first value; here a new series counts
- * from zero, so that the first dead letter is a dead letter.
+ * from zero, so that the first dead letter is a dead letter. A new series may have been reset, or have ended, within the window: a process
+ * that crashes again and again. Its increase is added to its lowest value, because its latest value would miss what was before the reset.
  */
 export function increase(selection: Selection, scope: Scope): string {
 	const series = select(selection, scope, 'counter')
-	const before = `last_over_time(${series}[${MISSING_BEFORE}] offset ${scope.window})`
-	return `sum by (${labels(selection)}) ((${series} unless ${before}) or increase(${series}[${scope.window}]))`
+	const [recent, before] = [`${series}[${scope.window}]`, seriesBefore(series, scope)]
+	// With a single sample there is no increase.
+	const added = `(increase(${recent}) + min_over_time(${recent}) or max_over_time(${recent}))`
+	return `sum by (${labels(selection)}) ((${added} unless ${before}) or increase(${recent}))`
+}
+
+const seriesBefore = (series: string, { window }: Scope): string =>
+	`last_over_time(${series}[${MISSING_BEFORE}] offset ${window})`
+
+/**
+ * How much higher a gauge is than before the window, from a store that survives restarts. A series that did not exist counts from zero if
+ * `witness`, a gauge that always exists, was there: otherwise nothing is known about the time before.
+ */
+export function growth(selection: Selection, witness: Selection, scope: Scope): string {
+	const now = gauge(selection, scope)
+	const maxBefore = (one: Selection): string =>
+		`max by (${labels(one)}) (${seriesBefore(select(one, scope, 'gauge'), scope)})`
+	const [before, known] = [maxBefore(selection), maxBefore(witness)]
+	return `${now} - (${before} or 0 * ${now} and on (${labels(witness)}) ${known})`
 }
 
 /**

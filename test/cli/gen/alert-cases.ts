@@ -140,6 +140,11 @@ const CIRCUITS: readonly AlertCase[] = [
 		firing: { 22: ['YaokiCircuitReopens{service="pay"}'], 50: [] },
 	},
 	{
+		name: 'a new instance crashes again and again, after one or two failed probes each time',
+		series: { [reopened.replace('}', ', instance="b"}')]: '_x19 1 2 1 2 1 2 1 2 1 2 1 2' },
+		firing: { 20: [], 27: ['YaokiCircuitReopens{service="pay"}'] },
+	},
+	{
 		name: 'two probes fail',
 		series: { [reopened]: '_x19 2x60' },
 		firing: { 22: [] },
@@ -158,6 +163,8 @@ const CIRCUITS: readonly AlertCase[] = [
 
 const dead = 'yaoki_relay_dead_letters_total{service="relay", destination="billing", cause="permanent"}'
 const deadAlert = 'YaokiDeadLetters{service="relay", destination="billing", cause="permanent"}'
+const stored = 'yaoki_outbox_dead_letters{service="outbox", destination="billing"}'
+const storedAlert = 'YaokiDeadLetters{service="outbox", destination="billing"}'
 const age = 'yaoki_outbox_oldest_age_seconds{service="outbox", destination="billing"}'
 const lag = 'yaoki_outbox_oldest_lag_seconds{service="outbox", destination="billing"}'
 const due = 'yaoki_outbox_due_messages{service="outbox", destination="billing"}'
@@ -174,6 +181,48 @@ const OUTBOX: readonly AlertCase[] = [
 		name: 'one more dead letter',
 		series: { [dead]: '7x90 8x60' },
 		firing: { 85: [], 95: [deadAlert], 120: [] },
+	},
+	{
+		name: 'the process is restarted a minute after its first dead letter',
+		series: { [dead]: '_x29 1 1 _x60' },
+		firing: { 29: [], 33: [deadAlert], 40: [deadAlert], 60: [] },
+	},
+	{
+		name: 'a deploy replaces the instance a minute after the first dead letter, and old ones stay counted',
+		series: {
+			[dead.replace('}', ', instance="a"}')]: '7x29 8 8 _x60',
+			[dead.replace('}', ', instance="b"}')]: '_x31 0x60',
+		},
+		firing: { 29: [], 33: [deadAlert], 40: [deadAlert], 60: [] },
+	},
+	{
+		name: 'a process crashes before a scrape sees its first dead letter',
+		series: { [stored]: '_x29 1x60', [relays]: '1x90' },
+		firing: { 29: [], 32: [storedAlert], 40: [storedAlert], 60: [] },
+	},
+	{
+		name: 'the number of dead letters in the store grows, and then shrinks by a replay',
+		series: { [stored]: '7x29 9x5 0x60', [relays]: '1x90' },
+		firing: { 29: [], 32: [storedAlert], 40: [], 60: [] },
+	},
+	{
+		name: 'counter and store show the same dead letter: one alert',
+		series: { [dead]: '_x29 1x60', [stored]: '0x29 1x60', [relays]: '1x90' },
+		firing: { 32: [deadAlert], 60: [] },
+	},
+	{
+		name: 'old dead letters in the store, and telemetry has just started',
+		series: { [stored]: '7x60', [relays]: '1x60' },
+		firing: { 5: [], 30: [] },
+	},
+	{
+		name: 'old dead letters in the store, a deploy with a new instance, and a scrape gap',
+		series: {
+			[stored.replace('}', ', instance="a"}')]: '7x59 _x90',
+			[stored.replace('}', ', instance="b"}')]: '_x79 7x60',
+			[relays]: '1x59 _x19 1x60',
+		},
+		firing: { 62: [], 82: [], 100: [], 120: [] },
 	},
 	{
 		name: 'old dead letters, and the process is restarted',

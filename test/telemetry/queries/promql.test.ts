@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { gauge, increase, named, quantile, rate, ratio } from '../../../src/telemetry/queries/promql.ts'
+import { gauge, growth, increase, named, quantile, rate, ratio } from '../../../src/telemetry/queries/promql.ts'
 
 const scope = { where: { job: '$job', service: '$service' }, window: '5m' }
 const everywhere = { where: {}, window: '5m' }
@@ -41,9 +41,18 @@ test('reads the buckets of a histogram', () => {
 	)
 })
 
-test('counts a new series from zero', () => {
-	expect(increase({ metric: 'yaoki_retries_total' }, everywhere)).toContain(
-		'(yaoki_retries_total unless last_over_time(yaoki_retries_total[1h] offset 5m)) or increase(yaoki_retries_total[5m])',
+test('counts a new series from zero, also if it was reset or has ended', () => {
+	const recent = 'yaoki_retries_total[5m]'
+	expect(increase({ metric: 'yaoki_retries_total' }, everywhere)).toBe(
+		`sum by (job, service) (((increase(${recent}) + min_over_time(${recent}) or max_over_time(${recent})) unless last_over_time(yaoki_retries_total[1h] offset 5m)) or increase(${recent}))`,
+	)
+})
+
+test('compares a gauge of a store with the time before the window', () => {
+	const now = 'max by (job, service, destination) (yaoki_outbox_dead_letters)'
+	const by = { metric: 'yaoki_outbox_dead_letters', by: ['destination'] }
+	expect(growth(by, { metric: 'yaoki_outbox_relays' }, everywhere)).toBe(
+		`${now} - (max by (job, service, destination) (last_over_time(yaoki_outbox_dead_letters[1h] offset 5m)) or 0 * ${now} and on (job, service) max by (job, service) (last_over_time(yaoki_outbox_relays[1h] offset 5m)))`,
 	)
 })
 
