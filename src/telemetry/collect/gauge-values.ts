@@ -1,4 +1,4 @@
-import { type GaugeCombination, METRICS, OTHER } from '../metrics/catalog.ts'
+import { type GaugeCombination, METRICS, overflowLabels } from '../metrics/catalog.ts'
 import { toLabelValue } from '../metrics/label-value.ts'
 
 /** A value of a gauge as it was read, with its label values in the order of the metric's labels. */
@@ -37,7 +37,7 @@ export class GaugeValues {
 		// A store of the user may return anything, and one exception would end all further scrapes.
 		let labels = values.map((text) => toLabelValue(String(text)))
 		if (!family.has(labels.join('\n')) && family.size >= this.#maxSeries) {
-			labels = labels.map(() => OTHER)
+			labels = [...overflowLabels(METRICS[name]?.labels ?? [], labels)]
 			this.#onOverflow(name)
 		}
 		const key = labels.join('\n')

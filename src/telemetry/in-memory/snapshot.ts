@@ -1,4 +1,5 @@
 import type { CircuitState } from '../../core/events/events.ts'
+import { OTHER } from '../metrics/catalog.ts'
 import { toLabelValue } from '../metrics/label-value.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 
@@ -120,7 +121,11 @@ export function createSnapshot(
 	each('yaoki_relay_dead_letters_total', ({ deadLetters }, value, [, , cause = '']) => {
 		if (value > 0) deadLetters.set(cause, (deadLetters.get(cause) ?? 0) + value)
 	})
-	for (const [service, state] of states) for (const sums of at(toLabelValue(service))) sums.addState(state)
+	for (const [service, state] of states) {
+		const label = toLabelValue(service)
+		const isKnown = services.has(label) || services.size < metrics.maxSeries
+		for (const sums of at(isKnown ? label : OTHER)) sums.addState(state)
+	}
 	return {
 		total: total.toSnapshot(),
 		services: Object.fromEntries([...services].map(([service, sums]) => [service, sums.toSnapshot()])),

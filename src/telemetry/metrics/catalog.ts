@@ -258,5 +258,12 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	),
 }
 
-/** The label values of the series that receives what exceeds `maxSeries`. */
+/** The value of unbounded labels in the series that receive what exceeds `maxSeries`. */
 export const OTHER = 'other'
+
+/** Labels whose number of values depends on the application. All others have a few values, without which a ratio would be wrong. */
+const UNBOUNDED: ReadonlySet<string> = /* @__PURE__ */ new Set(['service', 'destination', 'topic'])
+
+/** Returns the label values of the series for what exceeds `maxSeries`. */
+export const overflowLabels = (labels: readonly string[], values: readonly string[]): readonly string[] =>
+	labels.map((label, index) => (UNBOUNDED.has(label) ? OTHER : (values[index] ?? OTHER)))

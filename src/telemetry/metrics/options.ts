@@ -3,8 +3,8 @@ import { checkNames, type OptionSchema, readOptions } from '../../core/options/s
 /** Options of `inMemoryMetrics`, and of `prometheus`. */
 export interface MetricsOptions {
 	/**
-	 * The maximum number of series of one metric. Values beyond it are added to one more series, whose label values are all `other`. Scrapes of
-	 * more than about 10,000 series are expensive for most Prometheus servers. Default 1,000.
+	 * The maximum number of series of one metric. Values beyond it are added to series whose service, destination and topic are `other`; labels with
+	 * few values, such as `result`, stay. Scrapes of more than about 10,000 series are expensive for most Prometheus servers. Default 1,000.
 	 */
 	readonly maxSeries?: number | undefined
 }

@@ -20,6 +20,6 @@ export class SeriesGroup {
 	}
 
 	#of<Series extends Counter | Histogram>(family: Family<Series>, labels: readonly string[]): Series {
-		return this.#labels === undefined ? family.overflow() : family.get(...this.#labels, ...labels)
+		return this.#labels === undefined ? family.overflow(...labels) : family.get(...this.#labels, ...labels)
 	}
 }

@@ -1,8 +1,8 @@
 /**
- * Counters and histograms in bounded memory. A metric has at most `maxSeries` series; what exceeds them is added to one series whose label
- * values are all `other`, so that sums stay right. Evicting old series instead would reset counters, which rates show as activity.
+ * Counters and histograms in bounded memory. A metric has at most `maxSeries` series; what exceeds them is added to series whose service,
+ * destination and topic are `other`, so that sums and ratios stay right. Evicting old series instead would reset counters, which rates show as activity.
  */
-import { type MetricDefinition, OTHER } from './catalog.ts'
+import { type MetricDefinition, OTHER, overflowLabels } from './catalog.ts'
 import { toLabelValue } from './label-value.ts'
 
 /** One series of a counter. */
@@ -110,13 +110,16 @@ export const histogramFactory = (
 	overflowTo: (other) => new OverflowHistogram(other, overflows()),
 })
 
+/** A status and a method have some hundreds of combinations. User code may use any text as a method. */
+const MAX_OVERFLOWS = 1_000
+
 /** All series of one metric. */
 export class Family<Series extends Counter | Histogram> {
 	readonly #labels: readonly string[]
 	readonly #maxSeries: number
 	readonly #factory: SeriesFactory<Series>
 	readonly #series = new Map<string, Series>()
-	#overflow: Series | undefined
+	readonly #overflows = new Map<string, Series>()
 
 	constructor({ labels }: MetricDefinition, maxSeries: number, factory: SeriesFactory<Series>) {
 		this.#labels = labels
@@ -124,7 +127,7 @@ export class Family<Series extends Counter | Histogram> {
 		this.#factory = factory
 	}
 
-	/** The number of series, at most `maxSeries` and one. */
+	/** The number of series: at most `maxSeries`, and those that are `other`. */
 	get size(): number {
 		return this.#series.size
 	}
@@ -140,16 +143,24 @@ export class Family<Series extends Counter | Histogram> {
 		const key = labels.join('\n')
 		const known = this.#series.get(key)
 		if (known) return known
-		return this.#series.size < this.#maxSeries ? this.#create(key, labels) : this.overflow()
+		return this.#series.size < this.#maxSeries ? this.#create(key, labels) : this.#overflow(labels)
 	}
 
-	/** Returns the series for everything that exceeds `maxSeries`. */
-	overflow(): Series {
-		if (this.#overflow) return this.#overflow
-		const labels = this.#labels.map(() => OTHER)
+	/** Returns the series for what exceeds `maxSeries`. `last`: the values of the last labels. */
+	overflow(...last: readonly string[]): Series {
+		const first = Array.from({ length: this.#labels.length - last.length }, () => OTHER)
+		return this.#overflow([...first, ...last.map(toLabelValue)])
+	}
+
+	#overflow(values: readonly string[]): Series {
+		const isFull = this.#overflows.size >= MAX_OVERFLOWS
+		const labels = isFull ? this.#labels.map(() => OTHER) : overflowLabels(this.#labels, values)
 		const key = labels.join('\n')
-		this.#overflow = this.#factory.overflowTo(this.#series.get(key) ?? this.#create(key, labels))
-		return this.#overflow
+		const known = this.#overflows.get(key)
+		if (known) return known
+		const series = this.#factory.overflowTo(this.#series.get(key) ?? this.#create(key, labels))
+		this.#overflows.set(key, series)
+		return series
 	}
 
 	reset(): void {

@@ -171,3 +171,22 @@ test('a circuit in shadow mode has no state and no transitions that could raise 
 	expect(lines).toContain('yaoki_circuit_breaker_transitions_total{real,closed,open} 1')
 	expect(lines.filter((line) => /\{shadow/.test(line) && /state|transitions|rejected/.test(line))).toEqual([])
 })
+
+test('beyond maxSeries the retry success rate of all calls stays right, and the services of a snapshot are bounded', async () => {
+	const metrics = inMemoryMetrics({ maxSeries: 2 })
+	const policies = Array.from({ length: 12 }, (_, index) => [
+		`service-${index}`,
+		pipeline(retry({ ...fast, maxRetries: 1 }), circuitBreaker()),
+	])
+	const things: Record<string, ReturnType<typeof pipeline>> = Object.fromEntries(policies)
+	const stop = observe(things, [metrics])
+	for (const policy of Object.values(things)) await policy.execute(failing(1))
+	const { total, services } = metrics.snapshot()
+	const text = await metrics.toPrometheus()
+	stop()
+	expect(total).toMatchObject({ calls: 12, retriedCalls: 12, retrySuccessRate: 1 })
+	expect(services['other']).toMatchObject({ retrySuccessRate: 1, circuits: { state: 'closed' } })
+	expect(Object.keys(services).length).toBeLessThanOrEqual(3)
+	expect(text).toMatch(/yaoki_retried_calls_total\{service="other",result="success"\} 11/)
+	expect(text).toMatch(/yaoki_circuit_breakers\{service="other",state="closed"\}/)
+})

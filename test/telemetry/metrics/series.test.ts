@@ -36,14 +36,14 @@ describe('counters', () => {
 		expect(calls.get('a\nb', 'c')).not.toBe(calls.get('a', 'b\nc'))
 	})
 
-	test('add what exceeds maxSeries to one series, and count that', () => {
+	test('add what exceeds maxSeries to a series of other services with the same outcome, and count that', () => {
 		const metrics = new MetricSet(2)
 		for (const service of ['a', 'b', 'c', 'd', 'a'])
 			metrics.counter('yaoki_calls_total').get(service, 'success').add(3)
 		expect(valuesOf(metrics, 'yaoki_calls_total')).toEqual([
 			['a', 'success', 6],
 			['b', 'success', 3],
-			['other', 'other', 6],
+			['other', 'success', 6],
 		])
 		expect(valuesOf(metrics, 'yaoki_telemetry_overflows_total')).toEqual([['yaoki_calls_total', 2]])
 	})

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { gauge, growth, increase, named, quantile, rate, ratio } from '../../../src/telemetry/queries/promql.ts'
+import {
+	gauge,
+	growth,
+	increase,
+	named,
+	quantile,
+	rate,
+	ratio,
+} from '../../../src/telemetry/queries/promql.ts'
 
 const scope = { where: { job: '$job', service: '$service' }, window: '5m' }
 const everywhere = { where: {}, window: '5m' }
