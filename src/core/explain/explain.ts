@@ -90,7 +90,7 @@ class CallExplanation implements Explanation {
 }
 
 /** Says how to get the times that a call after many successes does not have. */
-const UNTIMED = ' (its start was not measured: set exactTimes)'
+const UNTIMED = ' (start not measured: set exactTimes)'
 
 function listAttempts({ lastAttempt }: CallRecord): AttemptEntry[] {
 	const entries: AttemptEntry[] = []

@@ -187,7 +187,7 @@ describe('explain', () => {
 			{ attempt: 0, outcome: 'transient', errorType: 'Error', errorMessage: 'first' },
 		])
 		expect(String(explain(first))).toBe(
-			'retry: 1 attempt (its start was not measured: set exactTimes), stopped: retries-exhausted\n' +
+			'retry: 1 attempt (start not measured: set exactTimes), stopped: retries-exhausted\n' +
 				'  #1: transient (Error: first)',
 		)
 		const second = await policy.settle(() => Promise.reject(new Error('second')))
