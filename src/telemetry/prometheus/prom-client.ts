@@ -27,8 +27,8 @@ export interface PrometheusOptions extends MetricsOptions {
 }
 
 /**
- * Exports metrics through prom-client. A metric whose name the registry already has stays as it is, and a console warning reports it once: create
- * one exporter per registry, and pass it to every `observe`.
+ * Exports metrics through prom-client. A second call for a registry returns the exporter of the first, with its `maxSeries`. A metric of another origin
+ * whose name the registry already has stays as it is, and a console warning reports it once.
  *
  * @example
  * import * as prom from 'prom-client'
@@ -46,26 +46,37 @@ export function prometheus(prom: PromClient, options: PrometheusOptions = {}): E
 			options.registry ?? prom,
 			options.registry === undefined ? 'the module prom-client' : 'a registry of prom-client',
 		)
-	const collector = new MetricsCollector(name, maxSeries)
+	const known = REGISTERED.get(registry)
+	const collector = known?.collector ?? new MetricsCollector(name, maxSeries)
+	const exporter = known?.exporter ?? { name, attach: (source) => collector.attach(source) }
+	REGISTERED.set(registry, { collector, exporter })
+	// Again for a known registry, because it may have been cleared.
 	registerAll(registry, collector)
-	return { name, attach: (source) => collector.attach(source) }
+	return exporter
 }
+
+/** By registry: a registry has one metric of each name, so a second collector could not export anything. */
+const REGISTERED = new WeakMap<
+	PromRegistry,
+	{ readonly collector: MetricsCollector; readonly exporter: Exporter }
+>()
 
 function registerAll(registry: PromRegistry, collector: MetricsCollector): void {
 	const taken: string[] = []
 	let failure: unknown
 	for (const [name, definition] of Object.entries(METRICS))
 		try {
-			if (registry.getSingleMetric(name) === undefined)
+			const registered = registry.getSingleMetric(name)
+			if (registered === undefined)
 				registry.registerMetric(new RegisteredMetric(name, definition, collector) as never)
-			else taken.push(name)
+			else if (!(registered instanceof RegisteredMetric)) taken.push(name)
 		} catch (error) {
 			taken.push(name)
 			failure = error
 		}
 	if (taken.length === 0) return
 	const others = taken.length > 1 ? ` and ${taken.length - 1} more` : ''
-	const text = `the registry already has the metric ${taken[0]}${others}; this exporter does not change it. Create one prometheus() per registry, and pass it to every observe()`
+	const text = `the registry already has the metric ${taken[0]}${others}; this exporter does not change it`
 	collector.fail('registry', text, failure)
 }
 

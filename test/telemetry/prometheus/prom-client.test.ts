@@ -168,15 +168,20 @@ describe('a registry that has a metric of the same name', () => {
 		])
 	})
 
-	test('keeps those of a first exporter, which continue to work', async () => {
+	test('gets the values of a second prometheus() in the same series, also after it was cleared', async () => {
 		const warn = vi.spyOn(console, 'warn').mockReturnValue()
 		const registry = createRegistry()
 		const second = prometheus(prom, { registry }).attach(client)
 		second.onCallEnd?.(retried)
 		second.onEvent?.(eventOf('timeout'))
-		expect(await registry.metrics()).toContain('yaoki_retries_total{service="api"} 1')
-		expect(warn).toHaveBeenCalledOnce()
-		expect(warn.mock.calls[0]?.[0]).toMatch(/already has the metric http_client_retries_total and \d+ more/)
+		const text = await registry.metrics()
+		expect(text).toContain('yaoki_retries_total{service="api"} 2')
+		expect(text).toContain('yaoki_timeouts_total{service="api"} 1')
+		expect(prometheus(prom, { registry })).toBe(prometheus(prom, { registry }))
+		registry.clear()
+		prometheus(prom, { registry })
+		expect(await registry.metrics()).toContain('yaoki_retries_total{service="api"} 2')
+		expect(warn).not.toHaveBeenCalled()
 	})
 
 	test('may throw', async () => {
