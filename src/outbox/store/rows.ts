@@ -94,7 +94,10 @@ export interface ClaimTarget {
 	readonly destination: string
 	/** Maximum number of messages. */
 	readonly limit: number
-	/** Only messages due at this time or later, to continue after the previous claim. 0 scans all. */
+	/**
+	 * Only messages due at this time or later, to continue after the previous claim. 0 scans all. A store may also return the first message of a key that
+	 * was due earlier, if a later one of the key is in the range.
+	 */
 	readonly since: number
 	/** True allows only one message in flight per key, in enqueue order. Messages without a key are not ordered. */
 	readonly isOrdered: boolean

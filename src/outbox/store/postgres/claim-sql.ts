@@ -6,8 +6,7 @@
  */
 import { circuitsOf } from './circuits.ts'
 
-type ScanKind = 'unordered' | 'ordered'
-export type TargetKind = ScanKind | 'keys' | 'runs'
+export type TargetKind = 'unordered' | 'ordered' | 'keys' | 'runs'
 
 interface ClaimShape {
 	readonly kinds: readonly TargetKind[]
@@ -22,47 +21,69 @@ const NOW = '(select ms from n)'
 const FREE = `(o.lease_until is null or o.lease_until <= ${NOW})`
 const CRASHES = 'o.crashes + (o.locked_by is not null)::int'
 
-/** Number of followers checked for one in flight. */
+/** Number of messages that were not replayed which are checked for one in flight. */
 const LOOK_AHEAD = 32
 
-const followers = (columns: string, condition: string): string => `
-	select ${columns} from {s}.outbox f
-	where f.destination = o.destination and f.key = o.key and f.seq > o.seq${condition}
-	order by f.seq limit`
+/** Of the key `of`, at the destination of the target. */
+const OF_KEY = (of: string): string => `f.destination = l.destination and f.key = ${of}`
+/** The same for the index of messages that can appear before others, which only this comparison fits. */
+const OUT_OF_ORDER = (of: string): string =>
+	`f.destination collate "C" = l.destination and f.key = ${of} and not f.in_order`
+
+interface Messages {
+	readonly key: string
+	/** No message of the key that was enqueued under its lock is before this sequence number, and none will be. */
+	readonly bound: string
+	/** The sequence number that all are after. */
+	readonly after?: string
+	readonly limit: string | number
+	/** False leaves replayed messages out. */
+	readonly withReplayed?: boolean
+}
+
+const COLUMNS = 'f.ctid as at, f.seq, f.due_at, f.lease_until, f.crashes, f.locked_by, f.in_order'
+
+/**
+ * The first messages of a key, in order. While a session holds an old snapshot, the entries of sent messages stay in the index, and a search from the
+ * first entry of the key reads all of them. So the search starts at the bound, and what can appear before it is found by an index of its own.
+ */
+const messagesOf = ({ key, bound, after = '-1', limit, withReplayed = true }: Messages): string => {
+	const part = (which: string) =>
+		`(select ${COLUMNS} from {s}.outbox f where ${which} order by f.seq limit ${limit})`
+	const before = `f.seq > ${after} and f.seq < ${bound}`
+	return `select f.* from (
+		${part(`${OF_KEY(key)} and f.seq >= greatest(${bound}, ${after} + 1)${withReplayed ? '' : ' and not f.replayed'}`)}
+		union all ${part(`${OUT_OF_ORDER(key)} and not f.replayed and ${before}`)}
+		${withReplayed ? `union all ${part(`${OUT_OF_ORDER(key)} and f.replayed and ${before}`)}` : ''}
+	) f order by f.seq limit ${limit}`
+}
+
+const boundOf = (key: string): string => `coalesce((l.bounds ->> ${key})::bigint, 0)`
+
+const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
 
 /**
  * An earlier message can appear while a later one is in flight: by a replay, or because its transaction was committed late and did not lock the
- * key. It must wait for that one. The check is bounded because a key may have any number of followers. Messages that were enqueued under the lock
+ * key. It must wait for that one. Any number may have been replayed, and the index finds one of them that is in flight. Of the others the one in flight
+ * was the first of its key a moment ago, so a few are enough: a key may have any number of followers. Messages that were enqueued under the lock
  * of their key need no check, which took a quarter of the time of a claim.
  *
- * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next message is locked too: the message is
- * unblocked if the one that can be locked and is free is the one that the snapshot shows as next. The same for the next one that was enqueued under the
- * lock: if all between are replayed, it was the first of its key before.
+ * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next message is locked too, and the next one that was
+ * not replayed, which was the first of its key before the replay: the message is unblocked if both can be locked and are free.
  */
-const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
+const followers = (limit: number, withReplayed: boolean): string =>
+	messagesOf({ key: 'o.key', bound: boundOf('o.key'), after: 'o.seq', limit, withReplayed })
+const isLockable = (withReplayed: boolean): string => `
+	(select (select f.seq from {s}.outbox f where f.ctid = x.at and ${IS_FREE} for no key update skip locked) is not null
+	from (${followers(1, withReplayed)}) x) is not false`
 const IS_UNBLOCKED = `
 	(select d.seq from {s}.outbox_dead d
 		where d.destination collate "C" = o.destination and d.key = o.key and (d.key, d.seq) < (o.key, o.seq) and d.blocks
 		limit 1) is null
 	and (o.in_order or (
-		(select p.are_free and (p.first_in_order is null or (
-			select f.seq from {s}.outbox f
-			where f.destination = o.destination and f.key = o.key and f.seq = p.first_in_order and ${IS_FREE}
-			order by f.seq limit 1 for no key update skip locked) is not null)
-		from (
-			select bool_and(later.is_free) is not false as are_free, min(later.seq) filter (where later.in_order) as first_in_order
-			from (${followers(`f.seq, f.in_order, ${IS_FREE} as is_free`, '')} ${LOOK_AHEAD}) later
-		) p)
-	and (${followers('f.seq', '')} 1) is not distinct from (
-		${followers('f.seq', ` and ${IS_FREE}`)} 1 for no key update skip locked)))`
-
-const headOf = (columns: string, key: string): string =>
-	`select ${columns} from {s}.outbox e where e.destination = l.destination and e.key = ${key} order by e.seq limit 1`
-
-const SELECTED: Record<ScanKind, string> = {
-	unordered: 'o.due_at >= l.since',
-	ordered: `o.due_at >= l.since and (o.key is null or (o.key <> all(l.held) and o.seq = (${headOf('e.seq', 'o.key')}) and ${IS_UNBLOCKED}))`,
-}
+		(select f.seq from {s}.outbox f where ${OUT_OF_ORDER('o.key')} and f.replayed and f.seq > o.seq and not ${IS_FREE} order by f.seq limit 1) is null
+		and (select bool_and(${IS_FREE}) from (${followers(LOOK_AHEAD, false)}) f) is not false
+		and ${isLockable(true)} and ${isLockable(false)}))`
 
 /** Poison candidates have an index of their own, which only this comparison fits. */
 const OF_DESTINATION = 'o.destination = l.destination'
@@ -70,26 +91,68 @@ const OF_DESTINATION_CRASHED = 'o.destination collate "C" = l.destination and o.
 
 const DUE = `o.due_at <= ${NOW} and ${FREE}`
 
-const scanPart = (kind: ScanKind, destination: string, crashes: string): string => `
-	select x.at from l cross join lateral (
+const unorderedPart = (destination: string, crashes: string): string => `
+	select x.at, null::json as report from l cross join lateral (
 		select o.ctid as at from {s}.outbox o
-		where ${destination} and ${DUE} and ${crashes} and ${SELECTED[kind]}
+		where ${destination} and ${DUE} and ${crashes} and o.due_at >= l.since
 		order by o.due_at, o.seq limit l.max_rows
 		for no key update of o skip locked
-	) x where l.kind = '${kind}'`
+	) x where l.kind = 'unordered'`
+
+/** Locks the rows of `from`, which has their positions as `at`. */
+const locked = (from: string, condition: string): string => `
+	(${from}) h cross join lateral (
+		select o.ctid as at from {s}.outbox o where o.ctid = h.at and ${condition}
+		for no key update of o skip locked
+	) y`
+
+/** Heads at most this far after the bound need not be reported: the search for them is short. */
+const SHORT_SEARCH = 64
+
+/**
+ * Reads a window of due messages, then finds the first message of each of their keys once, however many messages of a key are due. The first messages are
+ * locked as in `keysPart`. One that is due after the window is left to the next window, so that a scan can continue after the latest message it claimed.
+ *
+ * A bound above a message that was enqueued under the lock of its key is wrong: the sequence was set back, for example by a restored backup. It is lowered.
+ *
+ * The report says where the window ends, and where the first messages are that another claim holds or that are not due: the next claim starts there.
+ */
+const orderedPart = (destination: string, crashes: string): string => `
+	select x.at, x.report from l cross join lateral (
+		with w as materialized (
+			select o.ctid as at, o.key, o.due_at, o.seq, o.in_order from {s}.outbox o
+			where ${destination} and ${DUE} and ${crashes} and (o.due_at, o.seq) > (l.since, l.after_seq) and (o.key is null or o.key <> all(l.held))
+			order by o.due_at, o.seq limit l.window_rows
+		), h as materialized (
+			select k.key, k.bound, e.at, e.seq, e.due_at, e.in_order, e.due_at <= ${NOW} and (e.lease_until is null or e.lease_until <= ${NOW}) as is_due
+			from (
+				select w.key, least(${boundOf('w.key')}, min(w.seq) filter (where w.in_order)) as bound from w where w.key is not null group by w.key
+			) k cross join lateral (${messagesOf({ key: 'k.key', bound: 'k.bound', limit: 1 })}) e
+		)
+		select z.at, null::json as report from (
+			select y.at from ${locked(
+				`select w.at, w.due_at, w.seq from w where w.key is null
+				union all select h.at, h.due_at, h.seq from h where h.is_due and h.due_at <= (select max(w.due_at) from w)
+				order by due_at, seq`,
+				`${DUE} and ${crashes} and (o.key is null or (${IS_UNBLOCKED}))`,
+			)} limit l.max_rows
+		) z
+		union all
+		select null, json_build_object('target', l.target, 'rows', (select count(*) from w), 'last', (select max(array[w.due_at, w.seq]) from w),
+			'heads', (select json_agg(json_build_array(h.key, h.seq)) from h where h.in_order and not h.is_due and h.seq > h.bound + ${SHORT_SEARCH}))
+	) x where l.kind = 'ordered'`
 
 /**
  * Finds the first message of each key, then locks exactly those: locked in the same step, a message that another relay holds would be skipped and
  * its follower claimed.
  */
 const keysPart = (crashes: string): string => `
-	select x.at from l cross join lateral (
-		select y.at from json_array_elements_text(l.keys) k(value)
-		cross join lateral (${headOf('e.ctid as at', 'k.value')}) h
-		cross join lateral (
-			select o.ctid as at from {s}.outbox o where o.ctid = h.at and ${DUE} and ${crashes} and ${IS_UNBLOCKED}
-			for no key update of o skip locked
-		) y limit l.max_rows
+	select x.at, null::json as report from l cross join lateral (
+		select y.at from ${locked(
+			`select f.at from json_array_elements_text(l.keys) k(value)
+			cross join lateral (${messagesOf({ key: 'k.value', bound: boundOf('k.value'), limit: 1 })}) f`,
+			`${DUE} and ${crashes} and ${IS_UNBLOCKED}`,
+		)} limit l.max_rows
 	) x where l.kind = 'keys'`
 
 /** The sequence number of the first dead letter that blocks the key; the collation is that of its index. */
@@ -104,7 +167,7 @@ const BLOCKED_FROM = `
 const runsPart = (crashes: string): string => {
 	const claimable = `${DUE} and ${crashes}`
 	return `
-	select x.at from l cross join lateral (
+	select x.at, null::json as report from l cross join lateral (
 		select z.at from (
 			select y.at, y.nth, row_number() over (partition by k.value order by y.nth) as found
 			from (select distinct value from json_array_elements_text(l.keys) j(value)) k
@@ -112,10 +175,7 @@ const runsPart = (crashes: string): string => {
 				select q.at, q.nth from (
 					select o.at, row_number() over w as nth,
 						bool_and(${claimable} and o.seq <= coalesce((${BLOCKED_FROM}), o.seq)) over w as is_claimable
-					from (
-						select e.ctid as at, e.seq, e.due_at, e.lease_until, e.crashes, e.locked_by from {s}.outbox e
-						where e.destination = l.destination and e.key = k.value order by e.seq limit l.per_key
-					) o
+					from (${messagesOf({ key: 'k.value', bound: boundOf('k.value'), limit: 'l.per_key' })}) o
 					window w as (order by o.seq rows unbounded preceding)
 				) q where q.is_claimable
 			) r
@@ -146,27 +206,50 @@ export const OVERTAKING: string = `
 with n as materialized (select {now} as ms)
 select r.id from json_to_recordset($1::text::json) as r(id text, destination text, key text, sequence bigint)
 where (
-	select e.seq from (
-		select f.seq, f.locked_by, f.lease_until from {s}.outbox f
-		where f.destination = r.destination and f.key = r.key and f.seq < r.sequence order by f.seq limit ${LOOK_AHEAD}
-	) e where e.locked_by <> $2::text and e.lease_until > ${NOW} limit 1) is not null`
+	select f.seq from {s}.outbox f
+	where f.destination collate "C" = r.destination and f.key = r.key and not f.in_order and f.seq < r.sequence
+		and f.locked_by <> $2::text and f.lease_until > ${NOW}
+	limit 1) is not null`
+
+const RETURNED = [
+	...[
+		'id',
+		'destination',
+		'topic',
+		'key',
+		'payload',
+		'headers',
+		'attempts',
+		'max_retries',
+		'delay_ms',
+		'crashes',
+	],
+	...['created_at', 'due_at', 'expires_at', 'seq'],
+]
 
 const buildSql = ({ kinds, poisonCandidates, hasRecordedCrash }: ClaimShape): string => {
 	const crashes = `${CRASHES} ${poisonCandidates ? '>=' : '<'} $4::int`
 	const destination = poisonCandidates && hasRecordedCrash ? OF_DESTINATION_CRASHED : OF_DESTINATION
-	const replays = kinds.some((kind) => kind !== 'unordered')
+	const isOrdered = kinds.some((kind) => kind !== 'unordered')
+	const replays = isOrdered
 		? `(${replaysOf("select distinct destination from a where kind <> 'unordered'")})`
 		: '0::bigint'
-	const partFor = (kind: TargetKind) => {
-		if (kind === 'keys') return keysPart(crashes)
-		if (kind === 'runs') return runsPart(crashes)
-		return scanPart(kind, destination, crashes)
+	const parts: Record<TargetKind, () => string> = {
+		unordered: () => unorderedPart(destination, crashes),
+		ordered: () => orderedPart(destination, crashes),
+		keys: () => keysPart(crashes),
+		runs: () => runsPart(crashes),
 	}
+	const returned = RETURNED.map((column) => `o.${column}`).join(', ')
+	const reports = kinds.includes('ordered')
+		? '(select json_agg(c.report)::text from c where c.report is not null)'
+		: 'null::text'
 	return `
 with n as materialized (select {now} as ms),
 a as materialized (
 	select * from json_to_recordset($1::text::json)
-	as a(destination text, max_rows int, since bigint, kind text, keys json, per_key int, held text[], probe boolean)
+	as a(target int, destination text, max_rows int, window_rows int, since bigint, after_seq bigint, kind text, keys json, per_key int,
+		held text[], bounds jsonb, probe boolean)
 ),
 l as materialized (
 	select * from a where (
@@ -174,7 +257,7 @@ l as materialized (
 		where g.destination = a.destination and (g.operator_until > ${NOW}
 			or (not a.probe and (g.state <> 'closed' or g.paused_until > ${NOW})))) is null
 ),
-c as materialized (${kinds.map(partFor).join('\n\tunion all')}
+c as materialized (${kinds.map((kind) => parts[kind]()).join('\n\tunion all')}
 ),
 u as (
 	update {s}.outbox o set
@@ -184,17 +267,16 @@ u as (
 		locked_by = $2::text,
 		locked_at = ${NOW},
 		lease_until = ${NOW} + $3::bigint
-	where o.ctid = any(array(select at from c))
-	returning o.*
+	where o.ctid = any(array(select at from c where at is not null))
+	returning ${returned}${isOrdered ? ', o.in_order' : ''}
 )
 select null::text as id, null::text as destination, null::text as topic, null::text as key,
 	(${circuitsOf('select distinct destination from a')}) as payload,
-	null::text as headers, 0 as attempts, 0 as max_retries, 0::double precision as delay_ms, 0 as crashes,
-	0::bigint as created_at, n.ms as due_at, null::bigint as expires_at, ${replays} as seq
+	${reports} as headers, 0 as attempts, 0 as max_retries, 0::double precision as delay_ms, 0 as crashes,
+	0::bigint as created_at, n.ms as due_at, null::bigint as expires_at, ${replays} as seq${isOrdered ? ', false as in_order' : ''}
 from n
 union all
-select id::text, destination, topic, key, payload, headers, attempts, max_retries, delay_ms, crashes,
-	created_at, due_at, expires_at, seq
+select id::text, ${RETURNED.slice(1).join(', ')}${isOrdered ? ', in_order' : ''}
 from u`
 }
 

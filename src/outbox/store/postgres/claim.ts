@@ -1,5 +1,9 @@
-/** Claims messages. */
+/**
+ * Claims messages. A claim of an ordered destination reads due messages in windows: most of a window may be followers of messages in flight, and then the
+ * next, larger window continues after it.
+ */
 import { TimeoutError } from '../../../core/errors/errors.ts'
+import type { Runtime } from '../../../core/runtime/runtime.ts'
 import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
 import { isCancelledStatement } from '../../../sql/postgres-errors.ts'
 import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
@@ -7,6 +11,7 @@ import type { ClaimedRow, ClaimRef, ClaimRequest, ClaimResult, ClaimTarget } fro
 import { MAX_SEARCHED } from '../search-limit.ts'
 import { parseCircuits } from './circuits.ts'
 import { claimSql, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
+import type { KeyBounds } from './key-bounds.ts'
 import { settleOperations } from './settle.ts'
 
 interface Row {
@@ -24,7 +29,34 @@ interface Row {
 	readonly due_at: Big
 	readonly expires_at: Big | null
 	readonly seq: Big
+	readonly in_order?: boolean
 }
+
+/** What a scan of an ordered destination reports beside its rows. */
+interface ScanReport {
+	readonly target: number
+	/** The size of the window. */
+	readonly rows: number
+	/** Due time and sequence number of the last message of the window. */
+	readonly last: readonly [dueAt: number, sequence: number] | null
+	/** Keys and sequence numbers of first messages that were not claimed. */
+	readonly heads: readonly (readonly [key: string, sequence: number])[] | null
+}
+
+/** A target, and what is left to scan of it. */
+interface Part {
+	readonly target: ClaimTarget
+	readonly limit: number
+	readonly windowRows: number
+	readonly since: number
+	readonly afterSequence: number
+}
+
+/** A claim that takes longer may have searched for the first message of a key among many that were sent. */
+const SLOW_MS = 10
+
+const WINDOW_GROWTH = 4
+const MAX_WINDOW = 16_000
 
 function kindOf({ keys, perKey = 1, isOrdered }: ClaimTarget): TargetKind {
 	if (keys !== undefined) return perKey > 1 ? 'runs' : 'keys'
@@ -36,50 +68,113 @@ const MAX_INT = 2 ** 31 - 1
 
 const ALL_KINDS: readonly TargetKind[] = ['unordered', 'ordered', 'keys', 'runs']
 
-export async function claim(
-	executor: BoundedExecutor,
-	request: ClaimRequest,
-	timeoutMs: number,
-): Promise<ClaimResult> {
-	const { targets, poisonCandidates, poisonAfter } = request
-	const kinds = new Set(targets.map(kindOf))
+/** What a store uses for its claims. */
+interface Claiming {
+	readonly executor: BoundedExecutor
+	readonly bounds: KeyBounds
+	readonly runtime: Runtime
+	readonly timeoutMs: number
+}
+
+export async function claim(claiming: Claiming, request: ClaimRequest): Promise<ClaimResult> {
+	const { executor, bounds, runtime } = claiming
+	const { targets, owner, signal } = request
+	let parts: readonly Part[] = targets.map((target) => ({
+		...{ target, limit: target.limit, windowRows: target.limit },
+		// All messages that are due at `since` are after it.
+		...{ since: Math.floor(target.since), afterSequence: -1 },
+	}))
+	let all: ClaimedRow[] = []
+	for (;;) {
+		const startedAt = runtime.now()
+		const { head, rows, hasReplays, ordered } = await runClaim(claiming, request, parts)
+		const now = Number(head?.due_at)
+		const claimed = rows.map((row) => toClaimedRow(row, now))
+		const kept = hasReplays ? await withoutOvertaking(executor, owner, claimed, ordered) : claimed
+		all = all.length === 0 ? kept : [...all, ...kept]
+		const reports: readonly ScanReport[] = JSON.parse(head?.headers ?? '[]')
+		const wasSlow = runtime.now() - startedAt > SLOW_MS
+		recordBounds(bounds, rows, ordered, reports, parts, wasSlow)
+		parts = unfinished(parts, reports, kept)
+		if (parts.length > 0 && !signal?.aborted) continue
+		return { now, rows: inOrder(all, targets), circuits: parseCircuits(head?.payload ?? null, now) }
+	}
+}
+
+async function runClaim(
+	{ executor, bounds, timeoutMs }: Claiming,
+	{ owner, leaseMs, poisonCandidates, poisonAfter, signal }: ClaimRequest,
+	parts: readonly Part[],
+) {
+	const kinds = new Set(parts.map(({ target }) => kindOf(target)))
 	const sql = claimSql({
-		kinds: targets.length === 0 ? ['unordered'] : ALL_KINDS.filter((kind) => kinds.has(kind)),
+		kinds: parts.length === 0 ? ['unordered'] : ALL_KINDS.filter((kind) => kinds.has(kind)),
 		poisonCandidates,
 		hasRecordedCrash: poisonAfter > 1,
 	})
-	const wanted = targets.map((target) => ({
-		destination: target.destination,
-		max_rows: target.limit,
-		since: Math.floor(target.since),
-		kind: kindOf(target),
-		keys: target.keys,
-		per_key: target.perKey,
-		held: target.heldKeys ?? [],
-		probe: target.isProbe,
+	const wanted = parts.map(({ target, limit, windowRows, since, afterSequence }, at) => ({
+		...{ target: at, destination: target.destination, kind: kindOf(target), probe: target.isProbe },
+		...{ max_rows: limit, window_rows: windowRows, since, after_seq: afterSequence },
+		...{ keys: target.keys, per_key: target.perKey, held: target.heldKeys ?? [] },
+		bounds: target.isOrdered ? bounds.of(target.destination, target.keys) : undefined,
 	}))
-	const values = [
-		JSON.stringify(wanted),
-		request.owner,
-		Math.ceil(request.leaseMs),
-		Math.min(poisonAfter, MAX_INT),
-	]
-	const limits = { timeoutMs, label: `claim ${request.owner}`, signal: request.signal }
+	const values = [JSON.stringify(wanted), owner, Math.ceil(leaseMs), Math.min(poisonAfter, MAX_INT)]
+	const limits = { timeoutMs, label: `claim ${owner}`, signal }
 	const ordered = new Set(
-		targets.filter((target) => kindOf(target) !== 'unordered').map(({ destination }) => destination),
+		parts.flatMap(({ target }) => (kindOf(target) === 'unordered' ? [] : [target.destination])),
 	)
 	const next = ordered.size > 0 ? { sql: REPLAYS, values: [JSON.stringify([...ordered])] } : undefined
-	const [head, ...found] = await executor.run<Row>(sql, values, limits, next).catch((error: unknown) => {
+	const [head, ...rows] = await executor.run<Row>(sql, values, limits, next).catch((error: unknown) => {
 		throw isCancelledStatement(error) ? new TimeoutError('claim', timeoutMs) : error
 	})
-	const hasReplays = next !== undefined && Number(found.pop()?.seq) !== Number(head?.seq)
-	const now = Number(head?.due_at)
-	const rows = inOrder(found, targets, now)
-	return {
-		now,
-		rows: hasReplays ? await withoutOvertaking(executor, request.owner, rows, ordered) : rows,
-		circuits: parseCircuits(head?.payload ?? null, now),
+	const hasReplays = next !== undefined && Number(rows.pop()?.seq) !== Number(head?.seq)
+	return { head, rows, hasReplays, ordered }
+}
+
+/** Records the first message of each key that the claim has found. Rows of a key are not in order. */
+function recordBounds(
+	bounds: KeyBounds,
+	rows: readonly Row[],
+	ordered: ReadonlySet<string>,
+	reports: readonly ScanReport[],
+	parts: readonly Part[],
+	wasSlow: boolean,
+): void {
+	const firsts = new Map<string, Row>()
+	for (const row of rows) {
+		if (row.key === null || !ordered.has(row.destination)) continue
+		const name = JSON.stringify([row.destination, row.key])
+		const first = firsts.get(name)
+		if (!first || Number(row.seq) < Number(first.seq)) firsts.set(name, row)
 	}
+	for (const { destination, key, seq, in_order } of firsts.values())
+		if (in_order && key !== null) bounds.record(destination, key, Number(seq), wasSlow)
+	for (const { target, heads } of reports) {
+		const destination = parts[target]?.target.destination
+		if (destination !== undefined)
+			for (const [key, sequence] of heads ?? []) bounds.record(destination, key, sequence, true)
+	}
+}
+
+/** Returns the scans whose window was full and did not yield enough. */
+function unfinished(
+	parts: readonly Part[],
+	reports: readonly ScanReport[],
+	rows: readonly ClaimedRow[],
+): readonly Part[] {
+	return reports.flatMap(({ target: at, rows: count, last }) => {
+		const part = parts[at]
+		if (!part || last === null || count < part.windowRows) return []
+		const { destination } = part.target
+		const byKey = new Set(
+			parts.flatMap(({ target }) => (target.destination === destination ? (target.keys ?? []) : [])),
+		)
+		const found = rows.filter((row) => row.destination === destination && !byKey.has(row.key ?? '')).length
+		const limit = part.limit - found
+		if (limit <= 0) return []
+		const windowRows = Math.max(limit, Math.min(MAX_WINDOW, part.windowRows * WINDOW_GROWTH))
+		return [{ target: part.target, limit, windowRows, since: last[0], afterSequence: last[1] }]
+	})
 }
 
 const CLAIMS_OF = `
@@ -113,7 +208,7 @@ async function withoutOvertaking(
 	owner: string,
 	rows: readonly ClaimedRow[],
 	ordered: ReadonlySet<string>,
-): Promise<readonly ClaimedRow[]> {
+): Promise<ClaimedRow[]> {
 	const keyOf = ({ destination, key }: ClaimedRow): string => JSON.stringify([destination, key])
 	const heads = new Map<string, Pick<ClaimedRow, 'id' | 'destination' | 'key' | 'sequence'>>()
 	for (const row of rows) {
@@ -131,23 +226,21 @@ async function withoutOvertaking(
 	return rows.filter((row) => !isOvertaking(row))
 }
 
-/** Rows arrive in physical order, which is nearly the order in which they are due. */
-function inOrder(rows: readonly Row[], targets: readonly ClaimTarget[], now: number): readonly ClaimedRow[] {
+/** Rows arrive in physical order, which is nearly always the order in which they are due. */
+function inOrder(rows: ClaimedRow[], targets: readonly ClaimTarget[]): readonly ClaimedRow[] {
 	const positions = new Map<string, number>()
 	if (targets.length > 1)
 		targets.forEach(({ destination }, at) => {
 			if (!positions.has(destination)) positions.set(destination, at)
 		})
 	const runs = keysOfRuns(targets)
-	return rows
-		.map((row) => ({
-			row: toClaimedRow(row, now),
-			position: positions.get(row.destination) ?? 0,
-			// A retry of the first message of a run is due later than those that follow it.
-			dueAt: row.key !== null && runs.get(row.destination)?.has(row.key) ? 0 : Number(row.due_at),
-		}))
-		.sort((a, b) => a.position - b.position || a.dueAt - b.dueAt || a.row.sequence - b.row.sequence)
-		.map(({ row }) => row)
+	const positionOf = ({ destination }: ClaimedRow): number => positions.get(destination) ?? 0
+	// A retry of the first message of a run is due later than those that follow it.
+	const dueAtOf = ({ key, destination, dueAt }: ClaimedRow): number =>
+		key !== null && runs.get(destination)?.has(key) ? 0 : dueAt
+	return rows.sort(
+		(a, b) => positionOf(a) - positionOf(b) || dueAtOf(a) - dueAtOf(b) || a.sequence - b.sequence,
+	)
 }
 
 const keysOfRuns = (targets: readonly ClaimTarget[]): ReadonlyMap<string, ReadonlySet<string>> =>

@@ -144,7 +144,7 @@ export function deadLetterOperations(
 			const audit = auditSql(changes === null ? 'replay' : 'edit', operator, changes, parameters)
 			const sql = `
 		with d as (${deleteMatching(filter, limit, parameters)}), w as (
-			insert into {s}.outbox (${MESSAGE_COLUMNS.join(', ')}, seq) select ${values.join(', ')}, d.seq from d
+			insert into {s}.outbox (${MESSAGE_COLUMNS.join(', ')}, seq, replayed) select ${values.join(', ')}, d.seq, true from d
 		)${counted}${audit}
 		select id::text as id from d order by seq`
 			return runForIds(sql, parameters)

@@ -12,6 +12,7 @@ import { claim, claimsOf } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
 import { scheduleOperations } from './destination-names.ts'
 import { insert } from './insert.ts'
+import { KeyBounds } from './key-bounds.ts'
 import { channelOf, PgListener } from './listener.ts'
 import { messageOperations } from './messages.ts'
 import { type PostgresStoreOptions, readPostgresOptions } from './options.ts'
@@ -35,6 +36,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 	const settings = readPostgresOptions(options)
 	const { client, schema, runtime } = settings
 	const executor = new PostgresExecutor(settings, explainError)
+	const claiming = {
+		...{ executor: executor.bounded, bounds: new KeyBounds() },
+		...{ runtime, timeoutMs: settings.claimTimeoutMs },
+	}
 	const channel = channelOf(schema)
 	const stops = new Set<() => Promise<void>>()
 	ignorePoolErrors(client)
@@ -47,7 +52,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 		insert: (rows, tx, options) =>
 			insert(executor, rows, tx !== undefined && isSqlClient(tx) ? tx : undefined, options),
 		dropDedupeKeys: (limit) => dropDedupeKeys(executor, limit),
-		claim: (request) => claim(executor.bounded, request, settings.claimTimeoutMs),
+		claim: (request) => claim(claiming, request),
 		claimsOf: (owner, destinations) =>
 			claimsOf(executor.bounded, owner, destinations, settings.claimTimeoutMs),
 		...settleOperations(executor.bounded),

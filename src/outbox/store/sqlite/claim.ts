@@ -25,14 +25,19 @@ const FREE = 'q.due_at <= ?2 AND (q.lease_until IS NULL OR q.lease_until <= ?2)'
 const CRASHES = 'q.crashes + (q.locked_by IS NOT NULL)'
 const IN_ORDER = 'ORDER BY q.due_at, q.seq LIMIT ?3'
 
-/** Number of followers checked for one in flight. */
+/** Number of followers that were not replayed which are checked for one in flight. */
 const LOOK_AHEAD = 32
 
-/** A replayed message (not `in_order`) has an earlier position than one that may be in flight, and waits for it. */
+/**
+ * A replayed message (not `in_order`) has an earlier position than one that may be in flight, and waits for it. Any number may have been replayed, so the
+ * index of replayed messages finds one of them that is in flight. Of the others the one in flight was the first of its key a moment ago.
+ */
 const IS_UNBLOCKED = `NOT EXISTS (SELECT 1 FROM yaoki_outbox_dead d
 		WHERE d.destination = q.destination AND d.key = q.key AND d.blocks = 1 AND d.seq < q.seq)
-	AND (q.in_order = 1 OR NOT EXISTS (SELECT 1 FROM (SELECT f.lease_until FROM yaoki_outbox f INDEXED BY yaoki_outbox_key
-		WHERE f.destination = q.destination AND f.key = q.key AND f.seq > q.seq ORDER BY f.seq LIMIT ${LOOK_AHEAD})
+	AND (q.in_order = 1 OR NOT EXISTS (SELECT 1 FROM yaoki_outbox f INDEXED BY yaoki_outbox_replayed
+		WHERE f.destination = q.destination AND f.key = q.key AND f.in_order = 0 AND f.seq > q.seq AND f.lease_until > ?2)
+	AND NOT EXISTS (SELECT 1 FROM (SELECT f.lease_until FROM yaoki_outbox f INDEXED BY yaoki_outbox_key
+		WHERE f.destination = q.destination AND f.key = q.key AND f.seq > q.seq AND f.in_order = 1 ORDER BY f.seq LIMIT ${LOOK_AHEAD})
 		WHERE lease_until > ?2))`
 const IS_HEAD = `(q.key IS NULL OR (${IS_UNBLOCKED} AND NOT EXISTS (SELECT 1 FROM yaoki_outbox e INDEXED BY yaoki_outbox_key
 		WHERE e.destination = q.destination AND e.key = q.key AND e.seq < q.seq)))`

@@ -95,6 +95,7 @@ CREATE TABLE yaoki_outbox (
 ) STRICT;
 CREATE INDEX yaoki_outbox_due ON yaoki_outbox (destination, due_at);
 CREATE INDEX yaoki_outbox_key ON yaoki_outbox (destination, key) WHERE key IS NOT NULL;
+CREATE INDEX yaoki_outbox_replayed ON yaoki_outbox (destination, key) WHERE in_order = 0 AND key IS NOT NULL;
 CREATE INDEX yaoki_outbox_crashed ON yaoki_outbox (destination, due_at) WHERE crashes > 0;
 CREATE INDEX yaoki_outbox_retried ON yaoki_outbox (destination, created_at + first_due_after_ms) WHERE first_due_after_ms IS NOT NULL;
 

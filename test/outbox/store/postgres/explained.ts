@@ -11,6 +11,9 @@ export interface PlanNode {
 	readonly 'Actual Loops'?: number
 	readonly 'Rows Removed by Filter'?: number
 	readonly 'Rows Removed by Index Recheck'?: number
+	/** Of the node and all nodes below it. */
+	readonly 'Shared Hit Blocks'?: number
+	readonly 'Shared Read Blocks'?: number
 	readonly Plans?: readonly PlanNode[]
 }
 
@@ -25,6 +28,10 @@ export const rowsRead = (node: PlanNode): number =>
 	((node['Actual Rows'] ?? 0) +
 		(node['Rows Removed by Filter'] ?? 0) +
 		(node['Rows Removed by Index Recheck'] ?? 0))
+
+/** The number of pages that a plan has read, with repetitions. */
+export const pagesRead = (plan: PlanNode): number =>
+	(plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
 
 export interface Recorder {
 	/** Texts that execute a prepared statement, the latest of each statement. */
@@ -68,7 +75,10 @@ export async function recordStatements(pool: pg.Pool): Promise<Recorder> {
 		},
 		async explain(text, { isCustom = false, isRun = false } = {}) {
 			const explained = text
-				.replace(/\bexecute (?=\w)/, `explain (format json${isRun ? ', analyze, timing off' : ''}) execute `)
+				.replace(
+					/\bexecute (?=\w)/,
+					`explain (format json${isRun ? ', analyze, buffers, timing off' : ''}) execute `,
+				)
 				.replace('force_generic_plan', isCustom ? 'force_custom_plan' : 'force_generic_plan')
 			const results: unknown = await pool.query(explained)
 			await pool.query('rollback')

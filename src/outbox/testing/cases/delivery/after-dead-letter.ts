@@ -1,7 +1,7 @@
 /** The effect of a dead letter on later messages of its key: skip, block or dead-letter-rest. */
 import assert from 'node:assert/strict'
 import type { AfterDeadLetter } from '../../../store/rows.ts'
-import { assertFields, HOUR, sorted } from '../../harness/assertions.ts'
+import { assertFields, HOUR, required, sorted } from '../../harness/assertions.ts'
 import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { dead, release, sent } from '../../harness/settlements.ts'
 
@@ -9,6 +9,8 @@ const ORDERED = { isOrdered: true }
 const BLOCK = { afterDeadLetter: 'block' } as const
 const REST = { afterDeadLetter: 'dead-letter-rest' } as const
 const k = { key: 'k' }
+/** More than the number of followers that a store may look at. */
+const MANY_REPLAYED = 70
 
 /** Enqueues three messages of a key and dead-letters the first. */
 const threeWithDeadHead = async (t: StoreHarness, afterDeadLetter: AfterDeadLetter) => {
@@ -27,6 +29,35 @@ export const afterDeadLetter: CaseTable = {
 		const [first, second] = await threeWithDeadHead(t, 'skip')
 		await t.replay({}, MANY)
 		await t.sendInOrder([first, second])
+	},
+
+	'skip: any number of replayed messages wait for a later one of their key in flight': async (t) => {
+		const replayed = await t.enqueueMany(MANY_REPLAYED, k)
+		const live = await t.enqueueOne(k)
+		for (const _ of replayed) await t.deadLetterHead('skip')
+		const inFlight = await t.claimOne(ORDERED)
+		assert.equal(inFlight.id, live)
+		await t.replay({}, MANY)
+		await t.expectClaim([], ORDERED)
+		await t.expectClaim([], { ...ORDERED, keys: ['k'] })
+		await t.expectClaim([], { ...ORDERED, keys: ['k'], perKey: 2 })
+		await t.settle([sent(inFlight)])
+		await t.sendInOrder(replayed)
+	},
+
+	'skip: any number of replayed messages wait for a later replayed one in flight': async (t) => {
+		const replayed = await t.enqueueMany(MANY_REPLAYED, k)
+		for (const _ of replayed) await t.deadLetterHead('skip')
+		const last = required(replayed.at(-1), 'the last message')
+		await t.replay({ ids: [last] }, 1)
+		const inFlight = await t.claimOne(ORDERED)
+		assert.equal(inFlight.id, last)
+		await t.replay({}, MANY)
+		await t.expectClaim([], ORDERED)
+		await t.expectClaim([], { ...ORDERED, keys: ['k'] })
+		await t.expectClaim([], { ...ORDERED, keys: ['k'], perKey: 2 })
+		await t.settle([sent(inFlight)])
+		await t.sendInOrder(replayed.slice(0, -1))
 	},
 
 	'block: later messages wait, including new ones': async (t) => {

@@ -1,0 +1,160 @@
+/** A store that knows where the messages of a key start still finds those that appear before, and lets none of the key overtake them. */
+import type pg from 'pg'
+import { expect, test } from 'vitest'
+import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { ClaimedRow, ClaimTarget, NewRow } from '../../../../src/outbox/store/rows.ts'
+import type { Store } from '../../../../src/outbox/store/store.ts'
+import { newRow } from '../rows.ts'
+import { begin } from './concurrent.ts'
+import { postgresRig } from './rig.ts'
+import { retry, wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+const k = { key: 'k' }
+const LANES: readonly (readonly [string, Partial<ClaimTarget>])[] = [
+	['by scan', { isOrdered: true }],
+	['by key', { isOrdered: true, keys: ['k'] }],
+	['in a run', { isOrdered: true, keys: ['k'], perKey: 10 }],
+]
+
+const OTHER = { owner: 'other' }
+
+async function enqueue(lockKeys = true, tx?: pg.PoolClient): Promise<NewRow> {
+	const row = newRow(k)
+	await rig.store.insert([row], tx, { lockKeys })
+	return row
+}
+
+async function claimed(lane: Partial<ClaimTarget>, store: Store = rig.store): Promise<ClaimedRow[]> {
+	return [...(await store.claim(wanted(lane))).rows]
+}
+
+const idsOf = (rows: readonly ClaimedRow[]): string[] => rows.map(({ id }) => id)
+
+const send = (...rows: readonly ClaimedRow[]): Promise<unknown> =>
+	rig.store.settle(
+		'relay',
+		rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt })),
+		false,
+	)
+
+/** Makes the store know the start of the key: claims and sends twice. */
+async function learn(): Promise<void> {
+	for (let round = 0; round < 2; round++) {
+		await enqueue()
+		await send(...(await claimed({ isOrdered: true })))
+	}
+}
+
+test.each(LANES)(
+	'a message that was committed late without the lock of its key comes first: %s',
+	async (_, lane) => {
+		const late = await begin(rig.pool)
+		const early = await enqueue(false, late)
+		await learn()
+		const next = await enqueue()
+		await late.query('commit')
+		const [first, ...rest] = await claimed(lane)
+		expect(first?.id).toBe(early.id)
+		expect(idsOf(rest)).toEqual(lane.perKey ? [next.id] : [])
+	},
+)
+
+test.each(LANES)(
+	'a message that was committed late and waits for a retry is not overtaken: %s',
+	async (_, lane) => {
+		const late = await begin(rig.pool)
+		await enqueue(false, late)
+		await learn()
+		await late.query('commit')
+		const [early] = await claimed({ isOrdered: true })
+		if (!early) throw new Error('a message')
+		await rig.store.settle('relay', [retry(early, 'failed')], false)
+		await enqueue()
+		expect(await claimed(lane)).toEqual([])
+	},
+)
+
+test.each(LANES)(
+	'a message that was committed late and that another relay holds is not overtaken: %s',
+	async (_, lane) => {
+		const late = await begin(rig.pool)
+		const early = await enqueue(false, late)
+		await learn()
+		await late.query('commit')
+		const another = postgresStore({ client: rig.pool, schema: rig.schema })
+		expect(idsOf((await another.claim(wanted({ isOrdered: true }, OTHER))).rows as ClaimedRow[])).toEqual([
+			early.id,
+		])
+		await enqueue()
+		expect(await claimed(lane)).toEqual([])
+	},
+)
+
+test.each(LANES)(
+	'a message enqueued under the lock of its key is found although a later one without the lock was sent before its commit: %s',
+	async (_, lane) => {
+		const slow = await begin(rig.pool)
+		const locked = await enqueue(true, slow)
+		for (let round = 0; round < 3; round++) {
+			await enqueue(false)
+			await send(...(await claimed({ isOrdered: true })))
+		}
+		await slow.query('commit')
+		expect(idsOf(await claimed(lane))).toEqual([locked.id])
+	},
+)
+
+test.each(LANES)('a replayed message comes before the next one of its key: %s', async (_, lane) => {
+	const first = await enqueue()
+	const [head] = await claimed({ isOrdered: true })
+	const dead = { type: 'dead', id: head?.id ?? '', attempt: 1, cause: 'permanent', error: null } as const
+	await rig.store.settle('relay', [{ ...dead, afterDeadLetter: 'skip' }], false)
+	await learn()
+	await enqueue()
+	await rig.store.replay({}, 1, { by: 'someone', reason: null })
+	expect(idsOf(await claimed(lane))[0]).toBe(first.id)
+})
+
+test.each(LANES)(
+	'messages that other relays have claimed and sent meanwhile do not matter: %s',
+	async (_, lane) => {
+		await learn()
+		const another = postgresStore({ client: rig.pool, schema: rig.schema })
+		for (let round = 0; round < 3; round++) {
+			await enqueue()
+			const rows = await claimed({ isOrdered: true }, another)
+			expect(rows).toHaveLength(1)
+			await send(...rows)
+		}
+		const [held, next] = [await enqueue(), await enqueue()]
+		expect(idsOf((await another.claim(wanted({ isOrdered: true }, OTHER))).rows as ClaimedRow[])).toEqual([
+			held.id,
+		])
+		expect(await claimed(lane)).toEqual([])
+		await rig.store.settle('other', [{ type: 'sent', id: held.id, attempt: 1 }], false)
+		expect(idsOf(await claimed(lane))).toEqual([next.id])
+	},
+)
+
+test('a sequence that was set back, for example by a restored backup, hides no message', async () => {
+	await learn()
+	await rig.pool.query(`alter table ${rig.schema}.outbox alter column seq restart with 1`)
+	const rows = [await enqueue(), await enqueue()]
+	for (const row of rows) {
+		const found = await claimed({ isOrdered: true })
+		expect(idsOf(found)).toEqual([row.id])
+		await send(...found)
+	}
+})
+
+test('a scan finds the message of another key behind any number of followers that are due at the same time', async () => {
+	const limit = 3
+	const hot = Array.from({ length: 100 }, () => newRow({ key: 'hot' }))
+	const other = newRow({ key: 'other' })
+	await rig.store.insert([...hot, other])
+	expect(idsOf(await claimed({ isOrdered: true, keys: ['hot'] }))).toEqual([hot[0]?.id])
+	expect(idsOf(await claimed({ isOrdered: true, limit }))).toEqual([other.id])
+	expect(await claimed({ isOrdered: true, limit })).toEqual([])
+})

@@ -1,0 +1,111 @@
+/**
+ * A session that holds an old snapshot keeps the index entries of all messages that were sent since. Claims must not read them again and again. The
+ * plans count visible rows only, so the tests count the pages that a claim reads: without bounds, most entries of a key are on a page of their own.
+ */
+import { beforeEach, expect, test } from 'vitest'
+import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { ClaimTarget } from '../../../../src/outbox/store/rows.ts'
+import { newRows } from '../rows.ts'
+import { begin } from './concurrent.ts'
+import { nodesOf, pagesRead, type Recorder, recordStatements } from './explained.ts'
+import { postgresRig } from './rig.ts'
+import { wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+const KEYS = ['k0', 'k1', 'k2', 'k3']
+const SENT_PER_KEY = 3_000
+const QUEUED_PER_KEY = 20
+/** For a claim of four messages. Reading the entries of the sent messages takes thousands. */
+const MAX_PAGES = 250
+
+/** Leaves what sending leaves: an insert, the update of a claim, a delete. */
+async function leaveSentMessages(): Promise<void> {
+	await rig.pool.query(
+		`insert into ${rig.schema}.outbox (id, destination, topic, key, payload, in_order)
+		select gen_random_uuid(), 'a', 't', 'k' || i % $1::int, '{}', true from generate_series(1, $2::int) i`,
+		[KEYS.length, KEYS.length * SENT_PER_KEY],
+	)
+	await rig.pool.query(
+		`update ${rig.schema}.outbox set attempts = 1, locked_by = 'r', locked_at = 1, lease_until = 2`,
+	)
+	await rig.pool.query(`delete from ${rig.schema}.outbox`)
+}
+
+interface Recorded {
+	readonly store: PostgresStore
+	readonly recorder: Recorder
+}
+
+/** A store with a connection of its own, as another relay has it. */
+async function recordedStore(): Promise<Recorded> {
+	const pool = rig.anotherPool({ max: 1 })
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	return { store, recorder: await recordStatements(pool) }
+}
+
+/** Claims, and returns how many pages the same claim reads again. */
+async function pagesOf({ store, recorder }: Recorded, lane: Partial<ClaimTarget>): Promise<number> {
+	await store.claim(wanted({ isOrdered: true, ...lane }, { owner: 'reader' }))
+	return pagesRead(await recorder.explain(recorder.latest, { isRun: true }))
+}
+
+/** Returns when one of the messages was due. */
+async function claimAndSend(store: PostgresStore): Promise<number> {
+	const { rows } = await store.claim(wanted({ isOrdered: true }))
+	expect(rows).toHaveLength(KEYS.length)
+	const sent = rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)
+	expect(await store.settle('relay', sent, false)).toEqual([])
+	return rows[0]?.dueAt ?? 0
+}
+
+beforeEach(async () => {
+	await rig.pool.query(`alter table ${rig.schema}.outbox set (autovacuum_enabled = off)`)
+	const holder = await begin(rig.pool, 'repeatable read')
+	await holder.query(`select count(*) from ${rig.schema}.outbox`)
+	await leaveSentMessages()
+	await rig.store.insert(KEYS.flatMap((key) => newRows(QUEUED_PER_KEY, { key })))
+})
+
+test('the first scan of a relay searches for the first message of each key once, however many of its messages are due', async () => {
+	const { store, recorder } = await recordedStore()
+	await store.claim(wanted({ isOrdered: true, limit: 200 }))
+	const plan = await recorder.explain(recorder.latest, { isRun: true })
+	const searches = [...nodesOf(plan)].filter((node) => node['Index Name'] === 'outbox_order')
+	expect(searches.map((node) => node['Actual Loops'])).toContain(KEYS.length)
+	for (const node of searches) expect(node['Actual Loops']).toBeLessThanOrEqual(KEYS.length)
+})
+
+test.each<[string, Partial<ClaimTarget>]>([
+	['a scan that continues', { limit: 200 }],
+	['a claim by key', { keys: KEYS, limit: 4 }],
+	['a claim of runs', { keys: KEYS, perKey: 4, limit: 16 }],
+])(
+	'%s does not read the entries of sent messages of keys that the relay has claimed from',
+	async (_, lane) => {
+		const relay = await recordedStore()
+		await claimAndSend(relay.store)
+		const since = await claimAndSend(relay.store)
+		expect(await pagesOf(relay, { ...lane, since })).toBeLessThan(MAX_PAGES)
+	},
+)
+
+test('a scan does not read them again for keys that another relay holds', async () => {
+	const { rows } = await rig.store.claim(wanted({ isOrdered: true }, { owner: 'another' }))
+	expect(rows).toHaveLength(KEYS.length)
+	const relay = await recordedStore()
+	const since = rows[0]?.dueAt ?? 0
+	expect(await pagesOf(relay, { since, limit: 200 })).toBeGreaterThan(SENT_PER_KEY / 10)
+	expect(await pagesOf(relay, { since, limit: 200 })).toBeLessThan(MAX_PAGES)
+})
+
+test('a claim by key with bounds finds a message that is replayed before them', async () => {
+	const [row] = (await rig.store.claim(wanted({ isOrdered: true, limit: 1 }))).rows
+	if (!row) throw new Error('a message')
+	const dead = { type: 'dead', id: row.id, attempt: 1, cause: 'permanent', error: null } as const
+	await rig.store.settle('relay', [{ ...dead, afterDeadLetter: 'skip' }], false)
+	for (let round = 0; round < 3; round++) await claimAndSend(rig.store)
+	await rig.store.replay({}, 1, { by: 'someone', reason: null })
+	const claimed = await rig.store.claim(wanted({ isOrdered: true, keys: [row.key ?? ''] }))
+	expect(claimed.rows.map(({ id }) => id)).toEqual([row.id])
+})
