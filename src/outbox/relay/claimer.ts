@@ -1,14 +1,14 @@
 /**
- * The relay's main loop: claims messages for destinations that need some. One claim at a time for all destinations, while the results of earlier
- * messages are written concurrently; then it waits until it is woken, a slot is free, or the next message is due.
+ * The relay's main loop: claims messages for destinations that need some. One claim at a time for all destinations as long as claims are fast, while the
+ * results of earlier messages are written concurrently; then it waits until it is woken, a slot is free, or the next message is due.
  */
 
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
-import { ClaimLimit } from '../timing/claim-limit.ts'
 import { longestLag, PollSchedule } from '../timing/poll-schedule.ts'
 import { EventLoopYield } from '../timing/yield.ts'
+import { ClaimLanes, type Lane } from './claim-lanes.ts'
 import { Delivery } from './delivery.ts'
 import { DestinationDiscovery } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
@@ -27,7 +27,7 @@ export class Claimer {
 	readonly #yield: EventLoopYield
 	readonly #discovery: DestinationDiscovery
 	readonly #polls: PollSchedule
-	readonly #limit = new ClaimLimit()
+	readonly #lanes = new ClaimLanes()
 	#isWoken = true
 	/** True from a poll until the scan that it caused. */
 	#isPolling = false
@@ -39,7 +39,7 @@ export class Claimer {
 	constructor(parts: RelayParts) {
 		this.#parts = parts
 		this.#lost = new LostClaims(parts)
-		this.#poison = new PoisonDetection(parts, this.#lost)
+		this.#poison = new PoisonDetection(parts, this.#lost, () => this.#lanes.all())
 		this.#yield = new EventLoopYield(parts.context.runtime)
 		this.#polls = new PollSchedule(parts.context.settings.pollMs)
 		this.#discovery = new DestinationDiscovery(parts.context, parts.states)
@@ -57,6 +57,14 @@ export class Claimer {
 	}
 
 	async run(): Promise<void> {
+		try {
+			await this.#run()
+		} finally {
+			await this.#lanes.all()
+		}
+	}
+
+	async #run(): Promise<void> {
 		const { context, signal } = this.#parts
 		while (!context.isStopping) {
 			await this.#prepare()
@@ -81,6 +89,8 @@ export class Claimer {
 
 	async #prepare(): Promise<void> {
 		const { context, states, breaker, dispatcher } = this.#parts
+		// What a running claim returns is not known to be held yet.
+		if (context.runtime.now() >= this.#lost.nextAt) await this.#lanes.all()
 		await this.#lost.releaseIfDue()
 		const now = context.runtime.now()
 		// The same sum as in `#msUntilNext`: a difference, rounded differently, could be not yet due with no time left to wait.
@@ -128,36 +138,52 @@ export class Claimer {
 
 	/** Returns true if messages were claimed, so that the next claim should follow immediately. */
 	async #claim(): Promise<boolean> {
-		const { context, settler, dispatcher } = this.#parts
+		const { context, settler, dispatcher, signal } = this.#parts
+		const fullScans = dispatcher.isPaused ? [] : this.#longFullScans()
 		const targets = await this.#claimTargets()
+		const onEnd = () => signal.wake()
+		this.#lanes.startFullScans(fullScans, (lane, own) => this.#claimIn(lane, own, false), onEnd)
 		if (targets.length === 0 || dispatcher.isPaused) return false
 		// Together with the claim and not after it: some stores combine both writes.
 		settler.flush()
+		const isPoll = this.#isPolling
+		this.#isPolling = false
+		this.#lanes.start(
+			targets,
+			() => context.runtime.now(),
+			(lane, own) => this.#claimIn(lane, own, isPoll),
+			onEnd,
+		)
+		return this.#lanes.next()
+	}
+
+	async #claimIn(lane: Lane, targets: readonly ClaimTarget[], isPoll: boolean): Promise<boolean> {
+		const { context } = this.#parts
+		const { limit } = lane
 		let startedAt = 0
-		let parts = this.#limit.divide(targets)
+		let parts = limit.divide(targets)
 		const { owner, settings } = context
 		const claim = async (_: number, signal: AbortSignal) => {
 			// The start of the successful try: measured from the first of several, leases could be over already.
 			startedAt = context.runtime.now()
-			parts = this.#limit.divide(targets)
+			parts = limit.divide(targets)
 			try {
 				return await this.#lost.claim({
 					...{ owner, leaseMs: settings.leaseMs, targets: parts.now, poisonCandidates: false },
 					...{ poisonAfter: CANDIDATE_AFTER, signal },
 				})
 			} catch (error) {
-				if (signal.aborted || error instanceof TimeoutError) this.#limit.recordTimeout(parts.now)
+				if (signal.aborted || error instanceof TimeoutError) limit.recordTimeout(parts.now)
 				throw error
 			}
 		}
-		const reduced = () => (this.#limit.max < Infinity ? { claimLimit: this.#limit.max } : {})
+		const reduced = () => (limit.max < Infinity ? { claimLimit: limit.max } : {})
 		const result = await context.callStore('claim', claim, reduced)
-		this.#limit.recordSuccess(targets)
+		limit.recordSuccess(targets)
 		for (const target of parts.later) this.#postpone(target)
 		this.#nextDueKnown.clear()
 		context.syncClock(result.now)
-		if (this.#isPolling) this.#polls.recordPoll(context.runtime.now(), longestLag(result, parts.now))
-		this.#isPolling = false
+		if (isPoll) this.#polls.recordPoll(context.runtime.now(), longestLag(result, parts.now))
 		this.#accept(parts.now, result, startedAt)
 		return result.rows.length > 0 || parts.later.length > 0
 	}
@@ -170,12 +196,21 @@ export class Claimer {
 		for (const key of keys) state.freeKeys.add(key)
 	}
 
+	#longFullScans(): ClaimTarget[] {
+		const { context, states } = this.#parts
+		const now = context.runtime.now()
+		return [...states.byName.values()].flatMap((state) => {
+			if (now < state.breaker.pausedUntil || state.claimSize(now) === 0) return []
+			return state.longFullScan(now) ?? []
+		})
+	}
+
 	async #claimTargets(): Promise<ClaimTarget[]> {
 		const { context, states } = this.#parts
 		const targets: ClaimTarget[] = []
 		for (const state of states.byName.values()) {
 			const now = context.runtime.now()
-			if (now < state.breaker.pausedUntil) continue
+			if (now < state.breaker.pausedUntil || this.#lanes.isBusy(state.destination)) continue
 			const size = state.claimSize(now)
 			if (size === 0 || (state.freeKeys.size === 0 && now < state.scan.nextAt)) continue
 			const granted = await this.#acquireTokens(state, size)
@@ -248,7 +283,10 @@ export class Claimer {
 		const { context, states } = this.#parts
 		let now = context.runtime.now()
 		const idle = [...states.byName.values()].filter(
-			(state) => state.breaker.pausedUntil <= now && state.claimSize(now) > 0,
+			(state) =>
+				state.breaker.pausedUntil <= now &&
+				state.claimSize(now) > 0 &&
+				!this.#lanes.isBusy(state.destination),
 		)
 		let next = Math.min(
 			this.#housekeptAt + context.settings.pollMs,
@@ -270,7 +308,9 @@ export class Claimer {
 		}
 		for (const state of states.byName.values()) {
 			if (state.breaker.pausedUntil > now) next = Math.min(next, state.breaker.pausedUntil)
-			else if (state.claimSize(now) > 0) next = Math.min(next, state.scan.nextAt)
+			// A claim that ends wakes the loop.
+			else if (state.claimSize(now) > 0 && !this.#lanes.isBusy(state.destination))
+				next = Math.min(next, state.scan.nextAt)
 		}
 		return Math.max(0, next - now)
 	}

@@ -169,6 +169,15 @@ export class DestinationState {
 		return Math.max(0, Math.min(this.#batchSize, ahead - queued))
 	}
 
+	/** Returns a full scan that is to run beside other claims, if it is time for one that takes long. With a rate or permits, claims are counted one after the other. */
+	longFullScan(now: number): ClaimTarget | undefined {
+		if (this.#isScarce || this.breaker.isProbing || !this.scan.startLongFullScan(now)) return undefined
+		const isOrdered = this.settings.afterDeadLetter !== undefined
+		const limit = this.scan.limit(0, this.#batchSize)
+		const { destination, runs } = this
+		return { destination, limit, since: 0, isOrdered, isProbe: false, heldKeys: runs.keys }
+	}
+
 	/** Returns what to claim: `limit` messages, and the next messages of each free key. */
 	claimTargets(limit: number, now: number): ClaimTarget[] {
 		const { destination } = this

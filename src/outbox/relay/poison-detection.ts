@@ -17,12 +17,15 @@ export class PoisonDetection {
 	readonly #parts: RelayParts
 	readonly #context: RelayContext
 	readonly #lost: LostClaims
+	readonly #untilClaimsEnd: () => Promise<void>
 	#claimStartedAt = 0
 	/** True if the latest run ended before it had run all candidates. */
 	hasMore = false
 
-	constructor(parts: RelayParts, lost: LostClaims) {
+	/** `untilClaimsEnd` waits for claims that run, because they may return messages. */
+	constructor(parts: RelayParts, lost: LostClaims, untilClaimsEnd: () => Promise<void>) {
 		this.#parts = parts
+		this.#untilClaimsEnd = untilClaimsEnd
 		this.#context = parts.context
 		this.#lost = lost
 	}
@@ -36,6 +39,7 @@ export class PoisonDetection {
 		await this.#release([first])
 		this.#parts.dispatcher.isPaused = true
 		try {
+			await this.#untilClaimsEnd()
 			for (const state of this.#parts.states.byName.values())
 				this.#parts.settler.releaseQueued(state, 'poison-check')
 			await this.#drain()

@@ -40,6 +40,16 @@ export class ScanSchedule {
 		return now >= this.#nextFullScanAt ? 0 : this.#position
 	}
 
+	/**
+	 * Returns true if it is time for a full scan and the previous one took long. The caller runs it beside the other scans, which continue meanwhile:
+	 * messages that are due now must not wait for it.
+	 */
+	startLongFullScan(now: number): boolean {
+		if (now < this.#nextFullScanAt || !this.#isNextFullScanSmall) return false
+		this.#nextFullScanAt = Infinity
+		return true
+	}
+
 	/** Returns the limit of a scan from `since`. What a small full scan leaves is found by the next scans, which continue after it. */
 	limit(since: number, wanted: number): number {
 		return since === 0 && this.#isNextFullScanSmall ? Math.min(wanted, SMALL_LIMIT) : wanted

@@ -119,3 +119,27 @@ test('small full scans take at most 10 % of the time, and a scan is never more t
 		}),
 	)
 })
+
+test('a full scan after one that took long is started by the caller, and other scans continue meanwhile', () => {
+	const schedule = new ScanSchedule(10_000)
+	schedule.recordScan(0, 0, 100, true, 5_000)
+	expect(schedule.startLongFullScan(499)).toBe(false)
+	expect(schedule.startLongFullScan(500)).toBe(true)
+	expect(schedule.startLongFullScan(500)).toBe(false)
+	expect(schedule.since(501)).toBe(5_000)
+	schedule.recordScan(5_000, 501, 502, true, 6_000)
+	expect(schedule.nextAt).toBe(10_502)
+	schedule.recordScan(0, 500, 700, true, 0)
+	expect(schedule.since(701)).toBe(6_000)
+	// Ten times the duration.
+	expect(schedule.startLongFullScan(2_699)).toBe(false)
+	expect(schedule.startLongFullScan(2_700)).toBe(true)
+})
+
+test('a full scan after a short one is one of the other scans', () => {
+	const schedule = new ScanSchedule(10_000)
+	expect(schedule.startLongFullScan(0)).toBe(false)
+	schedule.recordScan(0, 0, 10, true, 5_000)
+	expect(schedule.startLongFullScan(10_000)).toBe(false)
+	expect(schedule.since(10_000)).toBe(0)
+})

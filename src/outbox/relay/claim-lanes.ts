@@ -1,0 +1,136 @@
+/**
+ * Keeps a slow claim of one destination from delaying the others. All destinations share one claim, which is one round trip, as long as claims are
+ * fast. A slow one says nothing about which of its destinations is slow, so half of them move to another lane, whose claims run concurrently. After a
+ * few slow claims the slow destination is alone, and the others share fast lanes. The number of lanes is fixed, so a database that is slow
+ * for all destinations does not get more than a few claims. The first claim of an ordered destination has a lane of its own, because it may have to
+ * search for the first messages of all keys.
+ *
+ * Full scans that are known to take long have a lane of their own too, beside all other claims of their destination.
+ */
+import type { ClaimTarget } from '../store/rows.ts'
+import { ClaimLimit } from '../timing/claim-limit.ts'
+
+const LANES = 3
+/** Longer than a claim of two batches takes. */
+const SLOW_MS = 100
+/** After this long without a slow claim all destinations share a lane again. */
+const REJOIN_AFTER_MS = 60_000
+/** Names of destinations that are remembered. */
+const MAX_KNOWN = 10_000
+
+export class Lane {
+	readonly limit: ClaimLimit = new ClaimLimit()
+	/** The destinations of the claim that runs now. */
+	claiming: ReadonlySet<string> = new Set()
+	slowAt = -Infinity
+}
+
+type Claim = (lane: Lane, targets: readonly ClaimTarget[]) => Promise<boolean>
+
+export class ClaimLanes {
+	readonly #first = new Lane()
+	readonly #lanes: readonly Lane[] = [this.#first, ...Array.from({ length: LANES - 1 }, () => new Lane())]
+	readonly #fullScans = new Lane()
+	#waitingFullScans: ClaimTarget[] = []
+	/** Ends with the full scans that run now. */
+	#fullScan: Promise<unknown> | undefined
+	/** Destinations that have been claimed from. */
+	readonly #known = new Set<string>()
+	/** The lanes of destinations that are not in the first one. */
+	readonly #moved = new Map<string, Lane>()
+	readonly #running = new Map<Lane, Promise<boolean>>()
+	#isAwaited = false
+
+	/** True while a claim of this destination runs, or its lane is used by another one. */
+	isBusy(destination: string): boolean {
+		if (this.#running.size === 0) return false
+		if (this.#running.has(this.#laneOf(destination))) return true
+		for (const { claiming } of this.#running.keys()) if (claiming.has(destination)) return true
+		return false
+	}
+
+	/** Starts a claim per lane. `claim` resolves with true if the next claim should follow immediately. `onEnd` is called after a claim that `next` does not await. */
+	start(targets: readonly ClaimTarget[], now: () => number, claim: Claim, onEnd: () => void): void {
+		for (const [lane, own] of this.#divide(targets)) {
+			const startedAt = now()
+			lane.claiming = new Set(own.map(({ destination }) => destination))
+			const running = claim(lane, own).finally(() => {
+				this.#running.delete(lane)
+				this.#recordClaim(lane, now() - startedAt, now())
+				if (!this.#isAwaited) onEnd()
+			})
+			// Handled where it is awaited, which may be later.
+			running.catch(() => {})
+			this.#running.set(lane, running)
+		}
+	}
+
+	/** Starts full scans, or lets them wait for those that run now. */
+	startFullScans(targets: readonly ClaimTarget[], claim: Claim, onEnd: () => void): void {
+		this.#waitingFullScans.push(...targets)
+		if (this.#fullScan || this.#waitingFullScans.length === 0) return
+		const own = this.#waitingFullScans
+		this.#waitingFullScans = []
+		this.#fullScan = claim(this.#fullScans, own)
+			.catch(() => {
+				// The store was abandoned.
+			})
+			.finally(() => {
+				this.#fullScan = undefined
+				onEnd()
+			})
+	}
+
+	/** Resolves when one of the running claims has ended, with its result. */
+	async next(): Promise<boolean> {
+		this.#isAwaited = true
+		try {
+			return await Promise.race(this.#running.values())
+		} finally {
+			this.#isAwaited = false
+		}
+	}
+
+	/** Resolves when all running claims have ended. */
+	async all(): Promise<void> {
+		await Promise.allSettled([...this.#running.values(), this.#fullScan])
+	}
+
+	#laneOf(destination: string): Lane {
+		return this.#moved.get(destination) ?? this.#first
+	}
+
+	#divide(targets: readonly ClaimTarget[]): ReadonlyMap<Lane, readonly ClaimTarget[]> {
+		const divided = new Map<Lane, ClaimTarget[]>()
+		for (const target of targets) {
+			this.#separateUnknown(target)
+			const lane = this.#laneOf(target.destination)
+			const own = divided.get(lane)
+			if (own) own.push(target)
+			else divided.set(lane, [target])
+		}
+		return divided
+	}
+
+	#separateUnknown({ destination, isOrdered }: ClaimTarget): void {
+		if (this.#known.has(destination)) return
+		if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+		this.#known.add(destination)
+		const last = this.#lanes.at(-1)
+		if (isOrdered && last && !this.#running.has(last)) this.#moved.set(destination, last)
+	}
+
+	#recordClaim(lane: Lane, durationMs: number, now: number): void {
+		if (durationMs <= SLOW_MS) {
+			if (this.#moved.size > 0 && this.#lanes.every(({ slowAt }) => now >= slowAt + REJOIN_AFTER_MS))
+				this.#moved.clear()
+			return
+		}
+		lane.slowAt = now
+		const others = this.#lanes.filter((other) => other !== lane)
+		const fastest = others.reduce((best, other) => (other.slowAt < best.slowAt ? other : best))
+		;[...lane.claiming].forEach((destination, at) => {
+			if (at % 2 === 1) this.#moved.set(destination, fastest)
+		})
+	}
+}
