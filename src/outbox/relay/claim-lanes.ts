@@ -45,8 +45,14 @@ export class ClaimLanes {
 	isBusy(destination: string): boolean {
 		if (this.#running.size === 0) return false
 		if (this.#running.has(this.#laneOf(destination))) return true
+		return [...this.#running.keys()].some(({ claiming }) => claiming.has(destination))
+	}
+
+	/** True while a claim of this destination runs or waits. */
+	isClaiming(destination: string): boolean {
 		for (const { claiming } of this.#running.keys()) if (claiming.has(destination)) return true
-		return false
+		if (this.#fullScan && this.#fullScans.claiming.has(destination)) return true
+		return this.#waitingFullScans.some((target) => target.destination === destination)
 	}
 
 	/** Starts a claim per lane. `claim` resolves with true if the next claim should follow immediately. `onEnd` is called after a claim that `next` does not await. */
@@ -71,6 +77,7 @@ export class ClaimLanes {
 		if (this.#fullScan || this.#waitingFullScans.length === 0) return
 		const own = this.#waitingFullScans
 		this.#waitingFullScans = []
+		this.#fullScans.claiming = new Set(own.map(({ destination }) => destination))
 		this.#fullScan = claim(this.#fullScans, own)
 			.catch(() => {
 				// The store was abandoned.

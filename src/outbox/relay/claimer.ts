@@ -42,7 +42,8 @@ export class Claimer {
 		this.#poison = new PoisonDetection(parts, this.#lost, () => this.#lanes.all())
 		this.#yield = new EventLoopYield(parts.context.runtime)
 		this.#polls = new PollSchedule(parts.context.settings.pollMs)
-		this.#discovery = new DestinationDiscovery(parts.context, parts.states)
+		const isClaiming = (name: string) => this.#lanes.isClaiming(name)
+		this.#discovery = new DestinationDiscovery(parts.context, parts.states, parts.signal, isClaiming)
 	}
 
 	/** Scans soon, because there may be new messages. */

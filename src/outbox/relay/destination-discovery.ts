@@ -4,6 +4,7 @@
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
+import type { WakeSignal } from '../notify/wake-signal.ts'
 import { DestinationState } from './destination-state.ts'
 import {
 	type BreakerSettings,
@@ -47,14 +48,23 @@ export class DestinationStates {
 		return this.hasWildcard || this.byName.has(destination)
 	}
 
-	/** Adds states for these names, which are in the queue, and removes idle states of others that came by the wildcard. */
-	sync(names: readonly string[]): void {
+	/**
+	 * Adds states for these names, which are in the queue, and removes idle states of others that came by the wildcard. A claim that runs may return
+	 * messages, so those states stay.
+	 */
+	sync(names: readonly string[], isClaiming: (name: string) => boolean = () => false): void {
 		const wildcard = this.#wildcard
 		if (!wildcard) return
 		for (const name of names) if (!this.byName.has(name)) this.#add(name, wildcard)
 		const inQueue = new Set(names)
 		for (const [name, { isIdle, breaker }] of this.byName)
-			if (!inQueue.has(name) && !this.#named.has(name) && isIdle && breaker.state === 'closed')
+			if (
+				!inQueue.has(name) &&
+				!this.#named.has(name) &&
+				isIdle &&
+				breaker.state === 'closed' &&
+				!isClaiming(name)
+			)
 				this.byName.delete(name)
 	}
 
@@ -63,29 +73,72 @@ export class DestinationStates {
 	}
 }
 
-/** Finds the destinations of the wildcard, a page of names at a time. */
+/** A search that takes longer runs beside the relay's loop the next time, and at most a tenth of the time. */
+const LONG_MS = 20
+const MIN_GAP = 10
+
+/**
+ * Finds the destinations of the wildcard, a page of names at a time. While a session holds an old snapshot, the search reads the entries of all messages
+ * that were sent since; the known destinations must not wait for it.
+ */
 export class DestinationDiscovery {
 	readonly #context: RelayContext
 	readonly #states: DestinationStates
+	readonly #signal: WakeSignal
+	readonly #isClaiming: (name: string) => boolean
 	#after: string | undefined
+	#tookMs = 0
+	#searching: Promise<void> | undefined
 	/** When to run again, unless the relay is woken earlier. */
 	nextAt: number = Infinity
+	#notBefore = -Infinity
 
-	constructor(context: RelayContext, states: DestinationStates) {
+	constructor(
+		context: RelayContext,
+		states: DestinationStates,
+		signal: WakeSignal,
+		isClaiming: (name: string) => boolean,
+	) {
 		this.#context = context
 		this.#states = states
+		this.#signal = signal
+		this.#isClaiming = isClaiming
 	}
 
 	async run(): Promise<void> {
-		if (!this.#states.hasWildcard) return
+		if (!this.#states.hasWildcard || this.#searching) return
+		if (this.#context.runtime.now() < this.#notBefore) {
+			this.nextAt = this.#notBefore
+			return
+		}
+		const isLong = this.#tookMs > LONG_MS
+		const searching = this.#search()
+		if (!isLong) return searching
+		this.nextAt = Infinity
+		this.#searching = searching
+			.catch(() => {
+				// The store was abandoned.
+			})
+			.finally(() => {
+				this.#searching = undefined
+				this.#signal.wake()
+			})
+	}
+
+	async #search(): Promise<void> {
 		const { store, runtime } = this.#context
 		const after = this.#after
-		const { names, nextDueInMs = Infinity } = await this.#context.callStore('destinations', () =>
-			store.dueDestinations(PAGE_SIZE, after),
-		)
-		this.#states.sync(names)
+		let startedAt = 0
+		const { names, nextDueInMs = Infinity } = await this.#context.callStore('destinations', () => {
+			startedAt = runtime.now()
+			return store.dueDestinations(PAGE_SIZE, after)
+		})
+		const now = runtime.now()
+		this.#tookMs = now - startedAt
+		this.#notBefore = this.#tookMs > LONG_MS ? now + MIN_GAP * this.#tookMs : -Infinity
+		this.#states.sync(names, this.#isClaiming)
 		this.#after = names.length === PAGE_SIZE ? names.at(-1) : undefined
 		const isPaging = this.#after !== undefined || after !== undefined
-		this.nextAt = runtime.now() + (isPaging ? NEXT_PAGE_MS : nextDueInMs)
+		this.nextAt = Math.max(this.#notBefore, now + (isPaging ? NEXT_PAGE_MS : nextDueInMs))
 	}
 }

@@ -110,3 +110,12 @@ test('a wildcard keeps a destination while messages wait for an earlier one of t
 	states.sync(['b'])
 	expect([...states.byName.keys()]).toEqual(['b'])
 })
+
+test('a wildcard keeps a destination while a claim of it runs: the claim may return messages', () => {
+	const states = new DestinationStates({ '*': () => {} }, readRelayOptions({}))
+	states.sync(['a', 'b'])
+	states.sync([], (name) => name === 'a')
+	expect([...states.byName.keys()]).toEqual(['a'])
+	states.sync([])
+	expect([...states.byName.keys()]).toEqual([])
+})

@@ -122,3 +122,29 @@ test('a stop waits for slow claims and releases what they return', async () => {
 	const [message] = await w.outbox.list()
 	expect(message).toMatchObject({ status: 'pending', attempts: 0 })
 })
+
+test('a slow search for destinations does not delay those that are known', async () => {
+	await using w = await world()
+	const { dueDestinations } = w.store
+	let searching = 0
+	w.store.dueDestinations = async (limit, after) => {
+		searching++
+		await w.pause(SLOW_MS)
+		const found = await dueDestinations(limit, after)
+		searching--
+		return found
+	}
+	await w.relay({ '*': w.sends(), known: w.sends() })
+	await w.clock.advance(2 * SLOW_MS)
+	let isBesideSearch = false
+	for (let count = 1; count <= 300; count++) {
+		await w.enqueue(1, { topic: 'known' })
+		await w.clock.advance(100)
+		isBesideSearch ||= searching > 0
+		expect(w.payloads()).toHaveLength(count)
+	}
+	expect(isBesideSearch).toBe(true)
+	await w.enqueue(1, { topic: 'other' })
+	await w.clock.advance(30_000)
+	expect(w.payloads()).toHaveLength(301)
+})
