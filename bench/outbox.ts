@@ -2,6 +2,7 @@
 import type { Report } from './figure.ts'
 import { outboxDrain } from './outbox/drain.ts'
 import { outboxEnqueue } from './outbox/enqueue.ts'
+import { outboxHeldSnapshot } from './outbox/held-snapshot.ts'
 import { outboxLatency } from './outbox/latency.ts'
 import { outboxOpenTransaction } from './outbox/open-transaction.ts'
 import { outboxOrdered } from './outbox/ordered.ts'
@@ -27,4 +28,6 @@ export const OUTBOX_PARTS: Readonly<Record<string, () => Promise<Report>>> = {
 	'outbox-open-transaction': () => onlyInFull(outboxOpenTransaction),
 	'outbox-ordered': () => onlyInFull(outboxOrdered),
 	'outbox-waiting': () => onlyInFull(outboxWaiting),
+	/** Takes a quarter of an hour, so it has another first word. */
+	'held-snapshot': () => onlyInFull(outboxHeldSnapshot),
 }
