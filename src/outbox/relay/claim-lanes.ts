@@ -22,7 +22,7 @@ export class Lane {
 	readonly limit: ClaimLimit = new ClaimLimit()
 	/** The destinations of the claim that runs now. */
 	claiming: ReadonlySet<string> = new Set()
-	slowAt = -Infinity
+	slowAt: number = -Infinity
 }
 
 type Claim = (lane: Lane, targets: readonly ClaimTarget[]) => Promise<boolean>
@@ -51,7 +51,7 @@ export class ClaimLanes {
 	/** True while a claim of this destination runs or waits. */
 	isClaiming(destination: string): boolean {
 		for (const { claiming } of this.#running.keys()) if (claiming.has(destination)) return true
-		if (this.#fullScan && this.#fullScans.claiming.has(destination)) return true
+		if (this.#fullScan !== undefined && this.#fullScans.claiming.has(destination)) return true
 		return this.#waitingFullScans.some((target) => target.destination === destination)
 	}
 
@@ -74,7 +74,7 @@ export class ClaimLanes {
 	/** Starts full scans, or lets them wait for those that run now. */
 	startFullScans(targets: readonly ClaimTarget[], claim: Claim, onEnd: () => void): void {
 		this.#waitingFullScans.push(...targets)
-		if (this.#fullScan || this.#waitingFullScans.length === 0) return
+		if (this.#fullScan !== undefined || this.#waitingFullScans.length === 0) return
 		const own = this.#waitingFullScans
 		this.#waitingFullScans = []
 		this.#fullScans.claiming = new Set(own.map(({ destination }) => destination))

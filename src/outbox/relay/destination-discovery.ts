@@ -106,7 +106,7 @@ export class DestinationDiscovery {
 	}
 
 	async run(): Promise<void> {
-		if (!this.#states.hasWildcard || this.#searching) return
+		if (!this.#states.hasWildcard || this.#searching !== undefined) return
 		if (this.#context.runtime.now() < this.#notBefore) {
 			this.nextAt = this.#notBefore
 			return

@@ -21,6 +21,9 @@ const MAX_PER_KEY = 256
 /** With more free keys, one message of each is a large batch, and a claim of runs costs more per message. */
 const MAX_KEYS_WITH_RUNS = 32
 
+/** Up to this many messages in flight, a scan skips the messages of their keys. */
+const MAX_HELD_KEYS = 64
+
 export class DestinationState {
 	readonly destination: string
 	readonly settings: DestinationSettings
@@ -174,8 +177,10 @@ export class DestinationState {
 		if (this.#isScarce || this.breaker.isProbing || !this.scan.startLongFullScan(now)) return undefined
 		const isOrdered = this.settings.afterDeadLetter !== undefined
 		const limit = this.scan.limit(0, this.#batchSize)
-		const { destination, runs } = this
-		return { destination, limit, since: 0, isOrdered, isProbe: false, heldKeys: runs.keys }
+		return {
+			...{ destination: this.destination, limit, since: 0, isOrdered, isProbe: false },
+			heldKeys: this.#heldKeys(),
+		}
 	}
 
 	/** Returns what to claim: `limit` messages, and the next messages of each free key. */
@@ -187,7 +192,10 @@ export class DestinationState {
 		const since = this.scan.since(now)
 		// Tokens were acquired for the whole limit.
 		const size = isScarce ? limit : this.scan.limit(since, limit)
-		const all: ClaimTarget = { destination, limit: size, since, isOrdered, isProbe, heldKeys: this.runs.keys }
+		const all: ClaimTarget = {
+			...{ destination, limit: size, since, isOrdered, isProbe },
+			heldKeys: this.#heldKeys(),
+		}
 		if (this.freeKeys.size === 0 || isProbe) return [all]
 		// With a rate or permits, messages of free keys count towards the limit.
 		const keys = [...this.freeKeys].slice(0, isScarce ? limit : Infinity)
@@ -201,6 +209,19 @@ export class DestinationState {
 		const others = now < this.scan.nextAt ? 0 : size
 		const rest = isScarce ? limit - keys.length : others
 		return rest > 0 ? [ofKeys, { ...all, limit: rest }] : [ofKeys]
+	}
+
+	/**
+	 * Returns keys of which nothing can be claimed, because the relay has a message of them. A scan compares every message with all of them, so with many
+	 * messages in flight these are only the keys with messages that wait for another one.
+	 */
+	#heldKeys(): readonly string[] {
+		if (this.settings.afterDeadLetter === undefined) return []
+		const keys = new Set(this.runs.keys)
+		if (this.inFlight.size + this.queued.length <= MAX_HELD_KEYS)
+			for (const { row, isSettled } of [...this.inFlight, ...this.queued])
+				if (row.key !== null && !isSettled) keys.add(row.key)
+		return [...keys]
 	}
 
 	/** Frees the key of a settled message; returns true if later messages may wait for it. */

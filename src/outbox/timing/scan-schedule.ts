@@ -16,6 +16,9 @@ const MIN_GAP = 10
 const LONG_MS = 20
 const SMALL_LIMIT = 16
 
+/** After a small full scan that took longer, the next ones run beside the other scans. */
+const BESIDE_MS = 100
+
 export class ScanSchedule {
 	readonly #pollMs: number
 	/** Where the next scan starts. */
@@ -24,6 +27,7 @@ export class ScanSchedule {
 	#latestDueAt = 0
 	#nextFullScanAt = -Infinity
 	#isNextFullScanSmall = false
+	#isLong = false
 	#nextAt = -Infinity
 
 	constructor(pollMs: number) {
@@ -45,7 +49,7 @@ export class ScanSchedule {
 	 * messages that are due now must not wait for it.
 	 */
 	startLongFullScan(now: number): boolean {
-		if (now < this.#nextFullScanAt || !this.#isNextFullScanSmall) return false
+		if (now < this.#nextFullScanAt || !this.#isLong) return false
 		this.#nextFullScanAt = Infinity
 		return true
 	}
@@ -85,6 +89,7 @@ export class ScanSchedule {
 		const isUnclear = durationMs > LONG_MS && !this.#isNextFullScanSmall
 		this.#nextFullScanAt =
 			now + (isUnclear ? FULL_SCAN_GAP * LONG_MS : Math.min(FULL_SCAN_GAP * durationMs, maxGapMs))
+		this.#isLong = this.#isNextFullScanSmall && durationMs > BESIDE_MS
 		this.#isNextFullScanSmall = durationMs > LONG_MS
 	}
 }

@@ -94,7 +94,8 @@ test.each([false, true])(
 		const claims = slowed(w, ({ targets }) => targets.some(({ since, keys }) => since === 0 && !keys))
 		await w.enqueue(1, { key: 'k' })
 		await w.relay({ jobs: { deliver: w.sends(), order } })
-		await w.clock.advance(2 * SLOW_MS)
+		// The first full scan, and a small one that measures.
+		await w.clock.advance(4 * SLOW_MS)
 		const startedAt = w.clock.now()
 		let isBesideFullScan = false
 		for (let count = 0; count < 400; count++) {

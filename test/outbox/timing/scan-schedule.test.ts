@@ -120,20 +120,27 @@ test('small full scans take at most 10 % of the time, and a scan is never more t
 	)
 })
 
-test('a full scan after one that took long is started by the caller, and other scans continue meanwhile', () => {
+test('a full scan after a small one that took long is started by the caller, and other scans continue meanwhile', () => {
 	const schedule = new ScanSchedule(10_000)
-	schedule.recordScan(0, 0, 100, true, 5_000)
-	expect(schedule.startLongFullScan(499)).toBe(false)
-	expect(schedule.startLongFullScan(500)).toBe(true)
-	expect(schedule.startLongFullScan(500)).toBe(false)
-	expect(schedule.since(501)).toBe(5_000)
-	schedule.recordScan(5_000, 501, 502, true, 6_000)
-	expect(schedule.nextAt).toBe(10_502)
-	schedule.recordScan(0, 500, 700, true, 0)
-	expect(schedule.since(701)).toBe(6_000)
+	schedule.recordScan(0, 0, 200, true, 5_000)
+	// It claimed any number of messages. The next one is small.
+	expect(schedule.startLongFullScan(600)).toBe(false)
+	expect(schedule.since(600)).toBe(0)
+	schedule.recordScan(0, 600, 800, true, 0)
+	expect(schedule.startLongFullScan(2_799)).toBe(false)
+	expect(schedule.startLongFullScan(2_800)).toBe(true)
+	expect(schedule.startLongFullScan(2_800)).toBe(false)
+	expect(schedule.since(2_801)).toBe(5_000)
+	schedule.recordScan(5_000, 2_801, 2_802, true, 6_000)
+	expect(schedule.nextAt).toBe(12_802)
+	schedule.recordScan(0, 2_800, 3_000, true, 0)
+	expect(schedule.since(3_001)).toBe(6_000)
 	// Ten times the duration.
-	expect(schedule.startLongFullScan(2_699)).toBe(false)
-	expect(schedule.startLongFullScan(2_700)).toBe(true)
+	expect(schedule.startLongFullScan(4_999)).toBe(false)
+	expect(schedule.startLongFullScan(5_000)).toBe(true)
+	schedule.recordScan(0, 5_000, 5_030, true, 0)
+	expect(schedule.startLongFullScan(100_000)).toBe(false)
+	expect(schedule.since(100_000)).toBe(0)
 })
 
 test('a full scan after a short one is one of the other scans', () => {

@@ -5,6 +5,7 @@
  * circuits, so that a claim is one round trip.
  */
 import { circuitsOf } from './circuits.ts'
+import { boundOf, isUnblocked, messagesOf, NOW } from './key-messages.ts'
 
 export type TargetKind = 'unordered' | 'ordered' | 'keys' | 'runs'
 
@@ -13,77 +14,13 @@ interface ClaimShape {
 	readonly poisonCandidates: boolean
 	/** True if a candidate must have a recorded crash, so that the small index of those suffices. */
 	readonly hasRecordedCrash: boolean
+	/** True if a target has bounds of keys. */
+	readonly hasBounds: boolean
 }
-
-const NOW = '(select ms from n)'
 
 /** Not held, or held by a relay that is considered dead: a lock that is still set is a crash discovered now. */
 const FREE = `(o.lease_until is null or o.lease_until <= ${NOW})`
 const CRASHES = 'o.crashes + (o.locked_by is not null)::int'
-
-/** Number of messages that were not replayed which are checked for one in flight. */
-const LOOK_AHEAD = 32
-
-/** Of the key `of`, at the destination of the target. */
-const OF_KEY = (of: string): string => `f.destination = l.destination and f.key = ${of}`
-/** The same for the index of messages that can appear before others, which only this comparison fits. */
-const OUT_OF_ORDER = (of: string): string =>
-	`f.destination collate "C" = l.destination and f.key = ${of} and not f.in_order`
-
-interface Messages {
-	readonly key: string
-	/** No message of the key that was enqueued under its lock is before this sequence number, and none will be. */
-	readonly bound: string
-	/** The sequence number that all are after. */
-	readonly after?: string
-	readonly limit: string | number
-	/** False leaves replayed messages out. */
-	readonly withReplayed?: boolean
-}
-
-const COLUMNS = 'f.ctid as at, f.seq, f.due_at, f.lease_until, f.crashes, f.locked_by, f.in_order'
-
-/**
- * The first messages of a key, in order. While a session holds an old snapshot, the entries of sent messages stay in the index, and a search from the
- * first entry of the key reads all of them. So the search starts at the bound, and what can appear before it is found by an index of its own.
- */
-const messagesOf = ({ key, bound, after = '-1', limit, withReplayed = true }: Messages): string => {
-	const part = (which: string) =>
-		`(select ${COLUMNS} from {s}.outbox f where ${which} order by f.seq limit ${limit})`
-	const before = `f.seq > ${after} and f.seq < ${bound}`
-	return `select f.* from (
-		${part(`${OF_KEY(key)} and f.seq >= greatest(${bound}, ${after} + 1)${withReplayed ? '' : ' and not f.replayed'}`)}
-		union all ${part(`${OUT_OF_ORDER(key)} and not f.replayed and ${before}`)}
-		${withReplayed ? `union all ${part(`${OUT_OF_ORDER(key)} and f.replayed and ${before}`)}` : ''}
-	) f order by f.seq limit ${limit}`
-}
-
-const boundOf = (key: string): string => `coalesce((l.bounds ->> ${key})::bigint, 0)`
-
-const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
-
-/**
- * An earlier message can appear while a later one is in flight: by a replay, or because its transaction was committed late and did not lock the
- * key. It must wait for that one. Any number may have been replayed, and the index finds one of them that is in flight. Of the others the one in flight
- * was the first of its key a moment ago, so a few are enough: a key may have any number of followers. Messages that were enqueued under the lock
- * of their key need no check, which took a quarter of the time of a claim.
- *
- * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next message is locked too, and the next one that was
- * not replayed, which was the first of its key before the replay: the message is unblocked if both can be locked and are free.
- */
-const followers = (limit: number, withReplayed: boolean): string =>
-	messagesOf({ key: 'o.key', bound: boundOf('o.key'), after: 'o.seq', limit, withReplayed })
-const isLockable = (withReplayed: boolean): string => `
-	(select (select f.seq from {s}.outbox f where f.ctid = x.at and ${IS_FREE} for no key update skip locked) is not null
-	from (${followers(1, withReplayed)}) x) is not false`
-const IS_UNBLOCKED = `
-	(select d.seq from {s}.outbox_dead d
-		where d.destination collate "C" = o.destination and d.key = o.key and (d.key, d.seq) < (o.key, o.seq) and d.blocks
-		limit 1) is null
-	and (o.in_order or (
-		(select f.seq from {s}.outbox f where ${OUT_OF_ORDER('o.key')} and f.replayed and f.seq > o.seq and not ${IS_FREE} order by f.seq limit 1) is null
-		and (select bool_and(${IS_FREE}) from (${followers(LOOK_AHEAD, false)}) f) is not false
-		and ${isLockable(true)} and ${isLockable(false)}))`
 
 /** Poison candidates have an index of their own, which only this comparison fits. */
 const OF_DESTINATION = 'o.destination = l.destination'
@@ -106,8 +43,9 @@ const locked = (from: string, condition: string): string => `
 		for no key update of o skip locked
 	) y`
 
-/** Heads at most this far after the bound need not be reported: the search for them is short. */
+/** First messages at most this far after the bound need not be reported: the search for them is short. */
 const SHORT_SEARCH = 64
+const SLOW_MS = 50
 
 /**
  * Reads a window of due messages, then finds the first message of each of their keys once, however many messages of a key are due. The first messages are
@@ -115,9 +53,15 @@ const SHORT_SEARCH = 64
  *
  * A bound above a message that was enqueued under the lock of its key is wrong: the sequence was set back, for example by a restored backup. It is lowered.
  *
- * The report says where the window ends, and where the first messages are that another claim holds or that are not due: the next claim starts there.
+ * The report says where the window ends. With bounds, or if the search took long, it also says where the first messages are that another claim holds or
+ * that are not due: the next claim starts there.
  */
-const orderedPart = (destination: string, crashes: string): string => `
+const orderedPart = (destination: string, crashes: string, hasBounds: boolean): string => {
+	const bound = hasBounds ? `least(${boundOf('w.key')}, min(w.seq) filter (where w.in_order))` : '0::bigint'
+	const heads = `(select json_agg(json_build_array(h.key, h.seq)) from h
+			where h.in_order and not h.is_due and h.seq > h.bound + ${SHORT_SEARCH}${hasBounds ? '' : ` and {now} > ${NOW} + ${SLOW_MS}`})`
+	const first = messagesOf({ key: 'k.key', bound: hasBounds ? 'k.bound' : undefined, limit: 1 })
+	return `
 	select x.at, x.report from l cross join lateral (
 		with w as materialized (
 			select o.ctid as at, o.key, o.due_at, o.seq, o.in_order from {s}.outbox o
@@ -125,35 +69,41 @@ const orderedPart = (destination: string, crashes: string): string => `
 			order by o.due_at, o.seq limit l.window_rows
 		), h as materialized (
 			select k.key, k.bound, e.at, e.seq, e.due_at, e.in_order, e.due_at <= ${NOW} and (e.lease_until is null or e.lease_until <= ${NOW}) as is_due
-			from (
-				select w.key, least(${boundOf('w.key')}, min(w.seq) filter (where w.in_order)) as bound from w where w.key is not null group by w.key
-			) k cross join lateral (${messagesOf({ key: 'k.key', bound: 'k.bound', limit: 1 })}) e
-		)
-		select z.at, null::json as report from (
+			from (select w.key, ${bound} as bound from w where w.key is not null group by w.key) k cross join lateral (${first}) e
+		), z as materialized (
 			select y.at from ${locked(
 				`select w.at, w.due_at, w.seq from w where w.key is null
 				union all select h.at, h.due_at, h.seq from h where h.is_due and h.due_at <= (select max(w.due_at) from w)
 				order by due_at, seq`,
-				`${DUE} and ${crashes} and (o.key is null or (${IS_UNBLOCKED}))`,
+				`${DUE} and ${crashes} and (o.key is null or (${isUnblocked(hasBounds)}))`,
 			)} limit l.max_rows
-		) z
+		)
+		select z.at, null::json as report from z
 		union all
-		select null, json_build_object('target', l.target, 'rows', (select count(*) from w), 'last', (select max(array[w.due_at, w.seq]) from w),
-			'heads', (select json_agg(json_build_array(h.key, h.seq)) from h where h.in_order and not h.is_due and h.seq > h.bound + ${SHORT_SEARCH}))
+		select null, json_build_object('target', l.target, 'rows', (select count(*) from w), 'found', (select count(*) from z),
+			'last', (select max(array[w.due_at, w.seq]) from w), 'heads', ${heads})
 	) x where l.kind = 'ordered'`
+}
+
+/** The keys of a target with their bounds, which are looked up once. */
+const keysOf = (keys: string, hasBounds: boolean): string =>
+	hasBounds ? `(select j.value, ${boundOf('j.value')} as bound from ${keys} j(value) offset 0)` : keys
 
 /**
  * Finds the first message of each key, then locks exactly those: locked in the same step, a message that another relay holds would be skipped and
  * its follower claimed.
  */
-const keysPart = (crashes: string): string => `
+const keysPart = (crashes: string, hasBounds: boolean): string => {
+	const bound = hasBounds ? 'k.bound' : undefined
+	return `
 	select x.at, null::json as report from l cross join lateral (
 		select y.at from ${locked(
-			`select f.at from json_array_elements_text(l.keys) k(value)
-			cross join lateral (${messagesOf({ key: 'k.value', bound: boundOf('k.value'), limit: 1 })}) f`,
-			`${DUE} and ${crashes} and ${IS_UNBLOCKED}`,
+			`select f.at from ${keysOf('json_array_elements_text(l.keys)', hasBounds)} k${hasBounds ? '' : '(value)'}
+			cross join lateral (${messagesOf({ key: 'k.value', bound, limit: 1 })}) f`,
+			`${DUE} and ${crashes} and ${isUnblocked(hasBounds)}`,
 		)} limit l.max_rows
 	) x where l.kind = 'keys'`
+}
 
 /** The sequence number of the first dead letter that blocks the key; the collation is that of its index. */
 const BLOCKED_FROM = `
@@ -164,24 +114,26 @@ const BLOCKED_FROM = `
  * Selects the first message of each key and those that directly follow it, then locks exactly those. If one of them was changed or locked meanwhile, the
  * run ends before it, so that no message is claimed without its predecessor.
  */
-const runsPart = (crashes: string): string => {
+const runsPart = (crashes: string, hasBounds: boolean): string => {
 	const claimable = `${DUE} and ${crashes}`
+	const distinct = '(select distinct value from json_array_elements_text(l.keys) i(value))'
+	const bound = hasBounds ? 'k.bound' : undefined
 	return `
 	select x.at, null::json as report from l cross join lateral (
 		select z.at from (
 			select y.at, y.nth, row_number() over (partition by k.value order by y.nth) as found
-			from (select distinct value from json_array_elements_text(l.keys) j(value)) k
+			from ${keysOf(distinct, hasBounds)} k
 			cross join lateral (
 				select q.at, q.nth from (
 					select o.at, row_number() over w as nth,
 						bool_and(${claimable} and o.seq <= coalesce((${BLOCKED_FROM}), o.seq)) over w as is_claimable
-					from (${messagesOf({ key: 'k.value', bound: boundOf('k.value'), limit: 'l.per_key' })}) o
+					from (${messagesOf({ key: 'k.value', bound, limit: 'l.per_key' })}) o
 					window w as (order by o.seq rows unbounded preceding)
 				) q where q.is_claimable
 			) r
 			cross join lateral (
 				select o.ctid as at, r.nth from {s}.outbox o
-				where o.ctid = r.at and ${claimable} and (r.nth > 1 or (${IS_UNBLOCKED}))
+				where o.ctid = r.at and ${claimable} and (r.nth > 1 or (${isUnblocked(hasBounds)}))
 				for no key update of o skip locked
 			) y
 		) z where z.nth = z.found
@@ -227,7 +179,7 @@ const RETURNED = [
 	...['created_at', 'due_at', 'expires_at', 'seq'],
 ]
 
-const buildSql = ({ kinds, poisonCandidates, hasRecordedCrash }: ClaimShape): string => {
+const buildSql = ({ kinds, poisonCandidates, hasRecordedCrash, hasBounds }: ClaimShape): string => {
 	const crashes = `${CRASHES} ${poisonCandidates ? '>=' : '<'} $4::int`
 	const destination = poisonCandidates && hasRecordedCrash ? OF_DESTINATION_CRASHED : OF_DESTINATION
 	const isOrdered = kinds.some((kind) => kind !== 'unordered')
@@ -236,9 +188,9 @@ const buildSql = ({ kinds, poisonCandidates, hasRecordedCrash }: ClaimShape): st
 		: '0::bigint'
 	const parts: Record<TargetKind, () => string> = {
 		unordered: () => unorderedPart(destination, crashes),
-		ordered: () => orderedPart(destination, crashes),
-		keys: () => keysPart(crashes),
-		runs: () => runsPart(crashes),
+		ordered: () => orderedPart(destination, crashes, hasBounds),
+		keys: () => keysPart(crashes, hasBounds),
+		runs: () => runsPart(crashes, hasBounds),
 	}
 	const returned = RETURNED.map((column) => `o.${column}`).join(', ')
 	const reports = kinds.includes('ordered')
@@ -284,7 +236,7 @@ const cache = new Map<string, string>()
 
 /** Returns the same text for the same shape, so that it is prepared once. */
 export function claimSql(shape: ClaimShape): string {
-	const name = `${shape.kinds.join()} ${shape.poisonCandidates} ${shape.hasRecordedCrash}`
+	const name = `${shape.kinds.join()} ${shape.poisonCandidates} ${shape.hasRecordedCrash} ${shape.hasBounds}`
 	let sql = cache.get(name)
 	if (sql === undefined) {
 		sql = buildSql(shape)

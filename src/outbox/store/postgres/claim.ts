@@ -37,6 +37,8 @@ interface ScanReport {
 	readonly target: number
 	/** The size of the window. */
 	readonly rows: number
+	/** The number of claimed messages, with those that a claim by key has found too. */
+	readonly found: number
 	/** Due time and sequence number of the last message of the window. */
 	readonly last: readonly [dueAt: number, sequence: number] | null
 	/** Keys and sequence numbers of first messages that were not claimed. */
@@ -54,8 +56,11 @@ interface Part {
 
 /** A claim that takes longer may have searched for the first message of a key among many that were sent. */
 const SLOW_MS = 10
+const SLOW_MS_PER_ROW = 0.1
 
 const WINDOW_GROWTH = 4
+/** Beside a claim by key, a window of which one in this many messages was claimed is enough. */
+const MIN_FOUND_SHARE = 4
 const MAX_WINDOW = 16_000
 
 function kindOf({ keys, perKey = 1, isOrdered }: ClaimTarget): TargetKind {
@@ -93,9 +98,10 @@ export async function claim(claiming: Claiming, request: ClaimRequest): Promise<
 		const kept = hasReplays ? await withoutOvertaking(executor, owner, claimed, ordered) : claimed
 		all = all.length === 0 ? kept : [...all, ...kept]
 		const reports: readonly ScanReport[] = JSON.parse(head?.headers ?? '[]')
-		const wasSlow = runtime.now() - startedAt > SLOW_MS
-		recordBounds(bounds, rows, ordered, reports, parts, wasSlow)
-		parts = unfinished(parts, reports, kept)
+		const isSlow = runtime.now() - startedAt > SLOW_MS + rows.length * SLOW_MS_PER_ROW
+		for (const destination of ordered) bounds.recordClaim(destination, isSlow)
+		recordBounds(bounds, rows, ordered, reports, parts)
+		parts = unfinished(parts, reports)
 		if (parts.length > 0 && !signal?.aborted) continue
 		return { now, rows: inOrder(all, targets), circuits: parseCircuits(head?.payload ?? null, now) }
 	}
@@ -107,17 +113,17 @@ async function runClaim(
 	parts: readonly Part[],
 ) {
 	const kinds = new Set(parts.map(({ target }) => kindOf(target)))
-	const sql = claimSql({
-		kinds: parts.length === 0 ? ['unordered'] : ALL_KINDS.filter((kind) => kinds.has(kind)),
-		poisonCandidates,
-		hasRecordedCrash: poisonAfter > 1,
-	})
 	const wanted = parts.map(({ target, limit, windowRows, since, afterSequence }, at) => ({
 		...{ target: at, destination: target.destination, kind: kindOf(target), probe: target.isProbe },
 		...{ max_rows: limit, window_rows: windowRows, since, after_seq: afterSequence },
 		...{ keys: target.keys, per_key: target.perKey, held: target.heldKeys ?? [] },
 		bounds: target.isOrdered ? bounds.of(target.destination, target.keys) : undefined,
 	}))
+	const sql = claimSql({
+		kinds: parts.length === 0 ? ['unordered'] : ALL_KINDS.filter((kind) => kinds.has(kind)),
+		...{ poisonCandidates, hasRecordedCrash: poisonAfter > 1 },
+		hasBounds: wanted.some((target) => target.bounds !== undefined),
+	})
 	const values = [JSON.stringify(wanted), owner, Math.ceil(leaseMs), Math.min(poisonAfter, MAX_INT)]
 	const limits = { timeoutMs, label: `claim ${owner}`, signal }
 	const ordered = new Set(
@@ -138,40 +144,41 @@ function recordBounds(
 	ordered: ReadonlySet<string>,
 	reports: readonly ScanReport[],
 	parts: readonly Part[],
-	wasSlow: boolean,
 ): void {
-	const firsts = new Map<string, Row>()
+	const firsts = new Map<string, Map<string, { first: Row; count: number }>>()
 	for (const row of rows) {
-		if (row.key === null || !ordered.has(row.destination)) continue
-		const name = JSON.stringify([row.destination, row.key])
-		const first = firsts.get(name)
-		if (!first || Number(row.seq) < Number(first.seq)) firsts.set(name, row)
+		const { destination, key } = row
+		if (key === null || !ordered.has(destination)) continue
+		const byKey = firsts.get(destination) ?? new Map<string, { first: Row; count: number }>()
+		firsts.set(destination, byKey)
+		const known = byKey.get(key)
+		if (!known) byKey.set(key, { first: row, count: 1 })
+		else {
+			known.count++
+			if (Number(row.seq) < Number(known.first.seq)) known.first = row
+		}
 	}
-	for (const { destination, key, seq, in_order } of firsts.values())
-		if (in_order && key !== null) bounds.record(destination, key, Number(seq), wasSlow)
+	for (const [destination, byKey] of firsts)
+		for (const [key, { first, count }] of byKey)
+			if (first.in_order) bounds.record(destination, key, Number(first.seq), count)
 	for (const { target, heads } of reports) {
 		const destination = parts[target]?.target.destination
 		if (destination !== undefined)
-			for (const [key, sequence] of heads ?? []) bounds.record(destination, key, sequence, true)
+			for (const [key, sequence] of heads ?? []) bounds.record(destination, key, sequence, 0)
 	}
 }
 
 /** Returns the scans whose window was full and did not yield enough. */
-function unfinished(
-	parts: readonly Part[],
-	reports: readonly ScanReport[],
-	rows: readonly ClaimedRow[],
-): readonly Part[] {
-	return reports.flatMap(({ target: at, rows: count, last }) => {
+function unfinished(parts: readonly Part[], reports: readonly ScanReport[]): readonly Part[] {
+	return reports.flatMap(({ target: at, rows: count, found, last }) => {
 		const part = parts[at]
 		if (!part || last === null || count < part.windowRows) return []
-		const { destination } = part.target
-		const byKey = new Set(
-			parts.flatMap(({ target }) => (target.destination === destination ? (target.keys ?? []) : [])),
-		)
-		const found = rows.filter((row) => row.destination === destination && !byKey.has(row.key ?? '')).length
 		const limit = part.limit - found
 		if (limit <= 0) return []
+		// The next window would show as held what was claimed by key just now. With fewer such messages in the queue, the next claim gets further.
+		const { destination } = part.target
+		const isByKeyToo = parts.some(({ target }) => target.keys && target.destination === destination)
+		if (isByKeyToo && found * MIN_FOUND_SHARE >= part.windowRows) return []
 		const windowRows = Math.max(limit, Math.min(MAX_WINDOW, part.windowRows * WINDOW_GROWTH))
 		return [{ target: part.target, limit, windowRows, since: last[0], afterSequence: last[1] }]
 	})

@@ -4,59 +4,81 @@
  * lock of its key and was once the first of its key is a bound: no other such message can ever be before it, because the lock gives the numbers in the
  * order of the commits. It holds for all relays and after any settlement, so nothing has to take it back.
  *
+ * A claim with bounds costs more, so it gets those that matter: of keys from which many messages were claimed, and of keys that a slow claim has found.
+ *
  * Rejected: a row per key in the database. It would be updated with every settlement, and the same snapshot would keep all its versions.
  *
  * The memory is limited. A key that was used long ago loses its bound, and is searched from the start once.
  */
 
-/** Keys with two claims or more, whose bounds go with every scan: a scan cannot know which keys it will find. */
-const MAX_REPEATED = 1_000
-/** Keys with one claim. Most keys of some applications never have a second one. */
-const MAX_ONCE = 10_000
+/** A search that reads fewer entries needs no bound. */
+const MIN_CLAIMED = 32
+/** Keys whose bounds are used. They go with every scan: a scan cannot know which keys it will find. */
+const MAX_USED = 1_000
+/** Keys from which few messages were claimed. Most keys of some applications never have a second one. */
+const MAX_COUNTED = 10_000
+const MAX_DESTINATIONS = 1_000
+
+interface KeyBound {
+	/** The sequence number of the first message. */
+	readonly sequence: number
+	/** The number of messages that were claimed from the key. */
+	readonly claimed: number
+}
 
 interface Bounds {
-	readonly repeated: Map<string, number>
-	readonly once: Map<string, number>
+	readonly used: Map<string, KeyBound>
+	readonly counted: Map<string, KeyBound>
+	/** True if the latest claim was slow: the next one reports where the messages of its keys start. */
+	isSlow: boolean
 }
 
 export class KeyBounds {
 	readonly #byDestination = new Map<string, Bounds>()
 
-	/**
-	 * Records the sequence number of the first message of a key. It may be less than before, if a backup was restored. `wasSlow` if the claim that found it
-	 * took long: then the next scan gets the bound, even if it is the first claim of the key.
-	 */
-	record(destination: string, key: string, sequence: number, wasSlow = false): void {
-		let bounds = this.#byDestination.get(destination)
-		if (bounds === undefined) {
-			bounds = { repeated: new Map(), once: new Map() }
-			this.#byDestination.set(destination, bounds)
-			dropOldest(this.#byDestination, MAX_REPEATED)
-		}
-		const { repeated, once } = bounds
-		const isRepeated = repeated.delete(key) || once.delete(key) || wasSlow
-		if (!isRepeated) {
-			once.set(key, sequence)
-			dropOldest(once, MAX_ONCE)
-			return
-		}
-		repeated.set(key, sequence)
-		const dropped = dropOldest(repeated, MAX_REPEATED)
-		if (dropped) once.set(...dropped)
-		dropOldest(once, MAX_ONCE)
+	/** Records the first message of a key and how many were claimed with it. The number may be less than before, if a backup was restored. */
+	record(destination: string, key: string, sequence: number, claimed: number): void {
+		const { used, counted, isSlow } = this.#of(destination)
+		const known = used.get(key) ?? counted.get(key)
+		const bound = { sequence, claimed: (known?.claimed ?? 0) + claimed }
+		used.delete(key)
+		counted.delete(key)
+		if (isSlow || bound.claimed >= MIN_CLAIMED) {
+			used.set(key, bound)
+			const dropped = dropOldest(used, MAX_USED)
+			if (dropped) counted.set(...dropped)
+		} else counted.set(key, bound)
+		dropOldest(counted, MAX_COUNTED)
 	}
 
-	/** Returns the known bounds of these keys; without keys, those that go with a scan. Undefined if there are none. */
+	/** Records whether a claim took long. What it has found is recorded after it. */
+	recordClaim(destination: string, isSlow: boolean): void {
+		this.#of(destination).isSlow = isSlow
+	}
+
+	/** Returns the bounds of these keys; without keys, those that go with a scan. Undefined if a claim needs none. */
 	of(destination: string, keys?: readonly string[]): Readonly<Record<string, number>> | undefined {
 		const bounds = this.#byDestination.get(destination)
 		if (bounds === undefined) return undefined
-		if (keys === undefined) return bounds.repeated.size > 0 ? Object.fromEntries(bounds.repeated) : undefined
 		const found: [string, number][] = []
-		for (const key of keys) {
-			const bound = bounds.repeated.get(key) ?? bounds.once.get(key)
-			if (bound !== undefined) found.push([key, bound])
+		const { used, counted, isSlow } = bounds
+		if (keys === undefined) for (const [key, { sequence }] of used) found.push([key, sequence])
+		else
+			for (const key of keys) {
+				const bound = used.get(key) ?? (isSlow ? counted.get(key) : undefined)
+				if (bound) found.push([key, bound.sequence])
+			}
+		return isSlow || found.length > 0 ? Object.fromEntries(found) : undefined
+	}
+
+	#of(destination: string): Bounds {
+		let bounds = this.#byDestination.get(destination)
+		if (bounds === undefined) {
+			bounds = { used: new Map(), counted: new Map(), isSlow: false }
+			this.#byDestination.set(destination, bounds)
+			dropOldest(this.#byDestination, MAX_DESTINATIONS)
 		}
-		return found.length > 0 ? Object.fromEntries(found) : undefined
+		return bounds
 	}
 }
 

@@ -78,7 +78,8 @@ create table {s}.outbox (${MESSAGE_START}
 );
 create index outbox_due on {s}.outbox (destination, due_at, seq);
 create index outbox_order on {s}.outbox (destination, key, seq) where key is not null;
-create index outbox_out_of_order on {s}.outbox (destination collate "C", key, replayed, seq) where not in_order and key is not null;
+create index outbox_out_of_order on {s}.outbox (destination collate "C", key, seq) where not in_order and key is not null;
+create index outbox_replayed on {s}.outbox (destination collate "C", key, seq) where replayed and key is not null;
 create index outbox_crashed on {s}.outbox (destination collate "C", due_at, seq) where crashes > 0;
 create index outbox_retried on {s}.outbox (destination, (created_at + first_due_after_ms)) where first_due_after_ms is not null;
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { ClaimedRow, ClaimTarget, NewRow } from '../../../../src/outbox/store/rows.ts'
 import type { Store } from '../../../../src/outbox/store/store.ts'
-import { newRow } from '../rows.ts'
+import { newRow, newRows } from '../rows.ts'
 import { begin } from './concurrent.ts'
 import { postgresRig } from './rig.ts'
 import { retry, wanted } from './rows.ts'
@@ -39,12 +39,14 @@ const send = (...rows: readonly ClaimedRow[]): Promise<unknown> =>
 		false,
 	)
 
-/** Makes the store know the start of the key: claims and sends twice. */
+/** Claims and sends so many messages that the store uses what it knows about the key. */
 async function learn(): Promise<void> {
-	for (let round = 0; round < 2; round++) {
-		await enqueue()
-		await send(...(await claimed({ isOrdered: true })))
-	}
+	await rig.store.insert(newRows(50, k))
+	const run = await claimed({ isOrdered: true, keys: ['k'], perKey: 40, limit: 40 })
+	expect(run).toHaveLength(40)
+	await send(...run)
+	await send(...(await claimed({ isOrdered: true, keys: ['k'], perKey: 10, limit: 10 })))
+	expect(await claimed({ isOrdered: true })).toEqual([])
 }
 
 test.each(LANES)(
@@ -97,7 +99,7 @@ test.each(LANES)(
 	async (_, lane) => {
 		const slow = await begin(rig.pool)
 		const locked = await enqueue(true, slow)
-		for (let round = 0; round < 3; round++) {
+		for (let round = 0; round < 40; round++) {
 			await enqueue(false)
 			await send(...(await claimed({ isOrdered: true })))
 		}

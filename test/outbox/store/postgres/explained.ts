@@ -34,6 +34,7 @@ export const pagesRead = (plan: PlanNode): number =>
 	(plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
 
 export interface Recorder {
+	readonly pool: pg.Pool
 	/** Texts that execute a prepared statement, the latest of each statement. */
 	readonly texts: ReadonlyMap<string, string>
 	/** Of several statements in one text, the first. */
@@ -69,6 +70,7 @@ export async function recordStatements(pool: pg.Pool): Promise<Recorder> {
 	})
 	client.release()
 	return {
+		pool,
 		texts,
 		get latest() {
 			return latest

@@ -1,4 +1,6 @@
 /** Messages and claims as tests of this store write them. */
+import type { Runtime } from '../../../../src/core/runtime/runtime.ts'
+import { systemRuntime } from '../../../../src/core/runtime/system.ts'
 import type { ClaimRequest, ClaimTarget, Settlement } from '../../../../src/outbox/store/rows.ts'
 
 /** A claim of one lane. */
@@ -22,3 +24,15 @@ export const retry = (row: { id: string; attempt: number }, message: string): Se
 	delayMs: 1_000,
 	error: { type: 'Error', message, fingerprint: 'f' },
 })
+
+/** A runtime by whose clock every claim takes this long. */
+export function runtimeWithClaimsOf(ms: number): Runtime {
+	let now = 0
+	return {
+		...systemRuntime,
+		now() {
+			now += ms
+			return now
+		},
+	}
+}
