@@ -129,8 +129,8 @@ export class ClaimLanes {
 
 	#recordClaim(lane: Lane, durationMs: number, now: number): void {
 		if (durationMs <= SLOW_MS) {
-			if (this.#moved.size > 0 && this.#lanes.every(({ slowAt }) => now >= slowAt + REJOIN_AFTER_MS))
-				this.#moved.clear()
+			if ([lane, this.#first].every(({ slowAt }) => now >= slowAt + REJOIN_AFTER_MS))
+				for (const destination of lane.claiming) this.#moved.delete(destination)
 			return
 		}
 		lane.slowAt = now
