@@ -29,7 +29,13 @@ const recoveryOf = (ms: number | null | 'none' = null): RunRecovery | null =>
 		? null
 		: {
 				...{ status: ms === null ? 'not-recovered' : 'recovered', faults: [], heldForMs: null },
-				...{ faultEndedAtMs: 4_000, healthyAfterMs: ms, drainedAfterMs: 0, recoveredAfterMs: ms, callsAfter: 1 },
+				...{
+					faultEndedAtMs: 4_000,
+					healthyAfterMs: ms,
+					drainedAfterMs: 0,
+					recoveredAfterMs: ms,
+					callsAfter: 1,
+				},
 			}
 
 const cells = (
@@ -120,7 +126,9 @@ describe('the recovery of several runs', () => {
 			{ replications: 2 },
 		)
 		expect(cells(short)['short']?.['recovery']).toBe('not shown')
-		expect(toText(short)).toContain('Not shown: the run ended too soon to tell, or no call started after the fault.')
+		expect(toText(short)).toContain(
+			'Not shown: the run ended too soon to tell, or no call started after the fault.',
+		)
 	})
 
 	it('is reported although the study selects other measures, if a run did not recover', () => {
