@@ -16,8 +16,8 @@ const isSilent = ({ status, callsAfter, drainedAfterMs }: Recovery): boolean =>
 	status === 'not-shown' && callsAfter === 0 && drainedAfterMs !== null
 
 function worst(every: readonly Recovery[]): Recovery {
-	const telling = every.filter((one) => !isSilent(one))
-	const all = telling.some(({ callsAfter }) => callsAfter > 0) ? telling : every
+	const conclusive = every.filter((one) => !isSilent(one))
+	const all = conclusive.some(({ callsAfter }) => callsAfter > 0) ? conclusive : every
 	const latest = (of: (one: Recovery) => number | null): number | null =>
 		all.reduce<number | null>((max, one) => {
 			const value = of(one)

@@ -5,7 +5,7 @@
  * workers, nor on the order in which their results arrive.
  *
  * It has five phases: the original policies; the candidates from the smallest up, each dropped at its first violation; larger single
- * changes, if one survived, because the smallest change is seldom the best; all seeds of the few that came closest, if none survived; all
+ * changes, if one survived, because the smallest change is rarely the best; all seeds of the few that came closest, if none survived; all
  * seeds of all single changes, for the sensitivity.
  *
  * A search may have several scenarios, as those that the log of an incident allows. Every policy then runs in each of them, and a policy
