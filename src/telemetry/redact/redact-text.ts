@@ -9,17 +9,13 @@ const HIDDEN = '***'
 /** No form of a secret lacks all of these. Most texts are short names, and need only this check. */
 const MAY_HAVE_SECRET = /[:=]|bearer\s/i
 
-/** A quoted value ends at its quote, any other at white space. A quote that is missing hides the rest. */
-const VALUE = String.raw`(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\S+)`
-
 const AUTHORIZATION = /(authorization["']?\s*[:=]\s*["']?)[^"',;\r\n]+/gi
 const BEARER = /(\bbearer\s+)[^\s"',;]+/gi
-const PASSWORD = new RegExp(
-	String.raw`((?:password|passwd|passphrase|secret|api[_-]?key)["']?\s*[:=]\s*)${VALUE}`,
-	'gi',
-)
+/** A quoted value ends at its quote, any other at white space. A quote that is missing hides the rest. */
+const PASSWORD =
+	/((?:password|passwd|passphrase|secret|api[_-]?key)["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\S+)/gi
 /** `token:` without quotes is what a parser says before the character that it did not expect. */
-const TOKEN = new RegExp(String.raw`(token(?:["']\s*[:=]|\s*=)\s*)${VALUE}`, 'gi')
+const TOKEN = /(token(?:["']\s*[:=]|\s*=)\s*)(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\S+)/gi
 
 /** Returns the text without the secrets of its URLs, authorization headers, passwords, keys and tokens. */
 export function redactText(text: string): string {
