@@ -57,7 +57,7 @@ function missingGrant(message: string, { url, schema }: PostgresTarget): string 
 }
 
 /** Texts of the store name its option; the user of the command line has a flag. */
-export const withPrepareFlag = (text: string): string =>
+const withPrepareFlag = (text: string): string =>
 	text.replace('Create the store with { prepare: false }', 'Add --no-prepare')
 
 /** The outbox reports `filter.topic`; the user typed `--topic`. */
