@@ -19,6 +19,7 @@ describe('the exit code', () => {
 			notFound: 3,
 			checkFailed: 4,
 			unreachable: 5,
+			forbidden: 6,
 			interrupted: 130,
 		})
 	})

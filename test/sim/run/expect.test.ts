@@ -139,7 +139,7 @@ describe('an invalid expectation', () => {
 		['limit of goodShare', () => expectation.goodShareAbove('0.9' as never)],
 		["'goodShare' or", () => expectation.measure('speed' as never, '<', 1)],
 		["'<' or '<=' or", () => expectation.measure('p99Ms', '==' as never, 1)],
-		['a result of simulate or replicate', () => expectResilience(undefined as never)],
+		['a result of simulate, replicate or replayIncident', () => expectResilience(undefined as never)],
 		['result', () => expectResilience({ runs: [] } as never)],
 	])('is rejected: %s', (message, act) => {
 		expect(act).toThrow(InvalidOptionError)
