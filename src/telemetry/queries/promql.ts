@@ -30,14 +30,14 @@ const MISSING_BEFORE = '1h'
 
 /**
  * How much a counter increased. A series appears with its first event, and `increase` misses that first value; here a new series counts
- * from zero, so that the first dead letter is a dead letter. A new series may have been reset, or have ended, within the window: a process
- * that crashes again and again. Its increase is added to its lowest value, because its latest value would miss what was before the reset.
+ * from zero, so that the first dead letter is a dead letter: its highest value is exact, while `increase` extrapolates. A new series may have been
+ * reset within the window: a process that crashes again and again. Then its increase is added to its lowest value, because its highest value would
+ * miss what was before the reset.
  */
 export function increase(selection: Selection, scope: Scope): string {
 	const series = select(selection, scope, 'counter')
 	const [recent, before] = [`${series}[${scope.window}]`, seriesBefore(series, scope)]
-	// With a single sample there is no increase.
-	const added = `(increase(${recent}) + min_over_time(${recent}) or max_over_time(${recent}))`
+	const added = `(max_over_time(${recent}) unless resets(${recent}) > 0 or increase(${recent}) + min_over_time(${recent}))`
 	return `sum by (${labels(selection)}) ((${added} unless ${before}) or increase(${recent}))`
 }
 

@@ -52,7 +52,7 @@ test('reads the buckets of a histogram', () => {
 test('counts a new series from zero, also if it was reset or has ended', () => {
 	const recent = 'yaoki_retries_total[5m]'
 	expect(increase({ metric: 'yaoki_retries_total' }, everywhere)).toBe(
-		`sum by (job, service) (((increase(${recent}) + min_over_time(${recent}) or max_over_time(${recent})) unless last_over_time(yaoki_retries_total[1h] offset 5m)) or increase(${recent}))`,
+		`sum by (job, service) (((max_over_time(${recent}) unless resets(${recent}) > 0 or increase(${recent}) + min_over_time(${recent})) unless last_over_time(yaoki_retries_total[1h] offset 5m)) or increase(${recent}))`,
 	)
 })
 
