@@ -135,6 +135,10 @@ function circuitRules(): readonly AlertRule[] {
 
 function outboxRules(): readonly AlertRule[] {
 	const due = gauge({ metric: 'yaoki_outbox_due_messages', by }, over(''))
+	const isOld = `${gauge({ metric: 'yaoki_outbox_oldest_age_seconds', by }, over(''))} > ${MAX_AGE_SECONDS}`
+	const paused = { metric: 'yaoki_outbox_destination_paused', by }
+	const isPaused = `${gauge(paused, over(''))} > 0`
+	const isPausedByOperator = `${gauge({ ...paused, where: { reason: 'operator' } }, over(''))} > 0`
 	return [
 		{
 			alert: 'YaokiDeadLetters',
@@ -152,9 +156,8 @@ function outboxRules(): readonly AlertRule[] {
 		},
 		{
 			alert: 'YaokiOutboxAge',
-			expression: [
-				`${gauge({ metric: 'yaoki_outbox_oldest_age_seconds', by }, over(''))} > ${MAX_AGE_SECONDS}`,
-			],
+			// Not for a Retry-After: a destination that always asks for a pause gets no message.
+			expression: [isOld, `unless ${isPausedByOperator}`],
 			for: '5m',
 			severity: 'critical',
 			summary: 'A message to {{ $labels.destination }} is not delivered',
@@ -165,12 +168,22 @@ function outboxRules(): readonly AlertRule[] {
 			alert: 'YaokiOutboxLag',
 			expression: [
 				`${gauge({ metric: 'yaoki_outbox_oldest_lag_seconds', by }, over(''))} > ${MAX_LAG_SECONDS}`,
+				`unless ${isPaused}`,
 			],
 			for: '5m',
 			severity: 'warning',
 			summary: 'Messages to {{ $labels.destination }} are late',
 			description:
 				'The oldest due message to {{ $labels.destination }} ({{ $labels.job }}) has been due for {{ $value | humanizeDuration }}: relays are too slow, or none serves it.',
+		},
+		{
+			alert: 'YaokiDestinationPaused',
+			expression: [isOld, `and ${isPausedByOperator}`],
+			for: '5m',
+			severity: 'warning',
+			summary: 'Messages wait because {{ $labels.destination }} is paused',
+			description:
+				'An operator has paused {{ $labels.destination }} ({{ $labels.job }}). Its oldest message has not been sent for {{ $value | humanizeDuration }}.',
 		},
 		{
 			alert: 'YaokiNoRelay',

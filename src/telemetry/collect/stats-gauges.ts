@@ -33,6 +33,9 @@ function* httpGauges(source: Source, { origins }: RequestStats): Generator<Gauge
 	}
 }
 
+/** An open circuit pauses its destination too, and has a gauge of its own. */
+const PAUSE_REASONS = ['operator', 'retry-after'] as const
+
 function* outboxGauges(source: Source, stats: OutboxStats): Generator<GaugeReading> {
 	const { destinations, circuits, throughput, relays, endedRelays } = stats
 	const serviceOf = (key?: string) => source.serviceOf({ type: 'stats', policy: source.name, key })
@@ -40,12 +43,17 @@ function* outboxGauges(source: Source, stats: OutboxStats): Generator<GaugeReadi
 	yield ['yaoki_outbox_throughput_messages_per_second', [service], throughput]
 	yield ['yaoki_outbox_relays', [service], relays.length]
 	yield ['yaoki_outbox_ended_relays', [service], endedRelays.length]
-	const paused = circuits.filter(
-		({ reason, pausedForMs }) => pausedForMs > 0 && (reason === 'operator' || reason === 'retry-after'),
-	)
-	yield ['yaoki_outbox_paused_destinations', [service], paused.length]
-	for (const { destination, state } of circuits)
-		yield ['yaoki_outbox_circuit_state', [serviceOf(destination), destination], toStateValue(state)]
+	let pausedDestinations = 0
+	for (const { destination, state, reason, pausedForMs } of circuits) {
+		const labels = [serviceOf(destination), destination]
+		yield ['yaoki_outbox_circuit_state', labels, toStateValue(state)]
+		for (const one of PAUSE_REASONS) {
+			const isPaused = pausedForMs > 0 && reason === one ? 1 : 0
+			pausedDestinations += isPaused
+			yield ['yaoki_outbox_destination_paused', [...labels, one], isPaused]
+		}
+	}
+	yield ['yaoki_outbox_paused_destinations', [service], pausedDestinations]
 	for (const counts of destinations) {
 		const labels = [serviceOf(counts.destination), counts.destination]
 		yield ['yaoki_outbox_due_messages', labels, counts.due.count]

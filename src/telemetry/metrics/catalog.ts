@@ -192,6 +192,11 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 		'Destinations that an operator or a Retry-After has paused.',
 		'max',
 	),
+	yaoki_outbox_destination_paused: gauge(
+		['service', 'destination', 'reason'],
+		'1 while a destination is paused, by reason: operator or retry-after. Destinations without failures or pauses are left out.',
+		'max',
+	),
 	yaoki_relay_deliveries_total: counter(
 		['service', 'destination', 'result'],
 		'Attempts to deliver a message, by result: sent, retry or dead. Dead letters without an attempt are not counted.',

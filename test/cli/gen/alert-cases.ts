@@ -169,6 +169,10 @@ const age = 'yaoki_outbox_oldest_age_seconds{service="outbox", destination="bill
 const lag = 'yaoki_outbox_oldest_lag_seconds{service="outbox", destination="billing"}'
 const due = 'yaoki_outbox_due_messages{service="outbox", destination="billing"}'
 const relays = 'yaoki_outbox_relays{service="outbox"}'
+const operatorPause =
+	'yaoki_outbox_destination_paused{service="outbox", destination="billing", reason="operator"}'
+const askedPause =
+	'yaoki_outbox_destination_paused{service="outbox", destination="billing", reason="retry-after"}'
 const noRelay = 'YaokiNoRelay{service="outbox"}'
 
 const OUTBOX: readonly AlertCase[] = [
@@ -248,6 +252,42 @@ const OUTBOX: readonly AlertCase[] = [
 		name: 'messages are due for more than five minutes',
 		series: { [lag]: '0+60x30', [due]: '9x30', [relays]: '2x30' },
 		firing: { 6: [], 20: ['YaokiOutboxLag{service="outbox", destination="billing"}'] },
+	},
+	{
+		name: 'an operator pauses a destination, and its messages wait',
+		series: {
+			[lag]: '0+60x120',
+			[age]: '0+60x120',
+			[due]: '9x120',
+			[relays]: '2x120',
+			[operatorPause]: '1x120',
+		},
+		firing: { 20: [], 60: [], 80: ['YaokiDestinationPaused{service="outbox", destination="billing"}'] },
+	},
+	{
+		name: 'an operator pauses a destination without messages',
+		series: { [lag]: '0x120', [age]: '0x120', [due]: '0x120', [relays]: '2x120', [operatorPause]: '1x120' },
+		firing: { 20: [], 100: [] },
+	},
+	{
+		name: 'the pause of another destination hides nothing',
+		series: { [lag]: '0+60x30', [relays]: '2x30', [operatorPause.replace('billing', 'mail')]: '1x30' },
+		firing: { 20: ['YaokiOutboxLag{service="outbox", destination="billing"}'] },
+	},
+	{
+		name: 'a pause ends, and relays send what waited',
+		series: { [lag]: '0+60x40 2400x2 0x60', [relays]: '2x100', [operatorPause]: '1x40 0x60' },
+		firing: { 40: [], 43: [], 60: [] },
+	},
+	{
+		name: 'a pause ends, and relays do not send what waited',
+		series: { [lag]: '0+60x90', [relays]: '2x90', [operatorPause]: '1x40 0x60' },
+		firing: { 40: [], 43: [], 60: ['YaokiOutboxLag{service="outbox", destination="billing"}'] },
+	},
+	{
+		name: 'a destination asks for pauses: the relays are not too slow, but after an hour the message is not delivered',
+		series: { [lag]: '0+60x120', [age]: '0+60x120', [relays]: '2x120', [askedPause]: '1x120' },
+		firing: { 20: [], 60: [], 80: ['YaokiOutboxAge{service="outbox", destination="billing"}'] },
 	},
 	{
 		name: 'messages are due, and relays take them',

@@ -160,10 +160,17 @@ test('gauges of an outbox are those of its destinations', async () => {
 	onTestFinished(() => outbox.close())
 	await outbox.migrate()
 	await outbox.enqueue({ topic: 'order.created', payload: {} })
+	await outbox.pause('order.created', { by: 'test', reason: 'maintenance' })
 	const metrics = inMemoryMetrics()
 	metrics.attach(sourceOf({ kind: 'outbox', name: 'orders', stats: () => outbox.stats() }))
 	const text = await metrics.toPrometheus()
 	expect(linesOf(text)).toContain('yaoki_outbox_due_messages{orders,order.created} 1')
+	expect(linesOf(text)).toEqual(
+		expect.arrayContaining([
+			'yaoki_outbox_paused_destinations{orders} 1',
+			'yaoki_outbox_destination_paused{orders,order.created,operator} 1',
+		]),
+	)
 	// The age is 0 if the clock has not advanced since the message was enqueued.
 	expect(text.match(/^yaoki_outbox_oldest_age_seconds\{.*\} [\d.]+$/gm)).toHaveLength(1)
 })

@@ -81,10 +81,16 @@ export const outbox = (scope: Scope): PanelGroup => ({
 		},
 		{
 			title: 'How many destinations are paused?',
-			description: 'By an operator, or by a Retry-After.',
+			description: 'By an operator, or by a Retry-After: all of a service, and each of them.',
 			kind: 'lines',
 			unit: 'count',
-			queries: [query(gauge({ metric: 'yaoki_outbox_paused_destinations' }, scope))],
+			queries: [
+				query(gauge({ metric: 'yaoki_outbox_paused_destinations' }, scope)),
+				query(
+					gauge({ metric: 'yaoki_outbox_destination_paused', by: ['destination', 'reason'] }, scope),
+					'{{destination}} {{reason}}',
+				),
+			],
 		},
 		{
 			title: 'How long do deliveries take?',
