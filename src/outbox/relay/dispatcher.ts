@@ -81,11 +81,13 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Gives up a handler that does not end although the relay stops. The message keeps the rest of its lease, because the handler may still
-	 * send it; but it is settled, so that no crash is counted for it.
+	 * Gives up a handler that does not end although the relay stops. Its message is settled, so that no crash is counted for it, and is due
+	 * now: the handler may still send it, which is a duplicate, as after a crash. In order of a key the message keeps the rest of its lease:
+	 * the handler could otherwise send it after a later message of the key.
 	 */
 	abandon(state: DestinationState, delivery: Delivery): void {
-		const inMs = Math.max(0, delivery.leaseUntil - this.#parts.context.runtime.now())
+		const isInOrder = state.settings.afterDeadLetter !== undefined && delivery.row.key !== null
+		const inMs = isInOrder ? Math.max(0, delivery.leaseUntil - this.#now()) : 0
 		if (!delivery.isSettled) this.#postpone(state, delivery, inMs)
 		// Its timeout would keep the process alive.
 		delivery.list?.remove(delivery)

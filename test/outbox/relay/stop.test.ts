@@ -69,19 +69,40 @@ test('a handler that ignores its signal is abandoned, and its message gets no cr
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', crashes: 0, attempts: 4 })
 })
 
-test('an abandoned message keeps the rest of its lease', async () => {
+test.for([
+	['without order', false, 'k'],
+	['without a key', true, undefined],
+] as const)(
+	'an abandoned message %s is sent by the next relay without waiting for its lease',
+	async ([, order, key]) => {
+		await using here = await world()
+		await here.enqueue(2, key === undefined ? {} : { key })
+		const deliver = () => new Promise(() => {})
+		const relay = await here.relay({ jobs: { deliver, order } }, { leaseMs: 60_000 })
+		await here.clock.advance(100)
+		const stopped = relay.stop()
+		await here.clock.advance(8_000)
+		await stopped
+		await here.relay({ jobs: { deliver: here.sends(), order } })
+		await here.clock.advance(2_000)
+		expect(here.sendings).toHaveLength(2)
+	},
+)
+
+test('an abandoned message in order of its key keeps the rest of its lease, because its handler may still send it', async () => {
 	await using here = await world()
-	await here.enqueue(1)
-	const relay = await here.relay({ jobs: () => new Promise(() => {}) }, { leaseMs: 30_000 })
+	await here.enqueue(2, { key: 'k' })
+	const deliver = () => new Promise(() => {})
+	const relay = await here.relay({ jobs: { deliver, order: true } }, { leaseMs: 30_000 })
 	await here.clock.advance(100)
 	const stopped = relay.stop({ timeoutMs: 100 })
 	await here.clock.advance(1_200)
 	await stopped
-	await here.relay({ jobs: here.sends() })
+	await here.relay({ jobs: { deliver: here.sends(), order: true } })
 	await here.clock.advance(20_000)
 	expect(here.sendings).toEqual([])
 	await here.clock.advance(12_000)
-	expect(here.sendings).toHaveLength(1)
+	expect(here.sendings).toHaveLength(2)
 })
 
 test('a second stop returns the same promise; stop of a relay that was not started resolves', async () => {
