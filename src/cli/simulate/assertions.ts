@@ -6,7 +6,13 @@
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { MEASURE_NAMES, MEASURES, type Measure } from '../../sim/measure/measures.ts'
 import type { StudyResult } from '../../sim/report/study-result.ts'
-import { expectResilience, formatActual, type Operator, ResilienceError } from '../../sim/run/expect.ts'
+import {
+	expectResilience,
+	formatActual,
+	NOT_REPRODUCED,
+	type Operator,
+	ResilienceError,
+} from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
 import { CliError } from '../errors.ts'
 import { unknownName } from '../parse-arguments.ts'
@@ -44,9 +50,9 @@ const isComparison = (text: string | undefined): text is Operator =>
 
 /**
  * Checks an assertion against every run of its variants, for an incident in all scenarios that its events allow. `actual` is null for a run without the value; `recovery` is the
- * reason.
+ * reason. If the log is not reproduced, every run fails: a run of another incident shows nothing.
  */
-export function checkAssertion(assertion: Assertion, { cases }: StudyResult) {
+export function checkAssertion(assertion: Assertion, { cases }: StudyResult, isReproduced = true) {
 	const { text, variant, measure, comparison, bound } = assertion
 	const checked = cases.filter(
 		({ case: { name } }) => variant === undefined || name === variant || policyOf(name) === variant,
@@ -54,13 +60,16 @@ export function checkAssertion(assertion: Assertion, { cases }: StudyResult) {
 	const failures = checked.flatMap(({ case: { name, x, y }, runs }) =>
 		runs.flatMap((run) => {
 			try {
-				expectResilience(run).measure(measure, comparison, bound)
+				expectResilience({ runs: [run], isReproduced }).measure(measure, comparison, bound)
 				return []
 			} catch (error) {
 				if (!(error instanceof ResilienceError)) throw error
 				const { actual, recovery, seed } = error
 				const where = x === undefined ? name : `${name} at ${x}, ${y}`
-				const message = `got ${formatActual(measure, actual, run)} (${where}, seed ${seed})`
+				const got = isReproduced
+					? `got ${formatActual(measure, actual, run)}`
+					: `cannot be decided, because ${NOT_REPRODUCED}`
+				const message = `${got} (${where}, seed ${seed})`
 				return [{ variant: name, seed, actual, recovery, message }]
 			}
 		}),

@@ -1,14 +1,17 @@
 /**
  * The results of an incident replay over all scenarios that the events allow. Where these agree, charts and tables show one of them. Where they
  * do not, they show the scenario with the lowest and the one with the highest share of good calls, so that no single figure passes for a result.
+ * Where the scenario does not reproduce the log, they show none: its runs are of another incident.
  */
 
+import type { Caveat } from '../../sim/incident/caveat.ts'
 import type { IncidentSummary } from '../../sim/incident/summary.ts'
 import { listFindings } from '../../sim/incident/summary.ts'
 import {
 	formatShares,
 	formatVerdict,
 	goodShareOf,
+	isReproduced,
 	judgeReplay,
 	listMissing,
 	type ReplayVerdict,
@@ -16,6 +19,7 @@ import {
 import { faultPeriods } from '../../sim/measure/fault-periods.ts'
 import { faultsOf } from '../../sim/model/fault-schedule.ts'
 import { casesWithRuns, type StudyCaseResult, type StudyResult } from '../../sim/report/study-result.ts'
+import { NOT_REPRODUCED } from '../../sim/run/expect.ts'
 import { isGrid } from '../../sim/run/study.ts'
 import { formatCount, joinList } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
@@ -36,21 +40,21 @@ export const policyOf = (variant: string): string => variant.split(SEPARATOR)[0]
 
 /** The result of a replay, as reports show it. */
 export interface ReplayResult {
-	/** A case per policy or, where its scenarios disagree, the one with the lowest and the one with the highest share of good calls. */
+	/** Nothing if the log is not reproduced. Otherwise a case per policy or, where its scenarios disagree, the one with the lowest and the one with the highest share of good calls. */
 	readonly shown: StudyResult
-	/** By policy; empty if there is only one scenario. */
+	/** By policy; empty if there is only one scenario, and it reproduces the log. */
 	readonly ranges: readonly PolicyRange[]
 	/** Whether `shown` has the scenario whose faults are the shortest. */
 	readonly isShortest: boolean
 }
 
 /** Separates the runs to show from those that are only in ranges. */
-export function splitAlternatives(result: StudyResult): ReplayResult {
+export function splitAlternatives(result: StudyResult, caveats: readonly Caveat[]): ReplayResult {
 	const { study } = result
 	const policies = [...new Set(result.cases.map(({ case: { name } }) => policyOf(name)))]
-	if (isGrid(study) || policies.length === result.cases.length)
+	if (isGrid(study) || (policies.length === result.cases.length && isReproduced(caveats)))
 		return { shown: result, ranges: [], isShortest: true }
-	const judged = policies.map((policy) => ({ policy, ...judgePolicy(policy, result) }))
+	const judged = policies.map((policy) => ({ policy, ...judgePolicy(policy, result, caveats) }))
 	const cases = judged.flatMap(({ cases: shown }) => shown)
 	const variants = Object.fromEntries(cases.map(({ case: { name, scenario } }) => [name, scenario]))
 	return {
@@ -66,11 +70,14 @@ export function splitAlternatives(result: StudyResult): ReplayResult {
 function judgePolicy(
 	policy: string,
 	result: StudyResult,
+	caveats: readonly Caveat[],
 ): { readonly verdict: ReplayVerdict; readonly cases: readonly StudyCaseResult[] } {
 	const own = result.cases.filter(({ case: { name } }) => policyOf(name) === policy)
 	const verdict = judgeReplay(
 		own.map(({ case: one, runs }) => ({ runs, hasFault: faultsOf(one.scenario).length > 0 })),
+		caveats,
 	)
+	if (!verdict.isReproduced) return { verdict, cases: [] }
 	if (verdict.isDecided) return { verdict, cases: own.slice(0, 1) }
 	const sorted = own
 		.filter(({ runs }) => runs.length > 0)
@@ -99,8 +106,9 @@ export function formatUndecided(
 ): string {
 	const policies = undecided(ranges).map(({ policy }) => policy)
 	if (policies.length === 0) return ''
+	const why = isReproduced(summary.caveats) ? '' : ` The reason: ${NOT_REPRODUCED}.`
 	const lines = [
-		`Cannot be decided from this log: how the incident would have gone with ${joinList(policies, 'and', policies.length)}.`,
+		`Cannot be decided from this log: how the incident would have gone with ${joinList(policies, 'and', policies.length)}.${why}`,
 		...listMissing(summary.caveats),
 	]
 	return lines.flatMap((line) => wrap(sanitizeLine(line), width, 'truncate')).join('\n')
@@ -109,7 +117,7 @@ export function formatUndecided(
 /** Formats ranges as a table. */
 export function formatRanges({ ranges, isShortest }: ReplayResult, width: number): string {
 	const [first] = ranges
-	if (!first) return ''
+	if (!first?.isReproduced) return ''
 	const rows = ranges.map(({ policy, goodShare, scenarios, recovered, isDecided }) => [
 		policy,
 		formatShares(goodShare),
@@ -140,4 +148,6 @@ export const withNotes = (
 	ranges: readonly PolicyRange[],
 	summary: IncidentSummary | undefined,
 ): StudyResult =>
-	summary && casesWithRuns(result).length > 0 ? { ...result, notes: listNotes(ranges, summary) } : result
+	summary && (casesWithRuns(result).length > 0 || undecided(ranges).length > 0)
+		? { ...result, notes: listNotes(ranges, summary) }
+		: result

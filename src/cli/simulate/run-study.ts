@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import type { IncidentSummary } from '../../sim/incident/summary.ts'
+import { isReproduced } from '../../sim/incident/verdict.ts'
 import { serviceNames, withChartOptions } from '../../sim/report/chart-subject.ts'
 import { toHTML, toSVG, toText } from '../../sim/report/report.ts'
 import { toStudyResult } from '../../sim/report/run-study.ts'
@@ -39,9 +40,10 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 	const { runs, ...counts } = await simulateAll(options, loaded, io)
 	const all = toStudyResult(study, options.replications, runs)
 	const isComplete = counts.ended === all.planned
-	const checked = isComplete ? assertions.map((one) => checkAssertion(one, all)) : []
+	const caveats = incident?.data.caveats ?? []
+	const checked = isComplete ? assertions.map((one) => checkAssertion(one, all, isReproduced(caveats))) : []
 	const output: StudyOutput = {
-		...{ ...counts, all, replay: splitAlternatives(all), incident, planned: all.planned },
+		...{ ...counts, all, replay: splitAlternatives(all, caveats), incident, planned: all.planned },
 		...{ assertions: checked, maxEvents: options.maxEvents, timelines: options.timelines },
 	}
 	printResult(output, io)
@@ -148,7 +150,7 @@ function printResult(output: StudyOutput, io: CommandIo): void {
 		return [
 			incident?.text ?? '',
 			hasRuns && incident ? formatUndecided(ranges, incident.data, io.columns) : '',
-			hasRuns ? toText(shown, { columns: io.columns, style: io.style }) : '',
+			hasRuns && shown.cases.length > 0 ? toText(shown, { columns: io.columns, style: io.style }) : '',
 			hasRuns ? formatRanges(replay, io.columns) : '',
 			isInterrupted(output) ? io.style.yellow(interruptedText(output)) : '',
 		]
@@ -163,9 +165,11 @@ const interruptedText = ({ ended, partial, planned }: StudyOutput): string =>
 /** The same document for `--json` and for a .json file. */
 function toDocument(output: StudyOutput): object {
 	const { all, replay, ended, partial, incident, planned, assertions, timelines } = output
-	const { ranges } = replay
+	const { ranges, shown } = replay
+	// A program that reads the first value must not find one of a log that is not reproduced.
+	const result = shown.cases.length > 0 ? all : shown
 	return {
-		...toJSON(withNotes(all, ranges, incident?.data), { timelines }),
+		...toJSON(withNotes(result, ranges, incident?.data), { timelines }),
 		...(incident && { incident: { ...incident.data, ranges } }),
 		...(assertions.length > 0 && { assertions: assertions.map(withoutMessages) }),
 		...(isInterrupted(output) && { interrupted: { ended, partial, planned } }),

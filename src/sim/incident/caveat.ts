@@ -38,7 +38,7 @@ export type CaveatCode =
 	| 'unfinished-calls'
 	/** Events without a call id. */
 	| 'missing-call-ids'
-	/** The scenario does not reproduce the recorded attempts. */
+	/** The scenario does not reproduce the recorded attempts: a replay decides nothing. */
 	| 'not-reproduced'
 	/** Failures outside of faults are left out. */
 	| 'background-errors'

@@ -33,6 +33,11 @@ export function listCaveats(findings: Findings): readonly Caveat[] {
 		add(
 			'not-reproduced',
 			`The scenario does not reproduce the events: of the recorded attempts ${formatPercent(reproduction.recordedShare)} got a response, in the scenario ${formatPercent(reproduction.predictedShare)} of them do, and periods differ by ${formatPercent(reproduction.difference)} on average. Do not rely on the replay.`,
+			{
+				what: 'why these attempts ended as they did',
+				shownBy:
+					'the true number of requests that the service processes concurrently (--capacity), or metrics of the service from that time',
+			},
 		)
 	if (backgroundErrorRate > 0)
 		add(

@@ -14,7 +14,7 @@ export interface IncidentReplay extends ReplayVerdict {
 	readonly byScenario: readonly Replications[]
 	/** All of them, for `expectResilience`: an expectation must hold in each scenario. */
 	readonly runs: readonly SimulationResult[]
-	/** If the scenarios disagree: what the log does not show, and which measurement would decide. */
+	/** If the log does not decide: what the log does not show, and which measurement would decide. */
 	readonly missing: readonly string[]
 }
 
@@ -37,7 +37,10 @@ export function replayIncident(
 		result: replicate({ ...one, policies: { replay: policy } }, { replications }),
 	}))
 	const byScenario = replayed.map(({ result }) => result)
-	const verdict = judgeReplay(replayed.map(({ hasFault, result: { runs } }) => ({ hasFault, runs })))
+	const verdict = judgeReplay(
+		replayed.map(({ hasFault, result: { runs } }) => ({ hasFault, runs })),
+		summary.caveats,
+	)
 	return {
 		...verdict,
 		byScenario,

@@ -59,8 +59,9 @@ export function toHTML(given: StudyResult, options: ChartOptions = {}): string {
 	const result = { ...given, study }
 	const { notes: limits = [] } = result
 	const blocks: Block[] = [...(study.description ? [study.description] : []), ...limits]
-	blocks.push({ svg: drawSVG(withoutNotes(result)) })
-	if (!isGrid(study)) {
+	const hasRuns = casesWithRuns(result).length > 0
+	if (hasRuns) blocks.push({ svg: drawSVG(withoutNotes(result)) })
+	if (!isGrid(study) && hasRuns) {
 		const { reference, curves, chart = 'requests' } = study
 		const { table, notes } = measuresTable(result)
 		blocks.push({ table, caption: ['Means.', ...notes].join(' ') })

@@ -6,6 +6,9 @@ import type { Replications } from '../measure/replications.ts'
 import type { RecoveryStatus, SimulationResult } from '../measure/result.ts'
 import { oneOf } from '../scenario/shape.ts'
 
+/** Why no claim about the replay of an incident holds if the scenario does not end the recorded attempts as the log does. */
+export const NOT_REPRODUCED = 'the scenario does not reproduce the log'
+
 /** Thrown when an expectation fails. Has the measure, its value, and the seed of the run. */
 export class ResilienceError extends YaokiError {
 	override readonly name = 'ResilienceError'
@@ -16,15 +19,16 @@ export class ResilienceError extends YaokiError {
 	readonly recovery: RecoveryStatus | undefined
 	readonly seed: number | string
 
-	constructor(measure: MeasureName, expected: string, run: SimulationResult) {
-		const actual = readMeasure(measure, run)
-		super(
-			'YAOKI_RESILIENCE',
-			`${measure}: expected ${expected}, got ${formatActual(measure, actual, run)} (seed ${run.seed})`,
-		)
+	/** `undecided`: why the runs show nothing, whatever their values are. */
+	constructor(measure: MeasureName, expected: string, run: SimulationResult, undecided?: string) {
+		const actual = undecided === undefined ? readMeasure(measure, run) : null
+		const got = undecided
+			? `cannot be decided, because ${undecided}`
+			: `got ${formatActual(measure, actual, run)} (seed ${run.seed})`
+		super('YAOKI_RESILIENCE', `${measure}: expected ${expected}, ${got}`)
 		this.measure = measure
 		this.actual = actual
-		this.recovery = run.recovery?.status
+		this.recovery = undecided === undefined ? run.recovery?.status : undefined
 		this.seed = run.seed
 	}
 }
@@ -85,17 +89,19 @@ export function satisfies(
 }
 
 /**
- * Returns expectations that a run, or every one of several runs, must satisfy.
+ * Returns expectations that a run, or every one of several runs, must satisfy. For a replay of an incident that is not reproduced, every
+ * expectation fails.
  *
  * @example
  * expectResilience(simulate(scenario)).toRecoverWithin(5_000).amplificationBelow(1.2)
  */
 export function expectResilience(
-	result: SimulationResult | Pick<Replications, 'runs'>,
+	result: SimulationResult | (Pick<Replications, 'runs'> & { readonly isReproduced?: boolean }),
 ): ResilienceExpectation {
 	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
 	if (runs.length === 0 || runs.some((run) => !run?.totals))
 		invalidOption('result', result, 'a result of simulate, replicate or replayIncident')
+	const undecided = 'runs' in result && result.isReproduced === false ? NOT_REPRODUCED : undefined
 	const expectation: ResilienceExpectation = {
 		toRecoverWithin: (ms) => expectation.measure('recoveredAfterMs', '<=', ms),
 		amplificationBelow: (factor) => expectation.measure('amplification', '<', factor),
@@ -109,8 +115,8 @@ export function expectResilience(
 			// Infinity is allowed: it requires a recovery at any time.
 			if (typeof limit !== 'number' || !(limit >= 0))
 				invalidOption(`limit of ${name}`, limit, 'a non-negative number')
-			const failed = runs.find((run) => !satisfies(run, name, operator, limit))
-			if (failed) throw new ResilienceError(name, `${operator} ${limit}`, failed)
+			const failed = runs.find((run) => undecided !== undefined || !satisfies(run, name, operator, limit))
+			if (failed) throw new ResilienceError(name, `${operator} ${limit}`, failed, undecided)
 			return expectation
 		},
 	}

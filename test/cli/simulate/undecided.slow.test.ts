@@ -1,17 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { pipeline, retry, timeout } from 'yaoki'
 import { yaoki } from '../../../src/cli/commands.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import { simulateColdCache } from '../../sim/incident/cold-cache.ts'
+import { produce } from '../../sim/incident/production.ts'
 import { FakeTerminal } from '../fake-terminal.ts'
 import { Folder } from './files.ts'
 
 /** The log of a collapse: nothing in it shows whether the service is still slow, or only overloaded. */
 const recorded = simulateColdCache({ maxRetries: 3, delayMs: 100, timeoutMs: 500 })
 
-async function replay(...args: readonly string[]) {
+const replay = (...args: readonly string[]) => replayLog(recorded.lines, args)
+
+async function replayLog(lines: readonly string[], args: readonly string[]) {
 	const folder = new Folder()
-	const log = folder.write('events.jsonl', `${recorded.lines.join('\n')}\n`)
+	const log = folder.write('events.jsonl', `${lines.join('\n')}\n`)
 	const layers = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeout: 2_000 }]
 	const policy = folder.write('patient.json', JSON.stringify(layers))
 	const terminal = new FakeTerminal({ columns: 120 })
@@ -83,5 +87,70 @@ describe('a log of a collapse', () => {
 		expect(incident.ranges).toContainEqual(
 			expect.objectContaining({ policy: 'patient.json', isDecided: false }),
 		)
+	})
+})
+
+/** Read with one worker instead of the four that it was recorded with. */
+describe('a log that its scenario does not reproduce', () => {
+	const { lines } = produce(
+		{
+			...{ perSecond: 56, seconds: 50 },
+			service: { workers: 4, serviceTime: { kind: 'exponential', meanMs: 50 } },
+			faults: [{ kind: 'outage', fromMs: 15_000, toMs: 20_000 }],
+		},
+		() => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout(500)),
+	)
+	const replayWrong = (...args: readonly string[]) => replayLog(lines, ['--capacity', '1', ...args])
+	const REASON = 'the scenario does not reproduce the log'
+
+	test('gives no number, and says why', async () => {
+		const { code, stdout } = await replayWrong()
+		expect(code).toBe(0)
+		const [, verdict = ''] = stdout.split('\n\n')
+		expect(verdict).toMatch(
+			/^Cannot be decided from this log: how the incident would have gone with no policy/,
+		)
+		expect(verdict.replaceAll('\n', ' ')).toContain(`The reason: ${REASON}.`)
+		expect(verdict).toContain('The log does not show why these attempts ended as they did. This would: ')
+		expect(stdout.split('\n\n')).toHaveLength(2)
+		expect(verdict).not.toMatch(/\d/)
+	})
+
+	test('satisfies no assertion, also not one that every run would satisfy', async () => {
+		const { code, stderr } = await replayWrong('--assert', 'goodShare>=0')
+		expect(code).toBe(4)
+		expect(stderr).toContain(`cannot be decided, because ${REASON} (no policy, seed 1)`)
+	})
+
+	test('recommends nothing', async () => {
+		for (const json of [[], ['--json']]) {
+			const { code, stdout, stderr } = await replayWrong(
+				...['--variant', 'patient.json', '--tune', '--assert', 'goodShare>=0', ...json],
+			)
+			expect(code).toBe(4)
+			expect(stdout).toContain(REASON)
+			expect(stdout).not.toContain('export const policy')
+			expect(stderr).toContain(`No policy is recommended: ${REASON}.`)
+		}
+	})
+
+	test('has the reason and no result in every artefact', async () => {
+		const folder = new Folder()
+		const files = ['b.html', 'b.svg', 'b.json'].map((name) => folder.write(name, ''))
+		const { code } = await replayWrong(...files.flatMap((file) => ['--out', file]))
+		expect(code).toBe(0)
+		const [html = '', svg = '', json = ''] = files.map((file) => readFileSync(file, 'utf8'))
+		for (const content of [html, svg, json]) {
+			const text = content.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+			expect(text).toContain('Caveat: The scenario does not reproduce the events')
+			expect(text).toContain(`patient.json: cannot be decided from this log: ${REASON}.`)
+		}
+		expect(html).not.toMatch(/<table|<svg/)
+		const { cases, incident } = JSON.parse(json)
+		expect(cases).toEqual([])
+		expect(incident.ranges).toContainEqual({
+			...{ policy: 'patient.json', goodShare: [0, 1], recovered: 0 },
+			...{ scenarios: expect.any(Number), isReproduced: false, isDecided: false },
+		})
 	})
 })

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type RecoveryStatus, type SimulationResult, simulate } from 'yaoki/sim'
+import {
+	expectResilience,
+	type RecoveryStatus,
+	ResilienceError,
+	type SimulationResult,
+	simulate,
+} from 'yaoki/sim'
 import { formatVerdict, judgeReplay, listMissing } from '../../../src/sim/incident/verdict.ts'
 import { scene } from '../scene.ts'
 
@@ -28,12 +34,12 @@ describe('a replay is decided', () => {
 			false,
 		],
 	] as const)('%s', (_name, scenarios, expected) => {
-		expect(judgeReplay(scenarios).isDecided).toBe(expected)
+		expect(judgeReplay(scenarios, []).isDecided).toBe(expected)
 	})
 })
 
 test('a verdict has its range, and what is missing has the measurement', () => {
-	const verdict = judgeReplay([scenario(0.31, 'not-recovered'), scenario(0.98, 'recovered')])
+	const verdict = judgeReplay([scenario(0.31, 'not-recovered'), scenario(0.98, 'recovered')], [])
 	expect(formatVerdict(verdict)).toBe(
 		'cannot be decided from this log: 31 to 98 % good, recovers in 1 of 2 scenarios',
 	)
@@ -44,4 +50,21 @@ test('a verdict has its range, and what is missing has the measurement', () => {
 			{ code: 'timeouts', text: 'b' },
 		]),
 	).toEqual(['The log does not show when it ended. This would: a longer log.'])
+})
+
+test('a replay of a log that is not reproduced has no number, and fails every expectation', () => {
+	const { runs } = scenario(0.99, 'recovered')
+	const verdict = judgeReplay([{ runs, hasFault: true }], [{ code: 'not-reproduced', text: 'a' }])
+	expect(verdict).toEqual({
+		...{ goodShare: [0, 1], scenarios: 1, recovered: 0 },
+		...{ isReproduced: false, isDecided: false },
+	})
+	expect(formatVerdict(verdict)).toBe(
+		'cannot be decided from this log: the scenario does not reproduce the log',
+	)
+	expectResilience({ runs }).goodShareAbove(0.9)
+	expect(() => expectResilience({ runs, ...verdict }).goodShareAbove(0.9)).toThrow(
+		'goodShare: expected > 0.9, cannot be decided, because the scenario does not reproduce the log',
+	)
+	expect(() => expectResilience({ runs, ...verdict }).amplificationBelow(1_000)).toThrow(ResilienceError)
 })

@@ -3,9 +3,12 @@
  * plans, threads run, so the result does not depend on the number of threads. Ctrl-C prints the best so far.
  */
 import { availableParallelism } from 'node:os'
+import { isReproduced, listMissing } from '../../../sim/incident/verdict.ts'
+import { NOT_REPRODUCED } from '../../../sim/run/expect.ts'
 import { DEFAULT_TUNE_REPLICATIONS } from '../../../sim/tune/options.ts'
 import type { Search, SearchTask } from '../../../sim/tune/search.ts'
 import { createSearch } from '../../../sim/tune/tune.ts'
+import { sanitizeLine } from '../../../text/sanitize.ts'
 import { CliError, type ExitKind, toFailure } from '../../errors.ts'
 import type { CommandIo } from '../../io.ts'
 import { parseAssertion } from '../assertions.ts'
@@ -21,6 +24,7 @@ export async function runTune(options: SimulateOptions, io: CommandIo): Promise<
 	const { request, study, name, incident } = await loadOrAbort(options, io.signal)
 	const targets = findTargets(study, name)
 	const [target] = targets
+	if (incident && !isReproduced(incident.data.caveats)) return rejectIncident(target.name, incident, io)
 	const scenarios = targets.map((one) => ({ ...one.scenario, seed: options.seed ?? one.scenario.seed }))
 	const scenario = scenarios[0] ?? target.scenario
 	const assertions = options.assert.map((text) => parseAssertion(text, study))
@@ -39,6 +43,19 @@ export async function runTune(options: SimulateOptions, io: CommandIo): Promise<
 	io.result(toDocument(output), () => toText(output, io))
 	if (output.isInterrupted || output.result.survives) return 'ok'
 	throw new CliError('checkFailed', failureText(output))
+}
+
+/** Recommends nothing: a change that survives a scenario which does not reproduce the log survives another incident. */
+function rejectIncident(
+	title: string,
+	{ data, text }: NonNullable<TuneOutput['incident']>,
+	io: CommandIo,
+): never {
+	const reason = `Cannot be decided from this log: ${NOT_REPRODUCED}.`
+	io.result({ title, survives: false, changes: [], undecided: NOT_REPRODUCED, incident: data }, () =>
+		[text, [reason, ...listMissing(data.caveats).map(sanitizeLine)].join('\n')].join('\n\n'),
+	)
+	throw new CliError('checkFailed', `No policy is recommended: ${NOT_REPRODUCED}.`)
 }
 
 async function drive(
