@@ -189,12 +189,13 @@ export class Claimer {
 		return result.rows.length > 0 || parts.later.length > 0
 	}
 
-	/** Returns the tokens and keys of a target that a reduced claim left out. */
-	#postpone({ destination, limit, keys = [] }: ClaimTarget): void {
+	/** Returns the tokens and keys of a target that a reduced claim left out, or of which it left a part. */
+	#postpone({ destination, limit, since, keys }: ClaimTarget): void {
 		const state = this.#parts.states.byName.get(destination)
 		if (!state) return
+		if (since === 0 && !keys) state.scan.postponeFullScan()
 		this.#returnTokens(state, limit)
-		for (const key of keys) state.freeKeys.add(key)
+		for (const key of keys ?? []) state.freeKeys.add(key)
 	}
 
 	#longFullScans(): ClaimTarget[] {

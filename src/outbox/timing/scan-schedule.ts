@@ -54,6 +54,11 @@ export class ScanSchedule {
 		return true
 	}
 
+	/** A full scan that was started did not run. */
+	postponeFullScan(): void {
+		this.#nextFullScanAt = -Infinity
+	}
+
 	/** Returns the limit of a scan from `since`. What a small full scan leaves is found by the next scans, which continue after it. */
 	limit(since: number, wanted: number): number {
 		return since === 0 && this.#isNextFullScanSmall ? Math.min(wanted, SMALL_LIMIT) : wanted

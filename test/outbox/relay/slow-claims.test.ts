@@ -1,5 +1,6 @@
 /** Claims of one destination that take long, beside others that do not. */
 import { expect, test } from 'vitest'
+import { TimeoutError } from 'yaoki'
 import type { ClaimRequest } from '../../../src/outbox/store/rows.ts'
 import { type World, world } from './world.ts'
 
@@ -108,6 +109,32 @@ test.each([false, true])(
 		expect(new Set(w.payloads()).size).toBe(w.payloads().length)
 	},
 )
+
+test('a full scan that a reduced claim leaves out runs later', async () => {
+	await using w = await world()
+	const { claim } = w.store
+	let isTooSlow = false
+	const scanned: string[][] = []
+	w.store.claim = async (request) => {
+		const isFullScan = !request.poisonCandidates && request.targets.some(({ since }) => since === 0)
+		if (isFullScan) await w.pause(200)
+		if (isFullScan && isTooSlow) throw new TimeoutError('claim', 200)
+		if (isFullScan) scanned.push(namesOf(request))
+		return claim(request)
+	}
+	const names = ['a', 'b']
+	for (const topic of names) await w.enqueue(1, { topic })
+	await w.relay(Object.fromEntries(names.map((name) => [name, w.sends()])))
+	await w.clock.advance(10_000)
+	// Full scans are cancelled until they ask for one message of one destination.
+	isTooSlow = true
+	await w.clock.advance(300_000)
+	isTooSlow = false
+	await w.clock.advance(60_000)
+	scanned.length = 0
+	await w.clock.advance(10_000)
+	expect(new Set(scanned.flat())).toEqual(new Set(names))
+})
 
 test('a stop waits for slow claims and releases what they return', async () => {
 	await using w = await world()
