@@ -79,6 +79,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		settle: unsupported,
 		renew: unsupported,
 		claimsOf: unsupported,
+		hasClaimable: unsupported,
 		nextDueInMs: unsupported,
 		dueDestinations: unsupported,
 		dropHistory: unsupported,

@@ -1,5 +1,6 @@
 /** Shares the circuits and pauses of destinations with all relays through the store, and emits their changes. */
 import type { ErrorFacts } from '../../core/events/events.ts'
+import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { RelayContext } from './relay-context.ts'
@@ -56,12 +57,15 @@ export class SharedBreaker {
 		)
 	}
 
-	/** Tries to become the one relay that probes the destination, if it has due messages. */
+	/** Tries to become the one relay that probes the destination, if it has a message to send. */
 	async probe(state: DestinationState): Promise<void> {
 		const { settings, runtime, store } = this.#context
-		// Otherwise an idle destination whose circuit is open would cost two writes per poll: the right to probe, and its return.
-		const { destinations } = await this.#context.callStore('due', () => store.stats(1, state.destination))
-		if (!destinations[0]?.due.count) return
+		// Otherwise a destination whose circuit is open, and that is idle or blocked by dead letters, would cost two writes per poll: the right to probe, and its return.
+		const isOrdered = state.settings.afterDeadLetter !== undefined
+		const hasDue = await this.#context.callStore('due', () =>
+			store.hasClaimable(state.destination, isOrdered, CANDIDATE_AFTER),
+		)
+		if (!hasDue) return
 		// Long enough for every probe to end, so that a hung probe or a crashed relay does not block probing forever.
 		const forMs = state.breaker.requiredProbes * state.settings.timeoutMs + settings.pollMs
 		const until = runtime.now() + forMs

@@ -87,6 +87,12 @@ export interface QueueStore {
 	/** Returns the time until the next scheduled message is due, undefined if there is none. Messages in flight do not count. */
 	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
 	/**
+	 * Returns whether a message of the destination can be claimed, whatever the state of its circuit: it is due, not in flight, and has fewer crashes than
+	 * `poisonAfter`. With `isOrdered` it has no key, or is the first message of its key and no dead letter blocks it. Writes nothing. The cost is bounded:
+	 * a store that does not find one among the first thousands of due messages may return true.
+	 */
+	hasClaimable(destination: string, isOrdered: boolean, poisonAfter: number): Promise<boolean>
+	/**
 	 * Returns the first `limit` destinations after the name `after` with due messages, in flight or not. The cost grows only with
 	 * the number of names.
 	 */

@@ -96,7 +96,7 @@ export function satisfies(
  * expectResilience(simulate(scenario)).toRecoverWithin(5_000).amplificationBelow(1.2)
  */
 export function expectResilience(
-	result: SimulationResult | (Pick<Replications, 'runs'> & { readonly isReproduced?: boolean }),
+	result: SimulationResult | (Pick<Replications, 'runs'> & { readonly isReproduced?: boolean | undefined }),
 ): ResilienceExpectation {
 	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
 	if (runs.length === 0 || runs.some((run) => !run?.totals))

@@ -292,6 +292,7 @@ export class FakeStore implements Store {
 	settle = notHere
 	renew = notHere
 	claimsOf = notHere
+	hasClaimable = notHere
 	nextDueInMs = notHere
 	dueDestinations = notHere
 	dropHistory = notHere

@@ -292,3 +292,29 @@ test('an open circuit with nothing due writes nothing', async () => {
 	await here.clock.advance(1_000)
 	expect(here.sendings).toHaveLength(4)
 })
+
+test.for([
+	['blocked by dead letters', 0],
+	['waiting for a retry of an earlier one', 20],
+])(
+	'an open circuit with all due messages of an ordered destination %s writes nothing',
+	async ([, maxRetries]) => {
+		// Regression: due messages that no relay may claim were a reason to probe, which wrote twice per poll.
+		await using here = await world()
+		await using there = new Process(here)
+		for (const key of ['a', 'b', 'c']) await here.enqueue(2, { key })
+		const retry = { ...RETRY, maxRetries: Number(maxRetries), baseDelayMs: 600_000, maxDelayMs: 600_000 }
+		await there.relay({ jobs: { deliver: here.sends(no), order: true, breaker: BREAKER } }, { retry })
+		await here.clock.advance(5_000)
+		expect(there.eventsOf('state_change').map(({ to }) => to)).toEqual(['open'])
+		expect(here.sendings).toHaveLength(3)
+		await here.clock.advance(10_000)
+		there.calls.length = 0
+		await here.clock.advance(60_000)
+		expect(there.calls).not.toContain('changeCircuit')
+		expect(here.sendings).toHaveLength(3)
+		await here.enqueue(1, { key: 'd' })
+		await here.clock.advance(1_000)
+		expect(here.sendings).toHaveLength(4)
+	},
+)

@@ -5,7 +5,17 @@ import { world } from './world.ts'
 const away = () => new Error('the database is down')
 
 const METHODS = [
-	...['claim', 'settle', 'renew', 'nextDueInMs', 'dueDestinations', 'circuits', 'changeCircuit', 'pause'],
+	...[
+		'claim',
+		'settle',
+		'renew',
+		'hasClaimable',
+		'nextDueInMs',
+		'dueDestinations',
+		'circuits',
+		'changeCircuit',
+		'pause',
+	],
 	...['acquireTokens', 'returnTokens', 'acquirePermits', 'heartbeat', 'removeRelay'],
 ]
 

@@ -141,6 +141,33 @@ const runsPart = (crashes: string, hasBounds: boolean): string => {
 	) x where l.kind = 'runs'`
 }
 
+/**
+ * Returns whether one of the first $3 due messages of the destination $1 can be claimed, and whether there are as many. $2 crashes of a poison candidate,
+ * $4 the bounds of keys. Locks nothing: a lock of a row is a write.
+ */
+export const claimableSql = (isOrdered: boolean, hasBounds: boolean): string => {
+	const bound = hasBounds ? `least(${boundOf('w.key')}, min(w.seq) filter (where w.in_order))` : '0::bigint'
+	const first = messagesOf({ key: 'k.key', bound: hasBounds ? 'k.bound' : undefined, limit: 1 })
+	const claimable = `${DUE} and ${CRASHES} < $2::int`
+	const found = `
+	exists (select from w where w.key is null) or exists (
+		select from l cross join lateral (
+			select w.key, ${bound} as bound from w where w.key is not null group by w.key
+		) k cross join lateral (${first}) e
+		where exists (select from {s}.outbox o where o.ctid = e.at and ${claimable} and ${isUnblocked(hasBounds, false)})
+	)`
+	return `
+with n as materialized (select {now} as ms),
+l as materialized (select $1::text as destination, $4::text::jsonb as bounds),
+w as materialized (
+	select o.key, o.seq, o.in_order from l cross join lateral (
+		select o.key, o.seq, o.in_order from {s}.outbox o
+		where ${OF_DESTINATION} and ${claimable} order by o.due_at, o.seq limit $3::int
+	) o
+)
+select ${isOrdered ? found : 'exists (select from w)'} as found, (select count(*) from w) >= $3::int as is_full`
+}
+
 /** The number of replays to the destinations that a query named `destination` returns. The limit keeps it a lookup of each. */
 const replaysOf = (destinations: string): string => `
 	select coalesce(sum(c.replays), 0)::bigint from (${destinations}) d cross join lateral (

@@ -10,7 +10,7 @@ import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
 import type { ClaimedRow, ClaimRef, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
 import { MAX_SEARCHED } from '../search-limit.ts'
 import { parseCircuits } from './circuits.ts'
-import { claimSql, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
+import { claimableSql, claimSql, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
 import type { KeyBounds } from './key-bounds.ts'
 import { settleOperations } from './settle.ts'
 
@@ -182,6 +182,27 @@ function unfinished(parts: readonly Part[], reports: readonly ScanReport[]): rea
 		const windowRows = Math.max(limit, Math.min(MAX_WINDOW, part.windowRows * WINDOW_GROWTH))
 		return [{ target: part.target, limit, windowRows, since: last[0], afterSequence: last[1] }]
 	})
+}
+
+/** Most queues have a message to claim among the first. The second size is that of the largest window of a claim. */
+const SEARCHED: readonly number[] = [100, MAX_WINDOW]
+
+export async function hasClaimable(
+	{ executor, bounds, timeoutMs }: Claiming,
+	destination: string,
+	isOrdered: boolean,
+	poisonAfter: number,
+): Promise<boolean> {
+	type Found = { found: boolean; is_full: boolean }
+	const known = isOrdered ? bounds.of(destination) : undefined
+	const sql = claimableSql(isOrdered, known !== undefined)
+	for (const size of SEARCHED) {
+		const values = [destination, Math.min(poisonAfter, MAX_INT), size, known ? JSON.stringify(known) : null]
+		const [row] = await executor.run<Found>(sql, values, { timeoutMs, label: `due of ${destination}` })
+		if (row?.found) return true
+		if (!row?.is_full) return false
+	}
+	return true
 }
 
 const CLAIMS_OF = `

@@ -54,9 +54,10 @@ const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
  * of their key need no check, which took a quarter of the time of a claim.
  *
  * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next message is locked too, and the next one that was
- * not replayed, which was the first of its key before the replay: the message is unblocked if both can be locked and are free.
+ * not replayed, which was the first of its key before the replay: the message is unblocked if both can be locked and are free. Without `locks`
+ * nothing is locked, for a statement that only asks.
  */
-export function isUnblocked(hasBounds: boolean): string {
+export function isUnblocked(hasBounds: boolean, locks = true): string {
 	const bound = hasBounds ? boundOf('o.key') : undefined
 	const followers = (limit: number, withReplayed: boolean) =>
 		messagesOf({ key: 'o.key', bound, after: 'o.seq', limit, withReplayed })
@@ -70,5 +71,5 @@ export function isUnblocked(hasBounds: boolean): string {
 	and (o.in_order or (
 		(select f.seq from {s}.outbox f where ${inIndex('o.key', 'f.replayed')} and f.seq > o.seq and not ${IS_FREE} order by f.seq limit 1) is null
 		and (select bool_and(${IS_FREE}) from (${followers(LOOK_AHEAD, false)}) f) is not false
-		and ${isLockable(true)} and ${isLockable(false)}))`
+		${locks ? `and ${isLockable(true)} and ${isLockable(false)}` : ''}))`
 }

@@ -8,7 +8,7 @@ import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { dropDedupeKeys } from '../enqueue/postgres-keys.ts'
 import type { Store } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
-import { claim, claimsOf } from './claim.ts'
+import { claim, claimsOf, hasClaimable } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
 import { scheduleOperations } from './destination-names.ts'
 import { insert } from './insert.ts'
@@ -53,6 +53,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 			insert(executor, rows, tx !== undefined && isSqlClient(tx) ? tx : undefined, options),
 		dropDedupeKeys: (limit) => dropDedupeKeys(executor, limit),
 		claim: (request) => claim(claiming, request),
+		hasClaimable: (destination, isOrdered, poisonAfter) =>
+			hasClaimable(claiming, destination, isOrdered, poisonAfter),
 		claimsOf: (owner, destinations) =>
 			claimsOf(executor.bounded, owner, destinations, settings.claimTimeoutMs),
 		...settleOperations(executor.bounded),

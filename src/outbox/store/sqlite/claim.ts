@@ -80,6 +80,17 @@ export const CLAIM_TEXTS: Readonly<Record<CrashFilter, ClaimTexts>> = {
 	'recorded crashes': textsFor('recorded crashes'),
 }
 
+/** Reads the first ?3 due messages, so that the cost is bounded. With all of them blocked and more behind them, there may be one: then 1 too. */
+const claimableSql = (isOrdered: boolean): string => `SELECT EXISTS (
+	SELECT 1 FROM (SELECT q.key, q.seq, q.in_order, q.destination, q.lease_until, q.crashes, q.locked_by
+		FROM yaoki_outbox q INDEXED BY yaoki_outbox_due
+		WHERE q.destination = ?1 AND q.due_at <= ?2 ORDER BY q.due_at, q.seq LIMIT ?3) q
+	WHERE (q.lease_until IS NULL OR q.lease_until <= ?2) AND ${HAS_CRASHES['few crashes']}${isOrdered ? ` AND ${IS_HEAD}` : ''}
+) OR (SELECT 1 FROM yaoki_outbox q INDEXED BY yaoki_outbox_due
+	WHERE q.destination = ?1 AND q.due_at <= ?2 ORDER BY q.due_at, q.seq LIMIT 1 OFFSET ?3) IS NOT NULL`
+
+const HAS_CLAIMABLE = { ordered: claimableSql(true), unordered: claimableSql(false) }
+
 /** A row that is still locked was held by a process that died; its attempt was the latest. */
 const COUNT_CRASHES = `UPDATE yaoki_outbox SET crashes = crashes + 1, last_attempt_at = locked_at
 	WHERE seq IN (SELECT value FROM json_each(?))`
@@ -180,7 +191,7 @@ const CLAIMS_OF = `SELECT id, attempts, locked_at, seq FROM (
 
 export const claimOperations = (
 	connection: SqliteConnection,
-): Operations<'claim' | 'renew' | 'claimsOf'> => ({
+): Operations<'claim' | 'renew' | 'claimsOf' | 'hasClaimable'> => ({
 	claim(request) {
 		const now = connection.now()
 		const rows: ClaimedRow[] = []
@@ -205,6 +216,11 @@ export const claimOperations = (
 		}
 		return lost
 	},
+	hasClaimable: (destination, isOrdered, poisonAfter) =>
+		connection.number(
+			HAS_CLAIMABLE[isOrdered ? 'ordered' : 'unordered'],
+			...[destination, connection.now(), MAX_SEARCHED, poisonAfter],
+		) === 1,
 	claimsOf(owner, destinations) {
 		const now = connection.now()
 		return destinations

@@ -69,6 +69,7 @@ const TWO_COPIES =
 const READS = {
 	schemaVersion: 'read the schema version',
 	claimsOf: 'read the claims of a relay',
+	hasClaimable: 'search for due messages',
 	nextDueInMs: 'read the next due time',
 	dueDestinations: 'read due destinations',
 	circuits: 'read circuits',

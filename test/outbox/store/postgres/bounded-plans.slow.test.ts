@@ -112,6 +112,7 @@ async function runOthers(store: PostgresStore): Promise<void> {
 	await store.settle('relay', [{ type: 'sent', ...ref(last) }], true)
 	await store.claimsOf('relay', ['a', 'b'])
 	await store.nextDueInMs(['a', 'b'])
+	for (const isOrdered of [true, false]) await store.hasClaimable('a', isOrdered, 2)
 	await store.dueDestinations(10)
 	await store.circuits(['a', 'b'])
 	const change = { state: 'open', pausedForMs: 1, reason: null, failedProbes: 0, delayMs: 0 } as const

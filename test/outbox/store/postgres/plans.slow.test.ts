@@ -69,6 +69,7 @@ for (const isAnalyzed of [false, true]) {
 				),
 			).toEqual([])
 			await store.nextDueInMs(['a'])
+			for (const isOrdered of [true, false]) await store.hasClaimable('a', isOrdered, 2)
 			await store.dueDestinations(100)
 			await store.findPredecessor(rows[0]?.id ?? '')
 		}

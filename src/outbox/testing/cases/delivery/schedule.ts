@@ -64,6 +64,64 @@ export const schedule: CaseTable = {
 		await expectNext(t, undefined)
 	},
 
+	'hasClaimable is true only with a message that is due and not in flight, of this destination': async (
+		t,
+	) => {
+		for (const isOrdered of [false, true]) {
+			const destination = `d ${isOrdered}`
+			const has = () => t.store.hasClaimable(destination, isOrdered, 2)
+			assert.equal(await has(), false)
+			await t.enqueue({ destination: 'other' }, { destination, notBefore: (await t.now()) + HOUR })
+			assert.equal(await has(), false)
+			await t.advance(2 * HOUR)
+			assert.equal(await has(), true)
+			const row = await t.claimOne({ destination, isOrdered })
+			assert.equal(await has(), false)
+			await t.settle([retry(row, HOUR)])
+			assert.equal(await has(), false)
+			await t.advance(2 * HOUR)
+			assert.equal(await has(), true)
+			await t.send(row.id, { destination, isOrdered })
+			assert.equal(await has(), false)
+		}
+	},
+
+	'hasClaimable looks past messages of blocked keys if the destination is ordered': async (t) => {
+		const has = (isOrdered: boolean) => t.store.hasClaimable('a', isOrdered, 2)
+		await t.enqueueMany(3, { key: 'k' })
+		await t.deadLetterHead('block')
+		assert.equal(await has(true), false)
+		assert.equal(await has(false), true)
+		const later = await t.enqueueOne({ key: 'other' })
+		assert.equal(await has(true), true)
+		await t.send(later, { isOrdered: true })
+		assert.equal(await has(true), false)
+		await t.enqueueOne()
+		assert.equal(await has(true), true)
+	},
+
+	'hasClaimable ignores messages that wait for an earlier one of their key': async (t) => {
+		const has = (isOrdered: boolean) => t.store.hasClaimable('a', isOrdered, 2)
+		await t.enqueueMany(2, { key: 'k' })
+		const first = await t.claimOne({ isOrdered: true })
+		assert.equal(await has(true), false)
+		await t.settle([retry(first, HOUR)])
+		assert.equal(await has(true), false)
+		assert.equal(await has(false), true)
+		await t.advance(2 * HOUR)
+		assert.equal(await has(true), true)
+	},
+
+	'hasClaimable ignores poison candidates, and claims nothing': async (t) => {
+		const id = await t.enqueueOne()
+		assert.equal(await t.store.hasClaimable('a', false, 2), true)
+		await t.expectMessage(id, { status: 'pending', attempts: 0 })
+		await t.crash()
+		assert.equal(await t.store.hasClaimable('a', false, 1), false)
+		assert.equal(await t.store.hasClaimable('a', false, 2), true)
+		assert.equal(await t.store.hasClaimable('a', false, Infinity), true)
+	},
+
 	'lists every destination with due messages once': async (t) => {
 		await t.enqueue(...toEach(['b', 'a', 'c', 'a', 'b', 'ä', 'Z']))
 		await t.enqueueOne({ destination: 'a', notBefore: (await t.now()) + HOUR })

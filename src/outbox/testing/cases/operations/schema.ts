@@ -66,6 +66,7 @@ export const withoutTables: CaseTable = {
 			settle: () => store.settle('r1', [{ type: 'sent', ...claim }], false),
 			renew: () => store.renew('r1', 1_000, [claim]),
 			claimsOf: () => store.claimsOf('r1', ['a']),
+			hasClaimable: () => store.hasClaimable('a', true, 2),
 			nextDueInMs: () => store.nextDueInMs(['a']),
 			destinations: () => store.dueDestinations(10),
 			dropHistory: () => store.dropHistory(1_000, 10),
