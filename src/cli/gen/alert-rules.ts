@@ -1,5 +1,5 @@
 /**
- * The alert rules: one for each of the five questions, and for the outbox. Ratios require a number of calls, so that one retry at night is not
+ * The alert rules: for the error rate, for each of the five questions, and for the outbox. Ratios require a number of calls, so that one retry at night is not
  * 100 %, and divide by nothing that can be 0. Series of processes that do not exist any more end by themselves, so no rule uses `absent`.
  */
 import {
@@ -7,44 +7,50 @@ import {
 	circuitsReopened,
 	deadLetters,
 	destinationsReopened,
+	failedCalls,
 	rescuedCalls,
 	retriedCalls,
 	retriesPerCall,
 	storedDeadLetters,
 } from '../../telemetry/queries/five-questions.ts'
 import { gauge, ratio, type Scope } from '../../telemetry/queries/promql.ts'
-
-export interface AlertRule {
-	readonly alert: string
-	/** Lines of PromQL. */
-	readonly expression: readonly string[]
-	/** How long the expression must be true. */
-	readonly for: string
-	/** `critical`: messages are or will be lost, or late for hours. `warning`: look today. `info`: a reminder. */
-	readonly severity: 'critical' | 'warning' | 'info'
-	readonly summary: string
-	readonly description: string
-}
-
-/** Ratios of fewer calls say nothing. */
-const MIN_CALLS = 20
-const MAX_RETRY_SHARE = 0.1
-const MIN_RETRY_SUCCESS = 0.5
-const MAX_RETRIES_PER_CALL = 0.5
-const MIN_REOPENED = 3
-/** The limits of `yaoki outbox check`. */
-const MAX_LAG_SECONDS = 300
-const MAX_AGE_SECONDS = 3_600
+import type { AlertRule } from './alert-rule.ts'
+import { type AlertSettings, DEFAULT_SETTINGS } from './alert-settings.ts'
+import { burnRateRules } from './burn-rate-rules.ts'
+import { inWords, toPrometheusDuration } from './durations.ts'
 
 const over = (window: string): Scope => ({ where: {}, window })
 const by = ['destination']
 
 /** The rules, in the order of the runbook. */
-export function alertRules(): readonly AlertRule[] {
-	return [...retryRules(), ...circuitRules(), ...outboxRules()]
+export function alertRules(settings: AlertSettings = DEFAULT_SETTINGS): readonly AlertRule[] {
+	return [
+		errorRateRule(settings),
+		...burnRateRules(settings),
+		...retryRules(settings),
+		...circuitRules(settings),
+		...outboxRules(settings),
+	]
 }
 
-function retryRules(): readonly AlertRule[] {
+function errorRateRule({ maxErrorRate, minCalls }: AlertSettings): AlertRule {
+	const failed = failedCalls(over('10m'))
+	return {
+		alert: 'YaokiErrorRateHigh',
+		expression: [
+			`${ratio(failed.part, failed.whole)} > ${maxErrorRate}`,
+			`and ${failed.whole} >= ${minCalls}`,
+		],
+		for: '5m',
+		severity: 'warning',
+		summary: 'Many calls to {{ $labels.service }} fail',
+		description:
+			'{{ $value | humanizePercentage }} of the calls to {{ $labels.service }} ({{ $labels.job }}) in the last 10 minutes failed or were rejected.',
+	}
+}
+
+function retryRules(settings: AlertSettings): readonly AlertRule[] {
+	const { maxRetryRate, minRetrySuccess, maxRetriesPerCall, minCalls } = settings
 	const recently = over('10m')
 	const [retried, rescued, retries] = [
 		retriedCalls(recently),
@@ -55,8 +61,8 @@ function retryRules(): readonly AlertRule[] {
 		{
 			alert: 'YaokiRetryRateHigh',
 			expression: [
-				`${ratio(retried.part, retried.whole)} > ${MAX_RETRY_SHARE}`,
-				`and ${retried.part} >= ${MIN_CALLS}`,
+				`${ratio(retried.part, retried.whole)} > ${maxRetryRate}`,
+				`and ${retried.part} >= ${minCalls}`,
 			],
 			for: '5m',
 			severity: 'warning',
@@ -67,8 +73,8 @@ function retryRules(): readonly AlertRule[] {
 		{
 			alert: 'YaokiRetriesFail',
 			expression: [
-				`${ratio(rescued.part, rescued.whole)} < ${MIN_RETRY_SUCCESS}`,
-				`and ${rescued.whole} >= ${MIN_CALLS}`,
+				`${ratio(rescued.part, rescued.whole)} < ${minRetrySuccess}`,
+				`and ${rescued.whole} >= ${minCalls}`,
 			],
 			for: '5m',
 			severity: 'warning',
@@ -79,21 +85,21 @@ function retryRules(): readonly AlertRule[] {
 		{
 			alert: 'YaokiRetriesPerCallHigh',
 			expression: [
-				`${ratio(retries.part, retries.whole)} > ${MAX_RETRIES_PER_CALL}`,
-				`and ${retries.part} >= ${MIN_CALLS}`,
+				`${ratio(retries.part, retries.whole)} > ${maxRetriesPerCall}`,
+				`and ${retries.part} >= ${minCalls}`,
 			],
 			for: '5m',
 			severity: 'warning',
 			summary: 'Calls to {{ $labels.service }} need many retries',
 			description:
-				'A call to {{ $labels.service }} ({{ $labels.job }}) needed {{ $value | humanize }} retries on average in the last 10 minutes.',
+				'A call to {{ $labels.service }} ({{ $labels.job }}) needed {{ $value | printf "%.1f" }} retries on average in the last 10 minutes.',
 		},
 	]
 }
 
 const WHICH_CIRCUIT = '{{ $labels.service }}{{ with $labels.destination }}, destination {{ . }}{{ end }}'
 
-function circuitRules(): readonly AlertRule[] {
+function circuitRules({ openMs, minReopened, isolatedMs }: AlertSettings): readonly AlertRule[] {
 	const isolated = gauge({ metric: 'yaoki_circuit_breaker_isolated' }, over(''))
 	return [
 		{
@@ -105,37 +111,36 @@ function circuitRules(): readonly AlertRule[] {
 				`unless ${isolated} > 0`,
 				`or ${gauge({ metric: 'yaoki_outbox_circuit_state', by }, over(''))} > 0`,
 			],
-			for: '5m',
+			for: toPrometheusDuration(openMs),
 			severity: 'warning',
 			summary: `The circuit of ${WHICH_CIRCUIT} does not close`,
-			description: `The circuit of ${WHICH_CIRCUIT} ({{ $labels.job }}) has been open or half-open for 5 minutes. Calls are rejected, messages wait.`,
+			description: `The circuit of ${WHICH_CIRCUIT} ({{ $labels.job }}) has been open or half-open for ${inWords(openMs)}. Calls are rejected, messages wait.`,
 		},
 		{
 			alert: 'YaokiCircuitReopens',
 			expression: [
-				`${circuitsReopened(over('15m'))} >= ${MIN_REOPENED}`,
-				`or ${destinationsReopened(over('15m'))} >= ${MIN_REOPENED}`,
+				`${circuitsReopened(over('15m'))} >= ${minReopened}`,
+				`or ${destinationsReopened(over('15m'))} >= ${minReopened}`,
 			],
 			for: '1m',
 			severity: 'warning',
 			summary: `The circuit of ${WHICH_CIRCUIT} falls back from half-open to open`,
-			description: `Probes of ${WHICH_CIRCUIT} ({{ $labels.job }}) failed {{ $value | humanize }} times in the last 15 minutes.`,
+			description: `Probes of ${WHICH_CIRCUIT} ({{ $labels.job }}) failed {{ $value | printf "%.0f" }} times in the last 15 minutes.`,
 		},
 		{
 			alert: 'YaokiCircuitIsolated',
 			expression: [`${isolated} > 0`],
-			for: '1h',
+			for: toPrometheusDuration(isolatedMs),
 			severity: 'info',
 			summary: 'A circuit of {{ $labels.service }} is isolated',
-			description:
-				'A circuit of {{ $labels.service }} ({{ $labels.job }}) has been isolated by an operator for an hour and rejects all calls.',
+			description: `A circuit of {{ $labels.service }} ({{ $labels.job }}) has been isolated by an operator for ${inWords(isolatedMs)} and rejects all calls.`,
 		},
 	]
 }
 
-function outboxRules(): readonly AlertRule[] {
+function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSettings): readonly AlertRule[] {
 	const due = gauge({ metric: 'yaoki_outbox_due_messages', by }, over(''))
-	const isOld = `${gauge({ metric: 'yaoki_outbox_oldest_age_seconds', by }, over(''))} > ${MAX_AGE_SECONDS}`
+	const isOld = `${gauge({ metric: 'yaoki_outbox_oldest_age_seconds', by }, over(''))} > ${ageMs / 1_000}`
 	const paused = { metric: 'yaoki_outbox_destination_paused', by }
 	const isPaused = `${gauge(paused, over(''))} > 0`
 	const isPausedByOperator = `${gauge({ ...paused, where: { reason: 'operator' } }, over(''))} > 0`
@@ -143,16 +148,16 @@ function outboxRules(): readonly AlertRule[] {
 		{
 			alert: 'YaokiDeadLetters',
 			expression: [
-				`${deadLetters(over('15m'))} > 0`,
+				`${deadLetters(over('15m'))} > ${maxDeadLetters}`,
 				// One alert, not two, if both show it. Their services differ: one is the relay, the other the outbox.
-				`or (${storedDeadLetters(over('15m'))}) > 0`,
-				`unless on (job, destination) ${deadLetters(over('15m'))} > 0`,
+				`or (${storedDeadLetters(over('15m'))}) > ${maxDeadLetters}`,
+				`unless on (job, destination) ${deadLetters(over('15m'))} > ${maxDeadLetters}`,
 			],
 			for: '1m',
 			severity: 'critical',
 			summary: 'Messages to {{ $labels.destination }} became dead letters',
 			description:
-				'{{ $value | humanize }} messages to {{ $labels.destination }} ({{ $labels.job }}) became dead letters in the last 15 minutes{{ with $labels.cause }}, cause: {{ . }}{{ end }}. They are not sent until they are replayed.',
+				'New dead letters of {{ $labels.destination }} ({{ $labels.job }}) in the last 15 minutes: {{ $value | printf "%.0f" }}{{ with $labels.cause }}, cause: {{ . }}{{ end }}. They are not sent until they are replayed.',
 		},
 		{
 			alert: 'YaokiOutboxAge',
@@ -167,7 +172,7 @@ function outboxRules(): readonly AlertRule[] {
 		{
 			alert: 'YaokiOutboxLag',
 			expression: [
-				`${gauge({ metric: 'yaoki_outbox_oldest_lag_seconds', by }, over(''))} > ${MAX_LAG_SECONDS}`,
+				`${gauge({ metric: 'yaoki_outbox_oldest_lag_seconds', by }, over(''))} > ${lagMs / 1_000}`,
 				`unless ${isPaused}`,
 			],
 			for: '5m',
@@ -191,11 +196,11 @@ function outboxRules(): readonly AlertRule[] {
 				`sum by (job, service) (${due}) > 0`,
 				`unless ${gauge({ metric: 'yaoki_outbox_relays' }, over(''))} > 0`,
 			],
-			for: '2m',
+			for: toPrometheusDuration(withoutRelayMs),
 			severity: 'critical',
 			summary: 'No relay sends the messages of {{ $labels.service }}',
 			description:
-				'{{ $value | humanize }} messages of {{ $labels.service }} ({{ $labels.job }}) are due, and no relay is alive.',
+				'No relay is alive, and messages of {{ $labels.service }} ({{ $labels.job }}) are due: {{ $value | printf "%.0f" }}.',
 		},
 	]
 }

@@ -1,5 +1,7 @@
 /** The alert rules as a rule file of Prometheus. */
-import { type AlertRule, alertRules } from './alert-rules.ts'
+import type { AlertRule } from './alert-rule.ts'
+import { alertRules } from './alert-rules.ts'
+import type { AlertSettings } from './alert-settings.ts'
 
 interface PrometheusRule {
 	readonly alert: string
@@ -18,8 +20,8 @@ export interface RuleFile {
  * Returns the rules. Each refers to its section in the runbook at the given URL. There is no default: the package has no public page, and a dead link
  * costs time in an incident.
  */
-export const ruleFile = (runbookUrl: string | undefined): RuleFile => ({
-	groups: [{ name: 'yaoki', rules: alertRules().map((rule) => toPrometheus(rule, runbookUrl)) }],
+export const ruleFile = (runbookUrl: string | undefined, settings?: AlertSettings): RuleFile => ({
+	groups: [{ name: 'yaoki', rules: alertRules(settings).map((rule) => toPrometheus(rule, runbookUrl)) }],
 })
 
 const toPrometheus = (rule: AlertRule, runbookUrl: string | undefined): PrometheusRule => ({

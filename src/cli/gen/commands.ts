@@ -3,6 +3,7 @@ import { type Command, defineCommand } from '../command.ts'
 import type { CommandIo } from '../io.ts'
 import { text } from '../option-tables.ts'
 import { checkOutFile, writeWholeFile } from '../user-files.ts'
+import { ALERT_OPTIONS, readAlertSettings, readRunbookUrl } from './alert-settings.ts'
 import { ruleFile, toYaml } from './alerts-file.ts'
 import { grafanaDashboard } from './grafana-dashboard.ts'
 
@@ -23,14 +24,18 @@ export const grafana: Command = defineCommand({
 export const alerts: Command = defineCommand({
 	examples: [
 		['yaoki gen alerts > yaoki-alerts.yml', 'alert rules for rule_files of Prometheus'],
-		['yaoki gen alerts --runbook https://wiki.internal/yaoki', 'with links to your own runbook'],
+		['yaoki gen alerts --slo 99.9', 'with burn-rate alerts for an objective of 99.9 %'],
+		['yaoki gen alerts --max-error-rate 2 --max-lag 15m', 'with other limits'],
+		['yaoki gen alerts --runbook-url https://wiki.internal/yaoki', 'with links to your own runbook'],
 	],
 	options: {
 		out: OUT,
-		runbook: text('URL', 'page that the alerts link to; without it they have no link'),
+		runbookUrl: text('URL', 'page that the alerts link to; without it they have no link'),
+		...ALERT_OPTIONS,
 	},
-	run({ out, runbook }, io) {
-		const rules = ruleFile(runbook)
+	run({ out, runbookUrl, ...args }, io) {
+		const url = runbookUrl === undefined ? undefined : readRunbookUrl('--runbook-url', runbookUrl)
+		const rules = ruleFile(url, readAlertSettings(args))
 		return deliver(io, out, rules, toYaml(rules))
 	},
 })

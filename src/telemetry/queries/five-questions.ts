@@ -1,5 +1,5 @@
 /** The five questions of an operator, in PromQL. The dashboard and the alert rules use the same queries, so that they cannot disagree. */
-import { growth, increase, type Scope } from './promql.ts'
+import { growth, increase, rate, type Scope } from './promql.ts'
 
 const CALLS = { metric: 'yaoki_calls_total' }
 const RETRIES = { metric: 'yaoki_retries_total' }
@@ -11,6 +11,21 @@ export interface Share {
 	readonly part: string
 	readonly whole: string
 }
+
+/** Calls without a result for their caller. A fallback is a result. */
+const FAILED_CALLS = { ...CALLS, where: { outcome: 'failure|rejected' } }
+
+/** Error rate: calls that failed or were rejected, of all calls. */
+export const failedCalls = (scope: Scope): Share => ({
+	part: increase(FAILED_CALLS, scope),
+	whole: increase(CALLS, scope),
+})
+
+/** The error rate over hours and days. `increase` with its look at the time before the window would read twice as many samples. */
+export const failureRates = (scope: Scope): Share => ({
+	part: rate(FAILED_CALLS, scope),
+	whole: rate(CALLS, scope),
+})
 
 /** Retry rate: calls with at least one retry, of all calls. */
 export const retriedCalls = (scope: Scope): Share => ({

@@ -8,12 +8,100 @@ export interface AlertCase {
 	readonly series: Readonly<Record<string, string>>
 	/** What fires after a number of minutes: alerts with their labels, except for job and severity. */
 	readonly firing: Readonly<Record<number, readonly string[]>>
+	/** Minutes between two evaluations of the rules, 1 by default. Windows of days need time. */
+	readonly evaluatedEvery?: number
 }
 
 const calls = 'yaoki_calls_total{service="pay", outcome="success"}'
 const rescued = 'yaoki_retried_calls_total{service="pay", result="success"}'
 const lost = 'yaoki_retried_calls_total{service="pay", result="failure"}'
 const retries = 'yaoki_retries_total{service="pay"}'
+
+const failed = 'yaoki_calls_total{service="pay", outcome="failure"}'
+const errorRate = 'YaokiErrorRateHigh{service="pay"}'
+const burn = (window: string): string => `YaokiSloBurn${window}{service="pay"}`
+
+const ERRORS: readonly AlertCase[] = [
+	{
+		name: 'a service without retries and circuits fails one call in ten',
+		series: { [calls]: '0+90x120', [failed]: '0+10x120' },
+		firing: {
+			2: [],
+			30: [errorRate, burn('1h'), burn('6h')],
+			100: [errorRate, burn('1h'), burn('6h'), burn('1d')],
+		},
+	},
+	{
+		name: 'one call in ten is rejected',
+		series: { [calls]: '0+90x60', 'yaoki_calls_total{service="pay", outcome="rejected"}': '0+10x60' },
+		firing: { 30: [errorRate, burn('1h'), burn('6h')] },
+	},
+	{
+		name: 'four calls in a hundred fail',
+		series: { [calls]: '0+96x60', [failed]: '0+4x60' },
+		firing: { 2: [], 30: [burn('1h'), burn('6h')] },
+	},
+	{
+		name: 'every call fails, but there is one a minute',
+		series: { [calls]: '0x60', [failed]: '0+1x60' },
+		firing: { 15: [], 30: [burn('1h')] },
+	},
+	{
+		name: 'one of two calls of an hour fails',
+		series: { [calls]: '0x29 1x90', [failed]: '0x9 1x110' },
+		firing: { 12: [], 30: [], 60: [], 100: [] },
+	},
+	{
+		name: 'all calls get their fallback',
+		series: { 'yaoki_calls_total{service="pay", outcome="fallback"}': '0+100x60', [failed]: '0x60' },
+		firing: { 30: [] },
+	},
+	{
+		name: 'forty of a thousand calls fail within a minute of a good day',
+		series: { [calls]: '0+100x1000', [failed]: '0x719 40x280' },
+		firing: { 725: [], 730: [], 740: [], 800: [] },
+		evaluatedEvery: 5,
+	},
+]
+
+/** After a day without errors: 1,440 minutes with 1,000 calls each. */
+const afterGoodDay = (failures: number, minutes: number) => ({
+	[calls]: `0+1000x1440 ${1_440_000 + 1000 - failures}+${1000 - failures}x${minutes - 1} ${1_440_000 + (1000 - failures) * minutes}+1000x120`,
+	[failed]: `0x1440 ${failures}+${failures}x${minutes - 1} ${failures * minutes}x120`,
+})
+
+const OBJECTIVE: readonly AlertCase[] = [
+	{
+		name: 'two percent of the calls fail for an hour',
+		series: afterGoodDay(20, 60),
+		firing: { 1440: [], 1465: [], 1490: [burn('1h')], 1515: [] },
+		evaluatedEvery: 5,
+	},
+	{
+		name: 'one percent of the calls fails for half a day',
+		series: afterGoodDay(10, 720),
+		firing: { 1600: [], 1740: [burn('6h')], 2040: [burn('6h'), burn('1d'), burn('3d')] },
+		evaluatedEvery: 10,
+	},
+	{
+		name: 'four calls in a thousand fail for ten hours',
+		series: { [calls]: '0+996x600', [failed]: '0+4x600' },
+		firing: { 30: [], 150: [burn('1d')], 500: [burn('1d'), burn('3d')] },
+		evaluatedEvery: 10,
+	},
+	{
+		name: 'two calls in a thousand fail for ten hours',
+		series: { [calls]: '0+998x600', [failed]: '0+2x600' },
+		firing: { 120: [], 400: [burn('3d')] },
+		evaluatedEvery: 10,
+	},
+	{
+		name: 'one call in two thousand fails, which the objective allows',
+		series: { [calls]: '0+1999x600', [failed]: '0+1x600' },
+		firing: { 120: [], 400: [], 600: [] },
+		evaluatedEvery: 10,
+	},
+]
 
 const RETRIES: readonly AlertCase[] = [
 	{
@@ -32,7 +120,7 @@ const RETRIES: readonly AlertCase[] = [
 		firing: { 4: [], 30: ['YaokiRetryRateHigh{service="pay"}'] },
 	},
 	{
-		name: 'the same for three minutes only',
+		name: 'a fifth of the calls is retried for three minutes only',
 		series: {
 			[calls]: '0+100x60',
 			[rescued]: '0x30 20 40 60 60x30',
@@ -56,12 +144,12 @@ const RETRIES: readonly AlertCase[] = [
 		firing: { 30: ['YaokiRetriesFail{service="pay"}'] },
 	},
 	{
-		name: 'none of them has ever succeeded',
+		name: 'the few calls that are retried fail, and none has ever succeeded',
 		series: { [calls]: '0+1000x60', [lost]: '0+9x60', [retries]: '0+20x60' },
 		firing: { 30: ['YaokiRetriesFail{service="pay"}'] },
 	},
 	{
-		name: 'most of them succeed',
+		name: 'most of the few calls that are retried succeed',
 		series: { [calls]: '0+1000x60', [rescued]: '0+6x60', [lost]: '0+4x60', [retries]: '0+20x60' },
 		firing: { 30: [] },
 	},
@@ -328,6 +416,8 @@ const OUTBOX: readonly AlertCase[] = [
 
 export const ALERT_CASES: readonly AlertCase[] = [
 	{ name: 'there is no series', series: {}, firing: { 30: [] } },
+	...ERRORS,
+	...OBJECTIVE,
 	...RETRIES,
 	...CIRCUITS,
 	...OUTBOX,

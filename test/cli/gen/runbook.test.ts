@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { alertRules } from '../../../src/cli/gen/alert-rules.ts'
+import { DEFAULT_SETTINGS } from '../../../src/cli/gen/alert-settings.ts'
 import { check } from '../../../src/cli/outbox/check-command.ts'
 import { parseDuration } from '../../../src/cli/outbox/parse-time.ts'
 import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
 import { blocks, page, table } from '../../examples/markdown.ts'
 
 const runbook = page('docs/guide/runbook.md')
-const rules = alertRules()
+const rules = alertRules({ ...DEFAULT_SETTINGS, slo: 0.999 })
 const headings = [...runbook.text.matchAll(/^## (.*)$/gm)].map(([, title]) => title)
 
 test('has a section for each alert, in the order of the rules, and no other', () => {
