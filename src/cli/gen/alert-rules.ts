@@ -141,7 +141,7 @@ function circuitRules({ openMs, minReopened, isolatedMs }: AlertSettings): reado
 function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSettings): readonly AlertRule[] {
 	const due = gauge({ metric: 'yaoki_outbox_due_messages', by }, over(''))
 	const isOld = `${gauge({ metric: 'yaoki_outbox_oldest_age_seconds', by }, over(''))} > ${ageMs / 1_000}`
-	const paused = { metric: 'yaoki_outbox_destination_paused', by }
+	const paused = { metric: 'yaoki_outbox_pause_state', by }
 	const isPaused = `${gauge(paused, over(''))} > 0`
 	const isPausedByOperator = `${gauge({ ...paused, where: { reason: 'operator' } }, over(''))} > 0`
 	return [

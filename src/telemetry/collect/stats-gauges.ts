@@ -50,7 +50,7 @@ function* outboxGauges(source: Source, stats: OutboxStats): Generator<GaugeReadi
 		for (const one of PAUSE_REASONS) {
 			const isPaused = pausedForMs > 0 && reason === one ? 1 : 0
 			pausedDestinations += isPaused
-			yield ['yaoki_outbox_destination_paused', [...labels, one], isPaused]
+			yield ['yaoki_outbox_pause_state', [...labels, one], isPaused]
 		}
 	}
 	yield ['yaoki_outbox_paused_destinations', [service], pausedDestinations]

@@ -192,9 +192,9 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 		'Destinations that an operator or a Retry-After has paused.',
 		'max',
 	),
-	yaoki_outbox_destination_paused: gauge(
+	yaoki_outbox_pause_state: gauge(
 		['service', 'destination', 'reason'],
-		'1 while a destination is paused, by reason: operator or retry-after. Destinations without failures or pauses are left out.',
+		'Pause of a destination: 1 paused, 0 not, by reason: operator or retry-after. Destinations without failures or pauses are left out.',
 		'max',
 	),
 	yaoki_relay_deliveries_total: counter(

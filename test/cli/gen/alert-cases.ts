@@ -257,10 +257,8 @@ const age = 'yaoki_outbox_oldest_age_seconds{service="outbox", destination="bill
 const lag = 'yaoki_outbox_oldest_lag_seconds{service="outbox", destination="billing"}'
 const due = 'yaoki_outbox_due_messages{service="outbox", destination="billing"}'
 const relays = 'yaoki_outbox_relays{service="outbox"}'
-const operatorPause =
-	'yaoki_outbox_destination_paused{service="outbox", destination="billing", reason="operator"}'
-const askedPause =
-	'yaoki_outbox_destination_paused{service="outbox", destination="billing", reason="retry-after"}'
+const operatorPause = 'yaoki_outbox_pause_state{service="outbox", destination="billing", reason="operator"}'
+const askedPause = 'yaoki_outbox_pause_state{service="outbox", destination="billing", reason="retry-after"}'
 const noRelay = 'YaokiNoRelay{service="outbox"}'
 
 const OUTBOX: readonly AlertCase[] = [

@@ -168,7 +168,7 @@ test('gauges of an outbox are those of its destinations', async () => {
 	expect(linesOf(text)).toEqual(
 		expect.arrayContaining([
 			'yaoki_outbox_paused_destinations{orders} 1',
-			'yaoki_outbox_destination_paused{orders,order.created,operator} 1',
+			'yaoki_outbox_pause_state{orders,order.created,operator} 1',
 		]),
 	)
 	// The age is 0 if the clock has not advanced since the message was enqueued.

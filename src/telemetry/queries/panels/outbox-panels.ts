@@ -87,7 +87,7 @@ export const outbox = (scope: Scope): PanelGroup => ({
 			queries: [
 				query(gauge({ metric: 'yaoki_outbox_paused_destinations' }, scope)),
 				query(
-					gauge({ metric: 'yaoki_outbox_destination_paused', by: ['destination', 'reason'] }, scope),
+					gauge({ metric: 'yaoki_outbox_pause_state', by: ['destination', 'reason'] }, scope),
 					'{{destination}} {{reason}}',
 				),
 			],
