@@ -42,9 +42,9 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	}
 
 	override onChange(from: CircuitState, to: CircuitState): void {
-		const { onStateChange, name = DEFAULT_NAME } = this.settings
+		const { onStateChange, name = DEFAULT_NAME, shadow } = this.settings
 		// The event comes first, because the hook may change the state again.
-		this.emit?.(this.#cause, undefined, { type: 'state_change', from, to })
+		this.emit?.(this.#cause, undefined, { type: 'state_change', from, to, ...(shadow && { shadow }) })
 		if (onStateChange)
 			notify('onStateChange', onStateChange, from, to, { policy: name, key: this.key || undefined })
 	}

@@ -89,13 +89,14 @@ function addObserver(
 }
 
 /** The codes of rejections. A retry around the policy that rejected the call stops with `cancelled`. */
-const REJECTION = /^YAOKI_(CIRCUIT_OPEN|BULKHEAD_REJECTED|RATE_LIMITED)$/
+export const REJECTION: RegExp = /^YAOKI_(CIRCUIT_OPEN|BULKHEAD_REJECTED|RATE_LIMITED)$/
 
 function outcomeOf({ ok, stop, rare, value }: Call): CallOutcome {
 	if (ok) return rare?.isSubstituted ? 'fallback' : 'success'
 	const isRejected =
 		stop === 'rejected' || (stop === 'cancelled' && REJECTION.test(String(safeGet(value, 'code'))))
-	return isRejected ? 'rejected' : 'failure'
+	// An attempt before a rejected retry has failed.
+	return isRejected && !rare?.times?.attempts ? 'rejected' : 'failure'
 }
 
 class CallEvents implements CallObserver<Call> {

@@ -115,6 +115,8 @@ export interface StateChangeEvent extends EventBase {
 	readonly type: 'state_change'
 	readonly from: CircuitState
 	readonly to: CircuitState
+	/** True if the breaker is in shadow mode: it rejects no call in any state. */
+	readonly shadow?: boolean
 }
 
 /** A call succeeded inside a circuit breaker. */

@@ -1,10 +1,12 @@
 /**
  * Attaches an observer to what it observes. Only telemetry imports this file: programs without telemetry do not pay for it.
  */
-import type { Call, Operation } from '../engine/call.ts'
+import { safeGet } from '../classify/safe-get.ts'
+import type { BoundLayer, Call, Operation } from '../engine/call.ts'
 import type { CallContext } from '../engine/call-options.ts'
+import { Context } from '../engine/context.ts'
 import type { CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
-import { observeCalls, probeCalls } from '../events/call-event.ts'
+import { observeCalls, probeCalls, REJECTION } from '../events/call-event.ts'
 import { combineEnds } from './combine-ends.ts'
 import type { Observation, ObservedPipeline } from './observe.ts'
 import type { Around, AttemptInfo, CallEnd, CallInfo, CallState, Observer } from './observer.ts'
@@ -71,7 +73,7 @@ class ObserverProbe implements CallProbe<Call> {
 			durationMs: now - (times?.begunAt ?? now),
 			queuedMs: times ? times.queuedMs : 0,
 			backoffMs: times ? times.backoffMs : 0,
-			error: call.ok ? undefined : call.value,
+			error: call.ok ? undefined : errorOf(call),
 			info: rare?.info as CallInfo | undefined,
 		}
 		onCallEnd(end)
@@ -93,12 +95,30 @@ class ObserverProbe implements CallProbe<Call> {
 				attempt: context.attempt,
 				// This attempt is counted already.
 				resendCount: times.attempts - 1,
+				hedge: hedgeOf(context),
 				http: call.options?.http,
 			}
 			return around(info, () => toPromise(operation(context, done)))
 		}
 		call.operation = wrapped as Operation
 	}
+}
+
+/** A rejection after a failed attempt says nothing about the dependency, the first error does. */
+function errorOf(call: Call): unknown {
+	let first = call.value
+	if (call.stop !== 'rejected' && !REJECTION.test(String(safeGet(first, 'code')))) return first
+	for (let entry = call.lastAttempt; entry; entry = entry.previous) first = entry.error ?? first
+	return first
+}
+
+/** Returns the number of the hedge that runs with this context; 0 if it is none. */
+function hedgeOf(context: CallContext): number {
+	const call = Context.callOf(Context.of(context)) as Call | undefined
+	const index = call?.rare?.branchIndex
+	if (!call || index === undefined) return 0
+	const { number } = call.layerState({ index } as BoundLayer) as { readonly number: number }
+	return number
 }
 
 /** A foreign thenable or a subclass of Promise may start its work with each subscription, and both the observer and the engine subscribe. */

@@ -44,7 +44,7 @@ export interface CallEnd {
 	readonly durationMs: number
 	readonly queuedMs: number
 	readonly backoffMs: number
-	/** The error, if the outcome is `failure` or `rejected`. */
+	/** The error, if the outcome is `failure` or `rejected`. If a policy rejected a retry, the error of the first attempt, which is the cause. */
 	readonly error: unknown
 	/** The info that `around` received for this call, if there is an `around`. */
 	readonly info: CallInfo | undefined
@@ -80,6 +80,8 @@ export interface AttemptInfo {
 	readonly attempt: number
 	/** How often the operation was called before in this call, hedges included. */
 	readonly resendCount: number
+	/** The number of the hedge, from 1; 0 for attempts that are none. */
+	readonly hedge: number
 	/** Undefined if the attempt is not an HTTP request. */
 	readonly http: HttpAttempt | undefined
 }

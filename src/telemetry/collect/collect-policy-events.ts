@@ -2,7 +2,6 @@ import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Source } from '../observe/exporter.ts'
 import { countEvents } from './count-events.ts'
-import { isShadow } from './policy-gauges.ts'
 
 /** Returns the function that receives the events of a policy, pipeline or HTTP client. */
 export function collectPolicyEvents(metrics: MetricSet, source: Source): (event: EventBase) => void {
@@ -33,8 +32,8 @@ export function collectPolicyEvents(metrics: MetricSet, source: Source): (event:
 				count('yaoki_hedges_total', event, known.outcome)
 				break
 			case 'state_change':
-				if (!isShadow(source, event))
-					count('yaoki_circuit_breaker_transitions_total', event, known.from, known.to)
+				// A circuit in shadow mode must raise no alert.
+				if (!known.shadow) count('yaoki_circuit_breaker_transitions_total', event, known.from, known.to)
 				break
 		}
 	}

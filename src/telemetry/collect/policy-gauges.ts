@@ -1,6 +1,6 @@
 /** Reads the gauges of policies from their `stats`. Policies are recognized by the fields of their statistics, because they may come from another copy of the package. */
 import type { Budget } from '../../core/budget/budget.ts'
-import type { CircuitState, EventBase } from '../../core/events/events.ts'
+import type { CircuitState } from '../../core/events/events.ts'
 import type { ObservedPolicy } from '../../core/observe/observe.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
@@ -62,13 +62,6 @@ export function* circuitStates(source: Source): Generator<readonly [service: str
 		const { state } = statsOf(policy)
 		if (state !== undefined) yield [service, state]
 	}
-}
-
-/** Returns true if the policy of an event is a breaker in shadow mode. */
-export function isShadow(source: Source, { policy: name }: EventBase): boolean {
-	for (const { policy } of policiesOf(source))
-		if (policy.name === name) return settingsOf(policy).shadow === true
-	return false
 }
 
 /** Returns every single policy of a source once, those of `keyed` included. */

@@ -128,12 +128,13 @@ export class CallSpans {
 	}
 
 	#startAttempt(info: AttemptInfo, call: StartedSpan): StartedSpan | undefined {
-		const { http, attempt, resendCount } = info
+		const { http, attempt, resendCount, hedge } = info
 		const tracing = this.#tracing
 		if (!tracing) return undefined
-		if (!http) return tracing.start(ATTEMPT, { attributes: { 'yaoki.attempt': attempt + 1 } }, call.context)
+		const own = { 'yaoki.attempt': attempt + 1, ...(hedge > 0 && { 'yaoki.hedge.number': hedge }) }
+		if (!http) return tracing.start(ATTEMPT, { attributes: own }, call.context)
 		const server = this.#servers.of(info.call.key ?? http.url)
-		const attributes = { ...requestAttributes(http, server, resendCount), 'yaoki.attempt': attempt + 1 }
+		const attributes = { ...requestAttributes(http, server, resendCount), ...own }
 		const kind = tracing.api.SpanKind.CLIENT
 		return tracing.start(requestName(http.method), { kind, attributes }, call.context)
 	}

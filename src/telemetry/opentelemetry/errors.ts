@@ -17,8 +17,13 @@ export function statusOf(result: unknown): number | undefined {
 	return typeof status === 'number' && status >= 100 && status < 1_000 ? status : undefined
 }
 
-/** Returns the value of `error.type`: the code of a system or driver, such as `ECONNRESET`, or the name of the error. Never a message. */
+/** A status of 400 or more is an error of the client. */
+export const isErrorStatus = (status: number): boolean => status >= 400 && status < 600
+
+/** Returns the value of `error.type`: the HTTP status, the code of a system or driver, such as `ECONNRESET`, or the name of the error. Never a message. */
 export function errorTypeOf(error: unknown): string {
+	const status = statusOf(error)
+	if (status !== undefined && isErrorStatus(status)) return `${status}`
 	const { errorType } = describeError(error)
 	const code = safeGet(error, 'code') ?? safeGet(safeGet(error, 'cause'), 'code')
 	// The names of our own errors are as precise as their codes.

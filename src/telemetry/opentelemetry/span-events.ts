@@ -1,4 +1,5 @@
 import type { EventBase } from '../../core/events/events.ts'
+import { isErrorStatus } from './errors.ts'
 
 type Attributes = { [name: string]: string | number | boolean }
 
@@ -42,5 +43,9 @@ export function spanEventOf(
 		if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
 			attributes[attribute] = value
 	}
+	// The semantic conventions: the error of a response is its status.
+	const { statusCode } = event as { readonly statusCode?: unknown }
+	if ('error.type' in attributes && typeof statusCode === 'number' && isErrorStatus(statusCode))
+		attributes['error.type'] = `${statusCode}`
 	return { name: `yaoki.${event.type}`, attributes }
 }

@@ -120,6 +120,17 @@ describe('events', () => {
 		])
 	})
 
+	test('of a change of state in shadow mode say so', async () => {
+		const events: YaokiEvent[] = []
+		const { breaker } = await opened({ shadow: true, onEvent: (event) => events.push(event) })
+		breaker.isolate()
+		const changes = events.filter(({ type }) => type === 'state_change')
+		expect(changes).toMatchObject([
+			{ to: 'open', shadow: true },
+			{ to: 'isolated', shadow: true },
+		])
+	})
+
 	test('are not emitted for calls that are ignored', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = fresh({ onEvent: (event) => events.push(event) })

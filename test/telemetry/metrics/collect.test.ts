@@ -104,6 +104,7 @@ describe('events of policies', () => {
 			{ from: 'half-open', to: 'open' },
 			'yaoki_circuit_breaker_transitions_total{payments,half-open,open} 1',
 		],
+		['state_change', { from: 'closed', to: 'open', shadow: true }, undefined],
 		['limit_change', { from: 1, to: 2 }, undefined],
 		['event_of_a_later_version', {}, undefined],
 	])('%s %j', async (type, facts, expected) => {

@@ -85,6 +85,8 @@ test('hedges are attempts of the same call', async () => {
 	await new Promise((resolve) => setImmediate(resolve))
 	const call = sdk.span('payments')
 	expect(named('attempt').map(parentOf)).toEqual([idOf(call), idOf(call)])
+	// In the order of their ends.
+	expect(named('attempt').map(({ attributes }) => attributes['yaoki.hedge.number'])).toEqual([1, undefined])
 	expect(call.attributes['yaoki.attempts']).toBe(2)
 	expect(call.events.map(({ attributes }) => attributes?.['yaoki.hedge.outcome'])).toEqual(['sent', 'won'])
 })
@@ -114,6 +116,33 @@ test('a call that an open circuit rejects has a span without attempts', async ()
 		'error.type': 'CircuitOpenError',
 	})
 	expect(call?.events.map(({ attributes }) => attributes?.['yaoki.reason'])).toEqual(['isolated'])
+})
+
+test('a retry that meets an open circuit is a failure with the first error', async () => {
+	const payments = watch(
+		pipeline(retry({ ...NO_DELAY, maxRetries: 2 }), circuitBreaker({ failureThreshold: 1 })),
+	)
+	await expect(payments.execute(() => Promise.reject(unavailable()))).rejects.toMatchObject({
+		code: 'YAOKI_CIRCUIT_OPEN',
+	})
+	expect(sdk.span('payments').attributes).toMatchObject({
+		'yaoki.outcome': 'failure',
+		'yaoki.attempts': 1,
+		'error.type': 'Unavailable',
+	})
+})
+
+test('the error of a call that failed with an HTTP status is the status', async () => {
+	const payments = watch(retry({ ...NO_DELAY, maxRetries: 1 }))
+	const failure = Object.assign(new Error('unavailable'), { statusCode: 503 })
+	await expect(payments.execute(() => Promise.reject(failure))).rejects.toBe(failure)
+	const call = sdk.span('payments')
+	expect(call.attributes['error.type']).toBe('503')
+	expect(call.events.map(({ name, attributes }) => [name, attributes?.['error.type']])).toEqual([
+		['yaoki.retry_attempt', '503'],
+		['exception', undefined],
+	])
+	expect(named('attempt').map(({ attributes }) => attributes['error.type'])).toEqual(['503', '503'])
 })
 
 test('a timeout is an error of the call, and its operation ends its own span', async () => {

@@ -63,6 +63,7 @@ test('hedged requests have a span each', async () => {
 	const won = sdk.spans().find(({ attributes }) => attributes['http.response.status_code'] === 200)
 	expect(won && parentOf(won)).toBe(call && idOf(call))
 	expect(won?.attributes['http.request.resend_count']).toBe(1)
+	expect(won?.attributes['yaoki.hedge.number']).toBe(1)
 	expect(parents[0]).toContain(won && idOf(won))
 })
 
