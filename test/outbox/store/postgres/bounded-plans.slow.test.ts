@@ -184,7 +184,7 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 		await runOthers(store)
 		await runOvertaking(pool)
 		await fill(MESSAGES)
-		expect(recorder.texts.size).toBe(28)
+		expect(recorder.texts.size).toBe(30)
 		for (const isAnalyzed of [false, true]) {
 			if (isAnalyzed) await onEach((table) => `vacuum analyze ${table}`)
 			for (const text of recorder.texts.values())
