@@ -31,10 +31,7 @@ export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget,
 	const cause = containsSecret(error, target) ? undefined : error
 	if (chain.some(isUnreachable))
 		return new CliError('unreachable', `Cannot reach ${target.name}: ${message}`, { cause })
-	if (chain.some(isTimedOut))
-		return new CliError('unreachable', `${target.name} did not answer in time.`, {
-			...{ hint: 'Another transaction may hold a lock on the tables: see pg_stat_activity.', cause },
-		})
+	if (chain.some(isTimedOut)) return notInTime(target, cause)
 	const denied = chain.find(({ code }) => code === '42501')
 	if (denied && target.kind === 'postgres')
 		return new CliError('forbidden', `${target.name}: ${removeSecrets(firstMessage([denied]), target)}`, {
@@ -43,9 +40,18 @@ export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget,
 	const code = String(errorCode(error) ?? '')
 	const [, group = '', isSchema] = /^YAOKI_(OUTBOX|IDEMPOTENCY)(_SCHEMA$)?/.exec(code) ?? []
 	if (isSchema) return schemaError(target, group.toLowerCase(), chain[0]?.found === 0, message, cause)
-	if (group !== '') return new CliError('failure', message, { cause })
+	if (group !== '' || code === 'YAOKI_MISSING_VERSION') return new CliError('failure', message, { cause })
 	return containsSecret(error, target) ? new CliError('failure', message) : error
 }
+
+/** Returns the error for a database that takes longer than the limit of the command or of the server. */
+export const notInTime = (target: DatabaseTarget | RedisTarget, cause?: unknown): CliError =>
+	new CliError('unreachable', `${target.name} did not answer in time.`, {
+		...(target.kind === 'postgres' && {
+			hint: 'Another transaction may hold a lock on the tables: see pg_stat_activity.',
+		}),
+		cause,
+	})
 
 /** Returns the statement that gives the user what it lacks. Reading needs less than changing. */
 function missingGrant(message: string, { url, schema }: PostgresTarget): string {
@@ -103,9 +109,8 @@ function isUnreachable({ code, errcode, message }: ErrorFields): boolean {
 	return UNREACHABLE.test(String(code)) || UNREACHABLE_MESSAGES.test(String(message))
 }
 
-/** The time limit of `pg`, which has no code, or the server's own. */
-const isTimedOut = ({ code, message }: ErrorFields): boolean =>
-	code === '57014' || /query read timeout/i.test(String(message))
+/** The time limit of the server. */
+const isTimedOut = ({ code }: ErrorFields): boolean => code === '57014'
 
 /** An AggregateError has an empty message of its own. */
 const firstMessage = (chain: readonly ErrorFields[]): string =>

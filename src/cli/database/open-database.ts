@@ -19,12 +19,12 @@ const CONNECT_TIMEOUT_MS = 5000
 const MAX_CONNECTIONS = 4
 
 /**
- * Loads `pg` only for a PostgreSQL database, so that SQLite users need not install it. It is searched next to this package and
+ * An aborted signal ends all connections. Loads `pg` only for a PostgreSQL database, so that SQLite users need not install it. It is searched next to this package and
  * then in the working directory, because a global `yaoki` does not see the drivers of a project.
  */
 export async function openPostgresPool(
 	{ url }: Pick<PostgresTarget, 'url'>,
-	statementTimeoutMs?: number,
+	signal?: AbortSignal,
 ): Promise<Pool> {
 	const driver = await import('pg').catch(() => requireFromWorkingDirectory())
 	const pool = new driver.Pool({
@@ -34,12 +34,16 @@ export async function openPostgresPool(
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		},
 		...{ application_name: 'yaoki', allowExitOnIdle: true },
-		// By the client: poolers reject `statement_timeout` as a parameter of the connection.
-		...(statementTimeoutMs === undefined ? {} : { query_timeout: statementTimeoutMs }),
 	})
 	// An idle or closing connection that breaks emits 'error'; without a listener that ends the process.
 	pool.on('error', () => {})
-	pool.on('connect', (client) => client.on('error', () => {}))
+	pool.on('connect', (client) => {
+		client.on('error', () => {})
+		// Ends the connection although a statement runs. The server notices when it has the result.
+		const end = () => void client.end().catch(() => {})
+		if (signal?.aborted) end()
+		else signal?.addEventListener('abort', end)
+	})
 	return pool
 }
 

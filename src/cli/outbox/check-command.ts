@@ -33,7 +33,7 @@ export const check: Command = defineCommand({
 		}),
 		maxDead: integer('N', 'how many dead letters are acceptable', { default: 0, min: 0 }),
 		minRelays: integer('N', 'how many relays must run; default 1 while messages are pending', { min: 0 }),
-		timeout: text('10s', 'how long a statement may take; then the exit code is 5', { default: '10s' }),
+		timeout: text('10s', 'how long the whole check may take; then the exit code is 5', { default: '10s' }),
 		maxSkew: text('5s', 'how much clocks may differ, or be set back', { default: '5s' }),
 	},
 	async run(args, io) {
@@ -48,8 +48,8 @@ export const check: Command = defineCommand({
 			minRelays: args.minRelays,
 		}
 		const { withOutbox } = await import('./open-outbox.ts')
-		const statementTimeoutMs = parseDuration('--timeout', args.timeout)
-		return withOutbox({ ...args, statementTimeoutMs }, io, async (open) => {
+		const timeoutMs = parseDuration('--timeout', args.timeout)
+		return withOutbox({ ...args, timeoutMs }, io, async (open) => {
 			const checks = await checkHealth(open, limits, io.runtime)
 			const ok = checks.every((one) => one.ok)
 			io.result({ database: open.target.name, ok, checks }, () =>

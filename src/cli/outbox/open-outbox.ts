@@ -2,13 +2,14 @@
  * Opens the outbox for a command and closes it when the command ends. All commands use it, so an unreachable database has the
  * same message and exit code everywhere.
  */
+import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Redact } from '../../outbox/message/redact.ts'
 import { redactFields } from '../../outbox/message/redact-fields.ts'
 import { Outbox } from '../../outbox/outbox.ts'
 import { postgresStore } from '../../outbox/store/postgres/postgres-store.ts'
 import { sqliteStore } from '../../outbox/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../outbox/store/store.ts'
-import { toCliError } from '../database/database-errors.ts'
+import { notInTime, toCliError } from '../database/database-errors.ts'
 import {
 	type DatabaseArguments,
 	type DatabaseTarget,
@@ -29,8 +30,8 @@ export interface OpenArguments extends DatabaseArguments {
 	/** Allows to create a missing SQLite file. Only for migrations: a misspelled name must not look like an empty outbox. */
 	readonly canCreate?: boolean
 	readonly keepHistory?: boolean
-	/** How long a statement may take. PostgreSQL only: readers of SQLite wait for no lock. Default: no limit. */
-	readonly statementTimeoutMs?: number
+	/** How long the command may use the database, from the connection to the last statement. Default: no limit. */
+	readonly timeoutMs?: number
 	/** Names of fields that are not shown. Default: YAOKI_REDACT. */
 	readonly redact?: string | undefined
 }
@@ -43,8 +44,8 @@ export async function withOutbox<T>(
 	const { canCreate = false, keepHistory = false } = args
 	const target = resolveTarget(args, io.env, io.warn)
 	if (!canCreate) requireFile(target, 'outbox')
-	try {
-		const { store, close } = await openStore(target, args.statementTimeoutMs)
+	const run = async (signal?: AbortSignal): Promise<T> => {
+		const { store, close } = await openStore(target, signal)
 		const outbox = new Outbox({
 			...{ store, history: keepHistory, runtime: io.runtime },
 			redact: toRedact(args.redact ?? io.env['YAOKI_REDACT'] ?? ''),
@@ -56,9 +57,30 @@ export async function withOutbox<T>(
 			await outbox.close()
 			await close()
 		}
+	}
+	try {
+		const { timeoutMs } = args
+		return await (timeoutMs === undefined ? run() : within(timeoutMs, io.runtime, run, target))
 	} catch (error) {
 		throw toCliError(error, target, args)
 	}
+}
+
+/** Rejects after `timeoutMs`, whatever the database does. The aborted signal ends the connections: they would keep the process alive. */
+function within<T>(
+	timeoutMs: number,
+	runtime: Runtime,
+	run: (signal: AbortSignal) => Promise<T>,
+	target: DatabaseTarget,
+): Promise<T> {
+	const controller = new AbortController()
+	return new Promise<T>((resolve, reject) => {
+		const cancel = runtime.setTimer(timeoutMs, () => {
+			reject(notInTime(target))
+			controller.abort()
+		})
+		run(controller.signal).then(resolve, reject).finally(cancel)
+	})
 }
 
 function toRedact(list: string): Redact | undefined {
@@ -77,10 +99,10 @@ export type StoreTarget =
 /** Returns the store, and a function that closes what the store does not close itself. */
 export async function openStore(
 	target: StoreTarget,
-	statementTimeoutMs?: number,
+	signal?: AbortSignal,
 ): Promise<{ store: Store; close(): Promise<void> }> {
 	if (target.kind === 'sqlite') return { store: sqliteStore({ file: target.file }), close: async () => {} }
-	const pool = await openPostgresPool(target, statementTimeoutMs)
+	const pool = await openPostgresPool(target, signal)
 	const { schema, prepare } = target
 	try {
 		const store = postgresStore({ client: pool, schema, prepare })

@@ -1,3 +1,5 @@
+import { YaokiError } from '../../core/errors/errors.ts'
+
 /** One numbered step of the schema. A released step never changes. */
 export interface Migration {
 	readonly version: number
@@ -31,11 +33,12 @@ export const createdTables = ({ steps }: TableSet): readonly string[] =>
 	[...(steps[0]?.sql ?? '').matchAll(CREATED_TABLE)].map(([, name = '']) => name)
 
 /** The error of a migration that finds a table and no version: its row was deleted, a backup lacks it, or the table belongs to something else. */
-export function missingVersionError({ versions, steps }: TableSet, table: string, place: string): Error {
+export function missingVersionError({ versions, steps }: TableSet, table: string, place: string): YaokiError {
 	const { version, name } = steps.at(-1) ?? { version: 0, name: '' }
 	const columns = place === '' ? ['version, name, applied_at', ', 0'] : ['version, name', '']
 	const insert = `insert into ${place}${versions} (${columns[0]}) values (${version}, '${name}'${columns[1]})`
-	return new Error(
+	return new YaokiError(
+		'YAOKI_MISSING_VERSION',
 		`Table ${place}${table} exists, but ${place}${versions} contains no version. If this release created the table, add its version: ${insert}. Otherwise rename the table${place === '' ? ' or use another file' : ' or use another schema'}.`,
 	)
 }

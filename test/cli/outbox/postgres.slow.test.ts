@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Outbox, postgresStore } from '../../../src/outbox/index.ts'
@@ -163,4 +163,32 @@ test('check exits with 5 behind a lock, and with 6 and the missing grant without
 	})
 	await pool.query('grant select on all tables in schema shop to reader')
 	expect((await asReader()).code).not.toBe(6)
+})
+
+test('check --timeout limits the whole command, not each of its statements', async () => {
+	// Regression: eight statements could take eight times as long.
+	await resultOf('outbox migrate')
+	const { hostname, port } = new URL(database.url)
+	const DELAY_MS = 400
+	const proxy = createTcpServer((client) => {
+		const server = connect(Number(port), hostname)
+		client.pipe(server)
+		server.on('data', (bytes) => setTimeout(() => client.writable && client.write(bytes), DELAY_MS))
+		for (const socket of [client, server]) {
+			socket.on('error', () => {})
+			socket.on('close', () => [client, server].forEach((one) => void one.destroy()))
+		}
+	})
+	await once(proxy.listen(0, '127.0.0.1'), 'listening')
+	const url = new URL(database.url)
+	url.hostname = '127.0.0.1'
+	url.port = String((proxy.address() as AddressInfo).port)
+	const check = (timeout: string) =>
+		run(['outbox', 'check', '--schema', 'shop', '--timeout', timeout], { DATABASE_URL: url.href })
+	// Each statement takes less than this, all of them take longer.
+	const slow = await check(`${3 * DELAY_MS}ms`)
+	const patient = await check('10m')
+	proxy.close()
+	expect(slow).toMatchObject({ code: 5, stderr: expect.stringContaining('did not answer in time') })
+	expect([0, 4]).toContain(patient.code)
 })

@@ -2,10 +2,8 @@
  * Claims messages. A claim of an ordered destination reads due messages in windows: most of a window may be followers of messages in flight, and then the
  * next, larger window continues after it.
  */
-import { TimeoutError } from '../../../core/errors/errors.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
-import { isCancelledStatement } from '../../../sql/postgres-errors.ts'
 import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
 import type { ClaimedRow, ClaimRef, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
 import { MAX_SEARCHED } from '../search-limit.ts'
@@ -130,9 +128,7 @@ async function runClaim(
 		parts.flatMap(({ target }) => (kindOf(target) === 'unordered' ? [] : [target.destination])),
 	)
 	const next = ordered.size > 0 ? { sql: REPLAYS, values: [JSON.stringify([...ordered])] } : undefined
-	const [head, ...rows] = await executor.run<Row>(sql, values, limits, next).catch((error: unknown) => {
-		throw isCancelledStatement(error) ? new TimeoutError('claim', timeoutMs) : error
-	})
+	const [head, ...rows] = await executor.run<Row>(sql, values, limits, next)
 	const hasReplays = next !== undefined && Number(rows.pop()?.seq) !== Number(head?.seq)
 	return { head, rows, hasReplays, ordered }
 }

@@ -6,6 +6,7 @@ test('a migration that finds tables without a version says which table exists, a
 	const store = sqliteStore(':memory:')
 	await store.migrate()
 	store.database.exec('DELETE FROM yaoki_outbox_schema')
+	await expect(store.migrate()).rejects.toMatchObject({ code: 'YAOKI_MISSING_VERSION' })
 	const text = await store.migrate().then(String, String)
 	expect(text).toContain('Table yaoki_outbox exists, but yaoki_outbox_schema contains no version')
 	const [insert = ''] = /insert into .*?\)(?=\. Otherwise)/.exec(text) ?? []
