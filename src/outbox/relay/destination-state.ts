@@ -64,7 +64,7 @@ export class DestinationState {
 		const breaker = settings.breaker ?? defaultBreaker
 		if (!breaker) throw new TypeError('internal error: no breaker settings')
 		this.breaker = new LocalBreaker(destination, breaker, settings.breaker !== undefined, relay.rampUpMs)
-		this.scan = new ScanSchedule(relay.pollMs)
+		this.scan = new ScanSchedule(relay.pollMs, settings.afterDeadLetter === undefined ? Infinity : 1)
 	}
 
 	get isIdle(): boolean {

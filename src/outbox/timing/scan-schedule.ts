@@ -19,8 +19,12 @@ const SMALL_LIMIT = 16
 /** After a small full scan that took longer, the next ones run beside the other scans. */
 const BESIDE_MS = 100
 
+/** A scan that took at most `LONG_MS` makes the next one this many times larger, up to what the relay wants. */
+const GROWTH = 4
+
 export class ScanSchedule {
 	readonly #pollMs: number
+	#maxRows: number
 	/** Where the next scan starts. */
 	#position = 0
 	/** The latest due time of a claimed message. */
@@ -30,8 +34,13 @@ export class ScanSchedule {
 	#isLong = false
 	#nextAt = -Infinity
 
-	constructor(pollMs: number) {
+	/**
+	 * `firstLimit` is the limit of the first scan. An ordered destination starts with one message, because the search for the first message of a key can
+	 * take seconds after an outage of all relays, and a claim of a thousand such keys would never end in time.
+	 */
+	constructor(pollMs: number, firstLimit = Infinity) {
 		this.#pollMs = pollMs
+		this.#maxRows = firstLimit
 	}
 
 	/** When to scan next, unless something is reported earlier. */
@@ -61,7 +70,8 @@ export class ScanSchedule {
 
 	/** Returns the limit of a scan from `since`. What a small full scan leaves is found by the next scans, which continue after it. */
 	limit(since: number, wanted: number): number {
-		return since === 0 && this.#isNextFullScanSmall ? Math.min(wanted, SMALL_LIMIT) : wanted
+		const max = since === 0 && this.#isNextFullScanSmall ? SMALL_LIMIT : Infinity
+		return Math.min(wanted, max, this.#maxRows)
 	}
 
 	/** A message may be due at `at`. */
@@ -80,6 +90,7 @@ export class ScanSchedule {
 
 	/** Records a scan from `since`; `isComplete` if it found fewer messages than its limit. */
 	recordScan(since: number, startedAt: number, now: number, isComplete: boolean, latestDueAt: number): void {
+		if (now - startedAt <= LONG_MS) this.#maxRows *= GROWTH
 		this.#latestDueAt = Math.max(this.#latestDueAt, latestDueAt)
 		this.#position = isComplete ? this.#latestDueAt : latestDueAt
 		if (since === 0) this.#recordFullScan(now - startedAt, now)

@@ -8,6 +8,16 @@ test('the first scan is a full scan and runs immediately', () => {
 	expect(schedule.nextAt).toBe(-Infinity)
 })
 
+test('the limit of scans grows from the first one while they are fast, and stays while they are slow', () => {
+	const schedule = new ScanSchedule(1_000, 1)
+	const limits: number[] = []
+	for (const took of [500, 100, 10, 10, 500, 10]) {
+		limits.push(schedule.limit(5_000, 50))
+		schedule.recordScan(5_000, 0, took, false, 5_000)
+	}
+	expect([...limits, schedule.limit(5_000, 50)]).toEqual([1, 1, 1, 4, 16, 16, 50])
+})
+
 test('a scan starts at the latest due time until the next full scan', () => {
 	const schedule = new ScanSchedule(1_000)
 	schedule.recordScan(0, 0, 10, false, 5_000)
