@@ -5,7 +5,7 @@ import type { ObservedPolicy } from '../../core/observe/observe.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
 
-/** A scrape reads at most this many policies of a source. `keyed` may have one per tenant. */
+/** A scrape reads at most this many policies of a source, and further circuits only if they are not closed. `keyed` may have one per tenant. */
 const MAX_POLICIES = 10_000
 
 /** A single policy and the service that it belongs to. */
@@ -41,7 +41,11 @@ function* circuitGauges(service: string, state: CircuitState, isShadow: boolean)
 
 /** Returns the gauges of all policies of a source. Throws what their `stats` throw. */
 export function* policyGauges(source: Source): Generator<GaugeReading> {
-	for (const { service, policy } of policiesOf(source)) {
+	let skipped = 0
+	const skip = () => {
+		skipped++
+	}
+	for (const { service, policy } of policiesOf(source, skip)) {
 		const { state, concurrent, queued, maxConcurrent, available, rejectProbability } = statsOf(policy)
 		if (state !== undefined) yield* circuitGauges(service, state, settingsOf(policy).shadow === true)
 		if (maxConcurrent !== undefined) {
@@ -54,6 +58,7 @@ export function* policyGauges(source: Source): Generator<GaugeReading> {
 		const { budget } = settingsOf(policy)
 		if (budget) yield ['yaoki_retry_budget_available_retries', [service], budget.available()]
 	}
+	if (source.policies) yield ['yaoki_telemetry_skipped_policies', [source.name], skipped]
 }
 
 /** Returns the state of every circuit of a source, with its service. */
@@ -64,16 +69,18 @@ export function* circuitStates(source: Source): Generator<readonly [service: str
 	}
 }
 
-/** Returns every single policy of a source once, those of `keyed` included. */
-function* policiesOf(source: Source): Generator<ServicePolicy> {
+/** Returns every single policy of a source once, those of `keyed` included. `skip` is called for each one that is left out. */
+function* policiesOf(source: Source, skip?: () => void): Generator<ServicePolicy> {
 	const seen = new Set<ObservedPolicy>()
 	for (const [key, policy] of source.policies?.() ?? [])
 		for (const one of leavesOf(source, policy, key)) {
 			// A bulkhead may be shared by several pipelines of one source.
 			if (seen.has(one.policy)) continue
-			if (seen.size >= MAX_POLICIES) return
-			seen.add(one.policy)
-			yield one
+			const isRead = seen.size < MAX_POLICIES || isAbnormal(one.policy)
+			if (isRead) {
+				seen.add(one.policy)
+				yield one
+			} else skip?.()
 		}
 }
 
@@ -84,6 +91,12 @@ function* leavesOf(source: Source, policy: ObservedPolicy, key: string): Generat
 		if (typeof entries !== 'function') yield { service, policy: leaf }
 		else for (const [inner, one] of entries.call(leaf)) yield* leavesOf(source, one, inner)
 	}
+}
+
+/** Returns true for a circuit that rejects calls or probes. */
+function isAbnormal(policy: ObservedPolicy): boolean {
+	const { state = 'closed' } = statsOf(policy)
+	return state !== 'closed'
 }
 
 function statsOf(policy: ObservedPolicy): PolicyStats {

@@ -257,6 +257,10 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 		['metric'],
 		'Values that were added to the series "other", because a metric has `maxSeries` series.',
 	),
+	yaoki_telemetry_skipped_policies: gauge(
+		['service'],
+		'Policies whose gauges are left out, because one source has more than 10,000. Circuits that are not closed are never left out.',
+	),
 	yaoki_telemetry_failures_total: counter(
 		['exporter'],
 		'Errors of exporters, loggers and stats that telemetry caught.',
@@ -268,6 +272,10 @@ export const OTHER = 'other'
 
 /** Labels whose number of values depends on the application. All others have a few values, without which a ratio would be wrong. */
 const UNBOUNDED: ReadonlySet<string> = /* @__PURE__ */ new Set(['service', 'destination', 'topic'])
+
+/** Returns the unbounded labels. Every metric has them before its other labels. */
+export const unboundedLabels = (labels: readonly string[]): readonly string[] =>
+	labels.filter((label) => UNBOUNDED.has(label))
 
 /** Returns the label values of the series for what exceeds `maxSeries`. */
 export const overflowLabels = (labels: readonly string[], values: readonly string[]): readonly string[] =>

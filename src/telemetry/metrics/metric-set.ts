@@ -1,3 +1,4 @@
+import { Admissions } from './admission.ts'
 import { METRICS } from './catalog.ts'
 import { type Counter, counterFactory, Family, type Histogram, histogramFactory } from './series.ts'
 
@@ -12,15 +13,20 @@ export class MetricSet {
 
 	constructor(maxSeries: number) {
 		this.maxSeries = maxSeries
+		const admissions = new Admissions(maxSeries)
 		for (const [name, definition] of Object.entries(METRICS)) {
-			const { type, buckets = [] } = definition
+			const { type, labels, buckets = [] } = definition
+			const admission = admissions.of(labels)
 			const overflows = () => this.overflowsOf(name)
 			// It has at most one series per metric, and must not overflow into itself.
 			const limit = name === OVERFLOWS ? Infinity : maxSeries
 			if (type === 'counter')
-				this.#counters.set(name, new Family(definition, limit, counterFactory(overflows)))
+				this.#counters.set(name, new Family(definition, limit, counterFactory(overflows), admission))
 			if (type === 'histogram')
-				this.#histograms.set(name, new Family(definition, maxSeries, histogramFactory(buckets, overflows)))
+				this.#histograms.set(
+					name,
+					new Family(definition, maxSeries, histogramFactory(buckets, overflows), admission),
+				)
 		}
 	}
 

@@ -4,7 +4,7 @@ import { checkNames, type OptionSchema, readOptions } from '../../core/options/s
 export interface MetricsOptions {
 	/**
 	 * The maximum number of series of one metric. Values beyond it are added to series whose service, destination and topic are `other`; labels with
-	 * few values, such as `result`, stay. Scrapes of more than about 10,000 series are expensive for most Prometheus servers. Default 1,000.
+	 * few values, such as `result`, stay. A service has series of its own in all counters, or in none. Scrapes of more than about 10,000 series are expensive for most Prometheus servers. Default 1,000.
 	 */
 	readonly maxSeries?: number | undefined
 }

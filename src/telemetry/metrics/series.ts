@@ -2,7 +2,8 @@
  * Counters and histograms in bounded memory. A metric has at most `maxSeries` series; what exceeds them is added to series whose service,
  * destination and topic are `other`, so that sums and ratios stay right. Evicting old series instead would reset counters, which rates show as activity.
  */
-import { type MetricDefinition, OTHER, overflowLabels } from './catalog.ts'
+import { Admission } from './admission.ts'
+import { type MetricDefinition, OTHER, overflowLabels, unboundedLabels } from './catalog.ts'
 import { toLabelValue } from './label-value.ts'
 
 /** One series of a counter. */
@@ -118,10 +119,19 @@ export class Family<Series extends Counter | Histogram> {
 	readonly #labels: readonly string[]
 	readonly #maxSeries: number
 	readonly #factory: SeriesFactory<Series>
+	readonly #admission: Admission
+	readonly #unbounded: number
 	readonly #series = new Map<string, Series>()
 	readonly #overflows = new Map<string, Series>()
 
-	constructor({ labels }: MetricDefinition, maxSeries: number, factory: SeriesFactory<Series>) {
+	constructor(
+		{ labels }: MetricDefinition,
+		maxSeries: number,
+		factory: SeriesFactory<Series>,
+		admission: Admission = new Admission(maxSeries),
+	) {
+		this.#admission = admission
+		this.#unbounded = unboundedLabels(labels).length
 		this.#labels = labels
 		this.#maxSeries = maxSeries
 		this.#factory = factory
@@ -143,7 +153,12 @@ export class Family<Series extends Counter | Histogram> {
 		const key = labels.join('\n')
 		const known = this.#series.get(key)
 		if (known) return known
-		return this.#series.size < this.#maxSeries ? this.#create(key, labels) : this.#overflow(labels)
+		if (this.#series.size >= this.#maxSeries) {
+			this.#admission.close()
+			return this.#overflow(labels)
+		}
+		const isAdmitted = this.#unbounded === 0 || this.#admission.admits(labels.slice(0, this.#unbounded))
+		return isAdmitted ? this.#create(key, labels) : this.#overflow(labels)
 	}
 
 	/** Returns the series for what exceeds `maxSeries`. `last`: the values of the last labels. */

@@ -77,6 +77,24 @@ describe('gauges of policies', () => {
 		])
 	})
 
+	test('beyond 10,000 policies include every circuit that is not closed, and count the others', async () => {
+		const perTenant = keyed(
+			({ key = '' }) => key,
+			() => circuitBreaker(),
+			{ maxKeys: 20_000 },
+		)
+		for (let tenant = 0; tenant < 10_002; tenant++) perTenant.get(`${tenant}`)
+		perTenant.get('10001').isolate()
+		const policy = pipeline(perTenant)
+		expect(await scrape(sourceOf({ policies: () => [['', policy]] }))).toEqual([
+			'circuit_breaker_state{payments} 1',
+			'yaoki_circuit_breaker_isolated{payments} 1',
+			'yaoki_circuit_breakers{payments,closed} 10000',
+			'yaoki_circuit_breakers{payments,isolated} 1',
+			'yaoki_telemetry_skipped_policies{payments} 1',
+		])
+	})
+
 	test('of keyed policies are combined by service: slots are added, of budgets the lowest counts', async () => {
 		const budgets = [retryBudget({ minRetriesPerSecond: 10 }), tokenBudget({ maxTokens: 2 })]
 		const perTenant = keyed(

@@ -172,6 +172,33 @@ test('a circuit in shadow mode has no state and no transitions that could raise 
 	expect(lines.filter((line) => /\{shadow/.test(line) && /state|transitions|rejected/.test(line))).toEqual([])
 })
 
+test('beyond maxSeries a service has all of its counters, or none', async () => {
+	const metrics = inMemoryMetrics({ maxSeries: 6 })
+	const things: Record<string, ReturnType<typeof pipeline>> = Object.fromEntries(
+		Array.from({ length: 12 }, (_, index) => [
+			`service-${index}`,
+			pipeline(retry({ ...fast, maxRetries: 1 })),
+		]),
+	)
+	const stop = observe(things, [metrics])
+	for (const policy of Object.values(things)) await policy.execute(failing(1))
+	const text = await metrics.toPrometheus()
+	stop()
+	const servicesOf = (name: string) => [
+		...new Set([...text.matchAll(new RegExp(`^${name}\\{service="([^"]*)"`, 'gm'))].map(([, one]) => one)),
+	]
+	// Two series of a service: success and failure.
+	const expected = ['service-0', 'service-1', 'service-2', 'other']
+	for (const name of [
+		'yaoki_calls_total',
+		'yaoki_attempts_total',
+		'yaoki_retries_total',
+		'yaoki_retried_calls_total',
+	])
+		expect(servicesOf(name), name).toEqual(expected)
+	expect(servicesOf('yaoki_call_duration_seconds_count')).toEqual(expected)
+})
+
 test('beyond maxSeries the retry success rate of all calls stays right, and the services of a snapshot are bounded', async () => {
 	const metrics = inMemoryMetrics({ maxSeries: 2 })
 	const policies = Array.from({ length: 12 }, (_, index) => [

@@ -209,7 +209,7 @@ describe('options', () => {
 
 	test('maxSeries limits the series', async () => {
 		const registry = new prom.Registry()
-		const exporter = prometheus(prom, { registry, maxSeries: 2 })
+		const exporter = prometheus(prom, { registry, maxSeries: 4 })
 		const { onCallEnd } = exporter.attach(sourceOf({ serviceOf: ({ key = '' }) => key }))
 		for (const key of ['a', 'b', 'c', 'd']) onCallEnd?.(createCallEnd({ key }))
 		const text = await registry.getSingleMetricAsString('yaoki_attempts_total')

@@ -75,6 +75,14 @@ export const telemetry = (scope: Scope): PanelGroup => ({
 			],
 		},
 		{
+			title: 'How many policies are left out of the gauges?',
+			description:
+				'A scrape reads 10,000 policies of a source, and further circuits only if they are not closed.',
+			kind: 'lines',
+			unit: 'count',
+			queries: [query(gauge({ metric: 'yaoki_telemetry_skipped_policies' }, scope))],
+		},
+		{
 			title: 'Which exporters fail?',
 			description: 'Errors per second that telemetry caught. The first of each kind is a console warning.',
 			kind: 'lines',
