@@ -64,7 +64,12 @@ export class Enqueuer {
 			if (isBatch && given.length === 0) return Promise.resolve([])
 			this.#transactionCheck.beforeInsert(options)
 			const rows = this.#rowBuilder.build(isBatch ? given : [given], isBatch, added)
-			if (rows instanceof Promise) return rows.then((built) => this.#insert(built, isBatch, options))
+			if (rows instanceof Promise)
+				return rows.then((built) => {
+					// While an asynchronous schema ran, the transaction may have ended.
+					this.#transactionCheck.beforeInsert(options)
+					return this.#insert(built, isBatch, options)
+				})
 			return this.#insert(rows, isBatch, options)
 		} catch (error) {
 			return Promise.reject(error)
@@ -117,7 +122,7 @@ export class Enqueuer {
 		options: EnqueueOptions,
 	): EnqueueResult | EnqueueResult[] {
 		const { isInTransaction, duplicates } = inserted
-		this.#transactionCheck.afterInsert(options, isInTransaction)
+		this.#transactionCheck.afterInsert(options, inserted)
 		this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), isInTransaction)
 		if (this.#emitter.hasListeners) this.#emitEnqueued(rows, duplicates.size)
 		const results = rows.map((row) => toResult(row, inserted))

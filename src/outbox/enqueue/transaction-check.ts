@@ -8,6 +8,7 @@ import { isPGlite, POSTGRES_TX, type Queryable, SQLITE_TX, type SqliteClient } f
 import { exposesState, isPool, transactionState } from '../../sql/transaction-state.ts'
 import { show, TransactionError } from '../message/errors.ts'
 import { StoreError } from '../store/errors.ts'
+import type { InsertResult } from '../store/rows.ts'
 import type { Store, SyncEnqueueStore } from '../store/store.ts'
 
 /** Options of `enqueue`. */
@@ -43,6 +44,7 @@ export class TransactionCheck {
 	readonly #mode: OutsideTransaction
 	readonly #onWarning: (text: string) => void
 	#hasWarned = false
+	#hasWarnedShared = false
 	#questions = 0
 
 	constructor(store: Store, mode: OutsideTransaction, onWarning: (text: string) => void) {
@@ -101,9 +103,13 @@ export class TransactionCheck {
 		return { tx: options.tx, store: this.#store }
 	}
 
-	/** Warns if only the database knows that `tx` has no transaction. */
-	afterInsert(options: EnqueueOptions, isInTransaction: boolean | undefined): void {
+	/** Warns if only the database knows that `tx` has no transaction, or that another caller may have opened it. */
+	afterInsert(options: EnqueueOptions, { isInTransaction, isShared }: InsertResult): void {
 		const { tx } = options
+		if (isShared && !this.#hasWarnedShared && this.#mode !== 'allow') {
+			this.#hasWarnedShared = true
+			notify('onWarning', this.#onWarning, SHARED)
+		}
 		if (tx === undefined || isInTransaction !== false || this.#hasWarned) return
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
 		// A client with state was checked before. By now it may be idle, because its COMMIT was sent right after the message.
@@ -137,6 +143,8 @@ export class TransactionCheck {
 const isSyncStore = (store: Store): store is Store & SyncEnqueueStore =>
 	typeof store.insertSync === 'function'
 
+const SHARED =
+	'yaoki: message enqueued in an SQLite transaction that was open in an earlier turn of the event loop. If another caller of the connection opened it, its ROLLBACK removes your writes and the message. Fix: call BEGIN, outbox.enqueueSync(message, { tx: db }) and COMMIT without an await in between, or open a connection for each transaction that needs one. This warning is printed once.'
 const NO_TRANSACTION = 'message enqueued with a tx that has no open transaction'
 const NO_TX = 'message enqueued outside a transaction (without tx)'
 const PGLITE =

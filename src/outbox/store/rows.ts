@@ -29,6 +29,8 @@ export interface InsertResult {
 	readonly duplicates: ReadonlyMap<string, string>
 	/** True if the rows were inserted in a transaction that the caller commits; undefined if the store cannot know. */
 	readonly isInTransaction: boolean | undefined
+	/** True if the transaction has messages of an earlier turn of the event loop, so that another caller may have opened it. SQLite only. */
+	readonly isShared?: boolean
 }
 
 /** A message that a relay holds until its lease expires. */

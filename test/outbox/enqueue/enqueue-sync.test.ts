@@ -214,3 +214,85 @@ test('300 concurrent callers of one connection commit their orders with their me
 	expect(db.prepare('SELECT id FROM orders').all()).toHaveLength(200)
 	expect((await outbox.stats()).totals.due.count).toBe(200)
 })
+
+const DRIVERS: readonly (readonly [string, OpenBetter | undefined])[] = [
+	['node:sqlite', undefined],
+	...BETTER_DRIVERS,
+]
+
+describe.each(DRIVERS)('a transaction of another caller, with %s', (_, open) => {
+	async function openWarned(outsideTransaction?: 'allow' | 'reject') {
+		const { file } = await openFile(open)
+		const warnings: string[] = []
+		const store = sqliteStore({ file, open })
+		const outbox = new Outbox({ store, outsideTransaction, onWarning: (text) => warnings.push(text) })
+		cleanups.push(() => outbox.close())
+		await outbox.migrate()
+		const db = open ? open(file, { timeout: 0 }) : new DatabaseSync(file)
+		cleanups.push(() => db.close())
+		return { outbox, warnings, tx: db as DatabaseSync, list: () => outbox.list() }
+	}
+	const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+	test('is reported: its ROLLBACK removes the message of the second caller', async () => {
+		const { outbox, tx, warnings, list } = await openWarned()
+		const first = async () => {
+			tx.exec('BEGIN')
+			await outbox.enqueue(message, { tx })
+			await turn()
+			tx.exec('ROLLBACK')
+		}
+		const running = first()
+		await null
+		// Does not know of the transaction, and opens none.
+		for (let n = 0; n < 2; n++) {
+			outbox.enqueueSync(message, { tx, withoutTransaction: true })
+			await null
+		}
+		await running
+		expect(await list()).toEqual([])
+		expect(warnings).toEqual([expect.stringContaining('was open in an earlier turn of the event loop')])
+	})
+
+	test('is not reported with outsideTransaction: allow', async () => {
+		const { outbox, tx, warnings } = await openWarned('allow')
+		tx.exec('BEGIN')
+		for (let n = 0; n < 3; n++) await outbox.enqueue(message, { tx })
+		tx.exec('COMMIT')
+		expect(warnings).toEqual([])
+	})
+
+	test('is not seen where there is none: transactions without await, and one message per transaction', async () => {
+		const { outbox, tx, warnings, list } = await openWarned('reject')
+		const caller = async (n: number) => {
+			await null
+			tx.exec('BEGIN')
+			outbox.enqueueSync(message, { tx })
+			outbox.enqueueSync([message, message], { tx })
+			tx.exec(n % 2 === 0 ? 'COMMIT' : 'ROLLBACK')
+			await turn()
+		}
+		await Promise.all(Array.from({ length: 20 }, (_each, n) => caller(n)))
+		for (const end of ['COMMIT', 'ROLLBACK', 'COMMIT']) {
+			tx.exec('BEGIN')
+			await outbox.enqueue(message, { tx })
+			await turn()
+			tx.exec(end)
+		}
+		expect(await list()).toHaveLength(32)
+		expect(warnings).toEqual([])
+	})
+})
+
+test('a transaction that ends while an asynchronous schema runs is reported', async () => {
+	const { file } = await openFile()
+	const topics = { slow: z.string().refine(async () => true) }
+	const outbox = new Outbox({ store: sqliteStore(file), topics, outsideTransaction: 'reject' })
+	cleanups.push(() => outbox.close())
+	using tx = new DatabaseSync(file)
+	tx.exec('BEGIN')
+	const enqueued = outbox.enqueue({ topic: 'slow', payload: 'y' }, { tx })
+	tx.exec('COMMIT')
+	await expect(enqueued).rejects.toMatchObject({ reason: 'outside-transaction' })
+	expect(await outbox.list()).toEqual([])
+})

@@ -25,6 +25,7 @@ import { messageOperations } from './messages.ts'
 import { relayOperations } from './relays.ts'
 import { MIGRATIONS, migrate, OUTBOX_CLOCK, schemaVersion } from './schema.ts'
 import { settle } from './settle.ts'
+import { SharedTransactions } from './shared-transactions.ts'
 import { stats } from './stats.ts'
 
 /** Options of an SQLite store. */
@@ -142,6 +143,7 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 		testClock ?? (() => clock.now()),
 	)
 	const executor = new SqliteExecutor(connection, file, runtime, testClock ? undefined : clock)
+	const shared = new SharedTransactions(connection)
 	let hasWarned = false
 	const stops = new Set<() => void>()
 	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx, options) => {
@@ -151,7 +153,11 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 			console.warn(TWO_COPIES)
 		}
 		try {
-			return insertInto(tx, rows, connection.now(), options)
+			const isShared = shared.isShared(tx)
+			const inserted = insertInto(tx, rows, connection.now(), options)
+			const last = rows.findLast(({ id }) => !inserted.duplicates.has(id))
+			if (last && inserted.isInTransaction) shared.record(tx, last.id)
+			return isShared ? { ...inserted, isShared } : inserted
 		} catch (error) {
 			throw executor.explain('enqueue in your transaction', error, tx)
 		}
