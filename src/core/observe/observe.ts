@@ -34,6 +34,8 @@ export interface Observation {
 	policies?(): Iterable<readonly [key: string, policy: ObservedPolicy]>
 	/** The current state, for gauges. */
 	stats?(): unknown
+	/** The origin of the base URL, for clients that have one. */
+	readonly origin?: string | undefined
 }
 
 /** A pipeline to which an observer is attached. */

@@ -101,7 +101,7 @@ export class Auth {
 		} catch (cause) {
 			if (signal.aborted) throw signal.reason
 			const { errorType, errorMessage } = describeError(cause)
-			const message = `HTTP 401, and the token could not be renewed: ${errorType}: ${errorMessage}`
+			const message = `HTTP 401, renewing the token failed: ${errorType}: ${errorMessage}`
 			throw permanent(new YaokiError('YAOKI_AUTH_REFRESH', message, { cause }))
 		}
 	}

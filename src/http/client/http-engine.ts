@@ -117,13 +117,14 @@ export class HttpEngine implements OtherOrigins {
 		)
 	}
 
-	observation(stats: () => unknown): Observation {
+	observation(stats: () => unknown, origin?: string): Observation {
 		return {
 			kind: 'http',
 			identity: this,
 			pipelines: (attach) => this.#observers.observe(attach),
 			policies: () => this.#policies(),
 			stats,
+			origin,
 		}
 	}
 

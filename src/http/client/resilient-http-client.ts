@@ -143,7 +143,7 @@ export class ResilientHttpClient {
 
 	/** @internal */
 	[OBSERVE](): Observation {
-		return this.#core.engine.observation(() => this.stats)
+		return this.#core.engine.observation(() => this.stats, this.#defaults.origin)
 	}
 
 	/** Removes every cached response, for example when the user logs out. */

@@ -15,8 +15,8 @@ import { serviceNames } from './service-name.ts'
 /** Options of `observe`. */
 export interface ObserveOptions {
 	/**
-	 * Returns the name of the service for logs and metrics; undefined for the default. Default: the name that was passed to `observe`, for HTTP the
-	 * host of the origin. Return few different names: each is a label value of many series.
+	 * Returns the name of the service for logs and metrics; undefined for the default. Default: the name that was passed to `observe`. Requests of
+	 * an HTTP client to another origin than that of its `baseUrl`, or without one, have the host of their origin. Return few different names: each is a label value of many series.
 	 */
 	readonly service?: ((event: ServiceFacts) => string | undefined) | undefined
 }
@@ -56,7 +56,7 @@ function observeThing(
 ): () => void {
 	const observation = thing[OBSERVE]()
 	const { kind, policies, stats, identity = thing } = observation
-	const source: Source = { name, kind, serviceOf: serviceNames(name, kind, service), policies, stats }
+	const source: Source = { name, kind, serviceOf: serviceNames(name, observation, service), policies, stats }
 	const added = exporters.filter((exporter) => remember(exporter, identity, name))
 	const { observer, detach } = combineObservers(added, source)
 	const end = attachObserver(observation, observer)

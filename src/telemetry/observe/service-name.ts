@@ -1,5 +1,5 @@
 import { notify } from '../../core/engine/hooks.ts'
-import type { ObservedKind } from '../../core/observe/observe.ts'
+import type { Observation } from '../../core/observe/observe.ts'
 import type { ServiceFacts, Source } from './exporter.ts'
 
 /** Longer names are truncated: they are label values. */
@@ -14,11 +14,11 @@ const HOST = /^[a-z][a-z0-9+.-]*:\/\/([^/ ]+)/i
 /** Returns the function that names the service of an event. */
 export function serviceNames(
 	name: string,
-	kind: ObservedKind,
+	{ kind, origin }: Pick<Observation, 'kind' | 'origin'>,
 	service: ((facts: ServiceFacts) => string | undefined) | undefined,
 ): Source['serviceOf'] {
 	const shortName = name.slice(0, MAX_LENGTH)
-	const byDefault = kind === 'http' ? hostNames(shortName) : () => shortName
+	const byDefault = kind === 'http' ? hostNames(shortName, origin) : () => shortName
 	if (!service) return byDefault
 	let hasFailed = false
 	return (facts) => {
@@ -37,14 +37,16 @@ export function serviceNames(
 	}
 }
 
-function hostNames(name: string): Source['serviceOf'] {
+/** Requests to the base URL of a client have its name: `payments` says more than `127.0.0.1:41003`. Others have the name of their host. */
+function hostNames(name: string, base: string | undefined): Source['serviceOf'] {
 	const byKey = new Map<string, string>()
 	return ({ key }) => {
 		if (key === undefined) return name
 		const known = byKey.get(key)
 		if (known !== undefined) return known
 		if (byKey.size >= MAX_CACHED) byKey.clear()
-		const host = HOST.exec(key)?.[1]?.slice(0, MAX_LENGTH) ?? name
+		const isBase = base !== undefined && key.split(' ', 1)[0] === base
+		const host = (isBase ? undefined : HOST.exec(key)?.[1]?.slice(0, MAX_LENGTH)) ?? name
 		byKey.set(key, host)
 		return host
 	}

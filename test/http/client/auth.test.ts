@@ -301,7 +301,7 @@ describe('a refresh', () => {
 		for (const error of [...errors, await slow])
 			expect(error).toMatchObject({
 				code: 'YAOKI_AUTH_REFRESH',
-				message: 'HTTP 401, and the token could not be renewed: TypeError: fetch failed',
+				message: 'HTTP 401, renewing the token failed: TypeError: fetch failed',
 				cause: expect.any(TypeError),
 			})
 		expect(new Set(errors).size).toBe(2)

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EventBase } from '../../../src/core/events/events.ts'
 import { circuitBreaker, pipeline, retry, timeout } from '../../../src/core/index.ts'
 import type { AroundInfo, CallEnd } from '../../../src/core/observe/observer.ts'
-import { resilientFetch } from '../../../src/http/index.ts'
+import { ResilientHttpClient, resilientFetch } from '../../../src/http/index.ts'
 import { idempotency, memoryIdempotencyStore } from '../../../src/idempotency/index.ts'
 import { Outbox, Relay, sqliteStore } from '../../../src/outbox/index.ts'
 import { type Exporter, observe, type Source } from '../../../src/telemetry/index.ts'
@@ -254,6 +254,12 @@ describe('observe', () => {
 		expect(http?.serviceOf(facts('https://api.example.com:8443'))).toBe('api.example.com:8443')
 		expect(http?.serviceOf(facts('https://api.example.com checkout'))).toBe('api.example.com')
 		expect(http?.serviceOf(facts())).toBe('client')
+		const base = recorder()
+		const payments = new ResilientHttpClient({ baseUrl: 'http://127.0.0.1:41003/v1/' })
+		observe({ payments }, [base.exporter])
+		expect(base.sources[0]?.serviceOf(facts('http://127.0.0.1:41003'))).toBe('payments')
+		expect(base.sources[0]?.serviceOf(facts('http://127.0.0.1:41003 checkout'))).toBe('payments')
+		expect(base.sources[0]?.serviceOf(facts('http://127.0.0.1:41004'))).toBe('127.0.0.1:41004')
 		const named = recorder()
 		const service = ({ key }: { key?: string | undefined }) => {
 			if (key === 'bad') throw new Error('no name')
