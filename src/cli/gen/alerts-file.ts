@@ -1,7 +1,9 @@
 /** The alert rules as a rule file of Prometheus. */
+import { toOtelQuery, toOtelText } from '../../telemetry/queries/otel-labels.ts'
 import type { AlertRule } from './alert-rule.ts'
 import { alertRules } from './alert-rules.ts'
 import type { AlertSettings } from './alert-settings.ts'
+import type { MetricSource } from './grafana-dashboard.ts'
 
 interface PrometheusRule {
 	readonly alert: string
@@ -20,8 +22,20 @@ export interface RuleFile {
  * Returns the rules. Each refers to its section in the runbook at the given URL. There is no default: the package has no public page, and a dead link
  * costs time in an incident.
  */
-export const ruleFile = (runbookUrl: string | undefined, settings?: AlertSettings): RuleFile => ({
-	groups: [{ name: 'yaoki', rules: alertRules(settings).map((rule) => toPrometheus(rule, runbookUrl)) }],
+export const ruleFile = (
+	runbookUrl: string | undefined,
+	settings?: AlertSettings,
+	source: MetricSource = 'prometheus',
+): RuleFile => {
+	const rules = alertRules(settings).map(source === 'otel' ? toOtelRule : (rule) => rule)
+	return { groups: [{ name: 'yaoki', rules: rules.map((rule) => toPrometheus(rule, runbookUrl)) }] }
+}
+
+const toOtelRule = (rule: AlertRule): AlertRule => ({
+	...rule,
+	expression: rule.expression.map(toOtelQuery),
+	summary: toOtelText(rule.summary),
+	description: toOtelText(rule.description),
 })
 
 const toPrometheus = (rule: AlertRule, runbookUrl: string | undefined): PrometheusRule => ({

@@ -7,16 +7,21 @@ import { ALERT_OPTIONS, readAlertSettings, readRunbookUrl } from './alert-settin
 import { ruleFile, toYaml } from './alerts-file.ts'
 import { grafanaDashboard } from './grafana-dashboard.ts'
 
+const FOR = text('SOURCE', 'where the metrics come from: scraped by Prometheus, or from OpenTelemetry', {
+	choices: ['prometheus', 'otel'],
+	default: 'prometheus',
+})
 const OUT = text('FILE', 'file to write instead of printing')
 
 export const grafana: Command = defineCommand({
 	examples: [
 		['yaoki gen grafana > yaoki.json', 'a dashboard to import into Grafana 10 or later'],
 		['yaoki gen grafana --out ops/grafana/yaoki.json', 'write it to a file'],
+		['yaoki gen grafana --for otel', 'for metrics that come from OpenTelemetry'],
 	],
-	options: { out: OUT },
-	run({ out }, io) {
-		const dashboard = grafanaDashboard()
+	options: { out: OUT, for: FOR },
+	run({ out, for: source }, io) {
+		const dashboard = grafanaDashboard(source)
 		return deliver(io, out, dashboard, `${JSON.stringify(dashboard, undefined, 2)}\n`)
 	},
 })
@@ -30,12 +35,13 @@ export const alerts: Command = defineCommand({
 	],
 	options: {
 		out: OUT,
+		for: FOR,
 		runbookUrl: text('URL', 'page that the alerts link to; without it they have no link'),
 		...ALERT_OPTIONS,
 	},
-	run({ out, runbookUrl, ...args }, io) {
+	run({ out, for: source, runbookUrl, ...args }, io) {
 		const url = runbookUrl === undefined ? undefined : readRunbookUrl('--runbook-url', runbookUrl)
-		const rules = ruleFile(url, readAlertSettings(args))
+		const rules = ruleFile(url, readAlertSettings(args), source)
 		return deliver(io, out, rules, toYaml(rules))
 	},
 })

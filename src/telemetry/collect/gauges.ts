@@ -33,7 +33,12 @@ export class GaugeReader {
 	add(source: Source): () => void {
 		const reader = new SourceReader(source, this.#onFailure)
 		this.#sources.add(reader)
-		return () => this.#sources.delete(reader)
+		// What was read before has other sources.
+		this.#reading = undefined
+		return () => {
+			this.#sources.delete(reader)
+			this.#reading = undefined
+		}
 	}
 
 	/** The sources, for what can be read synchronously. */

@@ -1,6 +1,6 @@
 import type { CircuitState } from '../../core/events/events.ts'
 import type { Observer } from '../../core/observe/observer.ts'
-import { MetricSet } from '../metrics/metric-set.ts'
+import { MetricSet, type SeriesCreator } from '../metrics/metric-set.ts'
 import type { Source } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
 import { collectCalls } from './collect-calls.ts'
@@ -19,8 +19,8 @@ export class MetricsCollector {
 	readonly #exporter: string
 	readonly #reports: ProblemReports
 
-	constructor(exporter: string, maxSeries: number) {
-		this.metrics = new MetricSet(maxSeries)
+	constructor(exporter: string, maxSeries: number, creator?: SeriesCreator) {
+		this.metrics = new MetricSet(maxSeries, creator)
 		this.#exporter = exporter
 		this.#reports = new ProblemReports(exporter)
 		this.#gauges = new GaugeReader(this.metrics, (...failure) => this.#failGauges(...failure))

@@ -4,6 +4,12 @@ import { type Counter, counterFactory, Family, type Histogram, histogramFactory 
 
 const OVERFLOWS = 'yaoki_telemetry_overflows_total'
 
+/** Creates series that are kept elsewhere, such as in an SDK of OpenTelemetry. */
+export interface SeriesCreator {
+	counter(name: string, labels: readonly string[]): Counter
+	histogram(name: string, labels: readonly string[]): Histogram
+}
+
 /** The counters and histograms of the catalog. */
 export class MetricSet {
 	/** The maximum number of series of one metric, without `other`. */
@@ -11,7 +17,8 @@ export class MetricSet {
 	readonly #counters = new Map<string, Family<Counter>>()
 	readonly #histograms = new Map<string, Family<Histogram>>()
 
-	constructor(maxSeries: number) {
+	/** `creator`: default, series in memory. */
+	constructor(maxSeries: number, creator?: SeriesCreator) {
 		this.maxSeries = maxSeries
 		const admissions = new Admissions(maxSeries)
 		for (const [name, definition] of Object.entries(METRICS)) {
@@ -21,11 +28,24 @@ export class MetricSet {
 			// It has at most one series per metric, and must not overflow into itself.
 			const limit = name === OVERFLOWS ? Infinity : maxSeries
 			if (type === 'counter')
-				this.#counters.set(name, new Family(definition, limit, counterFactory(overflows), admission))
+				this.#counters.set(
+					name,
+					new Family(
+						definition,
+						limit,
+						counterFactory(overflows, creator && ((values) => creator.counter(name, values))),
+						admission,
+					),
+				)
 			if (type === 'histogram')
 				this.#histograms.set(
 					name,
-					new Family(definition, maxSeries, histogramFactory(buckets, overflows), admission),
+					new Family(
+						definition,
+						maxSeries,
+						histogramFactory(buckets, overflows, creator && ((values) => creator.histogram(name, values))),
+						admission,
+					),
 				)
 		}
 	}

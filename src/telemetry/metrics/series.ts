@@ -98,16 +98,20 @@ interface SeriesFactory<Series> {
 	overflowTo(other: Series): Series
 }
 
-export const counterFactory = (overflows: () => Counter): SeriesFactory<Counter> => ({
-	create: (labels) => new Counter(labels),
+export const counterFactory = (
+	overflows: () => Counter,
+	create: (labels: readonly string[]) => Counter = (labels) => new Counter(labels),
+): SeriesFactory<Counter> => ({
+	create,
 	overflowTo: (other) => new OverflowCounter(other, overflows()),
 })
 
 export const histogramFactory = (
 	bounds: readonly number[],
 	overflows: () => Counter,
+	create: (labels: readonly string[]) => Histogram = (labels) => new Histogram(labels, bounds),
 ): SeriesFactory<Histogram> => ({
-	create: (labels) => new Histogram(labels, bounds),
+	create,
 	overflowTo: (other) => new OverflowHistogram(other, overflows()),
 })
 

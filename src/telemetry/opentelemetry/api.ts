@@ -53,8 +53,8 @@ export interface OtelObservableResult {
 
 /** A gauge whose callback is called when metrics are collected. */
 export interface OtelObservableGauge {
-	addCallback(callback: (result: OtelObservableResult) => void): void
-	removeCallback(callback: (result: OtelObservableResult) => void): void
+	addCallback(callback: (result: OtelObservableResult) => void | Promise<void>): void
+	removeCallback(callback: (result: OtelObservableResult) => void | Promise<void>): void
 }
 
 /** The unit and the help of a metric; for histograms, the bounds of their buckets. */

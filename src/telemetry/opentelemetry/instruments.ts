@@ -1,14 +1,12 @@
 import type { ProblemReports } from '../observe/report.ts'
 import type { OpenTelemetryApi, OtelMeter, OtelMeterProvider, OtelObservableResult } from './api.ts'
-import {
-	DURATION_BOUNDS,
-	OTEL_METRICS,
-	type OtelMetricDefinition,
-	type OtelMetricName,
-} from './metric-definitions.ts'
+import { OTEL_METRICS, type OtelMetricDefinition } from './metric-definitions.ts'
 import { SCOPE } from './tracing.ts'
 
 export type MetricAttributes = { [name: string]: string | number }
+
+/** Reports the values of a gauge when metrics are collected. Never rejects. */
+type ObserveGauge = (name: string, result: OtelObservableResult) => Promise<void>
 
 type Instrument = (value: number, attributes: MetricAttributes) => void
 
@@ -19,17 +17,12 @@ type Instrument = (value: number, attributes: MetricAttributes) => void
 export class Instruments {
 	readonly #api: OpenTelemetryApi
 	readonly #reports: ProblemReports
-	readonly #observe: (result: OtelObservableResult) => void
+	readonly #observe: ObserveGauge
 	#provider: OtelMeterProvider | undefined
 	#instruments: ReadonlyMap<string, Instrument> | undefined
-	#removeGauge: (() => void) | undefined
+	#removeGauges: (() => void)[] = []
 
-	/** `observe` reports the values of the gauge when metrics are collected. */
-	constructor(
-		api: OpenTelemetryApi,
-		reports: ProblemReports,
-		observe: (result: OtelObservableResult) => void,
-	) {
+	constructor(api: OpenTelemetryApi, reports: ProblemReports, observe: ObserveGauge) {
 		this.#api = api
 		this.#reports = reports
 		this.#observe = observe
@@ -47,7 +40,7 @@ export class Instruments {
 	}
 
 	/** Adds a value. Call `refresh` before. */
-	record(name: OtelMetricName, value: number, attributes: MetricAttributes): void {
+	record(name: string, value: number, attributes: MetricAttributes): void {
 		try {
 			this.#instruments?.get(name)?.(value, attributes)
 		} catch (error) {
@@ -55,16 +48,17 @@ export class Instruments {
 		}
 	}
 
-	/** Removes the gauge. The next `refresh` creates everything again. */
+	/** Removes the gauges. The next `refresh` creates everything again. */
 	close(): void {
 		this.#provider = undefined
 		this.#instruments = undefined
-		try {
-			this.#removeGauge?.()
-		} catch (error) {
-			this.#reports.report('meter', 'a gauge could not be removed', error)
-		}
-		this.#removeGauge = undefined
+		for (const remove of this.#removeGauges)
+			try {
+				remove()
+			} catch (error) {
+				this.#reports.report('meter', 'a gauge could not be removed', error)
+			}
+		this.#removeGauges = []
 	}
 
 	#create(provider: OtelMeterProvider): void {
@@ -83,21 +77,22 @@ export class Instruments {
 
 	#addGauge(meter: OtelMeter, name: string, { unit, description }: OtelMetricDefinition): void {
 		const gauge = meter.createObservableGauge(name, { unit, description })
-		gauge.addCallback(this.#observe)
-		this.#removeGauge = () => gauge.removeCallback(this.#observe)
+		const observe = (result: OtelObservableResult) => this.#observe(name, result)
+		gauge.addCallback(observe)
+		this.#removeGauges.push(() => gauge.removeCallback(observe))
 	}
 }
 
 function createInstrument(
 	meter: OtelMeter,
 	name: string,
-	{ type, unit, description }: OtelMetricDefinition,
+	{ type, unit, description, bounds = [] }: OtelMetricDefinition,
 ): Instrument {
 	if (type === 'counter') {
 		const counter = meter.createCounter(name, { unit, description })
 		return (value, attributes) => counter.add(value, attributes)
 	}
-	const advice = { explicitBucketBoundaries: [...DURATION_BOUNDS] }
+	const advice = { explicitBucketBoundaries: [...bounds] }
 	const histogram = meter.createHistogram(name, { unit, description, advice })
 	return (value, attributes) => histogram.record(value, attributes)
 }

@@ -1,4 +1,6 @@
-/** The metrics of OpenTelemetry: names and units of the semantic conventions where there are any, otherwise names with the prefix `yaoki.`. */
+/** The metrics of OpenTelemetry: those of the semantic conventions, and the catalog, which Prometheus has too. */
+import { METRICS } from '../metrics/catalog.ts'
+import { OTEL_ATTRIBUTES, OTEL_NAMES } from '../metrics/otel-names.ts'
 
 export interface OtelMetricDefinition {
 	readonly type: 'histogram' | 'counter' | 'gauge'
@@ -6,24 +8,28 @@ export interface OtelMetricDefinition {
 	readonly unit: string
 	readonly description: string
 	readonly attributes: readonly string[]
+	/** Upper bounds in seconds; histograms only. */
+	readonly bounds?: readonly number[]
 }
 
-export type OtelMetricName =
+/** The metrics of the conventions. */
+export type ConventionName =
 	| 'http.client.request.duration'
 	| 'messaging.client.operation.duration'
 	| 'messaging.client.sent.messages'
 	| 'messaging.process.duration'
-	| 'yaoki.call.duration'
-	| 'yaoki.call.retries'
-	| 'yaoki.circuit.transitions'
-	| 'yaoki.circuit.state'
-	| 'yaoki.relay.dead_letters'
+
+/** The bounds that the conventions advise, in seconds. */
+export const DURATION_BOUNDS: readonly number[] = [
+	0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+]
 
 const MESSAGING = ['messaging.system', 'messaging.operation.name', 'messaging.destination.name', 'error.type']
 
-export const OTEL_METRICS: Readonly<Record<OtelMetricName, OtelMetricDefinition>> = {
+const CONVENTIONS: Readonly<Record<ConventionName, OtelMetricDefinition>> = {
 	'http.client.request.duration': {
 		type: 'histogram',
+		bounds: DURATION_BOUNDS,
 		unit: 's',
 		description: 'Duration of HTTP client requests: one value for each attempt.',
 		attributes: [
@@ -36,6 +42,7 @@ export const OTEL_METRICS: Readonly<Record<OtelMetricName, OtelMetricDefinition>
 	},
 	'messaging.client.operation.duration': {
 		type: 'histogram',
+		bounds: DURATION_BOUNDS,
 		unit: 's',
 		description: 'Duration of writing messages to an outbox.',
 		attributes: [...MESSAGING, 'messaging.operation.type'],
@@ -48,43 +55,47 @@ export const OTEL_METRICS: Readonly<Record<OtelMetricName, OtelMetricDefinition>
 	},
 	'messaging.process.duration': {
 		type: 'histogram',
+		bounds: DURATION_BOUNDS,
 		unit: 's',
 		description: 'Duration of deliveries by a relay: one value for each attempt.',
 		attributes: [...MESSAGING, 'messaging.destination.subscription.name'],
 	},
-	'yaoki.call.duration': {
-		type: 'histogram',
-		unit: 's',
-		description: 'Duration of calls, waits and retries included.',
-		attributes: ['yaoki.service', 'yaoki.outcome', 'error.type'],
-	},
-	'yaoki.call.retries': {
-		type: 'counter',
-		unit: '{retry}',
-		description: 'Retries of calls that ended.',
-		attributes: ['yaoki.service'],
-	},
-	'yaoki.circuit.transitions': {
-		type: 'counter',
-		unit: '{transition}',
-		description: 'Changes of the state of a circuit.',
-		attributes: ['yaoki.service', 'yaoki.circuit.from', 'yaoki.circuit.to'],
-	},
-	'yaoki.circuit.state': {
-		type: 'gauge',
-		unit: '1',
-		description: 'State of the circuit: 0 closed, 1 open or isolated, 2 half-open. With several, the worst.',
-		attributes: ['yaoki.service'],
-	},
-	'yaoki.relay.dead_letters': {
-		type: 'counter',
-		unit: '{message}',
-		description: 'Messages that became dead letters.',
-		attributes: ['yaoki.service', 'messaging.destination.name', 'yaoki.cause'],
-	},
 }
 
-/** The bounds that the conventions advise, in seconds. */
-export const DURATION_BOUNDS: readonly number[] = [
-	0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
-]
+/** It has more attributes than in Prometheus, where each of them would multiply the buckets. */
+export const CALL_DURATION = 'yaoki_call_duration_seconds'
+const CALL_ATTRIBUTES = ['yaoki.outcome', 'error.type']
+
+/** Returns the name of a metric of the catalog. */
+export const otelName = (metric: string): string => OTEL_NAMES[metric]?.[0] ?? metric
+
+/** Returns the attributes of a series of a metric of the catalog, which has these label values. */
+export const otelAttributes = (metric: string, values: readonly string[]): { [name: string]: string } =>
+	Object.fromEntries(
+		(METRICS[metric]?.labels ?? []).map((label, index) => [
+			OTEL_ATTRIBUTES[label] ?? label,
+			values[index] ?? '',
+		]),
+	)
+
+/** All metrics, by name. */
+export const OTEL_METRICS: Readonly<Record<string, OtelMetricDefinition>> = {
+	...CONVENTIONS,
+	...Object.fromEntries(
+		Object.entries(METRICS).map(
+			([metric, { type, labels, help, buckets }]): [string, OtelMetricDefinition] => [
+				otelName(metric),
+				{
+					type,
+					unit: OTEL_NAMES[metric]?.[1] ?? '',
+					description: help,
+					attributes: [
+						...labels.map((label) => OTEL_ATTRIBUTES[label] ?? label),
+						...(metric === CALL_DURATION ? CALL_ATTRIBUTES : []),
+					],
+					...(buckets && { bounds: buckets }),
+				},
+			],
+		),
+	),
+}

@@ -1,40 +1,74 @@
 import type { EventBase } from '../../core/events/events.ts'
-import type { CallEnd } from '../../core/observe/observer.ts'
-import { GaugeValues } from '../collect/gauge-values.ts'
-import { circuitStates, toStateValue } from '../collect/policy-gauges.ts'
+import type { CallEnd, Observer } from '../../core/observe/observer.ts'
+import { MetricsCollector } from '../collect/metrics-collector.ts'
+import { METRICS } from '../metrics/catalog.ts'
 import type { Source } from '../observe/exporter.ts'
 import type { ProblemReports } from '../observe/report.ts'
 import type { OpenTelemetryApi, OtelObservableResult } from './api.ts'
 import { errorTypeOf } from './errors.ts'
 import { Instruments, type MetricAttributes } from './instruments.ts'
-import type { OtelMetricName } from './metric-definitions.ts'
+import { CALL_DURATION, type ConventionName, otelAttributes, otelName } from './metric-definitions.ts'
+import { otelSeries } from './otel-series.ts'
 
 /** How many sets of attributes are kept. Further ones are created for each value. */
 const MAX_ATTRIBUTE_SETS = 1_000
-/** The metric of the catalog that has the same values. */
-const CIRCUIT_STATE = 'circuit_breaker_state'
+const CALL_DURATION_NAME = otelName(CALL_DURATION)
+const GAUGES = new Map(
+	Object.entries(METRICS).flatMap(([metric, { type }]) =>
+		type === 'gauge' ? [[otelName(metric), metric]] : [],
+	),
+)
+
+/** Counts what happens to one source. */
+export interface SourceMetrics {
+	recordCall(end: CallEnd): void
+	recordEvent(event: EventBase): void
+	remove(): void
+}
 
 /** The values of all metrics of one exporter. */
 export class OtelMetrics {
 	readonly #instruments: Instruments
-	readonly #sources = new Set<Source>()
+	readonly #collector: MetricsCollector
 	readonly #known = new Map<string, MetricAttributes>()
 	readonly #successes = new Map<string, MetricAttributes>()
 	readonly #reports: ProblemReports
+	#sources = 0
+	/** The call that is being counted, synchronously. */
+	#ending: CallEnd | undefined
 
-	constructor(api: OpenTelemetryApi, reports: ProblemReports) {
+	constructor(api: OpenTelemetryApi, reports: ProblemReports, name: string, maxSeries: number) {
 		this.#reports = reports
-		this.#instruments = new Instruments(api, reports, (result) => this.#observe(result))
+		this.#instruments = new Instruments(api, reports, (gauge, result) => this.#observe(gauge, result))
+		this.#collector = new MetricsCollector(
+			name,
+			maxSeries,
+			otelSeries(
+				(metric, value, attributes) => this.#instruments.record(metric, value, attributes),
+				(service, seconds) => this.#recordDuration(service, seconds),
+			),
+		)
 	}
 
-	add(source: Source): void {
-		this.#sources.add(source)
+	add(source: Source): SourceMetrics {
+		this.#sources++
 		this.#instruments.refresh()
-	}
-
-	remove(source: Source): void {
-		this.#sources.delete(source)
-		if (this.#sources.size === 0) this.#instruments.close()
+		const observer: Observer & { detach(): void } = this.#collector.attach(source)
+		return {
+			recordCall: (end) => {
+				if (!this.isActive) return
+				this.#ending = end
+				this.#guarded(() => observer.onCallEnd?.(end))
+				this.#ending = undefined
+			},
+			recordEvent: (event) => {
+				if (this.isActive) this.#guarded(() => observer.onEvent?.(event))
+			},
+			remove: () => {
+				observer.detach()
+				if (--this.#sources === 0) this.#instruments.close()
+			},
+		}
 	}
 
 	/** Returns false if no SDK is registered. */
@@ -42,24 +76,25 @@ export class OtelMetrics {
 		return this.#instruments.refresh()
 	}
 
-	recordCall({ serviceOf }: Source, end: CallEnd): void {
-		if (!this.isActive) return
-		const service = serviceOf(end)
-		const attributes =
-			end.outcome === 'success' ? this.#success(service) : this.#otherOutcome(service, end.outcome, end.error)
-		this.#instruments.record('yaoki.call.duration', end.durationMs / 1_000, attributes)
-		if (end.retries > 0)
-			this.record('yaoki.call.retries', end.retries, service, () => ({ 'yaoki.service': service }))
-	}
-
-	recordEvent({ serviceOf }: Source, event: EventBase): void {
-		if (event.type === 'state_change') this.#recordTransition(serviceOf(event), event)
-		else if (event.type === 'dead_letter') this.#recordDeadLetter(serviceOf(event), event)
-	}
-
 	/** Adds a value. `key` identifies the attributes within the metric. */
-	record(name: OtelMetricName, value: number, key: string, attributes: () => MetricAttributes): void {
+	record(name: ConventionName, value: number, key: string, attributes: () => MetricAttributes): void {
 		if (this.isActive) this.#instruments.record(name, value, this.#attributes(`${name}\n${key}`, attributes))
+	}
+
+	/** An event of another version may lack a field. The span of the call must end all the same. */
+	#guarded(count: () => void): void {
+		try {
+			count()
+		} catch (error) {
+			this.#reports.report('count', 'an event could not be counted', error)
+		}
+	}
+
+	#recordDuration(service: string, seconds: number): void {
+		const { outcome = 'success', error } = this.#ending ?? {}
+		const attributes =
+			outcome === 'success' ? this.#success(service) : this.#otherOutcome(service, outcome, error)
+		this.#instruments.record(CALL_DURATION_NAME, seconds, attributes)
 	}
 
 	#success(service: string): MetricAttributes {
@@ -79,24 +114,6 @@ export class OtelMetrics {
 		}))
 	}
 
-	#recordTransition(service: string, event: EventBase & { from?: unknown; to?: unknown }): void {
-		const [from, to] = [String(event.from), String(event.to)]
-		this.record('yaoki.circuit.transitions', 1, `${service}\n${from}\n${to}`, () => ({
-			'yaoki.service': service,
-			'yaoki.circuit.from': from,
-			'yaoki.circuit.to': to,
-		}))
-	}
-
-	#recordDeadLetter(service: string, event: EventBase & { topic?: unknown; cause?: unknown }): void {
-		const [topic, cause] = [String(event.topic), String(event.cause)]
-		this.record('yaoki.relay.dead_letters', 1, `${service}\n${topic}\n${cause}`, () => ({
-			'yaoki.service': service,
-			'messaging.destination.name': topic,
-			'yaoki.cause': cause,
-		}))
-	}
-
 	#attributes(key: string, create: () => MetricAttributes): MetricAttributes {
 		const known = this.#known.get(key)
 		if (known) return known
@@ -105,17 +122,10 @@ export class OtelMetrics {
 		return created
 	}
 
-	#observe(result: OtelObservableResult): void {
-		const states = new GaugeValues(MAX_ATTRIBUTE_SETS, () => {})
-		for (const source of this.#sources) {
-			try {
-				for (const [service, state] of circuitStates(source))
-					states.add([CIRCUIT_STATE, [service], toStateValue(state)])
-			} catch (error) {
-				this.#reports.report('gauge', `the circuits of ${source.name} could not be read`, error)
-			}
-		}
-		for (const { labels, value } of states.series(CIRCUIT_STATE))
-			result.observe(value, { 'yaoki.service': labels[0] ?? '' })
+	async #observe(name: string, result: OtelObservableResult): Promise<void> {
+		const metric = GAUGES.get(name) ?? name
+		const gauges = await this.#collector.readGauges()
+		for (const { labels, value } of gauges.series(metric))
+			result.observe(value, otelAttributes(metric, labels))
 	}
 }

@@ -25,7 +25,7 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 	checkApi(api)
 	const settings = readOpenTelemetryOptions(options)
 	const reports = new ProblemReports(NAME)
-	const metrics = settings.metrics ? new OtelMetrics(api, reports) : undefined
+	const metrics = settings.metrics ? new OtelMetrics(api, reports, NAME, settings.maxSeries) : undefined
 	const tracing = settings.spans
 		? new Tracing(api, reports, new Redactor(settings.redact, reports))
 		: undefined
@@ -46,23 +46,23 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 	return {
 		name: NAME,
 		attach(source) {
-			metrics?.add(source)
+			const counted = metrics?.add(source)
 			return {
 				around: (info, next) => around(source, info, next),
 				wantsAttempts: (call) => calls.wantsAttempts(source, call),
 				wantsCallEnd: (call) => calls.hasSpan(call) || metrics?.isActive === true,
 				isAroundSafe: true,
 				onCallEnd(end) {
-					metrics?.recordCall(source, end)
+					counted?.recordCall(end)
 					calls.endCall(end)
 				},
 				onEvent(event) {
-					metrics?.recordEvent(source, event)
+					counted?.recordEvent(event)
 					calls.addEvent(event)
 					messages.onEvent(event)
 				},
 				detach() {
-					metrics?.remove(source)
+					counted?.remove()
 					calls.endAll(source)
 				},
 			}

@@ -1,4 +1,5 @@
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import { METRICS_SCHEMA } from '../metrics/options.ts'
 import type { RedactField } from '../redact/redactor.ts'
 import type { OpenTelemetryApi } from './api.ts'
 
@@ -23,6 +24,8 @@ export interface OpenTelemetryOptions {
 	 * trace of its own, with a link, for messages that are delivered days later. Default `'parent'`.
 	 */
 	readonly delivery?: 'parent' | 'link' | undefined
+	/** The maximum number of series of one metric, as for `inMemoryMetrics`. Metrics of the semantic conventions have no limit. Default 1,000. */
+	readonly maxSeries?: number | undefined
 	/** Returns what a span shows of a text, such as `exception.message`, to hide more than URLs, passwords and tokens. Default: the text. */
 	readonly redact?: RedactField | undefined
 }
@@ -37,6 +40,7 @@ const OPEN_TELEMETRY_SCHEMA: OptionSchema = {
 	attempts: 'boolean',
 	propagate: 'boolean',
 	delivery: ['parent', 'link'],
+	...METRICS_SCHEMA,
 	redact: 'function',
 }
 

@@ -101,8 +101,8 @@ test('requests are measured by status, calls by outcome', async () => {
 	expect(await sdk.points('yaoki.call.duration')).toMatchObject([
 		{ attributes: { 'yaoki.service': `127.0.0.1:${port}`, 'yaoki.outcome': 'failure' }, value: { count: 1 } },
 	])
-	expect(await sdk.points('yaoki.call.retries')).toMatchObject([{ value: 1 }])
-	expect(await sdk.points('yaoki.circuit.state')).toMatchObject([{ value: 0 }])
+	expect(await sdk.points('yaoki.retries')).toMatchObject([{ value: 1 }])
+	expect(await sdk.points('circuit_breaker.state')).toMatchObject([{ value: 0 }])
 })
 
 test('with breakerKey, the address of the server was unknown', async () => {

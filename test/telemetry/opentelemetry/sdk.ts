@@ -6,6 +6,7 @@ import {
 	AggregationTemporality,
 	InMemoryMetricExporter,
 	MeterProvider,
+	type MetricData,
 	PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import {
@@ -26,8 +27,10 @@ export interface Sdk {
 	/** All spans that have ended, in the order of their ends. */
 	spans(): readonly ReadableSpan[]
 	span(name: string): ReadableSpan
-	/** The points of a metric, from all collections so far. */
+	/** The points of a metric, from a new collection. */
 	points(name: string): Promise<readonly Point[]>
+	/** All metrics of a new collection. */
+	collect(): Promise<readonly MetricData[]>
 	/** Unregisters everything, for the other test files of this process. */
 	stop(): Promise<void>
 }
@@ -44,6 +47,11 @@ export function startSdk(options: { readonly sampler?: Sampler } = {}): Sdk {
 	otel.trace.setGlobalTracerProvider(tracers)
 	otel.metrics.setGlobalMeterProvider(meters)
 
+	const collect = async () => {
+		metrics.reset()
+		await meters.forceFlush()
+		return metrics.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+	}
 	const spans = () => exporter.getFinishedSpans()
 	return {
 		spans,
@@ -52,12 +60,9 @@ export function startSdk(options: { readonly sampler?: Sampler } = {}): Sdk {
 			if (!found) throw new Error(`no span ${name}; there are ${spans().map((span) => span.name)}`)
 			return found
 		},
+		collect,
 		async points(name) {
-			metrics.reset()
-			await meters.forceFlush()
-			return metrics
-				.getMetrics()
-				.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+			return (await collect())
 				.filter(({ descriptor }) => descriptor.name === name)
 				.flatMap(({ dataPoints }): readonly Point[] => dataPoints)
 		},

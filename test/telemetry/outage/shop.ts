@@ -5,6 +5,7 @@ import { HttpError, permanent } from '../../../src/core/index.ts'
 import { ResilientHttpClient } from '../../../src/http/index.ts'
 import { Outbox, Relay, sqliteStore } from '../../../src/outbox/index.ts'
 import {
+	type Exporter,
 	type InMemoryMetrics,
 	inMemoryMetrics,
 	metricsEndpoint,
@@ -20,7 +21,7 @@ import { createPolicies, runPolicies, runTenants } from './policies.ts'
 import { startUpstream } from './upstream.ts'
 
 /** More tenants than that get the series `other`. */
-const MAX_SERIES = 60
+export const MAX_SERIES = 60
 
 export interface Shop extends AsyncDisposable {
 	readonly metrics: InMemoryMetrics
@@ -35,7 +36,8 @@ export interface Shop extends AsyncDisposable {
 	stop(): Promise<void>
 }
 
-export async function startShop(): Promise<Shop> {
+/** `others`: exporters besides those for Prometheus. */
+export async function startShop(others: readonly Exporter[] = []): Promise<Shop> {
 	const upstream = await startUpstream()
 	const client = new ResilientHttpClient({
 		baseUrl: upstream.url,
@@ -74,7 +76,7 @@ export async function startShop(): Promise<Shop> {
 	const registry = new prom.Registry()
 	const stopObserving = observe(
 		{ client, ...policies, outbox, relay, payments: payments.engine, broken },
-		[metrics, prometheus(prom, { registry, maxSeries: MAX_SERIES })],
+		[metrics, prometheus(prom, { registry, maxSeries: MAX_SERIES }), ...others],
 		{ service: ({ key }) => (key?.startsWith('tenant-') ? key : undefined) },
 	)
 	const servers = [metricsEndpoint(metrics), metricsEndpoint(registry)].map(({ node }) => createServer(node))
