@@ -38,7 +38,7 @@ export class ScanSchedule {
 	 * `firstLimit` is the limit of the first scan. An ordered destination starts with one message, because the search for the first message of a key can
 	 * take seconds after an outage of all relays, and a claim of a thousand such keys would never end in time.
 	 */
-	constructor(pollMs: number, firstLimit = Infinity) {
+	constructor(pollMs: number, firstLimit: number = Infinity) {
 		this.#pollMs = pollMs
 		this.#maxRows = firstLimit
 	}

@@ -3,10 +3,10 @@
  * measurement however many exporters there are.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { attachObserver } from '../../core/observe/attach.ts'
 import { combineEnds } from '../../core/observe/combine-ends.ts'
 import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
 import { checkNames, isObject, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import { attachObserver } from './attach.ts'
 import { combineObservers } from './combine.ts'
 import type { Exporter, ServiceFacts, Source } from './exporter.ts'
 import { reportsOf } from './report.ts'

@@ -8,7 +8,7 @@ import { OTEL_ATTRIBUTES } from '../metrics/otel-names.ts'
 export const toOtelLabel = (label: string): string => (OTEL_ATTRIBUTES[label] ?? label).replaceAll('.', '_')
 
 /** Texts in quotes, and words; a word with `$` is a variable of Grafana. No metric and no function has the name of a label. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|\$?\w+/g
+const TOKEN = /"(?:[^"\\]|\\.)*"?|\$?\w+/g
 
 /** Rewrites PromQL. */
 export const toOtelQuery = (query: string): string =>

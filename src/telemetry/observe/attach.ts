@@ -1,15 +1,22 @@
 /**
- * Attaches an observer to what it observes. Only telemetry imports this file: programs without telemetry do not pay for it.
+ * Attaches an observer to what it observes: the part of observation that programs without telemetry do not load.
  */
-import { safeGet } from '../classify/safe-get.ts'
-import type { BoundLayer, Call, Operation } from '../engine/call.ts'
-import type { CallContext } from '../engine/call-options.ts'
-import { Context } from '../engine/context.ts'
-import type { CallOutcome, CallProbe, CallTimes } from '../engine/layer.ts'
-import { observeCalls, probeCalls, REJECTION } from '../events/call-event.ts'
-import { combineEnds } from './combine-ends.ts'
-import type { Observation, ObservedPipeline } from './observe.ts'
-import type { Around, AttemptInfo, CallEnd, CallInfo, CallState, Observer } from './observer.ts'
+import { safeGet } from '../../core/classify/safe-get.ts'
+import type { BoundLayer, Call, Operation } from '../../core/engine/call.ts'
+import type { CallContext } from '../../core/engine/call-options.ts'
+import { Context } from '../../core/engine/context.ts'
+import type { CallOutcome, CallProbe, CallTimes } from '../../core/engine/layer.ts'
+import { observeCalls, probeCalls, REJECTION } from '../../core/events/call-event.ts'
+import { combineEnds } from '../../core/observe/combine-ends.ts'
+import type { Observation, ObservedPipeline } from '../../core/observe/observe.ts'
+import type {
+	Around,
+	AttemptInfo,
+	CallEnd,
+	CallInfo,
+	CallState,
+	Observer,
+} from '../../core/observe/observer.ts'
 
 /** Attaches an observer. Returns a function that detaches it. */
 export function attachObserver({ pipelines, emitter }: Observation, observer: Observer): () => void {
