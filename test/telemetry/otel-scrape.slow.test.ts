@@ -121,7 +121,7 @@ describe.skipIf(!HAS_PROMETHEUS)('a real Prometheus behind OpenTelemetry', () =>
 			const empty: string[] = []
 			for (const query of queries) {
 				const substituted = query
-					.replaceAll(/\$__(?:rate_interval|range)/g, WINDOW)
+					.replaceAll(/\$__(?:rate_interval|interval|range)/g, WINDOW)
 					.replaceAll('"$job"', `"${JOB}"`)
 					.replaceAll('"$service"', '".*"')
 				const samples = await server.query(substituted, times[JOB])

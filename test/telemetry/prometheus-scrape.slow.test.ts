@@ -24,8 +24,7 @@ const WINDOW = '10m'
 /** Replaces the variables of Grafana. */
 const substituted = (query: string): string =>
 	query
-		.replaceAll('$__rate_interval', WINDOW)
-		.replaceAll('$__range', WINDOW)
+		.replaceAll(/\$__(?:rate_interval|interval|range)/g, WINDOW)
 		.replaceAll('"$job"', '"shop"')
 		.replaceAll('"$service"', '".*"')
 

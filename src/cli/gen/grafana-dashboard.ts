@@ -1,14 +1,35 @@
 /** The dashboard of Grafana, in the JSON format that Grafana 10 and later import. */
 import { METRICS } from '../../telemetry/metrics/catalog.ts'
 import { toOtelLegend, toOtelQuery } from '../../telemetry/queries/otel-labels.ts'
-import type { Panel, PanelGroup } from '../../telemetry/queries/panels/panel.ts'
+import type { Panel, PanelGroup, Thresholds } from '../../telemetry/queries/panels/panel.ts'
 import { panelGroups } from '../../telemetry/queries/panels/panels.ts'
+import type { AnswerThresholds } from '../../telemetry/queries/panels/question-panels.ts'
+import { DEFAULT_SETTINGS } from './alert-settings.ts'
 
 /** Of Grafana 10.0. Later versions migrate it when they load the dashboard. */
 const SCHEMA_VERSION = 38
 const WIDTH = 24
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' }
 const WHERE = { job: '$job', service: '$service' }
+
+/** The smallest number that a panel shows besides 0. */
+const ANY = 0.01
+
+/** Red where an alert fires by default. Yellow halfway to it; for circuits, from the first one on. */
+const THRESHOLDS: AnswerThresholds = {
+	retryRate: { warning: DEFAULT_SETTINGS.maxRetryRate / 2, critical: DEFAULT_SETTINGS.maxRetryRate },
+	retrySuccess: {
+		...{ warning: (1 + DEFAULT_SETTINGS.minRetrySuccess) / 2, critical: DEFAULT_SETTINGS.minRetrySuccess },
+	},
+	circuitsOpened: { warning: ANY, critical: DEFAULT_SETTINGS.minReopened },
+	retriesPerCall: {
+		...{ warning: DEFAULT_SETTINGS.maxRetriesPerCall / 2, critical: DEFAULT_SETTINGS.maxRetriesPerCall },
+	},
+	deadLetters: {
+		warning: DEFAULT_SETTINGS.maxDeadLetters + ANY,
+		critical: DEFAULT_SETTINGS.maxDeadLetters + ANY,
+	},
+}
 
 /** Where the metrics come from: scraped from the application, or from OpenTelemetry. */
 export type MetricSource = 'prometheus' | 'otel'
@@ -47,7 +68,14 @@ export const grafanaDashboard = (source: MetricSource = 'prometheus') => ({
 		],
 	},
 	panels: layout(
-		panelGroups({ where: WHERE, window: '$__range' }, { where: WHERE, window: '$__rate_interval' }),
+		panelGroups(
+			{
+				selected: { where: WHERE, window: '$__range' },
+				recent: { where: WHERE, window: '$__rate_interval' },
+				step: { where: WHERE, window: '$__interval' },
+			},
+			THRESHOLDS,
+		),
 		REWRITING[source],
 	),
 })
@@ -156,7 +184,16 @@ const STATES = [
 	{ value: '2', text: 'half-open', color: 'yellow' },
 ]
 
-function fieldDefaults({ kind, unit }: Panel) {
+/** Of Grafana: each color from a value on, the first one for all lower values. Without yellow if there is nothing before red. */
+function thresholdSteps({ warning, critical }: Thresholds) {
+	const step = (color: string, value: number | null) => ({ color, value })
+	if (warning > critical)
+		return { mode: 'absolute', steps: [step('red', null), step('yellow', critical), step('green', warning)] }
+	const yellow = warning < critical ? [step('yellow', warning)] : []
+	return { mode: 'absolute', steps: [step('green', null), ...yellow, step('red', critical)] }
+}
+
+function fieldDefaults({ kind, unit, thresholds }: Panel) {
 	const max = unit === 'share' ? { max: 1 } : {}
 	if (kind === 'states')
 		return {
@@ -167,6 +204,10 @@ function fieldDefaults({ kind, unit }: Panel) {
 		}
 	if (kind === 'bars') return { min: 0, custom: { drawStyle: 'bars', fillOpacity: 60 } }
 	// A service without retries has no share of them.
-	if (kind === 'number') return { min: 0, ...max, decimals: 2, noValue: '-', color: { mode: 'thresholds' } }
+	if (kind === 'number')
+		return {
+			...{ min: 0, ...max, decimals: 2, noValue: '-', color: { mode: 'thresholds' } },
+			...(thresholds && { thresholds: thresholdSteps(thresholds) }),
+		}
 	return { min: 0, ...max, custom: { drawStyle: 'line', lineWidth: 1, fillOpacity: 5, showPoints: 'never' } }
 }

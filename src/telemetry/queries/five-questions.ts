@@ -1,5 +1,5 @@
 /** The five questions of an operator, in PromQL. The dashboard and the alert rules use the same queries, so that they cannot disagree. */
-import { growth, increase, rate, type Scope } from './promql.ts'
+import { growth, increase, rate, type Scope, type Selection } from './promql.ts'
 
 const CALLS = { metric: 'yaoki_calls_total' }
 const RETRIES = { metric: 'yaoki_retries_total' }
@@ -49,29 +49,32 @@ export const retriesPerCall = (scope: Scope): Share => ({
 const TRANSITIONS = { metric: 'yaoki_circuit_breaker_transitions_total' }
 const DESTINATION_TRANSITIONS = { metric: 'yaoki_relay_transitions_total', by: ['destination'] }
 
+/** How events are counted: `increase`, or `eventsInStep` for bars. */
+export type EventCount = (selection: Selection, scope: Scope) => string
+
 /** How often circuits of policies and clients opened. */
-export const circuitsOpened = (scope: Scope): string =>
-	increase({ ...TRANSITIONS, where: { to: 'open' } }, scope)
+export const circuitsOpened = (scope: Scope, count: EventCount = increase): string =>
+	count({ ...TRANSITIONS, where: { to: 'open' } }, scope)
 
 /** How often their probes failed, so that they fell back from half-open to open. */
-export const circuitsReopened = (scope: Scope): string =>
-	increase({ ...TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
+export const circuitsReopened = (scope: Scope, count: EventCount = increase): string =>
+	count({ ...TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
 
 /** Calls that open circuits rejected. An open circuit without calls stays open, and affects no call. */
 export const circuitRejections = (scope: Scope): string =>
 	increase({ metric: 'yaoki_rejected_calls_total', where: { reason: 'circuit-open' } }, scope)
 
 /** The same for the circuits that relays share for each destination. */
-export const destinationsOpened = (scope: Scope): string =>
-	increase({ ...DESTINATION_TRANSITIONS, where: { to: 'open' } }, scope)
+export const destinationsOpened = (scope: Scope, count: EventCount = increase): string =>
+	count({ ...DESTINATION_TRANSITIONS, where: { to: 'open' } }, scope)
 
 /** The same for the circuits that relays share for each destination. */
-export const destinationsReopened = (scope: Scope): string =>
-	increase({ ...DESTINATION_TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
+export const destinationsReopened = (scope: Scope, count: EventCount = increase): string =>
+	count({ ...DESTINATION_TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
 
 /** Messages that became dead letters, by destination and cause. */
-export const deadLetters = (scope: Scope): string =>
-	increase({ metric: 'yaoki_relay_dead_letters_total', by: ['destination', 'cause'] }, scope)
+export const deadLetters = (scope: Scope, count: EventCount = increase): string =>
+	count({ metric: 'yaoki_relay_dead_letters_total', by: ['destination', 'cause'] }, scope)
 
 /** How many more dead letters the store has: a process that ends before a scrape takes its counters with it. */
 export const storedDeadLetters = (scope: Scope): string =>

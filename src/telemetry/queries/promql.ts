@@ -41,6 +41,22 @@ export function increase(selection: Selection, scope: Scope): string {
 	return `sum by (${labels(selection)}) ((${added} unless ${before}) or increase(${recent}))`
 }
 
+/**
+ * How many events a counter has counted in a step of a graph: `scope.window` is the distance between two values. An event is in exactly one
+ * step. `increase` counts the difference between the first and the last sample of its window, so it needs windows that overlap, and then
+ * one event is in several steps. Here it is the last value minus the last value before the step; a new series counts from zero. A restart within a step
+ * is never counted twice: the value since the restart, and what was added before it if the highest value shows that.
+ */
+export function eventsInStep(selection: Selection, scope: Scope): string {
+	const series = select(selection, scope, 'counter')
+	const [recent, before] = [`${series}[${scope.window}]`, seriesBefore(series, scope)]
+	const [last, highest] = [`last_over_time(${recent})`, `max_over_time(${recent})`]
+	const known = `(${before} or 0 * ${last})`
+	const withoutRestart = `${last} - ${known} >= 0 unless resets(${recent}) > 0`
+	const withRestart = `${last} + clamp_min(${highest} - ${known}, 0) * (${highest} > bool ${last})`
+	return `sum by (${labels(selection)}) ((${withoutRestart}) or (${withRestart}))`
+}
+
 const seriesBefore = (series: string, { window }: Scope): string =>
 	`last_over_time(${series}[${MISSING_BEFORE}] offset ${window})`
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+	eventsInStep,
 	gauge,
 	growth,
 	increase,
@@ -54,6 +55,14 @@ test('counts a new series from zero, also if it was reset or has ended', () => {
 	expect(increase({ metric: 'yaoki_retries_total' }, everywhere)).toBe(
 		`sum by (job, service) (((max_over_time(${recent}) unless resets(${recent}) > 0 or increase(${recent}) + min_over_time(${recent})) unless last_over_time(yaoki_retries_total[1h] offset 5m)) or increase(${recent}))`,
 	)
+})
+
+test('counts the events of a step from the last value before it', () => {
+	const last = 'last_over_time(yaoki_retries_total[5m])'
+	const before = `(last_over_time(yaoki_retries_total[1h] offset 5m) or 0 * ${last})`
+	const query = eventsInStep({ metric: 'yaoki_retries_total' }, everywhere)
+	expect(query).toContain(`sum by (job, service) ((${last} - ${before} >= 0 unless`)
+	expect(query).not.toMatch(/increase|rate/)
 })
 
 test('compares a gauge of a store with the time before the window', () => {

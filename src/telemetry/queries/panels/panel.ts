@@ -8,6 +8,14 @@ export interface Panel {
 	readonly kind: 'lines' | 'bars' | 'states' | 'number'
 	readonly unit: 'share' | 'seconds' | 'per-second' | 'count'
 	readonly queries: readonly PanelQuery[]
+	/** The colors of a `number`. */
+	readonly thresholds?: Thresholds
+}
+
+/** From which value on a number needs attention. If `warning` is the higher one, low values are bad. */
+export interface Thresholds {
+	readonly warning: number
+	readonly critical: number
 }
 
 export interface PanelQuery {
@@ -22,4 +30,8 @@ export interface PanelGroup {
 	readonly panels: readonly Panel[]
 }
 
-export const query = (expression: string, legend = '{{service}}'): PanelQuery => ({ expression, legend })
+/** One query of a graph. Two jobs may have services and destinations of one name, so each series is named after its job too. */
+export const query = (expression: string, legend = '{{service}}'): PanelQuery => ({
+	expression,
+	legend: `{{job}} ${legend}`,
+})

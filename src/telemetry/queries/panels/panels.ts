@@ -4,11 +4,24 @@ import { calls } from './call-panels.ts'
 import { limits } from './limit-panels.ts'
 import { outbox } from './outbox-panels.ts'
 import type { PanelGroup } from './panel.ts'
-import { answers, questions } from './question-panels.ts'
+import { type AnswerThresholds, answers, questions } from './question-panels.ts'
 import { idempotency, telemetry } from './server-panels.ts'
 
-/** Returns the panels. `selected` has the whole selected time as its window, `recent` a short one. */
-export const panelGroups = (selected: Scope, recent: Scope): readonly PanelGroup[] => [
-	answers(selected),
-	...[questions, calls, limits, outbox, idempotency, telemetry].map((group) => group(recent)),
+/** The windows of the queries. */
+export interface PanelScopes {
+	/** The whole selected time. */
+	readonly selected: Scope
+	/** A short time, for rates. */
+	readonly recent: Scope
+	/** The time between two values of a graph, for bars. */
+	readonly step: Scope
+}
+
+export const panelGroups = (
+	{ selected, recent, step }: PanelScopes,
+	thresholds: AnswerThresholds,
+): readonly PanelGroup[] => [
+	answers(selected, thresholds),
+	questions(recent, step),
+	...[calls, limits, outbox, idempotency, telemetry].map((group) => group(recent)),
 ]

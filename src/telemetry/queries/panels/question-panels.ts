@@ -9,16 +9,24 @@ import {
 	retriesPerCall,
 	type Share,
 } from '../five-questions.ts'
-import { ratio, type Scope, total } from '../promql.ts'
-import { type PanelGroup, query } from './panel.ts'
+import { eventsInStep, ratio, type Scope, total } from '../promql.ts'
+import { type PanelGroup, type PanelQuery, query, type Thresholds } from './panel.ts'
 
 const totalShare = ({ part, whole }: Share): string => ratio(total(part), total(whole))
 const share = ({ part, whole }: Share): string => ratio(part, whole)
 const sumOf = (...expressions: readonly string[]): string =>
 	expressions.map((expression) => `(${total(expression)} or vector(0))`).join(' + ')
 
+/** A number is a sum over all jobs. */
+const number = (expression: string, legend: string): PanelQuery => ({ expression, legend })
+
+/** By question. */
+export type AnswerThresholds = Readonly<
+	Record<'retryRate' | 'retrySuccess' | 'circuitsOpened' | 'retriesPerCall' | 'deadLetters', Thresholds>
+>
+
 /** One number for each question, over all services and the selected time. */
-export const answers = (scope: Scope): PanelGroup => ({
+export const answers = (scope: Scope, thresholds: AnswerThresholds): PanelGroup => ({
 	title: 'The five questions, over the selected time',
 	panels: [
 		{
@@ -26,23 +34,26 @@ export const answers = (scope: Scope): PanelGroup => ({
 			description: 'Share of calls with at least one retry.',
 			kind: 'number',
 			unit: 'share',
-			queries: [query(totalShare(retriedCalls(scope)), 'retried')],
+			thresholds: thresholds.retryRate,
+			queries: [number(totalShare(retriedCalls(scope)), 'retried')],
 		},
 		{
 			title: 'Retry success rate',
 			description: 'Share of the retried calls that succeeded.',
 			kind: 'number',
 			unit: 'share',
-			queries: [query(totalShare(rescuedCalls(scope)), 'succeeded')],
+			thresholds: thresholds.retrySuccess,
+			queries: [number(totalShare(rescuedCalls(scope)), 'succeeded')],
 		},
 		{
 			title: 'Circuits opened',
 			description: 'How often circuits opened, and how often a failed probe opened them again.',
 			kind: 'number',
 			unit: 'count',
+			thresholds: thresholds.circuitsOpened,
 			queries: [
-				query(sumOf(circuitsOpened(scope), destinationsOpened(scope)), 'opened'),
-				query(sumOf(circuitsReopened(scope), destinationsReopened(scope)), 'half-open to open'),
+				number(sumOf(circuitsOpened(scope), destinationsOpened(scope)), 'opened'),
+				number(sumOf(circuitsReopened(scope), destinationsReopened(scope)), 'half-open to open'),
 			],
 		},
 		{
@@ -50,20 +61,22 @@ export const answers = (scope: Scope): PanelGroup => ({
 			description: 'Mean number of retries.',
 			kind: 'number',
 			unit: 'count',
-			queries: [query(totalShare(retriesPerCall(scope)), 'retries')],
+			thresholds: thresholds.retriesPerCall,
+			queries: [number(totalShare(retriesPerCall(scope)), 'retries')],
 		},
 		{
 			title: 'Dead letters',
 			description: 'Messages that became dead letters.',
 			kind: 'number',
 			unit: 'count',
-			queries: [query(sumOf(deadLetters(scope)), 'dead letters')],
+			thresholds: thresholds.deadLetters,
+			queries: [number(sumOf(deadLetters(scope)), 'dead letters')],
 		},
 	],
 })
 
-/** The same questions by service, over time. */
-export const questions = (scope: Scope): PanelGroup => ({
+/** The same questions by service, over time. `step` is the distance between two bars. */
+export const questions = (scope: Scope, step: Scope): PanelGroup => ({
 	title: 'The five questions, by service',
 	panels: [
 		{
@@ -86,10 +99,10 @@ export const questions = (scope: Scope): PanelGroup => ({
 			kind: 'bars',
 			unit: 'count',
 			queries: [
-				query(circuitsOpened(scope), '{{service}} opened'),
-				query(circuitsReopened(scope), '{{service}} half-open to open'),
-				query(destinationsOpened(scope), '{{service}} {{destination}} opened'),
-				query(destinationsReopened(scope), '{{service}} {{destination}} half-open to open'),
+				query(circuitsOpened(step, eventsInStep), '{{service}} opened'),
+				query(circuitsReopened(step, eventsInStep), '{{service}} half-open to open'),
+				query(destinationsOpened(step, eventsInStep), '{{service}} {{destination}} opened'),
+				query(destinationsReopened(step, eventsInStep), '{{service}} {{destination}} half-open to open'),
 			],
 		},
 		{
@@ -104,7 +117,7 @@ export const questions = (scope: Scope): PanelGroup => ({
 			description: 'Messages that became dead letters, by destination and cause.',
 			kind: 'bars',
 			unit: 'count',
-			queries: [query(deadLetters(scope), '{{destination}} {{cause}}')],
+			queries: [query(deadLetters(step, eventsInStep), '{{destination}} {{cause}}')],
 		},
 	],
 })
