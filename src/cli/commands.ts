@@ -70,6 +70,7 @@ export const yaoki: Program = {
 		entry('idempotency delete', 'forget a key, so that its next request runs', keys, 'deleteKey'),
 		entry('gen grafana', 'print a Grafana dashboard of the metrics', gen, 'grafana'),
 		entry('gen alerts', 'print Prometheus alert rules for the metrics', gen, 'alerts'),
+		entry('gen service-monitor', 'print a ServiceMonitor for the Prometheus Operator', gen, 'serviceMonitor'),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),
 	],
 	version: packageVersion,

@@ -1,11 +1,24 @@
-/** `gen grafana` and `gen alerts` print what operators import, made from the metric names of this version. */
+/** The `gen` commands print what operators import, made from the metric names of this version. */
 import { type Command, defineCommand } from '../command.ts'
+import { CliError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { text } from '../option-tables.ts'
+import { flag, text, toFlag } from '../option-tables.ts'
 import { checkOutFile, writeWholeFile } from '../user-files.ts'
 import { ALERT_OPTIONS, readAlertSettings, readRunbookUrl } from './alert-settings.ts'
 import { ruleFile, toYaml } from './alerts-file.ts'
 import { grafanaDashboard } from './grafana-dashboard.ts'
+import {
+	METADATA_OPTIONS,
+	prometheusRule,
+	prometheusRuleYaml,
+	readDnsLabel,
+	readInterval,
+	readLabels,
+	readMetadata,
+	readPath,
+	serviceMonitor as serviceMonitorOf,
+	serviceMonitorYaml,
+} from './kubernetes.ts'
 
 const FOR = text('SOURCE', 'where the metrics come from: scraped by Prometheus, or from OpenTelemetry', {
 	choices: ['prometheus', 'otel'],
@@ -32,17 +45,69 @@ export const alerts: Command = defineCommand({
 		['yaoki gen alerts --slo 99.9', 'with burn-rate alerts for an objective of 99.9 %'],
 		['yaoki gen alerts --max-error-rate 2 --max-lag 15m', 'with other limits'],
 		['yaoki gen alerts --runbook-url https://wiki.internal/yaoki', 'with links to your own runbook'],
+		[
+			'yaoki gen alerts --kubernetes --label release=prometheus',
+			'a PrometheusRule for the Prometheus Operator',
+		],
 	],
 	options: {
 		out: OUT,
 		for: FOR,
 		runbookUrl: text('URL', 'page that the alerts link to; without it they have no link'),
 		...ALERT_OPTIONS,
+		kubernetes: flag('print a PrometheusRule for the Prometheus Operator; the options below are for it'),
+		...METADATA_OPTIONS,
 	},
-	run({ out, for: source, runbookUrl, ...args }, io) {
+	run({ out, for: source, runbookUrl, kubernetes, name, namespace, label, ...args }, io) {
 		const url = runbookUrl === undefined ? undefined : readRunbookUrl('--runbook-url', runbookUrl)
 		const rules = ruleFile(url, readAlertSettings(args), source)
+		const metadata = { name, namespace, label }
+		if (kubernetes) {
+			const resource = prometheusRule(readMetadata(metadata), rules)
+			return deliver(io, out, resource, prometheusRuleYaml(resource))
+		}
+		for (const [option, value] of Object.entries(metadata))
+			if (value !== undefined && value.length > 0)
+				throw new CliError('usage', `${toFlag(option)} requires --kubernetes.`)
 		return deliver(io, out, rules, toYaml(rules))
+	},
+})
+
+export const serviceMonitor: Command = defineCommand({
+	examples: [
+		['yaoki gen service-monitor --selector app=shop', 'scrape the Services with the label app=shop'],
+		[
+			'yaoki gen service-monitor --selector app=shop --label release=prometheus | kubectl apply -f -',
+			'with the label by which a Prometheus Operator selects it',
+		],
+		[
+			'yaoki gen service-monitor --selector app=shop --port http --path /internal/metrics',
+			'at another port and path',
+		],
+	],
+	options: {
+		selector: text('KEY=VALUE', 'label of the Services to scrape; required', { multiple: true }),
+		port: text('NAME', 'name of the port in the Service', { default: 'metrics' }),
+		path: text('PATH', 'path of the metrics', { default: '/metrics' }),
+		interval: text('30s', 'time between two scrapes', { default: '30s' }),
+		...METADATA_OPTIONS,
+		out: OUT,
+	},
+	run({ out, selector, port, path, interval, ...metadata }, io) {
+		if (selector.length === 0)
+			throw new CliError('usage', '--selector KEY=VALUE is required.', {
+				hint: 'Name a label of your Service: --selector app=shop',
+			})
+		const resource = serviceMonitorOf(
+			readMetadata(metadata),
+			readLabels('--selector', selector, 'app=shop'),
+			{
+				port: readDnsLabel('--port', port, 'metrics'),
+				path: readPath('--path', path),
+				interval: readInterval('--interval', interval),
+			},
+		)
+		return deliver(io, out, resource, serviceMonitorYaml(resource))
 	},
 })
 

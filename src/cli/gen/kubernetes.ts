@@ -1,0 +1,173 @@
+/**
+ * The alert rules and a scrape target as resources of the Prometheus Operator. Names are checked here, because `kubectl apply` would reject them
+ * only later, in a pipeline. Texts are always quoted: `true` and `1e3` are valid names, and YAML would read them as other types.
+ */
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { text } from '../option-tables.ts'
+import { parseDuration } from '../outbox/parse-time.ts'
+import { groupLines, type RuleFile } from './alerts-file.ts'
+import { toPrometheusDuration } from './durations.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+interface Metadata {
+	readonly name: string
+	readonly namespace?: string
+	readonly labels?: Labels
+}
+
+interface Resource<Kind extends string, Spec> {
+	readonly apiVersion: 'monitoring.coreos.com/v1'
+	readonly kind: Kind
+	readonly metadata: Metadata
+	readonly spec: Spec
+}
+
+export type PrometheusRuleResource = Resource<'PrometheusRule', RuleFile>
+
+export type ServiceMonitorResource = Resource<
+	'ServiceMonitor',
+	{
+		readonly selector: { readonly matchLabels: Labels }
+		readonly endpoints: readonly [Endpoint]
+	}
+>
+
+interface Endpoint {
+	readonly port: string
+	readonly path: string
+	readonly interval: string
+	readonly honorLabels: true
+}
+
+/** Options of the metadata. `name` has no default here, so that a command can see whether it was given. */
+export const METADATA_OPTIONS = {
+	name: text('NAME', 'name of the resource; without it, yaoki'),
+	namespace: text('NAME', 'namespace of the resource; without it, that of kubectl'),
+	label: text('KEY=VALUE', 'label of the resource, by which the Prometheus Operator selects it', {
+		multiple: true,
+	}),
+} as const
+
+interface MetadataArguments {
+	readonly name: string | undefined
+	readonly namespace: string | undefined
+	readonly label: readonly string[]
+}
+
+/** Throws for a name, namespace or label that Kubernetes would reject. */
+export function readMetadata({ name = 'yaoki', namespace, label }: MetadataArguments): Metadata {
+	if (!isSubdomain(name))
+		throw new InvalidOptionError(
+			'--name',
+			name,
+			'a DNS-1123 name such as yaoki-alerts: at most 253 lower-case letters, digits, "-" and "."',
+		)
+	if (namespace !== undefined) readDnsLabel('--namespace', namespace, 'monitoring')
+	return {
+		name,
+		...(namespace !== undefined && { namespace }),
+		...(label.length > 0 && { labels: readLabels('--label', label, 'release=prometheus') }),
+	}
+}
+
+/** Returns the name. Throws if it is not a DNS-1123 label. */
+export function readDnsLabel(flag: string, given: string, example: string): string {
+	if (isDnsLabel(given)) return given
+	throw new InvalidOptionError(
+		flag,
+		given,
+		`a DNS-1123 label such as ${example}: at most 63 lower-case letters, digits and "-"`,
+	)
+}
+
+/** Returns labels that are written as KEY=VALUE. Throws for an invalid one, and for a key with two values. */
+export function readLabels(flag: string, given: readonly string[], example: string): Labels {
+	const labels = new Map<string, string>()
+	for (const one of given) {
+		const at = one.indexOf('=')
+		const [key, value] = [one.slice(0, at), one.slice(at + 1)]
+		if (at < 0 || !isLabelKey(key) || !(value === '' || isLabelText(value)))
+			throw new InvalidOptionError(flag, one, `a label of Kubernetes such as ${example}`)
+		if (labels.has(key)) throw new InvalidOptionError(flag, one, `one value for the label ${key}`)
+		labels.set(key, value)
+	}
+	return Object.fromEntries(labels)
+}
+
+/** Returns the path. Throws if a URL path cannot be built from it. */
+export function readPath(flag: string, given: string): string {
+	if (/^\/[\w\-.~!$&'()*+,;=:@%/?]*$/.test(given)) return given
+	throw new InvalidOptionError(flag, given, 'a path that starts with /, such as /metrics')
+}
+
+export const readInterval = (flag: string, given: string): string =>
+	toPrometheusDuration(parseDuration(flag, given, 1_000))
+
+const isDnsLabel = (given: string): boolean => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(given)
+const isSubdomain = (given: string): boolean => given.length <= 253 && given.split('.').every(isDnsLabel)
+const isLabelText = (given: string): boolean => /^(?![._-])[A-Za-z0-9._-]{1,63}(?<![._-])$/.test(given)
+
+function isLabelKey(key: string): boolean {
+	const slash = key.indexOf('/')
+	return isLabelText(key.slice(slash + 1)) && (slash < 0 || isSubdomain(key.slice(0, slash)))
+}
+
+export const prometheusRule = (metadata: Metadata, { groups }: RuleFile): PrometheusRuleResource => ({
+	apiVersion: 'monitoring.coreos.com/v1',
+	kind: 'PrometheusRule',
+	metadata,
+	spec: { groups },
+})
+
+export const serviceMonitor = (
+	metadata: Metadata,
+	matchLabels: Labels,
+	endpoint: Omit<Endpoint, 'honorLabels'>,
+): ServiceMonitorResource => ({
+	apiVersion: 'monitoring.coreos.com/v1',
+	kind: 'ServiceMonitor',
+	metadata,
+	spec: { selector: { matchLabels }, endpoints: [{ ...endpoint, honorLabels: true }] },
+})
+
+export const prometheusRuleYaml = (resource: PrometheusRuleResource): string =>
+	[
+		'# Alert rules of yaoki. Generated by `yaoki gen alerts --kubernetes`.',
+		...headLines(resource),
+		'spec:',
+		...groupLines(resource.spec).map((line) => `  ${line}`),
+		'',
+	].join('\n')
+
+export function serviceMonitorYaml(resource: ServiceMonitorResource): string {
+	const { selector, endpoints } = resource.spec
+	const [{ port, path, interval }] = endpoints
+	return [
+		'# Scrapes the metrics of yaoki. Generated by `yaoki gen service-monitor`.',
+		...headLines(resource),
+		'spec:',
+		'  selector:',
+		'    matchLabels:',
+		...labelLines(selector.matchLabels, '      '),
+		'  endpoints:',
+		`    - port: ${JSON.stringify(port)}`,
+		`      path: ${JSON.stringify(path)}`,
+		`      interval: ${JSON.stringify(interval)}`,
+		'      # The metrics have a label `service`. Without this, it becomes `exported_service`, and dashboard and alerts do not find it.',
+		'      honorLabels: true',
+		'',
+	].join('\n')
+}
+
+const headLines = ({ apiVersion, kind, metadata }: Resource<string, unknown>): string[] => [
+	`apiVersion: ${apiVersion}`,
+	`kind: ${kind}`,
+	'metadata:',
+	`  name: ${JSON.stringify(metadata.name)}`,
+	...(metadata.namespace === undefined ? [] : [`  namespace: ${JSON.stringify(metadata.namespace)}`]),
+	...(metadata.labels === undefined ? [] : ['  labels:', ...labelLines(metadata.labels, '    ')]),
+]
+
+const labelLines = (labels: Labels, indent: string): string[] =>
+	Object.entries(labels).map(([key, value]) => `${indent}${JSON.stringify(key)}: ${JSON.stringify(value)}`)
