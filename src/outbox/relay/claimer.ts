@@ -7,7 +7,7 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
 import { longestLag, PollSchedule } from '../timing/poll-schedule.ts'
-import { EventLoopYield } from '../timing/yield.ts'
+import { EventLoopYield, nextTick } from '../timing/yield.ts'
 import { ClaimLanes, type Lane } from './claim-lanes.ts'
 import { Delivery } from './delivery.ts'
 import { DestinationDiscovery } from './destination-discovery.ts'
@@ -16,6 +16,9 @@ import type { RelayParts } from './dispatcher.ts'
 import { acquirePermits } from './heartbeat.ts'
 import { LostClaims } from './lost-claims.ts'
 import { PoisonDetection } from './poison-detection.ts'
+
+/** The messages of a larger claim start in the next turn of the event loop, after the next claim was sent: without a pause they would delay it. */
+const MANY = 100
 
 /** The store is asked for the next due time at most this often. */
 const NEXT_DUE_EVERY_MS = 20
@@ -266,7 +269,8 @@ export class Claimer {
 			if (state.breaker.isProbing && !claimed.has(destination))
 				breaker.apply(state, state.breaker.cancelProbe())
 		}
-		dispatcher.pump()
+		if (rows.length < MANY) dispatcher.pump()
+		else nextTick(context.runtime, () => dispatcher.pump())
 	}
 
 	#returnTokens(state: DestinationState, count: number): void {

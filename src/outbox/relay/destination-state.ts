@@ -168,7 +168,7 @@ export class DestinationState {
 			2 * this.#batchSize,
 			Math.max(limit, Math.ceil(this.#throughput(now) * CLAIM_AHEAD_MS)),
 		)
-		if (queued >= Math.max(limit, ahead / 2)) return 0
+		if (queued > Math.max(limit, ahead / 2)) return 0
 		return Math.max(0, Math.min(this.#batchSize, ahead - queued))
 	}
 
