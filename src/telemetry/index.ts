@@ -36,8 +36,16 @@ export type {
 	OtelTracer,
 	OtelTracerProvider,
 } from './opentelemetry/api.ts'
-export { openTelemetry } from './opentelemetry/open-telemetry.ts'
+export { type OpenTelemetryExporter, openTelemetry } from './opentelemetry/open-telemetry.ts'
 export type { OpenTelemetryOptions } from './opentelemetry/options.ts'
+export type {
+	OpenTelemetryServer,
+	TracedFastifyApp,
+	TracedFastifyRequest,
+	TracedHonoContext,
+	TracedNodeRequest,
+	TracedNodeResponse,
+} from './opentelemetry/server-spans.ts'
 export {
 	type PromClient,
 	type PrometheusOptions,

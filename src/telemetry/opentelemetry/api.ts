@@ -21,6 +21,7 @@ export interface OtelSpan {
 	isRecording(): boolean
 	setAttributes(attributes: { [name: string]: string | number | boolean }): unknown
 	addEvent(name: string, attributes?: { [name: string]: string | number | boolean }): unknown
+	updateName(name: string): unknown
 	setStatus(status: { code: number; message?: string }): unknown
 	recordException(exception: { name?: string; message: string; stack?: string }): void
 	end(): void
@@ -93,6 +94,8 @@ export interface OpenTelemetryApi {
 	readonly context: {
 		active(): OtelContext
 		with(context: OtelContext, fn: () => unknown): unknown
+		/** Lets the listeners of an event emitter run in a context. */
+		bind?(context: OtelContext, emitter: object): unknown
 	}
 	readonly propagation: {
 		inject(context: OtelContext, carrier: unknown): void
@@ -102,6 +105,7 @@ export interface OpenTelemetryApi {
 	readonly ROOT_CONTEXT: OtelContext
 	readonly SpanKind: {
 		readonly INTERNAL: number
+		readonly SERVER: number
 		readonly CLIENT: number
 		readonly PRODUCER: number
 		readonly CONSUMER: number

@@ -7,9 +7,16 @@ import { CallSpans } from './call-spans.ts'
 import { MessageSpans } from './message-spans.ts'
 import { OtelMetrics } from './metrics.ts'
 import { checkApi, type OpenTelemetryOptions, readOpenTelemetryOptions } from './options.ts'
+import { type OpenTelemetryServer, openTelemetryServer } from './server-spans.ts'
 import { Tracing } from './tracing.ts'
 
 const NAME = 'openTelemetry'
+
+/** The exporter that `openTelemetry` returns. */
+export interface OpenTelemetryExporter extends Exporter {
+	/** Spans of incoming HTTP requests, in the trace of the caller. For servers without an instrumentation. */
+	readonly server: OpenTelemetryServer
+}
 
 /**
  * Returns an exporter for `observe` that creates spans and metrics with OpenTelemetry: a span for each call, a child span for each attempt,
@@ -19,9 +26,11 @@ const NAME = 'openTelemetry'
  * @example
  * import * as otel from '@opentelemetry/api'
  *
- * const stop = observe({ payments, client, outbox, relay }, [openTelemetry(otel)])
+ * const tracing = openTelemetry(otel)
+ * app.use(tracing.server.express)
+ * const stop = observe({ payments, client, outbox, relay }, [tracing])
  */
-export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOptions): Exporter {
+export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOptions): OpenTelemetryExporter {
 	checkApi(api)
 	const settings = readOpenTelemetryOptions(options)
 	const reports = new ProblemReports(NAME)
@@ -45,6 +54,7 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 	}
 	return {
 		name: NAME,
+		server: openTelemetryServer(tracing),
 		attach(source) {
 			const counted = metrics?.add(source)
 			return {
