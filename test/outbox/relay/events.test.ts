@@ -50,10 +50,11 @@ test('reports an exception of a listener as a console warning', async () => {
 	const onEvent = () => {
 		throw new Error('a bug in a listener')
 	}
-	await here.relay({ jobs: here.sends() }, { onEvent })
+	const relay = await here.relay({ jobs: here.sends() }, { onEvent })
 	await here.clock.advance(100)
 	expect(await here.outbox.list()).toEqual([])
 	expect(warn).toHaveBeenCalled()
+	await relay.stop()
 	warn.mockRestore()
 })
 
