@@ -16,7 +16,7 @@ import { listen } from '../listen.ts'
 import { HAS_PROMETHEUS, startPrometheus } from '../real-prometheus.ts'
 import { type Sdk, startSdk } from './opentelemetry/sdk.ts'
 import { toSamples, toScrapedText } from './opentelemetry/to-prometheus.ts'
-import { MAX_SERIES, startShop } from './outage/shop.ts'
+import { MAX_SERIES, runOutage, startShop } from './outage/shop.ts'
 
 const JOB = 'shop'
 const WINDOW = '10m'
@@ -100,15 +100,7 @@ describe.skipIf(!HAS_PROMETHEUS)('a real Prometheus behind OpenTelemetry', () =>
 		try {
 			const rules = ruleFile(undefined, { ...DEFAULT_SETTINGS, slo: 0.999 }, 'otel')
 			await using server = await startPrometheus({ [JOB]: port }, toYaml(rules))
-			await shop.round()
-			await server.scraped()
-			await shop.outage()
-			for (let round = 0; round < 3; round++) {
-				await shop.round()
-				await server.scraped()
-			}
-			await shop.stop()
-			const times = await server.scraped()
+			const times = await runOutage(shop, () => server.scraped())
 			const { panels, templating } = grafanaDashboard('otel')
 			const queries = [
 				...panels.flatMap((panel) => ('targets' in panel ? panel.targets.map(({ expr }) => expr) : [])),

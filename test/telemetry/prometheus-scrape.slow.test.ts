@@ -16,7 +16,7 @@ import {
 import { ratio, total } from '../../src/telemetry/queries/promql.ts'
 import { eventually } from '../eventually.ts'
 import { HAS_PROMETHEUS, startPrometheus } from '../real-prometheus.ts'
-import { startShop } from './outage/shop.ts'
+import { runOutage, startShop } from './outage/shop.ts'
 
 /** Longer than the run, so that nothing is left out. */
 const WINDOW = '10m'
@@ -42,16 +42,7 @@ describe.skipIf(!HAS_PROMETHEUS)('a real Prometheus', () => {
 			toYaml(ruleFile('https://wiki.internal/runbook')),
 		)
 
-		await shop.round()
-		await server.scraped()
-		await shop.outage()
-		// Rates need series that grow between scrapes.
-		for (let round = 0; round < 3; round++) {
-			await shop.round()
-			await server.scraped()
-		}
-		await shop.stop()
-		const times = await server.scraped()
+		const times = await runOutage(shop, () => server.scraped())
 
 		const { calls, retries, circuits, destinations } = counts
 		const { total: answers } = shop.metrics.snapshot()

@@ -68,5 +68,5 @@ function toRule(
 	}
 }
 
-/** Without the last digits of a binary fraction. */
+/** Returns the number without the last digits of a binary fraction. */
 const rounded = (value: number): number => Number(value.toPrecision(9))

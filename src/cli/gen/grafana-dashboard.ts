@@ -6,7 +6,7 @@ import { panelGroups } from '../../telemetry/queries/panels/panels.ts'
 import type { AnswerThresholds } from '../../telemetry/queries/panels/question-panels.ts'
 import { DEFAULT_SETTINGS } from './alert-settings.ts'
 
-/** Of Grafana 10.0. Later versions migrate it when they load the dashboard. */
+/** The schema version of Grafana 10.0. Later versions migrate it when they load the dashboard. */
 const SCHEMA_VERSION = 38
 const WIDTH = 24
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' }
@@ -184,7 +184,7 @@ const STATES = [
 	{ value: '2', text: 'half-open', color: 'yellow' },
 ]
 
-/** Of Grafana: each color from a value on, the first one for all lower values. Without yellow if there is nothing before red. */
+/** The thresholds of a panel, as Grafana writes them: each color applies from its value on, and the first one to all lower values. Yellow is left out if it would begin where red begins. */
 function thresholdSteps({ warning, critical }: Thresholds) {
 	const step = (color: string, value: number | null) => ({ color, value })
 	if (warning > critical)

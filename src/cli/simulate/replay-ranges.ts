@@ -42,7 +42,7 @@ export const policyOf = (variant: string): string => variant.split(SEPARATOR)[0]
 export interface ReplayResult {
 	/** Nothing if the log is not reproduced. Otherwise a case per policy or, where its scenarios disagree, the one with the lowest and the one with the highest share of good calls. */
 	readonly shown: StudyResult
-	/** By policy; empty if there is only one scenario, and it reproduces the log. */
+	/** The range of each policy. Empty if there is only one scenario, and it reproduces the log. */
 	readonly ranges: readonly PolicyRange[]
 	/** Whether `shown` has the scenario whose faults are the shortest. */
 	readonly isShortest: boolean

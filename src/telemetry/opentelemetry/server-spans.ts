@@ -11,7 +11,7 @@ import { type Ended, watchResult } from './watch-result.ts'
 export interface TracedNodeRequest {
 	readonly method?: string | undefined
 	readonly url?: string | undefined
-	/** Of Express: the path before a router has removed its own part. */
+	/** Set by Express: the path before a router has removed its own part. */
 	readonly originalUrl?: string | undefined
 	readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 	readonly socket?: object | null | undefined

@@ -55,7 +55,7 @@ export function prometheus(prom: PromClient, options: PrometheusOptions = {}): E
 	return exporter
 }
 
-/** By registry: a registry has one metric of each name, so a second collector could not export anything. */
+/** The collector of each registry. A registry has one metric of each name, so a second collector could not export anything. */
 const REGISTERED = new WeakMap<
 	PromRegistry,
 	{ readonly collector: MetricsCollector; readonly exporter: Exporter }

@@ -36,6 +36,20 @@ export interface Shop extends AsyncDisposable {
 	stop(): Promise<void>
 }
 
+/** Runs an outage between scrapes of the shop. Returns what the last scrape returns. */
+export async function runOutage<Scrape>(shop: Shop, scraped: () => Promise<Scrape>): Promise<Scrape> {
+	await shop.round()
+	await scraped()
+	await shop.outage()
+	// Rates need series that grow between scrapes.
+	for (let round = 0; round < 3; round++) {
+		await shop.round()
+		await scraped()
+	}
+	await shop.stop()
+	return scraped()
+}
+
 /** `others`: exporters besides those for Prometheus. */
 export async function startShop(others: readonly Exporter[] = []): Promise<Shop> {
 	const upstream = await startUpstream()

@@ -20,7 +20,7 @@ const sumOf = (...expressions: readonly string[]): string =>
 /** A number is a sum over all jobs. */
 const number = (expression: string, legend: string): PanelQuery => ({ expression, legend })
 
-/** By question. */
+/** The thresholds of the number that answers each question. */
 export type AnswerThresholds = Readonly<
 	Record<'retryRate' | 'retrySuccess' | 'circuitsOpened' | 'retriesPerCall' | 'deadLetters', Thresholds>
 >
@@ -75,7 +75,7 @@ export const answers = (scope: Scope, thresholds: AnswerThresholds): PanelGroup 
 	],
 })
 
-/** The same questions by service, over time. `step` is the distance between two bars. */
+/** Panels that answer the same questions for each service, over time. `step` is the distance between two bars. */
 export const questions = (scope: Scope, step: Scope): PanelGroup => ({
 	title: 'The five questions, by service',
 	panels: [
