@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { permanent } from 'yaoki'
-import { Outbox, Relay, type RelayEvent, sqliteStore } from 'yaoki/outbox'
+import { Outbox, Relay, type RelayEvent, sqliteOutboxStore } from 'yaoki/outbox'
 import { z } from 'zod'
 
 const folder = mkdtempSync(join(tmpdir(), 'yaoki-outbox-'))
@@ -14,7 +14,7 @@ const file = join(folder, 'shop.db')
 const shop = new DatabaseSync(file, { timeout: 5_000 })
 shop.exec('CREATE TABLE orders (id TEXT PRIMARY KEY, email TEXT NOT NULL)')
 const topics = { 'order.placed': z.object({ id: z.string(), email: z.string() }) }
-const outbox = new Outbox({ store: sqliteStore(file), topics })
+const outbox = new Outbox({ store: sqliteOutboxStore(file), topics })
 await outbox.migrate()
 
 /** Writes the order and its message, or neither. */

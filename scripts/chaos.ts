@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { Pool } from 'pg'
-import { postgresStore, sqliteStore } from 'yaoki/outbox'
+import { postgresOutboxStore, sqliteOutboxStore } from 'yaoki/outbox'
 import { guardedFolder } from '../test/guard/guard.ts'
 import { runKills } from '../test/outbox/chaos/kills.ts'
 import { type ChaosDatabase, runRounds, type Totals } from '../test/outbox/chaos/rounds.ts'
@@ -94,7 +94,7 @@ function run(database: ChaosDatabase, count: number): Promise<void> {
 function postgresDatabase(name: string): ChaosDatabase {
 	const schema = `chaos_${name}`
 	return {
-		...{ name, store: postgresStore({ client: pool, schema }) },
+		...{ name, store: postgresOutboxStore({ client: pool, schema }) },
 		relayStore: { connection: postgres.connection, schema },
 		async transaction(work) {
 			const client = await pool.connect()
@@ -132,7 +132,7 @@ function sqliteDatabase(name: string): ChaosDatabase {
 	// The application's own connection, separate from the store's.
 	const database = new DatabaseSync(file, { timeout: 10_000 })
 	return {
-		...{ name, store: sqliteStore(file), relayStore: { file } },
+		...{ name, store: sqliteOutboxStore(file), relayStore: { file } },
 		async transaction(work) {
 			database.exec('BEGIN IMMEDIATE')
 			try {

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { Outbox, postgresStore } from 'yaoki/outbox'
+import { Outbox, postgresOutboxStore } from 'yaoki/outbox'
 import { answering } from './answering.ts'
 import { BATCH, type Body, bodies, nanoseconds } from './peer.ts'
 import { BARE, BARE_ARRAYS, BARE_JSON, BARE_VALUES, YAOKI } from './peers/index.ts'
@@ -13,7 +13,7 @@ import { inTurns, type Turn } from './rounds.ts'
 
 const [, , , url = ''] = process.argv
 const pool = new pg.Pool({ connectionString: url })
-const outbox = new Outbox({ store: postgresStore({ client: pool }) })
+const outbox = new Outbox({ store: postgresOutboxStore({ client: pool }) })
 await outbox.migrate()
 const client = await pool.connect()
 await client.query('create schema bare; create table bare.outbox (like yaoki.outbox including all)')

@@ -1,7 +1,7 @@
 /** Live traffic to an ordered and an unordered destination, over a table with the dead rows of messages that were sent earlier. */
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { Outbox, postgresStore, Relay } from 'yaoki/outbox'
+import { Outbox, postgresOutboxStore, Relay } from 'yaoki/outbox'
 import { answering } from './answering.ts'
 import { DEAD_ROWS, KEYS, scenario } from './held-snapshot-scenarios.ts'
 import { committed, ORDER } from './peer.ts'
@@ -45,7 +45,7 @@ const quantile = (values: readonly number[], share: number): number =>
 /** Returns the time until the relay has caught up, then the rate and the lags of the ordered and the unordered messages. */
 async function measure(dead: number, keys: number, isHeld: boolean): Promise<number[]> {
 	const schema = `held_${++opened}`
-	const outbox = new Outbox({ store: postgresStore({ client: pool, schema }) })
+	const outbox = new Outbox({ store: postgresOutboxStore({ client: pool, schema }) })
 	await outbox.migrate()
 	const holder = await users.connect()
 	await holder.query('begin isolation level repeatable read')

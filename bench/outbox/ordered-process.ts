@@ -1,7 +1,7 @@
 /** Drains ordered messages from queues whose statistics say something else than what the tables contain. */
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { Outbox, postgresStore, Relay } from 'yaoki/outbox'
+import { Outbox, postgresOutboxStore, Relay } from 'yaoki/outbox'
 import { answering } from './answering.ts'
 import { BATCH, bodies, committed, nanoseconds } from './peer.ts'
 import { inTurns, type Turn } from './rounds.ts'
@@ -29,7 +29,7 @@ interface Queue {
 let opened = 0
 async function open(): Promise<Queue> {
 	const schema = `ordered_${++opened}`
-	const outbox = new Outbox({ store: postgresStore({ client: pool, schema }) })
+	const outbox = new Outbox({ store: postgresOutboxStore({ client: pool, schema }) })
 	await outbox.migrate()
 	return { table: `${schema}.outbox`, outbox, sent: 0 }
 }

@@ -1,7 +1,7 @@
 /** Claims from two queues of one database in turns: one with only due messages, and one with many more that are due tomorrow. */
 import pg from 'pg'
-import { Outbox, postgresStore } from 'yaoki/outbox'
-import type { Store } from 'yaoki/outbox/store'
+import { Outbox, postgresOutboxStore } from 'yaoki/outbox'
+import type { OutboxStore } from 'yaoki/outbox/store'
 import { answering } from './answering.ts'
 import { BATCH, bodies, committed, nanoseconds } from './peer.ts'
 import { message } from './peers/yaoki.ts'
@@ -18,12 +18,12 @@ const pool = new pg.Pool({ connectionString: url })
 interface Queue {
 	readonly name: string
 	readonly schema: string
-	readonly store: ReturnType<typeof postgresStore>
+	readonly store: ReturnType<typeof postgresOutboxStore>
 	readonly outbox: Outbox
 }
 
 async function open(name: string): Promise<Queue> {
-	const store = postgresStore({ client: pool, schema: name })
+	const store = postgresOutboxStore({ client: pool, schema: name })
 	const outbox = new Outbox({ store })
 	await outbox.migrate()
 	return { name, schema: name, store, outbox }
@@ -35,7 +35,7 @@ async function enqueue({ outbox }: Queue, count: number, notBefore?: Date): Prom
 }
 
 /** Always a full scan: the lower bound of a relay would avoid the rows in question. */
-const REQUEST: Parameters<Store['claim']>[0] = {
+const REQUEST: Parameters<OutboxStore['claim']>[0] = {
 	owner: OWNER,
 	leaseMs: 60_000,
 	targets: [{ destination: 'jobs', limit: BATCH, since: 0, isOrdered: false, isProbe: false }],

@@ -21,7 +21,7 @@ export {
 	ResilientHttpClient,
 } from './client/resilient-http-client.ts'
 export type { ResponsePromise } from './client/response-promise.ts'
-export { type RetryAfterOptions, retryWithRetryAfter } from './client/retry-with-retry-after.ts'
+export { type RetryWithRetryAfterOptions, retryWithRetryAfter } from './client/retry-with-retry-after.ts'
 export type { SearchParams } from './client/search-params.ts'
 export type { DeadlineHeader } from './headers/deadline-headers.ts'
 export { parseRetryAfter } from './headers/retry-after.ts'

@@ -14,7 +14,7 @@ export { type HonoContext, honoIdempotency } from './adapters/hono.ts'
 export { type IdempotentNodeHandler, nodeIdempotency } from './adapters/node.ts'
 export type { NodeRequest, NodeResponse, NodeSocket } from './adapters/node-http/node-types.ts'
 export type { BeginOptions, BeginResult } from './engine/begin-result.ts'
-export { Claim, type StepContext } from './engine/claim.ts'
+export { IdempotencyClaim, type StepContext } from './engine/claim.ts'
 export {
 	type DeleteOptions,
 	IdempotencyEngine,
@@ -22,7 +22,11 @@ export {
 	idempotency,
 	type PurgeOptions,
 } from './engine/engine.ts'
-export { IdempotencyConflictError, LeaseLostError, ResponseNotStoredError } from './engine/errors.ts'
+export {
+	IdempotencyConflictError,
+	IdempotencyLeaseLostError,
+	IdempotencyResponseNotStoredError,
+} from './engine/errors.ts'
 export type {
 	ConflictReason,
 	IdempotencyEvent,
@@ -32,18 +36,18 @@ export type {
 export type {
 	HandledResponse,
 	IdempotencyOptions,
-	IncomingRequest,
+	IdempotencyRequest,
 	RequestHeaders,
 } from './engine/options.ts'
-export type { CompleteOptions, IdempotencyContext, RunContext } from './engine/request-context.ts'
-export type { RunOptions } from './engine/run-function.ts'
+export type { CompleteOptions, IdempotencyContext, IdempotencyRunContext } from './engine/request-context.ts'
+export type { IdempotencyRunOptions } from './engine/run-function.ts'
 export {
 	type FingerprintInput,
 	type FingerprintOptions,
 	fingerprintOf,
 	type ParsedBody,
 } from './key/fingerprint.ts'
-export type { Identity } from './key/identity.ts'
+export type { IdempotencyIdentity } from './key/identity.ts'
 export type { ProblemCode } from './response/problems.ts'
 export { IdempotencySchemaError, IdempotencyStoreError } from './store/errors.ts'
 export { type MemoryIdempotencyStoreOptions, memoryIdempotencyStore } from './store/memory-store.ts'
@@ -55,9 +59,9 @@ export type { SqlIdempotencyStore } from './store/sql-store.ts'
 export type { SqliteIdempotencyStoreOptions, SqliteTransaction } from './store/sqlite/options.ts'
 export { type SqliteIdempotencyStore, sqliteIdempotencyStore } from './store/sqlite/sqlite-store.ts'
 export type {
-	ClaimRef,
-	ClaimRequest,
-	ClaimResult,
+	IdempotencyClaimRef,
+	IdempotencyClaimRequest,
+	IdempotencyClaimResult,
 	IdempotencyStore,
 	StoredKey,
 	StoredResponse,

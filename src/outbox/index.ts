@@ -13,8 +13,8 @@ export type {
 	DeliveryContext,
 	Destination,
 	DestinationOptions,
-	Handler,
-	RelayBreakerOptions,
+	MessageHandler,
+	RelayCircuitBreakerOptions,
 	RelayRetryOptions,
 } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
@@ -41,7 +41,7 @@ export type {
 	StoreFailureEvent,
 	StoreRecoveredEvent,
 } from './events/relay-events.ts'
-export { InvalidMessageError, TransactionError } from './message/errors.ts'
+export { InvalidMessageError, OutboxTransactionError } from './message/errors.ts'
 export type { MessageFilter } from './message/filter.ts'
 export type {
 	DeadLetterCause,
@@ -52,17 +52,21 @@ export type {
 	NewMessage,
 	Topics,
 } from './message/message.ts'
-export type { Redact, RedactableMessage } from './message/redact.ts'
+export type { RedactableMessage, RedactMessage } from './message/redact.ts'
 export { redactFields } from './message/redact-fields.ts'
 export type { AuditFilter, AuditPageOptions, AuditRecord } from './operator/audit.ts'
 export type { PauseOptions, ResumeOptions } from './operator/destination-control.ts'
 export type { OperatorOptions } from './operator/operator.ts'
 export { Outbox } from './outbox.ts'
 export type { OutboxOptions } from './outbox-options.ts'
-export { LeaseLostError, RelayStoppedError } from './relay/delivery.ts'
+export { OutboxLeaseLostError, RelayStoppedError } from './relay/delivery.ts'
 export type { RelayOptions } from './relay/options.ts'
 export { Relay, type RelayStats } from './relay/relay.ts'
-export { SchemaVersionError, StoreError } from './store/errors.ts'
-export type { PostgresStoreOptions } from './store/postgres/options.ts'
-export { postgresStore } from './store/postgres/postgres-store.ts'
-export { type SqliteStore, type SqliteStoreOptions, sqliteStore } from './store/sqlite/sqlite-store.ts'
+export { OutboxSchemaError, OutboxStoreError } from './store/errors.ts'
+export type { PostgresOutboxStoreOptions } from './store/postgres/options.ts'
+export { postgresOutboxStore } from './store/postgres/postgres-store.ts'
+export {
+	type SqliteOutboxStore,
+	type SqliteOutboxStoreOptions,
+	sqliteOutboxStore,
+} from './store/sqlite/sqlite-store.ts'

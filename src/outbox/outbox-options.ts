@@ -12,14 +12,14 @@ import { systemRuntime } from '../core/runtime/system.ts'
 import { readTopics, type Schemas } from './enqueue/schemas.ts'
 import type { OutsideTransaction } from './enqueue/transaction-check.ts'
 import type { Topics } from './message/message.ts'
-import type { Redact } from './message/redact.ts'
+import type { RedactMessage } from './message/redact.ts'
 import { DEFAULT_DEDUPE_FOR_MS } from './store/insert-options.ts'
-import type { Store } from './store/store.ts'
+import type { OutboxStore } from './store/store.ts'
 
 /** Options of an outbox. */
 export interface OutboxOptions<T extends Topics = Topics> {
-	/** The database: `sqliteStore(...)` or `postgresStore(...)`. */
-	readonly store: Store
+	/** The database: `sqliteOutboxStore(...)` or `postgresOutboxStore(...)`. */
+	readonly store: OutboxStore
 	/** The outbox's name in events. Default `'outbox'`. */
 	readonly name?: string | undefined
 	/** A schema for each topic, of zod, valibot or any other library that follows Standard Schema. Default: any topic with any JSON payload. */
@@ -44,7 +44,7 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	 * Replaces what `find`, `list`, `why`, `audit` and the dead letters show of payloads, headers and error messages, for example
 	 * `redactFields(['email'])`. Never changes what is stored or sent. Default: everything is shown.
 	 */
-	readonly redact?: Redact | undefined
+	readonly redact?: RedactMessage | undefined
 	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */
 	readonly outsideTransaction?: 'warn' | 'allow' | 'reject' | undefined
 	/** Clock and timers, for ids and for waking relays. Default: those of the system. */
@@ -54,7 +54,7 @@ export interface OutboxOptions<T extends Topics = Topics> {
 }
 
 export interface OutboxSettings {
-	readonly store: Store
+	readonly store: OutboxStore
 	readonly name: string
 	readonly schemas: Schemas | undefined
 	readonly maxPayloadBytes: number
@@ -64,7 +64,7 @@ export interface OutboxSettings {
 	readonly dedupeForMs: number
 	readonly lockKeys: boolean
 	readonly auditForMs: number
-	readonly redact: Redact | undefined
+	readonly redact: RedactMessage | undefined
 	readonly outsideTransaction: OutsideTransaction
 	readonly runtime: Runtime
 	readonly onWarning: (text: string) => void
@@ -96,8 +96,12 @@ export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 	>(options, SCHEMA)
 	const { store, history = false, outsideTransaction = 'warn', runtime = systemRuntime } = options
 	const { lockKeys = true } = options
-	if (typeof (store as Partial<Store> | null | undefined)?.insert !== 'function')
-		invalidOption('store', store, 'a store, such as sqliteStore(file) or postgresStore({ client })')
+	if (typeof (store as Partial<OutboxStore> | null | undefined)?.insert !== 'function')
+		invalidOption(
+			'store',
+			store,
+			'a store, such as sqliteOutboxStore(file) or postgresOutboxStore({ client })',
+		)
 	if (!MODES.includes(outsideTransaction))
 		invalidOption('outsideTransaction', outsideTransaction, `one of ${MODES.join(', ')}`)
 	if (typeof lockKeys !== 'boolean') invalidOption('lockKeys', lockKeys, 'a boolean')

@@ -30,7 +30,7 @@ import { DestinationControl, type PauseOptions, type ResumeOptions } from './ope
 import type { OperatorOptions } from './operator/operator.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import { QueuedMessages } from './queued-messages.ts'
-import type { Store } from './store/store.ts'
+import type { OutboxStore } from './store/store.ts'
 
 const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 
@@ -38,7 +38,7 @@ const NO_OPTIONS: EnqueueOptions = Object.freeze({})
  * Writes messages in your own transaction; relays send them afterwards, even if this process crashes.
  *
  * @example
- * const outbox = new Outbox({ store: postgresStore({ client: pool }), topics: { 'order.created': OrderCreated } })
+ * const outbox = new Outbox({ store: postgresOutboxStore({ client: pool }), topics: { 'order.created': OrderCreated } })
  * await client.query('BEGIN')
  * await client.query('INSERT INTO orders ...')
  * await outbox.enqueue({ topic: 'order.created', payload: order }, { tx: client })
@@ -47,7 +47,7 @@ const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
 export class Outbox<T extends Topics = Topics> {
 	/** @internal */
-	readonly store: Store
+	readonly store: OutboxStore
 	/** @internal True if sent messages are kept. */
 	readonly keepsHistory: boolean
 	/** @internal How long they are kept; undefined for permanently. */

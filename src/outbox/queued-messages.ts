@@ -8,17 +8,17 @@ import { type BatchStep, runBatches } from './dead-letters/batches.ts'
 import type { MessagesChangedEvent } from './events/outbox-events.ts'
 import { type MessageFilter, toFilter } from './message/filter.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator/operator.ts'
-import type { Store } from './store/store.ts'
+import type { OutboxStore } from './store/store.ts'
 
 type OnChanged = (type: MessagesChangedEvent['type'], count: number) => void
 
 export class QueuedMessages {
-	readonly #store: Store
+	readonly #store: OutboxStore
 	readonly #runtime: Runtime
 	readonly #onChanged: OnChanged
 
 	/** `onChanged` is called after each batch, to wake relays. */
-	constructor(store: Store, runtime: Runtime, onChanged: OnChanged) {
+	constructor(store: OutboxStore, runtime: Runtime, onChanged: OnChanged) {
 		this.#store = store
 		this.#runtime = runtime
 		this.#onChanged = onChanged

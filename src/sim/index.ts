@@ -6,9 +6,9 @@ export { type IncidentReplay, replayIncident } from './incident/replay.ts'
 export { formatIncident, type IncidentSummary } from './incident/summary.ts'
 export type { ReplayVerdict } from './incident/verdict.ts'
 export type { Distribution } from './kernel/distribution.ts'
-export { type CsvLoadOptions, loadCurveFromCsv } from './load/csv.ts'
+export { type LoadCurveFromCsvOptions, loadCurveFromCsv } from './load/csv.ts'
 export type { LoadCurve, LoadCurveOptions, LoadCurveSummary } from './load/load-curve.ts'
-export { loadCurveFromPrometheus, type PrometheusLoadOptions } from './load/prometheus.ts'
+export { type LoadCurveFromPrometheusOptions, loadCurveFromPrometheus } from './load/prometheus.ts'
 export type { Estimate } from './measure/estimate.ts'
 export type { MeasureName } from './measure/measures.ts'
 export type { ComparisonResult, Replications } from './measure/replications.ts'
@@ -24,8 +24,8 @@ export type {
 	ServiceResult,
 	ServiceTimeline,
 	SimulationResult,
+	SimulationTotals,
 	Timeline,
-	Totals,
 } from './measure/result.ts'
 export {
 	expectResilience,
@@ -56,7 +56,7 @@ export type {
 export { policyToTypeScript } from './scenario/source.ts'
 export { scenarios } from './scenarios/catalog.ts'
 export { applyChanges, type TuneChange } from './tune/changes.ts'
-export type { Constraints, Limit, Violation } from './tune/constraints.ts'
+export type { MeasureLimit, TuneConstraints, Violation } from './tune/constraints.ts'
 export type { TuneOptions } from './tune/options.ts'
 export { tune } from './tune/tune.ts'
 export type {

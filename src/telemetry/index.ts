@@ -20,7 +20,7 @@ export type { LogLevel } from './logs/levels.ts'
 export { type LoggerOptions, logger } from './logs/logger.ts'
 export type { LogFunction, LogMethod, LogOrder, LogTarget } from './logs/target.ts'
 export type { MetricsOptions } from './metrics/options.ts'
-export type { Exporter, ServiceFacts, Source } from './observe/exporter.ts'
+export type { Exporter, ObservedSource, ServiceFacts } from './observe/exporter.ts'
 export { type ObserveOptions, observe } from './observe/observe.ts'
 export type {
 	OpenTelemetryApi,

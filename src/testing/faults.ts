@@ -6,7 +6,7 @@ import { invalidOption, isAmount, type OptionSchema } from '../core/options/sche
 import { seededRandom } from './seeded-random.ts'
 
 /** Options of `faults`. */
-export interface FaultOptions extends PolicyOptions {
+export interface FaultsOptions extends PolicyOptions {
 	/** The share of attempts that fail before the operation is called, 0 to 1. Default 0. */
 	readonly errorRate?: number | undefined
 	/** The error, or a function that creates it. Default: an Error with code ECONNRESET. */
@@ -17,7 +17,7 @@ export interface FaultOptions extends PolicyOptions {
 	readonly seed?: number | string | undefined
 }
 
-type Settings = Omit<FaultOptions, 'errorRate'> & { readonly errorRate: number }
+type Settings = Omit<FaultsOptions, 'errorRate'> & { readonly errorRate: number }
 
 const FAULTS_SCHEMA: OptionSchema = {
 	errorRate: [0, 1, 0],
@@ -27,7 +27,7 @@ const FAULTS_SCHEMA: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-function readFaultOptions(options: FaultOptions): Settings {
+function readFaultOptions(options: FaultsOptions): Settings {
 	const settings = readPolicyOptions<Settings>(options, 'faults', FAULTS_SCHEMA)
 	const { latencyMs = 0 } = settings
 	const [min, max] = toRange(latencyMs)
@@ -45,12 +45,12 @@ const toRange = (latencyMs: number | readonly [number, number]): readonly [numbe
  * @example
  * const flaky = pipeline(retry(), faults({ errorRate: 0.3, latencyMs: [10, 200], seed: 7 }))
  */
-export function faults(options: FaultOptions = {}): Policy {
+export function faults(options: FaultsOptions = {}): Policy {
 	return new Faults(options)
 }
 
 class Faults extends LeafPolicy {
-	constructor(options: FaultOptions) {
+	constructor(options: FaultsOptions) {
 		super('faults', options, new FaultLayer(readFaultOptions(options)))
 	}
 

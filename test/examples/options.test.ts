@@ -22,7 +22,7 @@ import {
 import { resilientInterceptor } from 'yaoki/grpc'
 import { ResilientHttpClient } from 'yaoki/http'
 import { memoryIdempotencyStore } from 'yaoki/idempotency'
-import { sqliteStore } from 'yaoki/outbox'
+import { sqliteOutboxStore } from 'yaoki/outbox'
 import { QUOTA_BUDGET_SCHEMA } from '../../src/core/budget/quota-budget.ts'
 import { RETRY_BUDGET_SCHEMA } from '../../src/core/budget/retry-budget.ts'
 import { TOKEN_BUDGET_SCHEMA } from '../../src/core/budget/token-budget.ts'
@@ -68,7 +68,7 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 	),
 	'relay relay option': readRelayOptions({}),
 	'idempotency idempotency option': readIdempotencyOptions(IDEMPOTENCY),
-	'outbox outbox option': readOutboxOptions({ store: sqliteStore(':memory:') }),
+	'outbox outbox option': readOutboxOptions({ store: sqliteOutboxStore(':memory:') }),
 	'http option': await httpPipeline(),
 	'grpc grpc client option': { name: lint(resilientInterceptor(grpc)).policy },
 	'grpc grpc server option': readGrpcServerOptions({}, 'resilientServerInterceptor'),
@@ -146,7 +146,7 @@ function idempotencyDefaults(options: object): object {
 }
 function outboxDefaults(options: object): object {
 	const { keepsHistory, historyForMs, ...settings } = readOutboxOptions({
-		store: sqliteStore(':memory:'),
+		store: sqliteOutboxStore(':memory:'),
 		...options,
 	})
 	return plain(settings)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { DATABASE_OPTIONS } from '../../src/cli/database/database-target.ts'
 import { check } from '../../src/cli/outbox/check-command.ts'
-import { Outbox, sqliteStore } from '../../src/outbox/index.ts'
+import { Outbox, sqliteOutboxStore } from '../../src/outbox/index.ts'
 import { toStoredError } from '../../src/outbox/message/stored-error.ts'
 import { beat, claim, enqueue, killMessages } from '../cli/outbox/fixtures.ts'
 import { run } from '../cli/outbox/run-yaoki.ts'
@@ -19,7 +19,7 @@ const HOUR = 60 * MINUTE
 async function brokenOutbox(): Promise<string> {
 	const file = join(temporaryFolder(), 'shop.db')
 	let offsetMs = 0
-	const outbox = new Outbox({ store: sqliteStore({ file, clock: () => Date.now() + offsetMs }) })
+	const outbox = new Outbox({ store: sqliteOutboxStore({ file, clock: () => Date.now() + offsetMs }) })
 	onTestFinished(() => outbox.close())
 	await outbox.migrate()
 	offsetMs = -5 * HOUR

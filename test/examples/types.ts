@@ -37,7 +37,7 @@ import type {
 	OriginStats,
 	RequestOptions,
 	ResilientFetchOptions,
-	RetryAfterOptions,
+	RetryWithRetryAfterOptions,
 	ServerMiddlewareOptions,
 } from 'yaoki/http'
 import type {
@@ -62,16 +62,16 @@ import type {
 	OutboxEvent,
 	OutboxOptions,
 	OutboxStats,
-	PostgresStoreOptions,
+	PostgresOutboxStoreOptions,
 	RelayEvent,
 	RelayOptions,
 	ReplayOptions,
 	ReplayReport,
-	SqliteStoreOptions,
+	SqliteOutboxStoreOptions,
 } from 'yaoki/outbox'
 import type { LoggerOptions, OpenTelemetryOptions } from 'yaoki/telemetry'
 import type { EventLogOptions } from 'yaoki/telemetry/node'
-import type { FaultOptions } from 'yaoki/testing'
+import type { FaultsOptions } from 'yaoki/testing'
 import type { HealthCheck } from '../../src/cli/outbox/health/health-check.ts'
 
 /** The object among the accepted values. */
@@ -101,7 +101,7 @@ export interface Options {
 	'http: request option': keyof RequestOptions
 	'http-client: auth option': keyof AuthOptions
 	'http-client: client option': Exclude<keyof HttpClientOptions, keyof ResilientFetchOptions>
-	'retry-after: retry-after option': keyof RetryAfterOptions
+	'retry-after: retry-after option': keyof RetryWithRetryAfterOptions
 	'across-services: server option': keyof ServerMiddlewareOptions
 	'grpc: grpc client option': keyof GrpcClientOptions
 	'grpc: grpc server option': keyof GrpcServerOptions
@@ -118,13 +118,13 @@ export interface Options {
 	'relay: http destination option': Exclude<keyof HttpDestinationOptions, keyof DestinationOptions>
 	'dead-letters: filter': keyof MessageFilter
 	'dead-letters: replay option': keyof ReplayOptions
-	'outbox-stores: postgres option': keyof PostgresStoreOptions
-	'outbox-stores: sqlite option': keyof SqliteStoreOptions
+	'outbox-stores: postgres option': keyof PostgresOutboxStoreOptions
+	'outbox-stores: sqlite option': keyof SqliteOutboxStoreOptions
 	'outbox-operations: `stats()`': keyof OutboxStats
 	'tracing: option': keyof OpenTelemetryOptions
 	'logging: logger option': keyof LoggerOptions
 	'event-log: event log option': keyof EventLogOptions
-	'testing: option': Exclude<keyof FaultOptions, keyof PolicyOptions>
+	'testing: option': Exclude<keyof FaultsOptions, keyof PolicyOptions>
 }
 
 type EventOf<Event extends { readonly type: string }, Type> = Event extends { readonly type: infer Own }

@@ -2,10 +2,10 @@
 
 import type { InsertOptions } from '../../src/outbox/store/insert-options.ts'
 import type { InsertResult, NewRow, StoredMessage } from '../../src/outbox/store/rows.ts'
-import type { Store, StoreFilter } from '../../src/outbox/store/store.ts'
+import type { OutboxStore, StoreFilter } from '../../src/outbox/store/store.ts'
 import { isSqlClient, type Queryable } from '../../src/sql/clients.ts'
 
-export interface FakeStore extends Store {
+export interface FakeStore extends OutboxStore {
 	readonly rows: readonly NewRow[]
 	/** The `tx` of each insert. */
 	readonly inserts: readonly (Queryable | undefined)[]

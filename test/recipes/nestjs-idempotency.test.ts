@@ -15,7 +15,7 @@ import {
 import { APP_GUARD, NestFactory } from '@nestjs/core'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
-	type IncomingRequest,
+	type IdempotencyRequest,
 	idempotency,
 	memoryIdempotencyStore,
 	sqliteIdempotencyStore,
@@ -69,7 +69,7 @@ async function startApplication(controller: Type) {
 function controllerOf(handle: (amount: number) => unknown, store = memoryIdempotencyStore()) {
 	const engine = idempotency({
 		store,
-		principal: ({ raw }: IncomingRequest<UserRequest>) => raw.user?.id,
+		principal: ({ raw }: IdempotencyRequest<UserRequest>) => raw.user?.id,
 		waitMs: 60_000,
 	})
 
@@ -155,7 +155,7 @@ test('a transaction sends its own response', async () => {
 	const engine = idempotency({
 		name: 'shop',
 		store,
-		principal: ({ raw }: IncomingRequest<UserRequest>) => raw.user?.id,
+		principal: ({ raw }: IdempotencyRequest<UserRequest>) => raw.user?.id,
 	})
 
 	@Controller('charges')

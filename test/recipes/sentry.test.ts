@@ -2,7 +2,7 @@ import * as Sentry from '@sentry/node'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { circuitBreaker, fallback, HttpError, permanent, pipeline, retry } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
-import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
+import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { observe } from 'yaoki/telemetry'
 import { sentry } from './.cache/sentry/sentry.ts'
 import { json, skipBackoff, startServer } from './support/services.ts'
@@ -118,7 +118,7 @@ test('an error that was reported is not reported again by a handler of the appli
 })
 
 test('a dead letter is reported with its cause, and without the payload and the error message', async () => {
-	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const relay = new Relay(outbox, {
 		destinations: { billing: () => Promise.reject(permanent(new Error(`token=${SECRET}`))) },

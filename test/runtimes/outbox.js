@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { Outbox, postgresStore, Relay, sqliteStore } from 'yaoki/outbox'
+import { Outbox, postgresOutboxStore, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 
 const url = process.argv[2]
 const { store, inTransaction, close } = await (url ? inPostgres() : inSqlite())
@@ -13,7 +13,7 @@ async function inSqlite() {
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-outbox-'))
 	const file = join(folder, 'shop.db')
 	return {
-		store: sqliteStore(file),
+		store: sqliteOutboxStore(file),
 		async inTransaction(enqueue) {
 			const db = new DatabaseSync(file)
 			db.exec('BEGIN IMMEDIATE')
@@ -30,7 +30,7 @@ async function inPostgres() {
 	const pool = new pg.Pool({ connectionString: url })
 	return {
 		// A schema of its own, because other runtimes use the same database.
-		store: postgresStore({ client: pool, schema: `yaoki_${process.pid}` }),
+		store: postgresOutboxStore({ client: pool, schema: `yaoki_${process.pid}` }),
 		async inTransaction(enqueue) {
 			const client = await pool.connect()
 			await client.query('BEGIN')

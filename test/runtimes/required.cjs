@@ -84,8 +84,8 @@ const checks = {
 		assert.throws(() => new Outbox({}), yaoki.YaokiError)
 	},
 	'an outbox in SQLite stores a message': async () => {
-		const { Outbox, sqliteStore } = require('yaoki/outbox')
-		const outbox = new Outbox({ store: sqliteStore(':memory:') })
+		const { Outbox, sqliteOutboxStore } = require('yaoki/outbox')
+		const outbox = new Outbox({ store: sqliteOutboxStore(':memory:') })
 		await outbox.migrate()
 		const { id } = await outbox.enqueue({ topic: 'order.placed', payload: {} }, { withoutTransaction: true })
 		assert.equal((await outbox.find(id)).topic, 'order.placed')

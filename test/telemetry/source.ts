@@ -1,8 +1,8 @@
 /** Sources and events made by hand, for tests of one exporter without `observe`. */
 import type { EventBase } from 'yaoki'
-import type { Exporter, Source } from 'yaoki/telemetry'
+import type { Exporter, ObservedSource } from 'yaoki/telemetry'
 
-export function sourceOf(part: Partial<Source> = {}): Source {
+export function sourceOf(part: Partial<ObservedSource> = {}): ObservedSource {
 	return {
 		name: 'payments',
 		kind: 'policy',
@@ -26,7 +26,7 @@ export const eventOf = (type: string, facts: object = {}): AnyEvent => ({
 })
 
 /** Returns a function that passes events to the exporter, and the end of the observation. */
-export function attached(exporter: Exporter, source: Source = sourceOf()) {
+export function attached(exporter: Exporter, source: ObservedSource = sourceOf()) {
 	const observer = exporter.attach(source)
 	return {
 		emit: (type: string, facts: object = {}) => observer.onEvent?.(eventOf(type, facts)),

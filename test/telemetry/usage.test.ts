@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { circuitBreaker, pipeline, retry } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { idempotency, memoryIdempotencyStore, nodeIdempotency } from 'yaoki/idempotency'
-import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
+import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { inMemoryMetrics, logger, observe, openTelemetry, prometheus } from 'yaoki/telemetry'
 import { listen } from '../listen.ts'
 import { temporaryFile } from '../temporary-file.ts'
@@ -34,7 +34,7 @@ async function startServer() {
 }
 
 async function startOutbox() {
-	const outbox = new Outbox({ store: sqliteStore(temporaryFile()), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(temporaryFile()), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const relay = new Relay(outbox, {
 		destinations: {

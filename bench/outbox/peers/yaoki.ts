@@ -1,7 +1,7 @@
 /** The outbox on PostgreSQL, and on SQLite. */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { Outbox, postgresStore, Relay, sqliteStore } from 'yaoki/outbox'
+import { Outbox, postgresOutboxStore, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import {
 	type Body,
 	bodies,
@@ -33,7 +33,7 @@ function worker(outbox: Outbox, order = false): Peer['work'] {
 /** With a key, all messages have it and are sent in order. */
 export async function yaoki(url: string, key?: string): Promise<Peer> {
 	const pool = new pg.Pool({ connectionString: url })
-	const outbox = new Outbox({ store: postgresStore({ client: pool }) })
+	const outbox = new Outbox({ store: postgresOutboxStore({ client: pool }) })
 	await outbox.migrate()
 	const keyed = (payload: Body) => (key === undefined ? message(payload) : { ...message(payload), key })
 	const send = (seq: number) => committed(pool, (tx) => outbox.enqueue(keyed({ ...ORDER, seq }), { tx }))
@@ -62,7 +62,7 @@ export async function yaoki(url: string, key?: string): Promise<Peer> {
 }
 
 export async function yaokiOnSqlite(file: string): Promise<Peer> {
-	const outbox = new Outbox({ store: sqliteStore({ file }) })
+	const outbox = new Outbox({ store: sqliteOutboxStore({ file }) })
 	await outbox.migrate()
 	const user = new DatabaseSync(file)
 	user.exec('pragma synchronous = full')

@@ -1,7 +1,7 @@
 /** The shop in a PostgreSQL database that others may use too: in a schema of its own, which is dropped at the end. */
 import { randomBytes } from 'node:crypto'
 import { Outbox } from '../../outbox/outbox.ts'
-import { postgresStore } from '../../outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../outbox/store/postgres/postgres-store.ts'
 import type { PostgresTarget } from '../database/database-target.ts'
 import { openPostgresPool } from '../database/open-database.ts'
 import { orderMessage, type Shop } from './shop.ts'
@@ -9,7 +9,7 @@ import { orderMessage, type Shop } from './shop.ts'
 export async function postgresShop(target: PostgresTarget): Promise<Shop> {
 	const schema = `yaoki_demo_${randomBytes(6).toString('hex')}`
 	const pool = await openPostgresPool(target)
-	const outbox = new Outbox({ store: postgresStore({ client: pool, schema }) })
+	const outbox = new Outbox({ store: postgresOutboxStore({ client: pool, schema }) })
 	const remove = async () => {
 		await outbox.close()
 		try {

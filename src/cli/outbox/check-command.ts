@@ -3,7 +3,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
 import type { Outbox } from '../../outbox/index.ts'
 import { CANDIDATE_AFTER } from '../../outbox/store/decisions/poison.ts'
-import type { Store } from '../../outbox/store/store.ts'
+import type { OutboxStore } from '../../outbox/store/store.ts'
 import { formatCount, formatDuration, joinList } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS, type DatabaseTarget, describeTarget } from '../database/database-target.ts'
@@ -88,7 +88,7 @@ async function checkHealth(
 	]
 }
 
-async function checkSchema(store: Store, target: DatabaseTarget): Promise<HealthCheck> {
+async function checkSchema(store: OutboxStore, target: DatabaseTarget): Promise<HealthCheck> {
 	const found = await store.schemaVersion()
 	const required = store.migrations.at(-1)?.version ?? 0
 	if (found === required) return passed('schema', `tables have version ${found}`)

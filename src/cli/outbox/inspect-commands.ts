@@ -1,7 +1,7 @@
 /** The commands that only read: `outbox status`, `outbox list`, `outbox show` and `outbox why`. */
 import { describeOperatorPause } from '../../outbox/diagnostics/why.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
-import type { Store } from '../../outbox/store/store.ts'
+import type { OutboxStore } from '../../outbox/store/store.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
@@ -84,7 +84,11 @@ export const list: Command = defineCommand({
 })
 
 /** Pauses by an operator explain why listed messages are not sent. Standard output has only messages, so that programs can read it. */
-async function notePauses(messages: readonly MessageRecord[], store: Store, io: CommandIo): Promise<void> {
+async function notePauses(
+	messages: readonly MessageRecord[],
+	store: OutboxStore,
+	io: CommandIo,
+): Promise<void> {
 	const waiting = messages.filter(({ status }) => status === 'pending' || status === 'processing')
 	const names = [...new Set(waiting.map(({ destination }) => destination))]
 	for (const { destination, operatorPause } of names.length > 0 ? await store.circuits(names) : [])

@@ -3,12 +3,12 @@
  * same message and exit code everywhere.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Redact } from '../../outbox/message/redact.ts'
+import type { RedactMessage } from '../../outbox/message/redact.ts'
 import { redactFields } from '../../outbox/message/redact-fields.ts'
 import { Outbox } from '../../outbox/outbox.ts'
-import { postgresStore } from '../../outbox/store/postgres/postgres-store.ts'
-import { sqliteStore } from '../../outbox/store/sqlite/sqlite-store.ts'
-import type { Store } from '../../outbox/store/store.ts'
+import { postgresOutboxStore } from '../../outbox/store/postgres/postgres-store.ts'
+import { sqliteOutboxStore } from '../../outbox/store/sqlite/sqlite-store.ts'
+import type { OutboxStore } from '../../outbox/store/store.ts'
 import { notInTime, toCliError } from '../database/database-errors.ts'
 import {
 	type DatabaseArguments,
@@ -22,7 +22,7 @@ import type { CommandIo } from '../io.ts'
 
 export interface OpenOutbox {
 	readonly outbox: Outbox
-	readonly store: Store
+	readonly store: OutboxStore
 	readonly target: DatabaseTarget
 }
 
@@ -83,7 +83,7 @@ function within<T>(
 	})
 }
 
-function toRedact(list: string): Redact | undefined {
+function toRedact(list: string): RedactMessage | undefined {
 	const names = list
 		.split(',')
 		.map((name) => name.trim())
@@ -100,12 +100,13 @@ export type StoreTarget =
 export async function openStore(
 	target: StoreTarget,
 	signal?: AbortSignal,
-): Promise<{ store: Store; close(): Promise<void> }> {
-	if (target.kind === 'sqlite') return { store: sqliteStore({ file: target.file }), close: async () => {} }
+): Promise<{ store: OutboxStore; close(): Promise<void> }> {
+	if (target.kind === 'sqlite')
+		return { store: sqliteOutboxStore({ file: target.file }), close: async () => {} }
 	const pool = await openPostgresPool(target, signal)
 	const { schema, prepare } = target
 	try {
-		const store = postgresStore({ client: pool, schema, prepare })
+		const store = postgresOutboxStore({ client: pool, schema, prepare })
 		return { store, close: () => pool.end() }
 	} catch (error) {
 		await pool.end()

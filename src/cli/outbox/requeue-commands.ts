@@ -5,7 +5,7 @@
  * billing is back. `discard` is the only command that loses data, so it needs `--yes`.
  */
 import { describeOpenReason, describeOperatorPause } from '../../outbox/diagnostics/why.ts'
-import type { Store } from '../../outbox/store/store.ts'
+import type { OutboxStore } from '../../outbox/store/store.ts'
 import { formatCount, formatDuration } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
@@ -71,7 +71,11 @@ export const retry: Command = defineCommand({
 })
 
 /** Returns why relays do not send to a destination, and the command that ends it; undefined if they do. */
-async function describeBlock(store: Store, destination: string, flags: string): Promise<string | undefined> {
+async function describeBlock(
+	store: OutboxStore,
+	destination: string,
+	flags: string,
+): Promise<string | undefined> {
 	const [circuit] = await store.circuits([destination])
 	if (!circuit || (circuit.state === 'closed' && circuit.pausedForMs === 0)) return undefined
 	const { operatorPause, reason, state, pausedForMs } = circuit

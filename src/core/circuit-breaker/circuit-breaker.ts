@@ -11,7 +11,7 @@ import { isolate } from './isolation.ts'
 import { CircuitBreakerLayer, DEFAULT_NAME } from './layer.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
 import { type CircuitSnapshot, restoreSnapshot, takeSnapshot } from './snapshot.ts'
-import type { CircuitStats } from './stats.ts'
+import type { CircuitBreakerStats } from './stats.ts'
 
 /** Provides the result while the circuit rejects calls. */
 type OpenFallback<T> = (error: CircuitOpenError, context: CallContext) => T
@@ -87,7 +87,7 @@ export class CircuitBreaker extends LeafPolicy {
 	}
 
 	/** The counts of the window or, while half-open, of the probes. */
-	get stats(): CircuitStats {
+	get stats(): CircuitBreakerStats {
 		const { runtime } = this.env
 		return this.layer.stats(runtime.now(), runtime)
 	}

@@ -13,7 +13,7 @@ import { CallCounts } from './call-counts.ts'
 import { nextOpenState, type OpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
 import { type Outcomes, sums } from './outcomes.ts'
-import type { CircuitStats } from './stats.ts'
+import type { CircuitBreakerStats } from './stats.ts'
 
 const NO_PROBE = [0, Infinity] as const
 
@@ -132,7 +132,7 @@ export class Circuit extends CallCounts {
 		this.changeSettings(settings, now)
 	}
 
-	stats(now: number, source: RandomSource): CircuitStats {
+	stats(now: number, source: RandomSource): CircuitBreakerStats {
 		this.expireProbe(now, source)
 		this.flushPendingSuccesses(now)
 		const { state } = this

@@ -2,7 +2,7 @@ import { DEFAULT_ENV } from '../engine/compile.ts'
 import { LeafPolicy } from '../engine/policy.ts'
 import { CircuitBreakerLayer, DEFAULT_NAME } from './layer.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
-import type { CircuitStats } from './stats.ts'
+import type { CircuitBreakerStats } from './stats.ts'
 
 /**
  * A breaker inside a client, which programs have no access to. It has none of the methods by which they call or operate a `CircuitBreaker`:
@@ -16,7 +16,7 @@ export class EmbeddedBreaker extends LeafPolicy {
 		if (options.onEvent) this.listen(options.onEvent)
 	}
 
-	get stats(): CircuitStats {
+	get stats(): CircuitBreakerStats {
 		const { runtime } = this.env
 		return this.layer.stats(runtime.now(), runtime)
 	}

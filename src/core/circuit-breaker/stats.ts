@@ -1,7 +1,7 @@
 import type { CircuitState } from '../events/events.ts'
 
 /** The state and the counts of a circuit. */
-export interface CircuitStats {
+export interface CircuitBreakerStats {
 	readonly state: CircuitState
 	/** Failed calls in the window or, while half-open, failed and slow probes. */
 	readonly failureCount: number

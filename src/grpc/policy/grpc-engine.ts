@@ -3,7 +3,7 @@ import type { Budget } from '../../core/budget/budget.ts'
 import { createBudget } from '../../core/budget/create-budget.ts'
 import { TokenBudget, type TokenBudgetStats } from '../../core/budget/token-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
-import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
+import type { CircuitBreakerStats } from '../../core/circuit-breaker/stats.ts'
 import { Call, type Operation } from '../../core/engine/call.ts'
 import type { Step } from '../../core/engine/layer.ts'
 import { subscribeTo } from '../../core/engine/policy.ts'
@@ -34,7 +34,7 @@ export interface GrpcClientStats {
 	/** The size of the messages that are kept for retries. */
 	readonly bufferedBytes: number
 	/** By `breakerKey`; without it, under `''`. Empty without breakers. */
-	readonly circuits: Readonly<Record<string, CircuitStats>>
+	readonly circuits: Readonly<Record<string, CircuitBreakerStats>>
 	readonly bulkhead: BulkheadStats | undefined
 	/** The tokens of `retryThrottling`. */
 	readonly throttling: TokenBudgetStats | undefined

@@ -10,7 +10,7 @@ import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
 import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { EmbeddedBreaker } from '../../core/circuit-breaker/embedded-breaker.ts'
 import { type CircuitBreakerOptions, recoveringBreaker } from '../../core/circuit-breaker/options.ts'
-import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
+import type { CircuitBreakerStats } from '../../core/circuit-breaker/stats.ts'
 import type { Classification, Classifier } from '../../core/classify/classification.ts'
 import type { CompiledPipeline } from '../../core/engine/call.ts'
 import { Pipeline } from '../../core/engine/pipeline.ts'
@@ -35,7 +35,7 @@ import { HttpStatusError } from '../request/status-error.ts'
 
 /** The current state of one origin. */
 export interface OriginStats {
-	readonly circuit: CircuitStats | undefined
+	readonly circuit: CircuitBreakerStats | undefined
 	readonly bulkhead: BulkheadStats | undefined
 	/** Retries that the budget would allow now. */
 	readonly retriesAvailable: number | undefined

@@ -10,7 +10,7 @@ import { readText } from '../request/drain-body.ts'
 import { HttpStatusError } from '../request/status-error.ts'
 
 /** Options of `retryWithRetryAfter`. */
-export interface RetryAfterOptions
+export interface RetryWithRetryAfterOptions
 	extends Pick<
 		RetryWithBackoffOptions,
 		'signal' | 'deadline' | 'baseDelayMs' | 'maxDelayMs' | 'jitterStrategy' | 'onRetry'
@@ -21,7 +21,7 @@ export interface RetryAfterOptions
 	readonly runtime?: Runtime | undefined
 }
 
-type RetryAfterSettings = RetryAfterOptions & { readonly maxRetryAfterMs: number }
+type RetryAfterSettings = RetryWithRetryAfterOptions & { readonly maxRetryAfterMs: number }
 
 const SCHEMA = {
 	signal: 'any',
@@ -50,7 +50,7 @@ const isResponse = (given: unknown): boolean => {
 export async function retryWithRetryAfter<R extends Response>(
 	fn: (context: CallContext) => R | Promise<R>,
 	maxRetries = 3,
-	options: RetryAfterOptions = {},
+	options: RetryWithRetryAfterOptions = {},
 ): Promise<R> {
 	checkNames(options, SCHEMA, 'retryWithRetryAfter')
 	if (typeof fn !== 'function') invalidOption('fn', fn, 'a function that returns a Response')

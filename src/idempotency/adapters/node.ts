@@ -15,7 +15,7 @@ export type IdempotentNodeHandler<Req, Res, Tx = unknown> = (
 /**
  * Wraps a handler of `node:http`, `node:https` or the compatibility API of `node:http2`: a repeated request with the same `Idempotency-Key` gets the
  * stored response. If the handler or `principal` throws, the key is released, the error is written with `console.error`, and the client gets 500, or 409
- * with Retry-After for a `LeaseLostError`; a response whose head was sent is destroyed. To report errors elsewhere, catch them in the handler. The returned promise never rejects.
+ * with Retry-After for an `IdempotencyLeaseLostError`; a response whose head was sent is destroyed. To report errors elsewhere, catch them in the handler. The returned promise never rejects.
  *
  * @example
  * const server = createServer(nodeIdempotency(engine, async (request, response, context) => {

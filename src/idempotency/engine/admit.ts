@@ -5,20 +5,20 @@
 import { type RateLimitedError, YaokiError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { JsonTooDeepError } from '../key/canonical-json.ts'
+import { IdempotencyJsonTooDeepError } from '../key/canonical-json.ts'
 import { fingerprintOf, type ParsedBody } from '../key/fingerprint.ts'
 import { parseKey } from '../key/parse-key.ts'
 import { problemResponse } from '../response/problems.ts'
 import type { StoredResponse } from '../store/store.ts'
 import type { BeginResult } from './begin-result.ts'
-import type { Claim } from './claim.ts'
+import type { IdempotencyClaim } from './claim.ts'
 import type { IdempotencyEngine } from './engine.ts'
-import { RequestBodyTooLargeError } from './errors.ts'
-import type { IdempotencySettings, IncomingRequest } from './options.ts'
+import { IdempotencyRequestTooLargeError } from './errors.ts'
+import type { IdempotencyRequest, IdempotencySettings } from './options.ts'
 import { isSetupError } from './setup-errors.ts'
 
 /** A request, as an adapter describes it. */
-export interface Exchange<Raw = unknown> extends IncomingRequest<Raw> {
+export interface Exchange<Raw = unknown> extends IdempotencyRequest<Raw> {
 	/** The query without `?`. */
 	readonly query: string
 	readonly contentType: string | null | undefined
@@ -26,14 +26,14 @@ export interface Exchange<Raw = unknown> extends IncomingRequest<Raw> {
 	readonly key: string | readonly string[] | null | undefined
 	/** Returns a signal that is aborted when the client has left. */
 	signal?(): AbortSignal | undefined
-	/** Reads the whole body. Rejects if it ends early, and with `RequestBodyTooLargeError` if it is larger than `maxRequestBytes`. */
+	/** Reads the whole body. Rejects if it ends early, and with `IdempotencyRequestTooLargeError` if it is larger than `maxRequestBytes`. */
 	readBody(): Promise<Uint8Array | ParsedBody | undefined>
 }
 
 /** What an adapter does next. */
 export type Admission =
 	/** The handler runs, and its response is stored. */
-	| { readonly kind: 'run'; readonly claim: Claim }
+	| { readonly kind: 'run'; readonly claim: IdempotencyClaim }
 	/** The handler runs without protection: the request has no key, or the store fails and `onStoreError` is `'pass'`. */
 	| { readonly kind: 'unprotected' }
 	/** The handler does not run. */
@@ -56,7 +56,7 @@ export async function admit<Raw>(
 	try {
 		body = await exchange.readBody()
 	} catch (error) {
-		if (error instanceof RequestBodyTooLargeError) return problem('request-body-too-large')
+		if (error instanceof IdempotencyRequestTooLargeError) return problem('request-body-too-large')
 		if (error instanceof YaokiError) throw error
 		return problem('request-body-incomplete')
 	}
@@ -65,7 +65,7 @@ export async function admit<Raw>(
 	try {
 		fingerprint = await fingerprintOf({ ...exchange, body }, settings)
 	} catch (error) {
-		if (error instanceof JsonTooDeepError) return problem('request-body-too-deep')
+		if (error instanceof IdempotencyJsonTooDeepError) return problem('request-body-too-deep')
 		throw error
 	}
 	const signal = settings.waitMs > 0 ? exchange.signal?.() : undefined

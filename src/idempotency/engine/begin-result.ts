@@ -1,5 +1,5 @@
 import type { StoredResponse } from '../store/store.ts'
-import type { Claim } from './claim.ts'
+import type { IdempotencyClaim } from './claim.ts'
 import type { ConflictReason } from './events.ts'
 
 export interface BeginOptions {
@@ -9,7 +9,7 @@ export interface BeginOptions {
 
 /** What happens to a request. */
 export type BeginResult =
-	| { readonly kind: 'run'; readonly claim: Claim }
+	| { readonly kind: 'run'; readonly claim: IdempotencyClaim }
 	| { readonly kind: 'replay'; readonly response: StoredResponse }
 	/** Without `retryAfterMs` a repetition does not help. */
 	| { readonly kind: 'conflict'; readonly reason: ConflictReason; readonly retryAfterMs?: number | undefined }

@@ -5,10 +5,10 @@
  */
 import type { Jsonified } from '../../core/json/jsonified.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Identity } from '../key/identity.ts'
+import type { IdempotencyIdentity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
-import type { ClaimRef, StoredSteps } from '../store/store.ts'
-import { LeaseLostError, stepNotJsonError } from './errors.ts'
+import type { IdempotencyClaimRef, StoredSteps } from '../store/store.ts'
+import { IdempotencyLeaseLostError, stepNotJsonError } from './errors.ts'
 
 /** Passed to the function of a step. */
 export interface StepContext {
@@ -37,13 +37,13 @@ export function decodeStepValue(name: string, text: string): unknown {
 
 /** What a claim does with the store. */
 export interface ClaimWrites {
-	heartbeat(claim: Claim): Promise<boolean>
-	saveStep(claim: Claim, name: string, value: string): Promise<boolean>
-	onLost(claim: Claim): void
+	heartbeat(claim: IdempotencyClaim): Promise<boolean>
+	saveStep(claim: IdempotencyClaim, name: string, value: string): Promise<boolean>
+	onLost(claim: IdempotencyClaim): void
 	/** Whether the key has completed, in a transaction of the user. */
-	isCompleted(claim: Claim): Promise<boolean>
+	isCompleted(claim: IdempotencyClaim): Promise<boolean>
 	/** The user has committed a transaction that completed the key. */
-	onCommitted(claim: Claim): void
+	onCommitted(claim: IdempotencyClaim): void
 }
 
 export interface ClaimTimes {
@@ -57,10 +57,10 @@ export const HEARTBEATS_PER_LEASE = 3
 /** A timer that is late by more than this share of the lease means that the process has stalled. */
 const MAX_TIMER_DELAY = 0.1
 
-export class Claim {
+export class IdempotencyClaim {
 	/** All that a store gets: the identity contains the principal and the key themselves. */
-	readonly ref: ClaimRef
-	readonly identity: Identity
+	readonly ref: IdempotencyClaimRef
+	readonly identity: IdempotencyIdentity
 	/** @internal */
 	readonly fingerprint: string
 	readonly #steps: Map<string, string>
@@ -86,8 +86,8 @@ export class Claim {
 
 	/** `claimedAt` is the time before the store was asked. */
 	constructor(
-		ref: ClaimRef,
-		identity: Identity,
+		ref: IdempotencyClaimRef,
+		identity: IdempotencyIdentity,
 		fingerprint: string,
 		steps: StoredSteps,
 		writes: ClaimWrites,
@@ -121,7 +121,8 @@ export class Claim {
 	/** Aborted when the lease is lost. */
 	get signal(): AbortSignal {
 		this.#controller ??= new AbortController()
-		if (this.#isLost && !this.#controller.signal.aborted) this.#controller.abort(new LeaseLostError())
+		if (this.#isLost && !this.#controller.signal.aborted)
+			this.#controller.abort(new IdempotencyLeaseLostError())
 		return this.#controller.signal
 	}
 
@@ -139,7 +140,7 @@ export class Claim {
 		const running = this.#runningSteps.get(name)
 		if (running !== undefined) return running
 		// Another request may run it.
-		if (this.#isLost) throw new LeaseLostError()
+		if (this.#isLost) throw new IdempotencyLeaseLostError()
 		const run = this.#runStep(name, fn)
 		this.#runningSteps.set(name, run)
 		try {
@@ -152,7 +153,7 @@ export class Claim {
 	async #runStep(name: string, fn: StepFunction): Promise<string> {
 		const idempotencyKey = await sha256(JSON.stringify([this.ref.id, name]))
 		const text = encodeStepValue(await fn({ idempotencyKey }))
-		if (!(await this.#writes.saveStep(this, name, text))) throw new LeaseLostError()
+		if (!(await this.#writes.saveStep(this, name, text))) throw new IdempotencyLeaseLostError()
 		this.#steps.set(name, text)
 		return text
 	}
@@ -295,7 +296,7 @@ export class Claim {
 	#lose(): void {
 		this.#cancelTimers()
 		this.#isLost = true
-		this.#controller?.abort(new LeaseLostError())
+		this.#controller?.abort(new IdempotencyLeaseLostError())
 		this.#writes.onLost(this)
 	}
 }

@@ -1,30 +1,33 @@
 /** Implements what a handler, and a function of `engine.run`, gets. */
 import { checkNames, invalidOption } from '../../core/options/schema.ts'
-import { type Claim, decodeStepValue, encodeStepValue } from './claim.ts'
+import { decodeStepValue, encodeStepValue, type IdempotencyClaim } from './claim.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { completeInTransactionError, stepInTransactionError } from './errors.ts'
-import type { IncomingRequest } from './options.ts'
+import type { IdempotencyRequest } from './options.ts'
 import { type Outcome, responseOutcome, valueOutcome } from './outcome.ts'
-import type { CompleteOptions, IdempotencyContext, RunContext } from './request-context.ts'
+import type { CompleteOptions, IdempotencyContext, IdempotencyRunContext } from './request-context.ts'
 import { completeIn, runTransaction } from './transaction.ts'
 
 /** `claim` is undefined without protection. `send` delivers the response of a transaction, where a handler does not return one. */
 export function idempotencyContext<Tx>(
 	engine: EngineParts<Tx>,
-	claim: Claim | undefined,
-	request: Pick<IncomingRequest, 'method' | 'path'>,
+	claim: IdempotencyClaim | undefined,
+	request: Pick<IdempotencyRequest, 'method' | 'path'>,
 	send?: (response: Response) => unknown,
 ): IdempotencyContext<Tx> {
 	return contextOf<Tx, Response>(engine, claim, responseOutcome(engine, request), send)
 }
 
 /** The context of a function. Its results are JSON. */
-export const runContext = <Tx>(engine: EngineParts<Tx>, claim: Claim | undefined): RunContext<Tx> =>
-	contextOf<Tx, unknown>(engine, claim, valueOutcome(engine)) as RunContext<Tx>
+export const runContext = <Tx>(
+	engine: EngineParts<Tx>,
+	claim: IdempotencyClaim | undefined,
+): IdempotencyRunContext<Tx> =>
+	contextOf<Tx, unknown>(engine, claim, valueOutcome(engine)) as IdempotencyRunContext<Tx>
 
 function contextOf<Tx, Result>(
 	engine: EngineParts<Tx>,
-	claim: Claim | undefined,
+	claim: IdempotencyClaim | undefined,
 	outcomeOf: (result: Result) => Outcome<Result>,
 	send?: (result: Result) => unknown,
 ) {

@@ -12,12 +12,18 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { Queryable } from '../../sql/clients.ts'
-import { type Identity, identityHash } from '../key/identity.ts'
+import { type IdempotencyIdentity, identityHash } from '../key/identity.ts'
 import { isStoredByDefault } from '../response/status-rules.ts'
 import { type UnstoredResponse, UnstoredResponses } from '../response/unstored-responses.ts'
-import type { ClaimRef, ClaimResult, IdempotencyStore, StoredKey, StoredResponse } from '../store/store.ts'
+import type {
+	IdempotencyClaimRef,
+	IdempotencyClaimResult,
+	IdempotencyStore,
+	StoredKey,
+	StoredResponse,
+} from '../store/store.ts'
 import type { BeginOptions, BeginResult } from './begin-result.ts'
-import { Claim, type ClaimWrites } from './claim.ts'
+import { type ClaimWrites, IdempotencyClaim } from './claim.ts'
 import { ClaimTokens } from './claim-tokens.ts'
 import { noContextError } from './errors.ts'
 import { EventReports } from './event-reports.ts'
@@ -26,9 +32,9 @@ import { GuardedStore } from './guarded-store.ts'
 import { lintFindings } from './lint-findings.ts'
 import { type IdempotencyOptions, type IdempotencySettings, readIdempotencyOptions } from './options.ts'
 import { PurgeSchedule } from './purge-schedule.ts'
-import type { IdempotencyContext, RunContext } from './request-context.ts'
+import type { IdempotencyContext, IdempotencyRunContext } from './request-context.ts'
 import { keptContext } from './request-context.ts'
-import { type RunOptions, runFunction } from './run-function.ts'
+import { type IdempotencyRunOptions, runFunction } from './run-function.ts'
 import { isRunning, SharedWaits } from './shared-waits.ts'
 import { UnconfirmedWrites } from './unconfirmed-writes.ts'
 
@@ -70,7 +76,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	readonly #purges: PurgeSchedule
 	readonly #tokens = new ClaimTokens()
 	/** Claims of this process whose lease is extended. */
-	readonly #running = new Set<Claim>()
+	readonly #running = new Set<IdempotencyClaim>()
 	readonly #stopWaiters: (() => void)[] = []
 	readonly #unconfirmed: UnconfirmedWrites
 	readonly #unstored = new UnstoredResponses()
@@ -108,7 +114,11 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	 * The others get `conflict`, or wait up to `waitMs` and get `replay`. Rejects if the store fails, and with the reason of `signal` if that is aborted
 	 * before the request may run.
 	 */
-	async begin(identity: Identity, fingerprint: string, { signal }: BeginOptions = {}): Promise<BeginResult> {
+	async begin(
+		identity: IdempotencyIdentity,
+		fingerprint: string,
+		{ signal }: BeginOptions = {},
+	): Promise<BeginResult> {
 		const hash = identityHash(this.settings.name, identity)
 		const id = typeof hash === 'string' ? hash : await hash
 		signal?.throwIfAborted()
@@ -119,7 +129,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 
 	async #beginWaiting(
 		id: string,
-		identity: Identity,
+		identity: IdempotencyIdentity,
 		fingerprint: string,
 		signal: AbortSignal | undefined,
 	): Promise<BeginResult> {
@@ -143,7 +153,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** A response that the store has not confirmed is asked for here. */
-	async #ask(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
+	async #ask(id: string, identity: IdempotencyIdentity, fingerprint: string): Promise<BeginResult> {
 		const unstored = this.#unstored.get(id)
 		await unstored?.waited
 		if (unstored && unstored === this.#unstored.get(id)) return fromMemory(unstored, fingerprint)
@@ -155,7 +165,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	 * as soon as the store is back. Resolves when it is stored, with false if the lease was lost and nothing is stored. Rejects with the store's error if
 	 * `maxRunMs` is over before.
 	 */
-	async complete(claim: Claim, response: StoredResponse | undefined): Promise<boolean> {
+	async complete(claim: IdempotencyClaim, response: StoredResponse | undefined): Promise<boolean> {
 		const result = await this.#store(claim, response)
 		return typeof result === 'boolean' ? result : result.stored
 	}
@@ -164,7 +174,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	 * Lets the next request with this key run. Returns false if the lease was lost. If the store fails, it is repeated until the lease has ended by
 	 * itself.
 	 */
-	async release(claim: Claim): Promise<boolean> {
+	async release(claim: IdempotencyClaim): Promise<boolean> {
 		const result = await this.#release(claim)
 		return typeof result === 'boolean' ? result : result.released
 	}
@@ -183,14 +193,14 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	run<T>(
 		key: string,
 		input: unknown,
-		fn: (context: RunContext<Tx>) => T | Promise<T>,
-		options: RunOptions,
+		fn: (context: IdempotencyRunContext<Tx>) => T | Promise<T>,
+		options: IdempotencyRunOptions,
 	): Promise<Jsonified<T>> {
 		return runFunction(this, key, input, fn, options)
 	}
 
 	/** Extends the lease. A running claim does it by itself. */
-	heartbeat(claim: Claim): Promise<boolean> {
+	heartbeat(claim: IdempotencyClaim): Promise<boolean> {
 		return this.#guarded('heartbeat', claim.identity, () =>
 			this.#guardedStore.write((store) => store.heartbeat(claim.ref, this.settings.leaseMs)),
 		)
@@ -201,7 +211,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	 * platforms alive that end everything with the response.
 	 */
 	async tryComplete(
-		claim: Claim,
+		claim: IdempotencyClaim,
 		response: StoredResponse | undefined,
 		waitUntil?: (promise: Promise<unknown>) => void,
 	): Promise<void> {
@@ -212,7 +222,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** @internal Like `release`, for adapters: the response is sent after one attempt. Nothing is left to release after a transaction. */
-	async tryRelease(claim: Claim, waitUntil?: (promise: Promise<unknown>) => void): Promise<void> {
+	async tryRelease(claim: IdempotencyClaim, waitUntil?: (promise: Promise<unknown>) => void): Promise<void> {
 		if (claim.hasEnded) return
 		const result = await this.#release(claim)
 		if (typeof result !== 'boolean') waitUntil?.(result.released.catch(ignore))
@@ -236,7 +246,10 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** @internal Like `complete`, as a part of a transaction. */
-	async completeInTransaction(claim: Claim, complete: () => boolean | Promise<boolean>): Promise<boolean> {
+	async completeInTransaction(
+		claim: IdempotencyClaim,
+		complete: () => boolean | Promise<boolean>,
+	): Promise<boolean> {
 		const isWritten = await this.#checked('complete', claim, async () => complete())
 		if (isWritten) {
 			claim.end()
@@ -246,7 +259,11 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** @internal Like `complete`, in a transaction of the user. Whether that was committed is found out when the handler has ended. */
-	async completeIn(claim: Claim, tx: Queryable, response: StoredResponse | undefined): Promise<boolean> {
+	async completeIn(
+		claim: IdempotencyClaim,
+		tx: Queryable,
+		response: StoredResponse | undefined,
+	): Promise<boolean> {
 		const { store, retentionMs } = this.settings
 		const undo = claim.awaitCommit()
 		let isWritten: boolean | undefined
@@ -261,7 +278,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** @internal The transaction of a completion has not committed. */
-	resume(claim: Claim): void {
+	resume(claim: IdempotencyClaim): void {
 		claim.resume()
 		this.#running.add(claim)
 	}
@@ -294,7 +311,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** Returns what is stored for a key, without its response. */
-	async find(identity: Identity): Promise<StoredKey | undefined> {
+	async find(identity: IdempotencyIdentity): Promise<StoredKey | undefined> {
 		return this.settings.store.find(await identityHash(this.settings.name, identity))
 	}
 
@@ -302,7 +319,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	 * Decides about a key whose request ended without a response, which `abandoned: 'reject'` leaves to an operator: `'rerun'` lets the next
 	 * request run, a response is what repeated requests get. Returns false if the key is not in that state.
 	 */
-	async resolve(identity: Identity, decision: 'rerun' | StoredResponse): Promise<boolean> {
+	async resolve(identity: IdempotencyIdentity, decision: 'rerun' | StoredResponse): Promise<boolean> {
 		const { store, name, retentionMs } = this.settings
 		return store.resolve(
 			await identityHash(name, identity),
@@ -315,7 +332,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	 * Forgets a key: the next request with it runs like a first one, so its effects may happen again. A key whose request runs is deleted only with `force`;
 	 * then nothing of that request is stored. Returns false if nothing was deleted.
 	 */
-	async delete(identity: Identity, { force = false }: DeleteOptions = {}): Promise<boolean> {
+	async delete(identity: IdempotencyIdentity, { force = false }: DeleteOptions = {}): Promise<boolean> {
 		const { store, name } = this.settings
 		return store.delete(await identityHash(name, identity), force)
 	}
@@ -370,7 +387,10 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** Returns whether the response is stored; if the store has failed, what is known about it. */
-	async #store(claim: Claim, response: StoredResponse | undefined): Promise<boolean | UnstoredResponse> {
+	async #store(
+		claim: IdempotencyClaim,
+		response: StoredResponse | undefined,
+	): Promise<boolean | UnstoredResponse> {
 		const startedAt = this.#runtime.now()
 		claim.end()
 		try {
@@ -383,7 +403,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	#storeLater(
-		claim: Claim,
+		claim: IdempotencyClaim,
 		response: StoredResponse | undefined,
 		startedAt: number,
 		error: unknown,
@@ -416,7 +436,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	/** A completion may be sent twice, because it timed out or a connection was lost before the reply: the store rejects the second, but the response is stored. */
 	async #completeIn(
 		store: IdempotencyStore,
-		claim: Claim,
+		claim: IdempotencyClaim,
 		response: StoredResponse | undefined,
 	): Promise<boolean> {
 		const { ref } = claim
@@ -427,7 +447,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** Returns whether the key is released; if the store has failed, a promise of it. */
-	async #release(claim: Claim): Promise<boolean | { readonly released: Promise<boolean> }> {
+	async #release(claim: IdempotencyClaim): Promise<boolean | { readonly released: Promise<boolean> }> {
 		const until = this.#runtime.now() + this.settings.leaseMs
 		const release = (store: IdempotencyStore) => unlessCommitted(store, claim, () => store.release(claim.ref))
 		claim.end()
@@ -447,18 +467,18 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		}
 	}
 
-	#stop(claim: Claim): void {
+	#stop(claim: IdempotencyClaim): void {
 		this.#running.delete(claim)
 		for (const resolve of this.#stopWaiters.splice(0)) resolve()
 		this.#waits.wake(waitKey(claim.ref.id, claim.fingerprint))
 	}
 
-	async #claim(id: string, identity: Identity, fingerprint: string): Promise<BeginResult> {
+	async #claim(id: string, identity: IdempotencyIdentity, fingerprint: string): Promise<BeginResult> {
 		const { leaseMs, retentionMs, abandoned } = this.settings
 		const claimedAt = this.#runtime.now()
 		const token = this.#tokens.next()
 		const request = { id, token, fingerprint, leaseMs, retentionMs, abandoned }
-		let result: ClaimResult
+		let result: IdempotencyClaimResult
 		try {
 			result = await this.#guardedStore.claim(request)
 			if (result.kind === 'running' && this.#tokens.hasEnded(result.token))
@@ -472,7 +492,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		if (result.kind === 'running')
 			return { kind: 'conflict', reason: 'running', retryAfterMs: this.#retryAfterMs(result.leaseMs) }
 		if (result.kind !== 'claimed') return toBegin(result)
-		const claim = new Claim(
+		const claim = new IdempotencyClaim(
 			{ id, token },
 			identity,
 			fingerprint,
@@ -487,13 +507,13 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** Runs a write of a claim. A write that the store rejects, because another request has claimed the key, is reported. */
-	#write(operation: FencedEvent['operation'], claim: Claim, write: StoreWrite): Promise<boolean> {
+	#write(operation: FencedEvent['operation'], claim: IdempotencyClaim, write: StoreWrite): Promise<boolean> {
 		return this.#checked(operation, claim, () => this.#guardedStore.write(write))
 	}
 
 	async #checked(
 		operation: FencedEvent['operation'],
-		claim: Claim,
+		claim: IdempotencyClaim,
 		run: () => Promise<boolean>,
 	): Promise<boolean> {
 		const { identity } = claim
@@ -502,7 +522,11 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		return isWritten
 	}
 
-	async #guarded<T>(operation: StoreOperation, identity: Identity, run: () => Promise<T>): Promise<T> {
+	async #guarded<T>(
+		operation: StoreOperation,
+		identity: IdempotencyIdentity,
+		run: () => Promise<T>,
+	): Promise<T> {
 		try {
 			return await run()
 		} catch (error) {
@@ -522,7 +546,7 @@ type StoreWrite = (store: IdempotencyStore) => boolean | Promise<boolean>
 /** Whether a claim has completed its key, with this response if there is one. */
 function isResponseOf(
 	found: StoredKey | undefined,
-	{ token }: ClaimRef,
+	{ token }: IdempotencyClaimRef,
 	response: StoredResponse | undefined,
 ): boolean {
 	if (found?.token !== token) return false
@@ -530,7 +554,7 @@ function isResponseOf(
 	return found.state === 'unstored' || found.state === 'completed'
 }
 
-const isCompletedIn = async (store: IdempotencyStore, { ref }: Claim): Promise<boolean> =>
+const isCompletedIn = async (store: IdempotencyStore, { ref }: IdempotencyClaim): Promise<boolean> =>
 	isResponseOf(await store.find(ref.id), ref, undefined)
 
 /**
@@ -539,7 +563,7 @@ const isCompletedIn = async (store: IdempotencyStore, { ref }: Claim): Promise<b
  */
 function unlessCommitted(
 	store: IdempotencyStore,
-	claim: Claim,
+	claim: IdempotencyClaim,
 	write: () => boolean | Promise<boolean>,
 ): boolean | Promise<boolean> {
 	if (!claim.isAwaitingCommit) return write()
@@ -555,7 +579,7 @@ function fromMemory({ response, ...unstored }: UnstoredResponse, fingerprint: st
 
 const waitKey = (id: string, fingerprint: string): string => `${id} ${fingerprint}`
 
-function toBegin(result: Exclude<ClaimResult, { kind: 'claimed' | 'running' }>): BeginResult {
+function toBegin(result: Exclude<IdempotencyClaimResult, { kind: 'claimed' | 'running' }>): BeginResult {
 	if (result.kind === 'completed') return { kind: 'replay', response: result.response }
 	if (result.kind === 'mismatch') return result
 	return { kind: 'conflict', reason: result.kind }

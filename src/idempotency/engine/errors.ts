@@ -3,8 +3,8 @@ import { YaokiError } from '../../core/errors/errors.ts'
 import type { ConflictReason } from './events.ts'
 
 /** The lease of a request ended while its handler ran: another request may run with the same key. */
-export class LeaseLostError extends YaokiError {
-	override readonly name = 'LeaseLostError'
+export class IdempotencyLeaseLostError extends YaokiError {
+	override readonly name = 'IdempotencyLeaseLostError'
 
 	/** For frameworks that send an error with its status: the other request decides, and a repetition gets its response. */
 	readonly statusCode = 409
@@ -19,8 +19,8 @@ export class LeaseLostError extends YaokiError {
 }
 
 /** `context.complete` got a response that is not stored, such as one with status 500. The transaction must roll back; the response may be sent afterwards. */
-export class ResponseNotStoredError extends YaokiError {
-	override readonly name = 'ResponseNotStoredError'
+export class IdempotencyResponseNotStoredError extends YaokiError {
+	override readonly name = 'IdempotencyResponseNotStoredError'
 	readonly response: Response
 	/** For frameworks that send an error with its status. */
 	readonly statusCode: number
@@ -80,8 +80,8 @@ export class IdempotencyConflictError extends YaokiError {
 }
 
 /** Thrown by readers of a request's body. The adapter responds with 413. */
-export class RequestBodyTooLargeError extends YaokiError {
-	override readonly name = 'RequestBodyTooLargeError'
+export class IdempotencyRequestTooLargeError extends YaokiError {
+	override readonly name = 'IdempotencyRequestTooLargeError'
 
 	constructor(maxBytes: number) {
 		super('YAOKI_IDEMPOTENCY_REQUEST_TOO_LARGE', `The body of the request is larger than ${maxBytes} bytes`)

@@ -2,7 +2,7 @@
 import { Emitter, type EventDetails } from '../../core/emitter/emitter.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Identity } from '../key/identity.ts'
+import type { IdempotencyIdentity } from '../key/identity.ts'
 import type { BeginResult } from './begin-result.ts'
 import type {
 	FencedEvent,
@@ -31,30 +31,30 @@ export class EventReports {
 		return this.emitter.subscribe(listener)
 	}
 
-	begun(identity: Identity, result: BeginResult): void {
+	begun(identity: IdempotencyIdentity, result: BeginResult): void {
 		if (this.emitter.hasListeners) this.#emit(identity, detailsOf(result))
 	}
 
-	leaseLost(identity: Identity): void {
+	leaseLost(identity: IdempotencyIdentity): void {
 		this.#emit(identity, { type: 'idempotency_lease_lost' })
 	}
 
-	fenced(identity: Identity, operation: FencedEvent['operation']): void {
+	fenced(identity: IdempotencyIdentity, operation: FencedEvent['operation']): void {
 		this.#emit(identity, { type: 'idempotency_fenced', operation })
 	}
 
-	storeError(identity: Identity, operation: StoreOperation, error: unknown): void {
+	storeError(identity: IdempotencyIdentity, operation: StoreOperation, error: unknown): void {
 		this.#setupErrors.add(error)
 		if (this.emitter.hasListeners)
 			this.#emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
 	}
 
-	storedLate(identity: Identity, isStored: boolean, facts: LateStoring): void {
+	storedLate(identity: IdempotencyIdentity, isStored: boolean, facts: LateStoring): void {
 		const type = isStored ? 'idempotency_stored_late' : 'idempotency_response_lost'
 		this.#emit(identity, { type, ...facts })
 	}
 
-	#emit({ method, route }: Identity, details: Details): void {
+	#emit({ method, route }: IdempotencyIdentity, details: Details): void {
 		if (this.emitter.hasListeners) this.emitter.emit({ ...details, method, route })
 	}
 }

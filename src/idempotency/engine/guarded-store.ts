@@ -21,7 +21,13 @@ import { invalidOption, isObject } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
-import type { ClaimRef, ClaimRequest, ClaimResult, IdempotencyStore, StoreCall } from '../store/store.ts'
+import type {
+	IdempotencyClaimRef,
+	IdempotencyClaimRequest,
+	IdempotencyClaimResult,
+	IdempotencyStore,
+	StoreCall,
+} from '../store/store.ts'
 import type { IdempotencySettings } from './options.ts'
 import { isSetupError } from './setup-errors.ts'
 
@@ -42,7 +48,7 @@ export class GuardedStore {
 		this.#writePolicy = pipeline({ name, runtime }, timeout(storeTimeoutMs))
 	}
 
-	claim(request: ClaimRequest): Promise<ClaimResult> {
+	claim(request: IdempotencyClaimRequest): Promise<IdempotencyClaimResult> {
 		// Not async functions: a store in memory returns immediately, and then no timer is started.
 		return this.policy.execute(() => {
 			const call = new LimitedCall(this.#runtime, this.#timeoutMs)
@@ -53,7 +59,11 @@ export class GuardedStore {
 	}
 
 	/** Not the policy `timeout`, which does not know what the claim waits for. */
-	#limited(claiming: Promise<ClaimResult>, request: ClaimRequest, call: LimitedCall): Promise<ClaimResult> {
+	#limited(
+		claiming: Promise<IdempotencyClaimResult>,
+		request: IdempotencyClaimRequest,
+		call: LimitedCall,
+	): Promise<IdempotencyClaimResult> {
 		return new Promise((resolve, reject) => {
 			call.start(() => reject(call.isWaiting ? this.#busy() : new TimeoutError('store', this.#timeoutMs)))
 			claiming.then(
@@ -78,7 +88,7 @@ export class GuardedStore {
 		)
 	}
 
-	async #releaseLate(claim: ClaimRef): Promise<void> {
+	async #releaseLate(claim: IdempotencyClaimRef): Promise<void> {
 		try {
 			await this.#store.release(claim)
 		} catch {

@@ -15,7 +15,7 @@ import { DEFAULT_RESPONSE_HEADERS, isNeverStored } from '../response/response-he
 import type { IdempotencyStore } from '../store/store.ts'
 
 /** A request as the options' functions see it. */
-export interface IncomingRequest<Raw = unknown> {
+export interface IdempotencyRequest<Raw = unknown> {
 	readonly method: string
 	/** The path of the URL, without the query. */
 	readonly path: string
@@ -48,7 +48,7 @@ export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends Fingerp
 	 * request with 401; return `'anonymous'` to accept requests without a caller. Never return a header that any client can set. An error is handled like
 	 * an error of the handler.
 	 */
-	readonly principal: (request: IncomingRequest<Raw>) => string | undefined | Promise<string | undefined>
+	readonly principal: (request: IdempotencyRequest<Raw>) => string | undefined | Promise<string | undefined>
 	/**
 	 * The name of the service. It is a part of every key, so that two services on one database do not share keys, and the name in events. A change
 	 * makes all stored keys unknown. Must be given, except for a store in memory: default `'idempotency'` there.
@@ -59,7 +59,7 @@ export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends Fingerp
 	/** Rejects requests without a key with 400. Default false: they run, unprotected. */
 	readonly required?: boolean | undefined
 	/** Returns the route that a key belongs to. Default: the path. */
-	readonly route?: ((request: IncomingRequest<Raw>) => string) | undefined
+	readonly route?: ((request: IdempotencyRequest<Raw>) => string) | undefined
 	/** The maximum length of a key. Default 255. */
 	readonly maxKeyLength?: number | undefined
 	/** How long a claim lasts without a heartbeat: after a crash the key is locked for at most this long. Default 15,000. */

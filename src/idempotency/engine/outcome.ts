@@ -3,8 +3,8 @@ import type { YaokiError } from '../../core/errors/errors.ts'
 import { storedHeaders } from '../response/response-headers.ts'
 import type { StoredResponse } from '../store/store.ts'
 import type { EngineParts } from './engine-parts.ts'
-import { ResponseNotStoredError, resultNotJsonError } from './errors.ts'
-import type { IncomingRequest } from './options.ts'
+import { IdempotencyResponseNotStoredError, resultNotJsonError } from './errors.ts'
+import type { IdempotencyRequest } from './options.ts'
 
 export interface Outcome<Result> {
 	readonly result: Result
@@ -17,13 +17,13 @@ export interface Outcome<Result> {
 export const responseOutcome =
 	(
 		engine: EngineParts,
-		{ method, path }: Pick<IncomingRequest, 'method' | 'path'>,
+		{ method, path }: Pick<IdempotencyRequest, 'method' | 'path'>,
 	): ((response: Response) => Outcome<Response>) =>
 	(response) => ({
 		result: response,
 		rollback: engine.shouldStore(response.status, method, path)
 			? undefined
-			: new ResponseNotStoredError(response),
+			: new IdempotencyResponseNotStoredError(response),
 		async stored() {
 			const { maxBodyBytes, allowedHeaders } = engine.settings
 			const { status, headers } = response

@@ -42,8 +42,8 @@ export interface IdempotencyContext<Tx = unknown> extends ContextBase {
 	transaction(fn: (tx: Tx) => Response | Promise<Response>): Promise<Response>
 	/**
 	 * Stores the response in a transaction that you have opened, on PostgreSQL and SQLite: your commit decides. Call it as the last statement, and send or
-	 * return the response after the commit; it is not stored again. Rejects with a `LeaseLostError` if another request may run, and with a
-	 * `ResponseNotStoredError` for a response that is not stored, such as one with status 500: let the transaction roll back. Returns the response.
+	 * return the response after the commit; it is not stored again. Rejects with an `IdempotencyLeaseLostError` if another request may run, and with a
+	 * `IdempotencyResponseNotStoredError` for a response that is not stored, such as one with status 500: let the transaction roll back. Returns the response.
 	 *
 	 * @example
 	 * return prisma.$transaction(async (tx) => {
@@ -56,12 +56,12 @@ export interface IdempotencyContext<Tx = unknown> extends ContextBase {
 }
 
 /** What the function of `engine.run` gets. */
-export interface RunContext<Tx = unknown> extends ContextBase {
+export interface IdempotencyRunContext<Tx = unknown> extends ContextBase {
 	/** Commits the writes of `fn` and its result together, on PostgreSQL and SQLite. Return what it returns. Steps run before it, not inside. */
 	transaction<T>(fn: (tx: Tx) => T | Promise<T>): Promise<Jsonified<T>>
 	/**
 	 * Stores the result in a transaction that you have opened, on PostgreSQL and SQLite: your commit decides. Call it as the last statement, and return what
-	 * it returns. Rejects with a `LeaseLostError` if another run may have the key: let the transaction roll back.
+	 * it returns. Rejects with an `IdempotencyLeaseLostError` if another run may have the key: let the transaction roll back.
 	 */
 	complete<T>(result: T, options: CompleteOptions): Promise<Jsonified<T>>
 }

@@ -2,16 +2,16 @@
 import type { Jsonified } from '../../core/json/jsonified.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { canonicalJson } from '../key/canonical-json.ts'
-import type { Identity } from '../key/identity.ts'
+import type { IdempotencyIdentity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
 import type { BeginResult } from './begin-result.ts'
 import { runContext } from './context.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { IdempotencyConflictError } from './errors.ts'
 import { type Outcome, storedValue, valueOutcome } from './outcome.ts'
-import type { RunContext } from './request-context.ts'
+import type { IdempotencyRunContext } from './request-context.ts'
 
-export interface RunOptions {
+export interface IdempotencyRunOptions {
 	/** Who the call is for: the id of a user, an account or a tenant. Keys of two principals never meet. `'anonymous'` if there is no caller. */
 	readonly principal: string
 	/** What the function does, such as `'charge'`: the same key with another route is another key. Two functions need two routes. Default `'run'`. */
@@ -29,8 +29,8 @@ export async function runFunction<Tx, T>(
 	engine: EngineParts<Tx>,
 	key: string,
 	input: unknown,
-	fn: (context: RunContext<Tx>) => T | Promise<T>,
-	options: RunOptions,
+	fn: (context: IdempotencyRunContext<Tx>) => T | Promise<T>,
+	options: IdempotencyRunOptions,
 ): Promise<Jsonified<T>> {
 	const { excludedFields, onStoreError, maxKeyLength } = engine.settings
 	const identity = identityOf(key, options, maxKeyLength)
@@ -63,7 +63,7 @@ export async function runFunction<Tx, T>(
 	}
 }
 
-function identityOf(key: string, options: RunOptions, maxKeyLength: number): Identity {
+function identityOf(key: string, options: IdempotencyRunOptions, maxKeyLength: number): IdempotencyIdentity {
 	checkNames(options, OPTIONS, 'run')
 	const { principal, route = METHOD } = options
 	if (!isText(key) || key.length > maxKeyLength)

@@ -3,9 +3,9 @@
  * that concurrent requests see it, and the transaction ends by checking that the claim still holds the key.
  */
 import type { Queryable } from '../../sql/clients.ts'
-import type { Claim } from './claim.ts'
+import type { IdempotencyClaim } from './claim.ts'
 import type { EngineParts } from './engine-parts.ts'
-import { LeaseLostError, noTransactionError } from './errors.ts'
+import { IdempotencyLeaseLostError, noTransactionError } from './errors.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -14,7 +14,7 @@ import type { Outcome } from './outcome.ts'
  */
 export async function runTransaction<Tx, Result>(
 	engine: EngineParts<Tx>,
-	claim: Claim | undefined,
+	claim: IdempotencyClaim | undefined,
 	run: (tx: Tx) => Promise<Outcome<Result>>,
 ): Promise<Result> {
 	const { store, retentionMs } = engine.settings
@@ -30,7 +30,7 @@ export async function runTransaction<Tx, Result>(
 			const isStored = await engine.completeInTransaction(claim, () =>
 				complete(claim.ref, stored, retentionMs),
 			)
-			if (!isStored) throw new LeaseLostError()
+			if (!isStored) throw new IdempotencyLeaseLostError()
 			isCompleted = true
 			return outcome.result
 		})
@@ -45,12 +45,13 @@ export async function runTransaction<Tx, Result>(
 /** Stores the outcome in a transaction that the user has opened. Throws whatever must roll it back. */
 export async function completeIn<Result>(
 	engine: EngineParts,
-	claim: Claim | undefined,
+	claim: IdempotencyClaim | undefined,
 	tx: Queryable,
 	outcome: Outcome<Result>,
 ): Promise<Result> {
 	if (!engine.settings.store.completeIn) throw noTransactionError()
 	if (outcome.rollback) throw outcome.rollback
-	if (claim && !(await engine.completeIn(claim, tx, await outcome.stored()))) throw new LeaseLostError()
+	if (claim && !(await engine.completeIn(claim, tx, await outcome.stored())))
+		throw new IdempotencyLeaseLostError()
 	return outcome.result
 }

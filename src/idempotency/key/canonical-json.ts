@@ -10,7 +10,7 @@ export type ExcludedFields = readonly string[]
 /** Deeper values are rejected, because they are written recursively: a body of brackets would overflow the stack. */
 export const MAX_JSON_DEPTH = 256
 
-/** Throws a `JsonTooDeepError` for a value with more than 256 levels of arrays and objects. */
+/** Throws an `IdempotencyJsonTooDeepError` for a value with more than 256 levels of arrays and objects. */
 export function canonicalJson(value: unknown, excluded: ExcludedFields = []): string {
 	return write(value, '', new Set(excluded), MAX_JSON_DEPTH) ?? 'null'
 }
@@ -24,7 +24,7 @@ function write(
 ): string | undefined {
 	const value = hasToJson(given) ? given.toJSON() : given
 	if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-	if (levels === 0) throw new JsonTooDeepError()
+	if (levels === 0) throw new IdempotencyJsonTooDeepError()
 	// The elements of an array have the path of the array.
 	if (Array.isArray(value))
 		return `[${value.map((element) => write(element, path, excluded, levels - 1) ?? 'null')}]`
@@ -41,8 +41,8 @@ const hasToJson = (value: unknown): value is { toJSON(): unknown } =>
 	typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === 'function'
 
 /** A value has too many levels to be compared. The adapters respond with 400. */
-export class JsonTooDeepError extends YaokiError {
-	override readonly name = 'JsonTooDeepError'
+export class IdempotencyJsonTooDeepError extends YaokiError {
+	override readonly name = 'IdempotencyJsonTooDeepError'
 
 	constructor() {
 		super(

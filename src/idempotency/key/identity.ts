@@ -7,7 +7,7 @@
  */
 import { sha256 } from './sha256.ts'
 
-export interface Identity {
+export interface IdempotencyIdentity {
 	/** Who sends the request: a user, an account, a tenant. Never from a header that any client can set. */
 	readonly principal: string
 	readonly method: string
@@ -17,5 +17,5 @@ export interface Identity {
 
 export const identityHash = (
 	name: string,
-	{ principal, method, route, key }: Identity,
+	{ principal, method, route, key }: IdempotencyIdentity,
 ): string | Promise<string> => sha256(JSON.stringify([name, principal, method, route, key]))

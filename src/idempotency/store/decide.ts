@@ -1,4 +1,4 @@
-import type { ClaimRequest, ClaimResult, StoredKey } from './store.ts'
+import type { IdempotencyClaimRequest, IdempotencyClaimResult, StoredKey } from './store.ts'
 
 /** A key whose retention is not over. */
 interface CurrentKey {
@@ -11,9 +11,9 @@ interface CurrentKey {
 /** Returns what a request finds: the one decision that every store makes, here as a function and elsewhere in SQL or Lua. */
 export function decide(
 	{ state, fingerprint, token, leaseUntil }: CurrentKey,
-	request: Pick<ClaimRequest, 'fingerprint' | 'token' | 'abandoned' | 'endedToken'>,
+	request: Pick<IdempotencyClaimRequest, 'fingerprint' | 'token' | 'abandoned' | 'endedToken'>,
 	now: number,
-): ClaimResult['kind'] {
+): IdempotencyClaimResult['kind'] {
 	// Before anything else, so that a request with another content learns nothing about the first.
 	if (fingerprint !== request.fingerprint) return 'mismatch'
 	if (state === 'completed' || state === 'unstored') return state

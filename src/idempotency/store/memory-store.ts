@@ -9,9 +9,9 @@ import { systemRuntime } from '../../core/runtime/system.ts'
 import { decide } from './decide.ts'
 import { NO_STEPS } from './encoded.ts'
 import type {
-	ClaimRef,
-	ClaimRequest,
-	ClaimResult,
+	IdempotencyClaimRef,
+	IdempotencyClaimRequest,
+	IdempotencyClaimResult,
 	IdempotencyStore,
 	StoredKey,
 	StoredResponse,
@@ -79,7 +79,7 @@ class MemoryStore implements IdempotencyStore<never> {
 		this.#runtime = settings.runtime ?? systemRuntime
 	}
 
-	claim(request: ClaimRequest): ClaimResult {
+	claim(request: IdempotencyClaimRequest): IdempotencyClaimResult {
 		const now = this.#runtime.now()
 		const row = this.#find(request.id, now)
 		const result = row ? resultFor(row, request, now) : undefined
@@ -108,7 +108,7 @@ class MemoryStore implements IdempotencyStore<never> {
 		return { kind: 'claimed', steps: NO_STEPS }
 	}
 
-	heartbeat(claim: ClaimRef, leaseMs: number): boolean {
+	heartbeat(claim: IdempotencyClaimRef, leaseMs: number): boolean {
 		const row = this.#claimed(claim)
 		if (!row) return false
 		const retentionMs = row.expiresAt - row.leaseUntil
@@ -117,7 +117,7 @@ class MemoryStore implements IdempotencyStore<never> {
 		return true
 	}
 
-	saveStep(claim: ClaimRef, name: string, value: string): boolean {
+	saveStep(claim: IdempotencyClaimRef, name: string, value: string): boolean {
 		const row = this.#claimed(claim)
 		if (!row) return false
 		this.#resize(row, row.bytes + name.length + value.length)
@@ -125,7 +125,7 @@ class MemoryStore implements IdempotencyStore<never> {
 		return true
 	}
 
-	complete(claim: ClaimRef, response: StoredResponse | undefined, retentionMs: number): boolean {
+	complete(claim: IdempotencyClaimRef, response: StoredResponse | undefined, retentionMs: number): boolean {
 		const row = this.#claimed(claim)
 		if (!row) return false
 		this.#resize(row, response?.body.length ?? 0)
@@ -140,7 +140,7 @@ class MemoryStore implements IdempotencyStore<never> {
 		return true
 	}
 
-	release(claim: ClaimRef): boolean {
+	release(claim: IdempotencyClaimRef): boolean {
 		const row = this.#claimed(claim)
 		if (!row) return false
 		if (row.steps === NO_STEPS) this.#delete(claim.id)
@@ -203,7 +203,7 @@ class MemoryStore implements IdempotencyStore<never> {
 	}
 
 	/** The row, if this claim still holds it. */
-	#claimed({ id, token }: ClaimRef): Row | undefined {
+	#claimed({ id, token }: IdempotencyClaimRef): Row | undefined {
 		const row = this.#find(id, this.#runtime.now())
 		return row?.state === 'running' && row.token === token ? row : undefined
 	}
@@ -244,7 +244,7 @@ class MemoryStore implements IdempotencyStore<never> {
 	}
 }
 
-function resultFor(row: Row, request: ClaimRequest, now: number): ClaimResult {
+function resultFor(row: Row, request: IdempotencyClaimRequest, now: number): IdempotencyClaimResult {
 	const kind = decide(row, request, now)
 	if (kind === 'claimed') return { kind, steps: row.steps }
 	if (kind === 'running') return { kind, leaseMs: row.leaseUntil - now, token: row.token }

@@ -7,7 +7,7 @@
  */
 import type { Queryable } from '../../sql/clients.ts'
 
-export interface ClaimRequest {
+export interface IdempotencyClaimRequest {
 	/** Hash of the engine's name, principal, method, route and key. */
 	readonly id: string
 	/** Hash of the request. */
@@ -23,7 +23,7 @@ export interface ClaimRequest {
 	readonly endedToken?: string | undefined
 }
 
-export type ClaimResult =
+export type IdempotencyClaimResult =
 	/** `steps` of an earlier run of the key, by name; values are JSON. */
 	| { readonly kind: 'claimed'; readonly steps: StoredSteps }
 	| { readonly kind: 'completed'; readonly response: StoredResponse }
@@ -47,7 +47,7 @@ export interface StoredResponse {
 }
 
 /** A claim, as later writes name it. */
-export interface ClaimRef {
+export interface IdempotencyClaimRef {
 	readonly id: string
 	readonly token: string
 }
@@ -86,19 +86,22 @@ export interface IdempotencyStore<Tx = unknown> {
 	 * Claims a key, unless it is running or completed. Concurrent claims of one key: exactly one is `'claimed'`. A claim that is repeated with its
 	 * token, because a connection was lost before the reply, is `'claimed'` again while it holds the key.
 	 */
-	claim(request: ClaimRequest, call?: StoreCall): ClaimResult | Promise<ClaimResult>
+	claim(
+		request: IdempotencyClaimRequest,
+		call?: StoreCall,
+	): IdempotencyClaimResult | Promise<IdempotencyClaimResult>
 	/** Extends the lease of a claim to `leaseMs` from now. */
-	heartbeat(claim: ClaimRef, leaseMs: number): boolean | Promise<boolean>
+	heartbeat(claim: IdempotencyClaimRef, leaseMs: number): boolean | Promise<boolean>
 	/** Keeps the result of a step for later runs of the key. */
-	saveStep(claim: ClaimRef, name: string, value: string): boolean | Promise<boolean>
+	saveStep(claim: IdempotencyClaimRef, name: string, value: string): boolean | Promise<boolean>
 	/** Stores the response, or marks the key as completed without one, for `retentionMs`. */
 	complete(
-		claim: ClaimRef,
+		claim: IdempotencyClaimRef,
 		response: StoredResponse | undefined,
 		retentionMs: number,
 	): boolean | Promise<boolean>
 	/** Lets the next request run. A key without steps is forgotten; steps and the fingerprint of the others are kept. */
-	release(claim: ClaimRef): boolean | Promise<boolean>
+	release(claim: IdempotencyClaimRef): boolean | Promise<boolean>
 	/**
 	 * Ends a claim whose lease has ended without a response, by the decision of an operator: with the response that repeated requests get, or, if it
 	 * is undefined, so that the next request runs with the stored steps. Returns false if the key is not in that state.
@@ -120,7 +123,7 @@ export interface IdempotencyStore<Tx = unknown> {
 	 */
 	completeIn?(
 		tx: Queryable,
-		claim: ClaimRef,
+		claim: IdempotencyClaimRef,
 		response: StoredResponse | undefined,
 		retentionMs: number,
 	): boolean | Promise<boolean>

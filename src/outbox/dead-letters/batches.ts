@@ -5,7 +5,7 @@
 import { notify } from '../../core/engine/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
-import type { Store, StoreFilter } from '../store/store.ts'
+import type { OutboxStore, StoreFilter } from '../store/store.ts'
 import type { BatchOptions } from './options.ts'
 
 const BATCH_SIZE = 1_000
@@ -14,7 +14,7 @@ const BATCH_SIZE = 1_000
 export type BatchStep = (filter: StoreFilter, limit: number) => Promise<readonly string[]>
 
 /** Restricts a filter to messages that are dead by now, by the database's clock. */
-export async function deadByNow(store: Store, filter: StoreFilter): Promise<StoreFilter> {
+export async function deadByNow(store: OutboxStore, filter: StoreFilter): Promise<StoreFilter> {
 	const end = Math.floor(await store.now()) + 1
 	return { ...filter, until: Math.min(end, filter.until ?? end) }
 }

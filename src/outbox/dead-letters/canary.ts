@@ -7,7 +7,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
 import { joinList } from '../../text/format.ts'
 import type { StoredMessage } from '../store/rows.ts'
-import type { Store, StoreFilter } from '../store/store.ts'
+import type { OutboxStore, StoreFilter } from '../store/store.ts'
 import { type BatchStep, reportProgress } from './batches.ts'
 import type { BatchOptions, ReplayStop } from './options.ts'
 
@@ -16,7 +16,7 @@ const FIRST_POLL_MS = 20
 const MAX_POLL_MS = 1_000
 
 export interface Canary {
-	readonly store: Store
+	readonly store: OutboxStore
 	readonly runtime: Runtime
 	readonly timeoutMs: number
 	readonly options: BatchOptions

@@ -10,7 +10,7 @@ import { toRecord } from '../message/record.ts'
 import type { ShownStore } from '../message/redact.ts'
 import { REDACTED } from '../message/redact-fields.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from '../operator/operator.ts'
-import type { Store, StoreFilter } from '../store/store.ts'
+import type { OutboxStore, StoreFilter } from '../store/store.ts'
 import type { CappedCount } from '../store/store-stats.ts'
 import { type BatchStep, deadByNow, runBatches } from './batches.ts'
 import { ABORTED, replayCanary, SUCCEEDED } from './canary.ts'
@@ -29,7 +29,7 @@ import {
 } from './options.ts'
 
 export interface DeadLettersParts {
-	readonly store: Store
+	readonly store: OutboxStore
 	/** The store with redacted messages. Default: the store. */
 	readonly shown?: ShownStore | undefined
 	readonly runtime: Runtime

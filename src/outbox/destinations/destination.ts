@@ -24,7 +24,7 @@ export interface DeliveryContext {
  * 	await mailer.send(message.payload, { signal, idempotencyKey: message.id })
  * }
  */
-export type Handler<M extends Message = Message> = unknown extends M['payload']
+export type MessageHandler<M extends Message = Message> = unknown extends M['payload']
 	? BivariantHandler<M>['deliver']
 	: (message: M, context: DeliveryContext) => unknown
 
@@ -85,13 +85,13 @@ export interface DestinationOptions {
 	/** Default: the relay's. */
 	readonly retry?: RelayRetryOptions | undefined
 	/** Options of the circuit breaker, or false for none. All relays share the open state. Default: the relay's. */
-	readonly breaker?: RelayBreakerOptions | false | undefined
+	readonly breaker?: RelayCircuitBreakerOptions | false | undefined
 	/** Keeps the order of messages with the same key. Default: false. */
 	readonly order?: boolean | OrderOptions | undefined
 }
 
 /** When sending to a destination is stopped, and for how long. */
-export type RelayBreakerOptions = Pick<
+export type RelayCircuitBreakerOptions = Pick<
 	CircuitBreakerOptions,
 	| 'failureThreshold'
 	| 'successThreshold'
@@ -115,5 +115,5 @@ export type RelayBreakerOptions = Pick<
 
 /** A handler with options. */
 export interface Destination<M extends Message = Message> extends DestinationOptions {
-	readonly deliver: Handler<M>
+	readonly deliver: MessageHandler<M>
 }

@@ -8,7 +8,7 @@ import { urlForMessage } from '../../http/origin/origin-parser.ts'
 import { HttpStatusError, isInProgressError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'
-import { InProgressError } from './in-progress-error.ts'
+import { OutboxInProgressError } from './in-progress-error.ts'
 
 /** Options of `httpDestination`. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
@@ -71,7 +71,7 @@ export function httpDestination<M extends Message = Message>(
 			})
 			const response = await request.catch((error: unknown) => {
 				throw error instanceof HttpStatusError && isInProgressError(error)
-					? new InProgressError(error)
+					? new OutboxInProgressError(error)
 					: error
 			})
 			// An unread body would keep the connection busy. The message is sent even if this fails.

@@ -5,8 +5,8 @@ import type { HttpStatusError } from '../../http/request/status-error.ts'
  * The receiver is still processing an earlier attempt of the same message, which it signals by a 409 with Retry-After. Unlike other 409s it is
  * transient. It has no `cause`, because the status of the cause would be classified as permanent.
  */
-export class InProgressError extends YaokiError {
-	override readonly name = 'InProgressError'
+export class OutboxInProgressError extends YaokiError {
+	override readonly name = 'OutboxInProgressError'
 	readonly retryAfterMs: number | undefined
 
 	constructor({ statusCode, retryAfterMs }: HttpStatusError) {

@@ -6,7 +6,7 @@
 import { NOTHING_BLOCKED } from '../store/blocked-keys.ts'
 import { FORECAST_STEP_MS } from '../store/count-limits.ts'
 import type { DestinationCircuit, OperatorPause, RelayReport, RelayRow } from '../store/rows.ts'
-import type { Store } from '../store/store.ts'
+import type { OutboxStore } from '../store/store.ts'
 import type { BlockedKeys, CappedCount, DestinationCounts } from '../store/store-stats.ts'
 import { inFlightByDestination, inFlightTotal, isAlive } from './relays.ts'
 
@@ -66,7 +66,7 @@ export interface OutboxStats {
 const COUNT_LIMIT = 10_000
 
 /** Reads the state. No count exceeds 10,000 per destination; with many destinations the limit is divided among them. */
-export async function readStats(store: Store): Promise<OutboxStats> {
+export async function readStats(store: OutboxStore): Promise<OutboxStats> {
 	const [stats, rows] = await Promise.all([store.stats(COUNT_LIMIT), store.relays()])
 	const relays = rows.filter((relay) => isAlive(relay, stats.now))
 	const circuits = await readCircuits(store, destinationNames(stats.destinations, relays))
@@ -103,7 +103,10 @@ export async function readStats(store: Store): Promise<OutboxStats> {
 }
 
 /** A destination that is paused before it has messages or a relay would otherwise be forgotten. */
-async function readCircuits(store: Store, names: readonly string[]): Promise<readonly DestinationCircuit[]> {
+async function readCircuits(
+	store: OutboxStore,
+	names: readonly string[],
+): Promise<readonly DestinationCircuit[]> {
 	const [known, paused] = await Promise.all([store.circuits(names), store.operatorPauses(COUNT_LIMIT)])
 	const seen = new Set(names)
 	return [...known, ...paused.filter(({ destination }) => !seen.has(destination))]

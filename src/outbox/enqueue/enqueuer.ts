@@ -7,7 +7,7 @@ import type { EnqueueResult } from '../message/message.ts'
 import type { RelayNotifier } from '../notify/relay-notifier.ts'
 import type { InsertOptions } from '../store/insert-options.ts'
 import type { InsertResult, NewRow } from '../store/rows.ts'
-import type { Store } from '../store/store.ts'
+import type { OutboxStore } from '../store/store.ts'
 import { RowBuilder, type RowBuilderOptions } from './build-rows.ts'
 import type { AddedHeaders } from './fields.ts'
 import {
@@ -19,7 +19,7 @@ import {
 
 interface EnqueuerOptions extends RowBuilderOptions {
 	readonly name: string
-	readonly store: Store
+	readonly store: OutboxStore
 	readonly dedupeForMs: number
 	readonly lockKeys: boolean
 	readonly outsideTransaction: OutsideTransaction
@@ -28,7 +28,7 @@ interface EnqueuerOptions extends RowBuilderOptions {
 
 export class Enqueuer {
 	readonly #name: string
-	readonly #store: Store
+	readonly #store: OutboxStore
 	readonly #rowBuilder: RowBuilder
 	readonly #transactionCheck: TransactionCheck
 	readonly #notifier: RelayNotifier

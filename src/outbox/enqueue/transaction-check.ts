@@ -6,10 +6,10 @@ import { notify } from '../../core/engine/hooks.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { isPGlite, POSTGRES_TX, type Queryable, SQLITE_TX, type SqliteClient } from '../../sql/clients.ts'
 import { exposesState, isPool, transactionState } from '../../sql/transaction-state.ts'
-import { show, TransactionError } from '../message/errors.ts'
-import { StoreError } from '../store/errors.ts'
+import { OutboxTransactionError, show } from '../message/errors.ts'
+import { OutboxStoreError } from '../store/errors.ts'
 import type { InsertResult } from '../store/rows.ts'
-import type { Store, SyncEnqueueStore } from '../store/store.ts'
+import type { OutboxStore, SyncEnqueueStore } from '../store/store.ts'
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
@@ -40,14 +40,14 @@ const CONSEQUENCE =
 const MAX_QUESTIONS = 20
 
 export class TransactionCheck {
-	readonly #store: Store
+	readonly #store: OutboxStore
 	readonly #mode: OutsideTransaction
 	readonly #onWarning: (text: string) => void
 	#hasWarned = false
 	#hasWarnedShared = false
 	#questions = 0
 
-	constructor(store: Store, mode: OutsideTransaction, onWarning: (text: string) => void) {
+	constructor(store: OutboxStore, mode: OutsideTransaction, onWarning: (text: string) => void) {
 		this.#store = store
 		this.#mode = mode
 		this.#onWarning = onWarning
@@ -81,7 +81,7 @@ export class TransactionCheck {
 
 	#report(problem: string): void {
 		if (this.#mode === 'reject')
-			throw new TransactionError('outside-transaction', `${problem}: ${CONSEQUENCE}. ${this.#advice()}`)
+			throw new OutboxTransactionError('outside-transaction', `${problem}: ${CONSEQUENCE}. ${this.#advice()}`)
 		this.#warn(problem)
 	}
 
@@ -92,7 +92,7 @@ export class TransactionCheck {
 	} {
 		checkOptions(options)
 		if (!isSyncStore(this.#store))
-			throw new StoreError(
+			throw new OutboxStoreError(
 				'enqueue synchronously',
 				`the store ${this.#store.kind} has no synchronous driver`,
 				'Use await outbox.enqueue(message, { tx }).',
@@ -121,7 +121,7 @@ export class TransactionCheck {
 		if (isObject && this.#store.accepts(tx)) return
 		const { kind } = this.#store
 		const expected = EXPECTED_TX[kind] ?? `a transaction of ${kind}`
-		throw new TransactionError(
+		throw new OutboxTransactionError(
 			'wrong-database',
 			`Invalid tx for an outbox with the store ${kind}: expected ${expected}, got ${show(tx)}`,
 		)
@@ -140,7 +140,7 @@ export class TransactionCheck {
 	}
 }
 
-const isSyncStore = (store: Store): store is Store & SyncEnqueueStore =>
+const isSyncStore = (store: OutboxStore): store is OutboxStore & SyncEnqueueStore =>
 	typeof store.insertSync === 'function'
 
 const SHARED =

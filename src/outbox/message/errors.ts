@@ -45,11 +45,11 @@ export class InvalidMessageError extends YaokiError {
 }
 
 /** Thrown when `tx` belongs to another database, or when no transaction is open although one is required. Nothing was written. */
-export class TransactionError extends YaokiError {
-	override readonly name = 'TransactionError'
+export class OutboxTransactionError extends YaokiError {
+	override readonly name = 'OutboxTransactionError'
 	readonly reason: 'outside-transaction' | 'wrong-database'
 
-	constructor(reason: TransactionError['reason'], message: string) {
+	constructor(reason: OutboxTransactionError['reason'], message: string) {
 		super('YAOKI_OUTBOX_TRANSACTION', message)
 		this.reason = reason
 	}

@@ -1,5 +1,5 @@
 /** The redaction that most outboxes need: fields by name, wherever they are, and their values where an error quotes them. */
-import type { Redact } from './redact.ts'
+import type { RedactMessage } from './redact.ts'
 
 export const REDACTED = '[redacted]'
 
@@ -13,7 +13,7 @@ const MIN_QUOTED_LENGTH = 3
  * @example
  * const outbox = new Outbox({ store, redact: redactFields(['email', 'authorization']) })
  */
-export function redactFields(names: readonly string[]): Redact {
+export function redactFields(names: readonly string[]): RedactMessage {
 	const hidden = new Set(names.map((name) => name.toLowerCase()))
 	const isHidden = (name: string): boolean => hidden.has(name.toLowerCase())
 	return ({ payload, headers, errorMessage }) => {

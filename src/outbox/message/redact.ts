@@ -4,7 +4,7 @@
  * nothing is shown: a bug in it must not reveal what it was meant to hide.
  */
 import type { AuditRow, StoredMessage } from '../store/rows.ts'
-import type { DeadGroup, Store } from '../store/store.ts'
+import type { DeadGroup, OutboxStore } from '../store/store.ts'
 import { parseJson, toHeaders } from './record.ts'
 
 /** The parts of a message that a redaction may replace, and what it belongs to. */
@@ -18,15 +18,15 @@ export interface RedactableMessage {
 }
 
 /** Returns what is shown of a message. */
-export type Redact = (
+export type RedactMessage = (
 	message: RedactableMessage,
 ) => Pick<RedactableMessage, 'payload' | 'headers' | 'errorMessage'>
 
 const FAILED = '[redaction failed]'
 
-type Redacted = ReturnType<Redact>
+type Redacted = ReturnType<RedactMessage>
 
-function apply(redact: Redact, message: RedactableMessage): Redacted {
+function apply(redact: RedactMessage, message: RedactableMessage): Redacted {
 	try {
 		const { payload, headers, errorMessage } = redact(message)
 		// Read here, so that a getter or a payload that is not JSON cannot throw later.
@@ -39,7 +39,7 @@ function apply(redact: Redact, message: RedactableMessage): Redacted {
 
 /** What people read; a store without redaction has all of it. */
 export type ShownStore = Pick<
-	Store,
+	OutboxStore,
 	| 'find'
 	| 'list'
 	| 'findPredecessor'
@@ -54,7 +54,7 @@ export type ShownStore = Pick<
 >
 
 /** Returns the reading methods of the store with redacted messages. */
-export function withRedaction(store: Store, redact: Redact | undefined): ShownStore {
+export function withRedaction(store: OutboxStore, redact: RedactMessage | undefined): ShownStore {
 	if (!redact) return store
 	const shown = (message: StoredMessage): StoredMessage => redactMessage(message, redact)
 	return {
@@ -79,7 +79,7 @@ export function withRedaction(store: Store, redact: Redact | undefined): ShownSt
 	}
 }
 
-function redactMessage(message: StoredMessage, redact: Redact): StoredMessage {
+function redactMessage(message: StoredMessage, redact: RedactMessage): StoredMessage {
 	const { topic, destination, error } = message
 	const { payload, headers, errorMessage } = apply(redact, {
 		...{ topic, destination, payload: parseJson(message.payload), headers: toHeaders(message.headers) },
@@ -95,9 +95,9 @@ function redactMessage(message: StoredMessage, redact: Redact): StoredMessage {
 
 /** The error of a group is that of its oldest message, whose payload says what to hide in it. */
 async function redactGroups(
-	store: Store,
+	store: OutboxStore,
 	groups: readonly DeadGroup[],
-	redact: Redact,
+	redact: RedactMessage,
 ): Promise<readonly DeadGroup[]> {
 	const ids = groups.map(({ exampleId }) => exampleId)
 	const examples = ids.length === 0 ? [] : await store.list({ ids, status: 'dead' }, ids.length)
@@ -109,7 +109,7 @@ async function redactGroups(
 	}))
 }
 
-function redactAudit(row: AuditRow, redact: Redact): AuditRow {
+function redactAudit(row: AuditRow, redact: RedactMessage): AuditRow {
 	const { destination, topic, changes } = row
 	if (row.messageId === null || row.payload === null) return row
 	const about = { topic: topic ?? '', destination, errorMessage: undefined }
@@ -127,7 +127,7 @@ function redactAudit(row: AuditRow, redact: Redact): AuditRow {
 function redactChanges(
 	text: string,
 	about: Omit<RedactableMessage, 'payload' | 'headers'>,
-	redact: Redact,
+	redact: RedactMessage,
 ): string {
 	const changes = Object(parseJson(text)) as { readonly payload?: unknown; readonly headers?: unknown }
 	const { payload, headers } = apply(redact, {

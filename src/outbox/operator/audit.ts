@@ -6,7 +6,7 @@ import { checkLimit, PAGE_SIZE } from '../message/limit.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { parseJson, toHeaders } from '../message/record.ts'
 import type { AuditAction, AuditRow } from '../store/rows.ts'
-import type { AuditFilter as StoreAuditFilter } from '../store/store.ts'
+import type { StoreAuditFilter } from '../store/store.ts'
 
 /** Selects audit records that meet all given conditions. */
 export interface AuditFilter extends Omit<StoreAuditFilter, 'since' | 'until'> {

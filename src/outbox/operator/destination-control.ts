@@ -6,7 +6,7 @@ import { checkNames, checkRange, invalidOption } from '../../core/options/schema
 import { NAME_BYTES } from '../enqueue/fields.ts'
 import { readText } from '../message/filter.ts'
 import type { OperatorChange } from '../store/rows.ts'
-import type { Store } from '../store/store.ts'
+import type { OutboxStore } from '../store/store.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator.ts'
 
 /** Options of `pause`. */
@@ -22,11 +22,11 @@ export interface ResumeOptions extends OperatorOptions {
 }
 
 export class DestinationControl {
-	readonly #store: Store
+	readonly #store: OutboxStore
 	readonly #onChanged: () => void
 
 	/** `onChanged` is called after a change, to wake relays. */
-	constructor(store: Store, onChanged: () => void) {
+	constructor(store: OutboxStore, onChanged: () => void) {
 		this.#store = store
 		this.#onChanged = onChanged
 	}

@@ -2,7 +2,7 @@
 import { hostname, userInfo } from 'node:os'
 import { invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { readText } from '../message/filter.ts'
-import type { Operator } from '../store/rows.ts'
+import type { OperatorNote } from '../store/rows.ts'
 
 /** Who changes something, and why, for the audit. */
 export interface OperatorOptions {
@@ -17,7 +17,7 @@ export const OPERATOR_SCHEMA: OptionSchema = { by: 'any', reason: 'any' }
 const MAX_BY = 255
 const MAX_REASON = 1_000
 
-export function readOperator({ by, reason }: OperatorOptions): Operator {
+export function readOperator({ by, reason }: OperatorOptions): OperatorNote {
 	return {
 		by: readShortText('by', by, MAX_BY) ?? processUser(),
 		reason: readShortText('reason', reason, MAX_REASON) ?? null,

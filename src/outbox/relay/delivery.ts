@@ -7,14 +7,14 @@ import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import type { DeliveryInfo } from '../../core/observe/observer.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
-import type { DeliveryContext, Handler } from '../destinations/destination.ts'
+import type { DeliveryContext, MessageHandler } from '../destinations/destination.ts'
 import type { ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
 
 /** The abort reason of a delivery whose lease expired: another relay may be sending the message. */
-export class LeaseLostError extends YaokiError {
-	override readonly name = 'LeaseLostError'
+export class OutboxLeaseLostError extends YaokiError {
+	override readonly name = 'OutboxLeaseLostError'
 	readonly messageId: string
 
 	constructor(messageId: string) {
@@ -106,7 +106,7 @@ class Context implements DeliveryContext {
 }
 
 /** Calls the handler. Its promise is returned as it is; any other result or exception becomes a promise. */
-export function invokeHandler(deliver: Handler, delivery: Delivery): Promise<unknown> {
+export function invokeHandler(deliver: MessageHandler, delivery: Delivery): Promise<unknown> {
 	try {
 		const result = deliver(parseMessage(delivery.row), new Context(delivery))
 		return result instanceof Promise ? result : Promise.resolve(result)

@@ -3,7 +3,7 @@
  * is found, and loses it when the queue has no more messages for it: so each has its own limits and breaker.
  */
 import { invalidOption } from '../../core/options/schema.ts'
-import type { Destination, Handler } from '../destinations/destination.ts'
+import type { Destination, MessageHandler } from '../destinations/destination.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
 import { DestinationState } from './destination-state.ts'
 import {
@@ -18,7 +18,7 @@ const PAGE_SIZE = 1_000
 const NEXT_PAGE_MS = 20
 
 /** Handlers by destination, for messages of any topics. */
-export type Destinations = Readonly<Record<string, Handler<never> | Destination<never>>>
+export type Destinations = Readonly<Record<string, MessageHandler<never> | Destination<never>>>
 
 export class DestinationStates {
 	readonly byName: Map<string, DestinationState> = new Map()

@@ -6,7 +6,7 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
 import { isUnprocessed } from '../../http/request/retry-safety.ts'
-import { InProgressError } from '../destinations/in-progress-error.ts'
+import { OutboxInProgressError } from '../destinations/in-progress-error.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
@@ -17,7 +17,7 @@ import {
 	type Delivery,
 	deliveryInfo,
 	invokeHandler,
-	LeaseLostError,
+	OutboxLeaseLostError,
 	RelayStoppedError,
 } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
@@ -109,7 +109,7 @@ export class Dispatcher {
 		if (delivery.isSettled) return
 		delivery.isSettled = true
 		this.#parts.settler.releaseFollowers(state, delivery)
-		delivery.abort(new LeaseLostError(messageId))
+		delivery.abort(new OutboxLeaseLostError(messageId))
 		delivery.list?.remove(delivery)
 		state.queued = state.queued.filter((one) => one !== delivery)
 		this.#parts.context.emit({ type: 'lease_lost', messageId, topic, key, attempts })
@@ -238,7 +238,7 @@ export class Dispatcher {
 		const now = runtime.now()
 		const durationMs = now - (delivery.startedAt ?? now)
 		// The destination works, and the message is on its way: it neither fails nor uses an attempt.
-		if (error instanceof InProgressError) {
+		if (error instanceof OutboxInProgressError) {
 			const askedMs = Math.max(MIN_IN_PROGRESS_MS, Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs))
 			const inMs = Math.round(addRetryAfterJitter(askedMs, runtime))
 			this.#parts.settler.release(state, delivery, 'in-progress', inMs)

@@ -19,14 +19,14 @@ import { systemRuntime } from '../../core/runtime/system.ts'
 import type {
 	Destination,
 	DestinationOptions,
-	Handler,
+	MessageHandler,
 	OrderOptions,
 	RateOptions,
-	RelayBreakerOptions,
+	RelayCircuitBreakerOptions,
 	RelayRetryOptions,
 } from '../destinations/destination.ts'
 import type { RelayListener } from '../events/relay-events.ts'
-import type { AfterDeadLetter, Rate } from '../store/rows.ts'
+import type { AfterDeadLetter, SharedRate } from '../store/rows.ts'
 
 /** Options of a relay. */
 export interface RelayOptions {
@@ -38,7 +38,7 @@ export interface RelayOptions {
 	 * Options of the circuit breaker per destination, or false for none. Default: it opens after 5 consecutive failures, for
 	 * about 1 s (with jitter), growing to 5 minutes.
 	 */
-	readonly breaker?: RelayBreakerOptions | false | undefined
+	readonly breaker?: RelayCircuitBreakerOptions | false | undefined
 	/** Maximum number of messages in flight per destination. Default 16. */
 	readonly concurrency?: number | undefined
 	/** Maximum number of messages in flight in total. Default 1,000. */
@@ -70,11 +70,11 @@ export type RelaySettings = Pick<RelayOptions, OptionalInSettings> & {
 }
 
 export interface DestinationSettings {
-	readonly deliver: Handler
+	readonly deliver: MessageHandler
 	readonly concurrency: number
 	/** Infinity without a limit. */
 	readonly maxConcurrent: number
-	readonly rate: Rate | undefined
+	readonly rate: SharedRate | undefined
 	readonly timeoutMs: number
 	readonly retry: RetrySettings
 	readonly classify: (error: unknown) => Classification
@@ -135,7 +135,7 @@ const PERMANENT_THRESHOLD = 5
 const { maxElapsedMs: _, ...BACKOFF } = BACKOFF_SCHEMA
 const RETRY_HOOKS: OptionSchema = { shouldRetry: 'any', delayFor: 'any', budget: 'any', classify: 'any' }
 const RETRY_SCHEMA: OptionSchema = { ...BACKOFF, ...RETRY_HOOKS }
-const BREAKER_SCHEMA: Readonly<Record<keyof RelayBreakerOptions, 'any'>> = {
+const BREAKER_SCHEMA: Readonly<Record<keyof RelayCircuitBreakerOptions, 'any'>> = {
 	failureThreshold: 'any',
 	successThreshold: 'any',
 	resetTimeoutMs: 'any',
@@ -163,7 +163,7 @@ export function readRelayOptions(options: RelayOptions): RelaySettings {
 /** Returns the settings of a destination; its defaults are the relay's. */
 export function readDestination(
 	name: string,
-	given: Handler<never> | Destination<never>,
+	given: MessageHandler<never> | Destination<never>,
 	relay: RelaySettings,
 ): DestinationSettings {
 	const path = `destinations['${name}']`
@@ -179,7 +179,7 @@ export function readDestination(
 	const { retry = relay.retry, breaker = relay.breaker } = own
 	return {
 		// The relay passes it only messages of its destination, as its type requires.
-		deliver: (typeof given === 'function' ? given : given.deliver.bind(given)) as Handler,
+		deliver: (typeof given === 'function' ? given : given.deliver.bind(given)) as MessageHandler,
 		concurrency: settings.concurrency || relay.concurrency,
 		maxConcurrent: settings.maxConcurrent,
 		rate: own.rate === undefined ? undefined : readRate(`${path}.rate`, own.rate),
@@ -209,7 +209,7 @@ function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings
 	})
 }
 
-function readBreaker(path: string, options: RelayBreakerOptions = {}): BreakerSettings {
+function readBreaker(path: string, options: RelayCircuitBreakerOptions = {}): BreakerSettings {
 	if (Object(options) !== options)
 		invalidOption(path, options, 'false or an object such as { failureThreshold: 5 }')
 	return withOptionPath(path, () => {
@@ -231,11 +231,11 @@ function readBreaker(path: string, options: RelayBreakerOptions = {}): BreakerSe
 const definedOnly = <Options extends object>(options: Options): Partial<Options> =>
 	Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
 
-function readRate(path: string, rate: RateOptions): Rate {
+function readRate(path: string, rate: RateOptions): SharedRate {
 	if (Object(rate) !== rate) invalidOption(path, rate, 'an object such as { limit: 10, intervalMs: 1000 }')
 	return withOptionPath(path, () => {
 		checkNames(rate, RATE_SCHEMA)
-		const settings = readOptions<Rate>(rate, RATE_SCHEMA)
+		const settings = readOptions<SharedRate>(rate, RATE_SCHEMA)
 		const burst = settings.burst || settings.limit
 		if (!settings.limit) invalidOption('limit', rate.limit, 'a positive integer')
 		for (const [name, value] of Object.entries({ ...settings, burst })) checkInteger(name, value)

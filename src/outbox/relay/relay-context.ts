@@ -11,7 +11,7 @@ import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Around } from '../../core/observe/observer.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { RelayEvent, StoreFailureEvent } from '../events/relay-events.ts'
-import type { Store } from '../store/store.ts'
+import type { OutboxStore } from '../store/store.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { RelaySettings } from './options.ts'
 
@@ -29,7 +29,7 @@ type StoreFailureDetails = Pick<StoreFailureEvent, 'claimLimit'>
 const STORE_BACKOFF = readBackoff({ ...presets.database, baseDelayMs: 100, maxDelayMs: 5_000 })
 
 export class RelayContext {
-	readonly store: Store
+	readonly store: OutboxStore
 	readonly settings: RelaySettings
 	readonly runtime: Runtime
 	/** The owner of this run's claims; different for every start. */
@@ -48,7 +48,7 @@ export class RelayContext {
 	readonly #storeWaits = new Set<() => void>()
 
 	constructor(
-		store: Store,
+		store: OutboxStore,
 		settings: RelaySettings,
 		owner: string,
 		keepsHistory: boolean,

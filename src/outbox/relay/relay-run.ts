@@ -6,7 +6,7 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import { WakeSignal } from '../notify/wake-signal.ts'
-import { SchemaVersionError } from '../store/errors.ts'
+import { OutboxSchemaError } from '../store/errors.ts'
 import { Claimer } from './claimer.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
@@ -95,7 +95,7 @@ export class RelayRun {
 		const { store, settings } = this.context
 		const needed = store.migrations.at(-1)?.version ?? 0
 		const found = await store.schemaVersion()
-		if (found !== needed) throw new SchemaVersionError(found, needed)
+		if (found !== needed) throw new OutboxSchemaError(found, needed)
 		const onError = (error: unknown) => this.context.emitStoreFailure('listen', error, settings.pollMs)
 		const unlisten = await store.listen(() => this.wake(), onError)
 		// The cleanup has already run.

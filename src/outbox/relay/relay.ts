@@ -7,7 +7,7 @@ import { Emitter } from '../../core/emitter/emitter.ts'
 import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
 import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
-import type { Destination, Handler } from '../destinations/destination.ts'
+import type { Destination, MessageHandler } from '../destinations/destination.ts'
 import type { RelayEvent, RelayListener } from '../events/relay-events.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
@@ -21,7 +21,7 @@ const STOP_TIMEOUT_MS = 5_000
 
 /** Handlers by destination; `'*'` serves all destinations without an entry of their own. */
 export type DestinationsFor<T extends Topics, Name extends string> = {
-	readonly [N in Name]: Handler<DeliveredFor<T, N>> | Destination<DeliveredFor<T, N>>
+	readonly [N in Name]: MessageHandler<DeliveredFor<T, N>> | Destination<DeliveredFor<T, N>>
 }
 
 /** The current state of a relay. Counts are since its start and stay readable after its stop. */

@@ -6,8 +6,8 @@ import { versionText } from '../../sql/schema/migration.ts'
 const MIGRATE = 'Run outbox.migrate() or `yaoki outbox migrate`.'
 
 /** The tables have another version than this release needs. */
-export class SchemaVersionError extends YaokiError {
-	override readonly name = 'SchemaVersionError'
+export class OutboxSchemaError extends YaokiError {
+	override readonly name = 'OutboxSchemaError'
 	readonly found: number
 	readonly needed: number
 
@@ -19,8 +19,8 @@ export class SchemaVersionError extends YaokiError {
 }
 
 /** The database could not run an operation. `cause` is the database's error. */
-export class StoreError extends YaokiError {
-	override readonly name = 'StoreError'
+export class OutboxStoreError extends YaokiError {
+	override readonly name = 'OutboxStoreError'
 
 	/** `action` completes "Cannot ..."; `hint` is a sentence that says what to do. */
 	constructor(action: string, cause: unknown, hint?: string) {

@@ -1,8 +1,8 @@
-/** `yaoki/outbox/store`: the contract of a store, for people who write one. Check it with `storeConformance` of `yaoki/outbox/testing`. */
+/** `yaoki/outbox/store`: the contract of a store, for people who write one. Check it with `outboxStoreConformance` of `yaoki/outbox/testing`. */
 export type { Queryable, SqlClient, SqliteClient } from '../../sql/clients.ts'
 export type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
 export type { DeadLetterCause, MessageStatus, StoredError } from '../message/message.ts'
-export { SchemaVersionError, StoreError } from './errors.ts'
+export { OutboxSchemaError, OutboxStoreError } from './errors.ts'
 export type { InsertOptions } from './insert-options.ts'
 export type {
 	AfterDeadLetter,
@@ -18,21 +18,20 @@ export type {
 	DestinationCircuit,
 	InsertResult,
 	NewRow,
-	Operator,
 	OperatorChange,
+	OperatorNote,
 	OperatorPause,
 	PauseReason,
 	PermitRequest,
-	Rate,
 	RelayPauseReason,
 	RelayReport,
 	RelayRow,
 	Settlement,
+	SharedRate,
 	StoredMessage,
 	TokenGrant,
 } from './rows.ts'
 export type {
-	AuditFilter,
 	AuditStore,
 	CoordinationStore,
 	DeadGroup,
@@ -42,10 +41,11 @@ export type {
 	EnqueueStore,
 	MessageEdit,
 	NotificationStore,
+	OutboxStore,
 	QueueStore,
 	RelayRegistry,
 	SchemaStore,
-	Store,
+	StoreAuditFilter,
 	StoreFilter,
 	SyncEnqueueStore,
 } from './store.ts'

@@ -191,7 +191,7 @@ export interface OperatorPause {
 }
 
 /** Who changes something, and why. */
-export interface Operator {
+export interface OperatorNote {
 	readonly by: string
 	readonly reason: string | null
 }
@@ -202,7 +202,7 @@ export interface Operator {
  * `resume`: ends the operator's pause;
  * `close-circuit`: closes the circuit and ends a Retry-After, but not the operator's pause.
  */
-export type OperatorChange = Operator & { readonly destination: string } & (
+export type OperatorChange = OperatorNote & { readonly destination: string } & (
 		| { readonly action: 'pause'; readonly forMs: number }
 		| { readonly action: 'resume' | 'close-circuit' }
 	)
@@ -211,7 +211,7 @@ export type OperatorChange = Operator & { readonly destination: string } & (
 export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | OperatorChange['action']
 
 /** A record of what an operator did, to one message or to a destination. */
-export interface AuditRow extends Operator {
+export interface AuditRow extends OperatorNote {
 	/** Ascending. */
 	readonly seq: number
 	readonly at: number
@@ -239,7 +239,7 @@ export interface CircuitChange extends Omit<DestinationCircuit, 'closedAgoMs' | 
 }
 
 /** `limit` messages per interval over all relays, and up to `burst` of them immediately after an idle time. Integers. */
-export interface Rate {
+export interface SharedRate {
 	readonly limit: number
 	readonly intervalMs: number
 	readonly burst: number

@@ -18,14 +18,14 @@ import type {
 	DestinationCircuit,
 	InsertResult,
 	NewRow,
-	Operator,
 	OperatorChange,
+	OperatorNote,
 	PermitRequest,
-	Rate,
 	RelayPauseReason,
 	RelayReport,
 	RelayRow,
 	Settlement,
+	SharedRate,
 	StoredMessage,
 	TokenGrant,
 } from './rows.ts'
@@ -126,9 +126,9 @@ export interface CoordinationStore {
 	/** Returns at most `limit` destinations that an operator has paused, by name. */
 	operatorPauses(limit: number): Promise<readonly DestinationCircuit[]>
 	/** Takes up to `count` tokens from the bucket that all relays share. */
-	acquireTokens(destination: string, count: number, rate: Rate): Promise<TokenGrant>
+	acquireTokens(destination: string, count: number, rate: SharedRate): Promise<TokenGrant>
 	/** Returns unused tokens to the bucket. */
-	returnTokens(destination: string, count: number, rate: Rate): Promise<void>
+	returnTokens(destination: string, count: number, rate: SharedRate): Promise<void>
 	/**
 	 * Returns how many of `total` permits this relay may use until `leaseMs` from now: its fair share, at most `wanted`, and never more than the
 	 * other relays leave free. The relay starts nothing while it uses that many. The store records the larger of the share and `inUse`, so
@@ -200,7 +200,7 @@ export interface DeadLetterStore {
 	replay(
 		filter: StoreFilter,
 		limit: number,
-		operator: Operator,
+		operator: OperatorNote,
 		edit?: MessageEdit,
 	): Promise<readonly string[]>
 	/**
@@ -210,13 +210,13 @@ export interface DeadLetterStore {
 	discard(
 		filter: StoreFilter,
 		limit: number,
-		operator: Operator,
+		operator: OperatorNote,
 		keepHistory: boolean,
 	): Promise<readonly string[]>
 }
 
 /** Selects audit records. All given fields must match. */
-export interface AuditFilter {
+export interface StoreAuditFilter {
 	readonly action?: AuditAction | undefined
 	readonly destination?: string | undefined
 	readonly by?: string | undefined
@@ -231,7 +231,7 @@ export interface AuditFilter {
 /** Reads and deletes what operators did. The records are written by the changes themselves. */
 export interface AuditStore {
 	/** Returns matching records, newest first, before the record `before`. */
-	audit(filter: AuditFilter, limit: number, before?: number): Promise<readonly AuditRow[]>
+	audit(filter: StoreAuditFilter, limit: number, before?: number): Promise<readonly AuditRow[]>
 	/** Deletes at most `limit` of the oldest records older than `olderThanMs`. Returns the number of deleted records. */
 	dropAudit(olderThanMs: number, limit: number): Promise<number>
 }
@@ -250,7 +250,7 @@ export interface DiagnosticsStore {
 	 * Makes queued messages expire now, and due, so that a relay moves them to the dead letters; records it in the audit. Skips messages in flight
 	 * and those that have expired. Returns the ids.
 	 */
-	expire(filter: StoreFilter, limit: number, operator: Operator): Promise<readonly string[]>
+	expire(filter: StoreFilter, limit: number, operator: OperatorNote): Promise<readonly string[]>
 	/**
 	 * Returns the message that this one waits for at an ordered destination: the dead letter that blocks its key, otherwise the first queued
 	 * message of the key. Undefined if there is none.
@@ -277,7 +277,7 @@ export interface NotificationStore {
 }
 
 /** A database that holds an outbox. */
-export interface Store
+export interface OutboxStore
 	extends SchemaStore,
 		EnqueueStore,
 		Partial<SyncEnqueueStore>,

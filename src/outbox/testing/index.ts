@@ -29,12 +29,12 @@ import { stats } from './cases/operations/stats.ts'
 import { tokens } from './cases/operations/tokens.ts'
 import { ages, blockedKeys, clockChanges, failures } from './cases/operations/waiting.ts'
 import { type CaseTable, StoreHarness } from './harness/harness.ts'
-import type { StoreUnderTest } from './harness/store-under-test.ts'
+import type { OutboxStoreUnderTest } from './harness/store-under-test.ts'
 
-export type { StoreUnderTest } from './harness/store-under-test.ts'
+export type { OutboxStoreUnderTest } from './harness/store-under-test.ts'
 
 /** One requirement on a store. `run` rejects if the store does not meet it. */
-export interface ConformanceCase {
+export interface OutboxConformanceCase {
 	readonly name: string
 	run(): Promise<void>
 }
@@ -84,9 +84,9 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 const toCases = (
 	title: string,
 	table: CaseTable,
-	open: () => Promise<StoreUnderTest>,
+	open: () => Promise<OutboxStoreUnderTest>,
 	isMigrated: boolean,
-): ConformanceCase[] =>
+): OutboxConformanceCase[] =>
 	Object.entries(table).map(([name, check]) => ({
 		name: `${title}: ${name}`,
 		run: async () => {
@@ -104,9 +104,11 @@ const toCases = (
  * Returns the cases that define a store. Each case opens a store, checks one requirement and closes it.
  *
  * @example
- * for (const { name, run } of storeConformance(openMyStore)) test(name, run)
+ * for (const { name, run } of outboxStoreConformance(openMyStore)) test(name, run)
  */
-export const storeConformance = (open: () => Promise<StoreUnderTest>): readonly ConformanceCase[] => [
+export const outboxStoreConformance = (
+	open: () => Promise<OutboxStoreUnderTest>,
+): readonly OutboxConformanceCase[] => [
 	...toCases('schema', { ...schema, ...withoutTables }, open, false),
 	...Object.entries(TABLES).flatMap(([title, table]) => toCases(title, table, open, true)),
 ]

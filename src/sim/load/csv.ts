@@ -13,7 +13,7 @@ import {
 } from './load-curve.ts'
 
 /** How a CSV file is read. */
-export interface CsvLoadOptions extends LoadCurveOptions {
+export interface LoadCurveFromCsvOptions extends LoadCurveOptions {
 	/** The header of the column with the times. Default: the first that is named like a time, or the first column. */
 	readonly timeColumn?: string | undefined
 	/** The header of the column with the rates or counts. Default: the first that is named like one, or the only other column. */
@@ -50,7 +50,7 @@ const FIRST_MILLISECONDS = 1e11
  * const { arrivals, summary } = loadCurveFromCsv('time,rps\n0,100\n60,250\n120,180\n')
  * // summary.source: 'time in seconds, rps as calls per second'
  */
-export function loadCurveFromCsv(csv: string, options: CsvLoadOptions = {}): LoadCurve {
+export function loadCurveFromCsv(csv: string, options: LoadCurveFromCsvOptions = {}): LoadCurve {
 	ofType('string', 'CSV text')(csv, 'csv')
 	checkOptions(options)
 	const rows = readRows(csv)
@@ -136,7 +136,7 @@ function readTime(
 	{ line, cells }: CsvRow,
 	column: number,
 	name: string,
-	unit: CsvLoadOptions['timeUnit'],
+	unit: LoadCurveFromCsvOptions['timeUnit'],
 ): number {
 	const cell = cells[column] ?? ''
 	const path = `csv, line ${line}, ${name}`

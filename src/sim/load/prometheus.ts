@@ -9,7 +9,7 @@ import { named, oneOf, type Shape, text } from '../scenario/shape.ts'
 import { buildLoadCurve, type LoadCurve, type LoadCurveOptions, optionsCheck } from './load-curve.ts'
 
 /** How the JSON of a range query is read. */
-export interface PrometheusLoadOptions extends LoadCurveOptions {
+export interface LoadCurveFromPrometheusOptions extends LoadCurveOptions {
 	/** Sums only the series with these labels. Default: all. */
 	readonly labels?: Readonly<Record<string, string>> | undefined
 }
@@ -34,7 +34,10 @@ const sample: Shape = (value, path) => {
  * const response = await fetch(`${prometheus}/api/v1/query_range?query=${query}&start=${start}&end=${end}&step=60`)
  * const { arrivals } = loadCurveFromPrometheus(await response.text(), { repeat: true })
  */
-export function loadCurveFromPrometheus(json: unknown, options: PrometheusLoadOptions = {}): LoadCurve {
+export function loadCurveFromPrometheus(
+	json: unknown,
+	options: LoadCurveFromPrometheusOptions = {},
+): LoadCurve {
 	checkOptions(options)
 	const { labels = {}, gaps } = options
 	const all = readSeries(typeof json === 'string' ? parse(json) : json)

@@ -11,7 +11,7 @@ export interface SimulationResult {
 	readonly events: number
 	/** A fingerprint of everything that happened, in order. The same for the same seed, on every engine. */
 	readonly traceHash: string
-	readonly totals: Totals
+	readonly totals: SimulationTotals
 	readonly clients: Readonly<Record<string, ClientResult>>
 	readonly services: Readonly<Record<string, ServiceResult>>
 	/** The worst of all clients and services. Null if no fault was scheduled, or the last one had not ended. */
@@ -20,7 +20,7 @@ export interface SimulationResult {
 }
 
 /** Figures for the whole run, without its warm-up. */
-export interface Totals {
+export interface SimulationTotals {
 	/** Calls that clients started, per second. */
 	readonly offeredPerSecond: number
 	/** Calls that succeeded in time, per second. */

@@ -1,13 +1,13 @@
 import type { ClientMeter } from './client-meter.ts'
 import { Histogram } from './histogram.ts'
-import type { ServiceResult, Totals } from './result.ts'
+import type { ServiceResult, SimulationTotals } from './result.ts'
 
 /** `measuredMs`: the length of the run without its warm-up. */
 export function computeTotals(
 	measuredMs: number,
 	meters: readonly ClientMeter[],
 	services: readonly ServiceResult[],
-): Totals {
+): SimulationTotals {
 	const sum = (of: (meter: ClientMeter) => number) => meters.reduce((total, meter) => total + of(meter), 0)
 	const [calls, good] = [sum((meter) => meter.calls), sum((meter) => meter.good)]
 	const perSecond = (count: number) => (measuredMs > 0 ? (count / measuredMs) * 1_000 : 0)

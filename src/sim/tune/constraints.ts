@@ -12,7 +12,7 @@ import { type Operator, satisfies } from '../run/expect.ts'
 import { amount, fields, named, oneOf, type Shape } from '../scenario/shape.ts'
 
 /** Limits of one measure. A run without the measure, such as one that does not recover, or ends too soon to show it, violates every limit. */
-export interface Limit {
+export interface MeasureLimit {
 	readonly atMost?: number | undefined
 	readonly atLeast?: number | undefined
 	/** Like `atMost`, but the limit itself is too much. */
@@ -22,7 +22,7 @@ export interface Limit {
 }
 
 /** Limits by measure. */
-export type Constraints = Partial<Readonly<Record<MeasureName, Limit>>>
+export type TuneConstraints = Partial<Readonly<Record<MeasureName, MeasureLimit>>>
 
 /** A violated constraint. */
 export interface Violation {
@@ -32,7 +32,7 @@ export interface Violation {
 	/** Whether the run recovered; undefined if no fault ended during the run. */
 	readonly recovery?: RecoveryStatus | undefined
 	/** The limits of the measure. */
-	readonly limit: Limit
+	readonly limit: MeasureLimit
 	readonly seed: number | string
 	/** The index of the scenario, if there are several. */
 	readonly scenario: number
@@ -43,13 +43,13 @@ export interface Violation {
 }
 
 /** The operator of each limit. */
-export const LIMIT_OPERATORS: Readonly<Record<keyof Limit, Operator>> = {
+export const LIMIT_OPERATORS: Readonly<Record<keyof MeasureLimit, Operator>> = {
 	atMost: '<=',
 	atLeast: '>=',
 	below: '<',
 	above: '>',
 }
-const LIMITS = Object.entries(LIMIT_OPERATORS) as [keyof Limit, Operator][]
+const LIMITS = Object.entries(LIMIT_OPERATORS) as [keyof MeasureLimit, Operator][]
 
 const measureName = oneOf(...MEASURE_NAMES)
 const limits = fields(Object.fromEntries(LIMITS.map(([name]) => [`${name}?`, amount()])))
@@ -64,7 +64,7 @@ export const checkConstraints: Shape = (constraints, path) =>
 
 /** Returns the constraints that a run violates, in the order in which they are given. */
 export function findViolations(
-	constraints: Constraints,
+	constraints: TuneConstraints,
 	result: SimulationResult,
 	scenario = 0,
 ): readonly Violation[] {

@@ -3,12 +3,12 @@ import { invalidOption } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName } from '../measure/measures.ts'
 import { callback, count, fields, flag, oneOf } from '../scenario/shape.ts'
 import { layersOf, type Policies } from './changes.ts'
-import { type Constraints, checkConstraints } from './constraints.ts'
+import { checkConstraints, type TuneConstraints } from './constraints.ts'
 import type { TuneStep } from './tune-result.ts'
 
 export interface TuneOptions {
 	/** What every run must satisfy. */
-	readonly constraints: Constraints
+	readonly constraints: TuneConstraints
 	/** The measure that decides between changes of the same size. Default `'goodShare'`. */
 	readonly objective?: MeasureName | undefined
 	/** Runs per policy, each with the next seed. Default 5. */

@@ -4,7 +4,7 @@
  */
 import type { SimulationResult } from '../measure/result.ts'
 import type { Candidate } from './candidates.ts'
-import { type Constraints, findViolations, type Violation } from './constraints.ts'
+import { findViolations, type TuneConstraints, type Violation } from './constraints.ts'
 
 /** A run with the constraints that it violates. */
 export interface CheckedRun {
@@ -36,7 +36,7 @@ export class Trial {
 		return this.#started++
 	}
 
-	add(index: number, result: SimulationResult, constraints: Constraints, scenario: number): void {
+	add(index: number, result: SimulationResult, constraints: TuneConstraints, scenario: number): void {
 		this.#runs[index] = { result, violations: findViolations(constraints, result, scenario) }
 	}
 

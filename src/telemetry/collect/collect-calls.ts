@@ -5,12 +5,12 @@ import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Counter, Histogram } from '../metrics/series.ts'
 import { SeriesCache } from '../metrics/series-cache.ts'
 import { SeriesGroup } from '../metrics/series-group.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 
 const DEADLINE_EXCEEDED = 'YAOKI_DEADLINE_EXCEEDED'
 
 /** Returns the function that receives the end of every call of a source. */
-export function collectCalls(metrics: MetricSet, source: Source): (end: CallEnd) => void {
+export function collectCalls(metrics: MetricSet, source: ObservedSource): (end: CallEnd) => void {
 	const isHttp = source.kind === 'http'
 	const create = (service?: string) => new CallSeries(metrics, service, isHttp)
 	const services = new SeriesCache(metrics.maxSeries, create)

@@ -1,13 +1,16 @@
 import type { EventBase } from '../../core/events/events.ts'
 import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import { countEvents } from './count-events.ts'
 
 const REQUESTS = 'yaoki_idempotency_requests_total'
 
 /** Returns the function that receives the events of an idempotency engine. */
-export function collectIdempotencyEvents(metrics: MetricSet, source: Source): (event: EventBase) => void {
+export function collectIdempotencyEvents(
+	metrics: MetricSet,
+	source: ObservedSource,
+): (event: EventBase) => void {
 	const count = countEvents(metrics, source)
 	return (event) => {
 		const known = event as IdempotencyEvent

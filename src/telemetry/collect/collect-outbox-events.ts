@@ -1,10 +1,10 @@
 import type { EventBase } from '../../core/events/events.ts'
 import type { OutboxEvent } from '../../outbox/events/outbox-events.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 
 /** Returns the function that receives the events of an outbox. */
-export function collectOutboxEvents(metrics: MetricSet, source: Source): (event: EventBase) => void {
+export function collectOutboxEvents(metrics: MetricSet, source: ObservedSource): (event: EventBase) => void {
 	return (event) => {
 		const known = event as OutboxEvent
 		if (known.type !== 'enqueued') return

@@ -1,10 +1,10 @@
 import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import { countEvents } from './count-events.ts'
 
 /** Returns the function that receives the events of a policy, pipeline or HTTP client. */
-export function collectPolicyEvents(metrics: MetricSet, source: Source): (event: EventBase) => void {
+export function collectPolicyEvents(metrics: MetricSet, source: ObservedSource): (event: EventBase) => void {
 	const isHttp = source.kind === 'http'
 	const count = countEvents(metrics, source)
 	return (event) => {

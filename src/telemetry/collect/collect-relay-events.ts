@@ -5,7 +5,7 @@ import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Counter, Histogram } from '../metrics/series.ts'
 import { SeriesCache } from '../metrics/series-cache.ts'
 import { SeriesGroup } from '../metrics/series-group.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import { countEvents } from './count-events.ts'
 
 /** Dead letters that an attempt caused. The others were never sent. */
@@ -15,7 +15,7 @@ const CAUSED_BY_ATTEMPT: ReadonlySet<DeadLetterCause> = /* @__PURE__ */ new Set(
 ] as const)
 
 /** Returns the function that receives the events of a relay. */
-export function collectRelayEvents(metrics: MetricSet, source: Source): (event: EventBase) => void {
+export function collectRelayEvents(metrics: MetricSet, source: ObservedSource): (event: EventBase) => void {
 	const deliveries = new SeriesCache(metrics.maxSeries, () => new DeliverySeries(metrics))
 	const count = countEvents(metrics, source)
 	return (event) => {

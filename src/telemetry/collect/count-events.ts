@@ -1,12 +1,12 @@
 import type { EventBase } from '../../core/events/events.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 
 type CountEvent = (name: string, event: EventBase, ...labels: readonly string[]) => void
 
 /** Returns a function that adds an event to a counter. The first label is the service, then come the given ones. */
 export const countEvents =
-	(metrics: MetricSet, source: Source): CountEvent =>
+	(metrics: MetricSet, source: ObservedSource): CountEvent =>
 	(name, event, ...labels) =>
 		metrics
 			.counter(name)

@@ -5,7 +5,7 @@
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import { type GaugeReading, GaugeValues } from './gauge-values.ts'
 import { policyGauges } from './policy-gauges.ts'
 import { statsGauges } from './stats-gauges.ts'
@@ -14,7 +14,7 @@ const CACHED_MS = 1_000
 const STATS_TIMEOUT_MS = 2_000
 
 /** Receives what went wrong with a source. */
-type ReportFailure = (source: Source, problem: string, error?: unknown) => void
+type ReportFailure = (source: ObservedSource, problem: string, error?: unknown) => void
 
 export class GaugeReader {
 	readonly #metrics: MetricSet
@@ -30,7 +30,7 @@ export class GaugeReader {
 	}
 
 	/** Adds a source. Returns a function that removes it. */
-	add(source: Source): () => void {
+	add(source: ObservedSource): () => void {
 		const reader = new SourceReader(source, this.#onFailure)
 		this.#sources.add(reader)
 		// What was read before has other sources.
@@ -42,7 +42,7 @@ export class GaugeReader {
 	}
 
 	/** The sources, for what can be read synchronously. */
-	sources(): readonly Source[] {
+	sources(): readonly ObservedSource[] {
 		return [...this.#sources].map(({ source }) => source)
 	}
 
@@ -66,12 +66,12 @@ export class GaugeReader {
 }
 
 class SourceReader {
-	readonly source: Source
+	readonly source: ObservedSource
 	readonly #onFailure: ReportFailure
 	/** A `stats()` that has not settled is not called again: queries would pile up in a database that does not respond. */
 	#isPending = false
 
-	constructor(source: Source, onFailure: ReportFailure) {
+	constructor(source: ObservedSource, onFailure: ReportFailure) {
 		this.source = source
 		this.#onFailure = onFailure
 	}
@@ -88,7 +88,7 @@ class SourceReader {
 		}
 	}
 
-	async #readStats(stats: NonNullable<Source['stats']>): Promise<unknown> {
+	async #readStats(stats: NonNullable<ObservedSource['stats']>): Promise<unknown> {
 		let result: unknown
 		if (!this.#isPending) {
 			const pending = stats()

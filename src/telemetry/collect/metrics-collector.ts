@@ -1,7 +1,7 @@
 import type { CircuitState } from '../../core/events/events.ts'
 import type { Observer } from '../../core/observe/observer.ts'
 import { MetricSet, type SeriesCreator } from '../metrics/metric-set.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
 import { collectCalls } from './collect-calls.ts'
 import { collectIdempotencyEvents } from './collect-idempotency-events.ts'
@@ -38,7 +38,7 @@ export class MetricsCollector {
 		})
 	}
 
-	attach(source: Source): Observer & { detach(): void } {
+	attach(source: ObservedSource): Observer & { detach(): void } {
 		const detach = this.#gauges.add(source)
 		const { metrics } = this
 		switch (source.kind) {
@@ -74,7 +74,7 @@ export class MetricsCollector {
 		return gauges
 	}
 
-	#failGauges(source: Source, problem: string, error?: unknown): void {
+	#failGauges(source: ObservedSource, problem: string, error?: unknown): void {
 		this.fail(`gauges of ${source.name}`, `${source.name}: ${problem}`, error)
 	}
 }

@@ -2,7 +2,7 @@
 import type { Budget } from '../../core/budget/budget.ts'
 import type { CircuitState } from '../../core/events/events.ts'
 import type { ObservedPolicy } from '../../core/observe/observe.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
 
 /** A scrape reads at most this many policies of a source, and further circuits only if they are not closed. `keyed` may have one per tenant. */
@@ -40,7 +40,7 @@ function* circuitGauges(service: string, state: CircuitState, isShadow: boolean)
 }
 
 /** Returns the gauges of all policies of a source. Throws what their `stats` throw. */
-export function* policyGauges(source: Source): Generator<GaugeReading> {
+export function* policyGauges(source: ObservedSource): Generator<GaugeReading> {
 	let skipped = 0
 	const skip = () => {
 		skipped++
@@ -62,7 +62,9 @@ export function* policyGauges(source: Source): Generator<GaugeReading> {
 }
 
 /** Returns the state of every circuit of a source, with its service. */
-export function* circuitStates(source: Source): Generator<readonly [service: string, state: CircuitState]> {
+export function* circuitStates(
+	source: ObservedSource,
+): Generator<readonly [service: string, state: CircuitState]> {
 	for (const { service, policy } of policiesOf(source)) {
 		const { state } = statsOf(policy)
 		if (state !== undefined) yield [service, state]
@@ -70,7 +72,7 @@ export function* circuitStates(source: Source): Generator<readonly [service: str
 }
 
 /** Returns every single policy of a source once, those of `keyed` included. `skip` is called for each one that is left out. */
-function* policiesOf(source: Source, skip?: () => void): Generator<ServicePolicy> {
+function* policiesOf(source: ObservedSource, skip?: () => void): Generator<ServicePolicy> {
 	const seen = new Set<ObservedPolicy>()
 	for (const [key, policy] of source.policies?.() ?? [])
 		for (const one of leavesOf(source, policy, key)) {
@@ -84,7 +86,7 @@ function* policiesOf(source: Source, skip?: () => void): Generator<ServicePolicy
 		}
 }
 
-function* leavesOf(source: Source, policy: ObservedPolicy, key: string): Generator<ServicePolicy> {
+function* leavesOf(source: ObservedSource, policy: ObservedPolicy, key: string): Generator<ServicePolicy> {
 	const service = source.serviceOf({ type: 'call', policy: policy.name, key })
 	for (const leaf of policy.leaves()) {
 		const { entries } = leaf as { entries?(): Iterable<readonly [string, ObservedPolicy]> }

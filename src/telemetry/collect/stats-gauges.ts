@@ -2,12 +2,12 @@
 import type { RequestStats } from '../../http/client/http-engine.ts'
 import type { IdempotencyStats } from '../../idempotency/engine/engine.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
 import { toStateValue } from './policy-gauges.ts'
 
 /** Returns the gauges of a source. `stats` is what its `stats()` returned. */
-export function statsGauges(source: Source, stats: unknown): Iterable<GaugeReading> {
+export function statsGauges(source: ObservedSource, stats: unknown): Iterable<GaugeReading> {
 	switch (source.kind) {
 		case 'http':
 			return httpGauges(source, stats as RequestStats)
@@ -20,7 +20,7 @@ export function statsGauges(source: Source, stats: unknown): Iterable<GaugeReadi
 	}
 }
 
-function* httpGauges(source: Source, { origins }: RequestStats): Generator<GaugeReading> {
+function* httpGauges(source: ObservedSource, { origins }: RequestStats): Generator<GaugeReading> {
 	const counted = new Set<string>()
 	for (const [key, { inFlight, pausedForMs }] of Object.entries(origins)) {
 		const service = source.serviceOf({ type: 'call', policy: source.name, key })
@@ -36,7 +36,7 @@ function* httpGauges(source: Source, { origins }: RequestStats): Generator<Gauge
 /** An open circuit pauses its destination too, and has a gauge of its own. */
 const PAUSE_REASONS = ['operator', 'retry-after'] as const
 
-function* outboxGauges(source: Source, stats: OutboxStats): Generator<GaugeReading> {
+function* outboxGauges(source: ObservedSource, stats: OutboxStats): Generator<GaugeReading> {
 	const { destinations, circuits, throughput, relays, endedRelays } = stats
 	const serviceOf = (key?: string) => source.serviceOf({ type: 'stats', policy: source.name, key })
 	const service = serviceOf()
@@ -66,7 +66,7 @@ function* outboxGauges(source: Source, stats: OutboxStats): Generator<GaugeReadi
 	}
 }
 
-function* idempotencyGauges(source: Source, stats: IdempotencyStats): Generator<GaugeReading> {
+function* idempotencyGauges(source: ObservedSource, stats: IdempotencyStats): Generator<GaugeReading> {
 	const service = source.serviceOf({ type: 'stats', policy: source.name })
 	yield ['yaoki_idempotency_running_requests', [service], stats.running]
 }

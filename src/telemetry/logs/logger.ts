@@ -11,7 +11,7 @@ import {
 } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import type { Exporter, Source } from '../observe/exporter.ts'
+import type { Exporter, ObservedSource } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
 import { type RedactField, Redactor } from '../redact/redactor.ts'
 import { LOG_LEVELS, type LogLevel, levelOf } from './levels.ts'
@@ -127,7 +127,7 @@ const CAUSE_FIELDS = [
 	'statusCode',
 ]
 
-function causeOf(source: Source, event: EventBase): string {
+function causeOf(source: ObservedSource, event: EventBase): string {
 	const facts = CAUSE_FIELDS.map((field) => String(Reflect.get(event, field)))
 	// The keys of a relay are its destinations, which are few, and each is a dependency of its own.
 	const key = source.kind === 'relay' ? event.key : ''

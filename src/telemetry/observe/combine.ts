@@ -2,7 +2,7 @@
 import { type EventBase, isRoutineEvent, type YaokiEvent } from '../../core/events/events.ts'
 import type { Around, CallEnd, CallInfo, Observer } from '../../core/observe/observer.ts'
 import { isObject } from '../../core/options/schema.ts'
-import type { Exporter, Source } from './exporter.ts'
+import type { Exporter, ObservedSource } from './exporter.ts'
 import { type ProblemReports, reportsOf } from './report.ts'
 
 interface Attached {
@@ -15,7 +15,7 @@ export interface CombinedObserver {
 	detach(): void
 }
 
-export function combineObservers(exporters: readonly Exporter[], source: Source): CombinedObserver {
+export function combineObservers(exporters: readonly Exporter[], source: ObservedSource): CombinedObserver {
 	const all = exporters.flatMap((exporter) => attach(exporter, source))
 	const isComplete = all.some(({ observer }) => observer.isComplete)
 	const onEvents = all.flatMap(guardedOnEvent)
@@ -47,7 +47,7 @@ export function combineObservers(exporters: readonly Exporter[], source: Source)
 const wantsAttempts = (observer: Observer, call: CallInfo): boolean =>
 	observer.around !== undefined && !(observer.isAroundSafe && observer.wantsAttempts?.(call) === false)
 
-function attach(exporter: Exporter, source: Source): Attached[] {
+function attach(exporter: Exporter, source: ObservedSource): Attached[] {
 	const reports = reportsOf(exporter)
 	const attached: Attached[] = []
 	guarded(reports, 'attach', 'attach failed', () => {

@@ -11,7 +11,7 @@ export type ServiceFacts = Pick<EventBase, 'type' | 'policy'> & {
 }
 
 /** Something that `observe` observes. */
-export interface Source {
+export interface ObservedSource {
 	/** The name in the object that was passed to `observe`. */
 	readonly name: string
 	readonly kind: ObservedKind
@@ -40,7 +40,7 @@ export interface Exporter {
 	/** The name in reports of problems. */
 	readonly name: string
 	/** Returns the observer of one source. Called once for each of them. */
-	attach(source: Source): Observer & {
+	attach(source: ObservedSource): Observer & {
 		/** Called when the source is no longer observed. */
 		detach?(): void
 	}

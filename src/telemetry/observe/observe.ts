@@ -8,7 +8,7 @@ import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
 import { checkNames, isObject, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import { attachObserver } from './attach.ts'
 import { combineObservers } from './combine.ts'
-import type { Exporter, ServiceFacts, Source } from './exporter.ts'
+import type { Exporter, ObservedSource, ServiceFacts } from './exporter.ts'
 import { reportsOf } from './report.ts'
 import { serviceNames } from './service-name.ts'
 
@@ -56,7 +56,13 @@ function observeThing(
 ): () => void {
 	const observation = thing[OBSERVE]()
 	const { kind, policies, stats, identity = thing } = observation
-	const source: Source = { name, kind, serviceOf: serviceNames(name, observation, service), policies, stats }
+	const source: ObservedSource = {
+		name,
+		kind,
+		serviceOf: serviceNames(name, observation, service),
+		policies,
+		stats,
+	}
 	const added = exporters.filter((exporter) => remember(exporter, identity, name))
 	const { observer, detach } = combineObservers(added, source)
 	const end = attachObserver(observation, observer)

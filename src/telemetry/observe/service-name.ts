@@ -1,6 +1,6 @@
 import { notify } from '../../core/engine/hooks.ts'
 import type { Observation } from '../../core/observe/observe.ts'
-import type { ServiceFacts, Source } from './exporter.ts'
+import type { ObservedSource, ServiceFacts } from './exporter.ts'
 
 /** Longer names are truncated: they are label values. */
 const MAX_LENGTH = 200
@@ -16,7 +16,7 @@ export function serviceNames(
 	name: string,
 	{ kind, origin }: Pick<Observation, 'kind' | 'origin'>,
 	service: ((facts: ServiceFacts) => string | undefined) | undefined,
-): Source['serviceOf'] {
+): ObservedSource['serviceOf'] {
 	const shortName = name.slice(0, MAX_LENGTH)
 	const byDefault = kind === 'http' ? hostNames(shortName, origin) : () => shortName
 	if (!service) return byDefault
@@ -38,7 +38,7 @@ export function serviceNames(
 }
 
 /** Requests to the base URL of a client have its name: `payments` says more than `127.0.0.1:41003`. Others have the name of their host. */
-function hostNames(name: string, base: string | undefined): Source['serviceOf'] {
+function hostNames(name: string, base: string | undefined): ObservedSource['serviceOf'] {
 	const byKey = new Map<string, string>()
 	return ({ key }) => {
 		if (key === undefined) return name

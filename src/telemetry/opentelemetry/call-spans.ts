@@ -1,7 +1,7 @@
 import type { EventBase } from '../../core/events/events.ts'
 import type { AttemptInfo, CallEnd, CallInfo, HttpAttempt } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import type { OtelSpan } from './api.ts'
 import {
 	methodOf,
@@ -29,7 +29,7 @@ export class CallSpans {
 	readonly #settings: OpenTelemetrySettings
 	readonly #servers = new ServerAddresses()
 	/** The spans of calls in flight. Without an SDK there are none, and the state of a call, which is created on first use, is not read. */
-	readonly #open = new Map<StartedSpan, Source>()
+	readonly #open = new Map<StartedSpan, ObservedSource>()
 	readonly #calls = new WeakMap<OtelSpan, CallInfo>()
 
 	constructor(
@@ -42,7 +42,7 @@ export class CallSpans {
 		this.#settings = settings
 	}
 
-	call(source: Source, info: CallInfo, next: () => unknown): unknown {
+	call(source: ObservedSource, info: CallInfo, next: () => unknown): unknown {
 		const tracing = this.#tracing
 		const started = tracing?.start(source.serviceOf(info), INTERNAL, undefined)
 		if (!tracing || !started) return next()
@@ -57,7 +57,7 @@ export class CallSpans {
 	}
 
 	/** Without an SDK there is nothing to do for an attempt. */
-	wantsAttempts({ kind }: Source, info: CallInfo): boolean {
+	wantsAttempts({ kind }: ObservedSource, info: CallInfo): boolean {
 		return this.hasSpan(info) || (kind === 'http' && this.#metrics?.isActive === true)
 	}
 
@@ -69,7 +69,7 @@ export class CallSpans {
 	}
 
 	/** Ends the spans of calls in flight of a source that is no longer observed: their ends are not reported, and a span without an end is lost. */
-	endAll(source: Source): void {
+	endAll(source: ObservedSource): void {
 		for (const [started, owner] of this.#open)
 			if (owner === source) {
 				this.#open.delete(started)

@@ -2,7 +2,7 @@ import type { EventBase } from '../../core/events/events.ts'
 import type { CallEnd, Observer } from '../../core/observe/observer.ts'
 import { MetricsCollector } from '../collect/metrics-collector.ts'
 import { METRICS } from '../metrics/catalog.ts'
-import type { Source } from '../observe/exporter.ts'
+import type { ObservedSource } from '../observe/exporter.ts'
 import type { ProblemReports } from '../observe/report.ts'
 import type { OpenTelemetryApi, OtelObservableResult } from './api.ts'
 import { errorTypeOf } from './errors.ts'
@@ -50,7 +50,7 @@ export class OtelMetrics {
 		)
 	}
 
-	add(source: Source): SourceMetrics {
+	add(source: ObservedSource): SourceMetrics {
 		this.#sources++
 		this.#instruments.refresh()
 		const observer: Observer & { detach(): void } = this.#collector.attach(source)

@@ -1,5 +1,5 @@
 import type { AroundInfo } from '../../core/observe/observer.ts'
-import type { Exporter, Source } from '../observe/exporter.ts'
+import type { Exporter, ObservedSource } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
 import { Redactor } from '../redact/redactor.ts'
 import type { OpenTelemetryApi } from './api.ts'
@@ -40,7 +40,7 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 		: undefined
 	const calls = new CallSpans(tracing, metrics, settings)
 	const messages = new MessageSpans(tracing, metrics, settings)
-	const around = (source: Source, info: AroundInfo, next: () => unknown): unknown => {
+	const around = (source: ObservedSource, info: AroundInfo, next: () => unknown): unknown => {
 		switch (info.type) {
 			case 'call':
 				return calls.call(source, info, next)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { toCliError } from '../../../src/cli/database/database-errors.ts'
 import { resolveTarget } from '../../../src/cli/database/database-target.ts'
 import { CliError } from '../../../src/cli/errors.ts'
-import { SchemaVersionError, StoreError } from '../../../src/outbox/store/errors.ts'
+import { OutboxSchemaError, OutboxStoreError } from '../../../src/outbox/store/errors.ts'
 
 const postgres = resolveTarget({ database: 'postgres://ada:hunter2@db/shop', schema: undefined }, {})
 const sqlite = resolveTarget({ database: 'shop.db', schema: undefined }, {})
@@ -21,7 +21,7 @@ describe('exit code 5 for a database that', () => {
 		['has too many connections', withCode('53300')],
 		['does not respond', new Error('timeout exceeded when trying to connect')],
 		['closes the connection', new Error('Connection terminated unexpectedly')],
-		['fails inside an error of the store', new StoreError('find', withCode('ECONNRESET'))],
+		['fails inside an error of the store', new OutboxStoreError('find', withCode('ECONNRESET'))],
 		[
 			'refuses the connection at every address',
 			new AggregateError([withCode('ECONNREFUSED'), withCode('ECONNREFUSED')]),
@@ -37,28 +37,28 @@ describe('exit code 5 for a database that', () => {
 })
 
 test('exit code 1 for a database that returns an error', () => {
-	expect(toCliError(new SchemaVersionError(1, 2), sqlite)).toMatchObject({
+	expect(toCliError(new OutboxSchemaError(1, 2), sqlite)).toMatchObject({
 		exitCode: 1,
 		message: expect.stringMatching(/^shop\.db: /),
 	})
-	expect(toCliError(new StoreError('settle', new Error('disk I/O error')), sqlite)).toMatchObject({
+	expect(toCliError(new OutboxStoreError('settle', new Error('disk I/O error')), sqlite)).toMatchObject({
 		exitCode: 1,
 		message: expect.stringContaining('disk I/O error'),
 	})
 })
 
 test('missing tables are reported with their schema and the command that creates them', () => {
-	expect(toCliError(new SchemaVersionError(0, 1), sqlite)).toMatchObject({
+	expect(toCliError(new OutboxSchemaError(0, 1), sqlite)).toMatchObject({
 		exitCode: 1,
 		message: 'shop.db has no outbox tables.',
 		hint: "Create them with 'yaoki outbox migrate --database shop.db', or select another database with --database.",
 	})
 	const nope = resolveTarget({ database: 'postgres://ada:hunter2@db/shop', schema: 'nope' }, {})
-	expect(toCliError(new SchemaVersionError(0, 1), nope)).toMatchObject({
+	expect(toCliError(new OutboxSchemaError(0, 1), nope)).toMatchObject({
 		message: 'postgres://ada@db/shop, schema nope has no outbox tables.',
 		hint: "Create them with 'yaoki outbox migrate --database postgres://ada@db/shop --schema nope', or select another database with --database and --schema.",
 	})
-	expect(toCliError(new SchemaVersionError(1, 2), nope)).toMatchObject({
+	expect(toCliError(new OutboxSchemaError(1, 2), nope)).toMatchObject({
 		message: expect.stringMatching(/^postgres:\/\/ada@db\/shop, schema nope: /),
 	})
 })
@@ -79,7 +79,7 @@ test.each([
 	['in its message', withCode('ECONNREFUSED', 'connect to postgres://ada:hunter2@db failed')],
 	['in an unexpected error', new Error('odd: hunter2')],
 	['in a cause', new Error('outer', { cause: new Error('inner hunter2') })],
-	['in an error of the store', new StoreError('find', new Error('hunter2 is wrong'))],
+	['in an error of the store', new OutboxStoreError('find', new Error('hunter2 is wrong'))],
 ])('a password %s is printed neither in the message nor by --debug', (_, error) => {
 	const converted = toCliError(error, postgres)
 	expect(converted).toBeInstanceOf(CliError)

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { HealthCheck } from '../../../src/cli/outbox/health/health-check.ts'
-import { Outbox, postgresStore, sqliteStore } from '../../../src/outbox/index.ts'
+import { Outbox, postgresOutboxStore, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { Settlement } from '../../../src/outbox/store/rows.ts'
 import { postgresPool } from '../../postgres-pool.ts'
@@ -30,14 +30,14 @@ let schemas = 0
 async function onSqlite(): Promise<Shifted> {
 	const file = join(temporaryFolder(), 'shop.db')
 	const clock = { offsetMs: 0 }
-	const store = sqliteStore({ file, clock: () => Date.now() + clock.offsetMs })
+	const store = sqliteOutboxStore({ file, clock: () => Date.now() + clock.offsetMs })
 	return opened(Object.assign(clock, { outbox: new Outbox({ store }), flags: ['--database', file] }))
 }
 
 async function onPostgres(): Promise<Shifted> {
 	const schema = `check_${++schemas}`
 	const clock = { offsetMs: 0 }
-	const store = postgresStore({ client: postgres.pool, schema, clockOffsetMs: () => clock.offsetMs })
+	const store = postgresOutboxStore({ client: postgres.pool, schema, clockOffsetMs: () => clock.offsetMs })
 	const flags = ['--database', postgres.url, '--schema', schema]
 	return opened(Object.assign(clock, { outbox: new Outbox({ store }), flags }))
 }
@@ -244,7 +244,7 @@ describe.each([
 		await beat(shifted.outbox.store)
 		const { store } = shifted.outbox
 		if (store.kind === 'sqlite')
-			(store as ReturnType<typeof sqliteStore>).database.exec('UPDATE yaoki_outbox SET attempts = 15')
+			(store as ReturnType<typeof sqliteOutboxStore>).database.exec('UPDATE yaoki_outbox SET attempts = 15')
 		else await postgres.pool.query(`update check_${schemas}.outbox set attempts = 15`)
 		expect((await check(shifted)).names).toEqual(['age', 'attempts'])
 	})

@@ -4,13 +4,13 @@ import type { DeadLetterCause, NewMessage } from '../../../src/outbox/message/me
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { Outbox } from '../../../src/outbox/outbox.ts'
 import type { AfterDeadLetter, ClaimedRow, RelayReport } from '../../../src/outbox/store/rows.ts'
-import type { Store } from '../../../src/outbox/store/store.ts'
+import type { OutboxStore } from '../../../src/outbox/store/store.ts'
 
 const LEASE_MS = 600_000
 
 /** Claims the due messages of a destination, as a relay would. */
 export async function claim(
-	store: Store,
+	store: OutboxStore,
 	destination: string,
 	owner = 'some-relay',
 ): Promise<readonly ClaimedRow[]> {
@@ -21,7 +21,7 @@ export async function claim(
 
 /** Moves the due messages of a destination to the dead letters. */
 export async function killMessages(
-	store: Store,
+	store: OutboxStore,
 	destination: string,
 	error: Error,
 	cause: DeadLetterCause = 'retries-exhausted',
@@ -39,7 +39,7 @@ export async function killMessages(
 }
 
 /** Fails the due messages of a destination; their retry is due in an hour. */
-export async function failMessages(store: Store, destination: string): Promise<void> {
+export async function failMessages(store: OutboxStore, destination: string): Promise<void> {
 	const rows = await claim(store, destination)
 	const error = toStoredError(new Error('not now'))
 	await store.settle(
@@ -66,7 +66,7 @@ export async function enqueue(
 }
 
 /** Records a heartbeat of a relay that serves all destinations. */
-export const beat = (store: Store, part: Partial<RelayReport> = {}): Promise<void> =>
+export const beat = (store: OutboxStore, part: Partial<RelayReport> = {}): Promise<void> =>
 	store.heartbeat(
 		{
 			...{ id: 'relay-1', host: 'box', pid: 17, destinations: ['*'], orderedDestinations: [] },

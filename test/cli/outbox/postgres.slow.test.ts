@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Outbox, postgresStore } from '../../../src/outbox/index.ts'
+import { Outbox, postgresOutboxStore } from '../../../src/outbox/index.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
 import { enqueue, killMessages } from './fixtures.ts'
 import { run, start } from './run-yaoki.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 	pool = new pg.Pool(database.connection)
 	// The server stops before the last connection is closed.
 	pool.on('connect', (client) => client.on('error', () => {}))
-	outbox = new Outbox({ store: postgresStore({ client: pool, schema: 'shop' }) })
+	outbox = new Outbox({ store: postgresOutboxStore({ client: pool, schema: 'shop' }) })
 })
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 /** An outbox in a SQLite file, and `yaoki outbox ...` with that file. */
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished } from 'vitest'
-import { Outbox, sqliteStore } from '../../../src/outbox/index.ts'
+import { Outbox, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 import { temporaryFolder } from '../../temporary-file.ts'
 import { type RunResult, run } from './run-yaoki.ts'
 
@@ -24,7 +24,7 @@ export interface TestOutbox {
 export function testOutbox(): TestOutbox {
 	const open = () => {
 		const file = join(temporaryFolder(), 'shop.db')
-		const outbox = new Outbox({ store: sqliteStore({ file }) })
+		const outbox = new Outbox({ store: sqliteOutboxStore({ file }) })
 		onTestFinished(() => outbox.close())
 		return { file, outbox }
 	}

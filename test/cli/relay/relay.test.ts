@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { Outbox, sqliteStore } from '../../../src/outbox/index.ts'
+import { Outbox, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 import { temporaryFolder } from '../../temporary-file.ts'
 import { enqueue } from '../outbox/fixtures.ts'
 import { run, start } from '../outbox/run-yaoki.ts'
@@ -14,7 +14,7 @@ let outbox: Outbox
 
 beforeEach(async () => {
 	file = join(temporaryFolder(), 'shop.db')
-	outbox = new Outbox({ store: sqliteStore({ file }) })
+	outbox = new Outbox({ store: sqliteOutboxStore({ file }) })
 	onTestFinished(() => outbox.close())
 	await outbox.migrate()
 })

@@ -4,7 +4,7 @@
  */
 import { computeDelayMs } from '../../../src/core/backoff/formula.ts'
 import type { CircuitSettings } from '../../../src/core/circuit-breaker/options.ts'
-import type { CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
+import type { CircuitBreakerStats } from '../../../src/core/circuit-breaker/stats.ts'
 import type { CircuitState } from '../../../src/core/events/events.ts'
 import { ModelWindow } from './model-window.ts'
 
@@ -166,7 +166,7 @@ export class CircuitModel {
 		this.#turn(this.state === 'closed' ? 'closed' : 'open')
 	}
 
-	stats(now: number): CircuitStats {
+	stats(now: number): CircuitBreakerStats {
 		this.look(now)
 		const { state } = this
 		const probed = Array.from({ length: this.#successes + this.#failures }, (_, place) => ({

@@ -9,7 +9,7 @@ import {
 	restoreSnapshot,
 	takeSnapshot,
 } from '../../../src/core/circuit-breaker/snapshot.ts'
-import type { CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
+import type { CircuitBreakerStats } from '../../../src/core/circuit-breaker/stats.ts'
 
 const WALL = 1_750_000_000_000
 
@@ -29,7 +29,7 @@ export class Rig {
 		}
 	}
 
-	get stats(): CircuitStats {
+	get stats(): CircuitBreakerStats {
 		return this.circuit.stats(this.now, this.#chance)
 	}
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type CallContext, Deadline, explain, HttpError } from 'yaoki'
-import { type RetryAfterOptions, retryWithRetryAfter } from 'yaoki/http'
+import { type RetryWithRetryAfterOptions, retryWithRetryAfter } from 'yaoki/http'
 import { answer, hang, hugeBody, reset, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
 import { FETCHES, failure, type SettingOptions, serve, virtualTime } from './setting.ts'
@@ -18,7 +18,7 @@ const busy = answer({ status: 503, headers: { 'retry-after': '7' }, body: 'busy'
 async function repeated(send: Send, script: Script<Step>, own: SettingOptions = {}) {
 	const server = await serve(script)
 	const time = virtualTime(own)
-	const ask = (maxRetries?: number, options: RetryAfterOptions = {}) =>
+	const ask = (maxRetries?: number, options: RetryWithRetryAfterOptions = {}) =>
 		retryWithRetryAfter((context) => send(server.url(), context), maxRetries, {
 			runtime: time.runtime,
 			...options,

@@ -10,9 +10,9 @@ import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import {
 	expressIdempotency,
 	type IdempotencyEngine,
+	IdempotencyLeaseLostError,
 	type IdempotencyOptions,
 	idempotency,
-	LeaseLostError,
 	memoryIdempotencyStore,
 } from '../../../src/idempotency/index.ts'
 import { send, sendAndDisconnect } from './client.ts'
@@ -354,7 +354,7 @@ describe.each<[string, typeof express]>([
 		const engine = engineOf()
 		const url = await serve((app) =>
 			app.post('/charges', expressIdempotency(engine), () => {
-				throw new LeaseLostError()
+				throw new IdempotencyLeaseLostError()
 			}),
 		)
 		expect((await send(url)).status).toBe(409)

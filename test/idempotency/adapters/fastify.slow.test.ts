@@ -5,9 +5,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
 	fastifyIdempotency,
 	type IdempotencyContext,
+	IdempotencyLeaseLostError,
 	type IdempotencyOptions,
 	idempotency,
-	LeaseLostError,
 	memoryIdempotencyStore,
 } from '../../../src/idempotency/index.ts'
 import { send } from './client.ts'
@@ -175,7 +175,9 @@ test('the path is the full one in a scope with a prefix', async () => {
 test('the response of the error handler decides by its status', async () => {
 	const handler = vi.fn(async (request: FastifyRequest) => {
 		const { status } = request.query as { status?: string }
-		throw status ? Object.assign(new Error('failed'), { statusCode: Number(status) }) : new LeaseLostError()
+		throw status
+			? Object.assign(new Error('failed'), { statusCode: Number(status) })
+			: new IdempotencyLeaseLostError()
 	})
 	const url = await serveRoute(handler)
 	expect((await send(url, { path: '/charges?status=404' })).status).toBe(404)

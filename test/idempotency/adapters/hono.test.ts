@@ -4,10 +4,10 @@ import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import {
 	honoIdempotency,
 	type IdempotencyContext,
+	IdempotencyLeaseLostError,
 	type IdempotencyOptions,
 	type IdempotencyStore,
 	idempotency,
-	LeaseLostError,
 	memoryIdempotencyStore,
 } from '../../../src/idempotency/index.ts'
 import { transactionalStore } from './stores.ts'
@@ -85,7 +85,9 @@ describe('the body is readable after the adapter', () => {
 test('the response of onError decides by its status', async () => {
 	const app = new Hono()
 	const handler = vi.fn((c: Context) => {
-		throw c.req.query('lost') ? new LeaseLostError() : new HTTPException(Number(c.req.query('status')) as 404)
+		throw c.req.query('lost')
+			? new IdempotencyLeaseLostError()
+			: new HTTPException(Number(c.req.query('status')) as 404)
 	})
 	app.post('/', honoIdempotency(engineOf()), handler)
 	expect((await app.request('/?status=404', post())).status).toBe(404)

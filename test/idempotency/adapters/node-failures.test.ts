@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers'
 import { format } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
+	IdempotencyLeaseLostError,
 	idempotency,
-	LeaseLostError,
 	memoryIdempotencyStore,
 	nodeIdempotency,
 } from '../../../src/idempotency/index.ts'
@@ -40,13 +40,13 @@ test('an error of principal is reported once, and gets a problem', async () => {
 test('a lost lease asks the client to repeat the request, and is not stored', async () => {
 	let runs = 0
 	const { url, failures } = await protectedServer((_, response) => {
-		if (++runs === 1) throw new LeaseLostError()
+		if (++runs === 1) throw new IdempotencyLeaseLostError()
 		response.end('done')
 	})
 	const response = await send(url)
 	expect([response.status, response.code]).toEqual([409, 'request-in-progress'])
 	expect(response.headers['retry-after']).toBe('1')
-	expect(failures).toEqual([expect.any(LeaseLostError)])
+	expect(failures).toEqual([expect.any(IdempotencyLeaseLostError)])
 	expect((await send(url)).body.toString()).toBe('done')
 })
 

@@ -9,8 +9,8 @@ import {
 	fastifyIdempotency,
 	fetchIdempotency,
 	honoIdempotency,
+	type IdempotencyRequest,
 	type IdempotencyStore,
-	type IncomingRequest,
 	idempotency,
 	memoryIdempotencyStore,
 	nodeIdempotency,
@@ -91,20 +91,20 @@ test('raw has the annotated type, and the engine fits only adapters that pass it
 	const user = { id: 'ada' }
 	const expressEngine = idempotency({
 		store,
-		principal: ({ raw }: IncomingRequest<express.Request & { user?: typeof user }>) => raw.user?.id,
+		principal: ({ raw }: IdempotencyRequest<express.Request & { user?: typeof user }>) => raw.user?.id,
 	})
 	const fastifyEngine = idempotency({
 		store,
-		principal: ({ raw }: IncomingRequest<FastifyRequest>) => raw.ip,
+		principal: ({ raw }: IdempotencyRequest<FastifyRequest>) => raw.ip,
 		route: ({ raw }) => raw.routeOptions.url ?? '',
 	})
 	const honoEngine = idempotency({
 		store,
-		principal: ({ raw }: IncomingRequest<Context<{ Variables: { user: string } }>>) => raw.get('user'),
+		principal: ({ raw }: IdempotencyRequest<Context<{ Variables: { user: string } }>>) => raw.get('user'),
 	})
 	const fetchEngine = idempotency({
 		store,
-		principal: ({ raw }: IncomingRequest<PlatformRequest>) => raw.user,
+		principal: ({ raw }: IdempotencyRequest<PlatformRequest>) => raw.user,
 	})
 
 	express().post('/charges', expressIdempotency(expressEngine))

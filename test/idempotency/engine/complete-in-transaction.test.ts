@@ -6,14 +6,14 @@ import {
 	fetchIdempotency,
 	type IdempotencyContext,
 	type IdempotencyEvent,
+	IdempotencyLeaseLostError,
 	type IdempotencyOptions,
+	IdempotencyResponseNotStoredError,
 	type IdempotencyStore,
 	idempotency,
-	LeaseLostError,
 	memoryIdempotencyStore,
 	nodeIdempotency,
 	type Queryable,
-	ResponseNotStoredError,
 } from 'yaoki/idempotency'
 import { virtualRuntime } from 'yaoki/testing'
 import { listen } from '../../listen.ts'
@@ -297,7 +297,7 @@ describe('context.complete rejects', () => {
 				state.isHeld = false
 			},
 		)
-		expect(failure).toBeInstanceOf(LeaseLostError)
+		expect(failure).toBeInstanceOf(IdempotencyLeaseLostError)
 		expect(tx.writes).toEqual([])
 		expect(events).toContain('idempotency_fenced')
 	})
@@ -305,7 +305,7 @@ describe('context.complete rejects', () => {
 	test('a response that is not stored, which the error has', async () => {
 		const response = new Response('broken', { status: 503 })
 		const { failure, tx } = await failureIn((context, tx) => context.complete(response, { tx }))
-		expect(failure).toBeInstanceOf(ResponseNotStoredError)
+		expect(failure).toBeInstanceOf(IdempotencyResponseNotStoredError)
 		expect(failure).toMatchObject({
 			code: 'YAOKI_IDEMPOTENCY_RESPONSE_NOT_STORED',
 			response,

@@ -4,11 +4,11 @@ import type { BeginResult } from '../../../src/idempotency/engine/begin-result.t
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyEvent } from '../../../src/idempotency/engine/events.ts'
 import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
-import type { Identity } from '../../../src/idempotency/key/identity.ts'
+import type { IdempotencyIdentity } from '../../../src/idempotency/key/identity.ts'
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
 import type { IdempotencyStore, StoredResponse } from '../../../src/idempotency/store/store.ts'
 
-const IDENTITY: Identity = { principal: 'ada', method: 'POST', route: '/charges', key: 'k1' }
+const IDENTITY: IdempotencyIdentity = { principal: 'ada', method: 'POST', route: '/charges', key: 'k1' }
 const RESPONSE: StoredResponse = { status: 201, headers: [['etag', '"1"']], body: new Uint8Array([1, 2]) }
 
 function setting(options: Partial<IdempotencyOptions> = {}, wrap = (store: IdempotencyStore) => store) {

@@ -5,10 +5,10 @@ import {
 	IdempotencyConflictError,
 	type IdempotencyEvent,
 	type IdempotencyOptions,
+	type IdempotencyRunContext,
 	type IdempotencyStore,
 	idempotency,
 	memoryIdempotencyStore,
-	type RunContext,
 } from 'yaoki/idempotency'
 import { virtualRuntime } from 'yaoki/testing'
 import { storeWith } from '../adapters/stores.ts'
@@ -178,7 +178,7 @@ describe('a run that fails', () => {
 		const { engine } = setting()
 		const failure = { custom: true }
 		const charge = vi.fn(() => 'c1')
-		const contexts: Pick<RunContext, 'isRerun' | 'isProtected'>[] = []
+		const contexts: Pick<IdempotencyRunContext, 'isRerun' | 'isProtected'>[] = []
 		const run = (isBroken: boolean) =>
 			engine.run(
 				'k1',

@@ -71,7 +71,8 @@ export async function runCrashes(store: StoreAddress, options: CrashOptions): Pr
 /** On a machine that is so busy that a process gets no time for a heartbeat. */
 const MAX_LOST_LEASES = 10
 
-const isLeaseLost = ({ status, body }: Received): boolean => status === 500 && body.includes('LeaseLostError')
+const isLeaseLost = ({ status, body }: Received): boolean =>
+	status === 500 && body.includes('IdempotencyLeaseLostError')
 
 class Order {
 	readonly #key: string

@@ -1,7 +1,7 @@
 /** One request in all of whose parts is a text that must not be stored, sent until its response is replayed. */
 import { expect } from 'vitest'
 import { fetchIdempotency, type IdempotencyStore, idempotency } from '../../../src/idempotency/index.ts'
-import { type Identity, identityHash } from '../../../src/idempotency/key/identity.ts'
+import { type IdempotencyIdentity, identityHash } from '../../../src/idempotency/key/identity.ts'
 import { encodingsIn } from './byte-search.ts'
 
 export const SECRETS = {
@@ -29,7 +29,7 @@ const STORED = {
 const PATH = `/accounts/${SECRETS.path}/charges`
 
 /** The request's key. Its hash is stored. */
-export const IDENTITY: Identity = {
+export const IDENTITY: IdempotencyIdentity = {
 	principal: SECRETS.principal,
 	method: 'POST',
 	route: PATH,

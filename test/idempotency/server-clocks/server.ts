@@ -4,11 +4,11 @@ import type { Runtime } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import {
 	type BeginResult,
-	type Claim,
+	type IdempotencyClaim,
 	type IdempotencyEngine,
+	type IdempotencyIdentity,
 	type IdempotencyOptions,
 	type IdempotencyStore,
-	type Identity,
 	idempotency,
 	type StoredResponse,
 } from '../../../src/idempotency/index.ts'
@@ -33,7 +33,7 @@ export interface Server {
 	run<T>(call: (engine: IdempotencyEngine) => T | Promise<T>): Promise<T>
 }
 
-export const identityOf = (key = 'k1'): Identity => ({
+export const identityOf = (key = 'k1'): IdempotencyIdentity => ({
 	...{ principal: 'ada', method: 'POST', route: '/charges', key },
 })
 
@@ -82,7 +82,7 @@ export function server(
 	}
 }
 
-export function claimOf(result: BeginResult): Claim {
+export function claimOf(result: BeginResult): IdempotencyClaim {
 	if (result.kind !== 'run') throw new Error(`expected run, got ${result.kind}`)
 	return result.claim
 }

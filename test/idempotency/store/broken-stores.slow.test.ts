@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
 import type {
-	ClaimRef,
-	ClaimRequest,
+	IdempotencyClaimRef,
+	IdempotencyClaimRequest,
 	IdempotencyStore,
 	StoredResponse,
 } from '../../../src/idempotency/store/store.ts'
@@ -49,7 +49,7 @@ const withResponse =
 	})
 
 const withRequest =
-	(edit: (request: ClaimRequest) => Partial<ClaimRequest>): Break =>
+	(edit: (request: IdempotencyClaimRequest) => Partial<IdempotencyClaimRequest>): Break =>
 	(store) => ({ claim: (request) => store.claim({ ...request, ...edit(request) }) })
 
 /** A write that ignores whose claim it is. */
@@ -63,8 +63,11 @@ const unfenced =
 				if (result.kind === 'claimed') tokens.set(request.id, request.token)
 				return result
 			},
-			[operation]: (claim: ClaimRef, ...rest: never[]) => {
-				const write = store[operation].bind(store) as (claim: ClaimRef, ...rest: never[]) => boolean
+			[operation]: (claim: IdempotencyClaimRef, ...rest: never[]) => {
+				const write = store[operation].bind(store) as (
+					claim: IdempotencyClaimRef,
+					...rest: never[]
+				) => boolean
 				return write({ id: claim.id, token: tokens.get(claim.id) ?? claim.token }, ...rest)
 			},
 		}

@@ -1,10 +1,14 @@
-import type { ClaimRequest, StoredResponse } from '../../../src/idempotency/store/store.ts'
+import type { IdempotencyClaimRequest, StoredResponse } from '../../../src/idempotency/store/store.ts'
 
 export const LEASE_MS = 60_000
 export const RETENTION_MS = 3_600_000
 
 /** A claim of the key `id` by the request `token`. */
-export const request = (id: string, token: string, part: Partial<ClaimRequest> = {}): ClaimRequest => ({
+export const request = (
+	id: string,
+	token: string,
+	part: Partial<IdempotencyClaimRequest> = {},
+): IdempotencyClaimRequest => ({
 	...{ id, token, fingerprint: 'f', leaseMs: LEASE_MS, retentionMs: RETENTION_MS, abandoned: 'rerun' },
 	...part,
 })

@@ -1,7 +1,7 @@
 /** A relay in its own process, to be killed. It starts on a message from its parent, so that a loaded one can replace a killed one immediately. */
 import { Pool } from 'pg'
 import { retryWithBackoff } from 'yaoki'
-import { httpDestination, Outbox, postgresStore, Relay, sqliteStore } from 'yaoki/outbox'
+import { httpDestination, Outbox, postgresOutboxStore, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 
 export interface RelayInput {
 	readonly url: string
@@ -23,8 +23,8 @@ const destination = httpDestination({
 })
 const store =
 	'file' in input.store
-		? sqliteStore(input.store.file)
-		: postgresStore({
+		? sqliteOutboxStore(input.store.file)
+		: postgresOutboxStore({
 				client: new Pool({ ...input.store.connection, max: 4 }).on('error', () => {
 					// The harness restarts the server; the relay reconnects by itself.
 				}),

@@ -3,7 +3,7 @@
  * waits until the outbox is empty, and checks what the receiver got.
  */
 import { Outbox, type Queryable } from 'yaoki/outbox'
-import type { Store } from 'yaoki/outbox/store'
+import type { OutboxStore } from 'yaoki/outbox/store'
 import { seededRandom } from 'yaoki/testing'
 import { CANDIDATE_AFTER } from '../../../src/outbox/store/decisions/poison.ts'
 import { countDuplicates, findFaults, type Round } from './findings.ts'
@@ -21,7 +21,7 @@ const STUCK_MS = 30_000
 /** A database to run rounds on. */
 export interface ChaosDatabase {
 	readonly name: string
-	readonly store: Store
+	readonly store: OutboxStore
 	readonly relayStore: RelayInput['store']
 	transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
 	/** Starts to record expired leases. Runs after the migration. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { Outbox, sqliteStore } from 'yaoki/outbox'
+import { Outbox, sqliteOutboxStore } from 'yaoki/outbox'
 import { z } from 'zod'
 
 test('an edited payload is validated by the schema of its topic', async () => {
-	const store = sqliteStore(':memory:')
+	const store = sqliteOutboxStore(':memory:')
 	const topics = { 'order.created': z.object({ total: z.coerce.number() }) }
 	const outbox = new Outbox({ store, topics, outsideTransaction: 'allow' })
 	await outbox.migrate()

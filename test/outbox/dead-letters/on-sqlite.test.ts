@@ -5,13 +5,13 @@ import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
 import { explainMessage } from '../../../src/outbox/diagnostics/why.ts'
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
-import { type SqliteStore, sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { type SqliteOutboxStore, sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
 import { idOf, NOW } from '../diagnostics/fake-store.ts'
 
 const DOWN = toStoredError(new Error('connect ECONNREFUSED 10.0.0.1:5432'))
 
-let store: SqliteStore
+let store: SqliteOutboxStore
 let clock: ReturnType<typeof virtualRuntime>
 let dead: DeadLetters
 let afterReplay: () => void
@@ -19,7 +19,7 @@ let relayed: Promise<void>[]
 
 beforeEach(async () => {
 	clock = virtualRuntime({ startAt: NOW })
-	store = sqliteStore({ file: ':memory:', clock: () => clock.wallNow() })
+	store = sqliteOutboxStore({ file: ':memory:', clock: () => clock.wallNow() })
 	await store.migrate()
 	afterReplay = () => {}
 	relayed = []

@@ -242,7 +242,7 @@ test('refused connections open the circuit', async () => {
 test('a 409 with Retry-After is retried (regression: the message became a dead letter)', async () => {
 	await using server = await startFaultServer(answer({ status: 409, headers: { 'retry-after': '7' } }))
 	const error = await Promise.resolve(deliver({ url: server.url() })).catch((thrown: unknown) => thrown)
-	expect(error).toMatchObject({ name: 'InProgressError', retryAfterMs: 7_000 })
+	expect(error).toMatchObject({ name: 'OutboxInProgressError', retryAfterMs: 7_000 })
 	expect(classify(error)).toMatchObject({ kind: 'transient', retryAfterMs: 7_000 })
 })
 

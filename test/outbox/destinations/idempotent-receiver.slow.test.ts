@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { httpDestination, Outbox, Relay, sqliteStore } from 'yaoki/outbox'
+import { httpDestination, Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { seededRandom } from 'yaoki/testing'
 import { end, guard, guardedFolder } from '../../guard/guard.ts'
 import { resettingNetwork } from '../../idempotency/resetting-network.ts'
@@ -43,7 +43,7 @@ async function startReceiver(file: string, port = 0): Promise<Receiver> {
 async function setting(url: () => string) {
 	const folder = await guardedFolder('yaoki-receiver-')
 	onTestFinished(() => folder[Symbol.asyncDispose]())
-	const outbox = new Outbox({ store: sqliteStore(join(folder.path, 'outbox.db')) })
+	const outbox = new Outbox({ store: sqliteOutboxStore(join(folder.path, 'outbox.db')) })
 	await outbox.migrate()
 	const receiverFile = join(folder.path, 'receiver.db')
 	return {

@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import type { Jsonified } from '../../../src/core/json/jsonified.ts'
-import type { Handler } from '../../../src/outbox/destinations/destination.ts'
+import type { MessageHandler } from '../../../src/outbox/destinations/destination.ts'
 import type { Message, Topics } from '../../../src/outbox/message/message.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { type DestinationsFor, Relay } from '../../../src/outbox/relay/relay.ts'
@@ -69,7 +69,7 @@ test('a type that JSON does not change stays the same', () => {
 
 test('without topics a handler declares its payload type', () => {
 	const outbox = new Outbox({ store: fakeStore() })
-	const bill: Handler<Message<string, Order>> = ({ payload }) => payload.lines.length
+	const bill: MessageHandler<Message<string, Order>> = ({ payload }) => payload.lines.length
 	new Relay(outbox, {
 		destinations: {
 			bill,
@@ -86,8 +86,8 @@ test('without topics a handler declares its payload type', () => {
 test('with topics the payload type must match the schema', () => {
 	const topics = { paid: z.object({ id: z.string() }) }
 	type Paid = DestinationsFor<typeof topics, 'paid'>['paid']
-	expectTypeOf<Handler<Message<'paid', { id: string }>>>().toExtend<Paid>()
-	expectTypeOf<Handler<Message<'paid', { id: number }>>>().not.toExtend<Paid>()
-	expectTypeOf<Handler<Message<'paid', { id: string; more: number }>>>().not.toExtend<Paid>()
+	expectTypeOf<MessageHandler<Message<'paid', { id: string }>>>().toExtend<Paid>()
+	expectTypeOf<MessageHandler<Message<'paid', { id: number }>>>().not.toExtend<Paid>()
+	expectTypeOf<MessageHandler<Message<'paid', { id: string; more: number }>>>().not.toExtend<Paid>()
 	expectTypeOf(topics).toExtend<Topics>()
 })

@@ -1,8 +1,13 @@
 /** An in-memory store for tests of dead letters and diagnostics: the test sets rows and time. */
 import { NOTHING_BLOCKED } from '../../../src/outbox/store/blocked-keys.ts'
 import { cappedCount } from '../../../src/outbox/store/count-limits.ts'
-import type { DestinationCircuit, Operator, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
-import type { DeadGroup, MessageEdit, Store, StoreFilter } from '../../../src/outbox/store/store.ts'
+import type {
+	DestinationCircuit,
+	OperatorNote,
+	RelayRow,
+	StoredMessage,
+} from '../../../src/outbox/store/rows.ts'
+import type { DeadGroup, MessageEdit, OutboxStore, StoreFilter } from '../../../src/outbox/store/store.ts'
 import type { CappedCount, DestinationCounts, StoreStats } from '../../../src/outbox/store/store-stats.ts'
 
 export const NOW: number = Date.UTC(2026, 4, 15, 12)
@@ -96,7 +101,7 @@ const ENDED: readonly string[] = ['dead', 'sent']
 
 const notHere = (): Promise<never> => Promise.reject(new Error('the fake store has none of this'))
 
-export class FakeStore implements Store {
+export class FakeStore implements OutboxStore {
 	readonly kind = 'fake'
 	readonly migrations = []
 	time: number = NOW
@@ -105,7 +110,7 @@ export class FakeStore implements Store {
 	circuitRows: readonly DestinationCircuit[] = []
 	discarded: { readonly ids: readonly string[]; readonly keepHistory: boolean }[] = []
 	edits: (MessageEdit | undefined)[] = []
-	operators: Operator[] = []
+	operators: OperatorNote[] = []
 	/** The limits and sizes of batches. */
 	batches: number[] = []
 	statsLimits: number[] = []
@@ -188,7 +193,7 @@ export class FakeStore implements Store {
 	async replay(
 		filter: StoreFilter,
 		limit: number,
-		operator: Operator,
+		operator: OperatorNote,
 		edit?: MessageEdit,
 	): Promise<readonly string[]> {
 		this.operators.push(operator)
@@ -206,7 +211,7 @@ export class FakeStore implements Store {
 	async discard(
 		filter: StoreFilter,
 		limit: number,
-		operator: Operator,
+		operator: OperatorNote,
 		keepHistory: boolean,
 	): Promise<readonly string[]> {
 		this.operators.push(operator)

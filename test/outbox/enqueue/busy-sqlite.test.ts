@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 import { temporaryFile } from '../../temporary-file.ts'
 
@@ -11,7 +11,7 @@ const message = { topic: 'mail', payload: 1 }
 async function setUp() {
 	const file = temporaryFile()
 	const runtime = virtualRuntime()
-	const outbox = new Outbox({ store: sqliteStore({ file, runtime }), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore({ file, runtime }), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const [mine, other] = [new DatabaseSync(file), new DatabaseSync(file)]
 	onTestFinished(async () => {

@@ -1,6 +1,6 @@
 import { Pool, type PoolClient } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Outbox, postgresStore } from '../../../src/outbox/index.ts'
+import { Outbox, postgresOutboxStore } from '../../../src/outbox/index.ts'
 import type { SqlClient } from '../../../src/sql/clients.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
 
@@ -11,7 +11,7 @@ let outbox: Outbox
 beforeAll(async () => {
 	database = await postgresDatabase()
 	pool = new Pool(database.connection)
-	outbox = new Outbox({ store: postgresStore({ client: pool }), onWarning: () => {} })
+	outbox = new Outbox({ store: postgresOutboxStore({ client: pool }), onWarning: () => {} })
 	await outbox.migrate()
 }, 120_000)
 

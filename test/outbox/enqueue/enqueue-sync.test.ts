@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type EnqueueSyncOptions, Outbox, type OutboxEvent, sqliteStore } from 'yaoki/outbox'
+import { type EnqueueSyncOptions, Outbox, type OutboxEvent, sqliteOutboxStore } from 'yaoki/outbox'
 import { z } from 'zod'
 import { fakeStore } from '../fake-store.ts'
 import { BETTER_DRIVERS, type BetterDatabase, type OpenBetter } from './better-sqlite.ts'
@@ -17,7 +17,7 @@ async function openFile(open?: OpenBetter) {
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-sync-'))
 	cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
 	const file = join(folder, 'shop.db')
-	const outbox = new Outbox({ store: sqliteStore({ file, open }), outsideTransaction: 'reject' })
+	const outbox = new Outbox({ store: sqliteOutboxStore({ file, open }), outsideTransaction: 'reject' })
 	cleanups.push(() => outbox.close())
 	await outbox.migrate()
 	return { file, outbox }
@@ -156,10 +156,10 @@ describe('enqueueSync', () => {
 
 	test('throws for an asynchronous schema, names the message, and writes nothing', async () => {
 		const topics = { a: z.string(), slow: z.string().refine(async () => false) }
-		const outbox = new Outbox({ store: sqliteStore(':memory:'), topics, outsideTransaction: 'allow' })
+		const outbox = new Outbox({ store: sqliteOutboxStore(':memory:'), topics, outsideTransaction: 'allow' })
 		await outbox.migrate()
 		cleanups.push(() => outbox.close())
-		const tx = (outbox.store as ReturnType<typeof sqliteStore>).database
+		const tx = (outbox.store as ReturnType<typeof sqliteOutboxStore>).database
 		const batch = [
 			{ topic: 'a', payload: 'x' },
 			{ topic: 'slow', payload: 'y' },
@@ -184,7 +184,7 @@ describe('enqueueSync', () => {
 		['without tx', {}, 'tx'],
 		['with a database instead of the options', new DatabaseSync(':memory:'), 'options'],
 	])('throws %s', (_, options, optionPath) => {
-		const outbox = new Outbox({ store: sqliteStore(':memory:') })
+		const outbox = new Outbox({ store: sqliteOutboxStore(':memory:') })
 		expect(() => outbox.enqueueSync(message, options as EnqueueSyncOptions)).toThrow(
 			expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath }),
 		)
@@ -224,7 +224,7 @@ describe.each(DRIVERS)('a transaction of another caller, with %s', (_, open) => 
 	async function openWarned(outsideTransaction?: 'allow' | 'reject') {
 		const { file } = await openFile(open)
 		const warnings: string[] = []
-		const store = sqliteStore({ file, open })
+		const store = sqliteOutboxStore({ file, open })
 		const outbox = new Outbox({ store, outsideTransaction, onWarning: (text) => warnings.push(text) })
 		cleanups.push(() => outbox.close())
 		await outbox.migrate()
@@ -287,7 +287,7 @@ describe.each(DRIVERS)('a transaction of another caller, with %s', (_, open) => 
 test('a transaction that ends while an asynchronous schema runs is reported', async () => {
 	const { file } = await openFile()
 	const topics = { slow: z.string().refine(async () => true) }
-	const outbox = new Outbox({ store: sqliteStore(file), topics, outsideTransaction: 'reject' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(file), topics, outsideTransaction: 'reject' })
 	cleanups.push(() => outbox.close())
 	using tx = new DatabaseSync(file)
 	tx.exec('BEGIN')

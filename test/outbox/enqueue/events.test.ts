@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { Outbox, type OutboxEvent, sqliteStore } from 'yaoki/outbox'
+import { Outbox, type OutboxEvent, sqliteOutboxStore } from 'yaoki/outbox'
 import { virtualRuntime } from 'yaoki/testing'
 
 async function open() {
 	const runtime = virtualRuntime({ startAt: 1_000 })
-	const store = sqliteStore({ file: ':memory:', clock: () => runtime.wallNow() })
+	const store = sqliteOutboxStore({ file: ':memory:', clock: () => runtime.wallNow() })
 	const outbox = new Outbox({ name: 'orders', store, runtime, outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const events: OutboxEvent[] = []

@@ -1,17 +1,17 @@
 import { Pool, type PoolClient } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Outbox, type OutboxOptions, postgresStore } from '../../../src/outbox/index.ts'
+import { Outbox, type OutboxOptions, postgresOutboxStore } from '../../../src/outbox/index.ts'
 import type { SqlClient } from '../../../src/sql/clients.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
 
 let database: PostgresDatabase
 let pool: Pool
-let store: ReturnType<typeof postgresStore>
+let store: ReturnType<typeof postgresOutboxStore>
 
 beforeAll(async () => {
 	database = await postgresDatabase()
 	pool = new Pool(database.connection)
-	store = postgresStore({ client: pool })
+	store = postgresOutboxStore({ client: pool })
 	await pool.query('create table orders (id int)')
 	await open().outbox.migrate()
 }, 120_000)

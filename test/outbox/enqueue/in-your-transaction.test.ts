@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import { postgresStore } from '../../../src/outbox/store/postgres/postgres-store.ts'
-import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { postgresOutboxStore } from '../../../src/outbox/store/postgres/postgres-store.ts'
+import { sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { postgresDatabase } from '../../postgres-database.ts'
 import { trackConnections } from '../notify/track-connections.ts'
 import { type Opened, testTransactions } from './transaction-suite.ts'
@@ -14,7 +14,7 @@ import { type Opened, testTransactions } from './transaction-suite.ts'
 function openSqlite(): Promise<Opened> {
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-front-'))
 	const file = join(folder, 'outbox.db')
-	const store = sqliteStore(file)
+	const store = sqliteOutboxStore(file)
 	const db = new DatabaseSync(file)
 	return Promise.resolve({
 		store,
@@ -36,7 +36,7 @@ async function openPostgres(): Promise<Opened> {
 	const database = await postgresDatabase()
 	const pool = new Pool(database.connection)
 	const allEnded = trackConnections(pool)
-	const store = postgresStore({ client: pool })
+	const store = postgresOutboxStore({ client: pool })
 	return {
 		store,
 		outside: pool,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { Relay } from '../../../src/outbox/relay/relay.ts'
-import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 
 test('sends a message with a notBefore before 1970, and moves one with such an expiresAt to the dead letters', async () => {
-	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const old = new Date('0001-01-01')
 	const relay = new Relay(outbox, { destinations: { mail: () => {} } })

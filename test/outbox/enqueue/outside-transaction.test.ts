@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { EnqueueOptions } from '../../../src/outbox/enqueue/transaction-check.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { isSqliteClient, type Queryable } from '../../../src/sql/clients.ts'
 import { fakeStore } from '../fake-store.ts'
 
@@ -72,7 +72,7 @@ describe('a message outside a transaction', () => {
 	test('is rejected in mode reject and not written', async () => {
 		const { outbox, store } = open('reject')
 		await expect(outbox.enqueue(message)).rejects.toMatchObject({
-			name: 'TransactionError',
+			name: 'OutboxTransactionError',
 			code: 'YAOKI_OUTBOX_TRANSACTION',
 			reason: 'outside-transaction',
 		})
@@ -171,7 +171,7 @@ describe('a tx without an open transaction', () => {
 	})
 
 	test('is rejected if it is a SQLite client that hides its state', async () => {
-		const store = sqliteStore(':memory:')
+		const store = sqliteOutboxStore(':memory:')
 		const outbox = new Outbox({ store, outsideTransaction: 'reject' })
 		await outbox.migrate()
 		const tx = { prepare: (sql: string) => store.database.prepare(sql) }

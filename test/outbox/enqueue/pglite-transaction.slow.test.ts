@@ -1,12 +1,12 @@
 import { PGlite } from '@electric-sql/pglite'
 import { expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import { postgresStore } from '../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../src/outbox/store/postgres/postgres-store.ts'
 import { type Opened, testTransactions } from './transaction-suite.ts'
 
 async function openPGlite(): Promise<Opened> {
 	const db = await PGlite.create()
-	const store = postgresStore({ client: db })
+	const store = postgresOutboxStore({ client: db })
 	return {
 		store,
 		outside: db,

@@ -1,11 +1,11 @@
 /** What the outbox promises about the user's transaction, as tests that run with each database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import type { Store } from '../../../src/outbox/store/store.ts'
+import type { OutboxStore } from '../../../src/outbox/store/store.ts'
 import type { Queryable } from '../../../src/sql/clients.ts'
 
 export interface Opened {
-	readonly store: Store
+	readonly store: OutboxStore
 	/** Runs `work` in a transaction of the user and ends it by `end`. */
 	inTransaction(end: 'COMMIT' | 'ROLLBACK', work: (tx: Queryable) => Promise<unknown>): Promise<void>
 	/** A client that commits each statement. */

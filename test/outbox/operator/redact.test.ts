@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { permanent } from 'yaoki'
-import { Outbox, type OutboxOptions, Relay, redactFields, sqliteStore } from 'yaoki/outbox'
+import { Outbox, type OutboxOptions, Relay, redactFields, sqliteOutboxStore } from 'yaoki/outbox'
 import { virtualRuntime } from 'yaoki/testing'
 
 const PAYLOAD = { order: 17, customer: { Email: 'ada@example.com', tags: ['a'] }, iban: ['DE12 3456'] }
@@ -9,7 +9,7 @@ const HEADERS = { authorization: 'Bearer abc', 'x-team': 'shop' }
 /** An outbox with redaction, the same without, and a dead letter whose error quotes the payload. */
 async function outboxes(options: Partial<OutboxOptions>) {
 	const clock = virtualRuntime()
-	const store = sqliteStore({ file: ':memory:', clock: () => clock.wallNow(), runtime: clock })
+	const store = sqliteOutboxStore({ file: ':memory:', clock: () => clock.wallNow(), runtime: clock })
 	const base = { store, outsideTransaction: 'allow', runtime: clock } as const
 	const [raw, shown] = [new Outbox(base), new Outbox({ ...base, ...options })]
 	await raw.migrate()
@@ -139,7 +139,7 @@ test('a value that a truncated error cuts off is redacted too, short values stay
 })
 
 test('rejects a redact option that is not a function', () => {
-	const store = sqliteStore(':memory:')
+	const store = sqliteOutboxStore(':memory:')
 	// @ts-expect-error not a function
 	expect(() => new Outbox({ store, redact: ['email'] })).toThrow(
 		expect.objectContaining({ optionPath: 'redact' }),

@@ -1,6 +1,6 @@
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { Outbox, postgresStore, Relay } from '../../../src/outbox/index.ts'
+import { Outbox, postgresOutboxStore, Relay } from '../../../src/outbox/index.ts'
 import { run } from '../../cli/outbox/run-yaoki.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from './pgbouncer.ts'
@@ -25,7 +25,7 @@ describe.skipIf(!hasPgbouncer)('behind pgbouncer in transaction mode', () => {
 		const spy = vi.spyOn(console, 'warn').mockImplementation((text) => void warnings.push(text))
 		const pool = new Pool({ connectionString: pooler.url, max: 8 })
 		const outbox = new Outbox({
-			store: postgresStore({ client: pool, schema, prepare }),
+			store: postgresOutboxStore({ client: pool, schema, prepare }),
 			outsideTransaction: 'reject',
 		})
 		await outbox.migrate()

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { Outbox, sqliteStore } from 'yaoki/outbox'
+import { Outbox, sqliteOutboxStore } from 'yaoki/outbox'
 import { eventuallyTrue } from '../../eventually.ts'
 import { guard, guardedFolder } from '../../guard/guard.ts'
 
@@ -14,7 +14,7 @@ const OTHERS = Array.from({ length: 12 }, (_, n) => `other ${n}`)
 test('a message that crashes its process five times while it runs alone becomes a dead letter, and the others are sent', async () => {
 	await using folder = await guardedFolder('yaoki-poison-')
 	const [file, ledger] = [join(folder.path, 'outbox.db'), join(folder.path, 'ledger')]
-	const outbox = new Outbox({ store: sqliteStore(file), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(file), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const payloads = [...OTHERS.slice(0, 3), 'poison', ...OTHERS.slice(3)]
 	const results = await outbox.enqueue(payloads.map((payload) => ({ topic: 'jobs', payload })))

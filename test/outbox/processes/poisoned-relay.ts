@@ -1,9 +1,9 @@
 /** A relay in its own process. A poison message kills it immediately and without cleanup, as one that exhausts the memory would. */
 import { appendFileSync } from 'node:fs'
-import { Outbox, Relay, sqliteStore } from '../../../src/outbox/index.ts'
+import { Outbox, Relay, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 
 const [, , file = '', ledger = ''] = process.argv
-const relay = new Relay(new Outbox({ store: sqliteStore(file) }), {
+const relay = new Relay(new Outbox({ store: sqliteOutboxStore(file) }), {
 	destinations: {
 		jobs: async ({ payload }) => {
 			appendFileSync(ledger, `${payload}\n`)

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { HttpError } from 'yaoki'
-import type { RelayBreakerOptions } from 'yaoki/outbox'
+import type { RelayCircuitBreakerOptions } from 'yaoki/outbox'
 import { world } from './world.ts'
 
 const RETRY = { baseDelayMs: 600_000, maxDelayMs: 600_000, jitterStrategy: 'none' } as const
 
 /** Sends forty messages, a second apart, some of which fail. Returns after how many the circuit opened; 40 if it never did. */
 async function sentBefore(
-	breaker: RelayBreakerOptions,
+	breaker: RelayCircuitBreakerOptions,
 	fails: (n: number) => boolean,
 	takesMs = 0,
 	error?: Error,

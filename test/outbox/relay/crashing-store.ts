@@ -3,8 +3,8 @@
  * sent and before it returns, and every timer. From then on no operation runs, no timer fires and no promise resolves, as after a SIGKILL.
  */
 import type { Runtime } from 'yaoki'
-import type { Handler } from 'yaoki/outbox'
-import type { Store } from 'yaoki/outbox/store'
+import type { MessageHandler } from 'yaoki/outbox'
+import type { OutboxStore } from 'yaoki/outbox/store'
 import type { Settlement } from '../../../src/outbox/store/rows.ts'
 
 const NEVER = new Promise<never>(() => {})
@@ -35,7 +35,7 @@ export class CrashPoint {
 	}
 }
 
-export function crashingStore(store: Store, crash: CrashPoint): Store {
+export function crashingStore(store: OutboxStore, crash: CrashPoint): OutboxStore {
 	return new Proxy(store, {
 		get(target, name) {
 			const value: unknown = Reflect.get(target, name, target)
@@ -66,7 +66,7 @@ export const crashingRuntime = (runtime: Runtime, crash: CrashPoint): Runtime =>
 })
 
 export const crashingHandler =
-	(send: Handler, crash: CrashPoint): Handler =>
+	(send: MessageHandler, crash: CrashPoint): MessageHandler =>
 	async (message, context) => {
 		if (crash.reach(`before sending ${message.payload}`)) return NEVER
 		crash.unacked.set(message.id, message.payload)

@@ -1,7 +1,7 @@
 /** Effects of a busy relay on the rest of the process. In real time, because a virtual clock stands still while promises run. */
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
+import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { Delivery } from '../../../src/outbox/relay/delivery.ts'
 import { DestinationState } from '../../../src/outbox/relay/destination-state.ts'
 import type { DestinationSettings } from '../../../src/outbox/relay/options.ts'
@@ -10,7 +10,7 @@ import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
 import { world } from './world.ts'
 
 test('draining SQLite lets timers run (regression: heartbeat and stop were blocked until the queue was empty)', async () => {
-	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const COUNT = 30_000
 	for (let left = COUNT; left > 0; left -= 1_000)

@@ -8,7 +8,7 @@ import { Heartbeat } from '../../../src/outbox/relay/heartbeat.ts'
 import { readDestination, readRelayOptions } from '../../../src/outbox/relay/options.ts'
 import { RelayContext } from '../../../src/outbox/relay/relay-context.ts'
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
-import type { Store } from '../../../src/outbox/store/store.ts'
+import type { OutboxStore } from '../../../src/outbox/store/store.ts'
 import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
 
 const row = (attempt: number): ClaimedRow => ({
@@ -23,9 +23,9 @@ test('a renewal in flight does not end a delivery that continues under a newer c
 	const settings = readRelayOptions({ leaseMs: 3_000, runtime })
 	const lost: string[] = []
 	const renewal = Promise.withResolvers<readonly string[]>()
-	const store: Partial<Store> = { heartbeat: async () => {}, renew: () => renewal.promise }
+	const store: Partial<OutboxStore> = { heartbeat: async () => {}, renew: () => renewal.promise }
 	const emitter = new Emitter<RelayEvent>('relay', runtime)
-	const context = new RelayContext(store as Store, settings, 'relay-1', false, emitter)
+	const context = new RelayContext(store as OutboxStore, settings, 'relay-1', false, emitter)
 	const state = new DestinationState(
 		'jobs',
 		readDestination('jobs', () => {}, settings),

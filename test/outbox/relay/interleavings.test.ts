@@ -1,6 +1,6 @@
 /** Regressions found by listing the states of a message and everything that can happen between two steps of a relay. */
 import { expect, test } from 'vitest'
-import type { Handler } from 'yaoki/outbox'
+import type { MessageHandler } from 'yaoki/outbox'
 import { Delivery } from '../../../src/outbox/relay/delivery.ts'
 import { DestinationStates } from '../../../src/outbox/relay/destination-discovery.ts'
 import { readRelayOptions } from '../../../src/outbox/relay/options.ts'
@@ -16,7 +16,7 @@ test('aborts a delivery when its lease ends, before another relay can send the m
 	await using cutOff = new Process(here)
 	await using there = new Process(here)
 	const abortedAt: number[] = []
-	const deliver: Handler = (_, { signal }) =>
+	const deliver: MessageHandler = (_, { signal }) =>
 		new Promise((resolve) =>
 			signal.addEventListener('abort', () => {
 				abortedAt.push(here.clock.now())
@@ -57,7 +57,7 @@ test('a relay that stops while it probes lets another one probe (regression: not
 	await using there = new Process(here)
 	await here.enqueue(3)
 	let isDown = true
-	const deliver: Handler = async (_, { signal }) => {
+	const deliver: MessageHandler = async (_, { signal }) => {
 		if (isDown) throw new Error('down')
 		await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 	}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Handler } from 'yaoki/outbox'
+import type { MessageHandler } from 'yaoki/outbox'
 import { Process } from './process.ts'
 import { world } from './world.ts'
 
@@ -24,7 +24,7 @@ test('a frozen relay loses its messages to another one, and its late ack is igno
 	await using sleeper = new Process(here)
 	await here.enqueue(4)
 	const reasons: unknown[] = []
-	const slow: Handler = async (message, { signal }) => {
+	const slow: MessageHandler = async (message, { signal }) => {
 		await here.sends(() => sleeper.pause(5_000))(message)
 		reasons.push(signal.reason?.name)
 	}
@@ -53,7 +53,7 @@ test('aborts the signal of a message whose lease is lost', async () => {
 	await using cutOff = new Process(here)
 	await here.enqueue(1)
 	const reasons: unknown[] = []
-	const deliver: Handler = (_, { signal }) =>
+	const deliver: MessageHandler = (_, { signal }) =>
 		new Promise((resolve) =>
 			signal.addEventListener('abort', () => {
 				reasons.push(signal.reason)
@@ -64,7 +64,7 @@ test('aborts the signal of a message whose lease is lost', async () => {
 	await here.clock.advance(100)
 	cutOff.fault = () => new Error('the cable is cut')
 	await here.clock.advance(4_500)
-	expect(reasons).toMatchObject([{ name: 'LeaseLostError', code: 'YAOKI_OUTBOX_LEASE_LOST' }])
+	expect(reasons).toMatchObject([{ name: 'OutboxLeaseLostError', code: 'YAOKI_OUTBOX_LEASE_LOST' }])
 	expect(cutOff.eventsOf('lease_lost')).toHaveLength(1)
 })
 
@@ -74,7 +74,7 @@ test('a hung database does not prevent leases from expiring in time', async () =
 	const deaf = new Process(here)
 	await here.enqueue(1)
 	let isAborted = false
-	const deliver: Handler = (_, { signal }) => {
+	const deliver: MessageHandler = (_, { signal }) => {
 		signal.addEventListener('abort', () => {
 			isAborted = true
 		})

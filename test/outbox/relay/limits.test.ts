@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Budget } from 'yaoki'
-import type { Handler } from 'yaoki/outbox'
+import type { MessageHandler } from 'yaoki/outbox'
 import { Process } from './process.ts'
 import { type World, world } from './world.ts'
 
@@ -210,7 +210,7 @@ test('timeoutMs of destination or relay ends a delivery; its slot stays occupied
 	await using here = await world()
 	for (const topic of ['a', 'b']) await here.enqueue(1, { topic })
 	const aborted: unknown[] = []
-	const deliver: Handler = ({ topic }, { signal }) =>
+	const deliver: MessageHandler = ({ topic }, { signal }) =>
 		new Promise((resolve) => {
 			signal.addEventListener('abort', () => {
 				aborted.push([topic, here.clock.now(), String(signal.reason?.name)])

@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest'
-import { type Message, Outbox, Relay, type StandardSchema, sqliteStore } from 'yaoki/outbox'
+import { type Message, Outbox, Relay, type StandardSchema, sqliteOutboxStore } from 'yaoki/outbox'
 
-const outbox = () => new Outbox({ store: sqliteStore(':memory:') })
+const outbox = () => new Outbox({ store: sqliteOutboxStore(':memory:') })
 const jobs = () => {}
 const make = (options: object) => () => new Relay(outbox(), { destinations: { jobs }, ...options })
 
@@ -86,7 +86,7 @@ test('handler types are inferred from the topics', () => {
 		'~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value as T }) },
 	})
 	const typed = new Outbox({
-		store: sqliteStore(':memory:'),
+		store: sqliteOutboxStore(':memory:'),
 		topics: { 'order.created': schema<{ total: number }>(), 'user.left': schema<{ name: string }>() },
 	})
 	new Relay(typed, {

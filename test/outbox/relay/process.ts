@@ -3,7 +3,7 @@
  * fires and no response of the database arrives.
  */
 import { Outbox, Relay, type RelayEvent, type RelayOptions } from 'yaoki/outbox'
-import type { Store } from 'yaoki/outbox/store'
+import type { OutboxStore } from 'yaoki/outbox/store'
 import type { Runtime } from '../../../src/core/runtime/runtime.ts'
 import type { Destinations, World } from './world.ts'
 
@@ -108,7 +108,7 @@ export class Process implements AsyncDisposable {
 		else fn()
 	}
 
-	#wired(store: Store): Store {
+	#wired(store: OutboxStore): OutboxStore {
 		const counts = new Map<string, number>()
 		return new Proxy(store, {
 			get: (target, name) => {

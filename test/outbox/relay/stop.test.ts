@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Handler } from 'yaoki/outbox'
+import type { MessageHandler } from 'yaoki/outbox'
 import { Process } from './process.ts'
 import { world } from './world.ts'
 
@@ -25,7 +25,7 @@ test('handlers beyond timeoutMs are aborted; that counts as an attempt but not a
 	// Regression: aborted handlers counted as failures, so a deployment opened the circuit for all relays.
 	await using here = await world()
 	await here.enqueue(16)
-	const deliver: Handler = (_, { signal }) =>
+	const deliver: MessageHandler = (_, { signal }) =>
 		new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 	const relay = await here.relay({ jobs: { deliver, breaker: { failureThreshold: 2 } } })
 	await here.clock.advance(100)
@@ -42,7 +42,7 @@ test('handlers beyond timeoutMs are aborted; that counts as an attempt but not a
 test('a handler that fails with its own error after the abort counts as failed', async () => {
 	await using here = await world()
 	await here.enqueue(1)
-	const deliver: Handler = (_, { signal }) =>
+	const deliver: MessageHandler = (_, { signal }) =>
 		new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('torn paper'))))
 	const relay = await here.relay({ jobs: deliver })
 	await here.clock.advance(100)
@@ -229,7 +229,7 @@ test.for(['a handler that ignores its signal', 'a database that does not respond
 test('a message whose handler obeys its signal is sent by the next relay without waiting for its lease', async () => {
 	await using here = await world()
 	await here.enqueue(1)
-	const hangs: Handler = (_, { signal }) =>
+	const hangs: MessageHandler = (_, { signal }) =>
 		new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 	const relay = await here.relay({ jobs: hangs })
 	await here.clock.advance(100)

@@ -4,20 +4,20 @@
  */
 import {
 	type Destination,
-	type Handler,
+	type MessageHandler,
 	Outbox,
 	Relay,
 	type RelayEvent,
 	type RelayOptions,
-	sqliteStore,
+	sqliteOutboxStore,
 } from 'yaoki/outbox'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import type { Message } from '../../../src/outbox/message/message.ts'
-import type { SqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import type { SqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import type { SqliteClient } from '../../../src/sql/clients.ts'
 
 /** Destinations of a test. */
-export type Destinations = Readonly<Record<string, Handler | Destination>>
+export type Destinations = Readonly<Record<string, MessageHandler | Destination>>
 
 interface Sending {
 	readonly id: string
@@ -28,7 +28,7 @@ interface Sending {
 
 export interface World extends AsyncDisposable {
 	readonly clock: VirtualRuntime
-	readonly store: SqliteStore
+	readonly store: SqliteOutboxStore
 	readonly outbox: Outbox
 	readonly tx: SqliteClient
 	readonly events: RelayEvent[]
@@ -47,7 +47,7 @@ export interface World extends AsyncDisposable {
 
 export async function world(seed: number | string = 1): Promise<World> {
 	const clock = virtualRuntime({ seed })
-	const store = sqliteStore({ file: ':memory:', clock: () => clock.wallNow(), runtime: clock })
+	const store = sqliteOutboxStore({ file: ':memory:', clock: () => clock.wallNow(), runtime: clock })
 	const outbox = new Outbox({ store, outsideTransaction: 'allow', runtime: clock })
 	await outbox.migrate()
 	const events: RelayEvent[] = []

@@ -1,6 +1,6 @@
 /** The suite that defines a store, run for SQLite in memory. conformance.slow.test.ts runs it for a file. */
 import { test } from 'vitest'
-import { storeConformance } from '../../../src/outbox/testing/index.ts'
+import { outboxStoreConformance } from '../../../src/outbox/testing/index.ts'
 import { openSqliteMemory } from './open-sqlite.ts'
 
-for (const { name, run } of storeConformance(openSqliteMemory)) test(name, run)
+for (const { name, run } of outboxStoreConformance(openSqliteMemory)) test(name, run)

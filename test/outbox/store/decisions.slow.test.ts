@@ -18,8 +18,8 @@ import {
 	type TokenBucket,
 	takeTokens,
 } from '../../../src/outbox/store/decisions/tokens.ts'
-import type { Rate } from '../../../src/outbox/store/rows.ts'
-import type { StoreUnderTest } from '../../../src/outbox/testing/index.ts'
+import type { SharedRate } from '../../../src/outbox/store/rows.ts'
+import type { OutboxStoreUnderTest } from '../../../src/outbox/testing/index.ts'
 import { openSqliteMemory } from './open-sqlite.ts'
 import { openOnPGlite } from './postgres/opened.ts'
 
@@ -35,17 +35,17 @@ const seeded = (seed: number): ((limit: number) => number) => {
 	}
 }
 
-const RATES: readonly Rate[] = [
+const RATES: readonly SharedRate[] = [
 	{ limit: 1, intervalMs: HOUR, burst: 5 },
 	{ limit: 3, intervalMs: 2 * HOUR, burst: 4 },
 ]
 
 /** `toleranceMs` is 0 where only the test moves the clock. */
-async function compareTokens({ store, advance }: StoreUnderTest, seed: number, toleranceMs: number) {
+async function compareTokens({ store, advance }: OutboxStoreUnderTest, seed: number, toleranceMs: number) {
 	const below = seeded(seed)
 	let bucket: TokenBucket | undefined
 	for (let step = 0; step < 60; step++) {
-		const rate = RATES[below(RATES.length)] as Rate
+		const rate = RATES[below(RATES.length)] as SharedRate
 		await advance(below(4) * 17 * MINUTE)
 		// Keeps away from the moment at which the next token appears: a real clock runs on.
 		const left = filledParts(bucket, rate, await store.now()) % rate.intervalMs
@@ -65,7 +65,7 @@ async function compareTokens({ store, advance }: StoreUnderTest, seed: number, t
 	}
 }
 
-async function compareCircuits({ store, advance }: StoreUnderTest, seed: number, toleranceMs: number) {
+async function compareCircuits({ store, advance }: OutboxStoreUnderTest, seed: number, toleranceMs: number) {
 	const below = seeded(seed)
 	const near = (actual: number | null, expected: number | null, what: string) => {
 		expect(actual === null, what).toBe(expected === null)
@@ -129,7 +129,7 @@ describe('a store agrees with the decisions', () => {
 	})
 	afterAll(() => db?.close())
 
-	const stores: readonly [string, () => Promise<StoreUnderTest>, number][] = [
+	const stores: readonly [string, () => Promise<OutboxStoreUnderTest>, number][] = [
 		['SQLite', openSqliteMemory, 0],
 		['PGlite', () => openOnPGlite(db), MINUTE],
 	]

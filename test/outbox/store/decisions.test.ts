@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fairShare, grantPermits } from '../../../src/outbox/store/decisions/permits.ts'
 import { filledParts, takeTokens } from '../../../src/outbox/store/decisions/tokens.ts'
-import type { Rate } from '../../../src/outbox/store/rows.ts'
+import type { SharedRate } from '../../../src/outbox/store/rows.ts'
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
@@ -48,7 +48,7 @@ describe('fairShare', () => {
 })
 
 describe('token bucket', () => {
-	const rate: Rate = { limit: 3, intervalMs: 1_000, burst: 2 }
+	const rate: SharedRate = { limit: 3, intervalMs: 1_000, burst: 2 }
 
 	test('loses no fraction of a token: three thirds make one', () => {
 		let bucket = takeTokens(undefined, 2, rate, 0).bucket

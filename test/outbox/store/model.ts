@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import type { AfterDeadLetter, ClaimRef, NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
-import type { Store } from '../../../src/outbox/store/store.ts'
-import type { StoreUnderTest } from '../../../src/outbox/testing/index.ts'
+import type { OutboxStore } from '../../../src/outbox/store/store.ts'
+import type { OutboxStoreUnderTest } from '../../../src/outbox/testing/index.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import { type Entry, QueueModel } from './queue-model.ts'
 
@@ -33,15 +33,15 @@ interface Claim {
 
 class Run {
 	readonly #model = new QueueModel()
-	readonly #opened: StoreUnderTest
-	readonly #store: Store
+	readonly #opened: OutboxStoreUnderTest
+	readonly #store: OutboxStore
 	readonly #random: () => number
 	/** What was claimed at some time, held still or not. */
 	readonly #claims: Claim[] = []
 	readonly #sent = new Set<string>()
 	#ids = 0
 
-	constructor(opened: StoreUnderTest, seed: number) {
+	constructor(opened: OutboxStoreUnderTest, seed: number) {
 		this.#opened = opened
 		this.#store = opened.store
 		this.#random = seededRandom(seed)
@@ -270,7 +270,7 @@ const byId = <T extends { readonly id: string }>(rows: readonly T[]): T[] =>
 
 /** One run of random moves. It rejects at the first difference, and says at which step of which seed that was. */
 export async function storeModel(
-	open: () => Promise<StoreUnderTest>,
+	open: () => Promise<OutboxStoreUnderTest>,
 	seed: number,
 	steps: number = 150,
 ): Promise<void> {

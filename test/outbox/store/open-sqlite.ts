@@ -1,14 +1,14 @@
 /** SQLite stores with a clock that only the test moves. */
 import { DatabaseSync } from 'node:sqlite'
-import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
-import type { StoreUnderTest } from '../../../src/outbox/testing/index.ts'
+import { sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import type { OutboxStoreUnderTest } from '../../../src/outbox/testing/index.ts'
 import { temporaryFile } from '../../temporary-file.ts'
 import type { OpenBetter } from '../enqueue/better-sqlite.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
 const transactionOn =
-	(database: () => DatabaseSync | ReturnType<OpenBetter>): StoreUnderTest['transaction'] =>
+	(database: () => DatabaseSync | ReturnType<OpenBetter>): OutboxStoreUnderTest['transaction'] =>
 	async (work, end, isolationLevel) => {
 		const tx = database()
 		tx.exec(isolationLevel ? 'BEGIN' : 'BEGIN IMMEDIATE')
@@ -25,9 +25,9 @@ const transactionOn =
 	}
 
 /** In memory: the store's own connection is the only one. */
-export async function openSqliteMemory(): Promise<StoreUnderTest> {
+export async function openSqliteMemory(): Promise<OutboxStoreUnderTest> {
 	let now = START
-	const store = sqliteStore({ file: ':memory:', clock: () => now })
+	const store = sqliteOutboxStore({ file: ':memory:', clock: () => now })
 	return {
 		store,
 		advance: (ms) => {
@@ -39,10 +39,10 @@ export async function openSqliteMemory(): Promise<StoreUnderTest> {
 }
 
 /** In a file that the user and other stores are connected to as well, all by the same driver. */
-export async function openSqliteFile(open?: OpenBetter): Promise<StoreUnderTest> {
+export async function openSqliteFile(open?: OpenBetter): Promise<OutboxStoreUnderTest> {
 	let now = START
 	const file = temporaryFile()
-	const another = async () => sqliteStore({ file, clock: () => now, open })
+	const another = async () => sqliteOutboxStore({ file, clock: () => now, open })
 	const store = await another()
 	const user = open ? open(file) : new DatabaseSync(file)
 	return {

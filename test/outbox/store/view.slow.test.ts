@@ -1,6 +1,6 @@
 /** The view of both stores: the same query returns the same, so that a dashboard or an alert can be moved between databases. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Store } from '../../../src/outbox/store/store.ts'
+import type { OutboxStore } from '../../../src/outbox/store/store.ts'
 import { postgresRig } from './postgres/rig.ts'
 import { wanted } from './postgres/rows.ts'
 import { newRow } from './rows.ts'
@@ -9,7 +9,7 @@ import { migratedStore } from './sqlite/rows.ts'
 const HOUR = 3_600_000
 
 interface Opened {
-	readonly store: Store
+	readonly store: OutboxStore
 	readonly columns: () => Promise<readonly string[]>
 	/** Runs a query in which the view is called `outbox_messages`. */
 	readonly query: (sql: string) => Promise<readonly Record<string, unknown>[]>

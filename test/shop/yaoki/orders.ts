@@ -2,7 +2,7 @@ import express, { type NextFunction, type Response as Reply, type Request } from
 import { Pool } from 'pg'
 import { expressServerContext, getServerContext, ResilientHttpClient } from 'yaoki/http'
 import { expressIdempotency, idempotency, postgresIdempotencyStore } from 'yaoki/idempotency'
-import { Outbox, postgresStore } from 'yaoki/outbox'
+import { Outbox, postgresOutboxStore } from 'yaoki/outbox'
 import { listening } from '../listening.ts'
 import type { Order } from '../plan.ts'
 import { service } from '../service.ts'
@@ -10,7 +10,7 @@ import { noteCircuits, noteStore } from './notes.ts'
 
 await service(async ({ port, database, payments: baseUrl }) => {
 	const pool = new Pool({ connectionString: database }).on('error', () => {})
-	const outbox = new Outbox({ store: postgresStore({ client: pool }) })
+	const outbox = new Outbox({ store: postgresOutboxStore({ client: pool }) })
 	const store = postgresIdempotencyStore({ client: pool })
 	const engine = idempotency({ name: 'orders', store, principal: () => 'storefront' })
 	const payments = new ResilientHttpClient({ baseUrl })

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidOptionError } from 'yaoki'
-import { type CsvLoadOptions, loadCurveFromCsv, simulate } from 'yaoki/sim'
+import { type LoadCurveFromCsvOptions, loadCurveFromCsv, simulate } from 'yaoki/sim'
 import { readRows } from '../../../src/sim/load/csv-rows.ts'
 import { scene, web } from '../scene.ts'
 
-const points = (csv: string, options?: CsvLoadOptions) =>
+const points = (csv: string, options?: LoadCurveFromCsvOptions) =>
 	loadCurveFromCsv(csv, options).arrivals.points.map(({ atMs, perSecond }) => [atMs, perSecond])
-const summary = (csv: string, options?: CsvLoadOptions) => loadCurveFromCsv(csv, options).summary
+const summary = (csv: string, options?: LoadCurveFromCsvOptions) => loadCurveFromCsv(csv, options).summary
 
 /** The message of the error. */
 function rejected(csv: unknown, options?: unknown): string {
 	try {
-		loadCurveFromCsv(csv as string, options as CsvLoadOptions)
+		loadCurveFromCsv(csv as string, options as LoadCurveFromCsvOptions)
 	} catch (error) {
 		if (error instanceof InvalidOptionError) return error.message
 		throw error

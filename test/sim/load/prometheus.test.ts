@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidOptionError } from 'yaoki'
-import { loadCurveFromPrometheus, type PrometheusLoadOptions } from 'yaoki/sim'
+import { type LoadCurveFromPrometheusOptions, loadCurveFromPrometheus } from 'yaoki/sim'
 
 const START = 1_770_000_000
 
@@ -17,12 +17,12 @@ const series = (metric: Record<string, string>, ...values: readonly Value[]) => 
 const response = (...result: readonly unknown[]): string =>
 	JSON.stringify({ status: 'success', data: { resultType: 'matrix', result } })
 
-const points = (json: unknown, options?: PrometheusLoadOptions) =>
+const points = (json: unknown, options?: LoadCurveFromPrometheusOptions) =>
 	loadCurveFromPrometheus(json, options).arrivals.points.map(({ perSecond }) => perSecond)
 
 function rejected(json: unknown, options?: unknown): string {
 	try {
-		loadCurveFromPrometheus(json, options as PrometheusLoadOptions)
+		loadCurveFromPrometheus(json, options as LoadCurveFromPrometheusOptions)
 	} catch (error) {
 		if (error instanceof InvalidOptionError) return error.message
 		throw error

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-	type Constraints,
 	expectResilience,
 	type MeasureName,
 	type PolicyLayer,
@@ -10,6 +9,7 @@ import {
 	type Scenario,
 	simulate,
 	type TuneChange,
+	type TuneConstraints,
 	type TuneResult,
 	type TuneStep,
 	tune,
@@ -43,7 +43,7 @@ function policiesOf(scenario: Scenario, changes: readonly TuneChange[]): Scenari
 const OPERATORS = { atMost: '<=', atLeast: '>=', below: '<', above: '>' } as const
 
 /** The first violated constraint of a run, by the expectations that users write. */
-function violationIn(constraints: Constraints, run: ReturnType<typeof simulate>) {
+function violationIn(constraints: TuneConstraints, run: ReturnType<typeof simulate>) {
 	for (const [measure, limit] of Object.entries(constraints))
 		for (const [name, bound] of Object.entries(limit ?? {}))
 			try {
@@ -56,7 +56,12 @@ function violationIn(constraints: Constraints, run: ReturnType<typeof simulate>)
 }
 
 /** Compares a step with runs of the policies that it names, made by hand. */
-function checkStep(step: TuneStep, scenario: Scenario, constraints: Constraints, replications: number): void {
+function checkStep(
+	step: TuneStep,
+	scenario: Scenario,
+	constraints: TuneConstraints,
+	replications: number,
+): void {
 	const policies = policiesOf(scenario, step.changes)
 	const first = Number(scenario.seed ?? 1)
 	let runs = 0
@@ -72,7 +77,12 @@ function checkStep(step: TuneStep, scenario: Scenario, constraints: Constraints,
 	})
 }
 
-function checkResult(result: TuneResult, scenario: Scenario, constraints: Constraints, replications: number) {
+function checkResult(
+	result: TuneResult,
+	scenario: Scenario,
+	constraints: TuneConstraints,
+	replications: number,
+) {
 	for (const step of result.steps) checkStep(step, scenario, constraints, replications)
 	expect(result.before).toEqual(replicate(scenario, { replications }))
 	const { changes, survives, after, steps } = result

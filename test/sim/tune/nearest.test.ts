@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Constraints, replicate, type SimulationResult, simulate, tune } from 'yaoki/sim'
+import { replicate, type SimulationResult, simulate, type TuneConstraints, tune } from 'yaoki/sim'
 import { findViolations, relativeGap } from '../../../src/sim/tune/constraints.ts'
 import { scene } from '../scene.ts'
 import { chain, storm, stormOptions } from './storm.ts'
@@ -19,7 +19,7 @@ describe('the distance to a limit', () => {
 	})
 
 	const run = simulate({ ...chain, duration: 1_500 })
-	const violations = (constraints: Constraints, result: SimulationResult = run) =>
+	const violations = (constraints: TuneConstraints, result: SimulationResult = run) =>
 		findViolations(constraints, result)
 
 	it('is of every violated constraint, in their order', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { circuitBreaker, HttpError, pipeline, retry } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
-import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
+import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { logger, observe } from 'yaoki/telemetry'
 import { virtualRuntime } from 'yaoki/testing'
 import { temporaryFile } from '../../temporary-file.ts'
@@ -112,7 +112,7 @@ test('lines of an HTTP client have the host, the method and the status, and no s
 
 test('a dead letter is an error, with its destination, message and cause, and relays that start and stop are info', async () => {
 	const { lines, target } = storingLogger()
-	const outbox = new Outbox({ store: sqliteStore(temporaryFile()) })
+	const outbox = new Outbox({ store: sqliteOutboxStore(temporaryFile()) })
 	await outbox.migrate()
 	const { promise: dead, resolve } = Promise.withResolvers<void>()
 	const relay = new Relay(outbox, {

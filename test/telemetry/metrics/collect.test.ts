@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { DeadlineExceededError } from '../../../src/core/errors/errors.ts'
 import type { CallEnd } from '../../../src/core/observe/observer.ts'
 import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
-import type { Source } from '../../../src/telemetry/observe/exporter.ts'
+import type { ObservedSource } from '../../../src/telemetry/observe/exporter.ts'
 import { createCallEnd } from '../call-end.ts'
 import { type ParsedSample, parseExposition } from '../parse-exposition.ts'
 import { eventOf, sourceOf } from '../source.ts'
 
 /** Returns the samples of a source after events and calls, as `name{labels} value`; without those that are 0. */
-async function collect(source: Partial<Source>, ...seen: readonly (CallEnd | [string, object?])[]) {
+async function collect(source: Partial<ObservedSource>, ...seen: readonly (CallEnd | [string, object?])[]) {
 	const metrics = inMemoryMetrics()
 	const { onEvent, onCallEnd } = metrics.attach(sourceOf(source))
 	for (const one of seen)

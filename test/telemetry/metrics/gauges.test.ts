@@ -12,16 +12,16 @@ import {
 	tokenBudget,
 } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
-import { Outbox, sqliteStore } from 'yaoki/outbox'
+import { Outbox, sqliteOutboxStore } from 'yaoki/outbox'
 import { INSPECT } from '../../../src/core/inspect/inspect.ts'
 import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
-import type { Source } from '../../../src/telemetry/observe/exporter.ts'
+import type { ObservedSource } from '../../../src/telemetry/observe/exporter.ts'
 import { eventually } from '../../eventually.ts'
 import { parseExposition } from '../parse-exposition.ts'
 import { sourceOf } from '../source.ts'
 
 /** Returns the gauges as `name{labels} value`, without those that are 0. */
-async function scrape(...sources: readonly Source[]) {
+async function scrape(...sources: readonly ObservedSource[]) {
 	const metrics = inMemoryMetrics()
 	for (const source of sources) metrics.attach(source)
 	return linesOf(await metrics.toPrometheus())
@@ -160,7 +160,7 @@ test('gauges of a client have its pauses and its requests in flight', async () =
 	await client.get('https://one.test/a').catch(() => {})
 	const requests = [client.get('https://two.test/a'), client.get('https://two.test/b')]
 	const { policies, stats } = client[INSPECT]()
-	const serviceOf: Source['serviceOf'] = ({ key = '' }) => new URL(key.split(' ')[0] ?? '').host
+	const serviceOf: ObservedSource['serviceOf'] = ({ key = '' }) => new URL(key.split(' ')[0] ?? '').host
 	await eventually(() => expect(client.stats.attempts).toBe(3))
 	const lines = await scrape(sourceOf({ kind: 'http', serviceOf, policies, stats }))
 	expect(lines).toEqual(
@@ -174,7 +174,7 @@ test('gauges of a client have its pauses and its requests in flight', async () =
 })
 
 test('gauges of an outbox are those of its destinations', async () => {
-	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 	onTestFinished(() => outbox.close())
 	await outbox.migrate()
 	await outbox.enqueue({ topic: 'order.created', payload: {} })
@@ -219,7 +219,7 @@ describe('a source that cannot be read', () => {
 		throw new Error('connection lost')
 	}
 
-	test.each<[string, Partial<Source>]>([
+	test.each<[string, Partial<ObservedSource>]>([
 		['stats() throws', { kind: 'outbox', stats: fails }],
 		['stats() rejects', { kind: 'outbox', stats: async () => fails() }],
 		['stats() returns nothing useful', { kind: 'outbox', stats: async () => null }],

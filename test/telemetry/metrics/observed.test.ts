@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { circuitBreaker, fallback, keyed, pipeline, retry, timeout } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { idempotency, memoryIdempotencyStore } from 'yaoki/idempotency'
-import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
+import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { inMemoryMetrics, logger, observe, openTelemetry, prometheus } from 'yaoki/telemetry'
 import { parseExposition } from '../parse-exposition.ts'
 
@@ -36,7 +36,7 @@ test('the five answers about an outage, from a policy, a client and a relay', as
 		maxRetries: 2,
 		fetch: async () => new Response('', { status: isDown ? 503 : 200 }),
 	})
-	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const relay = new Relay(outbox, {
 		destinations: {

@@ -1,7 +1,7 @@
 /** What is published to which channel of `node:diagnostics_channel`. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Source } from 'yaoki/telemetry'
+import type { ObservedSource } from 'yaoki/telemetry'
 import { diagnosticsChannels } from 'yaoki/telemetry/node'
 import { attached, sourceOf } from '../source.ts'
 
@@ -40,7 +40,7 @@ describe('channels', () => {
 		expect(received[0]).not.toHaveProperty('info')
 	})
 
-	test.each<[Source['kind'], string, string]>([
+	test.each<[ObservedSource['kind'], string, string]>([
 		['policy', 'retry_attempt', 'yaoki:call'],
 		['http', 'rejected', 'yaoki:call'],
 		['policy', 'state_change', 'yaoki:circuit'],

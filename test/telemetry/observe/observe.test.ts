@@ -6,15 +6,15 @@ import { circuitBreaker, pipeline, retry, timeout } from '../../../src/core/inde
 import type { AroundInfo, CallEnd } from '../../../src/core/observe/observer.ts'
 import { ResilientHttpClient, resilientFetch } from '../../../src/http/index.ts'
 import { idempotency, memoryIdempotencyStore } from '../../../src/idempotency/index.ts'
-import { Outbox, Relay, sqliteStore } from '../../../src/outbox/index.ts'
-import { type Exporter, observe, type Source } from '../../../src/telemetry/index.ts'
+import { Outbox, Relay, sqliteOutboxStore } from '../../../src/outbox/index.ts'
+import { type Exporter, type ObservedSource, observe } from '../../../src/telemetry/index.ts'
 
 /** Keeps everything that it receives. */
 function recorder(parts: { isComplete?: boolean; hasAround?: boolean } = {}) {
 	const events: EventBase[] = []
 	const ends: CallEnd[] = []
 	const infos: AroundInfo[] = []
-	const sources: Source[] = []
+	const sources: ObservedSource[] = []
 	const exporter: Exporter = {
 		name: 'recorder',
 		attach: (source) => {
@@ -314,7 +314,7 @@ describe('HTTP clients', () => {
 
 describe('outboxes and relays', () => {
 	it('run enqueues and deliveries inside of `around`, with the headers that it added', async () => {
-		const outbox = new Outbox({ store: sqliteStore({ file: ':memory:' }) })
+		const outbox = new Outbox({ store: sqliteOutboxStore({ file: ':memory:' }) })
 		await outbox.migrate()
 		const delivered: unknown[] = []
 		const relay = new Relay(outbox, {

@@ -4,7 +4,7 @@ import type { EventBase } from '../../../src/core/events/events.ts'
 import { circuitBreaker, pipeline, retry } from '../../../src/core/index.ts'
 import { ResilientHttpClient } from '../../../src/http/index.ts'
 import { withAmbientContext } from '../../../src/node/index.ts'
-import { Outbox, sqliteStore } from '../../../src/outbox/index.ts'
+import { Outbox, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 import { type Exporter, inMemoryMetrics, observe } from '../../../src/telemetry/index.ts'
 
 const fast = { baseDelayMs: 0, maxDelayMs: 0 }
@@ -80,7 +80,7 @@ it('attempts of a call in flight ran inside of `around` after the observation ha
 it.each([null, Object.create(null), Symbol('topic'), 7])(
 	'an invalid topic was another error, thrown instead of rejected, if the outbox was observed',
 	async (topic) => {
-		const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+		const outbox = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 		onTestFinished(() => outbox.close())
 		const enqueue = async () => {
 			const pending = outbox.enqueue({ topic, payload: {} } as never)

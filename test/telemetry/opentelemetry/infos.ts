@@ -7,9 +7,9 @@ import type {
 	EnqueueInfo,
 	HttpAttempt,
 } from '../../../src/core/observe/observer.ts'
-import type { Source } from '../../../src/telemetry/observe/exporter.ts'
+import type { ObservedSource } from '../../../src/telemetry/observe/exporter.ts'
 
-export function source(overrides: Partial<Source> = {}): Source {
+export function source(overrides: Partial<ObservedSource> = {}): ObservedSource {
 	return {
 		name: 'payments',
 		kind: 'policy',

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import * as otel from '@opentelemetry/api'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { resilientFetch } from 'yaoki/http'
-import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
+import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { observe, openTelemetry } from 'yaoki/telemetry'
 import { HEADERS_BYTES } from '../../../src/outbox/enqueue/fields.ts'
 import { listen } from '../../listen.ts'
@@ -42,7 +42,7 @@ async function tracedServer(
 }
 
 async function startOutbox() {
-	const outbox = new Outbox({ store: sqliteStore(temporaryFile()) })
+	const outbox = new Outbox({ store: sqliteOutboxStore(temporaryFile()) })
 	await outbox.migrate()
 	onTestFinished(() => outbox.close())
 	return outbox

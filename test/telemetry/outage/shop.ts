@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import * as prom from 'prom-client'
 import { HttpError, permanent } from '../../../src/core/index.ts'
 import { ResilientHttpClient } from '../../../src/http/index.ts'
-import { Outbox, Relay, sqliteStore } from '../../../src/outbox/index.ts'
+import { Outbox, Relay, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 import {
 	type Exporter,
 	type InMemoryMetrics,
@@ -65,7 +65,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 	const policies = createPolicies()
 	const payments = createPayments()
 
-	const outbox = new Outbox({ store: sqliteStore(temporaryFile()), outsideTransaction: 'allow' })
+	const outbox = new Outbox({ store: sqliteOutboxStore(temporaryFile()), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	let isBillingDown = false
 	const relay = new Relay(outbox, {
@@ -80,7 +80,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 		breaker: { failureThreshold: 3, resetTimeoutMs: 50 },
 	})
 	/** Its tables are missing, so its statistics fail. */
-	const broken = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+	const broken = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
 
 	const counts = new OwnCounts()
 	for (const policy of [client, ...Object.values(policies)]) counts.countCalls(policy)

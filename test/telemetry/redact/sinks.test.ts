@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import * as otel from '@opentelemetry/api'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { retry } from 'yaoki'
-import { httpDestination, Outbox, Relay, sqliteStore } from 'yaoki/outbox'
+import { httpDestination, Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { logger, observe, openTelemetry, type RedactField } from 'yaoki/telemetry'
 import { eventLog } from 'yaoki/telemetry/node'
 import { eventually } from '../../eventually.ts'
@@ -97,7 +97,7 @@ describe('logs, event logs and spans', () => {
 		const { lines, target } = storingLogger()
 		const log = eventLog({ path })
 		const outbox = new Outbox({
-			store: sqliteStore(join(temporaryFolder(), 'shop.db')),
+			store: sqliteOutboxStore(join(temporaryFolder(), 'shop.db')),
 			outsideTransaction: 'allow',
 		})
 		await outbox.migrate()

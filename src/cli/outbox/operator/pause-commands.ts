@@ -4,7 +4,7 @@
  */
 import { serves } from '../../../outbox/diagnostics/relays.ts'
 import { describeOperatorPause } from '../../../outbox/diagnostics/why.ts'
-import type { Store } from '../../../outbox/store/store.ts'
+import type { OutboxStore } from '../../../outbox/store/store.ts'
 import { formatDuration } from '../../../text/format.ts'
 import { sanitizeLine } from '../../../text/sanitize.ts'
 import { type Command, defineCommand } from '../../command.ts'
@@ -83,7 +83,7 @@ export const resume: Command = defineCommand({
 })
 
 /** Returns false if the name is probably misspelled: a pause of another destination would look like success. */
-async function isKnown(store: Store, destination: string): Promise<boolean> {
+async function isKnown(store: OutboxStore, destination: string): Promise<boolean> {
 	const [{ destinations }, relays] = await Promise.all([store.stats(1, destination), store.relays()])
 	const [counts] = destinations
 	const hasMessages = [counts?.due, counts?.scheduled, counts?.inFlight, counts?.dead].some(

@@ -11,7 +11,7 @@ import { literal } from '../../../sim/scenario/literal.ts'
 import type { Scenario } from '../../../sim/scenario/scenario.ts'
 import { policyToTypeScript } from '../../../sim/scenario/source.ts'
 import type { TuneChange } from '../../../sim/tune/changes.ts'
-import { type Constraints, findViolations, relativeGap } from '../../../sim/tune/constraints.ts'
+import { findViolations, relativeGap, type TuneConstraints } from '../../../sim/tune/constraints.ts'
 import type { BestSingle, NearestMiss, TuneResult } from '../../../sim/tune/tune-result.ts'
 import { sanitizeLine, sanitizeText } from '../../../text/sanitize.ts'
 import type { Style } from '../../../text/style.ts'
@@ -26,7 +26,7 @@ export interface TuneOutput {
 	readonly scenario: Scenario
 	/** The incident that was read, as data and as text. */
 	readonly incident: { readonly data: IncidentSummary; readonly text: string } | undefined
-	readonly constraints: Constraints
+	readonly constraints: TuneConstraints
 	readonly objective: MeasureName
 	readonly replications: number
 	/** `--max-steps`, if given. */

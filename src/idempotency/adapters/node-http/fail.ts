@@ -1,6 +1,6 @@
 /** Responds for code that failed, where no framework does it. */
 import { logError, respondInstead } from '../../../http/server/responses.ts'
-import { LeaseLostError } from '../../engine/errors.ts'
+import { IdempotencyLeaseLostError } from '../../engine/errors.ts'
 import { problemResponse } from '../../response/problems.ts'
 import type { StoredResponse } from '../../store/store.ts'
 import type { NodeResponse } from './node-types.ts'
@@ -8,7 +8,7 @@ import { sendStored } from './send.ts'
 
 /** A lost lease: another request may run with the key, and a repetition gets its response. Frameworks send the error's status, which is the same. */
 const responseFor = (error: unknown): StoredResponse =>
-	error instanceof LeaseLostError
+	error instanceof IdempotencyLeaseLostError
 		? problemResponse('request-in-progress', { retryAfterMs: 1_000 })
 		: problemResponse('internal-error')
 

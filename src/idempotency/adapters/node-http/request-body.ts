@@ -5,7 +5,7 @@
  * The chunks are taken where the HTTP parser hands them over, at `push`, so that the stream itself never starts to flow and never ends: afterwards
  * everything is pushed again. Reading the stream and passing another one to the handler would not work with frameworks, which keep the request object.
  */
-import { bodyConsumedError, RequestBodyTooLargeError } from '../../engine/errors.ts'
+import { bodyConsumedError, IdempotencyRequestTooLargeError } from '../../engine/errors.ts'
 import type { ParsedBody } from '../../key/fingerprint.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
 import { type Chunk, copiedBytes, isChunk } from './bytes.ts'
@@ -22,7 +22,8 @@ export async function readRequestBody(
 		if (parsed === undefined || isStream(parsed)) throw bodyConsumedError()
 		return parsed instanceof Uint8Array ? parsed : { parsed }
 	}
-	if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new RequestBodyTooLargeError(maxBytes)
+	if (Number(request.headers['content-length'] ?? 0) > maxBytes)
+		throw new IdempotencyRequestTooLargeError(maxBytes)
 	if (request.destroyed) throw new Error('The client has disconnected')
 	const body = isReceived(request) ? peek(request, maxBytes) : await receive(request, maxBytes)
 	keepUntilRead(request)
@@ -47,7 +48,7 @@ function peek(request: NodeRequest, maxBytes: number): Uint8Array {
 	if (chunk === undefined) return new Uint8Array(0)
 	request.unshift(chunk)
 	const bytes = copiedBytes(chunk, undefined)
-	if (bytes.length > maxBytes) throw new RequestBodyTooLargeError(maxBytes)
+	if (bytes.length > maxBytes) throw new IdempotencyRequestTooLargeError(maxBytes)
 	return bytes
 }
 
@@ -74,7 +75,7 @@ function receive(request: NodeRequest, maxBytes: number): Promise<Uint8Array> {
 			stop()
 			// Otherwise the connection could not be used for the next request.
 			request.resume()
-			reject(new RequestBodyTooLargeError(maxBytes))
+			reject(new IdempotencyRequestTooLargeError(maxBytes))
 		}
 		const onEnd = () => {
 			stop()

@@ -10,7 +10,7 @@
  * stop when the response emits `close`, so the event is held back until the end, and writes are accepted. If the lease ends first, the
  * handler gets the event.
  */
-import type { Claim } from '../../engine/claim.ts'
+import type { IdempotencyClaim } from '../../engine/claim.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
 import { storedHeaders } from '../../response/response-headers.ts'
@@ -31,7 +31,7 @@ interface Head {
 
 export class ResponseCapture {
 	readonly #engine: IdempotencyEngine<unknown, never>
-	readonly #claim: Claim
+	readonly #claim: IdempotencyClaim
 	readonly #failingSocket: NodeSocket | undefined
 	readonly #response: NodeResponse
 	readonly #method: string
@@ -54,7 +54,7 @@ export class ResponseCapture {
 	/** `failingSocket` is set where a framework reports an error after the head only by destroying the socket. */
 	constructor(
 		engine: IdempotencyEngine<unknown, never>,
-		claim: Claim,
+		claim: IdempotencyClaim,
 		response: NodeResponse,
 		{ method, path }: { readonly method: string; readonly path: string },
 		failingSocket?: NodeSocket | undefined,

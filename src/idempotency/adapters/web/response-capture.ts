@@ -1,7 +1,7 @@
 /** Stores a web response, and returns the one to send. */
-import type { Claim } from '../../engine/claim.ts'
+import type { IdempotencyClaim } from '../../engine/claim.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
-import type { IncomingRequest } from '../../engine/options.ts'
+import type { IdempotencyRequest } from '../../engine/options.ts'
 import { captureBody } from '../../response/captured-body.ts'
 import { storedHeaders } from '../../response/response-headers.ts'
 import type { StoredResponse } from '../../store/store.ts'
@@ -11,8 +11,8 @@ export type WaitUntil = (promise: Promise<unknown>) => void
 /** Runs what produces the response. If it throws, the key is released. */
 export async function captureWebResponse<T>(
 	engine: IdempotencyEngine<T, never>,
-	claim: Claim,
-	{ method, path }: Pick<IncomingRequest, 'method' | 'path'>,
+	claim: IdempotencyClaim,
+	{ method, path }: Pick<IdempotencyRequest, 'method' | 'path'>,
 	run: () => Response | Promise<Response>,
 	waitUntil?: WaitUntil,
 ): Promise<Response> {

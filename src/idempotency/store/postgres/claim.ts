@@ -15,7 +15,7 @@ import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { decide } from '../decide.ts'
 import { decodeResponse, decodeSteps, wholeMs } from '../encoded.ts'
 import { IdempotencyStoreError } from '../errors.ts'
-import type { ClaimRequest, ClaimResult, StoreCall, StoredKey } from '../store.ts'
+import type { IdempotencyClaimRequest, IdempotencyClaimResult, StoreCall, StoredKey } from '../store.ts'
 
 /**
  * What a row means for a request with the fingerprint $2 and the token $4; $3 says whether abandoned keys are rejected, $7 is the token
@@ -67,7 +67,7 @@ interface KeyRow {
 }
 
 interface ClaimRow extends KeyRow {
-	readonly kind: ClaimResult['kind']
+	readonly kind: IdempotencyClaimResult['kind']
 	readonly lease_ms: string | number | null
 	readonly steps: string | null
 }
@@ -88,9 +88,9 @@ const MAX_RACES = 100
 export async function claim(
 	executor: PostgresExecutor,
 	seen: RecentIds,
-	request: ClaimRequest,
+	request: IdempotencyClaimRequest,
 	call?: StoreCall,
-): Promise<ClaimResult> {
+): Promise<IdempotencyClaimResult> {
 	const { id, fingerprint, token, leaseMs, retentionMs, abandoned, endedToken } = request
 	if (seen.has(id)) {
 		const [row] = await executor.runAtAnyLevel<FoundRow>(LOOK_UP, [id], call)
@@ -119,14 +119,18 @@ export async function claim(
 }
 
 /** Undefined if the key may be claimed. */
-function toBlocked(row: FoundRow, request: ClaimRequest): ClaimResult | undefined {
+function toBlocked(row: FoundRow, request: IdempotencyClaimRequest): IdempotencyClaimResult | undefined {
 	const [now, expiresAt, leaseUntil] = [Number(row.now), Number(row.expires_at), Number(row.lease_until)]
 	if (expiresAt <= now) return undefined
 	const kind = decide({ ...row, leaseUntil }, request, now)
 	return kind === 'claimed' ? undefined : toResult(kind, row, leaseUntil - now)
 }
 
-function toResult(kind: Exclude<ClaimResult['kind'], 'claimed'>, row: KeyRow, leaseMs: number): ClaimResult {
+function toResult(
+	kind: Exclude<IdempotencyClaimResult['kind'], 'claimed'>,
+	row: KeyRow,
+	leaseMs: number,
+): IdempotencyClaimResult {
 	if (kind === 'completed') return { kind, response: decodeResponse(row.status, row.headers, row.body) }
 	return kind === 'running' ? { kind, leaseMs, token: row.token } : { kind }
 }

@@ -20,7 +20,7 @@ import {
 import { encodeResponse, encodeStep, type KeyColumns, toStoredKey, wholeMs } from '../encoded.ts'
 import { IdempotencyStoreError } from '../errors.ts'
 import type { SqlIdempotencyStore } from '../sql-store.ts'
-import type { ClaimRef, StoredResponse } from '../store.ts'
+import type { IdempotencyClaimRef, StoredResponse } from '../store.ts'
 import { checkUserTransaction } from '../user-transaction.ts'
 import { claim, RecentIds, repeatedly } from './claim.ts'
 import {
@@ -161,7 +161,7 @@ export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(
 }
 
 const completionValues = (
-	{ id, token }: ClaimRef,
+	{ id, token }: IdempotencyClaimRef,
 	response: StoredResponse | undefined,
 	retentionMs: number,
 ): SentValue[] => [id, token, ...(response ? encodeResponse(response) : UNSTORED), wholeMs(retentionMs)]

@@ -2,9 +2,9 @@
 import { checkNames, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import { decodeResponse, wholeMs } from '../encoded.ts'
 import type {
-	ClaimRef,
-	ClaimRequest,
-	ClaimResult,
+	IdempotencyClaimRef,
+	IdempotencyClaimRequest,
+	IdempotencyClaimResult,
 	IdempotencyStore,
 	StoredKey,
 	StoredResponse,
@@ -55,29 +55,29 @@ class RedisStore implements IdempotencyStore<never> {
 		retentionMs,
 		abandoned,
 		endedToken = '',
-	}: ClaimRequest): Promise<ClaimResult> {
+	}: IdempotencyClaimRequest): Promise<IdempotencyClaimResult> {
 		const args = [fingerprint, token, duration(leaseMs), duration(retentionMs), abandoned, endedToken]
 		const [kind, details] = (await this.#run(SCRIPTS.claim, this.#prefix + id, args)) as [Uint8Array, never]
-		return toClaimResult(text(kind) as ClaimResult['kind'], details)
+		return toClaimResult(text(kind) as IdempotencyClaimResult['kind'], details)
 	}
 
-	heartbeat({ id, token }: ClaimRef, leaseMs: number): Promise<boolean> {
+	heartbeat({ id, token }: IdempotencyClaimRef, leaseMs: number): Promise<boolean> {
 		return this.#write(SCRIPTS.heartbeat, id, [token, duration(leaseMs)])
 	}
 
-	saveStep({ id, token }: ClaimRef, name: string, value: string): Promise<boolean> {
+	saveStep({ id, token }: IdempotencyClaimRef, name: string, value: string): Promise<boolean> {
 		return this.#write(SCRIPTS.saveStep, id, [token, JSON.stringify(name), value])
 	}
 
 	complete(
-		{ id, token }: ClaimRef,
+		{ id, token }: IdempotencyClaimRef,
 		response: StoredResponse | undefined,
 		retentionMs: number,
 	): Promise<boolean> {
 		return this.#write(SCRIPTS.complete, id, [token, duration(retentionMs), ...completion(response)])
 	}
 
-	release({ id, token }: ClaimRef): Promise<boolean> {
+	release({ id, token }: IdempotencyClaimRef): Promise<boolean> {
 		return this.#write(SCRIPTS.release, id, [token])
 	}
 
@@ -116,7 +116,7 @@ const completion = (response: StoredResponse | undefined): (string | Uint8Array)
 const decoder = new TextDecoder()
 const text = (bytes: Uint8Array): string => decoder.decode(bytes)
 
-function toClaimResult(kind: ClaimResult['kind'], details: never): ClaimResult {
+function toClaimResult(kind: IdempotencyClaimResult['kind'], details: never): IdempotencyClaimResult {
 	if (kind === 'completed') {
 		const [status, headers, body] = details as [Uint8Array, Uint8Array, Uint8Array]
 		return { kind, response: decodeResponse(Number(text(status)), text(headers), body) }

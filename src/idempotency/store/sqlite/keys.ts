@@ -11,7 +11,13 @@ import {
 	toStoredKey,
 	wholeMs,
 } from '../encoded.ts'
-import type { ClaimRef, ClaimRequest, ClaimResult, StoredKey, StoredResponse } from '../store.ts'
+import type {
+	IdempotencyClaimRef,
+	IdempotencyClaimRequest,
+	IdempotencyClaimResult,
+	StoredKey,
+	StoredResponse,
+} from '../store.ts'
 
 const SELECT = `
 SELECT state, fingerprint, token, lease_until, steps, status, headers, body
@@ -61,7 +67,7 @@ FROM yaoki_idempotency_keys WHERE id = ? AND expires_at > ?`
 export function completeOn(
 	run: RunStatement,
 	now: number,
-	{ id, token }: ClaimRef,
+	{ id, token }: IdempotencyClaimRef,
 	response: StoredResponse | undefined,
 	retentionMs: number,
 ): boolean {
@@ -80,14 +86,14 @@ export class SqliteKeys {
 	}
 
 	/** Returns what the request finds, without a claim; undefined if it may claim the key. */
-	lookUp(request: ClaimRequest): Exclude<ClaimResult, { kind: 'claimed' }> | undefined {
+	lookUp(request: IdempotencyClaimRequest): Exclude<IdempotencyClaimResult, { kind: 'claimed' }> | undefined {
 		const now = this.#connection.now()
 		const row = this.#row(request.id, now)
 		const result = row && toResult(row, request, now)
 		return result?.kind === 'claimed' ? undefined : result
 	}
 
-	claim(request: ClaimRequest): ClaimResult {
+	claim(request: IdempotencyClaimRequest): IdempotencyClaimResult {
 		const { id, fingerprint, token } = request
 		const now = this.#connection.now()
 		const row = this.#row(id, now)
@@ -100,19 +106,19 @@ export class SqliteKeys {
 		return result
 	}
 
-	heartbeat(ref: ClaimRef, leaseMs: number): boolean {
+	heartbeat(ref: IdempotencyClaimRef, leaseMs: number): boolean {
 		return this.#write(HEARTBEAT, ref, this.#connection.now() + wholeMs(leaseMs))
 	}
 
-	saveStep(ref: ClaimRef, name: string, value: string): boolean {
+	saveStep(ref: IdempotencyClaimRef, name: string, value: string): boolean {
 		return this.#write(SAVE_STEP, ref, encodeStep(name, value))
 	}
 
-	complete(ref: ClaimRef, response: StoredResponse | undefined, retentionMs: number): boolean {
+	complete(ref: IdempotencyClaimRef, response: StoredResponse | undefined, retentionMs: number): boolean {
 		return this.#write(COMPLETE, ref, ...columnsOf(response), this.#connection.now() + wholeMs(retentionMs))
 	}
 
-	release(ref: ClaimRef): boolean {
+	release(ref: IdempotencyClaimRef): boolean {
 		return this.#write(FORGET, ref) || this.#write(RELEASE, ref)
 	}
 
@@ -154,12 +160,16 @@ export class SqliteKeys {
 		return this.#connection.row(SELECT, id, now)
 	}
 
-	#write(sql: string, { id, token }: ClaimRef, ...params: (string | number | null | Uint8Array)[]): boolean {
+	#write(
+		sql: string,
+		{ id, token }: IdempotencyClaimRef,
+		...params: (string | number | null | Uint8Array)[]
+	): boolean {
 		return this.#connection.run(sql, id, token, this.#connection.now(), ...params) > 0
 	}
 }
 
-function toResult(row: SqlRow, request: ClaimRequest, now: number): ClaimResult {
+function toResult(row: SqlRow, request: IdempotencyClaimRequest, now: number): IdempotencyClaimResult {
 	const [state, fingerprint, token, lease, steps, status, headers, body] = row
 	const leaseUntil = Number(lease)
 	const key = {

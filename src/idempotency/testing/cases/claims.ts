@@ -1,5 +1,5 @@
 /** What a claim returns, alone and concurrently with others. */
-import type { ClaimResult, IdempotencyStore } from '../../store/store.ts'
+import type { IdempotencyClaimResult, IdempotencyStore } from '../../store/store.ts'
 import { assertEqual, assertThat } from '../harness/assertions.ts'
 import {
 	type CaseTable,
@@ -18,7 +18,7 @@ async function expectOneWinner(t: StoreHarness): Promise<void> {
 	assertEqual(kinds(results), ['claimed', ...Array(MANY - 1).fill('running')], 'the claims')
 }
 
-const kinds = (results: readonly ClaimResult[]): string[] => results.map(({ kind }) => kind).sort()
+const kinds = (results: readonly IdempotencyClaimResult[]): string[] => results.map(({ kind }) => kind).sort()
 
 export const claims: CaseTable = {
 	'a key that was never used is claimed without steps': (t) => t.expectClaim({ kind: 'claimed', steps: {} }),

@@ -1,12 +1,12 @@
 /** Writes of a claim that no longer holds its key return false and change nothing, in whatever way it has lost it. */
-import type { ClaimRef } from '../../store/store.ts'
+import type { IdempotencyClaimRef } from '../../store/store.ts'
 import { assertEqual } from '../harness/assertions.ts'
 import { type CaseTable, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'
 
 const STEPS = { charge: '{"value":1}' }
 
 /** Returns a claim that has lost its key. */
-type Loss = (t: StoreHarness) => Promise<ClaimRef>
+type Loss = (t: StoreHarness) => Promise<IdempotencyClaimRef>
 
 const LOSSES: Readonly<Record<string, Loss>> = {
 	'after a takeover': async (t) => {

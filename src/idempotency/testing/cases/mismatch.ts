@@ -1,5 +1,5 @@
 /** Another request with the key of a first one: it learns that the key was used, and nothing else. */
-import type { ClaimRef } from '../../store/store.ts'
+import type { IdempotencyClaimRef } from '../../store/store.ts'
 import { assertEqual } from '../harness/assertions.ts'
 import { type CaseTable, LONG_MS, OTHER_REQUEST, RESPONSE, type StoreHarness } from '../harness/harness.ts'
 
@@ -49,7 +49,7 @@ export const mismatch: CaseTable = {
 	},
 
 	'another request with the token of a claim gets a mismatch': async (t) => {
-		const { token }: ClaimRef = await t.claimed()
+		const { token }: IdempotencyClaimRef = await t.claimed()
 		await t.expectClaim({ kind: 'mismatch' }, { ...OTHER_REQUEST, token })
 	},
 }

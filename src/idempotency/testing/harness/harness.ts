@@ -4,9 +4,9 @@
  */
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import type {
-	ClaimRef,
-	ClaimRequest,
-	ClaimResult,
+	IdempotencyClaimRef,
+	IdempotencyClaimRequest,
+	IdempotencyClaimResult,
 	IdempotencyStore,
 	StoredKey,
 	StoredResponse,
@@ -40,7 +40,7 @@ export const RESPONSE: StoredResponse = {
 }
 
 /** A claim that succeeded. */
-export interface Claimed extends ClaimRef {
+export interface Claimed extends IdempotencyClaimRef {
 	readonly steps: StoredSteps
 }
 
@@ -59,7 +59,7 @@ export class StoreHarness {
 	}
 
 	/** Each claim has a token of its own, unless one is given. */
-	request(overrides: Partial<ClaimRequest> = {}): ClaimRequest {
+	request(overrides: Partial<IdempotencyClaimRequest> = {}): IdempotencyClaimRequest {
 		return {
 			id: ID,
 			fingerprint: hashOf('request-1'),
@@ -71,12 +71,15 @@ export class StoreHarness {
 		}
 	}
 
-	async claim(overrides?: Partial<ClaimRequest>, store: IdempotencyStore = this.store): Promise<ClaimResult> {
+	async claim(
+		overrides?: Partial<IdempotencyClaimRequest>,
+		store: IdempotencyStore = this.store,
+	): Promise<IdempotencyClaimResult> {
 		return store.claim(this.request(overrides))
 	}
 
 	/** Claims a key, which must succeed. */
-	async claimed(overrides?: Partial<ClaimRequest>): Promise<Claimed> {
+	async claimed(overrides?: Partial<IdempotencyClaimRequest>): Promise<Claimed> {
 		const request = this.request(overrides)
 		const result = await this.store.claim(request)
 		assertThat(result.kind === 'claimed', `the claim: expected claimed, got ${result.kind}`)
@@ -84,7 +87,10 @@ export class StoreHarness {
 	}
 
 	/** Claims a key whose lease ends before this returns. */
-	async abandoned(overrides: Partial<ClaimRequest> = {}, steps: StoredSteps = {}): Promise<Claimed> {
+	async abandoned(
+		overrides: Partial<IdempotencyClaimRequest> = {},
+		steps: StoredSteps = {},
+	): Promise<Claimed> {
 		const claim = await this.claimed({ leaseMs: this.shortMs, ...overrides })
 		await this.save(claim, steps)
 		await this.letPass(this.shortMs)
@@ -94,7 +100,7 @@ export class StoreHarness {
 	/** Claims a key and completes it. */
 	async completed(
 		response: StoredResponse | undefined = RESPONSE,
-		overrides?: Partial<ClaimRequest>,
+		overrides?: Partial<IdempotencyClaimRequest>,
 	): Promise<Claimed> {
 		const claim = await this.claimed(overrides)
 		await this.complete(claim, response)
@@ -102,14 +108,14 @@ export class StoreHarness {
 	}
 
 	/** Stores steps, which must succeed. */
-	async save(claim: ClaimRef, steps: StoredSteps): Promise<void> {
+	async save(claim: IdempotencyClaimRef, steps: StoredSteps): Promise<void> {
 		for (const [name, value] of Object.entries(steps))
 			assertEqual(await this.store.saveStep(claim, name, value), true, `the result of saving step ${name}`)
 	}
 
 	/** Completes a claim, which must succeed. */
 	async complete(
-		claim: ClaimRef,
+		claim: IdempotencyClaimRef,
 		response: StoredResponse | undefined = RESPONSE,
 		retentionMs: number = LONG_MS,
 	): Promise<void> {
@@ -117,21 +123,27 @@ export class StoreHarness {
 	}
 
 	/** Releases a claim, which must succeed. */
-	async release(claim: ClaimRef): Promise<void> {
+	async release(claim: IdempotencyClaimRef): Promise<void> {
 		assertEqual(await this.store.release(claim), true, 'the result of release')
 	}
 
 	/** Asserts what a claim returns. */
-	async expectClaim(expected: ClaimResult, overrides?: Partial<ClaimRequest>): Promise<void> {
+	async expectClaim(
+		expected: IdempotencyClaimResult,
+		overrides?: Partial<IdempotencyClaimRequest>,
+	): Promise<void> {
 		assertEqual(await this.claim(overrides), expected, 'the claim')
 	}
 
-	async expectKind(kind: ClaimResult['kind'], overrides?: Partial<ClaimRequest>): Promise<void> {
+	async expectKind(
+		kind: IdempotencyClaimResult['kind'],
+		overrides?: Partial<IdempotencyClaimRequest>,
+	): Promise<void> {
 		assertEqual((await this.claim(overrides)).kind, kind, 'the kind of the claim')
 	}
 
 	/** Asserts that every write of a claim returns false and changes nothing. */
-	async expectFenced(claim: ClaimRef): Promise<void> {
+	async expectFenced(claim: IdempotencyClaimRef): Promise<void> {
 		const { store } = this
 		const before = await this.snapshot(claim.id)
 		const writes = {

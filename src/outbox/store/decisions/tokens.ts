@@ -3,7 +3,7 @@
  * that all numbers are integers and no fraction of a token is lost. PostgreSQL evaluates the same formulas in one statement
  * (postgres/circuits.ts); a test compares both.
  */
-import type { Rate, TokenGrant } from '../rows.ts'
+import type { SharedRate, TokenGrant } from '../rows.ts'
 
 export interface TokenBucket {
 	readonly parts: number
@@ -12,10 +12,10 @@ export interface TokenBucket {
 	readonly at: number
 }
 
-const capacity = ({ burst, intervalMs }: Rate): number => burst * intervalMs
+const capacity = ({ burst, intervalMs }: SharedRate): number => burst * intervalMs
 
 /** Returns the parts in the bucket now. A bucket that was never used is full. A clock that was set back adds nothing. */
-export function filledParts(bucket: TokenBucket | undefined, rate: Rate, now: number): number {
+export function filledParts(bucket: TokenBucket | undefined, rate: SharedRate, now: number): number {
 	if (!bucket) return capacity(rate)
 	const parts =
 		bucket.intervalMs === rate.intervalMs
@@ -27,7 +27,7 @@ export function filledParts(bucket: TokenBucket | undefined, rate: Rate, now: nu
 export const takeTokens = (
 	bucket: TokenBucket | undefined,
 	count: number,
-	rate: Rate,
+	rate: SharedRate,
 	now: number,
 ): TokenGrant & { readonly bucket: TokenBucket } => {
 	const filled = filledParts(bucket, rate, now)
@@ -40,7 +40,7 @@ export const takeTokens = (
 }
 
 /** Returns the grant, given the parts that remain after it. */
-export const tokenGrant = (granted: number, count: number, parts: number, rate: Rate): TokenGrant => ({
+export const tokenGrant = (granted: number, count: number, parts: number, rate: SharedRate): TokenGrant => ({
 	granted,
 	inMs: granted < count ? Math.ceil((rate.intervalMs - parts) / rate.limit) : 0,
 })
@@ -49,7 +49,7 @@ export const tokenGrant = (granted: number, count: number, parts: number, rate: 
 export const returnTokens = (
 	bucket: TokenBucket | undefined,
 	count: number,
-	rate: Rate,
+	rate: SharedRate,
 	now: number,
 ): TokenBucket | undefined =>
 	bucket && {

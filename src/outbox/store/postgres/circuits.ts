@@ -8,7 +8,7 @@ import type { Value } from '../../../sql/postgres-executor.ts'
 import type { Big } from '../../../sql/postgres-values.ts'
 import { applyOperatorChange, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import { tokenGrant } from '../decisions/tokens.ts'
-import type { DestinationCircuit, OperatorChange, Rate } from '../rows.ts'
+import type { DestinationCircuit, OperatorChange, SharedRate } from '../rows.ts'
 import type { CoordinationStore } from '../store.ts'
 import { MAX_TIME } from '../time-after.ts'
 import { auditChange } from './dead-letters.ts'
@@ -139,7 +139,7 @@ on conflict (destination) do update set
 	bucket_at = excluded.bucket_at, granted = ${GRANTED}
 returning bucket_parts as parts, granted`
 
-const rateValues = (destination: string, count: number, { limit, intervalMs, burst }: Rate) => [
+const rateValues = (destination: string, count: number, { limit, intervalMs, burst }: SharedRate) => [
 	destination,
 	count,
 	limit,

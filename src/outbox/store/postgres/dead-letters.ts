@@ -7,14 +7,14 @@ import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { editChanges, operatorChanges } from '../audit-changes.ts'
 import { cappedCount } from '../count-limits.ts'
-import type { AuditAction, AuditRow, Operator, OperatorChange } from '../rows.ts'
+import type { AuditAction, AuditRow, OperatorChange, OperatorNote } from '../rows.ts'
 import type {
-	AuditFilter,
 	AuditStore,
 	DeadGroup,
 	DeadLetterStore,
 	MessageEdit,
-	Store,
+	OutboxStore,
+	StoreAuditFilter,
 	StoreFilter,
 } from '../store.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
@@ -49,7 +49,7 @@ const EDIT_COLUMNS = {
 /** Part of the statement that moves the letters `d`. */
 function auditSql(
 	action: AuditAction,
-	{ by, reason }: Operator,
+	{ by, reason }: OperatorNote,
 	changes: string | null,
 	parameters: Parameters,
 	cause = 'cause',
@@ -82,7 +82,7 @@ const AUDIT_CONDITIONS = {
 	messageId: ['message_id =', 'uuid'],
 	since: ['done_at >=', 'bigint'],
 	until: ['done_at <', 'bigint'],
-} as const satisfies Record<keyof AuditFilter, readonly [string, string]>
+} as const satisfies Record<keyof StoreAuditFilter, readonly [string, string]>
 
 /** Deletes the oldest rows of a table, a limited number at a time. `id` identifies a row. */
 const dropSql = (table: string, id: string, time: string): string => `
@@ -99,7 +99,7 @@ const DROP_HISTORY = dropSql('outbox_history', 'id', 'ended_at')
 
 export function deadLetterOperations(
 	executor: PostgresExecutor,
-): DeadLetterStore & AuditStore & Pick<Store, 'retryNow' | 'expire' | 'dropHistory'> {
+): DeadLetterStore & AuditStore & Pick<OutboxStore, 'retryNow' | 'expire' | 'dropHistory'> {
 	const runForIds = async (sql: string, { values }: Parameters): Promise<readonly string[]> =>
 		(await executor.runOnce<{ id: string }>(sql, values)).map(({ id }) => id)
 	return {
@@ -192,7 +192,7 @@ export function deadLetterOperations(
 			const parameters = new Parameters()
 			const conditions = [`seq < ${parameters.add(before ?? Number.MAX_SAFE_INTEGER, 'bigint')}`]
 			for (const [name, [condition, type]] of Object.entries(AUDIT_CONDITIONS)) {
-				const value = filter[name as keyof AuditFilter]
+				const value = filter[name as keyof StoreAuditFilter]
 				if (value !== undefined) conditions.push(`${condition} ${parameters.add(value, type)}`)
 			}
 			const sql = `

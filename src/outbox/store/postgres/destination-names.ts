@@ -1,7 +1,7 @@
 /** Finds destinations with due messages and the next due time, for a relay that has nothing to claim. */
 import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
 import type { Big } from '../../../sql/postgres-values.ts'
-import type { Store } from '../store.ts'
+import type { OutboxStore } from '../store.ts'
 
 const NEXT_DUE = `
 with n as materialized (select {now} as ms)
@@ -36,7 +36,7 @@ const toWait = (value: Big | null | undefined): number | undefined =>
 
 export const scheduleOperations = (
 	executor: BoundedExecutor,
-): Pick<Store, 'nextDueInMs' | 'dueDestinations'> => ({
+): Pick<OutboxStore, 'nextDueInMs' | 'dueDestinations'> => ({
 	async nextDueInMs(destinations) {
 		const [next] = await executor.run<{ wait: Big | null }>(NEXT_DUE, [JSON.stringify(destinations)])
 		return toWait(next?.wait)

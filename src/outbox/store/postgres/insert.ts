@@ -20,7 +20,7 @@ import { numberList, textList, uuidList } from '../../../sql/postgres-values.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
 import { takeKeys } from '../enqueue/postgres-keys.ts'
 import { LOCK_KEYS, lockOne } from '../enqueue/postgres-locks.ts'
-import { SchemaVersionError, StoreError } from '../errors.ts'
+import { OutboxSchemaError, OutboxStoreError } from '../errors.ts'
 import { DEFAULT_DEDUPE_FOR_MS, type InsertOptions } from '../insert-options.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
 import { MAX_TIME } from '../time-after.ts'
@@ -212,9 +212,9 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 		try {
 			return rowsOfClient(await executor.runIn(tx, sql, values), unreadable)
 		} catch (error) {
-			if (isMissingTable(error)) throw new SchemaVersionError(0, NEEDED_VERSION)
+			if (isMissingTable(error)) throw new OutboxSchemaError(0, NEEDED_VERSION)
 			if (!isMissingObject(error)) throw withHint(error)
-			throw new StoreError(
+			throw new OutboxStoreError(
 				'enqueue',
 				error,
 				'The outbox tables may have another version. Run outbox.migrate().',
@@ -223,8 +223,8 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 	}
 }
 
-const unreadable = (problem: string, advice: string): StoreError =>
-	new StoreError(
+const unreadable = (problem: string, advice: string): OutboxStoreError =>
+	new OutboxStoreError(
 		'enqueue in your transaction',
 		problem,
 		`${advice} The message may have been written, so roll your transaction back.`,

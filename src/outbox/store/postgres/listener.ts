@@ -7,7 +7,7 @@ import { computeDelayMs } from '../../../core/backoff/formula.ts'
 import { readBackoff } from '../../../core/backoff/options.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import type { PgClient, PgPool } from '../../../sql/clients.ts'
-import { StoreError } from '../errors.ts'
+import { OutboxStoreError } from '../errors.ts'
 
 /** A restarted database is back within seconds; one that is down for an hour should not be asked constantly. */
 const RECONNECT = readBackoff({ baseDelayMs: 100, maxDelayMs: 10_000, jitterStrategy: 'equal' })
@@ -46,7 +46,7 @@ export class PgListener {
 		const { max } = (this.#given.pool as { readonly options?: { readonly max?: unknown } }).options ?? {}
 		// Otherwise everything else would wait silently for the only connection.
 		if (max === 1)
-			throw new StoreError(
+			throw new OutboxStoreError(
 				'listen',
 				'the pool has only one connection',
 				'A relay needs two, because LISTEN keeps one.',

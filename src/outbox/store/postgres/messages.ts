@@ -3,7 +3,7 @@ import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, isUuid, withNumbers } from '../../../sql/postgres-values.ts'
 import type { MessageStatus } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
-import type { Store } from '../store.ts'
+import type { OutboxStore } from '../store.ts'
 import { type MessageRow, toStoredMessage } from '../stored-message.ts'
 import { filterSql, Parameters, type Table } from './filter.ts'
 
@@ -60,7 +60,7 @@ union all select seq from {s}.outbox_history where id = $1::uuid limit 1`
 
 export const messageOperations = (
 	executor: PostgresExecutor,
-): Pick<Store, 'find' | 'findPredecessor' | 'list'> => ({
+): Pick<OutboxStore, 'find' | 'findPredecessor' | 'list'> => ({
 	async find(id) {
 		if (!isUuid(id)) return undefined
 		const [row] = await executor.run<MessageRow>(FIND, [id])

@@ -10,7 +10,7 @@ import {
 } from '../../../sql/postgres-options.ts'
 
 /** Options of a PostgreSQL store. */
-export interface PostgresStoreOptions {
+export interface PostgresOutboxStoreOptions {
 	/** A `Pool` of `pg`, or a PGlite database. The store never closes it. A relay keeps one connection of a pool for LISTEN. */
 	readonly client: PgPool | PGliteLike
 	/** Schema of the tables: lower-case letters, digits and underscores. Default `'yaoki'`. */
@@ -44,10 +44,13 @@ const OPTIONS: OptionSchema = {
 	runtime: 'any',
 }
 
-export function readPostgresOptions(given: PostgresStoreOptions): PostgresStoreSettings {
+export function readPostgresOptions(given: PostgresOutboxStoreOptions): PostgresStoreSettings {
 	checkIsNotPool(given)
 	checkNames(given, OPTIONS)
-	const options = readOptions<PostgresStoreOptions & { readonly claimTimeoutMs: number }>(given, OPTIONS)
+	const options = readOptions<PostgresOutboxStoreOptions & { readonly claimTimeoutMs: number }>(
+		given,
+		OPTIONS,
+	)
 	return {
 		...readPostgresSettings(options),
 		runtime: options.runtime ?? systemRuntime,

@@ -6,7 +6,7 @@ import { isPGlite, isSqlClient } from '../../../sql/clients.ts'
 import { ignorePoolErrors } from '../../../sql/pool.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { dropDedupeKeys } from '../enqueue/postgres-keys.ts'
-import type { Store } from '../store.ts'
+import type { OutboxStore } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
 import { claim, claimsOf, hasClaimable } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
@@ -15,14 +15,14 @@ import { insert } from './insert.ts'
 import { KeyBounds } from './key-bounds.ts'
 import { channelOf, PgListener } from './listener.ts'
 import { messageOperations } from './messages.ts'
-import { type PostgresStoreOptions, readPostgresOptions } from './options.ts'
+import { type PostgresOutboxStoreOptions, readPostgresOptions } from './options.ts'
 import { relayOperations } from './relays.ts'
 import { explainError, migrate, migrationsIn, schemaVersion } from './schema.ts'
 import { settleOperations } from './settle.ts'
 import { statsOperations } from './stats.ts'
 
 /** An outbox in a PostgreSQL database. */
-export interface PostgresStore extends Store {
+export interface PostgresOutboxStore extends OutboxStore {
 	readonly kind: 'postgres'
 }
 
@@ -30,9 +30,9 @@ export interface PostgresStore extends Store {
  * Creates an outbox store in PostgreSQL, through a `pg` pool or a PGlite database.
  *
  * @example
- * const outbox = new Outbox({ store: postgresStore({ client: new pg.Pool({ connectionString }) }) })
+ * const outbox = new Outbox({ store: postgresOutboxStore({ client: new pg.Pool({ connectionString }) }) })
  */
-export function postgresStore(options: PostgresStoreOptions): PostgresStore {
+export function postgresOutboxStore(options: PostgresOutboxStoreOptions): PostgresOutboxStore {
 	const settings = readPostgresOptions(options)
 	const { client, schema, runtime } = settings
 	const executor = new PostgresExecutor(settings, explainError)

@@ -3,7 +3,7 @@ import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { grantPermits, type PermitHolder } from '../decisions/permits.ts'
 import type { RelayRow } from '../rows.ts'
-import type { RelayRegistry, Store } from '../store.ts'
+import type { OutboxStore, RelayRegistry } from '../store.ts'
 import { timeAfter } from '../time-after.ts'
 
 const LOCK = `
@@ -59,7 +59,7 @@ type Lists = 'destinations' | 'orderedDestinations'
 
 export const relayOperations = (
 	executor: BoundedExecutor,
-): RelayRegistry & Pick<Store, 'acquirePermits'> => ({
+): RelayRegistry & Pick<OutboxStore, 'acquirePermits'> => ({
 	/** Locks the destination before it reads the other relays' permits, so that the sum includes everything committed. */
 	acquirePermits(request) {
 		const { destination, owner, wanted, leaseMs } = request

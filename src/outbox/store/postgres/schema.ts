@@ -26,7 +26,7 @@ import {
 	postgresSchemaVersion,
 	postgresVersionError,
 } from '../../../sql/schema/postgres-migrations.ts'
-import { SchemaVersionError, StoreError } from '../errors.ts'
+import { OutboxSchemaError, OutboxStoreError } from '../errors.ts'
 
 /**
  * Columns that a message has in every table. Those of a fixed length come first: PostgreSQL finds a column after a text only by reading all columns before
@@ -201,7 +201,7 @@ from {s}.outbox_history;
 const OUTBOX_TABLES: TableSet = {
 	versions: 'outbox_schema',
 	steps: [{ version: 1, name: 'tables', sql: `${TABLES}${VIEW}` }],
-	versionError: (found, needed) => new SchemaVersionError(found, needed),
+	versionError: (found, needed) => new OutboxSchemaError(found, needed),
 }
 
 export const migrationsIn = (schema: string): readonly Migration[] =>
@@ -217,7 +217,7 @@ export const migrate = (executor: PostgresExecutor): Promise<MigrationReport> =>
 /** Wraps an error that the user can do something about. */
 export function withHint(error: unknown): unknown {
 	const hint = postgresHint(error)
-	return hint === undefined ? error : new StoreError('use the database of the outbox', error, hint)
+	return hint === undefined ? error : new OutboxStoreError('use the database of the outbox', error, hint)
 }
 
 /** A missing table or column usually means tables of another version. */

@@ -13,7 +13,7 @@ import type { Value } from '../../../sql/postgres-executor.ts'
 import { uuidList } from '../../../sql/postgres-values.ts'
 import type { Settlement } from '../rows.ts'
 import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
-import type { Store } from '../store.ts'
+import type { OutboxStore } from '../store.ts'
 import { MAX_TIME } from '../time-after.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
@@ -131,8 +131,8 @@ interface Step {
 	readonly ids: readonly string[]
 }
 
-export function settleOperations(executor: BoundedExecutor): Pick<Store, 'settle' | 'renew'> {
-	const settle: Store['settle'] = async (owner, settlements, keepHistory) => {
+export function settleOperations(executor: BoundedExecutor): Pick<OutboxStore, 'settle' | 'renew'> {
+	const settle: OutboxStore['settle'] = async (owner, settlements, keepHistory) => {
 		if (settlements.length === 0) return []
 		try {
 			return await runSteps(executor, stepsFor(owner, settlements, keepHistory))

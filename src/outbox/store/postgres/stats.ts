@@ -18,7 +18,7 @@ import {
 	MIN_LIMIT,
 	sumForecast,
 } from '../count-limits.ts'
-import type { Store } from '../store.ts'
+import type { OutboxStore } from '../store.ts'
 import type { DestinationCounts, StoreStats } from '../store-stats.ts'
 import { type BlockedLookup, findBlocked } from './statistics/blocked-keys.ts'
 import { ALL_NAMES, FIRST_DUE_AT, NOW, ONE_NAME, SHARE } from './statistics/names-sql.ts'
@@ -126,7 +126,7 @@ const ONE = {
 	latest: latestSql(ONE_NAME),
 }
 
-export function statsOperations(executor: PostgresExecutor): Pick<Store, 'stats' | 'now'> {
+export function statsOperations(executor: PostgresExecutor): Pick<OutboxStore, 'stats' | 'now'> {
 	const now = async (): Promise<number> => {
 		const [row] = await executor.run<{ ms: Big }>('select {now} as ms')
 		return Number(row?.ms)

@@ -4,7 +4,7 @@ import type { DeadLetterCause } from '../../message/message.ts'
 import { editChanges, operatorChanges } from '../audit-changes.ts'
 import { cappedCount } from '../count-limits.ts'
 import type { AuditRow, OperatorChange } from '../rows.ts'
-import type { AuditFilter, MessageEdit, StoreFilter } from '../store.ts'
+import type { MessageEdit, StoreAuditFilter, StoreFilter } from '../store.ts'
 import type { Operations } from './executor.ts'
 import { conditionOf } from './filter.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
@@ -77,7 +77,7 @@ const toAuditRow = (row: readonly SqlValue[]): AuditRow =>
 const AUDIT_CONDITIONS = {
 	...{ action: 'action = ?', destination: 'destination = ?', by: 'done_by = ?', messageId: 'message_id = ?' },
 	...{ since: 'done_at >= ?', until: 'done_at < ?' },
-} as const satisfies Record<keyof AuditFilter, string>
+} as const satisfies Record<keyof StoreAuditFilter, string>
 
 const DROP_AUDIT = `DELETE FROM yaoki_outbox_audit WHERE seq IN
 	(SELECT seq FROM yaoki_outbox_audit WHERE done_at < ? ORDER BY done_at LIMIT ?)`
@@ -180,7 +180,7 @@ export const deadLetterOperations = (
 		const conditions = ['seq < ?']
 		const params: SqlValue[] = [before ?? Number.MAX_SAFE_INTEGER]
 		for (const [name, condition] of Object.entries(AUDIT_CONDITIONS)) {
-			const value = filter[name as keyof AuditFilter]
+			const value = filter[name as keyof StoreAuditFilter]
 			if (value === undefined) continue
 			conditions.push(condition)
 			params.push(value)

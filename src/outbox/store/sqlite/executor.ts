@@ -6,17 +6,17 @@ import type { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import { TimedTransactions } from '../../../sql/clock/timed-transactions.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
-import { SchemaVersionError, StoreError } from '../errors.ts'
-import type { Store } from '../store.ts'
+import { OutboxSchemaError, OutboxStoreError } from '../errors.ts'
+import type { OutboxStore } from '../store.ts'
 import { NEEDED_VERSION, schemaVersion } from './schema.ts'
 
 /** Returns the error for the caller; `cause` is SQLite's own. */
 export const storeError = (action: string, error: unknown): Error =>
-	error instanceof YaokiError ? error : new StoreError(action, error, sqliteHint(error))
+	error instanceof YaokiError ? error : new OutboxStoreError(action, error, sqliteHint(error))
 
 /** Methods of a store as they run on its connection: synchronously. */
-export type Operations<Name extends keyof Store> = {
-	[Key in Name]: Store[Key] extends (...args: infer Args) => Promise<infer Result>
+export type Operations<Name extends keyof OutboxStore> = {
+	[Key in Name]: OutboxStore[Key] extends (...args: infer Args) => Promise<infer Result>
 		? (...args: Args) => Result
 		: never
 }
@@ -52,9 +52,9 @@ export class SqliteExecutor {
 		if (isSchemaMismatch(error)) {
 			const version = this.#version()
 			if (version !== undefined && version !== NEEDED_VERSION)
-				return new SchemaVersionError(version, NEEDED_VERSION)
+				return new OutboxSchemaError(version, NEEDED_VERSION)
 			if (tx && tx !== this.#connection.database)
-				return new StoreError(action, error, 'tx is connected to another database than the outbox.')
+				return new OutboxStoreError(action, error, 'tx is connected to another database than the outbox.')
 		}
 		return storeError(`${action} (${this.#file})`, error)
 	}

@@ -9,7 +9,7 @@ import type { SqlValue } from '../../../sql/sqlite-connection.ts'
 import { isBusy } from '../../../sql/sqlite-errors.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
 import { KEY_HOLDER, TAKE_KEY } from '../enqueue/sqlite-keys.ts'
-import { StoreError } from '../errors.ts'
+import { OutboxStoreError } from '../errors.ts'
 import { DEFAULT_DEDUPE_FOR_MS, type InsertOptions } from '../insert-options.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
 import { timeAfter } from '../time-after.ts'
@@ -59,7 +59,7 @@ export function insertInto(
 	} catch (error) {
 		if (!isBusy(error)) throw error
 		// The user's connection did not wait, and the store cannot wait in its place: the rows must be written within this tick.
-		throw new StoreError('enqueue in your transaction', error, userBusyHint(error))
+		throw new OutboxStoreError('enqueue in your transaction', error, userBusyHint(error))
 	}
 }
 

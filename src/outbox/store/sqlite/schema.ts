@@ -16,7 +16,7 @@ import {
 } from '../../../sql/schema/migration.ts'
 import { migrateSqlite, sqliteSchemaVersion } from '../../../sql/schema/sqlite-migrations.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
-import { SchemaVersionError } from '../errors.ts'
+import { OutboxSchemaError } from '../errors.ts'
 
 /** Columns that move with a message between tables. */
 export const MOVED_COLUMNS =
@@ -210,7 +210,7 @@ export const OUTBOX_CLOCK: ClockTables = {
 export const OUTBOX_TABLES: TableSet = {
 	versions: 'yaoki_outbox_schema',
 	steps: [{ version: 1, name: 'first tables', sql: TABLES.trim() }],
-	versionError: (found, needed) => new SchemaVersionError(found, needed),
+	versionError: (found, needed) => new OutboxSchemaError(found, needed),
 }
 
 export const MIGRATIONS: readonly Migration[] = OUTBOX_TABLES.steps

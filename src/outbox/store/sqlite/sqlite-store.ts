@@ -12,8 +12,8 @@ import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import { NO_NODE_SQLITE, openBetterSqlite, openNodeSqlite } from '../../../sql/open-sqlite.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { dropDedupeKeys } from '../enqueue/sqlite-keys.ts'
-import { StoreError } from '../errors.ts'
-import type { Store, SyncEnqueueStore } from '../store.ts'
+import { OutboxStoreError } from '../errors.ts'
+import type { OutboxStore, SyncEnqueueStore } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
 import { claimOperations } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
@@ -29,7 +29,7 @@ import { SharedTransactions } from './shared-transactions.ts'
 import { stats } from './stats.ts'
 
 /** Options of an SQLite store. */
-export interface SqliteStoreOptions {
+export interface SqliteOutboxStoreOptions {
 	/**
 	 * The database file. A missing file is created, a missing folder is not. `':memory:'`: a database that exists until the store
 	 * is closed.
@@ -48,10 +48,10 @@ export interface SqliteStoreOptions {
 
 const OPTIONS: OptionSchema = { file: 'string', open: 'function', clock: 'function', runtime: 'any' }
 
-export function readSqliteOptions(given: SqliteStoreOptions | string): SqliteStoreOptions {
+export function readSqliteOptions(given: SqliteOutboxStoreOptions | string): SqliteOutboxStoreOptions {
 	const options = typeof given === 'string' ? { file: given } : given
 	checkNames(options, OPTIONS)
-	const settings = readOptions<SqliteStoreOptions>(options, OPTIONS)
+	const settings = readOptions<SqliteOutboxStoreOptions>(options, OPTIONS)
 	// SQLite treats an empty name as a private temporary file, which is useless for an outbox.
 	if (!settings.file) invalidOption('file', settings.file, "a file name or ':memory:'")
 	return settings
@@ -60,11 +60,11 @@ export function readSqliteOptions(given: SqliteStoreOptions | string): SqliteSto
 function openDatabase(file: string): SqliteDatabase {
 	const database = openNodeSqlite(file)
 	if (database) return database
-	throw new StoreError(`open ${file}`, 'this runtime has no node:sqlite', NO_NODE_SQLITE)
+	throw new OutboxStoreError(`open ${file}`, 'this runtime has no node:sqlite', NO_NODE_SQLITE)
 }
 
 const TWO_COPIES =
-	"yaoki: tx is a connection of better-sqlite3, and the outbox has the file open with node:sqlite. Two copies of SQLite in one process do not see each other's locks and can damage the file. Create the store with sqliteStore({ file, open: (file) => new Database(file) }). This warning is printed once."
+	"yaoki: tx is a connection of better-sqlite3, and the outbox has the file open with node:sqlite. Two copies of SQLite in one process do not see each other's locks and can damage the file. Create the store with sqliteOutboxStore({ file, open: (file) => new Database(file) }). This warning is printed once."
 
 /** The actions complete "Cannot ..." in errors. */
 const READS = {
@@ -110,18 +110,18 @@ const WRITES = {
 type Operation = keyof typeof READS | keyof typeof WRITES
 
 /** Returns the methods of the store, which run the operations in transactions. */
-function bind(executor: SqliteExecutor, operations: Operations<Operation>): Pick<Store, Operation> {
+function bind(executor: SqliteExecutor, operations: Operations<Operation>): Pick<OutboxStore, Operation> {
 	const methodsFor = (mode: 'read' | 'write', actions: Readonly<Record<string, string>>) =>
 		Object.entries(actions).map(([name, action]) => {
 			const operation = operations[name as Operation] as (...args: unknown[]) => unknown
 			return [name, (...args: unknown[]) => executor.run(mode, action, () => operation(...args))]
 		})
 	const methods = [...methodsFor('read', READS), ...methodsFor('write', WRITES)]
-	return Object.fromEntries(methods) as Pick<Store, Operation>
+	return Object.fromEntries(methods) as Pick<OutboxStore, Operation>
 }
 
 /** An outbox in an SQLite database, through `node:sqlite`. */
-export interface SqliteStore extends Store {
+export interface SqliteOutboxStore extends OutboxStore {
 	readonly kind: 'sqlite'
 	readonly insertSync: SyncEnqueueStore['insertSync']
 	/** The store's own connection of `node:sqlite`. With `':memory:'` it is the only one, and can be passed as `tx`. */
@@ -132,10 +132,10 @@ export interface SqliteStore extends Store {
  * Creates an outbox store in an SQLite file.
  *
  * @example
- * const outbox = new Outbox({ store: sqliteStore('outbox.db') })
+ * const outbox = new Outbox({ store: sqliteOutboxStore('outbox.db') })
  * await outbox.migrate()
  */
-export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
+export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): SqliteOutboxStore {
 	const { file, open, clock: testClock, runtime = systemRuntime } = readSqliteOptions(options)
 	const clock = new SqliteClock(runtime, OUTBOX_CLOCK)
 	const connection = new SqliteConnection(
@@ -147,7 +147,7 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 	let hasWarned = false
 	const stops = new Set<() => void>()
 	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx, options) => {
-		if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not an SQLite connection')
+		if (!isSqliteClient(tx)) throw new OutboxStoreError('enqueue', 'tx is not an SQLite connection')
 		if (!open && !hasWarned && connection.isOpen && isBetterSqlite(tx)) {
 			hasWarned = true
 			console.warn(TWO_COPIES)
@@ -182,7 +182,7 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 		accepts: isSqliteClient,
 		get database() {
 			if (open)
-				throw new StoreError(
+				throw new OutboxStoreError(
 					'return the database',
 					'it was opened by the option "open"',
 					'Keep your own reference.',

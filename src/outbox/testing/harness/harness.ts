@@ -10,16 +10,16 @@ import type {
 	ClaimRequest,
 	ClaimTarget,
 	NewRow,
-	Operator,
+	OperatorNote,
 	Settlement,
 	StoredMessage,
 } from '../../store/rows.ts'
-import type { MessageEdit, Store, StoreFilter } from '../../store/store.ts'
+import type { MessageEdit, OutboxStore, StoreFilter } from '../../store/store.ts'
 import { assertFields, HOUR, idsOf, MINUTE, required, sorted } from './assertions.ts'
 import { type Death, dead, release, retry, sent } from './settlements.ts'
-import type { StoreUnderTest } from './store-under-test.ts'
+import type { OutboxStoreUnderTest } from './store-under-test.ts'
 
-export const OPERATOR: Operator = { by: 'ada@ops', reason: 'a test' }
+export const OPERATOR: OperatorNote = { by: 'ada@ops', reason: 'a test' }
 
 /** A limit that no case reaches. */
 export const MANY = 10_000
@@ -41,12 +41,12 @@ type Rows<Count extends number, List extends ClaimedRow[] = []> = List['length']
 	: Rows<Count, [...List, ClaimedRow]>
 
 export class StoreHarness {
-	readonly store: Store
-	readonly opened: StoreUnderTest
-	readonly #others: Store[] = []
+	readonly store: OutboxStore
+	readonly opened: OutboxStoreUnderTest
+	readonly #others: OutboxStore[] = []
 	#ids = 0
 
-	constructor(opened: StoreUnderTest) {
+	constructor(opened: OutboxStoreUnderTest) {
 		this.opened = opened
 		this.store = opened.store
 	}
@@ -98,12 +98,12 @@ export class StoreHarness {
 	claimTargets(
 		targets: readonly ClaimTarget[],
 		{ owner = 'r1', leaseMs = HOUR, poisonCandidates = false, poisonAfter = 1_000 }: ClaimOverrides = {},
-		store: Store = this.store,
-	): ReturnType<Store['claim']> {
+		store: OutboxStore = this.store,
+	): ReturnType<OutboxStore['claim']> {
 		return store.claim({ owner, leaseMs, poisonCandidates, poisonAfter, targets })
 	}
 
-	async claim(overrides: ClaimOverrides = {}, store?: Store): Promise<readonly ClaimedRow[]> {
+	async claim(overrides: ClaimOverrides = {}, store?: OutboxStore): Promise<readonly ClaimedRow[]> {
 		return (await this.claimTargets([target(overrides)], overrides, store)).rows
 	}
 
@@ -249,7 +249,7 @@ export class StoreHarness {
 		assertFields(await this.claimOne(overrides), expected)
 	}
 
-	transaction: StoreUnderTest['transaction'] = (work, end, isolationLevel) =>
+	transaction: OutboxStoreUnderTest['transaction'] = (work, end, isolationLevel) =>
 		this.opened.transaction(work, end, isolationLevel)
 
 	/** Returns the database's time. */
@@ -262,19 +262,19 @@ export class StoreHarness {
 	}
 
 	/** Opens a second store on the same database, if possible. */
-	async another(): Promise<Store | undefined> {
+	async another(): Promise<OutboxStore | undefined> {
 		const other = await this.opened.another?.()
 		if (other) this.#others.push(other)
 		return other
 	}
 
 	/** Returns a second store, or the same one if there can be only one: what holds between two stores must hold within one. */
-	async other(): Promise<Store> {
+	async other(): Promise<OutboxStore> {
 		return (await this.another()) ?? this.store
 	}
 
 	/** Runs `call` several times concurrently, on two stores in turn. */
-	async concurrently<T>(count: number, call: (store: Store, n: number) => Promise<T>): Promise<T[]> {
+	async concurrently<T>(count: number, call: (store: OutboxStore, n: number) => Promise<T>): Promise<T[]> {
 		const stores = [this.store, await this.other()]
 		return Promise.all(Array.from({ length: count }, (_, n) => call(stores[n % 2] ?? this.store, n)))
 	}

@@ -1,9 +1,9 @@
 import type { Queryable } from '../../../sql/clients.ts'
-import type { Store } from '../../store/store.ts'
+import type { OutboxStore } from '../../store/store.ts'
 
 /** A store on an empty database of its own, with or without tables. */
-export interface StoreUnderTest {
-	readonly store: Store
+export interface OutboxStoreUnderTest {
+	readonly store: OutboxStore
 	/** Moves the store's clock forward, or back by a negative time. The suite never sleeps. */
 	advance(ms: number): void | Promise<void>
 	/**
@@ -21,7 +21,7 @@ export interface StoreUnderTest {
 	 */
 	readonly isolationLevels?: readonly string[]
 	/** Opens a second store on the same database and clock, as another process would. Omit it if there can be only one. */
-	another?(): Promise<Store>
+	another?(): Promise<OutboxStore>
 	/** Closes the stores and deletes the database. */
 	close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Constraints, type TuneChange, type TuneOptions, tune } from 'yaoki/sim'
+import { type TuneChange, type TuneConstraints, type TuneOptions, tune } from 'yaoki/sim'
 import { toDocument } from '../../../../src/cli/simulate/tune/tune-document.ts'
 import { changeText, failureText, toText } from '../../../../src/cli/simulate/tune/tune-text.ts'
 import { PLAIN } from '../../../../src/text/style.ts'
@@ -8,7 +8,7 @@ import { chain } from '../../../sim/tune/storm.ts'
 const options: TuneOptions = { constraints: {}, replications: 2, maxSteps: 40 }
 
 function outputOf(
-	constraints: Constraints,
+	constraints: TuneConstraints,
 	more: Partial<TuneOptions> = {},
 	isInterrupted = false,
 	policy = 'toDb',

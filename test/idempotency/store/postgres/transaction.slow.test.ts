@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
-import { fetchIdempotency, idempotency, LeaseLostError } from 'yaoki/idempotency'
+import { fetchIdempotency, IdempotencyLeaseLostError, idempotency } from 'yaoki/idempotency'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
 import { postgresRig } from './rig.ts'
 
@@ -81,7 +81,7 @@ describe('context.transaction', () => {
 			})
 			return new Response('late')
 		})
-		await expect(post()).rejects.toThrow(LeaseLostError)
+		await expect(post()).rejects.toThrow(IdempotencyLeaseLostError)
 		expect(await orders()).toEqual([])
 		const { rows } = await rig.pool.query(`select token, state from ${rig.schema}.idempotency_keys`)
 		expect(rows).toEqual([{ token: 'other', state: 'running' }])

@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import {
 	fetchIdempotency,
 	type IdempotencyContext,
+	IdempotencyLeaseLostError,
 	type IdempotencyOptions,
 	idempotency,
-	LeaseLostError,
 	type Queryable,
 } from 'yaoki/idempotency'
 import { eventually } from '../../../eventually.ts'
@@ -103,7 +103,7 @@ describe.each(Object.entries(WRAPPERS))('with %s as tx', (_, txOf) => {
 	})
 })
 
-test('a request whose key was taken over gets a LeaseLostError, and its transaction rolls back', async () => {
+test('a request whose key was taken over gets a IdempotencyLeaseLostError, and its transaction rolls back', async () => {
 	const hasStarted = Promise.withResolvers<void>()
 	const gate = Promise.withResolvers<void>()
 	let isFirst = true
@@ -123,7 +123,7 @@ test('a request whose key was taken over gets a LeaseLostError, and its transact
 	rig.advance(120_000)
 	expect(await post()).toEqual([201, { id: 1 }, null])
 	gate.resolve()
-	await expect(first).rejects.toThrow(LeaseLostError)
+	await expect(first).rejects.toThrow(IdempotencyLeaseLostError)
 	expect(await orders()).toBe(1)
 })
 

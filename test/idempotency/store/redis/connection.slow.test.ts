@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
 import { idempotency } from '../../../../src/idempotency/engine/engine.ts'
 import { redisIdempotencyStore } from '../../../../src/idempotency/store/redis/redis-store.ts'
-import type { ClaimRequest, StoredResponse } from '../../../../src/idempotency/store/store.ts'
+import type { IdempotencyClaimRequest, StoredResponse } from '../../../../src/idempotency/store/store.ts'
 import { idempotencyStoreConformance } from '../../../../src/idempotency/testing/index.ts'
 import { deadPort } from '../../../core/classify/fault-server.ts'
 import { eventually } from '../../../eventually.ts'
@@ -16,7 +16,7 @@ import { redisClient } from '../../../redis-client.ts'
 
 const RESPONSE: StoredResponse = { status: 201, headers: [['etag', '"1"']], body: new Uint8Array([255, 0]) }
 
-const request = (overrides: Partial<ClaimRequest> = {}): ClaimRequest => ({
+const request = (overrides: Partial<IdempotencyClaimRequest> = {}): IdempotencyClaimRequest => ({
 	id: 'key',
 	fingerprint: 'request',
 	token: 'token',

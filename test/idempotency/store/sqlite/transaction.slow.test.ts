@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { fetchIdempotency, idempotency, LeaseLostError } from 'yaoki/idempotency'
+import { fetchIdempotency, IdempotencyLeaseLostError, idempotency } from 'yaoki/idempotency'
 import { temporaryFile } from '../../../temporary-file.ts'
 import { type OpenedSqlite, openSqlite } from '../open-sqlite.ts'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
@@ -96,7 +96,7 @@ describe.each([
 			const headers = { 'idempotency-key': 'k1' }
 			return handle(new Request('http://localhost/orders', { method: 'POST', body: '{}', headers }))
 		}
-		await expect(post()).rejects.toThrow(LeaseLostError)
+		await expect(post()).rejects.toThrow(IdempotencyLeaseLostError)
 		expect(await here.userTable.count()).toBe(1)
 		expect((await post()).headers.get('idempotency-replayed')).toBe('true')
 	})

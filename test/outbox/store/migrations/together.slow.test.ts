@@ -1,8 +1,8 @@
 /** A service with an outbox and idempotency keys creates the tables of both when it starts, and several of its processes start at the same time. */
 import { expect, test } from 'vitest'
 import { postgresIdempotencyStore, sqliteIdempotencyStore } from '../../../../src/idempotency/index.ts'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { postgresPool } from '../../../postgres-pool.ts'
 import { temporaryFile } from '../../../temporary-file.ts'
 
@@ -23,7 +23,7 @@ async function migrateAll(stores: readonly (readonly Migrating[])[]): Promise<re
 
 test('outbox and keys migrate an empty PostgreSQL concurrently (23505 on pg_namespace)', async () => {
 	const pools = Array.from({ length: PROCESSES }, () => postgres.anotherPool())
-	const outboxes = pools.map((client) => postgresStore({ client }))
+	const outboxes = pools.map((client) => postgresOutboxStore({ client }))
 	const keys = pools.map((client) => postgresIdempotencyStore({ client }))
 	for (let round = 0; round < ROUNDS; round++) {
 		expect(await migrateAll([outboxes, keys])).toEqual([1, 1])
@@ -34,7 +34,7 @@ test('outbox and keys migrate an empty PostgreSQL concurrently (23505 on pg_name
 test('outbox and keys migrate an empty SQLite file concurrently', async () => {
 	for (let round = 0; round < ROUNDS; round++) {
 		const file = temporaryFile()
-		const outboxes = Array.from({ length: PROCESSES }, () => sqliteStore({ file }))
+		const outboxes = Array.from({ length: PROCESSES }, () => sqliteOutboxStore({ file }))
 		const keys = outboxes.map(() => sqliteIdempotencyStore(file))
 		expect(await migrateAll([outboxes, keys])).toEqual([1, 1])
 		for (const store of [...outboxes, ...keys]) await store.close()

@@ -1,7 +1,10 @@
 import type pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { OVERTAKING } from '../../../../src/outbox/store/postgres/claim-sql.ts'
-import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import {
+	type PostgresOutboxStore,
+	postgresOutboxStore,
+} from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { ClaimedRow, ClaimTarget } from '../../../../src/outbox/store/rows.ts'
 import { PostgresExecutor } from '../../../../src/sql/postgres-executor.ts'
 import { newRows } from '../rows.ts'
@@ -69,9 +72,12 @@ const targetsOf = (parts: readonly Partial<ClaimTarget>[]): ClaimTarget[] =>
 const WITH_BOUNDS = ' with bounds'
 
 /** Runs each kind of claim once, so that its plan is cached; returns the texts. Claims after slow ones have bounds of keys. */
-async function runClaims(store: PostgresStore, recorder: Recorder): Promise<ReadonlyMap<string, string>> {
+async function runClaims(
+	store: PostgresOutboxStore,
+	recorder: Recorder,
+): Promise<ReadonlyMap<string, string>> {
 	const texts = new Map<string, string>()
-	const run = async (given: PostgresStore, suffix: string) => {
+	const run = async (given: PostgresOutboxStore, suffix: string) => {
 		for (const [kind, parts] of Object.entries(CLAIMS)) {
 			await given.claim(wanted({}, { targets: targetsOf(parts) }))
 			texts.set(`${kind}${suffix}`, recorder.latest)
@@ -82,7 +88,7 @@ async function runClaims(store: PostgresStore, recorder: Recorder): Promise<Read
 		}
 	}
 	await run(store, '')
-	const slow = postgresStore({
+	const slow = postgresOutboxStore({
 		client: recorder.pool,
 		schema: rig.schema,
 		runtime: runtimeWithClaimsOf(60_000),
@@ -93,7 +99,7 @@ async function runClaims(store: PostgresStore, recorder: Recorder): Promise<Read
 }
 
 /** Runs each other statement of a relay once. */
-async function runOthers(store: PostgresStore): Promise<void> {
+async function runOthers(store: PostgresOutboxStore): Promise<void> {
 	await store.insert(newRows(5, { destination: 'settled' }))
 	const { rows } = await store.claim(wanted({ destination: 'settled' }))
 	await store.renew('relay', 60_000, rows)
@@ -167,14 +173,14 @@ const USED: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_, prepareState) => {
-	let store: PostgresStore
+	let store: PostgresOutboxStore
 	let recorder: Recorder
 	let pool: pg.Pool
 
 	beforeEach(async () => {
 		await onEach((table) => `alter table ${table} set (autovacuum_enabled = off)`)
 		pool = rig.anotherPool({ max: 1 })
-		store = postgresStore({ client: pool, schema: rig.schema, runtime: runtimeWithClaimsOf(0) })
+		store = postgresOutboxStore({ client: pool, schema: rig.schema, runtime: runtimeWithClaimsOf(0) })
 		recorder = await recordStatements(pool)
 		await prepareState()
 	})
@@ -215,7 +221,7 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 
 test('a scan does not search for the first message of a key that the relay holds', async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema, runtime: runtimeWithClaimsOf(0) })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema, runtime: runtimeWithClaimsOf(0) })
 	const recorder = await recordStatements(pool)
 	await store.insert(newRows(LIMIT - 1, { destination: 'a', key: 'hot' }))
 	const searched = async (heldKeys: readonly string[]): Promise<number> => {

@@ -1,9 +1,9 @@
 /** A store that knows where the messages of a key start still finds those that appear before, and lets none of the key overtake them. */
 import type pg from 'pg'
 import { expect, test } from 'vitest'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { ClaimedRow, ClaimTarget, NewRow } from '../../../../src/outbox/store/rows.ts'
-import type { Store } from '../../../../src/outbox/store/store.ts'
+import type { OutboxStore } from '../../../../src/outbox/store/store.ts'
 import { newRow, newRows } from '../rows.ts'
 import { begin } from './concurrent.ts'
 import { postgresRig } from './rig.ts'
@@ -26,7 +26,7 @@ async function enqueue(lockKeys = true, tx?: pg.PoolClient): Promise<NewRow> {
 	return row
 }
 
-async function claimed(lane: Partial<ClaimTarget>, store: Store = rig.store): Promise<ClaimedRow[]> {
+async function claimed(lane: Partial<ClaimTarget>, store: OutboxStore = rig.store): Promise<ClaimedRow[]> {
 	return [...(await store.claim(wanted(lane))).rows]
 }
 
@@ -85,7 +85,7 @@ test.each(LANES)(
 		const early = await enqueue(false, late)
 		await learn()
 		await late.query('commit')
-		const another = postgresStore({ client: rig.pool, schema: rig.schema })
+		const another = postgresOutboxStore({ client: rig.pool, schema: rig.schema })
 		expect(idsOf((await another.claim(wanted({ isOrdered: true }, OTHER))).rows as ClaimedRow[])).toEqual([
 			early.id,
 		])
@@ -123,7 +123,7 @@ test.each(LANES)(
 	'messages that other relays have claimed and sent meanwhile do not matter: %s',
 	async (_, lane) => {
 		await learn()
-		const another = postgresStore({ client: rig.pool, schema: rig.schema })
+		const another = postgresOutboxStore({ client: rig.pool, schema: rig.schema })
 		for (let round = 0; round < 3; round++) {
 			await enqueue()
 			const rows = await claimed({ isOrdered: true }, another)

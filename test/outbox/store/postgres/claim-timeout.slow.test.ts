@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Outbox, Relay, type RelayEvent } from 'yaoki/outbox'
 import { TimeoutError } from '../../../../src/core/errors/errors.ts'
-import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import {
+	type PostgresOutboxStore,
+	postgresOutboxStore,
+} from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../eventually.ts'
 import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
@@ -40,7 +43,7 @@ async function lockTable(): Promise<() => Promise<void>> {
  * Takes the lock when the relay claims next, so that it is the claim that waits. With a lock at any other moment the relay may already be past its
  * claim: it would wait with its question for the next due time, and never claim.
  */
-function lockAtNextClaim(store: PostgresStore): Promise<() => Promise<void>> {
+function lockAtNextClaim(store: PostgresOutboxStore): Promise<() => Promise<void>> {
 	const claim = store.claim.bind(store)
 	return new Promise((resolve, reject) => {
 		vi.spyOn(store, 'claim').mockImplementationOnce(async (request) => {
@@ -57,7 +60,7 @@ const noneRunning = () => eventually(async () => expect(await runningClaims()).t
 const oneRunning = () => eventually(async () => expect(await runningClaims()).toBe(1))
 
 test('the server cancels a claim that takes longer than claimTimeoutMs', async () => {
-	const store = postgresStore({ client: rig.anotherPool(), schema: rig.schema, claimTimeoutMs: 50 })
+	const store = postgresOutboxStore({ client: rig.anotherPool(), schema: rig.schema, claimTimeoutMs: 50 })
 	await store.insert(newRows(1))
 	const unlock = await lockTable()
 	const error = await store.claim(ofTest()).catch((reason: unknown) => reason)
@@ -70,7 +73,7 @@ test('the server cancels a claim that takes longer than claimTimeoutMs', async (
 
 test('a shorter statement_timeout of the server applies', async () => {
 	const pool = rig.anotherPool({ options: '-c statement_timeout=50' })
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	const unlock = await lockTable()
 	await expect(store.claim(ofTest())).rejects.toBeInstanceOf(TimeoutError)
 	await unlock()
@@ -78,14 +81,14 @@ test('a shorter statement_timeout of the server applies', async () => {
 
 test('a statement after a claim has the timeout of its connection again', async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	await postgresStore({ client: pool, schema: rig.schema }).claim(ofTest())
+	await postgresOutboxStore({ client: pool, schema: rig.schema }).claim(ofTest())
 	const { rows } = await pool.query('show statement_timeout')
 	expect(rows).toEqual([{ statement_timeout: '0' }])
 })
 
 test('the server ends a claim whose client died', async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema, claimTimeoutMs: 500 })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema, claimTimeoutMs: 500 })
 	const client = await pool.connect()
 	client.release()
 	const unlock = await lockTable()
@@ -107,7 +110,7 @@ test('the server ends a claim whose client died', async () => {
 })
 
 test('an aborted claim is cancelled on the server', async () => {
-	const store = postgresStore({ client: rig.anotherPool(), schema: rig.schema })
+	const store = postgresOutboxStore({ client: rig.anotherPool(), schema: rig.schema })
 	const unlock = await lockTable()
 	const giveUp = new AbortController()
 	const outcome = store.claim(ofTest(giveUp.signal)).catch((reason: unknown) => reason)
@@ -120,7 +123,7 @@ test('an aborted claim is cancelled on the server', async () => {
 
 test('a claim that is aborted while it waits for a connection never starts', async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	await store.insert(newRows(1))
 	const only = await pool.connect()
 	const query = vi.spyOn(only, 'query')
@@ -135,7 +138,11 @@ test('a claim that is aborted while it waits for a connection never starts', asy
 })
 
 test('a relay whose claims are cancelled runs one at a time and sends everything in the end', async () => {
-	const store = postgresStore({ client: rig.anotherPool({ max: 6 }), schema: rig.schema, claimTimeoutMs: 50 })
+	const store = postgresOutboxStore({
+		client: rig.anotherPool({ max: 6 }),
+		schema: rig.schema,
+		claimTimeoutMs: 50,
+	})
 	const outbox = new Outbox({ store, outsideTransaction: 'allow' })
 	const events: RelayEvent[] = []
 	let sent = 0
@@ -170,7 +177,7 @@ test('a relay whose claims are cancelled runs one at a time and sends everything
 })
 
 test('a stopped relay leaves no claim on the server', async () => {
-	const store = postgresStore({ client: rig.anotherPool({ max: 6 }), schema: rig.schema })
+	const store = postgresOutboxStore({ client: rig.anotherPool({ max: 6 }), schema: rig.schema })
 	const outbox = new Outbox({ store, outsideTransaction: 'allow' })
 	const relay = new Relay(outbox, { name: rig.schema, destinations: { a: () => {} } })
 	onTestFinished(() => relay.stop({ timeoutMs: 1 }))
@@ -188,7 +195,7 @@ test('with a shorter statement_timeout of the server, errors of claim and settle
 	await rig.store.insert(newRows(1))
 	const { rows } = await rig.store.claim(ofTest())
 	const pool = rig.anotherPool({ statement_timeout: 25 })
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	const unlock = await lockTable()
 	await expect(store.claim(ofTest())).rejects.toMatchObject({ name: 'TimeoutError', timeoutMs: 25 })
 	const sent = rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { storeConformance } from '../../../../src/outbox/testing/index.ts'
+import { outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
 import { postgresPool } from '../../../postgres-pool.ts'
 import { openOnPool } from './opened.ts'
 
 const postgres = postgresPool()
 
-for (const { name, run } of storeConformance(() => openOnPool(postgres.pool)))
+for (const { name, run } of outboxStoreConformance(() => openOnPool(postgres.pool)))
 	test(name, async () => {
 		await expect(run()).resolves.toBeUndefined()
 	})

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { StoreError } from '../../../../src/outbox/store/errors.ts'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { OutboxStoreError } from '../../../../src/outbox/store/errors.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { PgClient, PgPool } from '../../../../src/sql/clients.ts'
 import { eventually } from '../../../eventually.ts'
 import { newRow, newRows } from '../rows.ts'
@@ -11,7 +11,7 @@ const rig = postgresRig()
 
 const prepared = async (prepare: boolean): Promise<number> => {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema, prepare })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema, prepare })
 	await store.insert(newRows(3))
 	await store.claim(wanted())
 	await store.claim(wanted())
@@ -25,7 +25,7 @@ test('prepares statements once per connection, and none with prepare: false', as
 
 test('prepares again what DISCARD ALL removed', async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	await store.insert(newRows(2))
 	expect((await store.claim(wanted({ limit: 1 }))).rows).toHaveLength(1)
 	await pool.query('discard all')
@@ -50,7 +50,7 @@ async function pooler(): Promise<{ readonly pool: PgPool; end(): void }> {
 test('a relay goes on without prepared statements if a pooler changes the connection', async () => {
 	await rig.store.insert(newRows(3))
 	const { pool, end } = await pooler()
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	for (let round = 0; round < 3; round++) {
 		const { rows } = await store.claim(wanted({ limit: 1 }))
 		expect(rows).toHaveLength(1)
@@ -62,8 +62,8 @@ test('a relay goes on without prepared statements if a pooler changes the connec
 
 test('two stores of different schemas can share a pool', async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	const one = postgresStore({ client: pool, schema: rig.schema })
-	const two = postgresStore({ client: pool, schema: `${rig.schema}_two` })
+	const one = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const two = postgresOutboxStore({ client: pool, schema: `${rig.schema}_two` })
 	await two.migrate()
 	await one.insert(newRows(2))
 	await two.insert(newRows(3))
@@ -88,7 +88,7 @@ test('reports an open transaction for clients and pools of pg', async () => {
 
 test('survives idle connections that the server ends', async () => {
 	const pool = rig.anotherPool()
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	await store.insert([newRow()])
 	const { rows } = await pool.query('select pg_backend_pid() as pid')
 	await rig.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
@@ -98,7 +98,7 @@ test('survives idle connections that the server ends', async () => {
 
 test('a connection lost within a transaction fails that call, and the next call works', async () => {
 	const pool = rig.anotherPool()
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	const request = { destination: 'shop', owner: 'r', wanted: 1, inUse: 0, total: 1, leaseMs: 60_000 }
 	await store.acquirePermits(request)
 	const blocker = await rig.pool.connect()
@@ -119,20 +119,20 @@ test('a connection lost within a transaction fails that call, and the next call 
 	expect(pool.idleCount).toBe(pool.totalCount)
 })
 
-test('a full disk rejects with a StoreError whose cause is the error of the database', async () => {
+test('a full disk rejects with a OutboxStoreError whose cause is the error of the database', async () => {
 	const cause = Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' })
 	const pool = rig.anotherPool()
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	vi.spyOn(pool, 'query').mockImplementation(() => Promise.reject(cause))
 	const error = await store.insert([newRow()]).catch((error: unknown) => error)
-	expect(error).toBeInstanceOf(StoreError)
+	expect(error).toBeInstanceOf(OutboxStoreError)
 	expect(error).toMatchObject({ cause, message: expect.stringMatching(/disk of the database is full/) })
 })
 
 test('passes connection errors through', async () => {
 	const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 	const pool = rig.anotherPool()
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	vi.spyOn(pool, 'connect').mockImplementation(() => Promise.reject(cause))
 	await expect(store.claim(wanted())).rejects.toBe(cause)
 })

@@ -1,9 +1,9 @@
 /** A relay whose claim is not committed yet, for example because the server waits for a replica, beside another relay. */
 import type pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { ClaimedRow } from '../../../../src/outbox/store/rows.ts'
-import type { Store } from '../../../../src/outbox/store/store.ts'
+import type { OutboxStore } from '../../../../src/outbox/store/store.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -14,7 +14,7 @@ const ORDERED = { isOrdered: true }
 const BY_KEY = { ...ORDERED, keys: ['k'] }
 
 /** A store all of whose statements belong to one transaction, until `commit`. */
-async function heldStore(): Promise<{ readonly store: Store; commit(): Promise<unknown> }> {
+async function heldStore(): Promise<{ readonly store: OutboxStore; commit(): Promise<unknown> }> {
 	const client = await rig.pool.connect()
 	onTestFinished(() => client.release(true))
 	// Another store may have used this connection; a statement that exists already would abort the transaction.
@@ -26,10 +26,13 @@ async function heldStore(): Promise<{ readonly store: Store; commit(): Promise<u
 	}
 	const held = { query, release() {}, on() {}, removeListener() {} }
 	const pool = { ...held, connect: async () => held }
-	return { store: postgresStore({ client: pool, schema: rig.schema }), commit: () => client.query('commit') }
+	return {
+		store: postgresOutboxStore({ client: pool, schema: rig.schema }),
+		commit: () => client.query('commit'),
+	}
 }
 
-const idsClaimed = async (store: Store, lane: object, owner: string): Promise<string[]> =>
+const idsClaimed = async (store: OutboxStore, lane: object, owner: string): Promise<string[]> =>
 	(await store.claim(wanted(lane, { owner }))).rows.map(({ id }: ClaimedRow) => id)
 
 /** Claims by scan and by key, as another relay. */
@@ -108,7 +111,7 @@ test('several replayed messages are not claimed while the claim of a later one o
 
 /** A store whose statements stop when they read the clock, after their snapshot, until `resume`. */
 async function stallingStore(): Promise<{
-	readonly store: Store
+	readonly store: OutboxStore
 	untilStalled(): Promise<void>
 	resume(): Promise<unknown>
 }> {
@@ -126,7 +129,7 @@ async function stallingStore(): Promise<{
 	const waiting = `select from pg_locks
 		where locktype = 'advisory' and not granted and objid::bigint = ${lock}::bigint & 4294967295`
 	return {
-		store: postgresStore({ client, schema: rig.schema }),
+		store: postgresOutboxStore({ client, schema: rig.schema }),
 		async untilStalled() {
 			while ((await rig.pool.query(waiting)).rowCount === 0);
 		},

@@ -4,7 +4,10 @@
  */
 import { beforeEach, expect, test } from 'vitest'
 import type { Runtime } from '../../../../src/core/runtime/runtime.ts'
-import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import {
+	type PostgresOutboxStore,
+	postgresOutboxStore,
+} from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { ClaimTarget } from '../../../../src/outbox/store/rows.ts'
 import { newRows } from '../rows.ts'
 import { begin } from './concurrent.ts'
@@ -35,14 +38,14 @@ async function leaveSentMessages(): Promise<void> {
 }
 
 interface Recorded {
-	readonly store: PostgresStore
+	readonly store: PostgresOutboxStore
 	readonly recorder: Recorder
 }
 
 /** A store with a connection of its own, as another relay has it. */
 async function recordedStore(runtime: Runtime = runtimeWithClaimsOf(0)): Promise<Recorded> {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema, runtime })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema, runtime })
 	return { store, recorder: await recordStatements(pool) }
 }
 
@@ -53,7 +56,7 @@ async function pagesOf({ store, recorder }: Recorded, lane: Partial<ClaimTarget>
 }
 
 /** Sends so many messages of each key that the store uses what it knows about them. Returns when one of them was due. */
-async function claimAndSend(store: PostgresStore): Promise<number> {
+async function claimAndSend(store: PostgresOutboxStore): Promise<number> {
 	const limit = KEYS.length * SENT_NOW_PER_KEY
 	const { rows } = await store.claim(wanted({ isOrdered: true, keys: KEYS, perKey: SENT_NOW_PER_KEY, limit }))
 	expect(rows).toHaveLength(limit)

@@ -1,7 +1,10 @@
 /** The user of a database may have any isolation level as the default, because of other programs. */
 import type pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import {
+	type PostgresOutboxStore,
+	postgresOutboxStore,
+} from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -11,7 +14,7 @@ const rig = postgresRig()
 /** Of the user in the database of this file alone, so that other tests on the same server have theirs. */
 async function withDefault<T>(
 	level: string,
-	work: (store: PostgresStore, pool: pg.Pool) => Promise<T>,
+	work: (store: PostgresOutboxStore, pool: pg.Pool) => Promise<T>,
 ): Promise<T> {
 	const { rows } = await rig.pool.query('select current_database() as name')
 	const role = `alter role current_user in database "${rows[0].name}"`
@@ -20,7 +23,7 @@ async function withDefault<T>(
 		const pool = rig.anotherPool({ max: 8 })
 		const found = (await pool.query('show default_transaction_isolation')).rows[0]
 		expect(found.default_transaction_isolation).toBe(level)
-		return await work(postgresStore({ client: pool, schema: rig.schema }), pool)
+		return await work(postgresOutboxStore({ client: pool, schema: rig.schema }), pool)
 	} finally {
 		await rig.pool.query(`${role} reset default_transaction_isolation`)
 	}
@@ -85,7 +88,7 @@ describe.each(['repeatable read', 'serializable'])('with %s as the default', (le
 test('with read committed as the default, an insert is one round trip after one lookup', async () => {
 	const pool = rig.anotherPool()
 	const query = vi.spyOn(pool, 'query')
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	for (let round = 0; round < 3; round++) await store.insert(newRows(2))
 	expect(query).toHaveBeenCalledTimes(4)
 })
@@ -98,7 +101,7 @@ test.each(['read committed', 'serializable'])(
 			const client = await pool.connect()
 			const query = vi.spyOn(client, 'query')
 			client.release()
-			const store = postgresStore({ client: pool, schema: rig.schema })
+			const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 			for (let round = 0; round < 3; round++) await store.claim(wanted())
 			expect(query).toHaveBeenCalledTimes(5)
 		})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
-import type { Store } from '../../../../src/outbox/store/store.ts'
+import type { OutboxStore } from '../../../../src/outbox/store/store.ts'
 import { postgresRig } from './rig.ts'
 
 const rig = postgresRig()
@@ -10,13 +10,13 @@ const LATE = 3_000
 test('a large transaction that commits late is claimed by scans that continue, not by one full scan per batch', async () => {
 	// Regression: scans continued after the latest message ever claimed, so only full scans found these.
 	const claimed = { byFullScans: 0, byOthers: 0 }
-	const counted: Store['claim'] = async (request) => {
+	const counted: OutboxStore['claim'] = async (request) => {
 		const result = await rig.store.claim(request)
 		const isFull = request.targets.some(({ since }) => since === 0)
 		claimed[isFull ? 'byFullScans' : 'byOthers'] += result.rows.length
 		return result
 	}
-	const store = new Proxy<Store>(rig.store, {
+	const store = new Proxy<OutboxStore>(rig.store, {
 		get: (target, name) => (name === 'claim' ? counted : Reflect.get(target, name, target)),
 	})
 	const outbox = new Outbox({ store })

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../eventually.ts'
 import { postgresRig } from './rig.ts'
 
 const rig = postgresRig()
 
-const storeOn = (pool = rig.anotherPool()) => postgresStore({ client: pool, schema: rig.schema })
+const storeOn = (pool = rig.anotherPool()) => postgresOutboxStore({ client: pool, schema: rig.schema })
 
 /** Ends the connections that listen, as a restart or an administrator would. */
 const endListeners = () =>
@@ -27,7 +27,7 @@ test('ignores notifications of another schema', async () => {
 	const onNotify = vi.fn()
 	const ears = storeOn()
 	await ears.listen(onNotify, () => {})
-	await postgresStore({ client: rig.pool, schema: 'another_outbox' }).notify()
+	await postgresOutboxStore({ client: rig.pool, schema: 'another_outbox' }).notify()
 	await rig.store.notify()
 	await eventually(() => expect(onNotify).toHaveBeenCalled())
 	expect(onNotify).toHaveBeenCalledTimes(1)

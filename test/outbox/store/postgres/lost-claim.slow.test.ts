@@ -2,7 +2,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../eventually.ts'
 import { listen } from '../../../listen.ts'
 import { postgresRig } from './rig.ts'
@@ -73,7 +73,7 @@ test.each([
 	'messages of a claim whose response was lost are sent once, long before their lease ends: %s',
 	async (_, order) => {
 		const proxy = await lossyProxy('lost-once', 2)
-		const store = postgresStore({
+		const store = postgresOutboxStore({
 			client: rig.anotherPool({ connectionString: proxy.connectionString }),
 			schema: rig.schema,
 		})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { OutboxSchemaError } from '../../../../src/outbox/store/errors.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
@@ -11,7 +11,7 @@ const rig = postgresRig()
 test('concurrent migrations all succeed, and one of them applies the steps', async () => {
 	await rig.pool.query(`drop schema ${rig.schema} cascade`)
 	const stores = Array.from({ length: 4 }, () =>
-		postgresStore({ client: rig.anotherPool(), schema: rig.schema }),
+		postgresOutboxStore({ client: rig.anotherPool(), schema: rig.schema }),
 	)
 	const reports = await Promise.all(stores.map((store) => store.migrate()))
 	expect(reports.filter(({ applied }) => applied.length > 0)).toHaveLength(1)
@@ -21,7 +21,7 @@ test('concurrent migrations all succeed, and one of them applies the steps', asy
 test('a connection that looked for tables before does not create them again after waiting for another migration', async () => {
 	await rig.pool.query(`drop schema ${rig.schema} cascade`)
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	// Now the connection has it in its memory that there is no such schema.
 	expect(await store.schemaVersion()).toBe(0)
 	const first = await rig.pool.connect()
@@ -50,7 +50,7 @@ test('a user without CREATE privilege can migrate an up-to-date schema, and an e
 	await rig.pool.query(`drop schema ${rig.schema} cascade; create schema ${rig.schema} authorization ${role}`)
 	const asUser = rig.anotherPool({ max: 1 })
 	await asUser.query(`set role ${role}`)
-	const store = postgresStore({ client: asUser, schema: rig.schema })
+	const store = postgresOutboxStore({ client: asUser, schema: rig.schema })
 	expect((await store.migrate()).applied).toEqual(['tables'])
 	expect((await store.migrate()).applied).toEqual([])
 	await asUser.end()
@@ -62,23 +62,23 @@ test('rejects a newer schema', async () => {
 	await expect(rig.store.migrate()).rejects.toThrow(/version 99, this release needs version 1/)
 })
 
-test('rejects calls without tables with SchemaVersionError, also in a transaction of the user', async () => {
+test('rejects calls without tables with OutboxSchemaError, also in a transaction of the user', async () => {
 	await rig.pool.query(`drop schema ${rig.schema} cascade`)
-	await expect(rig.store.claim(wanted())).rejects.toThrow(SchemaVersionError)
+	await expect(rig.store.claim(wanted())).rejects.toThrow(OutboxSchemaError)
 	await expect(rig.store.insert([newRow()])).rejects.toThrow(/Run outbox\.migrate\(\)/)
 	const client = await rig.pool.connect()
 	await client.query('begin')
-	await expect(rig.store.insert([newRow()], client)).rejects.toThrow(SchemaVersionError)
+	await expect(rig.store.insert([newRow()], client)).rejects.toThrow(OutboxSchemaError)
 	await client.query('rollback')
 	client.release()
 })
 
 test("does not hang without tables in the user's transaction on the only connection", async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: 'nowhere' })
+	const store = postgresOutboxStore({ client: pool, schema: 'nowhere' })
 	const client = await pool.connect()
 	await client.query('begin')
-	await expect(store.insert(newRows(2), client)).rejects.toThrow(SchemaVersionError)
+	await expect(store.insert(newRows(2), client)).rejects.toThrow(OutboxSchemaError)
 	await client.query('rollback')
 	client.release()
 })

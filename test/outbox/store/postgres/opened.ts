@@ -1,8 +1,11 @@
 /** A store in its own schema of a database that several tests share, for the conformance suite. */
 import type { PGlite } from '@electric-sql/pglite'
 import type pg from 'pg'
-import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import type { StoreUnderTest } from '../../../../src/outbox/testing/harness/store-under-test.ts'
+import {
+	type PostgresOutboxStore,
+	postgresOutboxStore,
+} from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { OutboxStoreUnderTest } from '../../../../src/outbox/testing/harness/store-under-test.ts'
 import type { Queryable } from '../../../../src/sql/clients.ts'
 
 /** Rolls back a PGlite transaction. */
@@ -12,8 +15,8 @@ let schemas = 0
 
 const freshSchema = (): string => `outbox_${++schemas}`
 
-export interface OpenedPostgres extends StoreUnderTest {
-	readonly store: PostgresStore
+export interface OpenedPostgres extends OutboxStoreUnderTest {
+	readonly store: PostgresOutboxStore
 	readonly schema: string
 }
 
@@ -21,7 +24,7 @@ export interface OpenedPostgres extends StoreUnderTest {
 async function onFreshSchema(client: pg.Pool | PGlite) {
 	const schema = freshSchema()
 	let offsetMs = 0
-	const another = async () => postgresStore({ client, schema, clockOffsetMs: () => offsetMs })
+	const another = async () => postgresOutboxStore({ client, schema, clockOffsetMs: () => offsetMs })
 	const advance = (ms: number) => {
 		offsetMs += ms
 	}

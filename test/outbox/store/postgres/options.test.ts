@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import type { PostgresStoreOptions } from '../../../../src/outbox/store/postgres/options.ts'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { PostgresOutboxStoreOptions } from '../../../../src/outbox/store/postgres/options.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { PgPool } from '../../../../src/sql/clients.ts'
 
 const never = () => Promise.reject(new Error('not called'))
@@ -25,12 +25,12 @@ const invalid: readonly [what: string, options: object, message: RegExp][] = [
 
 for (const [what, options, message] of invalid) {
 	test(`rejects ${what}`, () => {
-		expect(() => postgresStore(options as PostgresStoreOptions)).toThrow(message)
+		expect(() => postgresOutboxStore(options as PostgresOutboxStoreOptions)).toThrow(message)
 	})
 }
 
 test('migrations contain the schema name', () => {
-	const store = postgresStore({ client, schema: 'mine' })
+	const store = postgresOutboxStore({ client, schema: 'mine' })
 	expect(store.kind).toBe('postgres')
 	expect(store.migrations.map(({ version }) => version)).toEqual([1])
 	expect(store.migrations[0]?.sql).toContain('create table "mine".outbox (')

@@ -1,8 +1,8 @@
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { storeConformance } from '../../../../src/outbox/testing/index.ts'
+import { OutboxSchemaError } from '../../../../src/outbox/store/errors.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
 import { eventually } from '../../../eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { openOnPGlite } from './opened.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => db?.close())
 
 test('enqueues in a PGlite transaction, claims and settles', async () => {
-	const store = postgresStore({ client: db, schema: 'smoke' })
+	const store = postgresOutboxStore({ client: db, schema: 'smoke' })
 	await store.migrate()
 	const row = newRow()
 	const inserted = await db.transaction((tx) => store.insert([row], tx))
@@ -29,7 +29,7 @@ test('enqueues in a PGlite transaction, claims and settles', async () => {
 })
 
 test('notifies until listening is stopped', async () => {
-	const store = postgresStore({ client: db, schema: 'smoke' })
+	const store = postgresOutboxStore({ client: db, schema: 'smoke' })
 	const onNotify = vi.fn()
 	const stop = await store.listen(onNotify, () => {})
 	await store.notify()
@@ -42,8 +42,8 @@ test('notifies until listening is stopped', async () => {
 })
 
 test('does not hang without tables in a transaction, although PGlite has one connection', async () => {
-	const store = postgresStore({ client: db, schema: 'nowhere' })
-	await expect(db.transaction((tx) => store.insert(newRows(2), tx))).rejects.toThrow(SchemaVersionError)
+	const store = postgresOutboxStore({ client: db, schema: 'nowhere' })
+	await expect(db.transaction((tx) => store.insert(newRows(2), tx))).rejects.toThrow(OutboxSchemaError)
 })
 
-for (const { name, run } of storeConformance(() => openOnPGlite(db))) test(name, run)
+for (const { name, run } of outboxStoreConformance(() => openOnPGlite(db))) test(name, run)

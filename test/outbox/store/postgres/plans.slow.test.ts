@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
@@ -10,7 +10,7 @@ const rig = postgresRig()
 /** A store on a pool of its own: its connections hand in their statistics when the pool ends. */
 function countedStore() {
 	const pool = rig.anotherPool()
-	return { pool, store: postgresStore({ client: pool, schema: rig.schema }) }
+	return { pool, store: postgresOutboxStore({ client: pool, schema: rig.schema }) }
 }
 
 test('a claim updates no index: all its updates are HOT updates', async () => {
@@ -74,7 +74,7 @@ for (const isAnalyzed of [false, true]) {
 			await store.findPredecessor(rows[0]?.id ?? '')
 		}
 		for (const prepare of [true, false]) {
-			const other = postgresStore({ client: pool, schema: rig.schema, prepare })
+			const other = postgresOutboxStore({ client: pool, schema: rig.schema, prepare })
 			await other.insert(newRows(1_000))
 			const { rows } = await other.claim(wanted())
 			expect(rows).toHaveLength(1_000)

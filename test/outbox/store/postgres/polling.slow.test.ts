@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
-import type { Store } from '../../../../src/outbox/store/store.ts'
+import type { OutboxStore } from '../../../../src/outbox/store/store.ts'
 import { postgresRig } from './rig.ts'
 
 const rig = postgresRig()
@@ -9,7 +9,7 @@ const MESSAGES = 10
 
 test('a relay without LISTEN finds messages of another process long before pollMs has passed, with a few polls each', async () => {
 	let claims = 0
-	const replaced: Partial<Store> = {
+	const replaced: Partial<OutboxStore> = {
 		// A pooler in transaction mode accepts LISTEN, and no notification ever arrives.
 		listen: async () => async () => {},
 		claim: (request) => {
@@ -17,7 +17,7 @@ test('a relay without LISTEN finds messages of another process long before pollM
 			return rig.store.claim(request)
 		},
 	}
-	const store = new Proxy<Store>(rig.store, {
+	const store = new Proxy<OutboxStore>(rig.store, {
 		get: (target, name) => Reflect.get(name in replaced ? replaced : target, name, target),
 	})
 	let onSent = () => {}

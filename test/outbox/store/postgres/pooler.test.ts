@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { PgClient, PgPool } from '../../../../src/sql/clients.ts'
 
 type Query = Parameters<PgPool['query']>[0]
@@ -35,7 +35,7 @@ describe.each([
 	test('is detected: the statement is repeated, no further one is prepared, and one warning is printed', async () => {
 		await warningsOf(async (warnings) => {
 			const { pool, texts, names } = pooler(code)
-			const store = postgresStore({ client: pool })
+			const store = postgresOutboxStore({ client: pool })
 			await store.notify()
 			await store.notify()
 			await store.relays()
@@ -48,7 +48,7 @@ describe.each([
 	test('aborts the transaction of the user once, with the option to set, and works in the next one', async () => {
 		await warningsOf(async (warnings) => {
 			const { pool, client, texts } = pooler(code)
-			const store = postgresStore({ client: pool })
+			const store = postgresOutboxStore({ client: pool })
 			const tx = Object.assign(client, { getTransactionStatus: () => 'T' })
 			await expect(store.insert([row], tx)).rejects.toThrow('{ prepare: false }')
 			expect(texts).toEqual([])
@@ -61,7 +61,7 @@ describe.each([
 	test('is not noticed with prepare: false', async () => {
 		await warningsOf(async (warnings) => {
 			const { pool, names } = pooler(code)
-			await postgresStore({ client: pool, prepare: false }).notify()
+			await postgresOutboxStore({ client: pool, prepare: false }).notify()
 			expect(names).toEqual([])
 			expect(warnings).toEqual([])
 		})
@@ -75,7 +75,7 @@ const row = {
 
 test('another error is not repeated', async () => {
 	const { pool, texts, names } = pooler('57014')
-	await expect(postgresStore({ client: pool }).notify()).rejects.toMatchObject({ code: '57014' })
+	await expect(postgresOutboxStore({ client: pool }).notify()).rejects.toMatchObject({ code: '57014' })
 	expect(names).toHaveLength(1)
 	expect(texts.filter((text) => text.includes('pg_notify'))).toEqual([])
 })

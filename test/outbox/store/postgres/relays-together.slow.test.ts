@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -8,7 +8,7 @@ const rig = postgresRig()
 
 test('concurrent relays share no message and together claim all', async () => {
 	await rig.store.insert(newRows(2_000))
-	const other = postgresStore({ client: rig.anotherPool(), schema: rig.schema })
+	const other = postgresOutboxStore({ client: rig.anotherPool(), schema: rig.schema })
 	const claims = await Promise.all(
 		Array.from({ length: 40 }, (_, at) =>
 			(at % 2 ? other : rig.store).claim(wanted({ limit: 50 }, { owner: `relay ${at}` })),

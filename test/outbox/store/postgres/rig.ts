@@ -1,11 +1,11 @@
 /** One real PostgreSQL for a test file, and a migrated store in a schema of its own for each test. */
 import { afterEach, beforeEach } from 'vitest'
-import type { PostgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { PostgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { type PostgresPool, postgresPool } from '../../../postgres-pool.ts'
 import { type OpenedPostgres, openOnPool } from './opened.ts'
 
 export interface Rig extends Omit<PostgresPool, 'url'> {
-	readonly store: PostgresStore
+	readonly store: PostgresOutboxStore
 	readonly schema: string
 	readonly opened: OpenedPostgres
 	/** Numbers of the server's own statistics about the queue's table; connections write them down when they end. */

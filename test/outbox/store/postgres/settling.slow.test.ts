@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { retry, wanted } from './rows.ts'
@@ -32,7 +32,7 @@ test('settles a message whose error violates a constraint with a substitute erro
 
 test('settles sent messages in one statement and a mixed batch in one transaction', async () => {
 	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	await store.insert(newRows(20))
 	const { rows } = await store.claim(wanted())
 	const client = await pool.connect()

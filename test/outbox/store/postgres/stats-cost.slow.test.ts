@@ -1,6 +1,6 @@
 /** What the statistics read from a large queue: rows, not time, so that the result does not depend on the machine. */
 import { expect, test } from 'vitest'
-import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../eventually.ts'
 import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
@@ -42,7 +42,7 @@ for (const isAnalyzed of [false, true])
 		await fillDead()
 		if (isAnalyzed) await rig.pool.query(`analyze ${rig.schema}.outbox, ${rig.schema}.outbox_dead`)
 		const pool = rig.anotherPool()
-		const store = postgresStore({ client: pool, schema: rig.schema })
+		const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 		const before = await rowsRead()
 		const { destinations } = await store.stats(LIMIT)
 		await store.stats(LIMIT, 'a')
@@ -63,7 +63,7 @@ for (const isAnalyzed of [false, true])
 
 test('a claim of messages that failed before updates no index', async () => {
 	const pool = rig.anotherPool()
-	const store = postgresStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
 	await store.insert(newRows(500))
 	const { rows } = await store.claim(wanted())
 	await store.settle(
@@ -90,7 +90,7 @@ test('the statements of statistics are not compiled (regression: 85 % of their t
 			},
 		})
 	})
-	await postgresStore({ client: pool, schema: rig.schema }).stats(LIMIT)
+	await postgresOutboxStore({ client: pool, schema: rig.schema }).stats(LIMIT)
 	await pool.end()
 	const reads = texts.filter((text) => text.includes(`"${rig.schema}".outbox`))
 	const from = texts.indexOf('set local jit = off')

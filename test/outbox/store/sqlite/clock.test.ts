@@ -3,7 +3,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import type { ClaimedRow } from '../../../../src/outbox/store/rows.ts'
-import { type SqliteStore, sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import {
+	type SqliteOutboxStore,
+	sqliteOutboxStore,
+} from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { retry } from '../../../../src/outbox/testing/harness/settlements.ts'
 import { temporaryFile } from '../../../temporary-file.ts'
 import { newRow } from '../rows.ts'
@@ -14,22 +17,22 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const LEASE_MS = MINUTE
 
-const open = (file: string, runtime: VirtualRuntime): SqliteStore => {
-	const store = sqliteStore({ file, runtime })
+const open = (file: string, runtime: VirtualRuntime): SqliteOutboxStore => {
+	const store = sqliteOutboxStore({ file, runtime })
 	onTestFinished(() => store.close())
 	return store
 }
 
 async function opened(
 	file = temporaryFile(),
-): Promise<{ clock: VirtualRuntime; file: string; store: SqliteStore }> {
+): Promise<{ clock: VirtualRuntime; file: string; store: SqliteOutboxStore }> {
 	const clock = virtualRuntime()
 	const store = open(file, clock)
 	await store.migrate()
 	return { clock, file, store }
 }
 
-const claim = (store: SqliteStore, owner: string): Promise<readonly ClaimedRow[]> =>
+const claim = (store: SqliteOutboxStore, owner: string): Promise<readonly ClaimedRow[]> =>
 	claimRows(store, {}, owner, LEASE_MS)
 
 /** Which store claims after the change: the one that claimed before it, one that was open, or one that is opened afterwards. */
@@ -38,7 +41,7 @@ const OBSERVERS = ['the same process', 'another process', 'a process that starts
 async function observer(
 	which: (typeof OBSERVERS)[number],
 	{ clock, file, store }: Awaited<ReturnType<typeof opened>>,
-): Promise<() => SqliteStore> {
+): Promise<() => SqliteOutboxStore> {
 	if (which === 'the same process') return () => store
 	if (which === 'a process that starts afterwards') return () => open(file, clock)
 	const other = open(file, clock)

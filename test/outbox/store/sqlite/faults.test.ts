@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { temporaryFile, temporaryFolder } from '../../../temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore, sent } from './rows.ts'
@@ -47,7 +47,7 @@ describe('a full disk', () => {
 })
 
 describe('an unusable file', () => {
-	const migrating = (file: string) => expect(sqliteStore(file).migrate()).rejects
+	const migrating = (file: string) => expect(sqliteOutboxStore(file).migrate()).rejects
 
 	it('in a missing folder: the error says so', async () => {
 		const file = join(temporaryFolder(), 'no', 'such', 'folder.db')
@@ -55,7 +55,7 @@ describe('an unusable file', () => {
 			code: 'YAOKI_OUTBOX_STORE',
 			message: expect.stringContaining('folder of the file'),
 		})
-		expect(() => sqliteStore(file).database).toThrow('folder of the file')
+		expect(() => sqliteOutboxStore(file).database).toThrow('folder of the file')
 	})
 
 	it('that is not a database: the error says so', async () => {
@@ -67,7 +67,7 @@ describe('an unusable file', () => {
 	it('that is read-only: the error says so', async () => {
 		const file = temporaryFile()
 		await (await migratedStore(file)).close()
-		const store = sqliteStore(`file:${file}?mode=ro`)
+		const store = sqliteOutboxStore(`file:${file}?mode=ro`)
 		onTestFinished(() => store.close())
 		await expect(store.insert([newRow()])).rejects.toThrow('must be writable')
 	})
@@ -76,7 +76,7 @@ describe('an unusable file', () => {
 		const folder = temporaryFolder()
 		const file = join(folder, 'outbox.db')
 		writeFileSync(file, 'Not a database, '.repeat(500))
-		const store = sqliteStore(file)
+		const store = sqliteOutboxStore(file)
 		onTestFinished(() => store.close())
 		await expect(store.migrate()).rejects.toThrow()
 		writeFileSync(file, '')
@@ -87,8 +87,8 @@ describe('an unusable file', () => {
 describe('tables of another version', () => {
 	const missing = { code: 'YAOKI_OUTBOX_SCHEMA', found: 0 }
 
-	it('rejects every call with SchemaVersionError if tables are missing', async () => {
-		const store = sqliteStore(':memory:')
+	it('rejects every call with OutboxSchemaError if tables are missing', async () => {
+		const store = sqliteOutboxStore(':memory:')
 		onTestFinished(() => store.close())
 		await expect(claimRows(store)).rejects.toMatchObject(missing)
 		await expect(store.stats(10)).rejects.toMatchObject(missing)
@@ -118,15 +118,15 @@ describe('tables of another version', () => {
 
 describe('options', () => {
 	it('are validated when the store is created', () => {
-		expect(() => sqliteStore('')).toThrow("a file name or ':memory:'")
-		expect(() => sqliteStore({ file: 7 as unknown as string })).toThrow('a string')
-		expect(() => sqliteStore({ file: 'x', path: 'y' } as { file: string })).toThrow('path')
+		expect(() => sqliteOutboxStore('')).toThrow("a file name or ':memory:'")
+		expect(() => sqliteOutboxStore({ file: 7 as unknown as string })).toThrow('a string')
+		expect(() => sqliteOutboxStore({ file: 'x', path: 'y' } as { file: string })).toThrow('path')
 	})
 })
 
 describe('Node 22', () => {
 	it('before 22.16, which returns no row arrays, works too', async () => {
-		const store = sqliteStore(':memory:')
+		const store = sqliteOutboxStore(':memory:')
 		onTestFinished(() => store.close())
 		const statements = Object.getPrototypeOf(store.database.prepare('SELECT 1')) as {
 			setReturnArrays?: unknown

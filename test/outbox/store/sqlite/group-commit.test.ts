@@ -1,15 +1,15 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import type { SqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore, sent } from './rows.ts'
 
-async function storeInMemory(): Promise<SqliteStore> {
+async function storeInMemory(): Promise<SqliteOutboxStore> {
 	const store = await migratedStore()
 	onTestFinished(() => store.close())
 	return store
 }
 
-const commitsOf = (store: SqliteStore) => {
+const commitsOf = (store: SqliteOutboxStore) => {
 	const exec = vi.spyOn(store.database, 'exec')
 	return () => exec.mock.calls.filter(([sql]) => sql === 'COMMIT').length
 }
@@ -85,7 +85,7 @@ describe('calls of one tick', () => {
 })
 
 describe('a batch with one row that cannot be written', () => {
-	const refuse = (store: SqliteStore, table: string, event: string, when: string): void =>
+	const refuse = (store: SqliteOutboxStore, table: string, event: string, when: string): void =>
 		store.database.exec(
 			`CREATE TRIGGER poison BEFORE ${event} ON ${table} WHEN ${when} BEGIN SELECT RAISE(ABORT, 'no'); END`,
 		)

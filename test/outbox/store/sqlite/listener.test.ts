@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { virtualRuntime } from '../../../../src/testing/index.ts'
 import { temporaryFile, temporaryFolder } from '../../../temporary-file.ts'
 import { newRow } from '../rows.ts'
@@ -74,7 +74,7 @@ describe('listening', () => {
 		const folder = join(temporaryFolder(), 'later')
 		const file = join(folder, 'outbox.db')
 		const clock = virtualRuntime()
-		const store = sqliteStore({ file, runtime: clock })
+		const store = sqliteOutboxStore({ file, runtime: clock })
 		onTestFinished(() => store.close())
 		let notifications = 0
 		const errors: unknown[] = []

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 
 test('a migration that finds tables without a version says which table exists, and what to do', async () => {
 	// Regression: table yaoki_outbox already exists.
-	const store = sqliteStore(':memory:')
+	const store = sqliteOutboxStore(':memory:')
 	await store.migrate()
 	store.database.exec('DELETE FROM yaoki_outbox_schema')
 	await expect(store.migrate()).rejects.toMatchObject({ code: 'YAOKI_MISSING_VERSION' })

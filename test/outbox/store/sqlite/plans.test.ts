@@ -4,7 +4,7 @@ import { CLAIM_TEXTS, MARK_LIST } from '../../../../src/outbox/store/sqlite/clai
 import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/destination-names.ts'
 import { BLOCKING, QUEUED_BEFORE } from '../../../../src/outbox/store/sqlite/messages.ts'
 import { DELETE_BY } from '../../../../src/outbox/store/sqlite/settle.ts'
-import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import type { SqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import {
 	FAILED_FIRST,
 	NEXT_BLOCKED_KEY,
@@ -13,13 +13,13 @@ import { FAILING } from '../../../../src/outbox/store/sqlite/stats.ts'
 import { newRows } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
 
-async function emptyStore(): Promise<SqliteStore> {
+async function emptyStore(): Promise<SqliteOutboxStore> {
 	const store = await migratedStore()
 	onTestFinished(() => store.close())
 	return store
 }
 
-const planOf = (store: SqliteStore, sql: string): string =>
+const planOf = (store: SqliteOutboxStore, sql: string): string =>
 	store.database
 		.prepare(`EXPLAIN QUERY PLAN ${sql}`)
 		.all()

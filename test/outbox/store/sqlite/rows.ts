@@ -1,13 +1,13 @@
 /** The few moves that these tests are made of. */
 import type { ClaimedRow, ClaimTarget, Settlement } from '../../../../src/outbox/store/rows.ts'
 import {
-	type SqliteStore,
-	type SqliteStoreOptions,
-	sqliteStore,
+	type SqliteOutboxStore,
+	type SqliteOutboxStoreOptions,
+	sqliteOutboxStore,
 } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 
 export async function claimRows(
-	store: SqliteStore,
+	store: SqliteOutboxStore,
 	lane: Partial<ClaimTarget> = {},
 	owner = 'r1',
 	leaseMs = 60_000,
@@ -20,8 +20,10 @@ export async function claimRows(
 
 export const sent = ({ id, attempt }: ClaimedRow): Settlement => ({ type: 'sent', id, attempt })
 
-export async function migratedStore(options: SqliteStoreOptions | string = ':memory:'): Promise<SqliteStore> {
-	const store = sqliteStore(options)
+export async function migratedStore(
+	options: SqliteOutboxStoreOptions | string = ':memory:',
+): Promise<SqliteOutboxStore> {
+	const store = sqliteOutboxStore(options)
 	await store.migrate()
 	return store
 }

@@ -1,12 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import type { SqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import type { SqliteClient } from '../../../../src/sql/clients.ts'
 import { temporaryFile } from '../../../temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { migratedStore } from './rows.ts'
 
-async function shop(): Promise<{ store: SqliteStore; user: DatabaseSync; file: string }> {
+async function shop(): Promise<{ store: SqliteOutboxStore; user: DatabaseSync; file: string }> {
 	const file = temporaryFile()
 	const store = await migratedStore(file)
 	const user = new DatabaseSync(file)
@@ -19,7 +19,8 @@ async function shop(): Promise<{ store: SqliteStore; user: DatabaseSync; file: s
 
 const OPERATOR = { by: 'ada@ops', reason: null }
 
-const idsIn = async (store: SqliteStore): Promise<string[]> => (await store.list({}, 100)).map(({ id }) => id)
+const idsIn = async (store: SqliteOutboxStore): Promise<string[]> =>
+	(await store.list({}, 100)).map(({ id }) => id)
 
 describe("insert in the user's transaction", () => {
 	it('is complete when the call returns, so a commit right after includes it', async () => {

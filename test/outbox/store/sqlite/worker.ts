@@ -2,17 +2,20 @@
  * Another process, for tests: `node worker.ts <file> <what>`. It writes what it has done to its output, line by line, after the
  * database has confirmed it.
  */
-import { type SqliteStore, sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import {
+	type SqliteOutboxStore,
+	sqliteOutboxStore,
+} from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { newRow } from '../rows.ts'
 import { claimRows, sent } from './rows.ts'
 
 const [, , file = '', what = '', name = String(process.pid)] = process.argv
-const store = sqliteStore(file)
+const store = sqliteOutboxStore(file)
 const tell = (message: unknown): void => {
 	process.send?.(message)
 }
 
-const jobs: Readonly<Record<string, (store: SqliteStore) => Promise<void>>> = {
+const jobs: Readonly<Record<string, (store: SqliteOutboxStore) => Promise<void>>> = {
 	async migrate() {
 		tell(await store.migrate())
 	},

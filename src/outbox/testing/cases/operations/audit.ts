@@ -1,7 +1,7 @@
 /** Records of what operators did, written in the transaction of the change. */
 import assert from 'node:assert/strict'
 import type { AuditRow } from '../../../store/rows.ts'
-import type { AuditFilter } from '../../../store/store.ts'
+import type { StoreAuditFilter } from '../../../store/store.ts'
 import { assertFields, assertNear, HOUR, required, sorted } from '../../harness/assertions.ts'
 import { type CaseTable, MANY, OPERATOR, type StoreHarness } from '../../harness/harness.ts'
 
@@ -95,7 +95,7 @@ export const audit: CaseTable = {
 		await t.advance(HOUR)
 		const since = await t.now()
 		await t.store.changeByOperator({ ...PAUSE, destination: 'b', by: 'bob@ops' })
-		const actions = async (filter: AuditFilter) =>
+		const actions = async (filter: StoreAuditFilter) =>
 			(await t.store.audit(filter, MANY)).map(({ action }) => action)
 		for (const filter of [
 			{ action: 'discard' },

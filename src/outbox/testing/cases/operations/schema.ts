@@ -51,7 +51,7 @@ export const schema: CaseTable = {
 }
 
 export const withoutTables: CaseTable = {
-	'rejects every call with SchemaVersionError if there are no tables': async (t) => {
+	'rejects every call with OutboxSchemaError if there are no tables': async (t) => {
 		const { store } = t
 		if ((await store.schemaVersion()) > 0) return
 		const claim = { id: t.id(), attempt: 1 }
@@ -101,7 +101,7 @@ export const withoutTables: CaseTable = {
 			'stats of one destination': () => store.stats(10, 'a'),
 		}
 		const needed = required(store.migrations.at(-1), 'a migration').version
-		const error = { name: 'SchemaVersionError', code: 'YAOKI_OUTBOX_SCHEMA', found: 0, needed }
+		const error = { name: 'OutboxSchemaError', code: 'YAOKI_OUTBOX_SCHEMA', found: 0, needed }
 		for (const [name, call] of Object.entries(calls)) await assert.rejects(call, error, `${name} says so`)
 	},
 

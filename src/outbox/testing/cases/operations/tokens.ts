@@ -1,11 +1,11 @@
 /** The token bucket that all relays share. One token per hour, so that a slow machine makes no difference. */
 import assert from 'node:assert/strict'
-import type { Rate } from '../../../store/rows.ts'
+import type { SharedRate } from '../../../store/rows.ts'
 import { HOUR, MINUTE, sum } from '../../harness/assertions.ts'
 import type { CaseTable, StoreHarness } from '../../harness/harness.ts'
 
 /** One token per hour, with a burst of ten. */
-const RATE: Rate = { limit: 5, intervalMs: 5 * HOUR, burst: 10 }
+const RATE: SharedRate = { limit: 5, intervalMs: 5 * HOUR, burst: 10 }
 
 const take = async (t: StoreHarness, count: number, rate = RATE): Promise<number> =>
 	(await t.store.acquireTokens('a', count, rate)).granted
