@@ -6,31 +6,31 @@ import { column, type Report } from './figure.ts'
 import { median } from './harness.ts'
 
 const queue: Scenario = {
-	duration: 1_000_000,
-	services: { api: { serviceTime: { kind: 'exponential', meanMs: 0.8 } } },
+	durationMs: 1_000_000,
+	services: { api: { serviceTimeMs: { kind: 'exponential', meanMs: 0.8 } } },
 	clients: { users: { to: 'api', arrivals: { kind: 'poisson', perSecond: 1_000 } } },
 }
 
 const stack: Scenario = {
-	duration: 100_000,
-	services: { api: { workers: 100, serviceTime: { kind: 'exponential', meanMs: 20 } } },
+	durationMs: 100_000,
+	services: { api: { workers: 100, serviceTimeMs: { kind: 'exponential', meanMs: 20 } } },
 	clients: { users: { to: 'api', arrivals: { kind: 'poisson', perSecond: 4_000 }, policy: 'four' } },
 	policies: {
 		four: [
 			{ bulkhead: { maxConcurrent: 200, maxQueue: 1_000 } },
 			{ circuitBreaker: { failureThreshold: 5 } },
 			{ retry: { maxRetries: 3 } },
-			{ timeout: 1_000 },
+			{ timeoutMs: 1_000 },
 		],
 	},
 }
 
 /** Every attempt times out, and the service processes it anyway. */
 const overload: Scenario = {
-	duration: 60_000,
-	services: { api: { workers: 10, serviceTime: { kind: 'exponential', meanMs: 20 } } },
+	durationMs: 60_000,
+	services: { api: { workers: 10, serviceTimeMs: { kind: 'exponential', meanMs: 20 } } },
 	clients: { users: { to: 'api', arrivals: { kind: 'poisson', perSecond: 2_000 }, policy: 'patient' } },
-	policies: { patient: [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeout: 500 }] },
+	policies: { patient: [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeoutMs: 500 }] },
 }
 
 const rate = (count: number): string => Math.round(count).toLocaleString('en-US')
@@ -59,7 +59,7 @@ function seconds(...args: readonly string[]): number {
 
 /** Returns the heap size after a run. */
 function heapAfter(duration: number): number {
-	const result = simulate({ ...queue, duration })
+	const result = simulate({ ...queue, durationMs: duration })
 	globalThis.gc?.()
 	return process.memoryUsage().heapUsed + (result.events > 0 ? 0 : 1)
 }

@@ -46,7 +46,7 @@ const relay = new Relay(outbox, {
 			console.log(`${id}: mail to ${email}`)
 		},
 	},
-	concurrency: 1, // for a deterministic output
+	maxConcurrent: 1, // for a deterministic output
 	retry: { baseDelayMs: 300, maxDelayMs: 300 }, // short, but long enough for a deterministic output
 	onEvent: log,
 })

@@ -110,7 +110,7 @@ export function buildPlot(
 	const definition = CHARTS[chart]
 	const { scenario, result } = run
 	const { stepMs } = result.timeline
-	const count = Math.ceil(scenario.duration / stepMs)
+	const count = Math.ceil(scenario.durationMs / stepMs)
 	const factor = definition.isRate ? 1_000 / stepMs : 1
 	const readSeries = (of: WatchedRun, names: readonly RunSeries[]) =>
 		names.flatMap((name) => {
@@ -131,7 +131,7 @@ export function buildPlot(
 		// Values stand in the middle of their step.
 		x: Array.from({ length: count }, (_, step) => ((step + 0.5) * stepMs) / 1_000),
 		xLabel: words.seconds,
-		endX: scenario.duration / 1_000,
+		endX: scenario.durationMs / 1_000,
 		areas,
 		lines: [...compared.map(({ values }) => ({ name: 'previous', values })), ...lines],
 		references: capacity === undefined ? [] : [{ value: capacity, label: words.series.capacity }],

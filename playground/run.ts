@@ -26,11 +26,11 @@ export function startRun(scenario: TimedScenario, animated: boolean, watch: Watc
 
 	const frame = (at: number): void => {
 		startedAt ??= at
-		const targetMs = animated ? ((at - startedAt) / ANIMATION_MS) * scenario.duration : scenario.duration
+		const targetMs = animated ? ((at - startedAt) / ANIMATION_MS) * scenario.durationMs : scenario.durationMs
 		const until = performance.now() + (animated ? FRAME_MS : NO_ANIMATION_FRAME_MS)
 		let isDone = false
 		while (!isDone && currentMs < targetMs && performance.now() < until) {
-			currentMs = Math.min(currentMs + SLICE_MS, scenario.duration)
+			currentMs = Math.min(currentMs + SLICE_MS, scenario.durationMs)
 			isDone = simulation.advance(currentMs)
 		}
 		if (isDone || animated) watch(simulation.result(), isDone)

@@ -22,13 +22,13 @@ export const CALLERS = 'callers'
 const POLICY = 'policy'
 
 /** A scenario with a fixed duration. */
-export type TimedScenario = Scenario & { readonly duration: number }
+export type TimedScenario = Scenario & { readonly durationMs: number }
 
 export function scenarioOf(settings: Settings): TimedScenario {
 	const hasShop = settings.calledBy === 'shop'
 	return {
 		seed: settings.seed,
-		duration: DURATION_MS,
+		durationMs: DURATION_MS,
 		maxEvents: MAX_EVENTS,
 		services: { [SERVICE]: serviceOf(settings), ...(hasShop ? { [SHOP]: SHOP_MODEL } : {}) },
 		clients: { [CALLERS]: hasShop ? shopCustomers(settings) : directClients(settings) },
@@ -47,7 +47,7 @@ export function layersOf(settings: Settings): readonly PolicyLayer[] {
 	if (bulkhead < Infinity) layers.push({ bulkhead: { maxConcurrent: bulkhead, maxQueue: bulkheadQueue } })
 	if (breaker !== 'off') layers.push(breakerOf(settings))
 	if (retries > 0) layers.push(retryOf(settings))
-	if (timeoutMs < Infinity) layers.push({ timeout: timeoutMs })
+	if (timeoutMs < Infinity) layers.push({ timeoutMs: timeoutMs })
 	return layers
 }
 
@@ -96,7 +96,7 @@ function serviceOf({ workers, queueLimit, queueOrder, dropExpired, ...settings }
 	const faults = faultsOf(settings)
 	return {
 		workers,
-		serviceTime: serviceTimeOf(settings),
+		serviceTimeMs: serviceTimeOf(settings),
 		queue: { ...(queueLimit < Infinity ? { limit: queueLimit } : {}), order: queueOrder, dropExpired },
 		...(faults.length > 0 ? { faults } : {}),
 	}
@@ -132,7 +132,7 @@ function faultsOf({
 
 const SHOP_MODEL: ServerModel = {
 	workers: SHOP_SIZE.workers,
-	serviceTime: { kind: 'exponential', meanMs: SHOP_SIZE.serviceMs },
+	serviceTimeMs: { kind: 'exponential', meanMs: SHOP_SIZE.serviceMs },
 	dependsOn: [{ to: SERVICE, policy: POLICY, share: SHOP_SIZE.share }],
 }
 

@@ -113,6 +113,6 @@ export function describeProgress({ run: { scenario, result, isDone }, words }: S
 	if (isDone) return words.trace(formatNumber(result.events), result.traceHash)
 	return words.running(
 		formatValue(Math.floor(result.endedAtMs / 1_000), 'seconds'),
-		formatValue(scenario.duration / 1_000, 'seconds'),
+		formatValue(scenario.durationMs / 1_000, 'seconds'),
 	)
 }

@@ -56,7 +56,7 @@ export function countChangedCells(): Rows {
 }
 
 /** The length of the runs with the longest slow period. */
-const HORIZON_MS = metastable.at(0.5, Math.max(...y.values), panels[0] ?? '').duration ?? 0
+const HORIZON_MS = metastable.at(0.5, Math.max(...y.values), panels[0] ?? '').durationMs ?? 0
 export const CALM_RUNS = 200
 
 /** Returns how many runs without any fault have collapsed at their end. */
@@ -69,7 +69,7 @@ export function countCollapses(
 	const { until: _, ...scenario } = metastable.at(load, 0, remedy)
 	const calm: Scenario = {
 		...scenario,
-		duration: durationMs,
+		durationMs: durationMs,
 		stepMs: Math.max(1_000, durationMs / 240),
 		services: { api: { ...serviceOf(scenario), faults: [] } },
 	}

@@ -153,8 +153,12 @@ function outboxDefaults(options: object): object {
 }
 /** The defaults of a destination are the options of its relay. */
 function destinationDefaults(options: object): object {
-	const relay = readRelayOptions({ concurrency: 3, timeoutMs: 4 })
-	const { concurrency, timeoutMs, ...settings } = readDestination('a', { deliver() {}, ...options }, relay)
+	const relay = readRelayOptions({ maxConcurrent: 3, timeoutMs: 4 })
+	const {
+		maxConcurrent: concurrency,
+		timeoutMs,
+		...settings
+	} = readDestination('a', { deliver() {}, ...options }, relay)
 	expect([concurrency, timeoutMs]).toEqual([3, 4])
 	return plain(settings)
 }

@@ -145,7 +145,7 @@ export interface Facts {
 	'beyond HttpOptions': Exclude<keyof ResilientFetchOptions, keyof HttpOptions>
 	'stats of the client': keyof HttpClientStats | keyof OriginStats
 	'reason of released': EventOf<RelayEvent, 'released'>['reason']
-	'breaker of a relay': keyof Chosen<RelayOptions['breaker']>
+	'breaker of a relay': keyof Chosen<RelayOptions['circuitBreaker']>
 	'retry of a relay': Exclude<
 		keyof Chosen<RelayOptions['retry']>,
 		Exclude<keyof BackoffOptions, 'maxRetries'>

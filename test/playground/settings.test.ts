@@ -46,7 +46,7 @@ describe('settings', () => {
 	test('the load is a share of the capacity for every distribution', () => {
 		for (const distribution of KNOBS.distribution.options) {
 			const settings = changeSettings(INITIAL, { distribution, workers: 20, serviceMs: 80 })
-			const { services } = simulate({ ...scenarioOf(settings), duration: 1 })
+			const { services } = simulate({ ...scenarioOf(settings), durationMs: 1 })
 			expect(services['service']?.capacityPerSecond).toBeCloseTo(capacityOf(settings), 6)
 		}
 	})

@@ -8,11 +8,11 @@ import { A_MINUTE, errorOf, fail, isTrue, same } from './checks.js'
 /** Uses everything random: all distributions, jitter, a breaker by error rate, an outage, errors. */
 const SIMULATED = {
 	seed: 'everywhere',
-	duration: 60_000,
+	durationMs: 60_000,
 	services: {
 		api: {
 			workers: 4,
-			serviceTime: { kind: 'lognormal', medianMs: 20, p99Ms: 200 },
+			serviceTimeMs: { kind: 'lognormal', medianMs: 20, p99Ms: 200 },
 			latency: { kind: 'normal', meanMs: 5, sdMs: 1 },
 			faults: [
 				{ kind: 'outage', fromMs: 10_000, toMs: 20_000 },
@@ -26,7 +26,7 @@ const SIMULATED = {
 			{ bulkhead: { maxConcurrent: 50 } },
 			{ circuitBreaker: { errorRateThreshold: 0.5, resetTimeoutMs: 1_000 } },
 			{ retry: { maxRetries: 3, baseDelayMs: 50 } },
-			{ timeout: 500 },
+			{ timeoutMs: 500 },
 		],
 	},
 }

@@ -21,9 +21,9 @@ export interface Parts {
 /** By default a single call at time 0 and one worker with a service time of 10 ms, until idle. */
 export function scene({ api: service, web: client, policy, rest }: Parts = {}): Scenario {
 	return {
-		...(rest?.duration === undefined ? { until: 'idle' } : {}),
+		...(rest?.durationMs === undefined ? { until: 'idle' } : {}),
 		...rest,
-		services: { api: { serviceTime: 10, ...service }, ...rest?.services },
+		services: { api: { serviceTimeMs: 10, ...service }, ...rest?.services },
 		clients: {
 			web: {
 				to: 'api',

@@ -22,12 +22,12 @@ export async function runDemoRelay(
 	const { leaseMs, breakerMs, timeoutMs } = schedule
 	try {
 		const relay = new Relay(outbox, {
-			...{ name, leaseMs, concurrency: 16, pollMs: 200, rampUpMs: breakerMs },
+			...{ name, leaseMs, maxConcurrent: 16, pollMs: 200, rampUpMs: breakerMs },
 			destinations: { orders: httpDestination({ url: to, headers: { [RELAY_HEADER]: name }, timeoutMs }) },
 			// About as many as are in flight, so that a kill leaves few messages locked by its lease.
 			batchSize: 32,
 			retry: { baseDelayMs: 100, maxDelayMs: 1000, maxRetries: 1000 },
-			breaker: { failureThreshold: 5, resetTimeoutMs: 1000, resetBackoff: { initialMs: breakerMs } },
+			circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 1000, resetBackoff: { initialMs: breakerMs } },
 			onEvent: (event) => {
 				if (event.type === 'sent') counts.sent += 1
 				if (event.type === 'retry_scheduled') counts.failed += 1

@@ -12,7 +12,7 @@ export const RELAY_OPTIONS = {
 	destination: text('NAME', 'send only the messages of this destination; default all', { multiple: true }),
 	header: text("'NAME: VALUE'", 'header of every request', { short: 'H', multiple: true }),
 	headerFile: text('FILE', "file with a header per line: 'NAME: VALUE'; also in YAOKI_HEADERS"),
-	concurrency: integer('N', 'maximum number of messages in flight per destination', {
+	maxConcurrent: integer('N', 'maximum number of messages in flight per destination', {
 		...{ short: 'c', min: 1, max: 10_000, default: 16 },
 	}),
 	timeout: text('30s', 'timeout of a request', { default: '30s' }),

@@ -33,7 +33,7 @@ export async function runRelay(args: RelayArguments, io: CommandIo): Promise<Exi
 			if (text !== undefined) io.note(sanitizeLine(removeSecrets(text, target, secrets)))
 		}
 		const relay = new Relay(outbox, {
-			...{ name: 'yaoki-relay', concurrency: args.concurrency, leaseMs, timeoutMs, runtime: io.runtime },
+			...{ name: 'yaoki-relay', maxConcurrent: args.maxConcurrent, leaseMs, timeoutMs, runtime: io.runtime },
 			destinations: Object.fromEntries(names.map((name) => [name, destination])),
 			onEvent: (event) => note(summary.add(event)),
 		})

@@ -63,7 +63,7 @@ const withPolicies = (
 	)
 
 function typicalPolicies(timeoutMs: number): Readonly<Record<string, readonly PolicyLayer[]>> {
-	const timeout: PolicyLayer = { timeout: timeoutMs }
+	const timeout: PolicyLayer = { timeoutMs }
 	return {
 		retry: [{ retry: {} }, timeout],
 		'retry and budget': [{ retry: { budget: {} } }, timeout],

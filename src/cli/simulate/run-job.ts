@@ -21,7 +21,7 @@ export interface Run {
 export interface JobReport {
 	/** Runs that ended since the last report. */
 	readonly ended: readonly Run[]
-	/** The current run, and the share of its duration that has passed, 0 to 1. */
+	/** The current run, and the share of its durationMs that has passed, 0 to 1. */
 	readonly current?: Run & { readonly share: number }
 	/** The error that ended the job. */
 	readonly failure?: RunFailure
@@ -81,10 +81,10 @@ export function* runJob(job: Job, context: JobContext): Generator<JobReport, voi
 			if (!triedCases.has(job.caseIndex)) tryFunctions({ ...scenario, ...limit, seed })
 			triedCases.add(job.caseIndex)
 			const simulation = new Simulation({ ...scenario, ...limit, seed })
-			const { duration = Infinity } = scenario
-			for (const reachedMs of advanceInSlices(simulation, duration, now)) {
+			const { durationMs = Infinity } = scenario
+			for (const reachedMs of advanceInSlices(simulation, durationMs, now)) {
 				if (now() - reportedAt < REPORT_INTERVAL_MS) continue
-				const current = { runIndex, share: reachedMs / duration, result: readResult(simulation, runIndex) }
+				const current = { runIndex, share: reachedMs / durationMs, result: readResult(simulation, runIndex) }
 				yield { ended: takeEnded(), current, isLast: false }
 			}
 			ended.push({ runIndex, result: readResult(simulation, runIndex) })
@@ -112,7 +112,7 @@ function tryFunctions(scenario: Scenario): void {
 /** Runs a simulation to its end, and yields the virtual time after each slice. */
 function* advanceInSlices(
 	simulation: Simulation,
-	duration: number,
+	durationMs: number,
 	now: () => number,
 ): Generator<number, void> {
 	let [reached, slice, at] = [0, FIRST_SLICE, now()]
@@ -122,13 +122,13 @@ function* advanceInSlices(
 		const took = now() - at
 		at += took
 		if (took > SLICE_MS * 2) slice = Math.max(1, slice / 2)
-		else if (took < SLICE_MS / 2) slice = Math.min(slice * 2, maxSlice(duration, reached))
+		else if (took < SLICE_MS / 2) slice = Math.min(slice * 2, maxSlice(durationMs, reached))
 	}
 }
 
 /** After a quiet hour, load can rise suddenly; one slice must not take minutes then. */
-const maxSlice = (duration: number, reached: number): number =>
-	Math.max(FIRST_SLICE, (duration === Infinity ? reached : duration) / 100)
+const maxSlice = (durationMs: number, reached: number): number =>
+	Math.max(FIRST_SLICE, (durationMs === Infinity ? reached : durationMs) / 100)
 
 /** Keeps the requests of services because the peak is computed from them. */
 function withoutTimeline(result: SimulationResult): SimulationResult {

@@ -33,7 +33,7 @@ export interface GrpcClientStats {
 	readonly attempts: number
 	/** The size of the messages that are kept for retries. */
 	readonly bufferedBytes: number
-	/** By `breakerKey`; without it, under `''`. Empty without breakers. */
+	/** By `circuitBreakerKey`; without it, under `''`. Empty without breakers. */
 	readonly circuits: Readonly<Record<string, CircuitBreakerStats>>
 	readonly bulkhead: BulkheadStats | undefined
 	/** The tokens of `retryThrottling`. */
@@ -110,12 +110,12 @@ export class GrpcEngine {
 
 	/** Returns `''` for a call without a key of its own. */
 	#breakerKeyOf(rpc: Rpc): string {
-		const { breakerKey } = this.settings
-		if (!breakerKey || rpc.rejection) return ''
+		const { circuitBreakerKey } = this.settings
+		if (!circuitBreakerKey || rpc.rejection) return ''
 		try {
 			const { service, method } = rpc.target
 			return String(
-				breakerKey({
+				circuitBreakerKey({
 					service,
 					method,
 					// On demand, because grpc-js needs another call for it.

@@ -46,9 +46,9 @@ export class MethodPipelines {
 
 	constructor(shared: SharedPolicies) {
 		this.#shared = shared
-		this.#groups = new Registry(shared.settings.maxBreakers, IDLE_MS, {
+		this.#groups = new Registry(shared.settings.maxCircuitBreakers, IDLE_MS, {
 			blockOf: ({ breaker }) => (breaker ? blockOf(breaker) : 0),
-			limitName: 'maxBreakers',
+			limitName: 'maxCircuitBreakers',
 		})
 		this.#main = this.#createGroup('')
 		// Validates the options of the policies. This pipeline reports the events of the bulkhead.

@@ -26,14 +26,14 @@ export interface GrpcClientOptions extends PolicyOptions {
 	 * Returns the key of the breaker of a method, such as the name of its service: methods that fail then do not block the others. With `target`,
 	 * clients of several servers can share an interceptor. Default: one breaker for all methods.
 	 */
-	readonly breakerKey?: ((method: BreakerTarget) => string) | undefined
+	readonly circuitBreakerKey?: ((method: BreakerTarget) => string) | undefined
 	/**
 	 * A deadline of the caller that has passed counts for the breaker only if it was at least this long, because no server could meet a shorter one. For methods with
 	 * a timeout in the service config it is that timeout instead. In milliseconds. Default 1,000.
 	 */
 	readonly countedDeadlineMs?: number | undefined
 	/** The maximum number of breakers. Default 1,000. */
-	readonly maxBreakers?: number | undefined
+	readonly maxCircuitBreakers?: number | undefined
 	/** Bulkhead for all calls, streams included. Default: none. */
 	readonly bulkhead?: BulkheadOptions | boolean | undefined
 	/** Limits retries and hedged requests, in addition to `retryThrottling` of the service config. Default: none. */
@@ -53,7 +53,7 @@ export interface GrpcClientOptions extends PolicyOptions {
 	readonly onEvent?: PolicyListener | undefined
 }
 
-/** What `breakerKey` can distinguish. */
+/** What `circuitBreakerKey` can distinguish. */
 export interface BreakerTarget extends MethodName {
 	/** The target of the channel, such as `dns:users.example.com:443`; with Connect the origin, such as `https://users.example.com`. */
 	readonly target: string
@@ -61,7 +61,7 @@ export interface BreakerTarget extends MethodName {
 
 type Defaulted =
 	| 'countedDeadlineMs'
-	| 'maxBreakers'
+	| 'maxCircuitBreakers'
 	| 'maxBufferBytesPerCall'
 	| 'maxBufferBytes'
 	| 'getContext'
@@ -78,9 +78,9 @@ const MIB = 1_048_576
 const GRPC_SCHEMA: OptionSchema = {
 	serviceConfig: 'any',
 	circuitBreaker: 'any',
-	breakerKey: 'function',
+	circuitBreakerKey: 'function',
 	countedDeadlineMs: [0, MAX_NUMBER, 1_000],
-	maxBreakers: [1, MAX_NUMBER, 1_000, 'integer'],
+	maxCircuitBreakers: [1, MAX_NUMBER, 1_000, 'integer'],
 	bulkhead: 'any',
 	budget: 'any',
 	maxBufferBytesPerCall: [0, MAX_NUMBER, MIB],

@@ -45,7 +45,7 @@ export interface RequestStats {
 	readonly failures: number
 	/** Attempts sent: first attempts, retries and hedges. */
 	readonly attempts: number
-	/** By origin and, with `breakerKey`, by `origin key`. */
+	/** By origin and, with `circuitBreakerKey`, by `origin key`. */
 	readonly origins: Readonly<Record<string, OriginStats>>
 }
 
@@ -155,9 +155,9 @@ export class HttpEngine implements OtherOrigins {
 	}
 
 	redirectCircuits(request: PreparedRequest, target: string): (CircuitBreakerLayer | undefined)[] {
-		const { breakerKey } = this.settings
+		const { circuitBreakerKey } = this.settings
 		const origin = originOf(target)
-		const route = breakerKey && routeOf(breakerKey, { ...request, url: target })
+		const route = circuitBreakerKey && routeOf(circuitBreakerKey, { ...request, url: target })
 		return [
 			this.#origins.find(route ? `${origin} ${route}` : origin),
 			this.pipelineOf(request.url, `-> ${origin}`),
@@ -179,7 +179,7 @@ export class HttpEngine implements OtherOrigins {
 		const routes = settings.serviceConfig as ConfiguredRoutes | undefined
 		const own = routes?.settingsOf(name, request.url, settings) ?? settings
 		const http = new HttpCall(request, options, signal, own, runtime)
-		const route = settings.breakerKey ? routeOf(settings.breakerKey, request) : ''
+		const route = settings.circuitBreakerKey ? routeOf(settings.circuitBreakerKey, request) : ''
 		const isShared = settings.pauseScope === 'auto' || settings.pauseScope === 'origin'
 		const pauses = isShared ? undefined : this.#pausesOf(name, request)
 		const base = origins.acquire(name, runtime.now(), this.#create)

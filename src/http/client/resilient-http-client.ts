@@ -153,7 +153,7 @@ export class ResilientHttpClient {
 
 	/**
 	 * Returns the circuit breaker of an origin, given by any of its URLs, also before the first request. Default: that of `baseUrl`.
-	 * `key` is a result of `breakerKey`; without it the breaker of the origin itself is returned. Undefined if breakers are off.
+	 * `key` is a result of `circuitBreakerKey`; without it the breaker of the origin itself is returned. Undefined if breakers are off.
 	 *
 	 * @example
 	 * const release = client.circuitBreaker('https://api.example.com')?.isolate()

@@ -38,7 +38,7 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	 * block the others. `''`: the breaker of the origin. The key is shown in events and messages, so it must not contain
 	 * secrets. Default: one breaker per origin.
 	 */
-	readonly breakerKey?: ((request: RequestHead) => string) | undefined
+	readonly circuitBreakerKey?: ((request: RequestHead) => string) | undefined
 	/**
 	 * Bulkhead per origin. Default for a client: 100 concurrent requests and a queue of 500; for `resilientFetch`: none, because code
 	 * written for `fetch` may start any number of requests.
@@ -192,7 +192,7 @@ export const HTTP_SCHEMA: OptionSchema = {
 	timeout: [0, Infinity, 10_000],
 	totalTimeoutMs: 'any',
 	circuitBreaker: 'any',
-	breakerKey: 'function',
+	circuitBreakerKey: 'function',
 	bulkhead: 'any',
 	budget: 'any',
 	hedge: 'any',

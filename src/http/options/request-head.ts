@@ -1,7 +1,7 @@
 import { invalidOption } from '../../core/options/schema.ts'
 import type { HeaderSource } from '../headers/request-headers.ts'
 
-/** The part of a request that `breakerKey` and `principal` receive. */
+/** The part of a request that `circuitBreakerKey` and `principal` receive. */
 export interface RequestHead {
 	/** The URL before redirects, with its query. */
 	readonly url: string
@@ -32,8 +32,9 @@ export function principalOf(
 }
 
 /** Returns the key of the breaker of a request within its origin. */
-export function routeOf(breakerKey: (request: RequestHead) => string, request: GivenHead): string {
-	const key: unknown = breakerKey(headOf(request))
-	if (typeof key !== 'string') invalidOption('breakerKey(request)', key, 'a function that returns a string')
+export function routeOf(circuitBreakerKey: (request: RequestHead) => string, request: GivenHead): string {
+	const key: unknown = circuitBreakerKey(headOf(request))
+	if (typeof key !== 'string')
+		invalidOption('circuitBreakerKey(request)', key, 'a function that returns a string')
 	return key
 }

@@ -39,11 +39,17 @@ export class GuardedStore {
 	readonly #timeoutMs: number
 	readonly #writePolicy: Policy
 
-	constructor({ store, name, runtime, storeTimeoutMs, storeBreaker }: IdempotencySettings<unknown, never>) {
+	constructor({
+		store,
+		name,
+		runtime,
+		storeTimeoutMs,
+		storeCircuitBreaker,
+	}: IdempotencySettings<unknown, never>) {
 		this.#store = store
 		this.#runtime = runtime ?? systemRuntime
 		this.#timeoutMs = storeTimeoutMs
-		this.breaker = createBreaker(storeBreaker)
+		this.breaker = createBreaker(storeCircuitBreaker)
 		this.policy = this.breaker ? pipeline({ name, runtime }, this.breaker) : pipeline({ name, runtime })
 		this.#writePolicy = pipeline({ name, runtime }, timeout(storeTimeoutMs))
 	}
@@ -155,10 +161,10 @@ class LimitedCall implements StoreCall {
 }
 
 /** The open time starts at about a second: a circuit must not reject requests for longer than the store fails. */
-function createBreaker(options: IdempotencySettings['storeBreaker'] = {}): CircuitBreaker | undefined {
+function createBreaker(options: IdempotencySettings['storeCircuitBreaker'] = {}): CircuitBreaker | undefined {
 	if (options === false) return undefined
-	if (!isObject(options)) invalidOption('storeBreaker', options, 'false or an object')
-	return withOptionPath('storeBreaker', () =>
+	if (!isObject(options)) invalidOption('storeCircuitBreaker', options, 'false or an object')
+	return withOptionPath('storeCircuitBreaker', () =>
 		circuitBreaker({ ...recoveringBreaker(options), isFailure: (error) => !isSetupError(error) }),
 	)
 }

@@ -102,7 +102,10 @@ export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends Fingerp
 	 * The circuit breaker of the store, which rejects new requests while the store fails. False: none. Waiting for a connection of your own pool does
 	 * not count. Default: 5 failures open it, for about 1 s at first and at most 2 s.
 	 */
-	readonly storeBreaker?: Omit<CircuitBreakerOptions, 'isFailure' | 'isFailureResult'> | false | undefined
+	readonly storeCircuitBreaker?:
+		| Omit<CircuitBreakerOptions, 'isFailure' | 'isFailureResult'>
+		| false
+		| undefined
 	/** The clock. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
@@ -151,7 +154,7 @@ const SCHEMA: OptionSchema = {
 	onStoreError: ['reject', 'pass'],
 	storeTimeoutMs: [1, MAX_NUMBER, 2_000],
 	purgeEveryMs: [0, MAX_NUMBER, HOUR_MS],
-	storeBreaker: 'any',
+	storeCircuitBreaker: 'any',
 	runtime: 'any',
 }
 

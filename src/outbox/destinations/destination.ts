@@ -75,9 +75,9 @@ export interface OrderOptions {
 /** Options of one destination. The defaults are the relay's. */
 export interface DestinationOptions {
 	/** Maximum number of messages in flight per relay. Default: the relay's `concurrency`. */
-	readonly concurrency?: number | undefined
-	/** Maximum number of messages in flight over all relays. Default: no limit. */
 	readonly maxConcurrent?: number | undefined
+	/** Maximum number of messages in flight over all relays. Default: no limit. */
+	readonly maxConcurrentAllRelays?: number | undefined
 	/** Maximum number of messages per interval over all relays. Default: no limit. */
 	readonly rate?: RateOptions | undefined
 	/** Timeout of the handler. Default: the relay's `timeoutMs`. */
@@ -85,7 +85,7 @@ export interface DestinationOptions {
 	/** Default: the relay's. */
 	readonly retry?: RelayRetryOptions | undefined
 	/** Options of the circuit breaker, or false for none. All relays share the open state. Default: the relay's. */
-	readonly breaker?: RelayCircuitBreakerOptions | false | undefined
+	readonly circuitBreaker?: RelayCircuitBreakerOptions | false | undefined
 	/** Keeps the order of messages with the same key. Default: false. */
 	readonly order?: boolean | OrderOptions | undefined
 }

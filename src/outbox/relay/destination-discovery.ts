@@ -29,7 +29,7 @@ export class DestinationStates {
 
 	constructor(destinations: Destinations, settings: RelaySettings) {
 		this.#settings = settings
-		this.#defaultBreaker = readDestination('*', () => {}, { ...settings, breaker: {} }).breaker
+		this.#defaultBreaker = readDestination('*', () => {}, { ...settings, circuitBreaker: {} }).circuitBreaker
 		const entries = Object.entries(destinations)
 		if (entries.length === 0)
 			invalidOption('destinations', '{}', "at least one destination, such as { 'order.created': handler }")

@@ -54,16 +54,21 @@ export class DestinationState {
 		destination: string,
 		settings: DestinationSettings,
 		relay: RelaySettings,
-		defaultBreaker: DestinationSettings['breaker'],
+		defaultBreaker: DestinationSettings['circuitBreaker'],
 	) {
 		this.destination = destination
 		this.settings = settings
 		this.#runtime = relay.runtime
 		this.#batchSize = relay.batchSize
 		this.#sampledAt = relay.runtime.now()
-		const breaker = settings.breaker ?? defaultBreaker
+		const breaker = settings.circuitBreaker ?? defaultBreaker
 		if (!breaker) throw new TypeError('internal error: no breaker settings')
-		this.breaker = new LocalBreaker(destination, breaker, settings.breaker !== undefined, relay.rampUpMs)
+		this.breaker = new LocalBreaker(
+			destination,
+			breaker,
+			settings.circuitBreaker !== undefined,
+			relay.rampUpMs,
+		)
 		this.scan = new ScanSchedule(relay.pollMs, settings.afterDeadLetter === undefined ? Infinity : 1)
 	}
 
@@ -112,7 +117,7 @@ export class DestinationState {
 	newlyHung(): number {
 		const hung = this.#countHung()
 		const wasHung = this.#wasHung
-		this.#wasHung = hung >= this.settings.concurrency
+		this.#wasHung = hung >= this.settings.maxConcurrent
 		return this.#wasHung && !wasHung ? hung : 0
 	}
 
@@ -239,7 +244,7 @@ export class DestinationState {
 
 	/** True if permits are required and none have been requested yet. */
 	get needsPermits(): boolean {
-		return this.settings.maxConcurrent < Infinity && this.#permitsUntil === -Infinity
+		return this.settings.maxConcurrentAllRelays < Infinity && this.#permitsUntil === -Infinity
 	}
 
 	/** Returns the number of permits in use, and uses no more until `setPermits`: the store shares the rest among the other relays. */
@@ -256,11 +261,11 @@ export class DestinationState {
 
 	/** True if each claimed message uses up a token or a permit that other relays could use. */
 	get #isScarce(): boolean {
-		return this.settings.rate !== undefined || this.settings.maxConcurrent < Infinity
+		return this.settings.rate !== undefined || this.settings.maxConcurrentAllRelays < Infinity
 	}
 
 	#limit(now: number): number {
-		const { concurrency } = this.settings
+		const { maxConcurrent: concurrency } = this.settings
 		const limit = this.breaker.limit(concurrency, now)
 		if (!this.breaker.isProbing) return Math.min(limit, this.#permitsAt(now))
 		let older = 0
@@ -269,11 +274,11 @@ export class DestinationState {
 	}
 
 	#maxSlots(now: number): number {
-		return Math.min(this.settings.concurrency, this.#permitsAt(now))
+		return Math.min(this.settings.maxConcurrent, this.#permitsAt(now))
 	}
 
 	#permitsAt(now: number): number {
-		if (this.settings.maxConcurrent === Infinity) return Infinity
+		if (this.settings.maxConcurrentAllRelays === Infinity) return Infinity
 		return now < this.#permitsUntil ? this.#permits : 0
 	}
 
@@ -288,7 +293,8 @@ export class DestinationState {
 	#throughput(now: number): number {
 		const elapsedMs = now - this.#sampledAt
 		// A shorter sample with few messages says too little.
-		const isSample = elapsedMs >= MIN_THROUGHPUT_SAMPLE_MS || this.#finished >= 2 * this.settings.concurrency
+		const isSample =
+			elapsedMs >= MIN_THROUGHPUT_SAMPLE_MS || this.#finished >= 2 * this.settings.maxConcurrent
 		if (this.#finished > 0 && isSample) {
 			const latest = this.#finished / Math.max(elapsedMs, 0.001)
 			this.#finishedPerMs = this.#finishedPerMs === 0 ? latest : (this.#finishedPerMs + latest) / 2

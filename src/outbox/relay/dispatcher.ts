@@ -50,9 +50,9 @@ export class Dispatcher {
 	pump(): void {
 		if (this.isPaused) return
 		const states = [...this.#parts.states.byName.values()]
-		const { maxInFlight } = this.#parts.context.settings
+		const { maxConcurrentTotal } = this.#parts.context.settings
 		let skipped = 0
-		while (skipped < states.length && this.inFlight < maxInFlight) {
+		while (skipped < states.length && this.inFlight < maxConcurrentTotal) {
 			const state = states[this.#next++ % states.length]
 			skipped = state && this.#startNext(state, this.#now()) ? 0 : skipped + 1
 		}
@@ -306,13 +306,17 @@ export class Dispatcher {
 	#onEnd(state: DestinationState, delivery: Delivery, now: number): void {
 		delivery.list?.remove(delivery)
 		state.finish(delivery)
-		const { maxInFlight } = this.#parts.context.settings
-		const wasFull = this.inFlight-- >= maxInFlight
+		const { maxConcurrentTotal } = this.#parts.context.settings
+		const wasFull = this.inFlight-- >= maxConcurrentTotal
 		// Otherwise no other destination waits for this slot.
 		if (wasFull) this.pump()
 		else if (!this.isPaused && this.#startNext(state, now))
 			// More than one if the capacity has grown, as it does after an outage.
-			while (this.inFlight < maxInFlight && state.capacity(now) > 0 && this.#startNext(state, this.#now()));
+			while (
+				this.inFlight < maxConcurrentTotal &&
+				state.capacity(now) > 0 &&
+				this.#startNext(state, this.#now())
+			);
 		// There may be capacity to claim more.
 		this.#parts.signal.wake()
 	}

@@ -41,7 +41,10 @@ export function countsAsFailure(
 }
 
 /** Returns what the user's `isFailure` says; undefined without one, or if it throws. */
-export function ownVerdict({ breaker }: DestinationSettings, error: unknown): boolean | undefined {
+export function ownVerdict(
+	{ circuitBreaker: breaker }: DestinationSettings,
+	error: unknown,
+): boolean | undefined {
 	try {
 		return breaker?.isFailure?.(error)
 	} catch {

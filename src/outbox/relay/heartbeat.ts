@@ -107,7 +107,7 @@ export class Heartbeat {
 
 	async #renewPermits(): Promise<void> {
 		for (const state of this.#parts.states.byName.values()) {
-			if (state.settings.maxConcurrent === Infinity) continue
+			if (state.settings.maxConcurrentAllRelays === Infinity) continue
 			await this.#context.callStoreOnce(() => acquirePermits(this.#context, state))
 			// Other relays get the permits that this one lost; queued messages would hold them back.
 			if (state.waiting > Math.max(0, state.capacity(this.#context.runtime.now())))
@@ -141,7 +141,7 @@ export async function acquirePermits(
 	state: DestinationState,
 ): Promise<void> {
 	const { destination } = state
-	const { maxConcurrent: total, concurrency: wanted } = state.settings
+	const { maxConcurrentAllRelays: total, maxConcurrent: wanted } = state.settings
 	const { leaseMs } = settings
 	const until = runtime.now() + leaseMs
 	const inUse = state.freezePermits()

@@ -38,11 +38,11 @@ export interface RelayOptions {
 	 * Options of the circuit breaker per destination, or false for none. Default: it opens after 5 consecutive failures, for
 	 * about 1 s (with jitter), growing to 5 minutes.
 	 */
-	readonly breaker?: RelayCircuitBreakerOptions | false | undefined
+	readonly circuitBreaker?: RelayCircuitBreakerOptions | false | undefined
 	/** Maximum number of messages in flight per destination. Default 16. */
-	readonly concurrency?: number | undefined
+	readonly maxConcurrent?: number | undefined
 	/** Maximum number of messages in flight in total. Default 1,000. */
-	readonly maxInFlight?: number | undefined
+	readonly maxConcurrentTotal?: number | undefined
 	/** Maximum number of messages per claim and destination. Default 2,000. */
 	readonly batchSize?: number | undefined
 	/** How long a message stays claimed by a relay that sends no heartbeats. Default 60,000. */
@@ -63,7 +63,7 @@ export interface RelayOptions {
 	readonly runtime?: Runtime | undefined
 }
 
-type OptionalInSettings = 'retry' | 'breaker' | 'onEvent'
+type OptionalInSettings = 'retry' | 'circuitBreaker' | 'onEvent'
 
 export type RelaySettings = Pick<RelayOptions, OptionalInSettings> & {
 	readonly [Name in Exclude<keyof RelayOptions, OptionalInSettings>]: NonNullable<RelayOptions[Name]>
@@ -71,14 +71,14 @@ export type RelaySettings = Pick<RelayOptions, OptionalInSettings> & {
 
 export interface DestinationSettings {
 	readonly deliver: MessageHandler
-	readonly concurrency: number
-	/** Infinity without a limit. */
 	readonly maxConcurrent: number
+	/** Infinity without a limit. */
+	readonly maxConcurrentAllRelays: number
 	readonly rate: SharedRate | undefined
 	readonly timeoutMs: number
 	readonly retry: RetrySettings
 	readonly classify: (error: unknown) => Classification
-	readonly breaker: BreakerSettings | undefined
+	readonly circuitBreaker: BreakerSettings | undefined
 	/** Undefined without ordering. */
 	readonly afterDeadLetter: AfterDeadLetter | undefined
 }
@@ -92,9 +92,9 @@ const RELAY_SCHEMA: OptionSchema = {
 	name: 'string',
 	destinations: 'any',
 	retry: 'any',
-	breaker: 'any',
-	concurrency: [1, 1e6, 16],
-	maxInFlight: [1, 1e6, 1_000],
+	circuitBreaker: 'any',
+	maxConcurrent: [1, 1e6, 16],
+	maxConcurrentTotal: [1, 1e6, 1_000],
 	batchSize: [1, 10_000, 2_000],
 	leaseMs: [50, MAX_NUMBER, 60_000],
 	timeoutMs: [1, MAX_NUMBER, 30_000],
@@ -108,12 +108,12 @@ const RELAY_SCHEMA: OptionSchema = {
 
 const DESTINATION_SCHEMA: OptionSchema = {
 	deliver: 'function',
-	concurrency: [1, 1e6, 0],
-	maxConcurrent: [1, 1e6, Infinity],
+	maxConcurrent: [1, 1e6, 0],
+	maxConcurrentAllRelays: [1, 1e6, Infinity],
 	rate: 'any',
 	timeoutMs: [1, MAX_NUMBER, 0],
 	retry: 'any',
-	breaker: 'any',
+	circuitBreaker: 'any',
 	order: 'any',
 }
 
@@ -123,7 +123,7 @@ const RATE_SCHEMA: OptionSchema = {
 	burst: [1, 1e6, 0],
 }
 
-const INTEGERS = ['concurrency', 'maxInFlight', 'batchSize', 'maxCrashes'] as const
+const INTEGERS = ['maxConcurrent', 'maxConcurrentTotal', 'batchSize', 'maxCrashes'] as const
 
 /** Longer than core's default, because a backlog can wait. */
 const MAX_OPEN_MS = 300_000
@@ -172,24 +172,30 @@ export function readDestination(
 	const own: DestinationOptions = typeof given === 'function' ? {} : given
 	const settings = withOptionPath(path, () => {
 		checkNames(own, DESTINATION_SCHEMA)
-		return readOptions<Record<'concurrency' | 'maxConcurrent' | 'timeoutMs', number>>(own, DESTINATION_SCHEMA)
+		return readOptions<Record<'maxConcurrent' | 'maxConcurrentAllRelays' | 'timeoutMs', number>>(
+			own,
+			DESTINATION_SCHEMA,
+		)
 	})
-	for (const option of ['concurrency', 'maxConcurrent'] as const)
+	for (const option of ['maxConcurrent', 'maxConcurrentAllRelays'] as const)
 		if (own[option] !== undefined) checkInteger(`${path}.${option}`, own[option])
-	const { retry = relay.retry, breaker = relay.breaker } = own
+	const { retry = relay.retry, circuitBreaker: breaker = relay.circuitBreaker } = own
 	return {
 		// The relay passes it only messages of its destination, as its type requires.
 		deliver: (typeof given === 'function' ? given : given.deliver.bind(given)) as MessageHandler,
-		concurrency: settings.concurrency || relay.concurrency,
-		maxConcurrent: settings.maxConcurrent,
+		maxConcurrent: settings.maxConcurrent || relay.maxConcurrent,
+		maxConcurrentAllRelays: settings.maxConcurrentAllRelays,
 		rate: own.rate === undefined ? undefined : readRate(`${path}.rate`, own.rate),
 		timeoutMs: settings.timeoutMs || relay.timeoutMs,
 		retry: readRetry(own.retry === undefined ? 'retry' : `${path}.retry`, retry),
 		classify: extendClassifier(retry?.classify, classify),
-		breaker:
+		circuitBreaker:
 			breaker === false
 				? undefined
-				: readBreaker(own.breaker === undefined ? 'breaker' : `${path}.breaker`, breaker),
+				: readBreaker(
+						own.circuitBreaker === undefined ? 'circuitBreaker' : `${path}.circuitBreaker`,
+						breaker,
+					),
 		afterDeadLetter: readOrder(`${path}.order`, own.order),
 	}
 }

@@ -96,11 +96,11 @@ export function buildIncident(
 	const createScenario = (service: Fit, arrivalsMs: readonly number[] = atMs): Scenario => ({
 		name: pipeline || 'incident',
 		// Not until idle: every policy recovers once no more calls arrive.
-		duration: bins.length * resolutionMs,
+		durationMs: bins.length * resolutionMs,
 		services: {
 			service: {
 				workers: service.workers,
-				serviceTime: { kind: 'empirical', valuesMs: sampleDistribution(service.serviceTimes) },
+				serviceTimeMs: { kind: 'empirical', valuesMs: sampleDistribution(service.serviceTimes) },
 				faults: service.faults.map(roundFault),
 			},
 		},

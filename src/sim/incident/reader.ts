@@ -171,7 +171,7 @@ function pipelineOf(event: EventBase & { readonly service?: unknown }): string {
  * @example
  * const { scenario, summary } = scenarioFromIncident(text, { pipeline: 'users' })
  * console.log(formatIncident(summary))
- * const result = simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] } })
+ * const result = simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeoutMs: 1_000 }] } })
  */
 export function scenarioFromIncident(
 	lines: string | Iterable<string>,

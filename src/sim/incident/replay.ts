@@ -22,7 +22,7 @@ export interface IncidentReplay extends ReplayVerdict {
  * Replays an incident with another policy, in `scenario` and in all `alternatives`.
  *
  * @example
- * const replay = replayIncident(scenarioFromIncident(lines), [{ retry: { budget: {} } }, { timeout: 500 }])
+ * const replay = replayIncident(scenarioFromIncident(lines), [{ retry: { budget: {} } }, { timeoutMs: 500 }])
  * if (!replay.isDecided) console.log(replay.missing.join('\n'))
  * expectResilience(replay).goodShareAbove(0.9) // in every scenario
  */

@@ -9,7 +9,7 @@ import { logarithm, powerOfE } from './logarithm.ts'
  * the figures that dashboards show. `empirical` draws from measured values.
  *
  * @example
- * const serviceTime: Distribution = { kind: 'lognormal', medianMs: 20, p99Ms: 200 }
+ * const serviceTimeMs: Distribution = { kind: 'lognormal', medianMs: 20, p99Ms: 200 }
  */
 export type Distribution =
 	| number

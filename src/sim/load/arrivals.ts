@@ -104,7 +104,7 @@ function trace(loop: EventLoop, call: StartCall, atMs: readonly number[]): void 
 type Closed = Extract<Arrivals, { kind: 'closed' }>
 
 function closed(loop: EventLoop, call: StartCall, path: string, model: Closed): void {
-	const { users, think = 0, startWithinMs = 0, callsEach = Infinity } = model
+	const { users, thinkMs: think = 0, startWithinMs = 0, callsEach = Infinity } = model
 	for (let user = 0; user < users; user++) {
 		const thinkTime =
 			typeof think === 'number' ? () => think : sampler(think, loop.stream(`${path} user ${user}`))

@@ -24,7 +24,7 @@ export class OptimisticLock implements Receiver {
 	constructor(loop: EventLoop, name: string, model: OptimisticLockModel, meter: ServiceMeter) {
 		this.#loop = loop
 		this.#meter = meter
-		this.#latency = latencySampler(model.latency, loop, `services.${name}`) ?? NO_LATENCY
+		this.#latency = latencySampler(model.latencyMs, loop, `services.${name}`) ?? NO_LATENCY
 	}
 
 	/** Four messages: read, its response, write, its response. */

@@ -22,7 +22,7 @@ export class Server implements Receiver {
 	readonly capacityPerSecond: number | null
 	readonly #loop: EventLoop
 	readonly #meter: ServiceMeter
-	readonly #serviceTime: Sampler
+	readonly #serviceTimeMs: Sampler
 	readonly #scalability: ScalabilityModel | undefined
 	readonly #latency: Sampler | undefined
 	readonly #random: () => number
@@ -46,7 +46,7 @@ export class Server implements Receiver {
 		meter: ServiceMeter,
 		callDependencies: CallDependencies | undefined,
 	) {
-		const { workers = 1, queue = {}, faults = [], rateLimit, serviceTime, scalability } = model
+		const { workers = 1, queue = {}, faults = [], rateLimit, serviceTimeMs, scalability } = model
 		const path = `services.${name}`
 		this.#loop = loop
 		this.#meter = meter
@@ -54,12 +54,12 @@ export class Server implements Receiver {
 		this.passesContext = model.dependsOn?.some(({ passContext }) => passContext) ?? false
 		this.workers = workers
 		this.#scalability = scalability
-		const meanMs = meanOf(serviceTime) * (scalability ? scalabilityFactor(scalability, workers) : 1)
+		const meanMs = meanOf(serviceTimeMs) * (scalability ? scalabilityFactor(scalability, workers) : 1)
 		const capacity = Math.min((workers / meanMs) * 1_000, rateLimit?.perSecond ?? Infinity)
 		// Without a limit on workers, the quotient of two infinite numbers is not a number.
 		this.capacityPerSecond = callDependencies || !(capacity < Infinity) ? null : capacity
-		this.#serviceTime = sampler(serviceTime, loop.stream(`${path} service`))
-		this.#latency = latencySampler(model.latency, loop, path)
+		this.#serviceTimeMs = sampler(serviceTimeMs, loop.stream(`${path} service`))
+		this.#latency = latencySampler(model.latencyMs, loop, path)
 		this.#random = loop.stream(`${path} errors`)
 		this.#rateLimit = rateLimit && new RateLimit(rateLimit)
 		this.#queueLimit = queue.limit ?? Infinity
@@ -143,7 +143,7 @@ export class Server implements Receiver {
 	}
 
 	#work(request: Request): void {
-		let workMs = this.#serviceTime() * this.#faults.slowdown
+		let workMs = this.#serviceTimeMs() * this.#faults.slowdown
 		if (request.requestClass) workMs *= request.requestClass.serviceTimeFactor
 		if (this.#scalability) workMs *= scalabilityFactor(this.#scalability, this.#busy)
 		if (this.#paused) {

@@ -41,10 +41,10 @@ interface MeteredService {
  *
  * @example
  * const { recovery, totals } = simulate({
- *   duration: 60_000,
- *   services: { api: { workers: 10, serviceTime: 20, faults: [{ kind: 'outage', fromMs: 10_000, toMs: 20_000 }] } },
+ *   durationMs: 60_000,
+ *   services: { api: { workers: 10, serviceTimeMs: 20, faults: [{ kind: 'outage', fromMs: 10_000, toMs: 20_000 }] } },
  *   clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 300 }, policy: 'careful' } },
- *   policies: { careful: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] },
+ *   policies: { careful: [{ retry: { maxRetries: 3 } }, { timeoutMs: 1_000 }] },
  * })
  */
 export function simulate(scenario: Scenario): SimulationResult {
@@ -75,10 +75,10 @@ export class Simulation {
 	constructor(scenario: Scenario) {
 		checkScenario(scenario)
 		this.#scenario = scenario
-		const { duration = Infinity, maxEvents = DEFAULT_MAX_EVENTS, seed = 1, policies = {} } = scenario
-		this.#endMs = duration
+		const { durationMs = Infinity, maxEvents = DEFAULT_MAX_EVENTS, seed = 1, policies = {} } = scenario
+		this.#endMs = durationMs
 		this.#loop = new EventLoop(seed, maxEvents)
-		this.#bins = new TimelineBins(scenario.stepMs ?? defaultStep(duration))
+		this.#bins = new TimelineBins(scenario.stepMs ?? defaultStep(durationMs))
 		this.#faultPeriods = faultPeriods(faultsOf(scenario))
 		const create = policyFactory(this.#loop, policies)
 		// Creates unused policies too, to validate them. Factory functions run only where they are used.
@@ -267,5 +267,5 @@ export class Simulation {
 }
 
 /** Returns the shortest of 1, 2, 5 x 10^n that needs at most MAX_STEPS steps. */
-const defaultStep = (duration: number): number =>
-	duration === Infinity ? MIN_STEP_MS : niceStep(Math.max(MIN_STEP_MS, duration / MAX_STEPS))
+const defaultStep = (durationMs: number): number =>
+	durationMs === Infinity ? MIN_STEP_MS : niceStep(Math.max(MIN_STEP_MS, durationMs / MAX_STEPS))

@@ -103,7 +103,7 @@ export const isGrid = (study: Study): study is GridStudy => 'panels' in study
  * results of the others, and every run would have to wait for the others.
  */
 export function overEqualTime(scenario: Scenario): Scenario {
-	if (scenario?.until !== 'recovered' || scenario.duration === undefined) return scenario
+	if (scenario?.until !== 'recovered' || scenario.durationMs === undefined) return scenario
 	return { ...scenario, until: undefined }
 }
 

@@ -16,7 +16,7 @@ export type Arrivals =
 			readonly kind: 'closed'
 			readonly users: number
 			/** Time between a result and the next call. Default 0. */
-			readonly think?: Distribution | undefined
+			readonly thinkMs?: Distribution | undefined
 			/** Users start evenly spread over this time. Default 0: all at the same time. */
 			readonly startWithinMs?: number | undefined
 			/** Calls per user. Default: no limit. */

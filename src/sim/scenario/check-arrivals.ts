@@ -47,7 +47,7 @@ export const arrivalsShape: Shape = byKind({
 	closed: fields({
 		kind,
 		users: count(1, MAX_USERS),
-		'think?': duration,
+		'thinkMs?': duration,
 		'startWithinMs?': time,
 		'callsEach?': count(1),
 	}),

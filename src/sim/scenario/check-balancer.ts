@@ -30,13 +30,13 @@ export const balancerFields: Readonly<Record<string, Shape>> = {
 }
 
 /** Checks that the numbers of instances fit together, and that a run with autoscaling ends. */
-export function checkBalancers({ services, faults: shared = [], duration }: Scenario): void {
+export function checkBalancers({ services, faults: shared = [], durationMs }: Scenario): void {
 	const servers = Object.entries(services).flatMap(([name, model]) =>
 		model.kind === 'optimistic-lock' ? [] : [{ name, model }],
 	)
 	for (const { name, model } of servers) {
 		const path = `services.${name}`
-		if (model.autoscaling) checkAutoscaling(path, model, duration)
+		if (model.autoscaling) checkAutoscaling(path, model, durationMs)
 		for (const [index, fault] of (model.faults ?? []).entries())
 			checkHit(`${path}.faults[${index}].instances`, fault.instances, model)
 	}
@@ -50,7 +50,7 @@ function checkHit(path: string, hit: number | undefined, { instances = 1 }: Serv
 		invalidOption(path, hit, `at most the number of instances of the service, ${instances}`)
 }
 
-function checkAutoscaling(path: string, model: ServerModel, duration: number | undefined): void {
+function checkAutoscaling(path: string, model: ServerModel, durationMs: number | undefined): void {
 	const { instances = 1, workers = 1, autoscaling } = model
 	const { minInstances = 1, maxInstances = instances } = autoscaling ?? {}
 	if (workers === Infinity)
@@ -62,6 +62,6 @@ function checkAutoscaling(path: string, model: ServerModel, duration: number | u
 			`a number from minInstances to maxInstances, ${minInstances} to ${maxInstances}`,
 		)
 	// It decides again and again, so such a run is never idle.
-	if (duration === undefined)
-		invalidOption('duration', undefined, `a number of milliseconds, because ${path} scales`)
+	if (durationMs === undefined)
+		invalidOption('durationMs', undefined, `a number of milliseconds, because ${path} scales`)
 }

@@ -29,7 +29,7 @@ const service = byKind(
 		server: fields({
 			'kind?': kind,
 			'workers?': count(1),
-			serviceTime: duration,
+			serviceTimeMs: duration,
 			'scalability?': fields({ 'contention?': amount(0, 1), 'coherency?': amount(0, 1) }),
 			'queue?': fields({
 				'limit?': count(0),
@@ -37,7 +37,7 @@ const service = byKind(
 				'dropExpired?': flag,
 				'maxAgeMs?': time,
 			}),
-			'latency?': duration,
+			'latencyMs?': duration,
 			'faults?': list(faultShape),
 			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1, 1e9), 'retryAfter?': flag }),
 			'dependsOn?': list(
@@ -52,7 +52,7 @@ const service = byKind(
 			'ignoresSignal?': flag,
 			...balancerFields,
 		}),
-		'optimistic-lock': fields({ kind, 'latency?': duration }),
+		'optimistic-lock': fields({ kind, 'latencyMs?': duration }),
 	},
 	'server',
 )
@@ -87,7 +87,7 @@ const scenarioShape = fields({
 		if (typeof value !== 'string' && !(Math.abs(Number(value)) <= 2 ** 52 && typeof value === 'number'))
 			invalidOption(path, value, 'a number up to 2 ** 52, or a string')
 	},
-	'duration?': positiveTime,
+	'durationMs?': positiveTime,
 	'warmUpMs?': time,
 	'until?': (value, path) => {
 		if (typeof value !== 'function' && value !== 'idle' && value !== 'recovered')
@@ -103,7 +103,7 @@ const scenarioShape = fields({
 })
 
 export function checkScenario(scenario: Scenario): void {
-	inOrder(scenarioShape, 'warmUpMs', 'duration', 'more')(scenario, '')
+	inOrder(scenarioShape, 'warmUpMs', 'durationMs', 'more')(scenario, '')
 	const { services, clients, policies = {} } = scenario
 	const checkLink = ({ to, policy: name }: { to: string; policy?: string | undefined }, path: string) => {
 		oneOf(...Object.keys(services))(to, `${path}.to`)
@@ -167,10 +167,10 @@ function checkCycles(services: Readonly<Record<string, Pick<ServerModel, 'depend
 	for (const name of Object.keys(services)) follow(name, [])
 }
 
-function checkEnd({ duration: end, until, clients }: Scenario): void {
+function checkEnd({ durationMs: end, until, clients }: Scenario): void {
 	if (end !== undefined) return
 	const reject = (rest: string): never =>
-		invalidOption('duration', undefined, `a number of milliseconds, ${rest}`)
+		invalidOption('durationMs', undefined, `a number of milliseconds, ${rest}`)
 	if (until === undefined) reject("or until: 'idle' with clients that stop calling")
 	if (typeof until === 'function') return
 	for (const [name, { arrivals }] of Object.entries(clients))

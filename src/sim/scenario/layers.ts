@@ -1,7 +1,7 @@
 /**
  * Builds the policies of a run. Policies are given as data, so that a scenario fits into a file, `tune` can change one setting, and
  * the playground can print TypeScript for its sliders. Each layer has one key, the name of its factory, with the options of that
- * factory. The result are the same policies that run in production.
+ * factory; a timeout is `timeoutMs`. The result are the same policies that run in production.
  */
 import type { Budget } from '../../core/budget/budget.ts'
 import { QuotaBudget, type QuotaBudgetOptions } from '../../core/budget/quota-budget.ts'
@@ -43,11 +43,10 @@ export const BUDGET_FACTORIES = { ratio: 'retryBudget', tokens: 'tokenBudget', q
 type WithBudget<Options> = Omit<Options, 'budget' | 'runtime'> & { readonly budget?: BudgetModel | undefined }
 type Plain<Options> = Omit<Options, 'runtime'>
 
-/** The options of each layer, by the name of its factory. */
+/** The options of each layer, by the name of its factory; a timeout has none, and is named after its unit. */
 export interface LayerOptions {
 	readonly retry: WithBudget<RetryOptions>
-	/** Milliseconds. */
-	readonly timeout: number
+	readonly timeoutMs: number
 	readonly circuitBreaker: Plain<CircuitBreakerOptions>
 	readonly bulkhead: Plain<BulkheadOptions>
 	readonly adaptiveBulkhead: Plain<AdaptiveBulkheadOptions>
@@ -64,10 +63,10 @@ type Layer<Kind extends LayerKind> = { readonly [Name in Kind]: LayerOptions[Nam
 }
 
 /**
- * One policy as data: the name of its factory, with the options of that factory.
+ * One policy as data: the name of its factory with the options of that factory, or `timeoutMs`.
  *
  * @example
- * const careful: PolicyLayer[] = [{ circuitBreaker: { failureThreshold: 5 } }, { retry: { maxRetries: 3 } }, { timeout: 1_000 }]
+ * const careful: PolicyLayer[] = [{ circuitBreaker: { failureThreshold: 5 } }, { retry: { maxRetries: 3 } }, { timeoutMs: 1_000 }]
  */
 export type PolicyLayer = { [Kind in LayerKind]: Layer<Kind> }[LayerKind]
 
@@ -100,8 +99,8 @@ type Factories = {
 
 const FACTORIES: Factories = {
 	retry: ({ budget, ...options }, context) => retry({ ...options, ...budgetOption(budget, context) }),
-	timeout(ms) {
-		checkRange('timeout', ms)
+	timeoutMs(ms) {
+		checkRange('timeoutMs', ms)
 		return timeout(ms)
 	},
 	circuitBreaker: (options) => circuitBreaker(options),
@@ -161,7 +160,7 @@ function createLayer(layer: PolicyLayer, context: LayerContext): Policy {
 	const layerPath = `${path}.${kind}`
 	const create = (runtime: Runtime) =>
 		// The only argument of a timeout has no name.
-		withOptionPath(kind === 'timeout' ? path : layerPath, () =>
+		withOptionPath(kind === 'timeoutMs' ? path : layerPath, () =>
 			createKind(kind, layer, { loop, runtime, path: layerPath }),
 		)
 	if (isStateless(layer)) return loop.once(path, () => create(context.runtime))
@@ -174,7 +173,7 @@ function createLayer(layer: PolicyLayer, context: LayerContext): Policy {
 
 /** A layer that keeps its state in the call is created once: a thousand copies took a fifth of the time of a short run. */
 const isStateless = (layer: PolicyLayer): boolean =>
-	'timeout' in layer || ('retry' in layer && layer.retry.budget === undefined)
+	'timeoutMs' in layer || ('retry' in layer && layer.retry.budget === undefined)
 
 const createKind = <Kind extends LayerKind>(kind: Kind, layer: PolicyLayer, context: LayerContext): Policy =>
 	FACTORIES[kind]((layer as LayerOptions)[kind], context)
@@ -188,7 +187,7 @@ function checkLayer(layer: PolicyLayer, path: string): LayerKind {
 	if (layer.shared !== undefined && typeof layer.shared !== 'boolean')
 		invalidOption(`${path}.shared`, layer.shared, 'true or false')
 	const options: unknown = (layer as Readonly<Record<string, unknown>>)[kind]
-	if (kind !== 'timeout') checkOptions(options, `${path}.${kind}`)
+	if (kind !== 'timeoutMs') checkOptions(options, `${path}.${kind}`)
 	return kind
 }
 

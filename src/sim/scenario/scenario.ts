@@ -14,7 +14,7 @@ export interface Scenario {
 	/** The same seed gives the same result, to the last bit. Default 1. */
 	readonly seed?: number | string | undefined
 	/** Length of the run in virtual milliseconds. Events at exactly that time are not processed. Required unless `until` ends the run. */
-	readonly duration?: number | undefined
+	readonly durationMs?: number | undefined
 	/**
 	 * Ends the run early: when nothing is left to do (`'idle'`), at the first step of the timeline at which all clients and services
 	 * have recovered from the last fault (`'recovered'`), or when a function returns true, which is called once per step. A recovery has
@@ -60,12 +60,12 @@ export interface ServerModel {
 	/** Requests processed concurrently. Default 1. Infinity for no limit. */
 	readonly workers?: number | undefined
 	/** Time that a worker needs for a request. */
-	readonly serviceTime: Distribution
+	readonly serviceTimeMs: Distribution
 	/** How much longer requests take that are processed concurrently. Default: not at all. */
 	readonly scalability?: ScalabilityModel | undefined
 	readonly queue?: QueueModel | undefined
 	/** Network latency, drawn for each direction. Default 0. */
-	readonly latency?: Distribution | undefined
+	readonly latencyMs?: Distribution | undefined
 	/** Scheduled faults. */
 	readonly faults?: readonly Fault[] | undefined
 	/** Rejects excess requests with 429. */
@@ -146,7 +146,7 @@ export interface RateLimitModel {
 export interface OptimisticLockModel {
 	readonly kind: 'optimistic-lock'
 	/** Latency of each of the four messages. Default 0. */
-	readonly latency?: Distribution | undefined
+	readonly latencyMs?: Distribution | undefined
 }
 
 /** A kind of requests. Services pass it on to their dependencies with `passContext`. */

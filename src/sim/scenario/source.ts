@@ -4,13 +4,7 @@
  * printed; its name is, with a comment, so that the compiler reports it as missing.
  */
 import { invalidOption } from '../../core/options/schema.ts'
-import {
-	BUDGET_FACTORIES,
-	type BudgetModel,
-	LAYER_KINDS,
-	type LayerKind,
-	type PolicyLayer,
-} from './layers.ts'
+import { BUDGET_FACTORIES, type BudgetModel, LAYER_KINDS, type PolicyLayer } from './layers.ts'
 import { braces, entriesOf, listed, literal } from './literal.ts'
 
 const SHARED = '// Shared by all callers of this service: import it, do not create another one.'
@@ -19,7 +13,7 @@ const SHARED = '// Shared by all callers of this service: import it, do not crea
  * Returns the TypeScript that creates this policy, outermost layer first. It exports `policy` and everything that is `shared`.
  *
  * @example
- * policyToTypeScript([{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeout: 1_000 }])
+ * policyToTypeScript([{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeoutMs: 1_000 }])
  * // import { pipeline, retry, retryBudget, timeout } from 'yaoki'
  * //
  * // const budget = retryBudget({ maxRetryRatio: 0.1 })
@@ -36,8 +30,8 @@ export function policyToTypeScript(layers: readonly PolicyLayer[]): string {
 	const factories = new Set(['pipeline'])
 	const functions = new Set<string>()
 	const nameOf = numbered(
-		parts.flatMap(({ kind, options, isShared }) => [
-			...(isShared ? [sharedName(kind)] : []),
+		parts.flatMap(({ factory, options, isShared }) => [
+			...(isShared ? [sharedName(factory)] : []),
 			...(hasBudget(options) ? ['budget'] : []),
 		]),
 	)
@@ -70,10 +64,10 @@ export function policyToTypeScript(layers: readonly PolicyLayer[]): string {
 		return `${factory}(${written.length === 0 ? '' : braces(written, column + factory.length)})`
 	}
 
-	const calls = parts.map(({ kind, options, isShared }) =>
+	const calls = parts.map(({ factory, options, isShared }) =>
 		isShared
-			? constant(sharedName(kind), true, (column) => call(kind, options, column))
-			: call(kind, options, 2),
+			? constant(sharedName(factory), true, (column) => call(factory, options, column))
+			: call(factory, options, 2),
 	)
 	const from = " from 'yaoki'"
 	const are = functions.size === 1 ? 'is a function' : 'are functions'
@@ -93,7 +87,7 @@ function readLayer(layer: PolicyLayer, index: number) {
 	if (kind === undefined)
 		invalidOption(`layers[${index}]`, layer, `an object with one of ${LAYER_KINDS.join(', ')}`)
 	const options: unknown = (layer as Readonly<Record<string, unknown>>)[kind]
-	return { kind, options, isShared: Boolean(layer.shared) }
+	return { factory: kind === 'timeoutMs' ? 'timeout' : kind, options, isShared: Boolean(layer.shared) }
 }
 
 const isBudget = (name: string, value: unknown): value is BudgetModel =>
@@ -102,7 +96,7 @@ const isBudget = (name: string, value: unknown): value is BudgetModel =>
 const hasBudget = (options: unknown): boolean =>
 	Object(options) === options && entriesOf(options).some(([name, value]) => isBudget(name, value))
 
-const sharedName = (kind: LayerKind): string => `shared${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
+const sharedName = (factory: string): string => `shared${factory.charAt(0).toUpperCase()}${factory.slice(1)}`
 
 /** Numbers names that are used more than once. */
 function numbered(wanted: readonly string[]): (name: string) => string {

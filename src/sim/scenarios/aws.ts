@@ -21,7 +21,7 @@ const STRATEGIES: Readonly<Record<string, LayerOptions['retry']>> = {
 
 const scenarioOf = (clients: number, retry: LayerOptions['retry']): Scenario => ({
 	until: 'idle',
-	services: { row: { kind: 'optimistic-lock', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } } },
+	services: { row: { kind: 'optimistic-lock', latencyMs: { kind: 'normal', meanMs: 10, sdMs: 2 } } },
 	clients: {
 		writers: { to: 'row', arrivals: { kind: 'closed', users: clients, callsEach: 1 }, policy: 'writer' },
 	},

@@ -31,7 +31,7 @@ export interface Outage {
 const layersOf = (breaker: Breaker | undefined): readonly PolicyLayer[] => [
 	...(breaker ? [{ circuitBreaker: breaker }] : []),
 	{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 10 } } },
-	{ timeout: 10_000 },
+	{ timeoutMs: 10_000 },
 ]
 
 export function outageScenario({ downMs, clients, isCold = false, breaker }: Outage): Scenario {
@@ -40,12 +40,12 @@ export function outageScenario({ downMs, clients, isCold = false, breaker }: Out
 	const workers = Math.ceil((perSecond * 0.1) / 0.7)
 	const toMs = DOWN_AT_MS + downMs
 	return {
-		duration: toMs + AFTER_MS,
+		durationMs: toMs + AFTER_MS,
 		stepMs: downMs > 20_000 ? 2_500 : 500,
 		services: {
 			api: {
 				workers,
-				serviceTime: { kind: 'exponential', meanMs: 100 },
+				serviceTimeMs: { kind: 'exponential', meanMs: 100 },
 				queue: { limit: 20 * workers },
 				faults: [
 					{
@@ -89,11 +89,11 @@ export const OPEN_TIMES: Readonly<Record<string, Breaker | undefined>> = {
 export function chainScenario(downMs: number, circuitBreaker: Breaker): Scenario {
 	const hop = (to: string) => ({
 		workers: Infinity,
-		serviceTime: 5,
+		serviceTimeMs: 5,
 		dependsOn: [{ to, policy: 'hop' }],
 	})
 	return {
-		duration: DOWN_AT_MS + downMs + AFTER_MS,
+		durationMs: DOWN_AT_MS + downMs + AFTER_MS,
 		stepMs: downMs > 20_000 ? 2_500 : 500,
 		services: {
 			storefront: hop('orders'),
@@ -101,7 +101,7 @@ export function chainScenario(downMs: number, circuitBreaker: Breaker): Scenario
 			payments: hop('bank'),
 			bank: {
 				workers: 9,
-				serviceTime: 200,
+				serviceTimeMs: 200,
 				faults: [{ kind: 'outage', fromMs: DOWN_AT_MS, toMs: DOWN_AT_MS + downMs }],
 			},
 		},

@@ -20,7 +20,7 @@ const scenarioOf = (budget?: BudgetModel): Scenario => ({
 	services: {
 		api: {
 			workers: 10,
-			serviceTime: { kind: 'exponential', meanMs: 50 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 50 },
 			queue: { limit: 100 },
 			faults: FAULTS,
 		},

@@ -22,7 +22,7 @@ const scenarioOf = (load: number, policy: readonly PolicyLayer[], queue?: QueueM
 	services: {
 		reads: {
 			workers: 10,
-			serviceTime: { kind: 'lognormal', medianMs: 20, p99Ms: 200 },
+			serviceTimeMs: { kind: 'lognormal', medianMs: 20, p99Ms: 200 },
 			queue: { limit: 300, ...queue },
 		},
 	},

@@ -28,7 +28,7 @@ const scenarioOf = (strategy: LayerOptions['retry']): Scenario => ({
 		// Processes 100 requests per second and queues as many. The others get a 503.
 		api: {
 			workers: 20,
-			serviceTime: { kind: 'exponential', meanMs: 200 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 200 },
 			queue: { limit: 100 },
 			faults: [{ kind: 'outage', fromMs: 0, toMs: OUTAGE_MS }],
 		},

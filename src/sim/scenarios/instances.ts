@@ -13,18 +13,18 @@ const DEAD: Fault = { kind: 'outage', instances: 1, ...period }
 const RESTART: Fault = { kind: 'restart', isRolling: true, ...period }
 
 const scenarioOf = (fault: Fault, loadBalancer: LoadBalancerModel): Scenario => ({
-	duration: 40_000,
+	durationMs: 40_000,
 	services: {
 		api: {
 			instances: 5,
 			workers: 4,
-			serviceTime: { kind: 'exponential', meanMs: 50 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 50 },
 			loadBalancer,
 			faults: [fault],
 		},
 	},
 	clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 200 }, policy: 'client' } },
-	policies: { client: [{ timeout: 1_000 }] },
+	policies: { client: [{ timeoutMs: 1_000 }] },
 })
 
 const ejection = { consecutiveFailures: 5, ejectMs: 5_000 }

@@ -24,9 +24,9 @@ const outermost: Nesting = { passContext: true, nested: 'outermost' }
 const scenarioOf = (fault: Fault, { passContext, nested }: Nesting): Scenario => ({
 	until: 'idle',
 	services: {
-		a: { workers: 100, serviceTime: 5, dependsOn: [{ to: 'b', policy: 'three attempts', passContext }] },
-		b: { workers: 100, serviceTime: 5, dependsOn: [{ to: 'c', policy: 'three attempts', passContext }] },
-		c: { workers: 1, serviceTime: 5, faults: [fault] },
+		a: { workers: 100, serviceTimeMs: 5, dependsOn: [{ to: 'b', policy: 'three attempts', passContext }] },
+		b: { workers: 100, serviceTimeMs: 5, dependsOn: [{ to: 'c', policy: 'three attempts', passContext }] },
+		c: { workers: 1, serviceTimeMs: 5, faults: [fault] },
 	},
 	clients: {
 		users: { to: 'a', arrivals: { kind: 'poisson', perSecond: 20, toMs: 25_000 } },

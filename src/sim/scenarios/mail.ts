@@ -14,7 +14,11 @@ const scenarioOf = (strategy: LayerOptions['retry'], queueLimit = 0): Scenario =
 	until: 'idle',
 	services: {
 		// A mail takes a second.
-		server: { workers: 1, serviceTime: { kind: 'exponential', meanMs: 1_000 }, queue: { limit: queueLimit } },
+		server: {
+			workers: 1,
+			serviceTimeMs: { kind: 'exponential', meanMs: 1_000 },
+			queue: { limit: queueLimit },
+		},
 	},
 	clients: {
 		senders: {

@@ -23,7 +23,7 @@ interface Remedy {
 }
 
 const retry = { maxRetries: 3, baseDelayMs: 100, maxDelayMs: 2_000 }
-const timeout: PolicyLayer = { timeout: 1_000 }
+const timeout: PolicyLayer = { timeoutMs: 1_000 }
 const jittered: readonly PolicyLayer[] = [{ retry }, timeout]
 
 const REMEDIES: Readonly<Record<string, Remedy>> = {
@@ -54,12 +54,12 @@ const at = (load: number, triggerMs: number, remedy: string): Scenario => {
 	const { policy, queue = {} } = REMEDIES[remedy] ?? { policy: [] }
 	const triggerEnds = TRIGGER_AT_MS + triggerMs
 	return {
-		duration: triggerEnds + RECOVERY_MS,
+		durationMs: triggerEnds + RECOVERY_MS,
 		stepMs: 1_000,
 		services: {
 			api: {
 				workers: WORKERS,
-				serviceTime: SERVICE_TIME,
+				serviceTimeMs: SERVICE_TIME,
 				queue,
 				faults: [{ kind: 'slowdown', factor: 3, fromMs: TRIGGER_AT_MS, toMs: triggerEnds }],
 			},

@@ -11,11 +11,11 @@ import type { QueueModel, Scenario } from '../scenario/scenario.ts'
 const CAPACITY_PER_SECOND = 20
 
 const RETRY = { maxRetries: 3, baseDelayMs: 200 }
-const timeoutOnly: readonly PolicyLayer[] = [{ timeout: 2_000 }]
-const retries: readonly PolicyLayer[] = [{ retry: RETRY }, { timeout: 2_000 }]
+const timeoutOnly: readonly PolicyLayer[] = [{ timeoutMs: 2_000 }]
+const retries: readonly PolicyLayer[] = [{ retry: RETRY }, { timeoutMs: 2_000 }]
 const withBudget: readonly PolicyLayer[] = [
 	{ retry: { ...RETRY, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 0 } } },
-	{ timeout: 2_000 },
+	{ timeoutMs: 2_000 },
 ]
 
 const scenarioOf = (load: number, policy: readonly PolicyLayer[], queue?: QueueModel): Scenario => ({
@@ -24,7 +24,7 @@ const scenarioOf = (load: number, policy: readonly PolicyLayer[], queue?: QueueM
 	services: {
 		database: {
 			workers: 2,
-			serviceTime: { kind: 'exponential', meanMs: 100 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 100 },
 			queue,
 			faults: [{ kind: 'pause', fromMs: 10_000, toMs: 20_000 }],
 		},

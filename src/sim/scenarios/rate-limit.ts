@@ -21,7 +21,7 @@ const scenarioOf = (policy: PolicyModel, retryAfter = true): Scenario => ({
 	services: {
 		api: {
 			workers: Infinity,
-			serviceTime: { kind: 'exponential', meanMs: 50 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 50 },
 			rateLimit: { perSecond: LIMIT, burst: 10, retryAfter },
 		},
 	},

@@ -24,13 +24,13 @@ const scenarioOf = (policy: PolicyModel): Scenario => ({
 	services: {
 		shop: {
 			workers: 20,
-			serviceTime: { kind: 'exponential', meanMs: 40 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 40 },
 			queue: { limit: 50 },
 			dependsOn: [{ to: 'reviews', share: 0.3, policy: 'reviews' }],
 		},
 		reviews: {
 			workers: Infinity,
-			serviceTime: { kind: 'exponential', meanMs: 40 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 40 },
 			faults: [{ kind: 'slowdown', factor: 50, fromMs: 20_000, toMs: 40_000 }],
 		},
 	},
@@ -54,8 +54,8 @@ export const slowDependency: VariantStudy = {
 	chart: 'responses',
 	variants: {
 		'no policy': scenarioOf([]),
-		'timeout 1 s': scenarioOf([{ timeout: 1_000 }]),
-		'timeout 250 ms': scenarioOf([{ timeout: 250 }]),
+		'timeout 1 s': scenarioOf([{ timeoutMs: 1_000 }]),
+		'timeout 250 ms': scenarioOf([{ timeoutMs: 250 }]),
 		bulkhead: scenarioOf([{ bulkhead: BULKHEAD }]),
 		'bulkhead and breaker': scenarioOf([{ bulkhead: BULKHEAD }, { circuitBreaker: BREAKER }]),
 		// A fallback is user code, which data cannot contain, so a function creates the policy.

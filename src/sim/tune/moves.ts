@@ -121,7 +121,7 @@ interface Addition {
  * because of two layers that are added at the same place the last is the outermost.
  */
 const ADDITIONS: Readonly<Partial<Record<LayerKind, Addition>>> = {
-	timeout: { options: 1_000, size: 2, indexIn: ({ length }) => length },
+	timeoutMs: { options: 1_000, size: 2, indexIn: ({ length }) => length },
 	circuitBreaker: {
 		options: BREAKER,
 		size: 4,
@@ -148,11 +148,11 @@ export function movesFor(policy: string, layers: readonly PolicyLayer[]): readon
 }
 
 function settingMoves(policy: string, layer: Partial<LayerOptions>, index: number): readonly Move[] {
-	const { timeout } = layer
-	if (timeout !== undefined) {
-		const place = { path: `${policy}[${index}].timeout`, policy, layer: index, kind: 'timeout' as const }
-		return distinct(timeout, timeoutAlternatives(timeout)).map(([to, size]) => ({
-			change: { ...place, from: timeout, to },
+	const { timeoutMs } = layer
+	if (timeoutMs !== undefined) {
+		const place = { path: `${policy}[${index}].timeoutMs`, policy, layer: index, kind: 'timeoutMs' as const }
+		return distinct(timeoutMs, timeoutAlternatives(timeoutMs)).map(([to, size]) => ({
+			change: { ...place, from: timeoutMs, to },
 			size,
 		}))
 	}

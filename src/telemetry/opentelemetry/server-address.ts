@@ -20,7 +20,7 @@ export class ServerAddresses {
 	}
 }
 
-/** With `breakerKey`, a space and the key follow the origin. */
+/** With `circuitBreakerKey`, a space and the key follow the origin. */
 function parse(key: string): ServerAddress {
 	const [origin = key] = key.split(' ', 1)
 	if (!URL.canParse(origin)) return UNKNOWN

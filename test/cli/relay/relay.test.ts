@@ -95,7 +95,7 @@ describe('a relay', () => {
 		[['--to', 'http://a', '--lease', 'long'], '--lease'],
 		[['--to', 'http://a', '--lease', '49ms'], '--lease'],
 		[['--to', 'http://a', '--timeout', '0s'], '--timeout'],
-		[['--to', 'http://a', '--concurrency', '0'], '--concurrency'],
+		[['--to', 'http://a', '--max-concurrent', '0'], '--max-concurrent'],
 	])('rejects %j before anything is sent', async (args, message) => {
 		const { code, stderr } = await run(['relay', '--database', file, ...args])
 		expect(code).toBe(2)

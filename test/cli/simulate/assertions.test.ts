@@ -71,38 +71,40 @@ describe('an assertion', () => {
 			return checkAssertion(parseAssertion('recoveredAfterMs<=5', one), runStudy(one, { replications: 1 }))
 				.failures[0]?.message
 		}
-		const short = { ...small, duration: 900 }
+		const short = { ...small, durationMs: 900 }
 		expect(failureOf(short)).toBe(
 			'got not shown, because the run ended too soon, 100 ms after the fault (only, seed 1)',
 		)
 		const noFault = 'got no fault that ended during the run (only, seed 1)'
-		expect(failureOf({ ...small, services: { api: { serviceTime: 20 } } })).toBe(noFault)
-		expect(failureOf({ ...small, duration: 700 })).toBe(noFault)
+		expect(failureOf({ ...small, services: { api: { serviceTimeMs: 20 } } })).toBe(noFault)
+		expect(failureOf({ ...small, durationMs: 700 })).toBe(noFault)
 	})
 
-	test.each([small, { ...small, duration: 700 }, { ...small, duration: 900 }, { ...small, maxEvents: 50 }])(
-		'reports a value in the same words as expectResilience (%#)',
-		(scenario) => {
-			const one = { ...pair, variants: { only: scenario } }
-			const found = runStudy(one, { replications: 1 })
-			const run = found.cases[0]?.runs[0]
-			if (!run) expect.unreachable('the study has a run')
-			for (const [text, check] of [
-				['recoveredAfterMs<=0', () => expectResilience(run).measure('recoveredAfterMs', '<=', 0)],
-				['p99Ms<0', () => expectResilience(run).measure('p99Ms', '<', 0)],
-			] as const) {
-				const message = checkAssertion(parseAssertion(text, one), found).failures[0]?.message.replace(
-					'only, ',
-					'',
-				)
-				expect(message).toMatch(/^got /)
-				expect(check).toThrow(`, ${message}`)
-			}
-		},
-	)
+	test.each([
+		small,
+		{ ...small, durationMs: 700 },
+		{ ...small, durationMs: 900 },
+		{ ...small, maxEvents: 50 },
+	])('reports a value in the same words as expectResilience (%#)', (scenario) => {
+		const one = { ...pair, variants: { only: scenario } }
+		const found = runStudy(one, { replications: 1 })
+		const run = found.cases[0]?.runs[0]
+		if (!run) expect.unreachable('the study has a run')
+		for (const [text, check] of [
+			['recoveredAfterMs<=0', () => expectResilience(run).measure('recoveredAfterMs', '<=', 0)],
+			['p99Ms<0', () => expectResilience(run).measure('p99Ms', '<', 0)],
+		] as const) {
+			const message = checkAssertion(parseAssertion(text, one), found).failures[0]?.message.replace(
+				'only, ',
+				'',
+			)
+			expect(message).toMatch(/^got /)
+			expect(check).toThrow(`, ${message}`)
+		}
+	})
 
 	test('about another measure does not mention faults in a run without faults', () => {
-		const calm = { ...small, services: { api: { serviceTime: 1000 } } }
+		const calm = { ...small, services: { api: { serviceTimeMs: 1000 } } }
 		const one = { ...pair, variants: { only: calm } }
 		const checked = checkAssertion(parseAssertion('p99Ms<=5', one), runStudy(one, { replications: 1 }))
 		expect(checked.failures[0]?.message).not.toContain('fault')

@@ -28,7 +28,7 @@ const grid: GridStudy = {
 	x: { label: 'load', values: [1, 2] },
 	y: { label: 'length', values: [10], format: String },
 	panels: ['one'],
-	at: (x) => ({ ...small, services: { api: { serviceTime: 5, workers: x } } }),
+	at: (x) => ({ ...small, services: { api: { serviceTimeMs: 5, workers: x } } }),
 }
 
 const api = { ...small.services['api'] }
@@ -77,7 +77,7 @@ describe('checkStudy', () => {
 		],
 		[
 			'a layer of a variant',
-			{ ...pair, variants: { odd: { ...small, policies: { careful: [{ timeout: 'soon' }] } } } },
+			{ ...pair, variants: { odd: { ...small, policies: { careful: [{ timeoutMs: 'soon' }] } } } },
 			'variants.odd.policies.careful[0].timeout',
 			'soon',
 		],

@@ -64,7 +64,7 @@ describe('invalid arguments exit with 2 and a message', () => {
 	})
 
 	test('an invalid scenario exits with 2 and the path of the invalid value', async () => {
-		const file = new Folder().write('mine.json', { ...small, services: { api: { serviceTime: -1 } } })
+		const file = new Folder().write('mine.json', { ...small, services: { api: { serviceTimeMs: -1 } } })
 		const { code, stderr } = await simulate([file])
 		expect(code).toBe(2)
 		expect(stderr).toContain(

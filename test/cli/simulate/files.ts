@@ -27,20 +27,20 @@ export class Folder {
 
 /** A fast scenario with a different result for each seed. */
 export const small: Scenario = {
-	duration: 2_000,
+	durationMs: 2_000,
 	services: {
 		api: {
 			workers: 2,
-			serviceTime: { kind: 'exponential', meanMs: 20 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 20 },
 			faults: [{ kind: 'outage', fromMs: 500, toMs: 800 }],
 		},
 	},
 	clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 40 }, policy: 'careful' } },
-	policies: { careful: [{ retry: { maxRetries: 3, baseDelayMs: 50 } }, { timeout: 500 }] },
+	policies: { careful: [{ retry: { maxRetries: 3, baseDelayMs: 50 } }, { timeoutMs: 500 }] },
 }
 
 /** The same without retries. */
-export const smallWithout: Scenario = { ...small, policies: { careful: [{ timeout: 500 }] } }
+export const smallWithout: Scenario = { ...small, policies: { careful: [{ timeoutMs: 500 }] } }
 
 /** Two variants. */
 export const pair = {
@@ -52,9 +52,9 @@ export const pair = {
 
 /** Fast at first, and very slow from 30 % of its duration on. */
 export const endless: Scenario = {
-	duration: 100_000,
+	durationMs: 100_000,
 	maxEvents: 1e12,
-	services: { api: { workers: 1e9, serviceTime: 1 } },
+	services: { api: { workers: 1e9, serviceTimeMs: 1 } },
 	clients: {
 		few: { to: 'api', arrivals: { kind: 'constant', perSecond: 10 } },
 		storm: { to: 'api', arrivals: { kind: 'constant', perSecond: 2e5, fromMs: 30_000 } },

@@ -17,9 +17,9 @@ function eventsOf(name: string): string {
 		return policy
 	}
 	simulate({
-		duration: 20_000,
+		durationMs: 20_000,
 		services: {
-			api: { workers: 20, serviceTime: 20, faults: [{ kind: 'outage', fromMs: 5_000, toMs: 8_000 }] },
+			api: { workers: 20, serviceTimeMs: 20, faults: [{ kind: 'outage', fromMs: 5_000, toMs: 8_000 }] },
 		},
 		clients: { web: { to: 'api', arrivals: { kind: 'constant', perSecond: 20 }, policy: 'production' } },
 		policies: { production },
@@ -150,7 +150,7 @@ describe('a replay', () => {
 	})
 
 	test.each([
-		['mine.json', JSON.stringify([{ retry: { maxRetries: 5 } }, { timeout: 500 }])],
+		['mine.json', JSON.stringify([{ retry: { maxRetries: 5 } }, { timeoutMs: 500 }])],
 		['mine.ts', `import { retry } from '${CORE}'\nexport default () => retry({ maxRetries: 5 as number })`],
 		['mine.mjs', 'export default [{ retry: { maxRetries: 5 } }]'],
 	])('compares a policy of the user in %s with no policy', async (name, content) => {

@@ -81,7 +81,7 @@ describe('the process', () => {
 
 	test('keeps the output of a file out of the result', async () => {
 		const loud = "console.log('LOADED')\nprocess.stdout.write('AND READY\\n')\n"
-		const file = new Folder().write('mine.mjs', loud + withPolicy('[{ timeout: 500 }]'))
+		const file = new Folder().write('mine.mjs', loud + withPolicy('[{ timeoutMs: 500 }]'))
 		const { code, stdout, stderr } = await yaoki(['simulate', file, '--json', '-q', '-n', '1'])
 		expect({ code, title: JSON.parse(stdout).title }).toEqual({ code: 0, title: 'mine' })
 		expect(stderr).toBe('LOADED\nAND READY\n')
@@ -90,7 +90,7 @@ describe('the process', () => {
 	test('ends even if a file leaves a timer running', async () => {
 		const file = new Folder().write(
 			'mine.mjs',
-			`setInterval(() => {}, 1e6)\n${withPolicy('[{ timeout: 500 }]')}`,
+			`setInterval(() => {}, 1e6)\n${withPolicy('[{ timeoutMs: 500 }]')}`,
 		)
 		const { code, stdout } = await yaoki(['simulate', file, '-q', '-n', '1', '-a', 'requests<1'])
 		expect(code).toBe(4)

@@ -48,7 +48,7 @@ describe('a job', () => {
 		['an end by itself', { ...small, until: 'recovered' } as const],
 		[
 			'no duration',
-			{ ...small, duration: undefined, until: ({ nowMs }: { nowMs: number }) => nowMs > 3_000 },
+			{ ...small, durationMs: undefined, until: ({ nowMs }: { nowMs: number }) => nowMs > 3_000 },
 		],
 	])('has the same result in any slices as in one, with %s', (_, scenario) => {
 		const whole = simulate({ ...scenario, seed: 3 })

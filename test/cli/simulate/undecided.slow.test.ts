@@ -16,7 +16,7 @@ const replay = (...args: readonly string[]) => replayLog(recorded.lines, args)
 async function replayLog(lines: readonly string[], args: readonly string[]) {
 	const folder = new Folder()
 	const log = folder.write('events.jsonl', `${lines.join('\n')}\n`)
-	const layers = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeout: 2_000 }]
+	const layers = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeoutMs: 2_000 }]
 	const policy = folder.write('patient.json', JSON.stringify(layers))
 	const terminal = new FakeTerminal({ columns: 120 })
 	const command = ['simulate', '-q', '-w', '1', '-n', '1', '--incident', log, '--policy', policy, ...args]
@@ -63,7 +63,7 @@ describe('a log of a collapse', () => {
 		expect(stdout).not.toContain('export const policy')
 		expect(stdout).not.toContain('The smallest change')
 		expect(stdout).toMatch(/\nbefore, alternative 1 /)
-		expect(stdout).toMatch(/\n {2}replay\[1\]\.timeout: 1_000, 4_000, 10_000, now 2_000\n/)
+		expect(stdout).toMatch(/\n {2}replay\[1\].timeoutMs: 1_000, 4_000, 10_000, now 2_000\n/)
 	})
 
 	test('has its faults, caveats and ranges in every artefact', async () => {
@@ -95,7 +95,7 @@ describe('a log that its scenario does not reproduce', () => {
 	const { lines } = produce(
 		{
 			...{ perSecond: 56, seconds: 50 },
-			service: { workers: 4, serviceTime: { kind: 'exponential', meanMs: 50 } },
+			service: { workers: 4, serviceTimeMs: { kind: 'exponential', meanMs: 50 } },
 			faults: [{ kind: 'outage', fromMs: 15_000, toMs: 20_000 }],
 		},
 		() => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout(500)),

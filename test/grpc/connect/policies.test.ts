@@ -42,11 +42,11 @@ describe.each(METHODS)('%s', (method) => {
 	})
 })
 
-test('the breaker rejects no other service if breakerKey says so', async () => {
+test('the breaker rejects no other service if circuitBreakerKey says so', async () => {
 	const { server } = shared
 	const { client, interceptor } = useClient(server, {
 		circuitBreaker: { failureThreshold: 1 },
-		breakerKey: ({ method }) => method,
+		circuitBreakerKey: ({ method }) => method,
 	})
 	server.play([fail(Code.Unavailable), reply({})])
 	await client.invoke('Get', {})
@@ -61,7 +61,7 @@ describe('a hook that throws ends the call with Internal and its error as the ca
 	}
 	test.each([
 		['getContext', { getContext: fails }, 0],
-		['breakerKey', { breakerKey: fails }, 0],
+		['circuitBreakerKey', { circuitBreakerKey: fails }, 0],
 		['classify', { classify: fails }, 1],
 		['isFailure', { circuitBreaker: { isFailure: fails } }, 1],
 	])('%s', async (_, options, attempts) => {

@@ -184,10 +184,10 @@ describe('what a client shares between all entries of an origin', () => {
 		expect(new Set(events.map(({ key }) => key))).toEqual(new Set([server.origin]))
 	})
 
-	test('the breaker of a breakerKey', async () => {
+	test('the breaker of a circuitBreakerKey', async () => {
 		const { client } = await configured(failing(503), json, {
 			circuitBreaker: { failureThreshold: 1 },
-			breakerKey: ({ url }) => new URL(url).pathname.slice(1, 2),
+			circuitBreakerKey: ({ url }) => new URL(url).pathname.slice(1, 2),
 		})
 		await failure(client.get('/a/x'))
 		expect(await failure(client.get('/a/y'))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })

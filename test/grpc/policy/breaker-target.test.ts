@@ -1,4 +1,4 @@
-/** `breakerKey` with the target: an interceptor that several clients share has a circuit per server. */
+/** `circuitBreakerKey` with the target: an interceptor that several clients share has a circuit per server. */
 import * as grpc from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { type GrpcClientOptions, resilientInterceptor } from 'yaoki/grpc'
@@ -10,7 +10,7 @@ import { startUsersServer } from '../support/users-server.ts'
 const shared = useServer()
 const options: GrpcClientOptions = {
 	circuitBreaker: { failureThreshold: 1 },
-	breakerKey: ({ target, service }) => `${service} of ${target}`,
+	circuitBreakerKey: ({ target, service }) => `${service} of ${target}`,
 }
 
 test('grpc-js: the target of the channel', async () => {

@@ -7,7 +7,7 @@ const A = 'https://a.example.com'
 const B = 'https://b.example.com'
 
 /** The first part of the path. */
-const breakerKey = ({ url }: RequestHead) => new URL(url).pathname.split('/')[1] ?? ''
+const circuitBreakerKey = ({ url }: RequestHead) => new URL(url).pathname.split('/')[1] ?? ''
 
 /** A client of servers on which everything below /broken fails. */
 function clientOf(options: HttpClientOptions = {}) {
@@ -18,7 +18,7 @@ function clientOf(options: HttpClientOptions = {}) {
 	const client = new ResilientHttpClient({
 		fetch,
 		runtime,
-		breakerKey,
+		circuitBreakerKey,
 		maxRetries: 0,
 		circuitBreaker: { failureThreshold: 2 },
 		onEvent: (event) => events.push(event),
@@ -30,7 +30,7 @@ function clientOf(options: HttpClientOptions = {}) {
 	return { client, clock, events, breakRoute }
 }
 
-describe('breakerKey', () => {
+describe('circuitBreakerKey', () => {
 	it('opens the circuit of one route and leaves the other routes and origins alone', async () => {
 		const { client, breakRoute } = clientOf()
 		await breakRoute(A)
@@ -107,7 +107,7 @@ describe('breakerKey', () => {
 			seen.push([method, url, headers.get('x-route')])
 			return ''
 		}
-		const { client } = clientOf({ breakerKey: key })
+		const { client } = clientOf({ circuitBreakerKey: key })
 		await client.post(`${A}/?q=1`, { headers: { 'X-Route': 'r' } })
 		expect(seen).toEqual([['POST', `${A}/?q=1`, 'r']])
 		expect(Object.keys(client.stats.origins)).toEqual([A])
@@ -115,10 +115,10 @@ describe('breakerKey', () => {
 
 	it.each([undefined, 7, Promise.resolve('key')])('rejects the request if it returns %s', async (key) => {
 		const given: unknown = () => key
-		const { client } = clientOf({ breakerKey: given as () => string })
+		const { client } = clientOf({ circuitBreakerKey: given as () => string })
 		expect(await failure(client.get(A))).toMatchObject({
 			code: 'YAOKI_INVALID_OPTION',
-			optionPath: 'breakerKey(request)',
+			optionPath: 'circuitBreakerKey(request)',
 		})
 		expect(client.stats).toMatchObject({ requests: 0, origins: {} })
 	})
@@ -126,7 +126,7 @@ describe('breakerKey', () => {
 	it('works for resilientFetch', async () => {
 		const fetch = resilientFetch({
 			fetch: async (url) => new Response('', { status: String(url).includes('broken') ? 500 : 200 }),
-			breakerKey,
+			circuitBreakerKey,
 			maxRetries: 0,
 			circuitBreaker: { failureThreshold: 1 },
 		})

@@ -134,9 +134,9 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(await textOf(client.get(server.url('/go')))).toBe('fine')
 	})
 
-	it('asks the circuit of the route of the target if breakerKey is set', async () => {
-		const breakerKey = ({ url }: { readonly url: string }) => new URL(url).pathname.slice(1)
-		const { client, server, other } = await between(FINE, { ...EAGER, breakerKey })
+	it('asks the circuit of the route of the target if circuitBreakerKey is set', async () => {
+		const circuitBreakerKey = ({ url }: { readonly url: string }) => new URL(url).pathname.slice(1)
+		const { client, server, other } = await between(FINE, { ...EAGER, circuitBreakerKey })
 		client.circuitBreaker(other.origin)?.isolate()
 		expect(await textOf(client.get(server.url('/go')))).toBe('fine')
 		client.circuitBreaker(other.origin, 'there')?.isolate()

@@ -145,11 +145,11 @@ describe('the circuit breaker of the store', () => {
 	})
 
 	test('is an option, which false switches off', async () => {
-		const off = setting({ storeBreaker: false })
+		const off = setting({ storeCircuitBreaker: false })
 		off.state.mode = 'down'
 		await off.burst(100)
 		expect(off.engine.stats.storeCircuit).toBe('closed')
-		const patient = setting({ storeBreaker: { failureThreshold: 50 } })
+		const patient = setting({ storeCircuitBreaker: { failureThreshold: 50 } })
 		patient.state.mode = 'down'
 		await patient.burst(49)
 		expect(patient.engine.stats.storeCircuit).toBe('closed')
@@ -158,9 +158,9 @@ describe('the circuit breaker of the store', () => {
 	})
 
 	test.each([
-		[{ storeBreaker: { failureTreshold: 5 } as object }, 'storeBreaker'],
-		[{ storeBreaker: { failureThreshold: 0 } }, 'storeBreaker.failureThreshold'],
-		[{ storeBreaker: true as unknown as false }, 'storeBreaker'],
+		[{ storeCircuitBreaker: { failureTreshold: 5 } as object }, 'storeCircuitBreaker'],
+		[{ storeCircuitBreaker: { failureThreshold: 0 } }, 'storeCircuitBreaker.failureThreshold'],
+		[{ storeCircuitBreaker: true as unknown as false }, 'storeCircuitBreaker'],
 	])('is validated: %j', (options, path) => {
 		expect(() => setting(options)).toThrow(path)
 	})

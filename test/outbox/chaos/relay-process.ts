@@ -33,11 +33,11 @@ const store =
 const relay = new Relay(new Outbox({ store }), {
 	destinations: { '*': destination },
 	...{ leaseMs: input.leaseMs, maxCrashes: input.maxCrashes },
-	...(isOrdered ? { pollMs: 50, concurrency: 8, batchSize: 20 } : {}),
+	...(isOrdered ? { pollMs: 50, maxConcurrent: 8, batchSize: 20 } : {}),
 	// Longer than a round may take: a handler that times out may have sent, and that duplicate would need an explanation of its own.
 	timeoutMs: 60_000,
 	retry: { maxRetries: 50, baseDelayMs: 5, maxDelayMs: 20 },
-	breaker: false,
+	circuitBreaker: false,
 })
 // The database may be restarting.
 process.once(

@@ -162,8 +162,8 @@ test('rejects a URL with credentials when it is created, and does not show them'
 })
 
 test('passes destination options on; the relay rejects unknown ones', async () => {
-	expect(httpDestination({ url: 'http://a/', concurrency: 3, order: true })).toMatchObject({
-		concurrency: 3,
+	expect(httpDestination({ url: 'http://a/', maxConcurrent: 3, order: true })).toMatchObject({
+		maxConcurrent: 3,
 		order: true,
 	})
 	await using here = await world()
@@ -204,7 +204,7 @@ test.each([429, 503])('%i with Retry-After pauses the whole destination', async 
 	])
 	await using here = await world()
 	await here.enqueue(5)
-	const destination = httpDestination({ url: server.url(), concurrency: 1 })
+	const destination = httpDestination({ url: server.url(), maxConcurrent: 1 })
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, rampUpMs: 0, pollMs: 3_600_000 })
 	await until(here, () => expect(here.eventsOf('paused')).toHaveLength(1))
 	expect(here.eventsOf('paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
@@ -231,7 +231,7 @@ test('refused connections open the circuit', async () => {
 	const url = await refusedUrl()
 	await using here = await world()
 	await here.enqueue(20)
-	const destination = httpDestination({ url, concurrency: 1, breaker: { failureThreshold: 2 } })
+	const destination = httpDestination({ url, maxConcurrent: 1, circuitBreaker: { failureThreshold: 2 } })
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000 })
 	await until(here, () => expect(here.eventsOf('state_change')).toHaveLength(1))
 	const left = await here.outbox.list()
@@ -258,7 +258,7 @@ test('a 409 with Retry-After uses no attempt and does not count for the circuit 
 	const destination = httpDestination({
 		url: server.url(),
 		retry: { maxRetries: 1 },
-		breaker: { failureThreshold: 2 },
+		circuitBreaker: { failureThreshold: 2 },
 	})
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, pollMs: 1_000 })
 	await eventually(async () => {

@@ -73,7 +73,7 @@ test('without topics a handler declares its payload type', () => {
 	new Relay(outbox, {
 		destinations: {
 			bill,
-			slow: { deliver: bill, concurrency: 1 },
+			slow: { deliver: bill, maxConcurrent: 1 },
 			mail: (message: Message<string, { to: string }>) => message.payload.to,
 			other: ({ payload, topic }) => {
 				expectTypeOf(payload).toEqualTypeOf<unknown>()

@@ -8,7 +8,7 @@ async function addDead(here: World, count: number): Promise<readonly string[]> {
 	const deliver = () => {
 		throw permanent(new Error('no'))
 	}
-	const relay = await here.relay({ jobs: { deliver, breaker: false } })
+	const relay = await here.relay({ jobs: { deliver, circuitBreaker: false } })
 	const ids = await here.enqueue(count)
 	await here.clock.advance(60_000)
 	expect((await here.outbox.dead.count()).count).toBe(count)

@@ -18,8 +18,8 @@ test('every relay stops within its poll, finishes what is in flight and uses no 
 	await using elsewhere = new Process(here)
 	const deliver = here.sends(() => here.pause(400))
 	const options = { pollMs: POLL_MS, rampUpMs: 0 }
-	await here.relay({ jobs: { deliver, concurrency: 1 } }, options)
-	await elsewhere.relay({ jobs: { deliver, concurrency: 1 } }, options)
+	await here.relay({ jobs: { deliver, maxConcurrent: 1 } }, options)
+	await elsewhere.relay({ jobs: { deliver, maxConcurrent: 1 } }, options)
 	await here.enqueue(200)
 	await here.clock.advance(2_000)
 	await here.outbox.pause('jobs', { by: 'ada@ops', reason: 'deploy' })
@@ -91,7 +91,10 @@ test('neither a success of a message in flight nor a probe ends a pause', async 
 		await here.pause(5_000)
 		if (isDown) down()
 	})
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker: BREAKER } }, { retry: RETRY, rampUpMs: 0 })
+	await here.relay(
+		{ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } },
+		{ retry: RETRY, rampUpMs: 0 },
+	)
 	// The circuit opens after three failures, and a probe is in flight ten seconds later.
 	await here.clock.advance(27_000)
 	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
@@ -113,7 +116,7 @@ test('resume leaves an open circuit open unless closeCircuit is given', async ()
 	const deliver = here.sends(() => (isDown ? down() : undefined))
 	const breaker = { ...BREAKER, resetBackoff: { ...BREAKER.resetBackoff, initialMs: 300_000 } }
 	const options = { retry: { ...RETRY, baseDelayMs: 10 }, rampUpMs: 0 }
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker } }, options)
+	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: breaker } }, options)
 	await here.clock.advance(5_000)
 	const tries = here.sendings.length
 	isDown = false

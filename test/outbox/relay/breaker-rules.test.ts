@@ -17,7 +17,7 @@ async function sentBefore(
 		await here.pause(takesMs)
 		if (fails(Number(payload))) throw error ?? new Error('no')
 	})
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker } }, { retry: RETRY })
+	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: breaker } }, { retry: RETRY })
 	for (let n = 0; n < 40 && here.eventsOf('state_change').length === 0; n++) {
 		await here.enqueue(1)
 		await here.clock.advance(1_000)
@@ -78,7 +78,7 @@ test('initialMs is the first open time; a retryAfterMs of a transient error exte
 		})
 		const resetBackoff = { initialMs: 3_000, jitterStrategy: 'none' } as const
 		const breaker = { failureThreshold: 1, resetBackoff, maxRetryAfterMs }
-		await here.relay({ jobs: { deliver, breaker } }, { retry: RETRY })
+		await here.relay({ jobs: { deliver, circuitBreaker: breaker } }, { retry: RETRY })
 		await here.clock.advance(100)
 		expect(here.eventsOf('state_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])
 	}

@@ -18,7 +18,10 @@ const attempts = async (here: World) =>
 test('an open circuit uses no attempts: claimed messages are released, queued ones stay', async () => {
 	await using here = await world()
 	await here.enqueue(40)
-	await here.relay({ jobs: { deliver: here.sends(no), concurrency: 1, breaker: BREAKER } }, { retry: RETRY })
+	await here.relay(
+		{ jobs: { deliver: here.sends(no), maxConcurrent: 1, circuitBreaker: BREAKER } },
+		{ retry: RETRY },
+	)
 	await here.clock.advance(9_000)
 	expect(here.sendings).toHaveLength(3)
 	expect(await attempts(here)).toEqual([...Array.from({ length: 37 }, () => 0), 1, 1, 1])
@@ -33,7 +36,10 @@ test('a failed probe extends the open time; a successful one closes the circuit'
 	await here.enqueue(10)
 	let isDown = true
 	const deliver = here.sends(() => (isDown ? no() : undefined))
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker: BREAKER } }, { retry: RETRY, rampUpMs: 0 })
+	await here.relay(
+		{ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } },
+		{ retry: RETRY, rampUpMs: 0 },
+	)
 	await here.clock.advance(100_000)
 	// Probes after 10 s, 20 s and 40 s.
 	const probes = here.sendings.slice(3).map(({ at }) => Math.round(at / 1_000))
@@ -86,7 +92,7 @@ test('exactly one of three relays probes', async () => {
 		if (isDown) no()
 	})
 	for (let n = 0; n < 3; n++)
-		await here.relay({ jobs: { deliver, concurrency: 2, breaker: BREAKER } }, { retry: RETRY })
+		await here.relay({ jobs: { deliver, maxConcurrent: 2, circuitBreaker: BREAKER } }, { retry: RETRY })
 	await here.clock.advance(10_000)
 	const before = here.sendings.length
 	most = 0
@@ -111,7 +117,7 @@ test('a relay that crashes while probing does not block the circuit', async () =
 					if (here.sendings.length > 3) doomed.kill()
 					return no()
 				}),
-				...{ concurrency: 1, breaker: BREAKER },
+				...{ maxConcurrent: 1, circuitBreaker: BREAKER },
 			},
 		},
 		options,
@@ -120,7 +126,7 @@ test('a relay that crashes while probing does not block the circuit', async () =
 	expect(here.sendings).toHaveLength(4)
 	isDown = false
 	await here.relay(
-		{ jobs: { deliver: here.sends(() => (isDown ? no() : undefined)), breaker: BREAKER } },
+		{ jobs: { deliver: here.sends(() => (isDown ? no() : undefined)), circuitBreaker: BREAKER } },
 		options,
 	)
 	await here.clock.advance(60_000)
@@ -136,7 +142,7 @@ test('a relay with handlers that hang since before the outage still probes', asy
 		Number(payload) <= 3 && isDown ? new Promise(() => {}) : undefined,
 	)
 	await here.relay(
-		{ jobs: { deliver, concurrency: 5, breaker: { ...BREAKER, failureThreshold: 3 } } },
+		{ jobs: { deliver, maxConcurrent: 5, circuitBreaker: { ...BREAKER, failureThreshold: 3 } } },
 		{ retry: { ...RETRY, baseDelayMs: 60_000 }, timeoutMs: 1_000, rampUpMs: 0 },
 	)
 	await here.clock.advance(2_000)
@@ -155,7 +161,7 @@ test('results of deliveries from before the outage do not count for the probe', 
 	const deliver = here.sends(({ payload }) =>
 		payload === 'slow' ? here.pause(13_000) : here.pause(2_000).then(no),
 	)
-	await here.relay({ jobs: { deliver, concurrency: 4, breaker: BREAKER } }, { retry: RETRY })
+	await here.relay({ jobs: { deliver, maxConcurrent: 4, circuitBreaker: BREAKER } }, { retry: RETRY })
 	await here.clock.advance(13_900)
 	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
 	await here.clock.advance(1_000)
@@ -176,7 +182,7 @@ test('after an outage concurrency ramps up from one, even if no message ends', a
 		inFlight--
 	})
 	await here.relay(
-		{ jobs: { deliver, concurrency: 16, breaker: BREAKER } },
+		{ jobs: { deliver, maxConcurrent: 16, circuitBreaker: BREAKER } },
 		{ retry: RETRY, rampUpMs: 10_000 },
 	)
 	await here.clock.advance(5_000)
@@ -206,7 +212,7 @@ test('successThreshold probes close the circuit, one by one', async () => {
 	})
 	const breaker = { ...BREAKER, successThreshold: 3 }
 	await here.relay(
-		{ jobs: { deliver, concurrency: 4, breaker } },
+		{ jobs: { deliver, maxConcurrent: 4, circuitBreaker: breaker } },
 		{ retry: RETRY, rampUpMs: 0, timeoutMs: 1_000 },
 	)
 	await here.clock.advance(5_000)
@@ -224,31 +230,34 @@ test('permanent errors do not open the circuit without a permanentThreshold', as
 	const deliver = here.sends(() => {
 		throw permanent(new HttpError(400))
 	})
-	await here.relay({ jobs: { deliver, breaker: { ...BREAKER, permanentThreshold: Infinity } } })
+	await here.relay({ jobs: { deliver, circuitBreaker: { ...BREAKER, permanentThreshold: Infinity } } })
 	await here.clock.advance(1_000)
 	expect(here.sendings).toHaveLength(20)
 	expect(here.eventsOf('state_change')).toEqual([])
 })
 
-test('with breaker: false the circuit never opens', async () => {
+test('with circuitBreaker: false the circuit never opens', async () => {
 	await using here = await world()
 	await here.enqueue(50)
-	await here.relay({ jobs: { deliver: here.sends(no), breaker: false } }, { retry: RETRY, breaker: BREAKER })
+	await here.relay(
+		{ jobs: { deliver: here.sends(no), circuitBreaker: false } },
+		{ retry: RETRY, circuitBreaker: BREAKER },
+	)
 	await here.clock.advance(100)
 	expect(here.sendings).toHaveLength(50)
 })
 
-test('a relay with breaker: false obeys a circuit that another relay opened', async () => {
+test('a relay with circuitBreaker: false obeys a circuit that another relay opened', async () => {
 	await using here = await world()
 	await here.enqueue(10)
 	const counting = await here.relay(
-		{ jobs: { deliver: here.sends(no), concurrency: 1, breaker: BREAKER } },
+		{ jobs: { deliver: here.sends(no), maxConcurrent: 1, circuitBreaker: BREAKER } },
 		{ retry: RETRY },
 	)
 	await here.clock.advance(100)
 	await counting.stop()
 	const before = here.sendings.length
-	await here.relay({ jobs: { deliver: here.sends(), breaker: false } })
+	await here.relay({ jobs: { deliver: here.sends(), circuitBreaker: false } })
 	await here.clock.advance(5_000)
 	expect(here.sendings).toHaveLength(before)
 	await here.clock.advance(60_000)
@@ -261,12 +270,12 @@ test('a relay with queued messages notices within pollMs that another relay open
 	const quickThenSlow = here.sends(({ payload }) => (Number(payload) > 100 ? here.pause(1_500) : undefined))
 	const options = { retry: RETRY, batchSize: 20 }
 	await here.enqueue(100)
-	await here.relay({ jobs: { deliver: quickThenSlow, concurrency: 1, breaker: BREAKER } }, options)
+	await here.relay({ jobs: { deliver: quickThenSlow, maxConcurrent: 1, circuitBreaker: BREAKER } }, options)
 	await here.clock.advance(500)
 	await here.enqueue(40)
 	await here.clock.advance(100)
 	await here.enqueue(5)
-	await here.relay({ jobs: { deliver: here.sends(no), concurrency: 1, breaker: BREAKER } }, options)
+	await here.relay({ jobs: { deliver: here.sends(no), maxConcurrent: 1, circuitBreaker: BREAKER } }, options)
 	await here.clock.advance(3_000)
 	expect(here.eventsOf('state_change').some(({ to }) => to === 'open')).toBe(true)
 	const before = here.sendings.length
@@ -280,7 +289,7 @@ test('an open circuit with nothing due writes nothing', async () => {
 	await using there = new Process(here)
 	await here.enqueue(3)
 	const retry = { ...RETRY, baseDelayMs: 600_000, maxDelayMs: 600_000 }
-	await there.relay({ jobs: { deliver: here.sends(no), breaker: BREAKER } }, { retry })
+	await there.relay({ jobs: { deliver: here.sends(no), circuitBreaker: BREAKER } }, { retry })
 	await here.clock.advance(5_000)
 	expect(there.eventsOf('state_change').map(({ to }) => to)).toEqual(['open'])
 	there.calls.length = 0
@@ -304,7 +313,7 @@ test.for([
 		await using there = new Process(here)
 		for (const key of ['a', 'b', 'c']) await here.enqueue(2, { key })
 		const retry = { ...RETRY, maxRetries: Number(maxRetries), baseDelayMs: 600_000, maxDelayMs: 600_000 }
-		await there.relay({ jobs: { deliver: here.sends(no), order: true, breaker: BREAKER } }, { retry })
+		await there.relay({ jobs: { deliver: here.sends(no), order: true, circuitBreaker: BREAKER } }, { retry })
 		await here.clock.advance(5_000)
 		expect(there.eventsOf('state_change').map(({ to }) => to)).toEqual(['open'])
 		expect(here.sendings).toHaveLength(3)

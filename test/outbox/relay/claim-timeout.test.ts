@@ -16,7 +16,7 @@ test('halves claims that time out, emits the new limit, and claims everything ag
 		return sizeOf(request) > longest ? Promise.reject(new TimeoutError('claim', 10_000)) : claim(request)
 	}
 	await w.enqueue(40)
-	await w.relay({ jobs: w.sends() }, { concurrency: 16 })
+	await w.relay({ jobs: w.sends() }, { maxConcurrent: 16 })
 	await w.clock.advance(10_000)
 	const limits = w.eventsOf('store_failure').map(({ operation, claimLimit }) => [operation, claimLimit])
 	expect(limits.slice(0, 3)).toEqual([

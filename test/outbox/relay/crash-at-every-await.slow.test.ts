@@ -37,7 +37,7 @@ async function startRelay(here: World, crash: CrashPoint): Promise<Relay> {
 	const outbox = new Outbox({ store: crashingStore(here.store, crash), runtime })
 	const relay = new Relay(outbox, {
 		destinations: { jobs: deliver, ordered: { deliver, order: true } },
-		...{ runtime, leaseMs: LEASE_MS, pollMs: 100, concurrency: 2, batchSize: 3 },
+		...{ runtime, leaseMs: LEASE_MS, pollMs: 100, maxConcurrent: 2, batchSize: 3 },
 		retry: { baseDelayMs: 50, maxDelayMs: 100, jitterStrategy: 'none' },
 	})
 	// A relay that crashes in its start never resolves.

@@ -9,7 +9,7 @@ test('a database outage of a minute loses nothing', async () => {
 	await using there = new Process(here)
 	await here.enqueue(20)
 	const options = { leaseMs: 300_000 }
-	await there.relay({ jobs: { deliver: here.sends(() => there.pause(500)), concurrency: 4 } }, options)
+	await there.relay({ jobs: { deliver: here.sends(() => there.pause(500)), maxConcurrent: 4 } }, options)
 	await here.clock.advance(700)
 	there.fault = away
 	there.calls.length = 0

@@ -29,7 +29,7 @@ describe('an error of the destination opens the circuit at the first failure, an
 			await here.pause(5)
 			throw error
 		})
-		await here.relay({ jobs: { deliver, breaker: BREAKER } })
+		await here.relay({ jobs: { deliver, circuitBreaker: BREAKER } })
 		await here.clock.advance(1_500)
 		expect(here.sendings).toHaveLength(16)
 		expect(here.eventsOf('dead_letter')).toEqual([])
@@ -52,7 +52,7 @@ test('the fourth permanent failure in a row is a dead letter; the fifth message 
 	await using here = await world()
 	const ids = await here.enqueue(20)
 	const deliver = here.sends(throws(new HttpError(404)))
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker: BREAKER } })
+	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } })
 	await here.clock.advance(1_000)
 	expect(here.sendings).toHaveLength(5)
 	expect(here.eventsOf('dead_letter').map(({ messageId }) => messageId)).toEqual(ids.slice(0, 4))
@@ -67,7 +67,7 @@ test('with 16 messages in flight four become dead letters, and the others stay q
 	await using here = await world()
 	await here.enqueue(100)
 	const deliver = here.sends(throws(new HttpError(422)))
-	await here.relay({ jobs: { deliver, breaker: BREAKER } })
+	await here.relay({ jobs: { deliver, circuitBreaker: BREAKER } })
 	await here.clock.advance(1_000)
 	expect(here.eventsOf('dead_letter')).toHaveLength(4)
 	expect(await here.outbox.list({ status: 'pending' }, { limit: 200 })).toHaveLength(96)
@@ -80,7 +80,7 @@ test('each probe is another message, and one that succeeds closes the circuit', 
 	const deliver = here.sends(({ payload }) => {
 		if (Number(payload) <= 8) throw new HttpError(422)
 	})
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker: BREAKER } }, { rampUpMs: 0 })
+	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } }, { rampUpMs: 0 })
 	await here.clock.advance(200_000)
 	expect(here.sendings.slice(4, 9).map(({ id }) => id)).toEqual(ids.slice(4, 9))
 	// The four that opened the circuit or failed as probes are then sent again; four in a row are not enough to open it.
@@ -96,7 +96,7 @@ test('where order allows no other message, the probe is the same message', async
 	const deliver = here.sends(() => {
 		if (isBroken) throw new HttpError(401)
 	})
-	await here.relay({ jobs: { deliver, order: true, breaker: BREAKER } }, { rampUpMs: 0 })
+	await here.relay({ jobs: { deliver, order: true, circuitBreaker: BREAKER } }, { rampUpMs: 0 })
 	await here.clock.advance(15_000)
 	expect(here.sendings.map(({ id }) => id)).toEqual([first, first])
 	isBroken = false
@@ -111,7 +111,7 @@ test('a fixed certificate closes the circuit, with no dead letter and no attempt
 	const deliver = here.sends(() => {
 		if (isBroken) throw coded('CERT_HAS_EXPIRED')
 	})
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker: BREAKER } }, { rampUpMs: 0 })
+	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } }, { rampUpMs: 0 })
 	await here.clock.advance(35_000)
 	const changes = here.eventsOf('state_change').map(({ to, reason }) => [to, reason])
 	expect(changes).toEqual([
@@ -134,7 +134,7 @@ test('single bad messages between good ones are dead letters, and the circuit st
 	const deliver = here.sends(({ payload }) => {
 		if (Number(payload) % 5 !== 0) throw new HttpError(400)
 	})
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker: BREAKER } })
+	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } })
 	await here.clock.advance(1_000)
 	expect(here.eventsOf('dead_letter')).toHaveLength(32)
 	expect(here.eventsOf('state_change')).toEqual([])
@@ -143,7 +143,7 @@ test('single bad messages between good ones are dead letters, and the circuit st
 test('one message that is replayed and fails again counts once', async () => {
 	await using here = await world()
 	await here.enqueue(1)
-	await here.relay({ jobs: { deliver: here.sends(throws(new HttpError(410))), breaker: BREAKER } })
+	await here.relay({ jobs: { deliver: here.sends(throws(new HttpError(410))), circuitBreaker: BREAKER } })
 	for (let n = 0; n < 8; n++) {
 		await here.clock.advance(1_000)
 		await here.outbox.dead.replay({}, { all: true, canary: false })
@@ -159,7 +159,7 @@ test('after another outage, a probe that is rejected becomes a dead letter and c
 	let error: Error = new HttpError(500)
 	const deliver = here.sends(() => throws(error)())
 	const breaker = { ...BREAKER, failureThreshold: 1 }
-	await here.relay({ jobs: { deliver, breaker } })
+	await here.relay({ jobs: { deliver, circuitBreaker: breaker } })
 	await here.clock.advance(1_000)
 	error = new HttpError(422)
 	await here.clock.advance(100_000)
@@ -173,7 +173,7 @@ describe('what user code decides', () => {
 		await here.enqueue(30)
 		const deliver = here.sends(throws(error))
 		const own = breaker === false ? false : { ...BREAKER, ...breaker }
-		await here.relay({ jobs: { deliver, concurrency: 1, breaker: own, retry } })
+		await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: own, retry } })
 		await here.clock.advance(500)
 		return { dead: here.eventsOf('dead_letter').length, opened: here.eventsOf('state_change')[0]?.reason }
 	}
@@ -198,7 +198,7 @@ describe('what user code decides', () => {
 		expect(await run(new HttpError(403), { isFailure })).toEqual({ dead: 30, opened: undefined })
 	})
 
-	test('breaker: false makes every message a dead letter', async () => {
+	test('circuitBreaker: false makes every message a dead letter', async () => {
 		expect(await run(new HttpError(401), false)).toEqual({ dead: 30, opened: undefined })
 	})
 

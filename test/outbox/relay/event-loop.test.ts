@@ -84,7 +84,7 @@ test('a hung handler does not keep the process alive (regression: its timeout di
 test('emits handlers_hung once when hung handlers occupy all slots', async () => {
 	await using here = await world()
 	await here.enqueue(5)
-	const options = { concurrency: 2, timeoutMs: 200, breaker: false } as const
+	const options = { maxConcurrent: 2, timeoutMs: 200, circuitBreaker: false } as const
 	await here.relay({ jobs: () => new Promise(() => {}) }, options)
 	await here.clock.advance(10_000)
 	expect(here.eventsOf('handlers_hung')).toMatchObject([{ key: 'jobs', count: 2 }])

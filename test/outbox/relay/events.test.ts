@@ -20,7 +20,7 @@ test('emits each event once with all its fields', async () => {
 	for (const payload of Object.keys(plan)) await here.enqueue(1, { payload })
 	const relay = await here.relay(
 		{ jobs: ({ payload }) => plan[`${payload}`]?.() },
-		{ name: 'mail', retry: RETRY, breaker: false },
+		{ name: 'mail', retry: RETRY, circuitBreaker: false },
 	)
 	await here.clock.advance(5_000)
 	const stopped = relay.stop()
@@ -107,7 +107,7 @@ test('stats count messages in flight, queued, sent, failed and dead', async () =
 		if (payload === 2) throw new Error('later')
 		return Number(payload) < 5 ? undefined : here.pause(60_000)
 	}
-	const relay = await here.relay({ jobs: { deliver: bad, concurrency: 3 } })
+	const relay = await here.relay({ jobs: { deliver: bad, maxConcurrent: 3 } })
 	expect(relay.stats).toEqual({ inFlight: 0, queued: 0, sent: 0, failed: 0, dead: 0 })
 	await here.enqueue(10)
 	await here.clock.advance(500)
@@ -130,7 +130,7 @@ test('a released message has a reason', async () => {
 	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
 	await here.enqueue(30)
 	await here.relay(
-		{ jobs: { deliver: here.sends(() => here.pause(400)), concurrency: 1 } },
+		{ jobs: { deliver: here.sends(() => here.pause(400)), maxConcurrent: 1 } },
 		{ pollMs: 1_000 },
 	)
 	await here.clock.advance(20_000)

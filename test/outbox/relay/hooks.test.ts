@@ -16,7 +16,7 @@ test('shouldRetry decides, with attempts from 0; false makes a dead letter', asy
 	const shouldRetry = (_: unknown, attempt: number) => asked.push(attempt) < 2
 	await here.relay(
 		{ jobs: here.sends(fail(new Error('no'))) },
-		{ retry: { ...PLAIN, maxRetries: 9, shouldRetry }, breaker: false },
+		{ retry: { ...PLAIN, maxRetries: 9, shouldRetry }, circuitBreaker: false },
 	)
 	await here.clock.advance(60_000)
 	expect(asked).toEqual([0, 1])
@@ -28,7 +28,7 @@ test('shouldRetry may retry a permanent error', async () => {
 	await here.enqueue(1)
 	await here.relay(
 		{ jobs: here.sends(fail(permanent(new Error('no')))) },
-		{ retry: { ...PLAIN, shouldRetry: () => true }, breaker: false },
+		{ retry: { ...PLAIN, shouldRetry: () => true }, circuitBreaker: false },
 	)
 	await here.clock.advance(60_000)
 	expect(here.sendings).toHaveLength(3)
@@ -39,7 +39,7 @@ test('delayFor replaces the backoff; undefined keeps it', async () => {
 	await here.enqueue(1)
 	const delayFor = (_: unknown, attempt: number) => (attempt === 0 ? 10_000 : undefined)
 	const retry = { ...PLAIN, delayFor }
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, circuitBreaker: false })
 	await here.clock.advance(60_000)
 	expect(here.sendings.map(({ at }) => Math.round(at / 1_000))).toEqual([0, 10, 12])
 })
@@ -72,7 +72,7 @@ test.each([
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	const retry = { ...PLAIN, ...hooks }
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, circuitBreaker: false })
 	await here.clock.advance(60_000)
 	expect(here.sendings.map(({ at }) => Math.round(at / 1_000))).toEqual([0, 1, 3])
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'retries-exhausted' })
@@ -82,7 +82,9 @@ test('a throwing isFailure is ignored', async () => {
 	await using here = await world()
 	await here.enqueue(3)
 	const breaker = { failureThreshold: 2, isFailure: broken as () => never }
-	await here.relay({ jobs: { deliver: here.sends(fail(new Error('no'))), concurrency: 1, breaker } })
+	await here.relay({
+		jobs: { deliver: here.sends(fail(new Error('no'))), maxConcurrent: 1, circuitBreaker: breaker },
+	})
 	await here.clock.advance(500)
 	expect(here.sendings).toHaveLength(2)
 })

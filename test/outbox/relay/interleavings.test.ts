@@ -62,10 +62,10 @@ test('a relay that stops while it probes lets another one probe (regression: not
 		await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 	}
 	const options = {
-		...{ breaker: { failureThreshold: 1, resetTimeoutMs: 1_000 }, rampUpMs: 0 },
+		...{ circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 1_000 }, rampUpMs: 0 },
 		...{ retry: { baseDelayMs: 100, maxRetries: 20 } },
 	}
-	const prober = await there.relay({ jobs: { deliver, concurrency: 1 } }, options)
+	const prober = await there.relay({ jobs: { deliver, maxConcurrent: 1 } }, options)
 	await here.clock.advance(100)
 	isDown = false
 	await here.clock.advance(3_000)

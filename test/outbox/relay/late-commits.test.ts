@@ -29,7 +29,12 @@ async function running(failingShare: number, rowMs = 0.001): Promise<Rig> {
 		if (clock.random() < failingShare) throw new Error('no')
 	}
 	const retry = { baseDelayMs: 10, maxDelayMs: 2_000 }
-	const relay = new Relay(outbox, { destinations: { jobs: deliver }, retry, breaker: false, runtime: clock })
+	const relay = new Relay(outbox, {
+		destinations: { jobs: deliver },
+		retry,
+		circuitBreaker: false,
+		runtime: clock,
+	})
 	const started = relay.start()
 	await clock.advance(100)
 	await started

@@ -10,9 +10,9 @@ test('a handler that runs longer than many leases keeps its message', async () =
 	await using there = new Process(here)
 	await here.enqueue(3)
 	const deliver = here.sends(() => here.pause(60_000))
-	await here.relay({ jobs: { deliver, concurrency: 1 } }, OPTIONS)
+	await here.relay({ jobs: { deliver, maxConcurrent: 1 } }, OPTIONS)
 	await here.clock.advance(100)
-	await there.relay({ jobs: { deliver, concurrency: 1 } }, OPTIONS)
+	await there.relay({ jobs: { deliver, maxConcurrent: 1 } }, OPTIONS)
 	await here.clock.advance(190_000)
 	expect(here.payloads().map(Number).toSorted()).toEqual([1, 2, 3])
 	expect(here.eventsOf('lease_lost')).toEqual([])
@@ -28,7 +28,7 @@ test('a frozen relay loses its messages to another one, and its late ack is igno
 		await here.sends(() => sleeper.pause(5_000))(message)
 		reasons.push(signal.reason?.name)
 	}
-	await sleeper.relay({ jobs: { deliver: slow, concurrency: 2 } }, OPTIONS)
+	await sleeper.relay({ jobs: { deliver: slow, maxConcurrent: 2 } }, OPTIONS)
 	await here.clock.advance(100)
 	expect(here.sendings).toHaveLength(2)
 	sleeper.freeze()
@@ -105,7 +105,7 @@ test('does not start a queued message whose lease has expired', async () => {
 	await using sleeper = new Process(here)
 	await here.enqueue(6)
 	const deliver = here.sends(() => sleeper.pause(500))
-	await sleeper.relay({ jobs: { deliver, concurrency: 1 } }, { ...OPTIONS, leaseMs: 2_000 })
+	await sleeper.relay({ jobs: { deliver, maxConcurrent: 1 } }, { ...OPTIONS, leaseMs: 2_000 })
 	await here.clock.advance(100)
 	sleeper.freeze()
 	await here.clock.advance(60_000)
@@ -128,7 +128,7 @@ test('after its host has slept, a relay starts no message whose lease has ended 
 	const slow = {
 		deliver: (message: { payload: unknown }) => sleeper.pause(1_000).then(() => by('sleeper')(message)),
 	}
-	await sleeper.relay({ jobs: { ...slow, concurrency: 1, order: true } }, OPTIONS)
+	await sleeper.relay({ jobs: { ...slow, maxConcurrent: 1, order: true } }, OPTIONS)
 	await here.clock.advance(500)
 	sleeper.sleep()
 	for (let n = 0; n < 16; n++) await here.enqueue(1, { key: `k${n}` })
@@ -147,7 +147,7 @@ test('after a short sleep a relay renews its leases and sends the messages that 
 	await using sleeper = new Process(here)
 	await here.enqueue(4)
 	const deliver = here.sends(() => sleeper.pause(100))
-	await sleeper.relay({ jobs: { deliver, concurrency: 1 } }, { ...OPTIONS, leaseMs: 30_000 })
+	await sleeper.relay({ jobs: { deliver, maxConcurrent: 1 } }, { ...OPTIONS, leaseMs: 30_000 })
 	await here.clock.advance(50)
 	sleeper.sleep()
 	await here.clock.advance(5_000)

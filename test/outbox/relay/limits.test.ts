@@ -24,18 +24,18 @@ test('limits messages in flight to the concurrency of the destination or the rel
 	await using here = await world()
 	for (const topic of ['a', 'b']) await here.enqueue(50, { topic })
 	const { most, deliver } = gauge(here, 100)
-	await here.relay({ a: deliver, b: { deliver, concurrency: 3 } }, { concurrency: 7 })
+	await here.relay({ a: deliver, b: { deliver, maxConcurrent: 3 } }, { maxConcurrent: 7 })
 	await here.clock.advance(5_000)
 	expect(most).toMatchObject({ a: 7, b: 3 })
 	expect(here.sendings).toHaveLength(100)
 })
 
-test('shares maxInFlight among destinations, however long the queue of another one is', async () => {
+test('shares maxConcurrentTotal among destinations, however long the queue of another one is', async () => {
 	await using here = await world()
 	await here.enqueue(500, { topic: 'greedy' })
 	await here.enqueue(10, { topic: 'modest' })
 	const { most, deliver } = gauge(here, 100)
-	await here.relay({ greedy: deliver, modest: deliver }, { maxInFlight: 4, concurrency: 4 })
+	await here.relay({ greedy: deliver, modest: deliver }, { maxConcurrentTotal: 4, maxConcurrent: 4 })
 	await here.clock.advance(1_000)
 	expect(most['all']).toBe(4)
 	const destinations = here.tx
@@ -54,7 +54,7 @@ test('batchSize limits one claim', async () => {
 		for (const { limit } of request.targets) greatest = Math.max(greatest, limit)
 		return claim.call(here.store, request)
 	}
-	const relay = await there.relay({ jobs: () => here.pause(50) }, { batchSize: 5, concurrency: 2 })
+	const relay = await there.relay({ jobs: () => here.pause(50) }, { batchSize: 5, maxConcurrent: 2 })
 	let most = 0
 	for (let n = 0; n < 50; n++) {
 		await here.clock.advance(20)
@@ -101,7 +101,7 @@ test('three relays never exceed maxConcurrent, while shares change and when one 
 	await using here = await world()
 	await here.enqueue(600)
 	const { most, deliver } = gauge(here, () => 50 + 400 * here.clock.random())
-	const options = { leaseMs: 3_000, concurrency: 10 }
+	const options = { leaseMs: 3_000, maxConcurrent: 10 }
 	const destinations = { jobs: { deliver, maxConcurrent: 6 } }
 	await using first = new Process(here)
 	await first.relay(destinations, options)
@@ -123,7 +123,7 @@ test('permits are renewed, and messages that start meanwhile are counted', async
 	// Regression: a relay used its old permits while it requested new ones, and the others got them too.
 	await using here = await world()
 	const { most, deliver } = gauge(here, 5_000)
-	const options = { leaseMs: 3_000, concurrency: 10, pollMs: 100 }
+	const options = { leaseMs: 3_000, maxConcurrent: 10, pollMs: 100 }
 	const destinations = { jobs: { deliver, maxConcurrent: 10 } }
 	await using first = new Process(here)
 	await first.relay(destinations, options)
@@ -145,7 +145,7 @@ test('permits are renewed, and messages that start meanwhile are counted', async
 test('a destination found by the wildcard gets permits immediately', async () => {
 	// Regression: it waited for the next heartbeat, and again whenever its queue had been empty.
 	await using here = await world()
-	await here.relay({ '*': { deliver: here.sends(), maxConcurrent: 2 } })
+	await here.relay({ '*': { deliver: here.sends(), maxConcurrentAllRelays: 2 } })
 	await here.clock.advance(500)
 	await here.enqueue(3, { topic: 'surprise' })
 	await here.clock.advance(100)
@@ -169,7 +169,7 @@ test('an exhausted budget postpones retries and drops none', async () => {
 		if (isDown) throw new Error('down')
 	})
 	const retry = { budget, baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 3 } as const
-	await here.relay({ jobs: deliver }, { retry, breaker: false })
+	await here.relay({ jobs: deliver }, { retry, circuitBreaker: false })
 	await here.clock.advance(60_000)
 	expect(here.sendings).toHaveLength(5)
 	expect((await here.outbox.list()).map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1])
@@ -200,7 +200,7 @@ test('baseDelayMs 0 with an exhausted budget does not claim in a tight loop', as
 				throw new Error('down')
 			},
 		},
-		{ retry, breaker: false },
+		{ retry, circuitBreaker: false },
 	)
 	await here.clock.advance(1_000)
 	expect(there.calls.filter((name) => name === 'claim').length).toBeLessThan(60)

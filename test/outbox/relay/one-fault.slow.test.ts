@@ -38,9 +38,9 @@ async function oneFault(method: string, nth: number): Promise<boolean> {
 	const breaker = { failureThreshold: 2, resetTimeoutMs: 500 }
 	const relay = there.make(
 		{
-			flaky: { deliver: flaky, breaker, concurrency: 2 },
+			flaky: { deliver: flaky, circuitBreaker: breaker, maxConcurrent: 2 },
 			paced: { deliver: here.sends(), rate: { limit: 5, intervalMs: 500 } },
-			shared: { deliver: here.sends(() => here.pause(700)), maxConcurrent: 2 },
+			shared: { deliver: here.sends(() => here.pause(700)), maxConcurrentAllRelays: 2 },
 			ordered: { deliver: here.sends(), order: true },
 			'*': here.sends(),
 		},

@@ -6,10 +6,10 @@ const jobs = () => {}
 const make = (options: object) => () => new Relay(outbox(), { destinations: { jobs }, ...options })
 
 test.each<[string, unknown, string]>([
-	['concurrency', 0, 'concurrency'],
-	['concurrency', 1.5, 'concurrency'],
-	['concurrency', '4', 'concurrency'],
-	['maxInFlight', 0, 'maxInFlight'],
+	['maxConcurrent', 0, 'maxConcurrent'],
+	['maxConcurrent', 1.5, 'maxConcurrent'],
+	['maxConcurrent', '4', 'maxConcurrent'],
+	['maxConcurrentTotal', 0, 'maxConcurrentTotal'],
 	['batchSize', 10_001, 'batchSize'],
 	['leaseMs', 49, 'leaseMs'],
 	['timeoutMs', 0, 'timeoutMs'],
@@ -34,10 +34,10 @@ test.each<[string, unknown, string]>([
 	['retry', { nested: 'outermost' }, 'retry.nested'],
 	['retry', { budget: 5 }, 'retry.budget'],
 	['retry', { classify: 'x' }, 'retry.classify'],
-	['breaker', true, 'breaker'],
-	['breaker', null, 'breaker'],
-	['breaker', { failureThreshold: 0 }, 'breaker.failureThreshold'],
-	['breaker', { shadow: true }, 'breaker.shadow'],
+	['circuitBreaker', true, 'circuitBreaker'],
+	['circuitBreaker', null, 'circuitBreaker'],
+	['circuitBreaker', { failureThreshold: 0 }, 'circuitBreaker.failureThreshold'],
+	['circuitBreaker', { shadow: true }, 'circuitBreaker.shadow'],
 	['destinations', undefined, 'destinations'],
 	['destinations', {}, 'destinations'],
 ])('rejects %s: %j', (name, value, optionPath) => {
@@ -47,9 +47,9 @@ test.each<[string, unknown, string]>([
 test.each<[object, string]>([
 	[{ deliver: 5 }, "destinations['jobs']"],
 	[{ deliver: jobs, speed: 5 }, "destinations['jobs'].speed"],
-	[{ deliver: jobs, concurrency: 0 }, "destinations['jobs'].concurrency"],
-	[{ deliver: jobs, concurrency: 2.5 }, "destinations['jobs'].concurrency"],
 	[{ deliver: jobs, maxConcurrent: 0 }, "destinations['jobs'].maxConcurrent"],
+	[{ deliver: jobs, maxConcurrent: 2.5 }, "destinations['jobs'].maxConcurrent"],
+	[{ deliver: jobs, maxConcurrentAllRelays: 0 }, "destinations['jobs'].maxConcurrentAllRelays"],
 	[{ deliver: jobs, timeoutMs: -5 }, "destinations['jobs'].timeoutMs"],
 	[{ deliver: jobs, rate: 5 }, "destinations['jobs'].rate"],
 	[{ deliver: jobs, rate: {} }, "destinations['jobs'].rate.limit"],
@@ -61,8 +61,8 @@ test.each<[object, string]>([
 	[{ deliver: jobs, order: { when: 1 } }, "destinations['jobs'].order.when"],
 	[{ deliver: jobs, retry: 0 }, "destinations['jobs'].retry"],
 	[{ deliver: jobs, retry: { factor: 0 } }, "destinations['jobs'].retry.factor"],
-	[{ deliver: jobs, breaker: 0 }, "destinations['jobs'].breaker"],
-	[{ deliver: jobs, breaker: { windowSize: 0 } }, "destinations['jobs'].breaker.windowSize"],
+	[{ deliver: jobs, circuitBreaker: 0 }, "destinations['jobs'].circuitBreaker"],
+	[{ deliver: jobs, circuitBreaker: { windowSize: 0 } }, "destinations['jobs'].circuitBreaker.windowSize"],
 ])('rejects the destination %j', (given, optionPath) => {
 	expect(make({ destinations: { jobs: given } })).toThrow(expect.objectContaining({ optionPath }))
 })
@@ -75,8 +75,8 @@ test('rejects an invalid outbox', () => {
 
 test('accepts resetTimeoutMs above the default maximum', () => {
 	// Regression: the default maximum of five minutes rejected it.
-	expect(make({ breaker: { resetTimeoutMs: 600_000 } })).not.toThrow()
-	expect(make({ breaker: { failureThreshold: undefined, resetTimeoutMs: undefined } })).not.toThrow()
+	expect(make({ circuitBreaker: { resetTimeoutMs: 600_000 } })).not.toThrow()
+	expect(make({ circuitBreaker: { failureThreshold: undefined, resetTimeoutMs: undefined } })).not.toThrow()
 })
 
 type Schema<T> = StandardSchema<T, T>

@@ -23,7 +23,7 @@ async function generations(here: World, count: number, options: RelayOptions = {
 			await one.pause(200)
 			under.delete(id)
 		})
-		await one.relay({ jobs: { deliver, concurrency: 3 } }, { ...OPTIONS, ...options })
+		await one.relay({ jobs: { deliver, maxConcurrent: 3 } }, { ...OPTIONS, ...options })
 		await here.clock.advance(15_000)
 		await one[Symbol.asyncDispose]()
 	}
@@ -76,7 +76,7 @@ test('a failure without a crash resets the count', async () => {
 	const fails = () => {
 		throw new Error('no')
 	}
-	await here.relay({ jobs: fails }, { ...OPTIONS, breaker: false, retry: { baseDelayMs: 60_000 } })
+	await here.relay({ jobs: fails }, { ...OPTIONS, circuitBreaker: false, retry: { baseDelayMs: 60_000 } })
 	await here.clock.advance(4_000)
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', attempts: 2, crashes: 0 })
 })
@@ -127,7 +127,7 @@ test('finds poison candidates while all slots of their destination are occupied'
 	await here.enqueue(1, { payload: 'candidate', notBefore } as object)
 	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
 	await here.enqueue(200)
-	await here.relay({ jobs: { deliver: here.sends(() => here.pause(400)), concurrency: 1 } }, OPTIONS)
+	await here.relay({ jobs: { deliver: here.sends(() => here.pause(400)), maxConcurrent: 1 } }, OPTIONS)
 	await here.clock.advance(6_000)
 	expect(here.payloads()).toContain('candidate')
 })

@@ -26,7 +26,7 @@ test('order with maxConcurrent: queued messages do not withhold permits from all
 		)
 	const deliver = here.sends(() => here.pause(10))
 	for (let relays = 0; relays < 3; relays++)
-		await here.relay({ jobs: { deliver, order: true, maxConcurrent: 6 } }, { leaseMs: 1_500 })
+		await here.relay({ jobs: { deliver, order: true, maxConcurrentAllRelays: 6 } }, { leaseMs: 1_500 })
 	await here.clock.advance(20_000)
 	expect(here.sendings).toHaveLength(300)
 	for (let key = 0; key < 30; key++) {

@@ -28,7 +28,7 @@ test.each(STRATEGIES)(
 			wallNow: () => here.clock.wallNow(),
 			random,
 		}
-		const relay = { retry, breaker: false, runtime: { ...runtime, setTimer: here.timer } } as const
+		const relay = { retry, circuitBreaker: false, runtime: { ...runtime, setTimer: here.timer } } as const
 		await here.relay({ jobs: here.sends(fail(new Error('no'))) }, relay)
 		await here.clock.advance(600_000)
 		const settings = readBackoff(retry)
@@ -46,7 +46,7 @@ test.each(STRATEGIES)(
 test('the default is the preset messageQueue: ten retries with decorrelated jitter', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { breaker: false })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { circuitBreaker: false })
 	await here.clock.advance(3_600_000)
 	expect(here.sendings).toHaveLength(11)
 	for (const gap of gaps(here)) {
@@ -60,7 +60,7 @@ test('an undefined option uses the preset', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	const retry = { maxRetries: undefined, jitterStrategy: undefined, baseDelayMs: undefined }
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { breaker: false, retry })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { circuitBreaker: false, retry })
 	await here.clock.advance(3_600_000)
 	expect(here.sendings).toHaveLength(11)
 })
@@ -71,7 +71,7 @@ test('Retry-After replaces the backoff, up to maxRetryAfterMs', async () => {
 	const asked = Object.assign(new Error('later'), { retryAfterMs: 7_000 })
 	const far = Object.assign(new Error('much later'), { retryAfterMs: 86_400_000 })
 	const errors = [asked, far]
-	const options = { breaker: false, retry: PLAIN, maxRetryAfterMs: 20_000 } as const
+	const options = { circuitBreaker: false, retry: PLAIN, maxRetryAfterMs: 20_000 } as const
 	await here.relay({ jobs: here.sends(({ attempts }) => fail(errors[attempts - 1])()) }, options)
 	await here.clock.advance(33_900)
 	const [first = 0, second = 0] = gaps(here)
@@ -88,7 +88,7 @@ test('a Retry-After of 0 or a date in the past keeps the schedule of the backoff
 		await here.enqueue(1)
 		const busy = Object.assign(new Error('busy'), { status: 503, headers: { 'retry-after': value } })
 		const retry = { jitterStrategy: 'none', baseDelayMs: 1_000, maxRetries: 4 } as const
-		await here.relay({ jobs: here.sends(fail(busy)) }, { breaker: false, retry })
+		await here.relay({ jobs: here.sends(fail(busy)) }, { circuitBreaker: false, retry })
 		await here.clock.advance(60_000)
 		expect(gaps(here)).toEqual([1_000, 2_000, 4_000, 8_000])
 	}
@@ -98,7 +98,7 @@ test('the backoff does not continue from a Retry-After', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	const asked = Object.assign(new Error('later'), { retryAfterMs: 50_000 })
-	await here.relay({ jobs: here.sends(fail(asked)) }, { breaker: false })
+	await here.relay({ jobs: here.sends(fail(asked)) }, { circuitBreaker: false })
 	await here.clock.advance(100)
 	const row = await here.store.find(id)
 	expect(row).toMatchObject({ attempts: 1, status: 'pending' })
@@ -120,7 +120,7 @@ test('maxRetries of a message limits its retries', async () => {
 	await using here = await world()
 	await here.outbox.enqueue({ topic: 'jobs', payload: 'none', maxRetries: 0 })
 	await here.outbox.enqueue({ topic: 'jobs', payload: 'two', maxRetries: 2 })
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry: PLAIN, breaker: false })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry: PLAIN, circuitBreaker: false })
 	await here.clock.advance(60_000)
 	expect(here.payloads().toSorted()).toEqual(['none', 'two', 'two', 'two'])
 })
@@ -130,7 +130,7 @@ test('with maxRetries Infinity a message is retried until it expires', async () 
 	const lived = new Date(here.clock.wallNow() + 100_500)
 	const [id = ''] = await here.enqueue(1, { expiresAt: lived })
 	const retry = { ...PLAIN, maxDelayMs: 1_000, maxRetries: Infinity }
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, circuitBreaker: false })
 	await here.clock.advance(200_000)
 	expect(here.sendings.length).toBeGreaterThan(90)
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'expired' })
@@ -140,7 +140,7 @@ test('maxRetries Infinity of a message overrides the limit of its destination', 
 	await using here = await world()
 	const { id } = await here.outbox.enqueue({ topic: 'jobs', payload: 1, maxRetries: Infinity })
 	const retry = { ...PLAIN, maxDelayMs: 1_000, maxRetries: 2 }
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, circuitBreaker: false })
 	await here.clock.advance(30_000)
 	expect(here.sendings.length).toBeGreaterThan(20)
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', maxRetries: Infinity })
@@ -159,7 +159,7 @@ test('an expired message becomes a dead letter without a call of its handler', a
 test('a message that would expire before its next attempt becomes a dead letter now, with its error', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1, { expiresAt: new Date(here.clock.wallNow() + 2_500) })
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry: PLAIN, breaker: false })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry: PLAIN, circuitBreaker: false })
 	await here.clock.advance(1_100)
 	expect(here.sendings).toHaveLength(2)
 	const dead = { status: 'dead', cause: 'expired', lastError: { message: 'no' } }
@@ -169,7 +169,7 @@ test('a message that would expire before its next attempt becomes a dead letter 
 test('a claimed and queued message can expire', async () => {
 	await using here = await world()
 	const ids = await here.enqueue(2, { expiresAt: new Date(here.clock.wallNow() + 5_000) })
-	await here.relay({ jobs: { deliver: here.sends(() => here.pause(6_000)), concurrency: 1 } })
+	await here.relay({ jobs: { deliver: here.sends(() => here.pause(6_000)), maxConcurrent: 1 } })
 	await here.clock.advance(10_000)
 	expect(here.payloads()).toEqual([1])
 	expect(await here.outbox.find(ids[1] ?? '')).toMatchObject({ cause: 'expired' })

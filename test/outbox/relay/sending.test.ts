@@ -28,7 +28,7 @@ test('retries a failed message with backoff until its retries are exhausted', as
 	})
 	await here.relay(
 		{ jobs: fails },
-		{ retry: { maxRetries: 3, baseDelayMs: 1_000, jitterStrategy: 'none' }, breaker: false },
+		{ retry: { maxRetries: 3, baseDelayMs: 1_000, jitterStrategy: 'none' }, circuitBreaker: false },
 	)
 	await here.clock.advance(60_000)
 	const times = here.sendings.map(({ at }) => Math.round(at / 100) / 10)

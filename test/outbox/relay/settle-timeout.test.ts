@@ -14,7 +14,7 @@ test('a write of results that the database cancels is repeated with fewer, until
 			: settle(owner, settlements, keepHistory)
 	})
 	await here.enqueue(200)
-	await here.relay({ jobs: { deliver: here.sends(() => here.pause(100)), concurrency: 200 } })
+	await here.relay({ jobs: { deliver: here.sends(() => here.pause(100)), maxConcurrent: 200 } })
 	await here.clock.advance(60_000)
 	expect(sizes[0]).toBe(200)
 	expect(here.eventsOf('sent')).toHaveLength(200)

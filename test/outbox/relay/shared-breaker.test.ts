@@ -15,9 +15,9 @@ test('a Retry-After pauses the destination for all relays and uses no attempts o
 	let isBusy = true
 	const deliver = here.sends(() => (isBusy ? busy(20_000) : undefined))
 	const options = { retry: RETRY, pollMs: 60_000 }
-	await here.relay({ jobs: { deliver, concurrency: 1 } }, options)
+	await here.relay({ jobs: { deliver, maxConcurrent: 1 } }, options)
 	await here.clock.advance(100)
-	await elsewhere.relay({ jobs: { deliver, concurrency: 1 } }, options)
+	await elsewhere.relay({ jobs: { deliver, maxConcurrent: 1 } }, options)
 	isBusy = false
 	await here.clock.advance(19_800)
 	expect(here.sendings).toHaveLength(1)
@@ -33,7 +33,7 @@ test('after a pause the destination continues immediately, not one poll later', 
 	await here.enqueue(5)
 	let isBusy = true
 	const deliver = here.sends(() => (isBusy ? busy(7_000) : undefined))
-	await here.relay({ jobs: { deliver, concurrency: 1 } }, { retry: RETRY, pollMs: 60_000, rampUpMs: 0 })
+	await here.relay({ jobs: { deliver, maxConcurrent: 1 } }, { retry: RETRY, pollMs: 60_000, rampUpMs: 0 })
 	await here.clock.advance(100)
 	isBusy = false
 	// The message that got the Retry-After waits for up to a quarter longer.
@@ -48,7 +48,10 @@ test('an opening circuit does not shorten a Retry-After', async () => {
 	await using here = await world()
 	await here.enqueue(10)
 	const deliver = here.sends(() => busy(600_000))
-	await here.relay({ jobs: { deliver, concurrency: 1, breaker: { failureThreshold: 1 } } }, { retry: RETRY })
+	await here.relay(
+		{ jobs: { deliver, maxConcurrent: 1, circuitBreaker: { failureThreshold: 1 } } },
+		{ retry: RETRY },
+	)
 	await here.clock.advance(590_000)
 	expect(here.sendings.every(({ at }) => at < 1_000)).toBe(true)
 	await here.clock.advance(20_000)
@@ -79,7 +82,7 @@ test('neither a dead destination nor a hung one starves others', async () => {
 			hanging: () => new Promise(() => {}),
 			fine,
 		},
-		{ concurrency: 4, maxInFlight: 12 },
+		{ maxConcurrent: 4, maxConcurrentTotal: 12 },
 	)
 	await here.clock.advance(3_000)
 	expect(here.sendings).toHaveLength(100)
@@ -93,7 +96,10 @@ test('after an outage the backlog is sent with a ramp', async () => {
 		if (isDown) throw new Error('down')
 		await here.pause(100)
 	})
-	await here.relay({ jobs: deliver }, { retry: RETRY, breaker: { resetBackoff: { jitterStrategy: 'none' } } })
+	await here.relay(
+		{ jobs: deliver },
+		{ retry: RETRY, circuitBreaker: { resetBackoff: { jitterStrategy: 'none' } } },
+	)
 	await here.clock.advance(9_000)
 	isDown = false
 	await here.clock.advance(2_000)
@@ -111,7 +117,10 @@ test('an open circuit without messages to probe does not query the database in a
 		throw new Error('down')
 	}
 	const breaker = { failureThreshold: 1, resetTimeoutMs: 1_000 }
-	await elsewhere.relay({ jobs: { deliver: down, breaker } }, { retry: { ...RETRY, baseDelayMs: 50_000 } })
+	await elsewhere.relay(
+		{ jobs: { deliver: down, circuitBreaker: breaker } },
+		{ retry: { ...RETRY, baseDelayMs: 50_000 } },
+	)
 	await here.clock.advance(10_000)
 	elsewhere.calls.length = 0
 	await here.clock.advance(10_000)
@@ -130,7 +139,7 @@ test('messages of a claim in flight during a new pause are released and sent aft
 		await here.pause(20)
 		if (isBusy) busy(5_000)
 	})
-	await there.relay({ jobs: { deliver, concurrency: 1 } }, { retry: RETRY, pollMs: 3_600_000, rampUpMs: 0 })
+	await there.relay({ jobs: { deliver, maxConcurrent: 1 } }, { retry: RETRY, pollMs: 3_600_000, rampUpMs: 0 })
 	await here.clock.advance(1_000)
 	isBusy = false
 	expect((await here.outbox.list()).map(({ status }) => status)).toEqual(

@@ -6,7 +6,7 @@ import { world } from './world.ts'
 test('stop waits for messages in flight, writes their results and releases the rest without an attempt', async () => {
 	await using here = await world()
 	await here.enqueue(20)
-	const relay = await here.relay({ jobs: { deliver: here.sends(() => here.pause(1_000)), concurrency: 4 } })
+	const relay = await here.relay({ jobs: { deliver: here.sends(() => here.pause(1_000)), maxConcurrent: 4 } })
 	await here.clock.advance(100)
 	const stopped = relay.stop()
 	await here.clock.advance(1_000)
@@ -27,7 +27,7 @@ test('handlers beyond timeoutMs are aborted; that counts as an attempt but not a
 	await here.enqueue(16)
 	const deliver: MessageHandler = (_, { signal }) =>
 		new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-	const relay = await here.relay({ jobs: { deliver, breaker: { failureThreshold: 2 } } })
+	const relay = await here.relay({ jobs: { deliver, circuitBreaker: { failureThreshold: 2 } } })
 	await here.clock.advance(100)
 	const stopped = relay.stop({ timeoutMs: 500 })
 	await here.clock.advance(600)
@@ -154,7 +154,7 @@ test('stop ends in bounded time while the database is unavailable', async () => 
 	await using here = await world()
 	const there = new Process(here)
 	await here.enqueue(5)
-	const relay = await there.relay({ jobs: { deliver: () => here.pause(1_000), concurrency: 2 } })
+	const relay = await there.relay({ jobs: { deliver: () => here.pause(1_000), maxConcurrent: 2 } })
 	await here.clock.advance(100)
 	there.fault = () => new Error('away')
 	let isStopped = false
@@ -169,7 +169,10 @@ test('stop ends in bounded time while the database is unavailable', async () => 
 test('a heartbeat in flight does not register a stopped relay again', async () => {
 	await using here = await world()
 	await using there = new Process(here)
-	const relay = await there.relay({ jobs: { deliver: here.sends(), maxConcurrent: 2 } }, { leaseMs: 300 })
+	const relay = await there.relay(
+		{ jobs: { deliver: here.sends(), maxConcurrentAllRelays: 2 } },
+		{ leaseMs: 300 },
+	)
 	for (let n = 0; n < 30; n++) {
 		await here.clock.advance(99 + (n % 3))
 		const stopped = relay.stop()
@@ -209,7 +212,7 @@ test.for(['a handler that ignores its signal', 'a database that does not respond
 		await using here = await world()
 		const there = new Process(here)
 		await here.enqueue(20)
-		const relay = there.make({ jobs: { deliver: () => new Promise(() => {}), concurrency: 2 } })
+		const relay = there.make({ jobs: { deliver: () => new Promise(() => {}), maxConcurrent: 2 } })
 		if (name === 'a start that hangs') there.delay = () => 1_000_000
 		const started = relay.start().catch((error: unknown) => error)
 		await here.clock.advance(500)

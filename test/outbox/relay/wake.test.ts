@@ -20,7 +20,10 @@ test('sends a scheduled message at its time even if all slots were occupied when
 	await here.enqueue(1)
 	await here.enqueue(1, { notBefore: new Date(here.clock.wallNow() + 8_000) } as object)
 	await here.relay(
-		{ jobs: { deliver: here.sends(() => here.pause(3_000)), maxConcurrent: 1 }, other: here.sends() },
+		{
+			jobs: { deliver: here.sends(() => here.pause(3_000)), maxConcurrentAllRelays: 1 },
+			other: here.sends(),
+		},
 		{ pollMs: HOUR, leaseMs: 2 * HOUR },
 	)
 	await here.clock.advance(8_100)
@@ -100,7 +103,7 @@ test('the wildcard serves every other destination, each with its own slots', asy
 				seen.push(destination)
 				return destination === 'hangs' ? new Promise(() => {}) : undefined
 			}),
-			concurrency: 2,
+			maxConcurrent: 2,
 		},
 	})
 	for (const topic of ['own', 'hangs', 'hangs', 'hangs', 'b', 'c']) await here.enqueue(1, { topic })
@@ -121,7 +124,10 @@ test('a jump of the wall clock does no harm', async () => {
 	await using here = await world()
 	await here.enqueue(3)
 	const fails = here.sends(({ attempts }) => (attempts < 3 ? Promise.reject(new Error('no')) : undefined))
-	await here.relay({ jobs: fails }, { retry: { baseDelayMs: 1_000, jitterStrategy: 'none' }, breaker: false })
+	await here.relay(
+		{ jobs: fails },
+		{ retry: { baseDelayMs: 1_000, jitterStrategy: 'none' }, circuitBreaker: false },
+	)
 	await here.clock.advance(500)
 	here.clock.jumpWallClock(HOUR)
 	await here.clock.advance(10_000)

@@ -14,7 +14,7 @@ const run = (
 		scene({
 			api: {
 				instances: 2,
-				serviceTime: 100,
+				serviceTimeMs: 100,
 				faults,
 				loadBalancer: { strategy: 'least-requests' },
 				autoscaling: {
@@ -29,7 +29,7 @@ const run = (
 				},
 			},
 			web: { arrivals: { kind: 'constant', perSecond }, goodWithinMs: 150 },
-			rest: { duration, warmUpMs },
+			rest: { durationMs: duration, warmUpMs },
 		}),
 	)
 

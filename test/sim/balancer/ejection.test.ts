@@ -10,7 +10,7 @@ const run = (loadBalancer: LoadBalancerModel, rest: Partial<ServerModel> = {}) =
 		scene({
 			api: { instances: 4, faults: [DEAD], loadBalancer, ...rest },
 			web: { arrivals: every(10, 1_000) },
-			policy: [{ timeout: 90 }],
+			policy: [{ timeoutMs: 90 }],
 		}),
 	)
 
@@ -66,7 +66,7 @@ test('a success ends a series of failures', () => {
 
 describe('an instance that hangs', () => {
 	const HUNG: Fault = { kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e6, instances: 1 }
-	const api = { instances: 2, serviceTime: 10, loadBalancer: { ejection: {} }, faults: [HUNG] }
+	const api = { instances: 2, serviceTimeMs: 10, loadBalancer: { ejection: {} }, faults: [HUNG] }
 	const arrivals = every(50, 100)
 
 	// The load balancer did not learn of requests that a deadline or the signal of another service's caller had ended.
@@ -76,12 +76,12 @@ describe('an instance that hangs', () => {
 	})
 
 	test('is ejected because of the signals of callers that pass their context', () => {
-		const front = { workers: Infinity, serviceTime: 1, dependsOn: [{ to: 'db', passContext: true }] }
+		const front = { workers: Infinity, serviceTimeMs: 1, dependsOn: [{ to: 'db', passContext: true }] }
 		const result = simulate(
 			scene({
 				api: front,
 				web: { arrivals },
-				policy: [{ timeout: 90 }],
+				policy: [{ timeoutMs: 90 }],
 				rest: { services: { db: api } },
 			}),
 		)

@@ -9,7 +9,7 @@ const failedWith = (more: object) =>
 	web(
 		simulate(
 			scene({
-				api: { instances: 4, serviceTime: 5, faults: [restart(more)] },
+				api: { instances: 4, serviceTimeMs: 5, faults: [restart(more)] },
 				web: { arrivals: every(10, 600) },
 			}),
 		),

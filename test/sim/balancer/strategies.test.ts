@@ -34,7 +34,7 @@ describe('requests per instance', () => {
 			const slow = { kind: 'slowdown', factor: 20, fromMs: 0, toMs: 1e6, instances: 1 } as const
 			const [first = 0, second = 0] =
 				requestsOf(
-					{ instances: 4, loadBalancer: { strategy }, serviceTime: 20, faults: [slow] },
+					{ instances: 4, loadBalancer: { strategy }, serviceTimeMs: 20, faults: [slow] },
 					10,
 					2_000,
 				) ?? []
@@ -61,7 +61,7 @@ test('the capacity is that of all instances', () => {
 			scene({
 				api: { instances: 5, workers: 2 },
 				web: { arrivals: every(1, 1_000) },
-				rest: { duration: 1_000 },
+				rest: { durationMs: 1_000 },
 			}),
 		),
 	)
@@ -71,7 +71,7 @@ test('the capacity is that of all instances', () => {
 
 test('least-requests sends more to an instance that fails immediately', () => {
 	const broken = { kind: 'outage', mode: 'refuse', fromMs: 0, toMs: 1e6, instances: 1 } as const
-	const model = { instances: 4, workers: 5, serviceTime: 30, faults: [broken] }
+	const model = { instances: 4, workers: 5, serviceTimeMs: 30, faults: [broken] }
 	const [failing = 0, working = 0] =
 		requestsOf({ ...model, loadBalancer: { strategy: 'least-requests' } }, 2, 2_000) ?? []
 	expect(failing).toBeGreaterThan(2 * working)

@@ -71,7 +71,7 @@ export function simulated(script: Script): Observed {
 	const { clients } = simulate({
 		seed,
 		until: 'idle',
-		services: { api: { workers: Infinity, serviceTime: serviceMs, faults } },
+		services: { api: { workers: Infinity, serviceTimeMs: serviceMs, faults } },
 		clients: {
 			web: { to: 'api', arrivals: { kind: 'trace', atMs }, policy: 'web', ignoresSignal, deadlineMs },
 		},

@@ -141,7 +141,7 @@ describe('every call is counted once', () => {
 })
 
 test('many durations are reduced to quantiles', () => {
-	const { serviceTime } = readService(scenarioFromIncident(written(120, () => ({}))).scenario)
+	const { serviceTimeMs: serviceTime } = readService(scenarioFromIncident(written(120, () => ({}))).scenario)
 	if (typeof serviceTime === 'number' || serviceTime.kind !== 'empirical')
 		throw new Error('the distribution is not empirical')
 	expect(serviceTime.valuesMs).toHaveLength(2_000)

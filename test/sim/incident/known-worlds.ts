@@ -39,7 +39,7 @@ export const WORLDS: Readonly<Record<string, KnownWorld>> = {
 	'other callers': { faults: [], othersPerSecond: 150, maxError: 0.1 },
 }
 
-const LIMIT: PolicyLayer = { timeout: 500 }
+const LIMIT: PolicyLayer = { timeoutMs: 500 }
 const BREAKER = { failureThreshold: 10, resetTimeoutMs: 2_000 }
 const RETRY = { maxRetries: 3, baseDelayMs: 100 }
 const BUDGET = { maxRetryRatio: 0.1 }
@@ -66,8 +66,8 @@ const scenarioOf = (
 	seed: number,
 ): Scenario => ({
 	seed,
-	duration: SECONDS * 1_000 + 5_000,
-	services: { api: { workers: WORKERS, serviceTime: { kind: 'exponential', meanMs: 50 }, faults } },
+	durationMs: SECONDS * 1_000 + 5_000,
+	services: { api: { workers: WORKERS, serviceTimeMs: { kind: 'exponential', meanMs: 50 }, faults } },
 	clients: {
 		web: {
 			to: 'api',

@@ -12,7 +12,10 @@ const world: World = {
 }
 
 const recorded = () => pipeline(retry({ maxRetries: 2, baseDelayMs: 100 }), timeout(400))
-const replayed: readonly PolicyLayer[] = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeout: 1_000 }]
+const replayed: readonly PolicyLayer[] = [
+	{ retry: { maxRetries: 3, baseDelayMs: 100 } },
+	{ timeoutMs: 1_000 },
+]
 
 test('a share of requests without a response waits for the timeout in the replay, as in the truth', () => {
 	const { scenario, summary } = scenarioFromIncident(produce(world, recorded).lines)

@@ -33,7 +33,7 @@ const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => (
 	seed: 7,
 	until: 'idle',
 	services: {
-		api: { workers: Infinity, serviceTime: SERVICE, ...world.service, faults: world.faults ?? [] },
+		api: { workers: Infinity, serviceTimeMs: SERVICE, ...world.service, faults: world.faults ?? [] },
 	},
 	clients: {
 		web: {
@@ -54,7 +54,7 @@ export const STORM: World = {
 	perSecond: 350,
 	seconds: 60,
 	faults: [{ kind: 'outage', mode: 'hang', fromMs: 15_000, toMs: 25_000 }],
-	service: { workers: 10, serviceTime: { kind: 'exponential', meanMs: 20 } },
+	service: { workers: 10, serviceTimeMs: { kind: 'exponential', meanMs: 20 } },
 }
 
 export interface Production {

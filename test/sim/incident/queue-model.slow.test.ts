@@ -11,7 +11,7 @@ const naive = () => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout
 const base: World = {
 	perSecond: 56,
 	seconds: 50,
-	service: { workers: 4, serviceTime: { kind: 'exponential', meanMs: 50 } },
+	service: { workers: 4, serviceTimeMs: { kind: 'exponential', meanMs: 50 } },
 }
 const codes = (given: ReturnType<typeof scenarioFromIncident>) =>
 	given.summary.caveats.map(({ code }) => code)

@@ -11,7 +11,7 @@ import {
 import { simulateColdCache } from './cold-cache.ts'
 import { produce, truthOf, type World } from './production.ts'
 
-const patient: readonly PolicyLayer[] = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeout: 2_000 }]
+const patient: readonly PolicyLayer[] = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeoutMs: 2_000 }]
 
 describe('a log of a collapse', () => {
 	const { lines } = simulateColdCache({ maxRetries: 3, delayMs: 100, timeoutMs: 500 })
@@ -43,7 +43,7 @@ describe('a log of a collapse', () => {
 			maxSteps: 5,
 			maxChanges: 1,
 		}
-		const impatient = { replay: [{ timeout: 10 }] }
+		const impatient = { replay: [{ timeoutMs: 10 }] }
 		const scenarios = [incident.scenario, ...incident.alternatives].map((one) => ({
 			...one,
 			policies: impatient,

@@ -11,10 +11,10 @@ const naive = () => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout
 
 const CAREFUL: Readonly<Record<string, readonly PolicyLayer[]>> = {
 	nothing: [],
-	'a timeout': [{ timeout: 500 }],
-	'patient retries': [{ retry: { maxRetries: 6, baseDelayMs: 500 } }, { timeout: 500 }],
-	'a budget': [{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeout: 500 }],
-	'a breaker': [{ circuitBreaker: { failureThreshold: 10, resetTimeoutMs: 2_000 } }, { timeout: 500 }],
+	'a timeout': [{ timeoutMs: 500 }],
+	'patient retries': [{ retry: { maxRetries: 6, baseDelayMs: 500 } }, { timeoutMs: 500 }],
+	'a budget': [{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeoutMs: 500 }],
+	'a breaker': [{ circuitBreaker: { failureThreshold: 10, resetTimeoutMs: 2_000 } }, { timeoutMs: 500 }],
 }
 
 interface Figures {
@@ -115,7 +115,7 @@ describe('a retry storm that outlasts its outage', () => {
 	})
 
 	test('happens with the same policy', () => {
-		const same: readonly PolicyLayer[] = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeout: 500 }]
+		const same: readonly PolicyLayer[] = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeoutMs: 500 }]
 		const { read, truth: other } = replayed(incident, STORM, same)
 		expectNear(read.good, other.good, 0.03)
 		expectNear(read.requests, other.requests, 0.03)

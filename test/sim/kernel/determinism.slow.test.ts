@@ -11,18 +11,18 @@ const ELSEWHERE = new URL('./elsewhere.ts', import.meta.url)
 const careful: readonly PolicyLayer[] = [
 	{ retry: { maxRetries: 3, baseDelayMs: 20, budget: { maxRetryRatio: 0.2 } } },
 	{ circuitBreaker: { failureThreshold: 10, resetTimeoutMs: 500 } },
-	{ timeout: 200 },
+	{ timeoutMs: 200 },
 ]
 
 /** A scenario with everything that draws random numbers: arrivals, service times, latencies, errors, shares of dependencies, jitter. */
 const busy: Scenario = {
 	seed: 'a busy day',
-	duration: 20_000,
+	durationMs: 20_000,
 	services: {
 		shop: {
 			workers: 8,
-			serviceTime: { kind: 'lognormal', medianMs: 20, p99Ms: 200 },
-			latency: { kind: 'normal', meanMs: 3, sdMs: 1 },
+			serviceTimeMs: { kind: 'lognormal', medianMs: 20, p99Ms: 200 },
+			latencyMs: { kind: 'normal', meanMs: 3, sdMs: 1 },
 			queue: { limit: 40, order: 'lifo', dropExpired: true },
 			faults: [
 				{ kind: 'outage', fromMs: 4_000, toMs: 6_000 },
@@ -33,10 +33,10 @@ const busy: Scenario = {
 		},
 		db: {
 			workers: 4,
-			serviceTime: { kind: 'empirical', valuesMs: [1, 2, 3, 50] },
+			serviceTimeMs: { kind: 'empirical', valuesMs: [1, 2, 3, 50] },
 			rateLimit: { perSecond: 150 },
 		},
-		row: { kind: 'optimistic-lock', latency: { kind: 'uniform', minMs: 1, maxMs: 9 } },
+		row: { kind: 'optimistic-lock', latencyMs: { kind: 'uniform', minMs: 1, maxMs: 9 } },
 	},
 	clients: {
 		web: {
@@ -48,7 +48,7 @@ const busy: Scenario = {
 		},
 		staff: {
 			to: 'row',
-			arrivals: { kind: 'closed', users: 20, think: { kind: 'exponential', meanMs: 100 } },
+			arrivals: { kind: 'closed', users: 20, thinkMs: { kind: 'exponential', meanMs: 100 } },
 			policy: 'careful',
 			deadlineMs: 400,
 		},
@@ -89,7 +89,7 @@ describe('the same seed', () => {
 
 describe('another seed', () => {
 	it('gives another run, and 100 seeds give 100 different runs', () => {
-		const hashes = Array.from({ length: 100 }, (_, seed) => simulate({ ...busy, duration: 500, seed }))
+		const hashes = Array.from({ length: 100 }, (_, seed) => simulate({ ...busy, durationMs: 500, seed }))
 		expect(new Set(hashes.map(({ traceHash }) => traceHash)).size).toBe(100)
 	})
 
@@ -102,14 +102,17 @@ describe('another seed', () => {
 describe('the trace hash', () => {
 	const hashOf = (scenario: Scenario) => simulate(scenario).traceHash
 	const three = (third: number) =>
-		scene({ web: { arrivals: { kind: 'trace', atMs: [0, 5, third] } }, api: { serviceTime: 20 } })
+		scene({ web: { arrivals: { kind: 'trace', atMs: [0, 5, third] } }, api: { serviceTimeMs: 20 } })
 
 	it('changes if one event is a billionth of a millisecond later', () => {
 		expect(hashOf(three(7 + 1e-9))).not.toBe(hashOf(three(7)))
 	})
 
 	it('changes if there is one more call', () => {
-		const more = scene({ web: { arrivals: { kind: 'trace', atMs: [0, 5, 7, 7] } }, api: { serviceTime: 20 } })
+		const more = scene({
+			web: { arrivals: { kind: 'trace', atMs: [0, 5, 7, 7] } },
+			api: { serviceTimeMs: 20 },
+		})
 		expect(hashOf(more)).not.toBe(hashOf(three(7)))
 	})
 
@@ -117,7 +120,7 @@ describe('the trace hash', () => {
 		const order = (which: 'fifo' | 'lifo') =>
 			scene({
 				web: { arrivals: { kind: 'trace', atMs: [0, 5, 7] } },
-				api: { serviceTime: 20, queue: { order: which } },
+				api: { serviceTimeMs: 20, queue: { order: which } },
 			})
 		expect(hashOf(order('lifo'))).not.toBe(hashOf(order('fifo')))
 	})
@@ -135,18 +138,18 @@ describe('the trace hash', () => {
 
 describe('common random numbers', () => {
 	/** Steps of 1 ms, so that the timeline shows every arrival. */
-	const closeUp = { duration: 240, stepMs: 1 } as const
+	const closeUp = { durationMs: 240, stepMs: 1 } as const
 	const calls = { kind: 'poisson', perSecond: 800 } as const
 	const arrivals = (scenario: Scenario) => simulate(scenario).timeline.clients['web']?.started ?? []
 	const strategies: readonly (readonly PolicyLayer[])[] = [
 		[],
 		[{ retry: { maxRetries: 5, baseDelayMs: 1, jitterStrategy: 'full' } }],
-		[{ retry: { maxRetries: 9, baseDelayMs: 3, jitterStrategy: 'decorrelated' } }, { timeout: 4 }],
+		[{ retry: { maxRetries: 9, baseDelayMs: 3, jitterStrategy: 'decorrelated' } }, { timeoutMs: 4 }],
 		[{ adaptiveThrottle: {} }, { retry: { baseDelayMs: 2 } }],
 	]
 	const shaky = {
 		workers: 1,
-		serviceTime: { kind: 'exponential', meanMs: 2 },
+		serviceTimeMs: { kind: 'exponential', meanMs: 2 },
 		faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 200 }],
 	} as const
 
@@ -176,7 +179,7 @@ describe('common random numbers', () => {
 			const { usefulMs, wastedMs, requests } = api(
 				simulate(
 					scene({
-						api: { workers: Infinity, serviceTime: { kind: 'lognormal', medianMs: 5, p99Ms: 50 } },
+						api: { workers: Infinity, serviceTimeMs: { kind: 'lognormal', medianMs: 5, p99Ms: 50 } },
 						web: { arrivals: { kind: 'constant', perSecond: 100, toMs: 1_000 } },
 						policy,
 					}),
@@ -185,14 +188,14 @@ describe('common random numbers', () => {
 			return { workMs: usefulMs + wastedMs, requests }
 		}
 		// After a timeout the service goes on processing the request; the draws are the same.
-		expect(workMs([{ timeout: 10 }]).requests).toBe(100)
-		expect(workMs([{ timeout: 10 }]).workMs).toBeCloseTo(workMs([]).workMs, 9)
+		expect(workMs([{ timeoutMs: 10 }]).requests).toBe(100)
+		expect(workMs([{ timeoutMs: 10 }]).workMs).toBeCloseTo(workMs([]).workMs, 9)
 	})
 
 	it('isolate a policy that draws more often from everything else', () => {
 		const beside = (policy: readonly PolicyLayer[]) =>
 			simulate({
-				duration: 5_000,
+				durationMs: 5_000,
 				services: { api: { ...shaky, workers: Infinity }, other: shaky },
 				clients: {
 					web: { to: 'api', arrivals: calls, policy: 'mine' },
@@ -214,7 +217,7 @@ describe('common random numbers', () => {
 			api: { faults: [{ kind: 'outage', fromMs: 0, toMs: 50 }], workers: Infinity },
 			web: { arrivals: { kind: 'closed', users: 200, callsEach: 1 } },
 			policy: [{ retry: { baseDelayMs: 100, maxRetries: 10, jitterStrategy: 'full' } }],
-			rest: { duration: 240, stepMs: 1 },
+			rest: { durationMs: 240, stepMs: 1 },
 		})
 		const retries = (simulate(herd).timeline.services['api']?.requests ?? []).slice(1)
 		// 200 draws over 100 ms: if all were the same draw, they would be at one time.

@@ -91,7 +91,7 @@ describe('bursts', () => {
 			everyMs: 1e-3,
 			lastsMs: 1e-6,
 		}
-		const run = simulate(scene({ web: { arrivals }, rest: { duration: 1e6, maxEvents: 10_000 } }))
+		const run = simulate(scene({ web: { arrivals }, rest: { durationMs: 1e6, maxEvents: 10_000 } }))
 		expect(run.endedBy).toBe('event-limit')
 	})
 })

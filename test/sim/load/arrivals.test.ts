@@ -51,7 +51,7 @@ describe('constant arrivals', () => {
 
 	it('are complete in a run: 10 s at 100 per second are 1,000', () => {
 		const arrivals = { kind: 'constant', perSecond: 100 } as const
-		expect(web(simulate(scene({ web: { arrivals }, rest: { duration: 10_000 } }))).calls).toBe(1_000)
+		expect(web(simulate(scene({ web: { arrivals }, rest: { durationMs: 10_000 } }))).calls).toBe(1_000)
 	})
 })
 
@@ -103,7 +103,7 @@ describe('a trace of arrivals', () => {
 
 describe('a closed loop', () => {
 	it('consists of users that wait for a result, think, and call again', () => {
-		const users = calls({ kind: 'closed', users: 2, think: 5 }, 40, 10)
+		const users = calls({ kind: 'closed', users: 2, thinkMs: 5 }, 40, 10)
 		expect(users.map(({ at, user }) => `${user}@${at}`)).toEqual([
 			'0@0',
 			'1@0',
@@ -115,7 +115,7 @@ describe('a closed loop', () => {
 	})
 
 	it('makes callsEach calls per user', () => {
-		const all = calls({ kind: 'closed', users: 7, callsEach: 3, think: 2 }, Infinity, 10)
+		const all = calls({ kind: 'closed', users: 7, callsEach: 3, thinkMs: 2 }, Infinity, 10)
 		expect(all).toHaveLength(21)
 		for (let user = 0; user < 7; user++) expect(all.filter((call) => call.user === user)).toHaveLength(3)
 	})
@@ -129,9 +129,9 @@ describe('a closed loop', () => {
 	it('never has more calls in flight than users', () => {
 		const result = simulate(
 			scene({
-				api: { workers: Infinity, serviceTime: { kind: 'exponential', meanMs: 20 } },
+				api: { workers: Infinity, serviceTimeMs: { kind: 'exponential', meanMs: 20 } },
 				web: { arrivals: { kind: 'closed', users: 8 } },
-				rest: { duration: 5_000 },
+				rest: { durationMs: 5_000 },
 			}),
 		)
 		expect(result.services['api']?.inFlight.mean).toBeCloseTo(8, 0)
@@ -139,13 +139,13 @@ describe('a closed loop', () => {
 	})
 
 	it('slows down with the service, unlike poisson arrivals', () => {
-		const served = (serviceTime: number) =>
+		const served = (serviceTimeMs: number) =>
 			web(
 				simulate(
 					scene({
-						api: { serviceTime },
+						api: { serviceTimeMs },
 						web: { arrivals: { kind: 'closed', users: 5 } },
-						rest: { duration: 10_000 },
+						rest: { durationMs: 10_000 },
 					}),
 				),
 			).calls
@@ -153,7 +153,7 @@ describe('a closed loop', () => {
 	})
 
 	it('has a random stream per user', () => {
-		const thoughtful = { kind: 'closed', users: 2, think: { kind: 'exponential', meanMs: 50 } } as const
+		const thoughtful = { kind: 'closed', users: 2, thinkMs: { kind: 'exponential', meanMs: 50 } } as const
 		const all = calls(thoughtful, 5_000)
 		const of = (wanted: number) => all.filter(({ user }) => user === wanted).map(({ at }) => at)
 		expect(of(0).slice(1, 20)).not.toEqual(of(1).slice(1, 20))
@@ -168,7 +168,7 @@ describe('a closed loop', () => {
 			scene({
 				api: { faults: hung },
 				web: { arrivals: { kind: 'closed', users: 1 } },
-				rest: { duration: 1_000 },
+				rest: { durationMs: 1_000 },
 			}),
 		)
 		expect(web(result)).toMatchObject({ calls: 11, good: 10, unfinished: 1 })

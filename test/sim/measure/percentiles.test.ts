@@ -5,9 +5,9 @@ import { clientOf, every, scene, web } from '../scene.ts'
 
 /** M/M/1 at half of its capacity. */
 const queue: Scenario = scene({
-	api: { serviceTime: { kind: 'exponential', meanMs: 10 } },
+	api: { serviceTimeMs: { kind: 'exponential', meanMs: 10 } },
 	web: { arrivals: { kind: 'poisson', perSecond: 50 } },
-	rest: { duration: 60_000 },
+	rest: { durationMs: 60_000 },
 })
 
 describe('percentiles of several runs', () => {
@@ -34,7 +34,7 @@ describe('percentiles of several runs', () => {
 })
 
 describe('a latency that is always the same', () => {
-	const constant = scene({ web: { arrivals: every(100, 50) }, api: { serviceTime: 10.25 } })
+	const constant = scene({ web: { arrivals: every(100, 50) }, api: { serviceTimeMs: 10.25 } })
 
 	it('is exact in every percentile, and its interval is the value itself', () => {
 		const { measures } = replicate(constant, { replications: 5 })
@@ -44,17 +44,17 @@ describe('a latency that is always the same', () => {
 
 	it('is exact among other values', () => {
 		const arrivals = { kind: 'trace', atMs: [0, 0, 100, 200, 300, 400, 500, 600] } as const
-		const { latency } = web(simulate(scene({ web: { arrivals }, api: { serviceTime: 10.25 } })))
+		const { latency } = web(simulate(scene({ web: { arrivals }, api: { serviceTimeMs: 10.25 } })))
 		expect(latency).toMatchObject({ p50Ms: 10.25, p99Ms: 20.5, p999Ms: 20.5, maxMs: 20.5 })
 	})
 })
 
 describe('the latency of failed calls', () => {
 	const result = simulate({
-		duration: 10_000,
+		durationMs: 10_000,
 		services: {
-			api: { serviceTime: 10 },
-			dead: { serviceTime: 10, faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] },
+			api: { serviceTimeMs: 10 },
+			dead: { serviceTimeMs: 10, faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] },
 		},
 		clients: {
 			web: { to: 'api', arrivals: every(100, 10) },

@@ -104,7 +104,7 @@ it('faults that overlap or touch are one period', () => {
 })
 
 const outage: Fault = { kind: 'outage', fromMs: 2_000, toMs: 4_000 }
-const run = (api: object, web: object = {}, rest: object = { duration: 20_000 }): SimulationResult =>
+const run = (api: object, web: object = {}, rest: object = { durationMs: 20_000 }): SimulationResult =>
 	simulate(
 		scene({
 			api: { workers: 10, faults: [outage], ...api },
@@ -122,7 +122,7 @@ describe('in a run', () => {
 	})
 
 	it('has no recovery if the fault is not over', () => {
-		expect(run({}, {}, { duration: 3_999 }).recovery).toBe(null)
+		expect(run({}, {}, { durationMs: 3_999 }).recovery).toBe(null)
 	})
 
 	it('recovers immediately without retries and queue', () => {
@@ -164,10 +164,10 @@ describe('in a run', () => {
 
 	it('counts from the last fault of all services', () => {
 		const result = simulate({
-			duration: 20_000,
+			durationMs: 20_000,
 			services: {
-				api: { serviceTime: 1, faults: [outage] },
-				other: { serviceTime: 1, faults: [{ kind: 'slowdown', factor: 2, fromMs: 5_000, toMs: 7_500 }] },
+				api: { serviceTimeMs: 1, faults: [outage] },
+				other: { serviceTimeMs: 1, faults: [{ kind: 'slowdown', factor: 2, fromMs: 5_000, toMs: 7_500 }] },
 			},
 			clients: { web: { to: 'api', arrivals: constant(100) } },
 		})
@@ -177,15 +177,15 @@ describe('in a run', () => {
 	it('depends neither on the timeline steps nor on slices nor on the length of the run', () => {
 		const slow: Fault = { kind: 'slowdown', factor: 30, fromMs: 5_000, toMs: 8_000 }
 		const of = (rest: object) => run({ workers: 2, faults: [slow] }, { goodWithinMs: 500 }, rest).recovery
-		const expected = of({ duration: 60_000 })
+		const expected = of({ durationMs: 60_000 })
 		expect(expected?.recoveredAfterMs).toBeGreaterThan(500)
-		expect(of({ duration: 60_000, stepMs: 15_000 })).toEqual(expected)
-		expect(of({ duration: 400_000 })?.recoveredAfterMs).toEqual(expected?.recoveredAfterMs)
+		expect(of({ durationMs: 60_000, stepMs: 15_000 })).toEqual(expected)
+		expect(of({ durationMs: 400_000 })?.recoveredAfterMs).toEqual(expected?.recoveredAfterMs)
 		const sliced = new Simulation(
 			scene({
 				api: { workers: 2, faults: [slow] },
 				web: { arrivals: constant(100), goodWithinMs: 500 },
-				rest: { duration: 60_000 },
+				rest: { durationMs: 60_000 },
 			}),
 		)
 		for (let time = 0; !sliced.advance(time); time += 777) sliced.result()
@@ -194,9 +194,9 @@ describe('in a run', () => {
 
 	it('finds a late recovery after steps were merged', () => {
 		const outageThenBusy = simulate({
-			duration: 500_000,
+			durationMs: 500_000,
 			services: {
-				api: { serviceTime: 100, queue: { limit: 5 }, faults: [{ ...outage, fromMs: 1_000, toMs: 2_000 }] },
+				api: { serviceTimeMs: 100, queue: { limit: 5 }, faults: [{ ...outage, fromMs: 1_000, toMs: 2_000 }] },
 			},
 			clients: {
 				calm: { to: 'api', arrivals: constant(5), goodWithinMs: 1_000 },
@@ -218,7 +218,7 @@ describe('a verdict is not wrong', () => {
 			const arrivals = { kind: 'poisson', perSecond: 2_000, fromMs: 24_000, toMs } as const
 			const clients = { rush: { to: 'api', arrivals } }
 			const web = { arrivals: { kind: 'poisson', perSecond: 100 } }
-			return run({ queue: { limit: 5 } }, web, { duration: 36_000, clients })
+			return run({ queue: { limit: 5 } }, web, { durationMs: 36_000, clients })
 		}
 		const lasting = relapse()
 		expect(clientOf(lasting, 'web').recovery).toMatchObject({
@@ -233,10 +233,14 @@ describe('a verdict is not wrong', () => {
 
 	it('for one client at 0 of 600 among many calls of another', () => {
 		const hidden = simulate({
-			duration: 64_000,
+			durationMs: 64_000,
 			services: {
-				api: { workers: 100, serviceTime: 10, faults: [outage] },
-				legacy: { serviceTime: 10, faults: [{ ...outage, fromMs: 3_000, toMs: 4_000 }], queue: { limit: 0 } },
+				api: { workers: 100, serviceTimeMs: 10, faults: [outage] },
+				legacy: {
+					serviceTimeMs: 10,
+					faults: [{ ...outage, fromMs: 3_000, toMs: 4_000 }],
+					queue: { limit: 0 },
+				},
 			},
 			clients: {
 				web: { to: 'api', arrivals: constant(1_000) },
@@ -254,19 +258,19 @@ describe('a verdict is not wrong', () => {
 	})
 
 	it('for a run that ends too soon', () => {
-		expect(run({}, {}, { duration: 8_000 }).recovery).toMatchObject({
+		expect(run({}, {}, { durationMs: 8_000 }).recovery).toMatchObject({
 			status: 'not-shown',
 			healthyAfterMs: null,
 			recoveredAfterMs: null,
 		})
-		expect(run({}, { arrivals: constant(1) }, { duration: 12_000 }).recovery?.status).toBe('not-shown')
-		expect(run({}, { arrivals: constant(1) }, { duration: 15_000 }).recovery?.status).toBe('recovered')
+		expect(run({}, { arrivals: constant(1) }, { durationMs: 12_000 }).recovery?.status).toBe('not-shown')
+		expect(run({}, { arrivals: constant(1) }, { durationMs: 15_000 }).recovery?.status).toBe('recovered')
 	})
 
 	it('for a client that made its last call before the end of the run', () => {
 		expect(run({}, { arrivals: every(1_000, 6) }).recovery).toMatchObject({ status: 'recovered' })
 		const failing = run(
-			{ faults: [outage], queue: { limit: 0 }, workers: 1, serviceTime: 5_000 },
+			{ faults: [outage], queue: { limit: 0 }, workers: 1, serviceTimeMs: 5_000 },
 			{ arrivals: every(1_000, 6) },
 		)
 		expect(failing.recovery?.status).not.toBe('recovered')
@@ -276,21 +280,21 @@ describe('a verdict is not wrong', () => {
 describe('a service', () => {
 	const chain = (rest: Partial<Scenario> = {}): SimulationResult =>
 		simulate({
-			duration: 40_000,
+			durationMs: 40_000,
 			services: {
-				shop: { workers: 50, serviceTime: 5, dependsOn: [{ to: 'db', policy: 'toDb' }] },
+				shop: { workers: 50, serviceTimeMs: 5, dependsOn: [{ to: 'db', policy: 'toDb' }] },
 				db: {
 					workers: 1,
-					serviceTime: 10,
+					serviceTimeMs: 10,
 					faults: [{ kind: 'slowdown', factor: 20, fromMs: 5_000, toMs: 9_000 }],
 				},
-				mail: { serviceTime: 5 },
+				mail: { serviceTimeMs: 5 },
 			},
 			clients: {
 				web: { to: 'shop', arrivals: constant(80) },
 				sender: { to: 'mail', arrivals: constant(80) },
 			},
-			policies: { toDb: [{ timeout: 300 }] },
+			policies: { toDb: [{ timeoutMs: 300 }] },
 			...rest,
 		})
 
@@ -314,8 +318,8 @@ describe('a service', () => {
 			scene({
 				api: { workers: Infinity, faults: [slow] },
 				web: { arrivals: constant(100) },
-				policy: [{ timeout: 100 }],
-				rest: { duration: 12_000 },
+				policy: [{ timeoutMs: 100 }],
+				rest: { durationMs: 12_000 },
 			}),
 		)
 		expect(serviceOf(result, 'api').inFlight.mean).toBeGreaterThan(100)
@@ -323,9 +327,9 @@ describe('a service', () => {
 	})
 
 	it('without requests shows nothing, and the others decide', () => {
-		const services = { api: { serviceTime: 1, faults: [outage] }, unused: { serviceTime: 1 } }
+		const services = { api: { serviceTimeMs: 1, faults: [outage] }, unused: { serviceTimeMs: 1 } }
 		const result = simulate({
-			duration: 20_000,
+			durationMs: 20_000,
 			services,
 			clients: { web: { to: 'api', arrivals: constant(100) } },
 		})
@@ -342,7 +346,7 @@ describe('without a call after the fault', () => {
 				api: { workers: 10, faults: [outage] },
 				web: { arrivals: constant(100, to) },
 				policy,
-				rest: { duration: 20_000 },
+				rest: { durationMs: 20_000 },
 			}),
 		)
 
@@ -354,7 +358,7 @@ describe('without a call after the fault', () => {
 	})
 
 	it('a recovery is not shown if the calls that it caught fail', () => {
-		const { recovery } = during([{ retry: { maxRetries: 1, baseDelayMs: 100 } }, { timeout: 50 }])
+		const { recovery } = during([{ retry: { maxRetries: 1, baseDelayMs: 100 } }, { timeoutMs: 50 }])
 		expect(recovery).toMatchObject({ status: 'not-shown', callsAfter: 0 })
 	})
 
@@ -370,7 +374,7 @@ describe('without a call after the fault', () => {
 				api: { workers: 10, faults: [outage] },
 				web: { arrivals: constant(100) },
 				rest: {
-					duration: 20_000,
+					durationMs: 20_000,
 					clients: { once: { to: 'api', arrivals: { kind: 'trace', atMs: [2_500] } } },
 				},
 			}),
@@ -384,7 +388,7 @@ describe('several faults', () => {
 	const second: Fault = { ...outage, fromMs: 20_000, toMs: 22_000 }
 
 	it('each have a recovery, and the last is that of the run', () => {
-		const { recovery } = run({ faults: [second, outage] }, {}, { duration: 40_000 })
+		const { recovery } = run({ faults: [second, outage] }, {}, { durationMs: 40_000 })
 		expect(recovery?.faults).toMatchObject([
 			{ status: 'recovered', faultEndedAtMs: 4_000, recoveredAfterMs: 10, heldForMs: 15_990 },
 			{ status: 'recovered', faultEndedAtMs: 22_000, recoveredAfterMs: 10, heldForMs: 17_990 },
@@ -393,22 +397,22 @@ describe('several faults', () => {
 	})
 
 	it('show no recovery from one that the next follows too soon', () => {
-		const { recovery } = run({ faults: [outage, { ...second, fromMs: 7_000 }] }, {}, { duration: 40_000 })
+		const { recovery } = run({ faults: [outage, { ...second, fromMs: 7_000 }] }, {}, { durationMs: 40_000 })
 		expect(recovery?.faults.map(({ status }) => status)).toEqual(['not-shown', 'recovered'])
 	})
 
 	it('are judged apart: the first is over before the second begins, or not', () => {
 		const slow: Fault = { kind: 'slowdown', factor: 30, fromMs: 2_000, toMs: 4_000 }
 		const { recovery } = run(
-			{ workers: 1, serviceTime: 9, faults: [slow, second] },
+			{ workers: 1, serviceTimeMs: 9, faults: [slow, second] },
 			{ goodWithinMs: 100 },
-			{ duration: 60_000 },
+			{ durationMs: 60_000 },
 		)
 		// Calls are late until the outage empties the queue.
 		expect(recovery?.faults.map(({ status }) => status)).toEqual(['not-recovered', 'recovered'])
 	})
 
 	it('have no recovery before the last has ended', () => {
-		expect(run({ faults: [outage, second] }, {}, { duration: 21_000 }).recovery).toBe(null)
+		expect(run({ faults: [outage, second] }, {}, { durationMs: 21_000 }).recovery).toBe(null)
 	})
 })

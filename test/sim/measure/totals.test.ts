@@ -8,10 +8,10 @@ const hung: Fault = { ...dead, mode: 'hang' }
 
 /** Two clients: `web` calls a service of 10 ms every 20 ms, `jobs` one that fails half of the time. */
 const mixed: Scenario = {
-	duration: 10_000,
+	durationMs: 10_000,
 	services: {
-		api: { serviceTime: 10 },
-		shaky: { serviceTime: 5, workers: 4, faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e5 }] },
+		api: { serviceTimeMs: 10 },
+		shaky: { serviceTimeMs: 5, workers: 4, faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e5 }] },
 	},
 	clients: {
 		web: { to: 'api', arrivals: { kind: 'constant', perSecond: 50 }, goodWithinMs: 100 },
@@ -38,8 +38,8 @@ describe('totals', () => {
 		const nested = simulate({
 			until: 'idle',
 			services: {
-				shop: { serviceTime: 1, dependsOn: [{ to: 'db', policy: 'toDb' }] },
-				db: { serviceTime: 1, faults: [dead] },
+				shop: { serviceTimeMs: 1, dependsOn: [{ to: 'db', policy: 'toDb' }] },
+				db: { serviceTimeMs: 1, faults: [dead] },
 			},
 			clients: { web: { to: 'shop', arrivals: every(100, 10), policy: 'web' } },
 			policies: {
@@ -129,7 +129,7 @@ describe('measures', () => {
 	it('include the peak of the busiest step of the busiest service, as a rate', () => {
 		const burst = scene({
 			web: { arrivals: { kind: 'trace', atMs: [0, 500, 510, 520, 900] } },
-			rest: { duration: 1_000, stepMs: 100 },
+			rest: { durationMs: 1_000, stepMs: 100 },
 		})
 		expect(figures(simulate(burst))['peakPerSecond']).toBe(30)
 	})

@@ -9,9 +9,9 @@ describe('an M/M/1 queue that starts empty', () => {
 	const EXACT = 3.2
 	const meanQueue = (warmUpMs: number) => {
 		const scenario = scene({
-			api: { serviceTime: { kind: 'exponential', meanMs: 10 } },
+			api: { serviceTimeMs: { kind: 'exponential', meanMs: 10 } },
 			web: { arrivals: { kind: 'poisson', perSecond: 80 } },
-			rest: { duration: warmUpMs + 2_000, warmUpMs },
+			rest: { durationMs: warmUpMs + 2_000, warmUpMs },
 		})
 		return estimate(replicate(scenario, { replications: 120 }).runs.map((run) => api(run).queue.mean))
 	}
@@ -29,11 +29,11 @@ describe('an M/M/1 queue that starts empty', () => {
 
 describe('a warm-up', () => {
 	const scenario = (rest: Partial<Scenario>): Scenario => ({
-		duration: 10_000,
+		durationMs: 10_000,
 		services: {
-			shop: { workers: 20, serviceTime: 20, dependsOn: [{ to: 'db', policy: 'toDb' }] },
+			shop: { workers: 20, serviceTimeMs: 20, dependsOn: [{ to: 'db', policy: 'toDb' }] },
 			db: {
-				serviceTime: 5,
+				serviceTimeMs: 5,
 				queue: { limit: 3 },
 				faults: [{ kind: 'errors', rate: 0.3, fromMs: 0, toMs: 9e9 }],
 			},
@@ -111,7 +111,7 @@ describe('a warm-up', () => {
 					},
 					web: { arrivals: { kind: 'poisson', perSecond: 10 } },
 					rest: {
-						duration: 40_000,
+						durationMs: 40_000,
 						warmUpMs,
 						clients: {
 							first: { to: 'api', arrivals: { kind: 'constant', perSecond: 500, toMs: 5_000 } },

@@ -14,7 +14,7 @@ function chain(hop: Partial<DependencyModel>, db: Partial<ServerModel>, parts: P
 	return scene({
 		...parts,
 		api: { workers: 100, dependsOn: [{ to: 'db', ...hop }], ...parts.api },
-		rest: { ...parts.rest, services: { db: { workers: 100, serviceTime: 5, ...db } } },
+		rest: { ...parts.rest, services: { db: { workers: 100, serviceTimeMs: 5, ...db } } },
 	})
 }
 
@@ -26,7 +26,7 @@ const thrice: readonly PolicyLayer[] = [{ retry: { maxRetries: 2, baseDelayMs: 1
 describe('a service that calls another', () => {
 	it('does so before its own work, with a busy worker', () => {
 		const result = simulate(
-			chain({}, { serviceTime: 50 }, { api: { workers: 1 }, web: { arrivals: atOnce(2) } }),
+			chain({}, { serviceTimeMs: 50 }, { api: { workers: 1 }, web: { arrivals: atOnce(2) } }),
 		)
 		expect(result.totals.lastResponseAtMs).toBe(2 * (50 + 10))
 		expect(api(result)).toMatchObject({ usefulMs: 120, utilization: 1, capacityPerSecond: null })
@@ -37,7 +37,7 @@ describe('a service that calls another', () => {
 		const slow = simulate(
 			chain(
 				{},
-				{ serviceTime: 1_000 },
+				{ serviceTimeMs: 1_000 },
 				{ api: { workers: 3, queue: { limit: 0 } }, web: { arrivals: every(1, 20) } },
 			),
 		)
@@ -61,7 +61,7 @@ describe('a service that calls another', () => {
 			simulate(
 				scene({
 					api: { dependsOn: [{ to: 'a' }, { to: 'b' }] },
-					rest: { services: { a: { serviceTime: 7, ...first }, b: { serviceTime: 3 } } },
+					rest: { services: { a: { serviceTimeMs: 7, ...first }, b: { serviceTimeMs: 3 } } },
 				}),
 			)
 		expect(two({}).totals.lastResponseAtMs).toBe(7 + 3 + 10)
@@ -78,7 +78,7 @@ describe('a service that calls another', () => {
 	it('draws twice for two dependencies on the same service', () => {
 		const twice = { workers: 100, dependsOn: [1, 2].map(() => ({ to: 'db', share: 0.5 })) }
 		const result = simulate(
-			chain({}, { serviceTime: 1 }, { api: twice, web: { arrivals: every(20, 2_000) } }),
+			chain({}, { serviceTimeMs: 1 }, { api: twice, web: { arrivals: every(20, 2_000) } }),
 		)
 		const took = result.clients['web']?.latency
 		expect(Math.abs(db(result).requests - 2_000)).toBeLessThan(5 * Math.sqrt(4_000 * 0.25))
@@ -92,7 +92,7 @@ describe('a service that calls another', () => {
 		const services = Object.fromEntries(
 			names.map((name, index) => [
 				name,
-				{ serviceTime: 1, dependsOn: index < 49 ? [{ to: `s${index + 1}` }] : [] },
+				{ serviceTimeMs: 1, dependsOn: index < 49 ? [{ to: `s${index + 1}` }] : [] },
 			]),
 		)
 		const result = simulate({
@@ -150,8 +150,8 @@ describe('retries on two levels', () => {
 })
 
 describe('a caller that times out', () => {
-	const impatient: readonly PolicyLayer[] = [{ timeout: 20 }]
-	const busyDb = { workers: 1, serviceTime: 100, queue: { dropExpired: true } } as const
+	const impatient: readonly PolicyLayer[] = [{ timeoutMs: 20 }]
+	const busyDb = { workers: 1, serviceTimeMs: 100, queue: { dropExpired: true } } as const
 	const met = (hop: Partial<DependencyModel>, inner: readonly PolicyLayer[] = thrice) =>
 		simulate(
 			chain(hop, busyDb, {
@@ -189,7 +189,7 @@ describe('a caller that times out', () => {
 				chain(
 					{ passContext },
 					{},
-					{ api: { workers: 1, serviceTime: 30 }, web: { arrivals: atOnce(3) }, policy: impatient },
+					{ api: { workers: 1, serviceTimeMs: 30 }, web: { arrivals: atOnce(3) }, policy: impatient },
 				),
 			)
 		expect(db(late(false)).requests).toBe(3)
@@ -215,9 +215,9 @@ it('amplification counts only the calls of clients that reach the service', () =
 	const result = simulate({
 		until: 'idle',
 		services: {
-			api: { serviceTime: 1, dependsOn: [{ to: 'db' }] },
-			db: { serviceTime: 1, ...dead },
-			elsewhere: { serviceTime: 0 },
+			api: { serviceTimeMs: 1, dependsOn: [{ to: 'db' }] },
+			db: { serviceTimeMs: 1, ...dead },
+			elsewhere: { serviceTimeMs: 0 },
 		},
 		clients: {
 			web: { to: 'api', arrivals: { kind: 'trace', atMs: [0] }, policy: 'web' },

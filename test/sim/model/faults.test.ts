@@ -19,7 +19,7 @@ describe('an outage of a share of the requests', () => {
 					faults: [{ kind: 'outage', mode, share: 0.25, fromMs: 1_000, toMs: 9_000 }],
 				},
 				web: { arrivals: every(1, 10_000) },
-				rest: { duration: 20_000 },
+				rest: { durationMs: 20_000 },
 			}),
 		)
 
@@ -79,18 +79,18 @@ describe('an outage', () => {
 
 	it('wastes the work in progress and frees the workers', () => {
 		const result = simulate(
-			scene({ api: { serviceTime: 10, faults: [outage(4, 5)] }, web: { arrivals: every(6, 2) } }),
+			scene({ api: { serviceTimeMs: 10, faults: [outage(4, 5)] }, web: { arrivals: every(6, 2) } }),
 		)
 		expect(api(result)).toMatchObject({ useful: 1, usefulMs: 10, wasted: 1, wastedMs: 4, failed: 1 })
 		expect(result.endedAtMs).toBe(16)
 	})
 
 	it('does not affect a response in transit', () => {
-		expect(serve({ latency: 5, faults: [outage(16, 30)] }, { a: 0 })).toEqual(['a ok at 20'])
+		expect(serve({ latencyMs: 5, faults: [outage(16, 30)] }, { a: 0 })).toEqual(['a ok at 20'])
 	})
 
 	it('affects a request in transit', () => {
-		expect(serve({ latency: 5, faults: [outage(3, 30)] }, { a: 0 })).toEqual(['a ECONNREFUSED at 10'])
+		expect(serve({ latencyMs: 5, faults: [outage(3, 30)] }, { a: 0 })).toEqual(['a ECONNREFUSED at 10'])
 	})
 
 	it('leaves calls without a timeout unfinished', () => {
@@ -105,7 +105,7 @@ describe('an outage', () => {
 describe('faults that overlap', () => {
 	it('keep the service down until the last one ends', () => {
 		const faults = [outage(10, 30), outage(20, 50)]
-		expect(serve({ faults, serviceTime: 1 }, { a: 0, b: 15, c: 25, d: 35, e: 50 })).toEqual([
+		expect(serve({ faults, serviceTimeMs: 1 }, { a: 0, b: 15, c: 25, d: 35, e: 50 })).toEqual([
 			'a ok at 1',
 			'b ECONNREFUSED at 15',
 			'c ECONNREFUSED at 25',
@@ -116,11 +116,11 @@ describe('faults that overlap', () => {
 
 	it('without a gap act as one', () => {
 		const faults = [outage(10, 20), outage(20, 30)]
-		expect(serve({ faults, serviceTime: 1 }, { a: 20, b: 30 })).toEqual([
+		expect(serve({ faults, serviceTimeMs: 1 }, { a: 20, b: 30 })).toEqual([
 			'a ECONNREFUSED at 20',
 			'b ok at 31',
 		])
-		expect(serve({ faults: faults.toReversed(), serviceTime: 1 }, { a: 20, b: 30 })).toEqual([
+		expect(serve({ faults: faults.toReversed(), serviceTimeMs: 1 }, { a: 20, b: 30 })).toEqual([
 			'a ECONNREFUSED at 20',
 			'b ok at 31',
 		])
@@ -147,7 +147,7 @@ describe('faults that overlap', () => {
 		const half: Fault = { kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e6 }
 		const result = simulate(
 			scene({
-				api: { serviceTime: 0, faults: [half, { ...half, rate: 0.2 }] },
+				api: { serviceTimeMs: 0, faults: [half, { ...half, rate: 0.2 }] },
 				web: { arrivals: every(1, 10_000) },
 			}),
 		)
@@ -156,7 +156,7 @@ describe('faults that overlap', () => {
 
 	it('give precedence to an outage', () => {
 		const faults: Fault[] = [{ kind: 'errors', rate: 1, fromMs: 0, toMs: 50 }, outage(20, 40)]
-		expect(serve({ faults, serviceTime: 1 }, { a: 10, b: 30, c: 45 })).toEqual([
+		expect(serve({ faults, serviceTimeMs: 1 }, { a: 10, b: 30, c: 45 })).toEqual([
 			'a 500 at 11',
 			'b ECONNREFUSED at 30',
 			'c 500 at 46',
@@ -195,7 +195,7 @@ describe('an error rate', () => {
 		expect(serve({ faults: [errors(1)] }, { a: 0 })).toEqual(['a 500 at 10'])
 		expect(serve({ faults: [errors(0)] }, { a: 0 })).toEqual(['a ok at 10'])
 		const result = simulate(
-			scene({ api: { serviceTime: 0, faults: [errors(0.3)] }, web: { arrivals: every(1, 10_000) } }),
+			scene({ api: { serviceTimeMs: 0, faults: [errors(0.3)] }, web: { arrivals: every(1, 10_000) } }),
 		)
 		expect(Math.abs(web(result).failed - 3_000)).toBeLessThan(5 * Math.sqrt(10_000 * 0.3 * 0.7))
 		expect(api(result).failed).toBe(web(result).failed)

@@ -22,7 +22,7 @@ describe('a hedge', () => {
 
 	it('that is slower is the wasted one', () => {
 		const result = simulate(
-			scene({ api: { workers: 5, serviceTime: 35 }, policy: [{ hedge: { delayMs: 30 } }] }),
+			scene({ api: { workers: 5, serviceTimeMs: 35 }, policy: [{ hedge: { delayMs: 30 } }] }),
 		)
 		expect(result.totals.lastResponseAtMs).toBe(35)
 		expect(api(result)).toMatchObject({ useful: 1, wasted: 1, wastedMs: 35 })
@@ -33,7 +33,7 @@ describe('a hedge', () => {
 			api(
 				simulate(
 					scene({
-						api: { serviceTime: 35, queue: { dropExpired } },
+						api: { serviceTimeMs: 35, queue: { dropExpired } },
 						web: { arrivals: atOnce(2) },
 						policy: [{ hedge: { delayMs: 5 } }],
 					}),
@@ -49,7 +49,7 @@ describe('a hedge', () => {
 	})
 
 	it('inside a timeout ends with it, and both requests are wasted', () => {
-		const result = hedged({ serviceTime: 500 }, [{ timeout: 60 }])
+		const result = hedged({ serviceTimeMs: 500 }, [{ timeoutMs: 60 }])
 		expect(web(result)).toMatchObject({ failed: 1, requests: 2 })
 		expect(api(result)).toMatchObject({ useful: 0, wasted: 2 })
 	})
@@ -71,7 +71,7 @@ describe('a deadline', () => {
 		'no policy': undefined,
 		'an empty one': [],
 		'a retry': [{ retry: {} }],
-		'a retry and a longer timeout': [{ retry: {} }, { timeout: 5_000 }],
+		'a retry and a longer timeout': [{ retry: {} }, { timeoutMs: 5_000 }],
 		'a bulkhead and a hedge': [{ bulkhead: {} }, { hedge: { delayMs: 10 } }],
 	}
 

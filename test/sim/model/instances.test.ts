@@ -25,7 +25,7 @@ describe('a breaker', () => {
 	})
 
 	it('is separate for each user of a closed loop', () => {
-		const users = { kind: 'closed', users: 5, callsEach: 10, think: 1 } as const
+		const users = { kind: 'closed', users: 5, callsEach: 10, thinkMs: 1 } as const
 		expect(requests([breaker], { arrivals: users })).toBe(5 * 3)
 		expect(requests([breaker], { arrivals: users, instances: 1 })).toBe(3)
 	})
@@ -50,7 +50,7 @@ describe('a breaker', () => {
 			api(
 				simulate({
 					until: 'idle',
-					services: { api: { serviceTime: 1, ...dead } },
+					services: { api: { serviceTimeMs: 1, ...dead } },
 					clients: {
 						web: { to: 'api', arrivals: every(1, 50), policy: 'p' },
 						app: { to: 'api', arrivals: every(1, 50), policy: 'p' },
@@ -119,7 +119,7 @@ describe('instances', () => {
 
 it('a breaker in shadow mode lets every call through, whatever is inside', () => {
 	const shadow: PolicyLayer = { circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 1e5, shadow: true } }
-	const inside: readonly PolicyLayer[] = [{ timeout: 50 }, { retry: { maxRetries: 0 } }, { bulkhead: {} }]
+	const inside: readonly PolicyLayer[] = [{ timeoutMs: 50 }, { retry: { maxRetries: 0 } }, { bulkhead: {} }]
 	for (const layer of inside) {
 		const result = simulate(scene({ api: dead, web: { arrivals: every(1, 20) }, policy: [shadow, layer] }))
 		expect(web(result)).toMatchObject({ calls: 20, requests: 20, failed: 20, rejected: 0 })

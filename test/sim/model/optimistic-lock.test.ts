@@ -5,7 +5,7 @@ import { serviceOf, web } from '../scene.ts'
 const writers = (arrivals: ClientModel['arrivals'], policy?: readonly PolicyLayer[], latency = 10) =>
 	simulate({
 		until: 'idle',
-		services: { row: { kind: 'optimistic-lock', latency } },
+		services: { row: { kind: 'optimistic-lock', latencyMs: latency } },
 		clients: { web: { to: 'row', arrivals, ...(policy ? { policy: 'writer' } : {}) } },
 		policies: { writer: policy ?? [] },
 	})

@@ -6,14 +6,14 @@ const failing = { faults: [{ kind: 'errors', rate: 1, fromMs: 0, toMs: 1e6 }] } 
 
 /** Service times of 10, 20 and 30 ms. */
 const SERVICES: Readonly<Record<string, ServerModel>> = {
-	a: { serviceTime: 10 },
-	b: { serviceTime: 20 },
-	c: { serviceTime: 30 },
+	a: { serviceTimeMs: 10 },
+	b: { serviceTimeMs: 20 },
+	c: { serviceTimeMs: 30 },
 }
 
 /** The result of one call to a service that needs no time itself. */
 const run = (dependsOn: readonly DependencyModel[], services: Readonly<Record<string, ServerModel>> = {}) =>
-	simulate(scene({ api: { serviceTime: 0, dependsOn }, rest: { services: { ...SERVICES, ...services } } }))
+	simulate(scene({ api: { serviceTimeMs: 0, dependsOn }, rest: { services: { ...SERVICES, ...services } } }))
 
 const parallel = true
 
@@ -32,7 +32,7 @@ describe('parallel dependencies', () => {
 	})
 
 	it('fail with the first failure, while the others go on', () => {
-		const result = run([{ to: 'c' }, { to: 'a', parallel }], { a: { serviceTime: 10, ...failing } })
+		const result = run([{ to: 'c' }, { to: 'a', parallel }], { a: { serviceTimeMs: 10, ...failing } })
 		expect(web(result)).toMatchObject({ failed: 1 })
 		expect(result.totals.lastResponseAtMs).toBe(10)
 		expect(serviceOf(result, 'c').useful).toBe(1)
@@ -40,10 +40,10 @@ describe('parallel dependencies', () => {
 
 	it('fail once if several fail, also at the same time', () => {
 		const result = run([{ to: 'a' }, { to: 'b', parallel }, { to: 'c', parallel }, { to: 'd' }], {
-			a: { serviceTime: 10, ...failing },
-			b: { serviceTime: 10, ...failing },
-			c: { serviceTime: 20, ...failing },
-			d: { serviceTime: 1 },
+			a: { serviceTimeMs: 10, ...failing },
+			b: { serviceTimeMs: 10, ...failing },
+			c: { serviceTimeMs: 20, ...failing },
+			d: { serviceTimeMs: 1 },
 		})
 		expect(web(result)).toMatchObject({ calls: 1, failed: 1, unfinished: 0 })
 		expect(serviceOf(result, 'api')).toMatchObject({ wasted: 1, useful: 0 })
@@ -52,7 +52,7 @@ describe('parallel dependencies', () => {
 
 	it('all start, also if the first fails immediately', () => {
 		const down = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
-		const result = run([{ to: 'a' }, { to: 'b', parallel }], { a: { serviceTime: 10, ...down } })
+		const result = run([{ to: 'a' }, { to: 'b', parallel }], { a: { serviceTimeMs: 10, ...down } })
 		expect(serviceOf(result, 'b').requests).toBe(1)
 		expect(web(result).failed).toBe(1)
 	})
@@ -74,7 +74,7 @@ describe('parallel dependencies', () => {
 			const result = simulate(
 				scene({
 					api: {
-						serviceTime: 0,
+						serviceTimeMs: 0,
 						workers: Infinity,
 						dependsOn: [
 							{ to: 'a', share: 0.5 },
@@ -94,14 +94,14 @@ describe('parallel dependencies', () => {
 		const { services } = simulate(
 			scene({
 				api: {
-					serviceTime: 0,
+					serviceTimeMs: 0,
 					dependsOn: [
 						{ to: 'a', policy: 'again' },
 						{ to: 'b', parallel },
 					],
 				},
 				rest: {
-					services: { ...SERVICES, a: { serviceTime: 10, ...failing } },
+					services: { ...SERVICES, a: { serviceTimeMs: 10, ...failing } },
 					policies: { again: [{ retry: { maxRetries: 2, baseDelayMs: 1 } }] },
 				},
 			}),

@@ -75,7 +75,10 @@ describe('a pause', () => {
 
 	it('does not lose precision late in a long run', () => {
 		const [late] = [1e12]
-		const replies = serve({ serviceTime: 0.1, faults: [pause(late, late + 50)] }, { a: late - 0.05, b: late })
+		const replies = serve(
+			{ serviceTimeMs: 0.1, faults: [pause(late, late + 50)] },
+			{ a: late - 0.05, b: late },
+		)
 		expect(replies.map((reply) => reply.slice(0, 4))).toEqual(['a ok', 'b ok'])
 	})
 
@@ -91,17 +94,17 @@ describe('a pause', () => {
 	it('holds back the result of a dependency', () => {
 		const result = simulate(
 			scene({
-				api: { serviceTime: 10, faults: [pause(5, 100)], dependsOn: [{ to: 'db' }] },
-				rest: { services: { db: { serviceTime: 20 } } },
+				api: { serviceTimeMs: 10, faults: [pause(5, 100)], dependsOn: [{ to: 'db' }] },
+				rest: { services: { db: { serviceTimeMs: 20 } } },
 			}),
 		)
 		expect(result.endedAtMs).toBe(110)
 		expect(serviceOf(result, 'db').inFlight.meanMs).toBe(20)
 		const failed = simulate(
 			scene({
-				api: { serviceTime: 10, faults: [pause(5, 100)], dependsOn: [{ to: 'db' }] },
+				api: { serviceTimeMs: 10, faults: [pause(5, 100)], dependsOn: [{ to: 'db' }] },
 				rest: {
-					services: { db: { serviceTime: 20, faults: [{ kind: 'errors', rate: 1, fromMs: 0, toMs: 50 }] } },
+					services: { db: { serviceTimeMs: 20, faults: [{ kind: 'errors', rate: 1, fromMs: 0, toMs: 50 }] } },
 				},
 			}),
 		)
@@ -111,9 +114,9 @@ describe('a pause', () => {
 	it('wastes the work whose callers stopped waiting', () => {
 		const result = simulate(
 			scene({
-				api: { serviceTime: 10, faults: [pause(5, 1_000)] },
+				api: { serviceTimeMs: 10, faults: [pause(5, 1_000)] },
 				web: { arrivals: every(20, 3) },
-				policy: [{ timeout: 100 }],
+				policy: [{ timeoutMs: 100 }],
 			}),
 		)
 		expect(api(result)).toMatchObject({ useful: 0, wasted: 3 })
@@ -123,7 +126,7 @@ describe('a pause', () => {
 	it('is a fault to recover from', () => {
 		const result = simulate(
 			scene({
-				api: { serviceTime: 10, faults: [pause(1_000, 2_000)] },
+				api: { serviceTimeMs: 10, faults: [pause(1_000, 2_000)] },
 				web: { arrivals: { kind: 'constant', perSecond: 50, toMs: 20_000 }, goodWithinMs: 100 },
 			}),
 		)
@@ -134,7 +137,8 @@ describe('a pause', () => {
 
 	it('costs nothing where it does not happen: the run is the same to the last event', () => {
 		const hash = (faults: readonly Fault[]) =>
-			simulate(scene({ api: { faults }, web: { arrivals: atOnce(50) }, rest: { duration: 5_000 } })).traceHash
+			simulate(scene({ api: { faults }, web: { arrivals: atOnce(50) }, rest: { durationMs: 5_000 } }))
+				.traceHash
 		// Two events: its start and its end. They are beyond the end of the run.
 		expect(hash([pause(6_000, 7_000)])).toBe(hash([]))
 	})

@@ -40,7 +40,7 @@ describe('a rate limit', () => {
 		])
 		const result = simulate(
 			scene({
-				api: { rateLimit: { perSecond: 1, burst: 2 }, serviceTime: 10 },
+				api: { rateLimit: { perSecond: 1, burst: 2 }, serviceTimeMs: 10 },
 				web: { arrivals: atOnce(9) },
 			}),
 		)
@@ -79,8 +79,8 @@ describe('Retry-After', () => {
 					policy: [{ retry: { maxRetries: 9, baseDelayMs: 10, jitterStrategy: 'none' } }],
 				}),
 				services: {
-					api: { serviceTime: 1, dependsOn: [{ to: 'quota', passContext }] },
-					quota: { serviceTime: 1, rateLimit: { perSecond: 2, burst: 1 } },
+					api: { serviceTimeMs: 1, dependsOn: [{ to: 'quota', passContext }] },
+					quota: { serviceTimeMs: 1, rateLimit: { perSecond: 2, burst: 1 } },
 				},
 			})
 		expect(web(beyond(false)).requests).toBeGreaterThan(4)

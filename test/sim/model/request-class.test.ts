@@ -40,7 +40,7 @@ describe('the class of a call', () => {
 	it('does not change the arrivals', () => {
 		const arrivals = { kind: 'poisson', perSecond: 50 } as const
 		const run = (classes?: typeof CLASSES) =>
-			simulate(scene({ web: { arrivals, classes }, api: { workers: Infinity }, rest: { duration: 5_000 } }))
+			simulate(scene({ web: { arrivals, classes }, api: { workers: Infinity }, rest: { durationMs: 5_000 } }))
 		expect(run(CLASSES).timeline.clients['web']?.started).toEqual(run().timeline.clients['web']?.started)
 	})
 
@@ -48,7 +48,7 @@ describe('the class of a call', () => {
 		const faults: Fault[] = [{ kind: 'errors', rate: 1, class: 'checkout', fromMs: 0, toMs: 1e6 }]
 		const result = simulate(
 			scene({
-				api: { workers: Infinity, serviceTime: 0, faults },
+				api: { workers: Infinity, serviceTimeMs: 0, faults },
 				web: { arrivals: every(1, 1_000), classes: CLASSES },
 				policy: [{ retry: { maxRetries: 3, baseDelayMs: 1 } }],
 			}),
@@ -86,7 +86,7 @@ describe('the class of a call', () => {
 		const result = simulate(
 			scene({
 				web: { arrivals: { kind: 'constant', perSecond: 50 }, classes: CLASSES },
-				rest: { duration: 10_000, warmUpMs: 8_000 },
+				rest: { durationMs: 10_000, warmUpMs: 8_000 },
 			}),
 		)
 		const calls = classOf(result, 'checkout').calls + classOf(result, 'browse').calls
@@ -113,7 +113,7 @@ describe('errors of a class', () => {
 	it('leave other classes alone, and add to errors of all classes', () => {
 		const result = simulate(
 			scene({
-				api: { workers: Infinity, serviceTime: 0, faults: [errors(0.5, 'checkout'), errors(0.2)] },
+				api: { workers: Infinity, serviceTimeMs: 0, faults: [errors(0.5, 'checkout'), errors(0.2)] },
 				web: { arrivals: every(1, 10_000), classes: CLASSES },
 			}),
 		)
@@ -163,7 +163,7 @@ describe('the priority of a class', () => {
 	it('does not interrupt a request in progress, or make room in a full queue', () => {
 		const result = simulate(
 			scene({
-				api: { serviceTime: 10, queue: { limit: 1 } },
+				api: { serviceTimeMs: 10, queue: { limit: 1 } },
 				web: { arrivals: { kind: 'trace', atMs: [0, 1] } },
 				rest: {
 					clients: {
@@ -186,9 +186,9 @@ describe('dependencies', () => {
 	const run = (passContext: boolean) =>
 		simulate(
 			scene({
-				api: { serviceTime: 0, workers: Infinity, dependsOn: [{ to: 'db', passContext }] },
+				api: { serviceTimeMs: 0, workers: Infinity, dependsOn: [{ to: 'db', passContext }] },
 				web: { arrivals: every(1, 1_000), classes: CLASSES },
-				rest: { services: { db: { serviceTime: 10, workers: Infinity } } },
+				rest: { services: { db: { serviceTimeMs: 10, workers: Infinity } } },
 			}),
 		)
 

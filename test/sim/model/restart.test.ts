@@ -38,7 +38,7 @@ describe('a restart', () => {
 	it('costs the integral of the factor: half of the excess over the warm-up', () => {
 		const faults = [restart({ fromMs: 0, toMs: 1, coldFactor: 5, warmUpMs: 10_000 })]
 		const result = simulate(
-			scene({ api: { workers: 99, serviceTime: 10, faults }, web: { arrivals: every(1, 20_001) } }),
+			scene({ api: { workers: 99, serviceTimeMs: 10, faults }, web: { arrivals: every(1, 20_001) } }),
 		)
 		// 10,000 requests at a mean factor of 3, and 10,000 at 1. The first one is refused.
 		expect(api(result).usefulMs / (10_000 * 10 * 3 + 10_000 * 10)).toBeCloseTo(1, 3)
@@ -57,7 +57,7 @@ describe('a restart', () => {
 			simulate(
 				scene({
 					api: {
-						serviceTime: 10,
+						serviceTimeMs: 10,
 						faults: [restart({ fromMs: 1_000, toMs: 2_000, coldFactor: 10, warmUpMs })],
 					},
 					web: { arrivals: { kind: 'constant', perSecond: 50, toMs: 60_000 }, goodWithinMs: 100 },

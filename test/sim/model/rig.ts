@@ -17,12 +17,12 @@ function wordFor(error: unknown): string {
  * Sends named requests at given times, and returns one line per response, in order: `'a ok at 10'`.
  *
  * @example
- * serve({ serviceTime: 10 }, { a: 0, b: 5 }) // => ['a ok at 10', 'b ok at 20']
+ * serve({ serviceTimeMs: 10 }, { a: 0, b: 5 }) // => ['a ok at 10', 'b ok at 20']
  */
 export function serve(model: Partial<ServerModel>, arrivals: Readonly<Record<string, number>>): string[] {
 	const loop = new EventLoop(1, 1e6)
 	const meter = new ServiceMeter(new TimelineBins(100))
-	const server = new Server(loop, 'api', { serviceTime: 10, ...model }, meter, undefined)
+	const server = new Server(loop, 'api', { serviceTimeMs: 10, ...model }, meter, undefined)
 	const replies: string[] = []
 	for (const [name, at] of Object.entries(arrivals))
 		loop.after(at, () =>

@@ -7,14 +7,14 @@ import { serve } from './rig.ts'
 /** Throughput of a closed system relative to that of one user: n users that call again immediately. */
 function speedup(scalability: ScalabilityModel, users: number): number {
 	const [warmUpMs, forMs] = [2_000, 20_000]
-	const run = (duration: number) =>
+	const run = (durationMs: number) =>
 		web(
 			simulate(
 				scene({
-					api: { workers: Infinity, serviceTime: 10, scalability },
+					api: { workers: Infinity, serviceTimeMs: 10, scalability },
 					// Each starts on its own, so that all others are in progress when a request starts.
 					web: { arrivals: { kind: 'closed', users, startWithinMs: 10 } },
-					rest: { duration },
+					rest: { durationMs },
 				}),
 			),
 		).good
@@ -63,7 +63,7 @@ describe('a service with a scalability', () => {
 
 	it('has the capacity of all workers together', () => {
 		const capacity = (workers: number) =>
-			api(simulate(scene({ api: { workers, scalability: { contention: 0.1 } }, rest: { duration: 10 } })))
+			api(simulate(scene({ api: { workers, scalability: { contention: 0.1 } }, rest: { durationMs: 10 } })))
 				.capacityPerSecond
 		expect(capacity(1)).toBe(100)
 		expect(capacity(11)).toBeCloseTo(1_100 / 2, 6)

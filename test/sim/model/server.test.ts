@@ -5,7 +5,7 @@ import { serve } from './rig.ts'
 
 describe('workers', () => {
 	it('process one request at a time each', () => {
-		expect(serve({ workers: 2, serviceTime: 10 }, { a: 0, b: 1, c: 2, d: 3 })).toEqual([
+		expect(serve({ workers: 2, serviceTimeMs: 10 }, { a: 0, b: 1, c: 2, d: 3 })).toEqual([
 			'a ok at 10',
 			'b ok at 11',
 			'c ok at 20',
@@ -21,20 +21,24 @@ describe('workers', () => {
 	})
 
 	it('without a service time respond immediately, one after the other', () => {
-		expect(serve({ serviceTime: 0 }, { a: 5, b: 5 })).toEqual(['a ok at 5', 'b ok at 5'])
+		expect(serve({ serviceTimeMs: 0 }, { a: 5, b: 5 })).toEqual(['a ok at 5', 'b ok at 5'])
 	})
 
 	it('are busy only while they work', () => {
 		const result = simulate(
-			scene({ api: { workers: 2, serviceTime: 100 }, web: { arrivals: atOnce(3) }, rest: { duration: 400 } }),
+			scene({
+				api: { workers: 2, serviceTimeMs: 100 },
+				web: { arrivals: atOnce(3) },
+				rest: { durationMs: 400 },
+			}),
 		)
 		expect(api(result).utilization).toBeCloseTo(300 / 2 / 400, 12)
 		expect(api(result).usefulMs).toBe(300)
 	})
 
 	it('latency applies to the request and to the response', () => {
-		expect(serve({ serviceTime: 10, latency: 3 }, { a: 0, b: 0 })).toEqual(['a ok at 16', 'b ok at 26'])
-		expect(serve({ latency: 3, queue: { limit: 0 } }, { a: 0, b: 1 })).toEqual(['b 503 at 7', 'a ok at 16'])
+		expect(serve({ serviceTimeMs: 10, latencyMs: 3 }, { a: 0, b: 0 })).toEqual(['a ok at 16', 'b ok at 26'])
+		expect(serve({ latencyMs: 3, queue: { limit: 0 } }, { a: 0, b: 1 })).toEqual(['b 503 at 7', 'a ok at 16'])
 	})
 })
 
@@ -42,15 +46,15 @@ describe('the capacity of a service', () => {
 	const capacity = (model: Partial<ServerModel>) => api(simulate(scene({ api: model }))).capacityPerSecond
 
 	it.each([
-		['its workers by the mean of their time', { workers: 5, serviceTime: 100 }, 50],
-		['of a law, by its mean', { workers: 2, serviceTime: { kind: 'uniform', minMs: 10, maxMs: 30 } }, 100],
-		['no more than it lets in', { workers: 5, serviceTime: 10, rateLimit: { perSecond: 40 } }, 40],
+		['its workers by the mean of their time', { workers: 5, serviceTimeMs: 100 }, 50],
+		['of a law, by its mean', { workers: 2, serviceTimeMs: { kind: 'uniform', minMs: 10, maxMs: 30 } }, 100],
+		['no more than it lets in', { workers: 5, serviceTimeMs: 10, rateLimit: { perSecond: 40 } }, 40],
 		[
 			'that of its rate limit, when nothing else limits it',
 			{ workers: Infinity, rateLimit: { perSecond: 9 } },
 			9,
 		],
-		['unknown where nothing limits it', { serviceTime: 0 }, null],
+		['unknown where nothing limits it', { serviceTimeMs: 0 }, null],
 	] as const)('is %s', (_what, model, expected) => {
 		expect(capacity(model)).toBe(expected)
 	})
@@ -95,7 +99,7 @@ describe('a queue', () => {
 	it('is measured by length and by the queue time of processed requests', () => {
 		const { queue, inFlight, rejected } = api(
 			simulate(
-				scene({ api: { queue: { limit: 2 } }, web: { arrivals: atOnce(5) }, rest: { duration: 100 } }),
+				scene({ api: { queue: { limit: 2 } }, web: { arrivals: atOnce(5) }, rest: { durationMs: 100 } }),
 			),
 		)
 		expect([queue.max, queue.mean, rejected]).toEqual([2, (2 * 10 + 10) / 100, 2])
@@ -120,7 +124,7 @@ describe('a queue', () => {
 })
 
 describe('requests whose caller has stopped waiting', () => {
-	const impatient: readonly PolicyLayer[] = [{ timeout: 25 }]
+	const impatient: readonly PolicyLayer[] = [{ timeoutMs: 25 }]
 	const met = (queue: QueueModel) =>
 		simulate(scene({ api: { queue }, web: { arrivals: atOnce(10) }, policy: impatient }))
 
@@ -174,8 +178,8 @@ describe('requests whose caller has stopped waiting', () => {
 			scene({
 				web: { arrivals: every(12, 400) },
 				api: { faults: [{ kind: 'slowdown', factor: 20, fromMs: 500, toMs: 900 }] },
-				policy: [{ retry: { maxRetries: 4, baseDelayMs: 1 } }, { timeout: 25 }],
-				rest: { duration: 4_800 },
+				policy: [{ retry: { maxRetries: 4, baseDelayMs: 1 } }, { timeoutMs: 25 }],
+				rest: { durationMs: 4_800 },
 			}),
 		)
 		const { useful = [], wasted = [] } = storm.timeline.services['api'] ?? {}

@@ -6,7 +6,7 @@ const SHARED: SharedFault = { kind: 'outage', services: ['a', 'b'], fromMs: 1_00
 
 const scenario = (faults: readonly SharedFault[]): Scenario => ({
 	until: 'idle',
-	services: { a: { serviceTime: 1 }, b: { serviceTime: 1 }, c: { serviceTime: 1 } },
+	services: { a: { serviceTimeMs: 1 }, b: { serviceTimeMs: 1 }, c: { serviceTimeMs: 1 } },
 	clients: Object.fromEntries(
 		['a', 'b', 'c'].map((to) => [to, { to, arrivals: { kind: 'constant', perSecond: 100, toMs: 10_000 } }]),
 	),
@@ -23,8 +23,8 @@ describe('a fault of several services', () => {
 
 	it('is the same as the fault at each of them', () => {
 		const { services, ...rest } = SHARED
-		const own = { serviceTime: 1, faults: [rest] }
-		const each: Scenario = { ...scenario([]), services: { a: own, b: own, c: { serviceTime: 1 } } }
+		const own = { serviceTimeMs: 1, faults: [rest] }
+		const each: Scenario = { ...scenario([]), services: { a: own, b: own, c: { serviceTimeMs: 1 } } }
 		expect(services).toEqual(['a', 'b'])
 		expect(JSON.stringify(simulate(scenario([SHARED])))).toBe(JSON.stringify(simulate(each)))
 	})
@@ -35,7 +35,7 @@ describe('a fault of several services', () => {
 			...scenario([SHARED]),
 			services: {
 				...services,
-				a: { serviceTime: 1, faults: [{ kind: 'outage', fromMs: 3_000, toMs: 4_000 }] },
+				a: { serviceTimeMs: 1, faults: [{ kind: 'outage', fromMs: 3_000, toMs: 4_000 }] },
 			},
 		}
 		const result = simulate(both)

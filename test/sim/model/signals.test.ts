@@ -4,7 +4,7 @@ import { clientOf, every, scene, web } from '../scene.ts'
 
 /** Ten slots, and a service that hangs for five of twenty seconds. */
 const HANG = { kind: 'outage', mode: 'hang', fromMs: 5_000, toMs: 10_000 } as const
-const SLOTS = [{ bulkhead: { maxConcurrent: 10, maxQueue: 0 } }, { timeout: 500 }] as const
+const SLOTS = [{ bulkhead: { maxConcurrent: 10, maxQueue: 0 } }, { timeoutMs: 500 }] as const
 
 describe('a bulkhead around a timeout, while the service hangs', () => {
 	const run = (ignoresSignal?: boolean) =>
@@ -37,11 +37,11 @@ describe('a service that calls another through a bulkhead and a timeout', () => 
 				services: {
 					front: {
 						workers: Infinity,
-						serviceTime: 1,
+						serviceTimeMs: 1,
 						dependsOn: [{ to: 'db', policy: 'slots', passContext }],
 						ignoresSignal,
 					},
-					db: { workers: Infinity, serviceTime: 10, faults: [HANG] },
+					db: { workers: Infinity, serviceTimeMs: 10, faults: [HANG] },
 				},
 				clients: { web: { to: 'front', arrivals: every(20, 1_000), policy: 'none' } },
 				policies: { slots: SLOTS, none: [] },
@@ -60,7 +60,7 @@ describe('a service that calls another through a bulkhead and a timeout', () => 
 
 test('a deadline ends a call, unless its operation ignores the signal', () => {
 	const run = (ignoresSignal: boolean) =>
-		web(simulate(scene({ api: { serviceTime: 100 }, web: { deadlineMs: 30, ignoresSignal }, policy: [] })))
+		web(simulate(scene({ api: { serviceTimeMs: 100 }, web: { deadlineMs: 30, ignoresSignal }, policy: [] })))
 	expect(run(false)).toMatchObject({ good: 0, failed: 1 })
 	expect(run(true)).toMatchObject({ good: 1, failed: 0 })
 })

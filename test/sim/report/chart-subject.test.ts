@@ -6,16 +6,20 @@ import { readXml, textsOf, type XmlElement } from '../charts/xml.ts'
 
 /** Every call makes one request to the shop and two to its database. */
 const shop: Scenario = {
-	duration: 4_000,
+	durationMs: 4_000,
 	services: {
-		shop: { workers: 5, serviceTime: 5, dependsOn: [{ to: 'db' }, { to: 'db' }] },
-		db: { workers: 5, serviceTime: 5, faults: [{ kind: 'slowdown', factor: 2, fromMs: 1_000, toMs: 2_000 }] },
+		shop: { workers: 5, serviceTimeMs: 5, dependsOn: [{ to: 'db' }, { to: 'db' }] },
+		db: {
+			workers: 5,
+			serviceTimeMs: 5,
+			faults: [{ kind: 'slowdown', factor: 2, fromMs: 1_000, toMs: 2_000 }],
+		},
 	},
 	clients: { web: { to: 'shop', arrivals: { kind: 'constant', perSecond: 20 } } },
 }
 const alone: Scenario = {
-	duration: 4_000,
-	services: { shop: { workers: 5, serviceTime: 5 } },
+	durationMs: 4_000,
+	services: { shop: { workers: 5, serviceTimeMs: 5 } },
 	clients: { web: { to: 'shop', arrivals: { kind: 'constant', perSecond: 20 } } },
 }
 const study: VariantStudy = { title: 'A shop', variants: { first: shop, second: shop } }
@@ -42,7 +46,7 @@ describe('a chart of several services', () => {
 	})
 
 	it('shows the same service in every panel, although another is the busiest of one variant', () => {
-		const idle: Scenario = { ...shop, services: { ...shop.services, shop: { workers: 5, serviceTime: 5 } } }
+		const idle: Scenario = { ...shop, services: { ...shop.services, shop: { workers: 5, serviceTimeMs: 5 } } }
 		const { description } = draw(
 			{},
 			runStudy({ ...study, variants: { first: shop, idle } }, { replications: 1 }),
@@ -113,12 +117,12 @@ test('a chart of responses names the clients that it adds up', () => {
 test('variants with other faults are drawn with their own', () => {
 	const outage: Scenario = {
 		...alone,
-		services: { shop: { serviceTime: 5, faults: [{ kind: 'outage', fromMs: 0, toMs: 1_000 }] } },
+		services: { shop: { serviceTimeMs: 5, faults: [{ kind: 'outage', fromMs: 0, toMs: 1_000 }] } },
 	}
 	const slow: Scenario = {
 		...alone,
 		services: {
-			shop: { serviceTime: 5, faults: [{ kind: 'slowdown', factor: 2, fromMs: 2_000, toMs: 3_000 }] },
+			shop: { serviceTimeMs: 5, faults: [{ kind: 'slowdown', factor: 2, fromMs: 2_000, toMs: 3_000 }] },
 		},
 	}
 	const variants = { 'a down': outage, 'b down': outage, slow }

@@ -5,9 +5,9 @@ import { measuresTable } from '../../../src/sim/report/measures-table.ts'
 import { formatRecovery } from '../../../src/sim/report/recovery-text.ts'
 
 const scenario: Scenario = {
-	duration: 12_000,
+	durationMs: 12_000,
 	services: {
-		api: { workers: 2, serviceTime: 20, faults: [{ kind: 'outage', fromMs: 2_000, toMs: 4_000 }] },
+		api: { workers: 2, serviceTimeMs: 20, faults: [{ kind: 'outage', fromMs: 2_000, toMs: 4_000 }] },
 	},
 	clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 40 } } },
 }
@@ -84,8 +84,8 @@ describe('the sign ±', () => {
 
 	it('is not explained where all runs have the same values', () => {
 		const steady: Scenario = {
-			duration: 1_000,
-			services: { api: { serviceTime: 1 } },
+			durationMs: 1_000,
+			services: { api: { serviceTimeMs: 1 } },
 			clients: { web: { to: 'api', arrivals: { kind: 'constant', perSecond: 10 } } },
 		}
 		const result = runStudy(
@@ -122,7 +122,7 @@ describe('the recovery of several runs', () => {
 
 	it('is "not shown", instead of "never", for a run that ends before its fault', () => {
 		const short = runStudy(
-			{ ...study, variants: { short: { ...scenario, duration: 3_000 } } },
+			{ ...study, variants: { short: { ...scenario, durationMs: 3_000 } } },
 			{ replications: 2 },
 		)
 		expect(cells(short)['short']?.['recovery']).toBe('not shown')
@@ -149,7 +149,7 @@ describe('the recovery of several runs', () => {
 it('shows - for a latency without a success', () => {
 	const down: Scenario = {
 		...scenario,
-		services: { api: { serviceTime: 20, faults: [{ kind: 'outage', fromMs: 0, toMs: 11_000 }] } },
+		services: { api: { serviceTimeMs: 20, faults: [{ kind: 'outage', fromMs: 0, toMs: 11_000 }] } },
 		clients: { web: { to: 'api', arrivals: { kind: 'constant', perSecond: 4, toMs: 10_000 } } },
 	}
 	const result = runStudy(

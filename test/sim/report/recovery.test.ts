@@ -4,11 +4,11 @@ import { runStudy, toJSON, toText } from 'yaoki/sim/report'
 import { scene } from '../scene.ts'
 
 /** The fault ends after 2 s. Calls that hang never end. */
-const scenarioOf = (mode: 'refuse' | 'hang', duration: number): Scenario =>
+const scenarioOf = (mode: 'refuse' | 'hang', durationMs: number): Scenario =>
 	scene({
 		api: { faults: [{ kind: 'outage', mode, fromMs: 1_000, toMs: 2_000 }] },
 		web: { arrivals: { kind: 'constant', perSecond: 50 } },
-		rest: { duration },
+		rest: { durationMs },
 	})
 
 describe('a report', () => {
@@ -53,7 +53,7 @@ it('a map leaves out runs that ended too soon, and says how many', () => {
 		panels: ['one'],
 		x: { label: 'length', values: [4_000, 9_000] },
 		y: { label: 'hangs', values: [0, 1] },
-		at: (duration, hangs) => scenarioOf(hangs ? 'hang' : 'refuse', duration),
+		at: (durationMs, hangs) => scenarioOf(hangs ? 'hang' : 'refuse', durationMs),
 	}
 	const text = toText(runStudy(map, { replications: 1 }), { columns: 160 })
 	expect(text).toContain('1 runs per cell, without 2 that ended too soon to tell')

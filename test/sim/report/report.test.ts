@@ -6,9 +6,9 @@ import { PLAIN } from '../../../src/text/style.ts'
 import { displayWidth } from '../../../src/text/width.ts'
 
 const scenario: Scenario = {
-	duration: 10_000,
+	durationMs: 10_000,
 	services: {
-		api: { workers: 2, serviceTime: 20, faults: [{ kind: 'outage', fromMs: 2_000, toMs: 4_000 }] },
+		api: { workers: 2, serviceTimeMs: 20, faults: [{ kind: 'outage', fromMs: 2_000, toMs: 4_000 }] },
 	},
 	clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 40 }, policy: 'client' } },
 	policies: { client: [{ retry: { maxRetries: 3, baseDelayMs: 200 } }] },
@@ -33,7 +33,7 @@ const grid: GridStudy = {
 		services: {
 			api: {
 				workers: 2,
-				serviceTime: 20,
+				serviceTimeMs: 20,
 				faults: [{ kind: 'outage', fromMs: 2_000, toMs: 2_000 + outageMs }],
 			},
 		},
@@ -185,7 +185,7 @@ describe('runs without a fixed duration', () => {
 	it('are drawn over a common time, although their steps differ', () => {
 		const long: Scenario = {
 			until: 'idle',
-			services: { api: { serviceTime: 1 } },
+			services: { api: { serviceTimeMs: 1 } },
 			clients: {
 				web: {
 					to: 'api',
@@ -193,14 +193,14 @@ describe('runs without a fixed duration', () => {
 						kind: 'closed',
 						users: 1,
 						callsEach: 100,
-						think: { kind: 'exponential', meanMs: 1_000 },
+						thinkMs: { kind: 'exponential', meanMs: 1_000 },
 					},
 				},
 			},
 		}
 		const short: Scenario = {
 			...long,
-			clients: { web: { to: 'api', arrivals: { kind: 'closed', users: 1, callsEach: 3, think: 100 } } },
+			clients: { web: { to: 'api', arrivals: { kind: 'closed', users: 1, callsEach: 3, thinkMs: 100 } } },
 		}
 		const result = runStudy(
 			{ title: 'both', description: '', variants: { long, short } },

@@ -6,12 +6,12 @@ import { buildTimeChart } from '../../../src/sim/report/time-charts.ts'
 import { named, page, table } from '../../examples/markdown.ts'
 
 const scenario: Scenario = {
-	duration: 10_000,
+	durationMs: 10_000,
 	services: {
-		shop: { workers: 5, serviceTime: 5, dependsOn: [{ to: 'db', policy: 'hop' }] },
+		shop: { workers: 5, serviceTimeMs: 5, dependsOn: [{ to: 'db', policy: 'hop' }] },
 		db: {
 			workers: 2,
-			serviceTime: { kind: 'exponential', meanMs: 10 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 10 },
 			faults: [
 				{ kind: 'outage', mode: 'hang', fromMs: 1_000, toMs: 2_000 },
 				{ kind: 'errors', rate: 0.3, fromMs: 2_500, toMs: 3_000 },
@@ -19,12 +19,12 @@ const scenario: Scenario = {
 		},
 	},
 	clients: { web: { to: 'shop', arrivals: { kind: 'poisson', perSecond: 40 } } },
-	policies: { hop: [{ retry: { maxRetries: 2, baseDelayMs: 50 } }, { timeout: 200 }] },
+	policies: { hop: [{ retry: { maxRetries: 2, baseDelayMs: 50 } }, { timeoutMs: 200 }] },
 }
 const study: VariantStudy = {
 	title: 'A study',
 	description: 'Why?',
-	variants: { one: scenario, two: { ...scenario, policies: { hop: [{ timeout: 200 }] } } },
+	variants: { one: scenario, two: { ...scenario, policies: { hop: [{ timeoutMs: 200 }] } } },
 }
 const result = runStudy(study, { replications: 3 })
 const read = (options?: JSONOptions): StudyJSON => JSON.parse(JSON.stringify(toJSON(result, options)))
@@ -91,7 +91,7 @@ describe('the JSON of a study', () => {
 	})
 
 	it('has null where no run has a value', () => {
-		const short = runStudy({ ...scenario, duration: 1_500 }, { replications: 2 })
+		const short = runStudy({ ...scenario, durationMs: 1_500 }, { replications: 2 })
 		const { cases } = JSON.parse(JSON.stringify(toJSON(short)))
 		expect(cases[0].measures.recoveredAfterMs).toMatchObject({ mean: null, count: 0 })
 	})

@@ -19,12 +19,12 @@ const busy = (policy: readonly PolicyLayer[], rest: Partial<Scenario> = {}): Sce
 	scene({
 		api: {
 			workers: 4,
-			serviceTime: { kind: 'exponential', meanMs: 30 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 30 },
 			faults: [{ kind: 'outage', fromMs: 500, toMs: 1_500 }],
 		},
 		web: { arrivals: { kind: 'poisson', perSecond: 60 } },
 		policy,
-		rest: { duration: 9_000, ...rest },
+		rest: { durationMs: 9_000, ...rest },
 	})
 const retrying: readonly PolicyLayer[] = [{ retry: { baseDelayMs: 100 } }]
 
@@ -108,7 +108,7 @@ describe('a comparison', () => {
 				const scenario = busy([])
 				return {
 					...scenario,
-					services: { api: { serviceTime: { kind: 'exponential', meanMs: 30 }, latency } },
+					services: { api: { serviceTimeMs: { kind: 'exponential', meanMs: 30 }, latency } },
 				}
 			}),
 			{ replications: 10 },
@@ -123,7 +123,7 @@ describe('a comparison', () => {
 	})
 
 	it('covers the same time with each policy, even until recovered', () => {
-		const until = { until: 'recovered', duration: 20_000 } as const
+		const until = { until: 'recovered', durationMs: 20_000 } as const
 		const scenarios = [busy([], until), busy([{ retry: { baseDelayMs: 2_000, maxRetries: 5 } }], until)]
 		const ends = scenarios.map((scenario) => simulate(scenario).endedAtMs)
 		expect(ends[0]).toBeLessThan(ends[1] ?? 0)
@@ -161,13 +161,13 @@ describe('a comparison', () => {
 	})
 
 	it('leaves pairs out of a difference if one has no such measure', () => {
-		const [first, second] = compare([busy([]), scene({ rest: { duration: 9_000 } })], { replications: 2 })
+		const [first, second] = compare([busy([]), scene({ rest: { durationMs: 9_000 } })], { replications: 2 })
 		expect([first, second].map((one) => one?.difference.recoveredAfterMs.count)).toEqual([2, 0])
 		expect(second?.difference.recoveredAfterMs.mean).toBeNaN()
 	})
 
 	it('reports which scenario is invalid, and where', () => {
-		const wrong = { ...scene(), services: { api: { serviceTime: -1 } } }
+		const wrong = { ...scene(), services: { api: { serviceTimeMs: -1 } } }
 		expect(() => compare([scene(), wrong], { replications: 1 })).toThrow(
 			'scenarios[1].services.api.serviceTime',
 		)

@@ -5,11 +5,11 @@ import { every, scene } from '../scene.ts'
 
 const outage = { kind: 'outage', fromMs: 1_000, toMs: 2_000 } as const
 const steady = { arrivals: { kind: 'constant', perSecond: 50 } } as const
-const recovering = scene({ api: { faults: [outage] }, web: steady, rest: { duration: 10_000, seed: 3 } })
+const recovering = scene({ api: { faults: [outage] }, web: steady, rest: { durationMs: 10_000, seed: 3 } })
 const hung = scene({
 	api: { faults: [{ ...outage, mode: 'hang' }] },
 	web: steady,
-	rest: { duration: 10_000 },
+	rest: { durationMs: 10_000 },
 })
 
 const messageOf = (act: () => unknown): string => {
@@ -53,7 +53,7 @@ describe('an expectation of a run', () => {
 
 	it('reports that no call started after the fault', () => {
 		const web = { arrivals: { kind: 'constant', perSecond: 50, toMs: 1_500 } } as const
-		const quiet = scene({ api: { faults: [outage] }, web, rest: { duration: 10_000 } })
+		const quiet = scene({ api: { faults: [outage] }, web, rest: { durationMs: 10_000 } })
 		expect(messageOf(() => expectResilience(simulate(quiet)).toRecoverWithin(1e6))).toBe(
 			'recoveredAfterMs: expected <= 1000000, got not shown, because no call started after the fault (seed 1)',
 		)
@@ -67,7 +67,7 @@ describe('an expectation of a run', () => {
 	})
 
 	it('reports that a run ended too soon to show a recovery', () => {
-		const short = simulate({ ...recovering, duration: 5_000 })
+		const short = simulate({ ...recovering, durationMs: 5_000 })
 		expect(messageOf(() => expectResilience(short).toRecoverWithin(1e6))).toBe(
 			'recoveredAfterMs: expected <= 1000000, got not shown, because the run ended too soon, 3000 ms after the fault (seed 3)',
 		)

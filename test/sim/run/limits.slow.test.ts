@@ -7,7 +7,7 @@ test('a loop without virtual time ends before the default event limit, because i
 		scene({
 			api: { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] },
 			policy: [{ retry: { maxRetries: 1e12, baseDelayMs: 0, jitterStrategy: 'none' } }],
-			rest: { duration: 1_000 },
+			rest: { durationMs: 1_000 },
 		}),
 	)
 	expect(result.endedBy).toBe('event-limit')

@@ -10,12 +10,12 @@ const users = { arrivals: { kind: 'closed', users: 3 } } as const
 /** All of these would run forever without virtual time passing, or for too long. */
 const endless: Readonly<Record<string, Parts>> = {
 	'users without think time, and a service without service time': {
-		api: { serviceTime: 0 },
+		api: { serviceTimeMs: 0 },
 		web: users,
 	},
 	'users whose calls fail immediately': { api: dead, web: users },
 	'users whose calls are rejected by a full queue': {
-		api: { queue: { limit: 0 }, serviceTime: 1e9 },
+		api: { queue: { limit: 0 }, serviceTimeMs: 1e9 },
 		web: users,
 	},
 	'users whose calls are rejected by their own breaker': {
@@ -24,11 +24,11 @@ const endless: Readonly<Record<string, Parts>> = {
 		policy: [{ circuitBreaker: {} }],
 	},
 	'a retry without a wait or an end against a service that is down': { api: dead, policy: [forEver] },
-	'the same inside a timeout, for which no time passes': { api: dead, policy: [{ timeout: 100 }, forEver] },
+	'the same inside a timeout, for which no time passes': { api: dead, policy: [{ timeoutMs: 100 }, forEver] },
 	'the same on two floors': { api: dead, policy: [forEver, forEver] },
 	'retries on a hop': {
 		api: { dependsOn: [{ to: 'db', policy: 'hop' }] },
-		rest: { services: { db: { serviceTime: 1, ...dead } }, policies: { hop: [forEver] } },
+		rest: { services: { db: { serviceTimeMs: 1, ...dead } }, policies: { hop: [forEver] } },
 	},
 	'a row with a thousand concurrent writers and no latency': {
 		web: { to: 'row', arrivals: atOnce(1_000) },
@@ -37,16 +37,16 @@ const endless: Readonly<Record<string, Parts>> = {
 	},
 	'a million calls a second': {
 		web: { arrivals: { kind: 'constant', perSecond: 1e6 } },
-		rest: { duration: 1e9 },
+		rest: { durationMs: 1e9 },
 	},
 	'a service time below the resolution of the clock at a late hour': {
-		api: { serviceTime: 1e-9 },
+		api: { serviceTimeMs: 1e-9 },
 		web: { arrivals: { kind: 'closed', users: 1, startWithinMs: 1e15 } },
 	},
 }
 
 const limited = (parts: Parts, maxEvents: number): Scenario =>
-	scene({ ...parts, rest: { duration: 1e12, ...parts.rest, maxEvents } })
+	scene({ ...parts, rest: { durationMs: 1e12, ...parts.rest, maxEvents } })
 
 describe.each(Object.entries(endless))('%s', (_what, parts) => {
 	it('end at the event limit, and the result says so', () => {
@@ -110,7 +110,7 @@ describe('no loop', () => {
 				policy: [
 					{ retry: { baseDelayMs: 10 } },
 					{ circuitBreaker: { failureThreshold: 1e6 } },
-					{ timeout: 100 },
+					{ timeoutMs: 100 },
 				],
 			}),
 		)

@@ -24,16 +24,16 @@ const everything: readonly PolicyLayer[] = [
 	{ circuitBreaker: { errorRateThreshold: 0.5, resetTimeoutMs: 500 } },
 	{ retry: { baseDelayMs: 20, budget: { maxRetryRatio: 0.2 } } },
 	{ hedge: { delayMs: 40 } },
-	{ timeout: 100 },
+	{ timeoutMs: 100 },
 ]
 
-const faulty = (duration: number): Scenario =>
+const faulty = (durationMs: number): Scenario =>
 	scene({
 		api: {
 			workers: 20,
-			serviceTime: { kind: 'exponential', meanMs: 20 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 20 },
 			queue: { limit: 100 },
-			latency: 1,
+			latencyMs: 1,
 			faults: [
 				{ kind: 'outage', mode: 'hang', fromMs: 500, toMs: 1_000 },
 				{ kind: 'errors', rate: 0.2, fromMs: 1_500, toMs: 2_000 },
@@ -42,7 +42,7 @@ const faulty = (duration: number): Scenario =>
 		},
 		web: { arrivals: { kind: 'poisson', perSecond: 300 }, deadlineMs: 300 },
 		policy: everything,
-		rest: { duration, services: { db: { serviceTime: 5, workers: 10 } } },
+		rest: { durationMs, services: { db: { serviceTimeMs: 5, workers: 10 } } },
 	})
 
 describe('memory', () => {
@@ -56,12 +56,12 @@ describe('memory', () => {
 	})
 
 	it.skipIf(!globalThis.gc)('is not held by hanging requests of finished calls', () => {
-		const hanging = (duration: number) =>
+		const hanging = (durationMs: number) =>
 			scene({
 				api: { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e9 }] },
 				web: { arrivals: { kind: 'constant', perSecond: 500 } },
-				policy: [{ timeout: 50 }],
-				rest: { duration },
+				policy: [{ timeoutMs: 50 }],
+				rest: { durationMs },
 			})
 		heldAfter(hanging(50_000))
 		expect(heldAfter(hanging(50_000)) - heldAfter(hanging(5_000))).toBeLessThan(1_000_000)
@@ -78,8 +78,8 @@ describe('memory', () => {
 function longRun() {
 	const simulation = new Simulation(
 		scene({
-			web: { arrivals: { kind: 'closed', users: 1, think: 1e10 } },
-			rest: { duration: 3.2e13, clients: { once: { to: 'api', arrivals: atOnce(3) } } },
+			web: { arrivals: { kind: 'closed', users: 1, thinkMs: 1e10 } },
+			rest: { durationMs: 3.2e13, clients: { once: { to: 'api', arrivals: atOnce(3) } } },
 		}),
 	)
 	simulation.advance()

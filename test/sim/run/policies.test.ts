@@ -9,10 +9,10 @@ const outage = { kind: 'outage', fromMs: 100, toMs: 600 } as const
 const met = (policy: PolicyModel, seed = 1) =>
 	simulate(
 		scene({
-			api: { workers: 3, serviceTime: { kind: 'exponential', meanMs: 20 }, faults: [outage] },
+			api: { workers: 3, serviceTimeMs: { kind: 'exponential', meanMs: 20 }, faults: [outage] },
 			web: { arrivals: { kind: 'poisson', perSecond: 100 } },
 			policy,
-			rest: { duration: 3_000, seed },
+			rest: { durationMs: 3_000, seed },
 		}),
 	)
 
@@ -21,7 +21,7 @@ describe('a policy as a function', () => {
 		{ bulkhead: { maxConcurrent: 5, maxQueue: 10 } },
 		{ circuitBreaker: { failureThreshold: 4, resetTimeoutMs: 200 } },
 		{ retry: { maxRetries: 2, baseDelayMs: 30 } },
-		{ timeout: 80 },
+		{ timeoutMs: 80 },
 	]
 	const production = () =>
 		pipeline(
@@ -131,7 +131,7 @@ it('each layer of a list behaves like its factory', () => {
 	const one = (layer: PolicyLayer) => web(met([layer]))
 	const plain = web(met([]))
 	expect(one({ retry: { baseDelayMs: 10 } }).retries).toBeGreaterThan(0)
-	expect(one({ timeout: 5 }).failed).toBeGreaterThan(plain.failed)
+	expect(one({ timeoutMs: 5 }).failed).toBeGreaterThan(plain.failed)
 	expect(one({ circuitBreaker: {} }).rejected).toBeGreaterThan(0)
 	expect(one({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } }).rejected).toBeGreaterThan(0)
 	expect(

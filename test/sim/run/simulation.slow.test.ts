@@ -8,26 +8,26 @@ const outage = { kind: 'outage', fromMs: 1_000, toMs: 2_000 } as const
 
 describe('a run', () => {
 	it('lasts for its duration, without events at exactly that time', () => {
-		const result = simulate(scene({ web: steady, rest: { duration: 1_000 } }))
+		const result = simulate(scene({ web: steady, rest: { durationMs: 1_000 } }))
 		expect(result).toMatchObject({ endedAtMs: 1_000, endedBy: 'duration' })
 		expect(web(result)).toMatchObject({ calls: 100, good: 99, unfinished: 1 })
 	})
 
 	it('lasts for its duration even if nothing is left to do', () => {
-		expect(simulate(scene({ rest: { duration: 1_000 } }))).toMatchObject({
+		expect(simulate(scene({ rest: { durationMs: 1_000 } }))).toMatchObject({
 			endedAtMs: 1_000,
 			endedBy: 'duration',
 		})
 	})
 
 	it('until idle ends with its last event', () => {
-		const result = simulate(scene({ web: { arrivals: every(10, 5) }, api: { serviceTime: 7 } }))
+		const result = simulate(scene({ web: { arrivals: every(10, 5) }, api: { serviceTimeMs: 7 } }))
 		expect(result).toMatchObject({ endedAtMs: 47, endedBy: 'idle' })
-		expect(simulate(scene({ rest: { duration: 30, until: 'idle' } }))).toMatchObject({
+		expect(simulate(scene({ rest: { durationMs: 30, until: 'idle' } }))).toMatchObject({
 			endedAtMs: 10,
 			endedBy: 'idle',
 		})
-		expect(simulate(scene({ rest: { duration: 5, until: 'idle' } }))).toMatchObject({
+		expect(simulate(scene({ rest: { durationMs: 5, until: 'idle' } }))).toMatchObject({
 			endedAtMs: 5,
 			endedBy: 'duration',
 		})
@@ -35,7 +35,7 @@ describe('a run', () => {
 
 	it('is not prolonged by cancelled timeouts', () => {
 		const layers = [
-			{ timeout: 60_000 },
+			{ timeoutMs: 60_000 },
 			{ circuitBreaker: {} },
 			{ hedge: { delayMs: 5_000 } },
 			{ bulkhead: {} },
@@ -48,7 +48,7 @@ describe('a run', () => {
 			scene({
 				api: { faults: [outage] },
 				web: steady,
-				rest: { duration: 60_000, until: 'recovered', stepMs: 1_000 },
+				rest: { durationMs: 60_000, until: 'recovered', stepMs: 1_000 },
 			}),
 		)
 		expect(result).toMatchObject({
@@ -59,7 +59,7 @@ describe('a run', () => {
 	})
 
 	it('until recovered ends at its duration if it never recovers', () => {
-		const rest = { duration: 20_000, until: 'recovered' } as const
+		const rest = { durationMs: 20_000, until: 'recovered' } as const
 		const hung = simulate(scene({ api: { faults: [{ ...outage, mode: 'hang' }] }, web: steady, rest }))
 		expect(hung).toMatchObject({
 			endedAtMs: 20_000,
@@ -105,7 +105,7 @@ describe('a run', () => {
 				asked++
 				return false
 			}
-			expect(simulate(scene({ web: steady, rest: { duration: 2_000, stepMs, until } })).endedBy).toBe(
+			expect(simulate(scene({ web: steady, rest: { durationMs: 2_000, stepMs, until } })).endedBy).toBe(
 				'duration',
 			)
 			expect(asked).toBeGreaterThan(100)
@@ -129,7 +129,7 @@ describe('a run', () => {
 			api: { faults: [outage] },
 			web: steady,
 			policy: [{ retry: {} }],
-			rest: { duration: 3_000 },
+			rest: { durationMs: 3_000 },
 		})
 		const copy = structuredClone(scenario)
 		freeze(scenario)
@@ -138,7 +138,7 @@ describe('a run', () => {
 	})
 
 	it('returns plain data that survives JSON', () => {
-		const result = simulate(scene({ api: { faults: [outage] }, web: steady, rest: { duration: 10_000 } }))
+		const result = simulate(scene({ api: { faults: [outage] }, web: steady, rest: { durationMs: 10_000 } }))
 		expect(JSON.parse(JSON.stringify(result))).toEqual(result)
 	})
 
@@ -148,7 +148,7 @@ describe('a run', () => {
 				api: { faults: [outage], queue: { limit: 3 } },
 				web: steady,
 				policy: [{ retry: { baseDelayMs: 100 } }],
-				rest: { duration: 12_345 },
+				rest: { durationMs: 12_345 },
 			}),
 		)
 		const { stepMs, clients, services } = result.timeline
@@ -163,14 +163,14 @@ describe('a run', () => {
 
 describe('a simulation that is advanced in slices', () => {
 	const faulty: Scenario = scene({
-		api: { workers: 4, serviceTime: { kind: 'exponential', meanMs: 30 }, faults: [outage] },
+		api: { workers: 4, serviceTimeMs: { kind: 'exponential', meanMs: 30 }, faults: [outage] },
 		web: { arrivals: { kind: 'poisson', perSecond: 80 } },
-		policy: [{ retry: { baseDelayMs: 50, maxRetries: 5 } }, { timeout: 200 }],
-		rest: { duration: 6_000 },
+		policy: [{ retry: { baseDelayMs: 50, maxRetries: 5 } }, { timeoutMs: 200 }],
+		rest: { durationMs: 6_000 },
 	})
 	const variants: readonly Scenario[] = [
 		faulty,
-		{ ...faulty, duration: 30_000, until: 'recovered', stepMs: 250 },
+		{ ...faulty, durationMs: 30_000, until: 'recovered', stepMs: 250 },
 		{ ...faulty, until: ({ good }) => good >= 100, stepMs: 77 },
 		{ ...faulty, maxEvents: 500 },
 		scene({ web: { arrivals: every(13, 50) }, policy: [{ retry: {} }], api: { faults: [outage] } }),
@@ -216,7 +216,7 @@ describe('a simulation that is advanced in slices', () => {
 	})
 
 	it('reports whether it is over, and its progress', () => {
-		const simulation = new Simulation(scene({ web: steady, rest: { duration: 1_000 } }))
+		const simulation = new Simulation(scene({ web: steady, rest: { durationMs: 1_000 } }))
 		expect([simulation.advance(0), simulation.progress.calls]).toEqual([false, 0])
 		expect(simulation.advance(500)).toBe(false)
 		expect(simulation.progress).toMatchObject({ nowMs: 500, calls: 50, good: 49, requests: 50 })

@@ -41,14 +41,14 @@ describe('a study', () => {
 	})
 
 	it('has cases that cover the same time, even until recovered', () => {
-		const until = { ...scene({ rest: { duration: 9_000 } }), until: 'recovered' } as const
+		const until = { ...scene({ rest: { durationMs: 9_000 } }), until: 'recovered' } as const
 		const cases = [
 			...listCases({ ...variants, variants: { one: until } }),
 			...listCases({ ...grid, at: () => until }),
 		]
 		for (const { scenario } of cases) {
 			expect(scenario.until).toBe(undefined)
-			expect(scenario.duration).toBe(9_000)
+			expect(scenario.durationMs).toBe(9_000)
 		}
 		expect(listCases({ ...variants, variants: { one: scene() } })[0]?.scenario.until).toBe('idle')
 	})

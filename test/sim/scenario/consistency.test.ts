@@ -8,7 +8,7 @@ describe('circular dependencies between services', () => {
 		services: Object.fromEntries(
 			Object.entries(asks).map(([name, others]) => [
 				name,
-				{ serviceTime: 1, dependsOn: others.map((to) => ({ to })) },
+				{ serviceTimeMs: 1, dependsOn: others.map((to) => ({ to })) },
 			]),
 		),
 		clients: { web: { to: Object.keys(asks)[0] ?? '', arrivals: { kind: 'trace', atMs: [0] } } },
@@ -57,7 +57,7 @@ describe('circular dependencies between services', () => {
 
 describe('a scenario that never ends', () => {
 	const endless = (client: object, rest: object): unknown => ({
-		services: { api: { serviceTime: 1 } },
+		services: { api: { serviceTimeMs: 1 } },
 		clients: { web: { to: 'api', ...client } },
 		...rest,
 	})
@@ -87,7 +87,7 @@ describe('a scenario that never ends', () => {
 		[{ arrivals: { kind: 'trace', atMs: [1] } }, { until: 'idle' }],
 		[{ arrivals: { kind: 'closed', users: 2, callsEach: 2 } }, { until: 'idle' }],
 		[poisson, { until: () => true }],
-		[poisson, { duration: 50 }],
+		[poisson, { durationMs: 50 }],
 	])('is not one with an end: %j %j', (client, rest) => {
 		expect(() => simulate(endless(client, rest) as Scenario)).not.toThrow()
 	})
@@ -95,8 +95,8 @@ describe('a scenario that never ends', () => {
 
 it('instances is required if every user of a large group would have its own policy', () => {
 	const scenario: Scenario = {
-		duration: 1,
-		services: { api: { serviceTime: 1 } },
+		durationMs: 1,
+		services: { api: { serviceTimeMs: 1 } },
 		clients: { web: { to: 'api', policy: 'p', arrivals: { kind: 'closed', users: 200_000 } } },
 		policies: { p: [] },
 	}

@@ -6,7 +6,7 @@ import { valid } from './valid.ts'
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
-const small: Scenario = { ...valid, duration: 800, maxEvents: 3_000 }
+const small: Scenario = { ...valid, durationMs: 800, maxEvents: 3_000 }
 
 /** Every path in it, as a list of names. */
 function places(value: unknown, path: readonly string[] = []): (readonly string[])[] {

@@ -77,7 +77,7 @@ describe('an invalid scenario is rejected with the path of the invalid value', (
 	})
 
 	it('unused policies included', () => {
-		const scenario = { ...valid, policies: { ...valid.policies, spare: [{ timeout: -1 }] } }
+		const scenario = { ...valid, policies: { ...valid.policies, spare: [{ timeoutMs: -1 }] } }
 		expect(invalidOptionOf(scenario)).toMatchObject({ optionPath: 'policies.spare[0].timeout', received: -1 })
 	})
 })

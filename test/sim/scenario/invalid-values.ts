@@ -184,7 +184,7 @@ export const invalid: readonly (readonly [path: string, value: unknown, expected
 	['policies.careful[1]', {}, 'an object with one of retry, timeout, circuitBreaker,'],
 	['policies.careful[1]', { shared: true }, 'an object with one of'],
 	['policies.careful[1]', { breaker: {} }, 'an object with one of retry, timeout, circuitBreaker,'],
-	['policies.careful[1]', { retry: {}, timeout: 5 }, 'an object with one of'],
+	['policies.careful[1]', { retry: {}, timeoutMs: 5 }, 'an object with one of'],
 	['policies.careful[1].shared', 'yes', flag],
 	['policies.careful[0].retry', 3, 'an object with options, {} for the defaults'],
 	['policies.careful[0].retry', [], 'an object with options, {} for the defaults'],

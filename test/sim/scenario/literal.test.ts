@@ -27,8 +27,8 @@ describe('data as TypeScript', () => {
 
 	test('is formatted like hand-written code', () => {
 		expect(
-			literal({ duration: 120_000, names: ['a', "it's"], 'not-a-name': -1_234.5, left: undefined }),
-		).toBe(`{ duration: 120_000, names: ['a', 'it\\'s'], 'not-a-name': -1_234.5 }`)
+			literal({ durationMs: 120_000, names: ['a', "it's"], 'not-a-name': -1_234.5, left: undefined }),
+		).toBe(`{ durationMs: 120_000, names: ['a', 'it\\'s'], 'not-a-name': -1_234.5 }`)
 		expect(literal([0.0001, 999, 1_000, 123_456.789_01, 1e21, Infinity])).toBe(
 			'[0.0001, 999, 1_000, 123_456.78901, 1e+21, Infinity]',
 		)

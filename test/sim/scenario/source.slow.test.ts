@@ -13,7 +13,7 @@ describe('a policy as data is printed like hand-written code', () => {
 			policyToTypeScript([
 				{ circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 30_000 } },
 				{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } },
-				{ timeout: 1_000 },
+				{ timeoutMs: 1_000 },
 			]),
 		).toBe(
 			`import { circuitBreaker, pipeline, retry, retryBudget, timeout } from 'yaoki'
@@ -99,7 +99,7 @@ export const policy = pipeline(
 	})
 
 	test('rejects an invalid layer with its path', () => {
-		const odd = [{ timeout: 1_000 }, { wait: 5 }] as unknown as PolicyLayer[]
+		const odd = [{ timeoutMs: 1_000 }, { wait: 5 }] as unknown as PolicyLayer[]
 		expect(() => policyToTypeScript(odd)).toThrow(InvalidOptionError)
 		expect(() => policyToTypeScript(odd)).toThrow('Invalid option "layers[1]"')
 		expect(() => policyToTypeScript([{ retry: { budget: { kind: 'gold' } as never } }])).toThrow(
@@ -147,11 +147,11 @@ describe('the printed program', () => {
 /** A service that is slow, then down, then fails at times, so that every policy has an effect. */
 function meet(policy: PolicyModel): SimulationResult {
 	return simulate({
-		duration: 12_000,
+		durationMs: 12_000,
 		services: {
 			api: {
 				workers: 2,
-				serviceTime: { kind: 'exponential', meanMs: 40 },
+				serviceTimeMs: { kind: 'exponential', meanMs: 40 },
 				queue: { limit: 50 },
 				faults: [
 					{ kind: 'slowdown', fromMs: 1_000, toMs: 3_000, factor: 10 },
@@ -196,7 +196,7 @@ function policies(): fc.Arbitrary<readonly PolicyLayer[]> {
 				some,
 			),
 		}),
-		fc.record({ timeout: ms }),
+		fc.record({ timeoutMs: ms }),
 		fc.record({
 			circuitBreaker: fc.record(
 				{

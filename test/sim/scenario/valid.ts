@@ -4,7 +4,7 @@ import type { Scenario } from 'yaoki/sim'
 export const valid = {
 	name: 'everything',
 	seed: 3,
-	duration: 2_000,
+	durationMs: 2_000,
 	until: 'recovered',
 	warmUpMs: 100,
 	maxEvents: 100_000,
@@ -13,9 +13,9 @@ export const valid = {
 		api: {
 			kind: 'server',
 			workers: 4,
-			serviceTime: { kind: 'exponential', meanMs: 20 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 20 },
 			queue: { limit: 50, order: 'lifo', dropExpired: true, maxAgeMs: 500 },
-			latency: { kind: 'uniform', minMs: 1, maxMs: 3 },
+			latencyMs: { kind: 'uniform', minMs: 1, maxMs: 3 },
 			faults: [
 				{ kind: 'outage', fromMs: 200, toMs: 400, mode: 'hang', instances: 1 },
 				{ kind: 'slowdown', fromMs: 300, toMs: 600, factor: 3 },
@@ -49,12 +49,12 @@ export const valid = {
 		},
 		db: {
 			workers: 2,
-			serviceTime: { kind: 'lognormal', medianMs: 5, p99Ms: 50 },
+			serviceTimeMs: { kind: 'lognormal', medianMs: 5, p99Ms: 50 },
 			scalability: { contention: 0.1, coherency: 0.01 },
-			latency: 1,
+			latencyMs: 1,
 		},
-		cache: { serviceTime: { kind: 'empirical', valuesMs: [1, 2, 30] } },
-		row: { kind: 'optimistic-lock', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } },
+		cache: { serviceTimeMs: { kind: 'empirical', valuesMs: [1, 2, 30] } },
+		row: { kind: 'optimistic-lock', latencyMs: { kind: 'normal', meanMs: 10, sdMs: 2 } },
 	},
 	clients: {
 		web: {
@@ -93,7 +93,7 @@ export const valid = {
 		},
 		staff: {
 			to: 'row',
-			arrivals: { kind: 'closed', users: 5, think: 40, startWithinMs: 100, callsEach: 3 },
+			arrivals: { kind: 'closed', users: 5, thinkMs: 40, startWithinMs: 100, callsEach: 3 },
 			policy: 'shared',
 			instances: 2,
 		},
@@ -103,7 +103,7 @@ export const valid = {
 		careful: [
 			{ retry: { maxRetries: 3, baseDelayMs: 10, budget: { maxRetryRatio: 0.2, shared: true } } },
 			{ circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 100 } },
-			{ timeout: 200 },
+			{ timeoutMs: 200 },
 		],
 		hop: [
 			{ bulkhead: { maxConcurrent: 10, maxQueue: 5 } },

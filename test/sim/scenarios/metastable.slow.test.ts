@@ -60,7 +60,7 @@ test('without retries it recovers at a load of 0.65 in every run, and at 0.9 not
 
 test('with the budget, ten slow seconds at a load of 0.8 take about a minute to recover from', () => {
 	const cell = metastable.at(0.8, 10_000, 'jitter and budget')
-	const { measures, neverRecoveredShare } = replicate({ ...cell, duration: 120_000 }, { replications: 20 })
+	const { measures, neverRecoveredShare } = replicate({ ...cell, durationMs: 120_000 }, { replications: 20 })
 	expect(neverRecoveredShare).toBe(0)
 	expect(measures.recoveredAfterMs.low).toBeGreaterThan(40_000)
 	expect(measures.recoveredAfterMs.high).toBeLessThan(80_000)

@@ -21,7 +21,7 @@ test('retries keep the service overloaded, with and without jitter', () => {
 	const policies: Scenario['policies'] = {
 		client: [
 			{ retry: { maxRetries: 3, baseDelayMs: 100, maxDelayMs: 2_000, jitterStrategy: 'none' } },
-			{ timeout: 1_000 },
+			{ timeoutMs: 1_000 },
 		],
 	}
 	expect(replicate({ ...scenario, policies }, { replications: 3 }).neverRecoveredShare).toBe(1)
@@ -47,7 +47,7 @@ test('serving the newest request first lets it recover', () => {
 test('without retries it recovers: the load alone is no problem', () => {
 	const scenario = metastable.at(0.7, 4_000, 'full jitter')
 	expect(
-		replicate({ ...scenario, policies: { client: [{ timeout: 1_000 }] } }, { replications: 3 })
+		replicate({ ...scenario, policies: { client: [{ timeoutMs: 1_000 }] } }, { replications: 3 })
 			.neverRecoveredShare,
 	).toBe(0)
 })
@@ -99,8 +99,8 @@ describe('the settings on the page are those of the study', () => {
 		rows.map(([cell = '']) => cell).find((cell) => cell.startsWith(quoted(remedy, what))) ?? ''
 
 	test.each(metastable.panels)('service, clients and end of the run of %s', (remedy) => {
-		const { duration, until, clients, seed } = scenarioOf(remedy)
-		const { workers, serviceTime, faults, queue, ...others } = apiOf(remedy)
+		const { durationMs: duration, until, clients, seed } = scenarioOf(remedy)
+		const { workers, serviceTimeMs: serviceTime, faults, queue, ...others } = apiOf(remedy)
 		expect(shown('workers')).toBe(workers)
 		expect(shown('service time')).toEqual(serviceTime)
 		const [fault] = faults ?? []
@@ -124,11 +124,11 @@ describe('the settings on the page are those of the study', () => {
 	test.each(metastable.panels)('retry, timeout and the order of layers of %s', (remedy) => {
 		const { budget, ...given } = layerOf(remedy, 'retry')
 		expectEffective('retry', given, readRetryOptions(given))
-		expect(shown('timeout of each attempt')).toBe(layerOf(remedy, 'timeout'))
+		expect(shown('timeout of each attempt')).toBe(layerOf(remedy, 'timeoutMs'))
 		const isOf = (other: string) => remedy === `jitter and ${other}`
 		expect(budget !== undefined).toBe(isOf('budget'))
 		expect(layersOf(scenarioOf(remedy)).flatMap((layer) => Object.keys(layer))).toEqual(
-			isOf('breaker') ? ['retry', 'circuitBreaker', 'timeout'] : ['retry', 'timeout'],
+			isOf('breaker') ? ['retry', 'circuitBreaker', 'timeoutMs'] : ['retry', 'timeoutMs'],
 		)
 	})
 

@@ -4,7 +4,7 @@ import { applyChanges, type PolicyLayer, type TuneChange } from 'yaoki/sim'
 
 const client: readonly PolicyLayer[] = [
 	{ retry: { maxRetries: 3, baseDelayMs: 100 }, shared: true },
-	{ timeout: 500 },
+	{ timeoutMs: 500 },
 ]
 
 const change = (given: Partial<TuneChange>): TuneChange => ({
@@ -13,30 +13,34 @@ const change = (given: Partial<TuneChange>): TuneChange => ({
 })
 const fewer = change({ option: 'maxRetries', to: 1 })
 const jitter = change({ option: 'jitterStrategy', to: 'none' })
-const longer = change({ kind: 'timeout', layer: 1, to: 900 })
+const longer = change({ kind: 'timeoutMs', layer: 1, to: 900 })
 const throttle = change({ kind: 'adaptiveThrottle', isAdded: true, to: {} })
 const breaker = change({ kind: 'circuitBreaker', layer: 1, isAdded: true, to: { failureThreshold: 9 } })
-const inner = change({ kind: 'timeout', layer: 2, isAdded: true, to: 50 })
+const inner = change({ kind: 'timeoutMs', layer: 2, isAdded: true, to: 50 })
 
 describe('changes applied to policies', () => {
 	it.each([
 		['none', [], client],
-		['one option', [fewer], [{ retry: { maxRetries: 1, baseDelayMs: 100 }, shared: true }, { timeout: 500 }]],
+		[
+			'one option',
+			[fewer],
+			[{ retry: { maxRetries: 1, baseDelayMs: 100 }, shared: true }, { timeoutMs: 500 }],
+		],
 		[
 			'two options of one layer, which both count',
 			[fewer, jitter],
 			[
 				{ retry: { maxRetries: 1, baseDelayMs: 100, jitterStrategy: 'none' }, shared: true },
-				{ timeout: 500 },
+				{ timeoutMs: 500 },
 			],
 		],
-		['a whole layer', [longer], [client[0], { timeout: 900 }]],
+		['a whole layer', [longer], [client[0], { timeoutMs: 900 }]],
 		['a layer that is added outermost', [throttle], [{ adaptiveThrottle: {} }, ...client]],
-		['a layer that is added innermost', [inner], [...client, { timeout: 50 }]],
+		['a layer that is added innermost', [inner], [...client, { timeoutMs: 50 }]],
 		[
 			'an added layer and an option behind it, whose index is that of the original',
 			[throttle, longer],
-			[{ adaptiveThrottle: {} }, client[0], { timeout: 900 }],
+			[{ adaptiveThrottle: {} }, client[0], { timeoutMs: 900 }],
 		],
 		[
 			'several added layers',
@@ -45,8 +49,8 @@ describe('changes applied to policies', () => {
 				{ adaptiveThrottle: {} },
 				client[0],
 				{ circuitBreaker: { failureThreshold: 9 } },
-				{ timeout: 500 },
-				{ timeout: 50 },
+				{ timeoutMs: 500 },
+				{ timeoutMs: 50 },
 			],
 		],
 		[
@@ -71,8 +75,8 @@ describe('changes applied to policies', () => {
 		const make = () => retry()
 		const changed = applyChanges({ client, other: client, make }, [fewer, { ...longer, policy: 'other' }])
 		expect(changed).toEqual({
-			client: [{ retry: { maxRetries: 1, baseDelayMs: 100 }, shared: true }, { timeout: 500 }],
-			other: [client[0], { timeout: 900 }],
+			client: [{ retry: { maxRetries: 1, baseDelayMs: 100 }, shared: true }, { timeoutMs: 500 }],
+			other: [client[0], { timeoutMs: 900 }],
 			make,
 		})
 	})

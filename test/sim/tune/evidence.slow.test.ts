@@ -175,7 +175,7 @@ describe('every step equals runs of the policy that it names', () => {
 	it('for random policies, whose every option stays valid', () => {
 		fc.assert(
 			fc.property(layers, layers, fc.nat({ max: 999 }), (toWeb, toDb, seed) => {
-				const scenario: Scenario = { ...chain, duration: 600, seed, policies: { toWeb, toDb } }
+				const scenario: Scenario = { ...chain, durationMs: 600, seed, policies: { toWeb, toDb } }
 				const constraints = { goodShare: { above: 0.97 }, amplification: { below: 1.6 } }
 				const result = tune(['toWeb', 'toDb'], scenario, { constraints, replications: 2, maxSteps: 12 })
 				checkResult(result, scenario, constraints, 2)

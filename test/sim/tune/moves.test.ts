@@ -39,7 +39,7 @@ describe('the changes to a policy', () => {
 			[],
 		],
 		['no second rate', { circuitBreaker: { errorRateThreshold: 0.2 } }, 'errorRateThreshold', []],
-		['a shorter and longer timeout', { timeout: 300 }, '[0].timeout', [150, 600, 1_500]],
+		['a shorter and longer timeout', { timeoutMs: 300 }, '[0].timeout', [150, 600, 1_500]],
 	])('are %s', (_, layer, option, expected) => {
 		expect(tried([layer], option)).toEqual(expected)
 	})
@@ -68,14 +68,14 @@ describe('the changes to a policy', () => {
 			{ bulkhead: {} },
 			{ retry: {} },
 			{ circuitBreaker: {} },
-			{ timeout: 1_000 },
+			{ timeoutMs: 1_000 },
 		])
 	})
 })
 
 describe('the candidates', () => {
 	const policies = {
-		a: [{ retry: { baseDelayMs: 100, maxDelayMs: 300 } }, { timeout: 50 }],
+		a: [{ retry: { baseDelayMs: 100, maxDelayMs: 300 } }, { timeoutMs: 50 }],
 		b: [{ retry: {} }, { bulkhead: {} }],
 	} satisfies Record<string, readonly PolicyLayer[]>
 	const candidates = listCandidates(['a', 'b'], policies, 2)

@@ -18,7 +18,7 @@ describe('the distance to a limit', () => {
 		expect(relativeGap(actual, limit)).toBe(expected)
 	})
 
-	const run = simulate({ ...chain, duration: 1_500 })
+	const run = simulate({ ...chain, durationMs: 1_500 })
 	const violations = (constraints: TuneConstraints, result: SimulationResult = run) =>
 		findViolations(constraints, result)
 

@@ -6,10 +6,14 @@ import { scene } from '../scene.ts'
 /** Half of the responses are errors and delays do not matter, so only the number of retries and the budget do. */
 const flaky: Scenario = {
 	...scene({
-		api: { workers: Infinity, serviceTime: 1, faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 900 }] },
+		api: {
+			workers: Infinity,
+			serviceTimeMs: 1,
+			faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 900 }],
+		},
 		web: { arrivals: { kind: 'constant', perSecond: 200 } },
 		policy: [{ retry: { maxRetries: 2, baseDelayMs: 1, maxDelayMs: 100 } }],
-		rest: { duration: 1_000 },
+		rest: { durationMs: 1_000 },
 	}),
 }
 const options = {
@@ -76,12 +80,12 @@ describe('the sensitivity', () => {
 			replicate(
 				scene({
 					api: {
-						serviceTime: 10,
+						serviceTimeMs: 10,
 						faults: [{ kind: 'slowdown', factor: 20, fromMs: 1_000, toMs: 2_000 }],
 					},
 					web: { arrivals: { kind: 'poisson', perSecond: 60 } },
-					policy: [{ retry: { maxRetries, baseDelayMs: 10, maxDelayMs: 100 } }, { timeout: 200 }],
-					rest: { duration: 12_000 },
+					policy: [{ retry: { maxRetries, baseDelayMs: 10, maxDelayMs: 100 } }, { timeoutMs: 200 }],
+					rest: { durationMs: 12_000 },
 				}),
 				{ replications: 2 },
 			).runs

@@ -3,12 +3,12 @@ import type { Scenario, TuneOptions } from 'yaoki/sim'
 
 /** Batches of calls, all at the same moment, to a small service that is slow for a while: without jitter they return together. */
 export const storm: Scenario = {
-	duration: 10_000,
+	durationMs: 10_000,
 	stepMs: 1_000,
 	services: {
 		api: {
 			workers: 10,
-			serviceTime: { kind: 'exponential', meanMs: 20 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 20 },
 			queue: { limit: 40 },
 			faults: [{ kind: 'slowdown', factor: 4, fromMs: 2_500, toMs: 4_500 }],
 		},
@@ -37,20 +37,20 @@ export const stormOptions: TuneOptions = {
 
 /** Two policies in a chain. A run takes about a millisecond. */
 export const chain: Scenario = {
-	duration: 1_500,
+	durationMs: 1_500,
 	stepMs: 500,
 	services: {
-		web: { workers: 4, serviceTime: 5, dependsOn: [{ to: 'db', policy: 'toDb' }] },
+		web: { workers: 4, serviceTimeMs: 5, dependsOn: [{ to: 'db', policy: 'toDb' }] },
 		db: {
 			workers: 2,
-			serviceTime: { kind: 'exponential', meanMs: 15 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 15 },
 			queue: { limit: 10 },
 			faults: [{ kind: 'errors', rate: 0.5, fromMs: 500, toMs: 1_000 }],
 		},
 	},
 	clients: { user: { to: 'web', arrivals: { kind: 'poisson', perSecond: 40 }, policy: 'toWeb' } },
 	policies: {
-		toWeb: [{ timeout: 500 }],
-		toDb: [{ retry: { maxRetries: 3, baseDelayMs: 10, maxDelayMs: 100 } }, { timeout: 100 }],
+		toWeb: [{ timeoutMs: 500 }],
+		toDb: [{ retry: { maxRetries: 3, baseDelayMs: 10, maxDelayMs: 100 } }, { timeoutMs: 100 }],
 	},
 }

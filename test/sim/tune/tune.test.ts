@@ -5,12 +5,12 @@ import { chain, storm, stormOptions } from './storm.ts'
 
 /** A service that stays overloaded after a short slowdown, because of retries. */
 const metastable: Scenario = {
-	duration: 30_000,
+	durationMs: 30_000,
 	until: 'recovered',
 	services: {
 		api: {
 			workers: 5,
-			serviceTime: { kind: 'exponential', meanMs: 100 },
+			serviceTimeMs: { kind: 'exponential', meanMs: 100 },
 			faults: [{ kind: 'slowdown', factor: 10, fromMs: 3_000, toMs: 6_000 }],
 		},
 	},
@@ -18,7 +18,7 @@ const metastable: Scenario = {
 	policies: {
 		client: [
 			{ retry: { maxRetries: 3, baseDelayMs: 100, maxDelayMs: 2_000, jitterStrategy: 'none' } },
-			{ timeout: 1_000 },
+			{ timeoutMs: 1_000 },
 		],
 	},
 }
@@ -84,7 +84,7 @@ describe('the smallest change that survives', () => {
 	it('is no change if the policy survives unchanged', () => {
 		const calm = tune(
 			'client',
-			{ ...metastable, services: { api: { workers: 5, serviceTime: 100 } } },
+			{ ...metastable, services: { api: { workers: 5, serviceTimeMs: 100 } } },
 			{
 				constraints: { goodShare: { atLeast: 0.5 } },
 				replications: 2,

@@ -8,8 +8,8 @@ const around = (mean: number, spread: number) =>
 	Array.from({ length: 24 }, (_, index) => mean + (index % 2 === 0 ? spread : -spread))
 
 const queue: Scenario = {
-	duration: 400_000,
-	services: { api: { serviceTime: { kind: 'exponential', meanMs: 10 } } },
+	durationMs: 400_000,
+	services: { api: { serviceTimeMs: { kind: 'exponential', meanMs: 10 } } },
 	clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 50 } } },
 }
 

@@ -36,7 +36,7 @@ interface Stretch {
 export function runs(scenario: Scenario, warmUp = 0.1): readonly Stretch[] {
 	return Array.from({ length: REPLICATIONS }, (_, index) => {
 		const simulation = new Simulation({ ...scenario, seed: index + 1 })
-		simulation.advance(warmUp * (scenario.duration ?? 0))
+		simulation.advance(warmUp * (scenario.durationMs ?? 0))
 		const before = simulation.result()
 		simulation.advance()
 		const after = simulation.result()

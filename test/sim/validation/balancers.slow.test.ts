@@ -14,9 +14,9 @@ type Strategy = 'round-robin' | 'least-requests' | 'two-choices' | 'random'
 function balanced(strategy: Strategy, instances: number, load: number, calls: number): Scenario {
 	const perSecond = (instances * load * 1_000) / MEAN_MS
 	return {
-		duration: (calls / perSecond) * 1_000,
+		durationMs: (calls / perSecond) * 1_000,
 		services: {
-			api: { instances, loadBalancer: { strategy }, serviceTime: { kind: 'exponential', meanMs: MEAN_MS } },
+			api: { instances, loadBalancer: { strategy }, serviceTimeMs: { kind: 'exponential', meanMs: MEAN_MS } },
 		},
 		clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond } } },
 	}

@@ -142,7 +142,7 @@ test('without a policy, unfinished calls are the requests in flight', () => {
 					services: {
 						api: {
 							workers: 2,
-							serviceTime: { kind: 'exponential', meanMs: 30 },
+							serviceTimeMs: { kind: 'exponential', meanMs: 30 },
 							queue: { limit: 20 },
 							faults: [{ kind: 'outage', fromMs: 500, toMs: 700 }],
 						},

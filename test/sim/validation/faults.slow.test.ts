@@ -12,8 +12,8 @@ describe('after a pause, the backlog is gone after load x pause / (1 - load)', (
 		const [fromMs, pauseMs, serviceTime] = [10_000, 5_000, 2]
 		const toMs = fromMs + pauseMs
 		const { recovery } = simulate({
-			duration: toMs + drainMs(pauseMs, load) + 20_000,
-			services: { api: { serviceTime, faults: [{ kind: 'pause', fromMs, toMs }] } },
+			durationMs: toMs + drainMs(pauseMs, load) + 20_000,
+			services: { api: { serviceTimeMs: serviceTime, faults: [{ kind: 'pause', fromMs, toMs }] } },
 			clients: {
 				web: {
 					to: 'api',
@@ -48,9 +48,9 @@ describe('an M/M/1 queue with breakdowns has the number in the system of White a
 		const values = Array.from({ length: 24 }, (_, seed) => {
 			const scenario: Scenario = {
 				seed,
-				duration: DURATION,
+				durationMs: DURATION,
 				services: {
-					api: { serviceTime: { kind: 'exponential', meanMs: MEAN_MS }, faults: breakdowns(seed) },
+					api: { serviceTimeMs: { kind: 'exponential', meanMs: MEAN_MS }, faults: breakdowns(seed) },
 				},
 				clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: perMs * 1_000 } } },
 			}

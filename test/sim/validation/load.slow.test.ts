@@ -36,12 +36,12 @@ function meanPresentAt(ms: number, law: 'exponential' | 'constant'): number {
 }
 
 /** The number of calls in flight at this time of a period, mean over the periods, for 24 seeds. */
-const present = (phaseMs: number, serviceTime: Distribution): readonly number[] =>
+const present = (phaseMs: number, serviceTimeMs: Distribution): readonly number[] =>
 	Array.from({ length: 24 }, (_, seed) => {
 		const simulation = new Simulation({
 			seed,
-			duration: (WARM_UP + PERIODS) * PERIOD_MS,
-			services: { api: { workers: Infinity, serviceTime } },
+			durationMs: (WARM_UP + PERIODS) * PERIOD_MS,
+			services: { api: { workers: Infinity, serviceTimeMs } },
 			clients: { web: { to: 'api', arrivals: { kind: 'curve', points: sine, repeatEveryMs: PERIOD_MS } } },
 		})
 		let sum = 0
@@ -66,14 +66,14 @@ describe('a request with n parallel calls', () => {
 	test.each([2, 5, 20])('takes as long as the slowest of %i, and is slow if one of them is', (calls) => {
 		const meanMs = 10
 		const stretches = runs({
-			duration: 60_000,
+			durationMs: 60_000,
 			services: {
 				api: {
 					workers: Infinity,
-					serviceTime: 0,
+					serviceTimeMs: 0,
 					dependsOn: Array.from({ length: calls }, (_, index) => ({ to: 'leaf', parallel: index > 0 })),
 				},
-				leaf: { workers: Infinity, serviceTime: { kind: 'exponential', meanMs } },
+				leaf: { workers: Infinity, serviceTimeMs: { kind: 'exponential', meanMs } },
 			},
 			clients: {
 				web: {

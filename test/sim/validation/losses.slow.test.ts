@@ -27,8 +27,8 @@ describe('a bulkhead without a queue rejects by Erlang B, for any distribution o
 		const [maxConcurrent, load] = [5, 4]
 		const perMs = load / momentsOf(law).meanMs
 		const stretches = runs({
-			duration: calls / perMs,
-			services: { api: { workers: Infinity, serviceTime: law } },
+			durationMs: calls / perMs,
+			services: { api: { workers: Infinity, serviceTimeMs: law } },
 			clients: {
 				web: { to: 'api', arrivals: { kind: 'poisson', perSecond: perMs * 1_000 }, policy: 'limited' },
 			},
@@ -63,8 +63,8 @@ describe('an M/M/1 retrial queue has the mean number of waiting calls of Falin a
 		const meanMs = 10
 		const perMs = load / meanMs
 		const stretches = runs({
-			duration: calls / perMs,
-			services: { api: { serviceTime: { kind: 'exponential', meanMs }, queue: { limit: 0 } } },
+			durationMs: calls / perMs,
+			services: { api: { serviceTimeMs: { kind: 'exponential', meanMs }, queue: { limit: 0 } } },
 			clients: {
 				web: { to: 'api', arrivals: { kind: 'poisson', perSecond: perMs * 1_000 }, policy: 'again' },
 			},

@@ -27,7 +27,7 @@ describe('20 clients that write one row', () => {
 			const { measures } = replicate(
 				{
 					until: 'idle',
-					services: { row: { kind: 'optimistic-lock', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } } },
+					services: { row: { kind: 'optimistic-lock', latencyMs: { kind: 'normal', meanMs: 10, sdMs: 2 } } },
 					clients: {
 						web: { to: 'row', arrivals: { kind: 'closed', users: 20, callsEach: 1 }, policy: 'again' },
 					},

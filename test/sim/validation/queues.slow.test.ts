@@ -26,7 +26,7 @@ const exponential: Distribution = { kind: 'exponential', meanMs: MEAN_MS }
 /** `calls` is the number of calls per run, so that busier runs can be longer. */
 function queue(server: ServerModel, perMs: number, calls: number, goodWithinMs?: number): Scenario {
 	return {
-		duration: calls / perMs,
+		durationMs: calls / perMs,
 		services: { api: server },
 		clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: perMs * 1_000 }, goodWithinMs } },
 	}
@@ -39,7 +39,7 @@ describe('M/M/1', () => {
 	])('at a load of %f: latency, number in system, share that waits, share above the mean', (load, calls) => {
 		const perMs = load / MEAN_MS
 		const meanMs = MEAN_MS / (1 - load)
-		const stretches = runs(queue({ serviceTime: exponential }, perMs, calls, meanMs))
+		const stretches = runs(queue({ serviceTimeMs: exponential }, perMs, calls, meanMs))
 		expectAgreement(samples(stretches, meanLatency), meanMs)
 		expectAgreement(samples(stretches, meanPresent), load / (1 - load))
 		expectAgreement(samples(stretches, waitedShare), load)
@@ -47,7 +47,7 @@ describe('M/M/1', () => {
 		expectAgreement(samples(stretches, lateShare), Math.exp(-1))
 	})
 	test('with order lifo keeps its means', () => {
-		const stretches = runs(queue({ serviceTime: exponential, queue: { order: 'lifo' } }, 0.05, 15_000))
+		const stretches = runs(queue({ serviceTimeMs: exponential, queue: { order: 'lifo' } }, 0.05, 15_000))
 		expectAgreement(samples(stretches, meanPresent), 1)
 		expectAgreement(samples(stretches, meanLatency), 20)
 	})
@@ -62,7 +62,7 @@ describe('M/G/1, by Pollaczek-Khinchine', () => {
 		const moments = momentsOf(law)
 		const perMs = 0.6 / moments.meanMs
 		const waitMs = meanWaitMs(perMs, moments)
-		const stretches = runs(queue({ serviceTime: law }, perMs, calls))
+		const stretches = runs(queue({ serviceTimeMs: law }, perMs, calls))
 		expectAgreement(samples(stretches, meanQueue), perMs * waitMs)
 		expectAgreement(samples(stretches, meanPresent), perMs * (waitMs + moments.meanMs))
 		expectAgreement(samples(stretches, meanLatency), waitMs + moments.meanMs)
@@ -76,7 +76,7 @@ describe('M/M/c, by Erlang C', () => {
 		[20, 16, 30_000],
 	])('with %i workers and a load of %f: share that waits, queue length and wait', (workers, load, calls) => {
 		const perMs = load / MEAN_MS
-		const stretches = runs(queue({ workers, serviceTime: exponential }, perMs, calls))
+		const stretches = runs(queue({ workers, serviceTimeMs: exponential }, perMs, calls))
 		expectAgreement(samples(stretches, waitedShare), erlangC(workers, load), 0.06)
 		expectAgreement(samples(stretches, meanQueue), meanWaiting(workers, load), 0.15)
 		expectAgreement(samples(stretches, meanLatency), MEAN_MS + meanWaiting(workers, load) / perMs)
@@ -105,7 +105,7 @@ describe('M/G/1 with three priorities, by Cobham', () => {
 		['constant', MEAN_MS],
 	])('with %s service times: latency of each class', (_, law) => {
 		const perMs = 0.7 / (1.3 * MEAN_MS)
-		const { clients, ...rest } = queue({ serviceTime: law }, perMs, 25_000)
+		const { clients, ...rest } = queue({ serviceTimeMs: law }, perMs, 25_000)
 		const stretches = runs({ ...rest, clients: { web: { ...known(clients['web']), classes } } })
 		const factors = { gold: 1, silver: 1, bronze: 2 }
 		const names = ['gold', 'silver', 'bronze'] as const
@@ -128,7 +128,7 @@ describe('M/M/1/K, by a limit on the queue', () => {
 	])(
 		'with room for %i, one of them in work, and a load of %f: who is turned away, and how many are there',
 		(places, load) => {
-			const model: ServerModel = { serviceTime: exponential, queue: { limit: places - 1 } }
+			const model: ServerModel = { serviceTimeMs: exponential, queue: { limit: places - 1 } }
 			const stretches = runs(queue(model, load / MEAN_MS, 15_000))
 			const { blocked, mean } = finiteQueue(places, load)
 			expectAgreement(samples(stretches, rejectedShare), blocked)

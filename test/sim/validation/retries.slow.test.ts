@@ -13,7 +13,7 @@ const calling = (calls: number, policy?: string): Scenario['clients'] => ({
 	web: { to: 'api', arrivals: { kind: 'constant', perSecond: 100, toMs: calls * 10 }, policy },
 })
 
-const plain = { workers: Infinity, serviceTime: 1 } as const
+const plain = { workers: Infinity, serviceTimeMs: 1 } as const
 const failing = (rate: number): ServerModel => ({
 	...plain,
 	faults: [{ kind: 'errors', rate, fromMs: 0, toMs: 1e9 }],

@@ -41,7 +41,7 @@ const order = fc.constantFrom<'fifo' | 'lifo'>('fifo', 'lifo')
 
 const aServer: fc.Arbitrary<ServerModel> = fc.record({
 	workers,
-	serviceTime: aDuration,
+	serviceTimeMs: aDuration,
 	queue: fc.record({
 		limit: some(fc.integer({ min: 0, max: 8 })),
 		order,
@@ -49,7 +49,7 @@ const aServer: fc.Arbitrary<ServerModel> = fc.record({
 		maxAgeMs: some(fc.integer({ min: 20, max: 300 })),
 	}),
 	scalability: some(fc.constant({ contention: 0.2, coherency: 0.05 })),
-	latency: some(aDuration),
+	latencyMs: some(aDuration),
 	faults: fc.array(aFault, { maxLength: 3 }),
 	rateLimit: some(
 		fc.record({ perSecond: fc.integer({ min: 5, max: 100 }), burst: fc.integer({ min: 1, max: 9 }) }),
@@ -61,12 +61,12 @@ const again = { maxRetries: 3, baseDelayMs: 20, maxDelayMs: 200 } as const
 const aPolicy: fc.Arbitrary<readonly PolicyLayer[]> = fc.constantFrom<readonly PolicyLayer[]>(
 	[],
 	[{ retry: again }],
-	[{ timeout: 60 }],
-	[{ retry: again }, { timeout: 60 }],
-	[{ retry: { ...again, budget: { maxRetryRatio: 0.2 } } }, { timeout: 40 }],
-	[{ bulkhead: { maxConcurrent: 2, maxQueue: 1 } }, { timeout: 100 }],
-	[{ circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 100 } }, { retry: again }, { timeout: 50 }],
-	[{ hedge: { delayMs: 30 } }, { timeout: 200 }],
+	[{ timeoutMs: 60 }],
+	[{ retry: again }, { timeoutMs: 60 }],
+	[{ retry: { ...again, budget: { maxRetryRatio: 0.2 } } }, { timeoutMs: 40 }],
+	[{ bulkhead: { maxConcurrent: 2, maxQueue: 1 } }, { timeoutMs: 100 }],
+	[{ circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 100 } }, { retry: again }, { timeoutMs: 50 }],
+	[{ hedge: { delayMs: 30 } }, { timeoutMs: 200 }],
 	[{ rateLimiter: { limit: 5, intervalMs: 200 } }],
 )
 
@@ -75,7 +75,7 @@ const arrivals = fc.constantFrom(
 	{ kind: 'constant', perSecond: 40, toMs: LAST_MS } as const,
 	{ kind: 'bursts', perSecond: 20, burstPerSecond: 200, everyMs: 400, lastsMs: 80, toMs: LAST_MS } as const,
 	{ kind: 'trace', atMs: [0, 0, 1, 5, 5, 5, 300, 900, 900, LAST_MS] } as const,
-	{ kind: 'closed', users: 8, callsEach: 5, think: { kind: 'exponential', meanMs: 100 } } as const,
+	{ kind: 'closed', users: 8, callsEach: 5, thinkMs: { kind: 'exponential', meanMs: 100 } } as const,
 )
 
 /** Ends when nothing is left to do. */
@@ -110,10 +110,10 @@ export const aWorld: fc.Arbitrary<Scenario> = fc
 
 /** Only a queue and arrivals: a call lasts as long as its request is in flight. Ends when nothing is left to do. */
 export const aQueue: fc.Arbitrary<Scenario> = fc
-	.record({ seed: fc.nat(), workers, serviceTime: aDuration, order, arrivals })
-	.map(({ seed, workers, serviceTime, order, arrivals }) => ({
+	.record({ seed: fc.nat(), workers, serviceTimeMs: aDuration, order, arrivals })
+	.map(({ seed, workers, serviceTimeMs, order, arrivals }) => ({
 		seed,
 		until: 'idle',
-		services: { api: { workers, serviceTime, queue: { order } } },
+		services: { api: { workers, serviceTimeMs, queue: { order } } },
 		clients: { web: { to: 'api', arrivals } },
 	}))

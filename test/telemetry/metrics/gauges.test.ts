@@ -154,7 +154,7 @@ test('gauges of a client have its pauses and its requests in flight', async () =
 	const responses = [new Response('', { status: 429, headers: { 'retry-after': '60' } })]
 	const client = new ResilientHttpClient({
 		maxRetries: 0,
-		breakerKey: ({ url }) => new URL(url).pathname,
+		circuitBreakerKey: ({ url }) => new URL(url).pathname,
 		fetch: async () => responses.pop() ?? pending.promise,
 	})
 	await client.get('https://one.test/a').catch(() => {})

@@ -105,9 +105,9 @@ test('requests are measured by status, calls by outcome', async () => {
 	expect(await sdk.points('circuit_breaker.state')).toMatchObject([{ value: 0 }])
 })
 
-test('with breakerKey, the address of the server was unknown', async () => {
+test('with circuitBreakerKey, the address of the server was unknown', async () => {
 	const { url, port } = await serve(200)
-	const client = new ResilientHttpClient({ ...FAST, breakerKey: () => 'users' })
+	const client = new ResilientHttpClient({ ...FAST, circuitBreakerKey: () => 'users' })
 	onTestFinished(observe({ client }, [openTelemetry(otel)]))
 	await client.get(url).json()
 	expect(sdk.span('GET').attributes).toMatchObject({ 'server.address': '127.0.0.1', 'server.port': port })

@@ -204,7 +204,7 @@ test('a failed delivery is an error, and the next one has its own span in the sa
 			},
 		},
 		retry: { baseDelayMs: 1, maxDelayMs: 1 },
-		breaker: false,
+		circuitBreaker: false,
 	})
 	const stop = observe({ outbox, relay }, [openTelemetry(otel)])
 	await outbox.enqueue({ topic: 'a', payload: 1 }, OUTSIDE)
@@ -229,7 +229,7 @@ test('a handler beyond its timeout has a span that ended with the timeout', asyn
 	const relay = new Relay(outbox, {
 		destinations: { a: () => handler.promise },
 		timeoutMs: 1,
-		breaker: false,
+		circuitBreaker: false,
 	})
 	const stop = observe({ outbox, relay }, [openTelemetry(otel)])
 	const scheduled = Promise.withResolvers<void>()

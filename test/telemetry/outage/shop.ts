@@ -77,7 +77,7 @@ export async function startShop(others: readonly Exporter[] = []): Promise<Shop>
 		},
 		pollMs: 20,
 		retry: { maxRetries: 2, baseDelayMs: 1, maxDelayMs: 5 },
-		breaker: { failureThreshold: 3, resetTimeoutMs: 50 },
+		circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 50 },
 	})
 	/** Its tables are missing, so its statistics fail. */
 	const broken = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })

@@ -95,7 +95,7 @@ describe('simulate --tune', () => {
 	})
 
 	test('prints the best so far after Ctrl-C, with exit code 130', async () => {
-		const file = new Folder().write('mine.json', { ...small, duration: 20_000 })
+		const file = new Folder().write('mine.json', { ...small, durationMs: 20_000 })
 		const args = [file, '--tune', '--assert', 'p99Ms<=1', '-n', '1', '-w', '1']
 		const { code, stdout, stderr } = await simulate(args, 'tuning: 10 %')
 		expect(code).toBe(130)

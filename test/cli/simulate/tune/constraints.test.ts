@@ -33,7 +33,7 @@ describe('the constraints of a search', () => {
 	test('are by default good calls if there is no fault to recover from', () => {
 		const calm = {
 			...small,
-			services: { api: { serviceTime: 1 }, row: { kind: 'optimistic-lock' as const } },
+			services: { api: { serviceTimeMs: 1 }, row: { kind: 'optimistic-lock' as const } },
 		}
 		expect(defaultConstraints([calm])).toEqual({ goodShare: { atLeast: 0.99 }, amplification: { atMost: 2 } })
 	})

@@ -32,7 +32,7 @@ describe('the policies of a search', () => {
 	const scenario: Scenario = {
 		...small,
 		services: {
-			api: { serviceTime: 1, dependsOn: [{ to: 'db', policy: 'toDb' }] },
+			api: { serviceTimeMs: 1, dependsOn: [{ to: 'db', policy: 'toDb' }] },
 			db: { kind: 'optimistic-lock' },
 		},
 		policies: { careful: [{ retry: {} }], toDb: [], unused: [], code: () => retry() },

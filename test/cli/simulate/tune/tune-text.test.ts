@@ -42,7 +42,7 @@ describe('a change as a sentence', () => {
 			'  Set a[0].retry.budget to { maxRetryRatio: 0.1 }.',
 			{ path: 'a[0].retry.budget', from: undefined, to: { maxRetryRatio: 0.1 } },
 		],
-		['  Add timeout to a, inside a[1]: 1_000.', { kind: 'timeout', layer: 2, isAdded: true, to: 1_000 }],
+		['  Add timeoutMs to a, inside a[1]: 1_000.', { kind: 'timeoutMs', layer: 2, isAdded: true, to: 1_000 }],
 		[
 			'  Add adaptiveThrottle to a, outermost: with defaults.',
 			{ kind: 'adaptiveThrottle', isAdded: true, to: {} },

@@ -13,7 +13,7 @@ const fails = () => {
 describe('a hook that throws ends the call with INTERNAL and the error as cause', () => {
 	test.each([
 		['getContext', { getContext: fails }, 0],
-		['breakerKey', { breakerKey: fails }, 0],
+		['circuitBreakerKey', { circuitBreakerKey: fails }, 0],
 		['classify', { classify: fails }, 1],
 		['isFailure', { circuitBreaker: { isFailure: fails } }, 1],
 	])('%s', async (_, options, attempts) => {

@@ -29,7 +29,7 @@ test('a large transaction that commits late is claimed by scans that continue, n
 		})
 	const relay = new Relay(outbox, {
 		batchSize: 100,
-		concurrency: 100,
+		maxConcurrent: 100,
 		destinations: { jobs: () => {} },
 		onEvent: ({ type }) => {
 			if (type !== 'sent') return
