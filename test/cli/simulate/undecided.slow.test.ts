@@ -63,7 +63,7 @@ describe('a log of a collapse', () => {
 		expect(stdout).not.toContain('export const policy')
 		expect(stdout).not.toContain('The smallest change')
 		expect(stdout).toMatch(/\nbefore, alternative 1 /)
-		expect(stdout).toMatch(/\n {2}replay\[1\].timeoutMs: 1_000, 4_000, 10_000, now 2_000\n/)
+		expect(stdout).toMatch(/\n {2}replay\[1\]\.timeoutMs: 1_000, 4_000, 10_000, now 2_000\n/)
 	})
 
 	test('has its faults, caveats and ranges in every artefact', async () => {
