@@ -1,6 +1,8 @@
 /** Operations that fail as listed, and calls that run to their end in virtual time. */
-import type { CallContext, PolicyListener, Settled, YaokiEvent } from 'yaoki'
+
+import type { CallContext, Settled, YaokiEvent } from 'yaoki'
 import type { VirtualRuntime } from 'yaoki/testing'
+import type { PolicyListener } from '../src/core/events/events.ts'
 
 export interface Script {
 	(context: CallContext): Promise<string>

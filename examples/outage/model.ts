@@ -3,7 +3,7 @@
  * the callers use real policies in virtual time.
  */
 import { HttpError, type Policy } from 'yaoki'
-import { type DoneCallback, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 
 export interface Model {
 	readonly clients: number
@@ -84,7 +84,7 @@ class Service {
 		this.seconds = Array.from({ length: model.endMs / 1_000 }, () => ({ requests: 0, rejected: 0 }))
 	}
 
-	request(done: DoneCallback<void>): void {
+	request(done: (error?: unknown) => void): void {
 		const { capacity, downFromMs, downToMs, maxQueueMs, rejectionCost } = this.#model
 		const nowMs = this.#clock.now()
 		const workMs = 1_000 / capacity

@@ -1,14 +1,8 @@
 /** `yaoki`: policies, backoff, classification, deadlines. No dependency, and runs anywhere. */
 export type { BackoffOptions } from './backoff/options.ts'
 export { type BackoffPreset, presets } from './backoff/presets.ts'
-export type { BackoffGrowth, JitterStrategy } from './backoff/settings.ts'
+export type { JitterStrategy } from './backoff/settings.ts'
 export type { Budget } from './budget/budget.ts'
-export {
-	QuotaBudget,
-	type QuotaBudgetOptions,
-	type QuotaBudgetStats,
-	quotaBudget,
-} from './budget/quota-budget.ts'
 export {
 	RetryBudget,
 	type RetryBudgetOptions,
@@ -16,17 +10,17 @@ export {
 	retryBudget,
 } from './budget/retry-budget.ts'
 export {
-	TokenBudget,
+	type TokenBudget,
 	type TokenBudgetOptions,
 	type TokenBudgetStats,
 	tokenBudget,
 } from './budget/token-budget.ts'
-export { AdaptiveBulkhead, adaptiveBulkhead } from './bulkhead/adaptive-bulkhead.ts'
+export { type AdaptiveBulkhead, adaptiveBulkhead } from './bulkhead/adaptive-bulkhead.ts'
 export type { AdaptiveBulkheadOptions } from './bulkhead/adaptive-options.ts'
-export { Bulkhead, type BulkheadStats, bulkhead } from './bulkhead/bulkhead.ts'
+export { type Bulkhead, type BulkheadStats, bulkhead } from './bulkhead/bulkhead.ts'
 export type { BulkheadOptions } from './bulkhead/options.ts'
-export { CircuitBreaker, circuitBreaker } from './circuit-breaker/circuit-breaker.ts'
-export type { CircuitBreakerOptions, CircuitSource } from './circuit-breaker/options.ts'
+export { type CircuitBreaker, circuitBreaker } from './circuit-breaker/circuit-breaker.ts'
+export type { CircuitBreakerOptions } from './circuit-breaker/options.ts'
 export type { CircuitSnapshot } from './circuit-breaker/snapshot.ts'
 export type { CircuitBreakerStats } from './circuit-breaker/stats.ts'
 export type { Classification, Classifier, FailureKind } from './classify/classification.ts'
@@ -35,7 +29,7 @@ export { permanent } from './classify/permanent.ts'
 export { Deadline } from './deadline/deadline.ts'
 export type { CallContext, CallOptions } from './engine/call-options.ts'
 export { type PipelineOptions, pipeline } from './engine/pipeline.ts'
-export { Policy, type Settled } from './engine/policy.ts'
+export type { Policy, Settled } from './engine/policy.ts'
 export type { PolicyOptions } from './engine/policy-options.ts'
 export type { YaokiErrorCode } from './errors/codes.ts'
 export {
@@ -48,52 +42,28 @@ export {
 	TimeoutError,
 	YaokiError,
 } from './errors/errors.ts'
-export type {
-	CallEvent,
-	CircuitState,
-	DownloadProgressEvent,
-	ErrorFacts,
-	EventBase,
-	FailureEvent,
-	FallbackEvent,
-	HedgeEvent,
-	LimitChangeEvent,
-	PolicyListener,
-	RejectedEvent,
-	RetryAttemptEvent,
-	RetryFailureEvent,
-	RetrySuccessEvent,
-	StateChangeEvent,
-	SuccessEvent,
-	TimeoutEvent,
-	YaokiEvent,
-} from './events/events.ts'
+export type { CircuitState, ErrorFacts, EventBase, YaokiEvent } from './events/events.ts'
 export { type Explanation, explain } from './explain/explain.ts'
-export type { AttemptOutcome, AttemptRecord, DelaySource, StopReason } from './explain/record.ts'
-export { Fallback, type FallbackOptions, fallback } from './fallback/fallback.ts'
+export type { AttemptRecord, StopReason } from './explain/record.ts'
+export { type Fallback, type FallbackOptions, fallback } from './fallback/fallback.ts'
 export { lastGoodValue } from './fallback/last-good-value.ts'
-export { Hedge, type HedgeStats, hedge } from './hedge/hedge.ts'
+export { type Hedge, type HedgeStats, hedge } from './hedge/hedge.ts'
 export type { HedgeOptions } from './hedge/options.ts'
-export { Keyed, keyed } from './keyed/keyed.ts'
+export { type Keyed, keyed } from './keyed/keyed.ts'
 export type { KeyedOptions } from './keyed/options.ts'
 export { type LintFinding, type LintOptions, type LintReport, lint } from './lint/lint.ts'
 export type { RateLimiterOptions } from './rate-limiter/options.ts'
-export {
-	RateLimiter,
-	type RateLimiterStats,
-	type Reservation,
-	rateLimiter,
-} from './rate-limiter/rate-limiter.ts'
+export { type RateLimiter, type RateLimiterStats, rateLimiter } from './rate-limiter/rate-limiter.ts'
 export { calculateDelay, nextRetryAt } from './retry/delay.ts'
-export type { RetryOptions, RetryWithBackoffOptions, UnwantedResult } from './retry/options.ts'
-export { Retry, retry } from './retry/retry.ts'
+export type { RetryOptions, RetryWithBackoffOptions } from './retry/options.ts'
+export { type Retry, retry } from './retry/retry.ts'
 export { retryWithBackoff } from './retry/retry-with-backoff.ts'
-export { type RetrySchedule, type ScheduledDelay, schedule } from './retry/schedule.ts'
+export { type RetrySchedule, schedule } from './retry/schedule.ts'
 export type { Runtime } from './runtime/runtime.ts'
 export {
-	AdaptiveThrottle,
+	type AdaptiveThrottle,
 	type AdaptiveThrottleStats,
 	adaptiveThrottle,
 } from './throttle/adaptive-throttle.ts'
 export type { AdaptiveThrottleOptions } from './throttle/options.ts'
-export { Timeout, type TimeoutOptions, timeout } from './timeout/timeout.ts'
+export { type Timeout, timeout } from './timeout/timeout.ts'

@@ -1,46 +1,13 @@
 /** `yaoki/outbox`: messages written in your own transaction, and relays that deliver them with retries that survive a restart. */
 
-export type { StandardSchema } from '../core/options/standard-schema.ts'
 export type { Queryable } from '../sql/clients.ts'
-export type {
-	DeadLetterChanges,
-	DeadLetterGroup,
-	DiscardReport,
-	ReplayOptions,
-	ReplayReport,
-} from './dead-letters/options.ts'
-export type {
-	DeliveryContext,
-	Destination,
-	DestinationOptions,
-	MessageHandler,
-	RelayCircuitBreakerOptions,
-	RelayRetryOptions,
-} from './destinations/destination.ts'
+export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
+export type { DeliveryContext, Destination, MessageHandler } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'
-export type { EnqueueOptions, EnqueueSyncOptions } from './enqueue/transaction-check.ts'
-export type {
-	EnqueuedEvent,
-	MessagesChangedEvent,
-	OutboxEvent,
-	OutboxListener,
-} from './events/outbox-events.ts'
-export type {
-	DeadLetterEvent,
-	DestinationPauseEvent,
-	DestinationStateChangeEvent,
-	HandlersHungEvent,
-	LeaseLostEvent,
-	RelayEvent,
-	RelayLifecycleEvent,
-	RelayListener,
-	ReleasedEvent,
-	RetryScheduledEvent,
-	SentEvent,
-	StoreFailureEvent,
-	StoreRecoveredEvent,
-} from './events/relay-events.ts'
+export type { EnqueueOptions } from './enqueue/transaction-check.ts'
+export type { OutboxEvent } from './events/outbox-events.ts'
+export type { RelayEvent } from './events/relay-events.ts'
 export { InvalidMessageError, OutboxTransactionError } from './message/errors.ts'
 export type { MessageFilter } from './message/filter.ts'
 export type {
@@ -52,11 +19,9 @@ export type {
 	NewMessage,
 	Topics,
 } from './message/message.ts'
-export type { RedactableMessage, RedactMessage } from './message/redact.ts'
+export type { RedactMessage } from './message/redact.ts'
 export { redactFields } from './message/redact-fields.ts'
-export type { AuditFilter, AuditPageOptions, AuditRecord } from './operator/audit.ts'
-export type { PauseOptions, ResumeOptions } from './operator/destination-control.ts'
-export type { OperatorOptions } from './operator/operator.ts'
+export type { AuditRecord } from './operator/audit.ts'
 export { Outbox } from './outbox.ts'
 export type { OutboxOptions } from './outbox-options.ts'
 export { OutboxLeaseLostError, RelayStoppedError } from './relay/delivery.ts'

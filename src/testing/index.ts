@@ -1,6 +1,5 @@
 /** `yaoki/testing`: virtual time, seeded random numbers, policies without delays, and fault injection. */
 
-export type { CallbackOperation, DoneCallback } from './callback-runner.ts'
 export { type FaultsOptions, faults } from './faults.ts'
 export { seededRandom } from './seeded-random.ts'
 export { skipDelays } from './skip-delays.ts'

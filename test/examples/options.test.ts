@@ -1,4 +1,5 @@
 /** Compares the tables of options in the guide with the code: accepted names and defaults. Types are compared by documented-types.ts. */
+
 import * as grpc from '@grpc/grpc-js'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
@@ -12,7 +13,6 @@ import {
 	keyed,
 	lint,
 	pipeline,
-	quotaBudget,
 	rateLimiter,
 	retry,
 	retryBudget,
@@ -23,7 +23,7 @@ import { resilientInterceptor } from 'yaoki/grpc'
 import { ResilientHttpClient } from 'yaoki/http'
 import { memoryIdempotencyStore } from 'yaoki/idempotency'
 import { sqliteOutboxStore } from 'yaoki/outbox'
-import { QUOTA_BUDGET_SCHEMA } from '../../src/core/budget/quota-budget.ts'
+import { QUOTA_BUDGET_SCHEMA, quotaBudget } from '../../src/core/budget/quota-budget.ts'
 import { RETRY_BUDGET_SCHEMA } from '../../src/core/budget/retry-budget.ts'
 import { TOKEN_BUDGET_SCHEMA } from '../../src/core/budget/token-budget.ts'
 import { readAdaptiveBulkheadOptions } from '../../src/core/bulkhead/adaptive-options.ts'

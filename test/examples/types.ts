@@ -1,8 +1,8 @@
 /** The types behind the tables of the guide, by the name under which documented-types.ts compares them. */
+
 import type {
 	adaptiveBulkhead,
 	adaptiveThrottle,
-	BackoffGrowth,
 	BackoffOptions,
 	BulkheadRejectedError,
 	bulkhead,
@@ -17,12 +17,10 @@ import type {
 	KeyedOptions,
 	PipelineOptions,
 	PolicyOptions,
-	quotaBudget,
 	RateLimiterOptions,
 	RetryOptions,
 	retryBudget,
 	StopReason,
-	TimeoutOptions,
 	tokenBudget,
 	YaokiErrorCode,
 	YaokiEvent,
@@ -34,7 +32,6 @@ import type {
 	HttpClientOptions,
 	HttpClientStats,
 	HttpOptions,
-	OriginStats,
 	RequestOptions,
 	ResilientFetchOptions,
 	RetryWithRetryAfterOptions,
@@ -45,15 +42,12 @@ import type {
 	IdempotencyOptions,
 	MemoryIdempotencyStoreOptions,
 	PostgresIdempotencyStoreOptions,
-	ProblemCode,
 	RedisIdempotencyStoreOptions,
 	SqliteIdempotencyStoreOptions,
 } from 'yaoki/idempotency'
 import type {
 	DeadLetterCause,
-	DeadLetterChanges,
 	Destination,
-	DestinationOptions,
 	EnqueueOptions,
 	HttpDestinationOptions,
 	Message,
@@ -65,7 +59,6 @@ import type {
 	PostgresOutboxStoreOptions,
 	RelayEvent,
 	RelayOptions,
-	ReplayOptions,
 	ReplayReport,
 	SqliteOutboxStoreOptions,
 } from 'yaoki/outbox'
@@ -73,6 +66,13 @@ import type { LoggerOptions, OpenTelemetryOptions } from 'yaoki/telemetry'
 import type { EventLogOptions } from 'yaoki/telemetry/node'
 import type { FaultsOptions } from 'yaoki/testing'
 import type { HealthCheck } from '../../src/cli/outbox/health/health-check.ts'
+import type { BackoffGrowth } from '../../src/core/backoff/settings.ts'
+import type { quotaBudget } from '../../src/core/budget/quota-budget.ts'
+import type { TimeoutOptions } from '../../src/core/timeout/timeout.ts'
+import type { OriginStats } from '../../src/http/client/origin-pipeline.ts'
+import type { ProblemCode } from '../../src/idempotency/response/problems.ts'
+import type { DeadLetterChanges, ReplayOptions } from '../../src/outbox/dead-letters/options.ts'
+import type { DestinationOptions } from '../../src/outbox/destinations/destination.ts'
 
 /** The object among the accepted values. */
 type Chosen<T> = Exclude<T, undefined | null | boolean>

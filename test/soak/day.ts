@@ -2,8 +2,10 @@
  * A virtual day of calls through bulkhead, breaker, retry with a budget, and timeout. The dependency fails in many ways, callers abort,
  * operators change settings and the wall clock jumps. After every event the policies are compared with independent models.
  */
+
 import { bulkhead, circuitBreaker, Deadline, pipeline, retry, retryBudget, timeout } from 'yaoki'
-import { type CallbackOperation, seededRandom, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { seededRandom, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import type { CallbackOperation } from '../../src/testing/callback-runner.ts'
 import { CountedTimers, EventHash, FaultSchedule, runAttempt } from './fault-schedule.ts'
 import { BudgetModel, CircuitModel, type Probe, Violations } from './models.ts'
 

@@ -1,6 +1,8 @@
 /** A dependency that fails from time to time, decided by a seed: how long each attempt takes, and its result. */
+
 import { HttpError } from 'yaoki'
-import type { CallbackOperation, VirtualRuntime } from 'yaoki/testing'
+import type { VirtualRuntime } from 'yaoki/testing'
+import type { CallbackOperation } from '../../src/testing/callback-runner.ts'
 
 type Regime = 'fair' | 'down' | 'flaky' | 'slow' | 'hung' | 'throttling'
 const OUTAGES: readonly Regime[] = ['down', 'flaky', 'slow', 'hung', 'throttling']

@@ -3,6 +3,7 @@
  * and hedges share, a rate limit. The breaker is inside the retry, so it counts every attempt. Some operations never settle, so their
  * slots are abandoned.
  */
+
 import {
 	type Bulkhead,
 	bulkhead,
@@ -19,7 +20,8 @@ import {
 	retryBudget,
 	timeout,
 } from 'yaoki'
-import { type CallbackOperation, seededRandom, virtualRuntime } from 'yaoki/testing'
+import { seededRandom, virtualRuntime } from 'yaoki/testing'
+import type { CallbackOperation } from '../../src/testing/callback-runner.ts'
 import { CountedTimers, EventHash, FaultSchedule, runAttempt } from './fault-schedule.ts'
 import { BudgetModel, CircuitModel, Violations } from './models.ts'
 

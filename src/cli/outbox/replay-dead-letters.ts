@@ -5,8 +5,9 @@
  */
 import { text } from 'node:stream/consumers'
 import type { DeadLetterChanges, ReplayOptions } from '../../outbox/dead-letters/options.ts'
-import type { MessageFilter, OperatorOptions, Outbox } from '../../outbox/index.ts'
+import type { MessageFilter, Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
+import type { OperatorOptions } from '../../outbox/operator/operator.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { CliError, type ExitKind } from '../errors.ts'

@@ -1,15 +1,11 @@
 /** `yaoki/outbox/store`: the contract of a store, for people who write one. Check it with `outboxStoreConformance` of `yaoki/outbox/testing`. */
-export type { Queryable, SqlClient, SqliteClient } from '../../sql/clients.ts'
+export type { Queryable } from '../../sql/clients.ts'
 export type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
-export type { DeadLetterCause, MessageStatus, StoredError } from '../message/message.ts'
-export { OutboxSchemaError, OutboxStoreError } from './errors.ts'
+export type { StoredError } from '../message/message.ts'
 export type { InsertOptions } from './insert-options.ts'
 export type {
-	AfterDeadLetter,
-	AuditAction,
 	AuditRow,
 	CircuitChange,
-	CircuitOpenReason,
 	ClaimedRow,
 	ClaimRef,
 	ClaimRequest,
@@ -20,10 +16,7 @@ export type {
 	NewRow,
 	OperatorChange,
 	OperatorNote,
-	OperatorPause,
-	PauseReason,
 	PermitRequest,
-	RelayPauseReason,
 	RelayReport,
 	RelayRow,
 	Settlement,
@@ -32,21 +25,11 @@ export type {
 	TokenGrant,
 } from './rows.ts'
 export type {
-	AuditStore,
-	CoordinationStore,
 	DeadGroup,
-	DeadLetterStore,
-	DiagnosticsStore,
 	DueDestinations,
-	EnqueueStore,
 	MessageEdit,
-	NotificationStore,
 	OutboxStore,
-	QueueStore,
-	RelayRegistry,
-	SchemaStore,
 	StoreAuditFilter,
 	StoreFilter,
-	SyncEnqueueStore,
 } from './store.ts'
-export type { BlockedKey, BlockedKeys, CappedCount, DestinationCounts, StoreStats } from './store-stats.ts'
+export type { CappedCount, DestinationCounts, StoreStats } from './store-stats.ts'

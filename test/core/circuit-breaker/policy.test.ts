@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
-import { CircuitBreaker, circuitBreaker, InvalidOptionError } from 'yaoki'
+import { circuitBreaker, InvalidOptionError } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
+import { CircuitBreaker } from '../../../src/core/circuit-breaker/circuit-breaker.ts'
 import { calls, fresh, Held, opened, touchy } from './scenes.ts'
 
 describe('a circuit breaker', () => {

@@ -1,12 +1,8 @@
 /** Breakers as policies, in virtual time: one that has opened, and calls that fail or return immediately. */
-import {
-	type CallContext,
-	CircuitBreaker,
-	type CircuitBreakerOptions,
-	type Policy,
-	type Settled,
-} from 'yaoki'
+
+import type { CallContext, CircuitBreakerOptions, Policy, Settled } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { CircuitBreaker } from '../../../src/core/circuit-breaker/circuit-breaker.ts'
 
 /** Opens with the first failure, for one second. */
 export const touchy = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const

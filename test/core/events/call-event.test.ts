@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
 	bulkhead,
-	type CallEvent,
 	circuitBreaker,
 	Deadline,
 	fallback,
@@ -16,6 +15,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { skipDelays, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import type { CallEvent } from '../../../src/core/events/events.ts'
 import { dead, failing, settled, steady } from '../../scenario.ts'
 
 let clock: VirtualRuntime

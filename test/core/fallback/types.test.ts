@@ -1,10 +1,10 @@
 /** The result of a fallback is part of every type through which it can reach the caller. */
+
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
 	bulkhead,
 	type CallContext,
 	circuitBreaker,
-	Fallback,
 	fallback,
 	hedge,
 	keyed,
@@ -18,6 +18,7 @@ import {
 } from 'yaoki'
 import { withAmbientContext } from 'yaoki/node'
 import { skipDelays, virtualRuntime } from 'yaoki/testing'
+import { Fallback } from '../../../src/core/fallback/fallback.ts'
 
 interface User {
 	readonly name: string

@@ -6,13 +6,13 @@ import {
 	type CircuitBreaker,
 	circuitBreaker,
 	explain,
-	Keyed,
 	keyed,
 	pipeline,
 	retry,
 	timeout,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
+import { Keyed } from '../../../src/core/keyed/keyed.ts'
 import { settled } from '../../scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'

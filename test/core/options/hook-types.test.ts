@@ -1,4 +1,5 @@
 /** Hooks may declare the type of the error that they expect. Without a declaration it is unknown. */
+
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
 	type CallContext,
@@ -12,11 +13,11 @@ import {
 	retry,
 	retryWithBackoff,
 	timeout,
-	type UnwantedResult,
 } from 'yaoki'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
-import type { RelayRetryOptions } from 'yaoki/outbox'
 import { virtualRuntime } from 'yaoki/testing'
+import type { UnwantedResult } from '../../../src/core/retry/options.ts'
+import type { RelayRetryOptions } from '../../../src/outbox/destinations/destination.ts'
 import { settled } from '../../scenario.ts'
 
 class AxiosError extends Error {

@@ -5,7 +5,6 @@ import {
 	HttpError,
 	permanent,
 	pipeline,
-	quotaBudget,
 	type RetryOptions,
 	retry,
 	retryBudget,
@@ -15,6 +14,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { quotaBudget } from '../../../src/core/budget/quota-budget.ts'
 import { dead, exceptCalls, failing, settled, steady } from '../../scenario.ts'
 
 const down = new Error('down')

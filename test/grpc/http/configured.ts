@@ -1,7 +1,9 @@
 /** A server on loopback with scripted faults, and a client for it with a service config. Time is virtual, the network is real. */
+
 import type { YaokiEvent } from 'yaoki'
-import { httpServiceConfig, parseServiceConfig } from 'yaoki/grpc'
+import { parseServiceConfig } from 'yaoki/grpc'
 import { ResilientHttpClient } from 'yaoki/http'
+import { httpServiceConfig } from '../../../src/grpc/http/http-service-config.ts'
 import { type SettingOptions, serve, virtualTime } from '../../http/client/setting.ts'
 import { answer, type Step } from '../../http/faults/fault-server.ts'
 import type { Script } from '../../http/faults/script.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BulkheadRejectedError, HttpError, permanent, TimeoutError } from 'yaoki'
-import type { StatusName } from 'yaoki/grpc'
 import { statusCodesOf } from '../../../src/grpc/http/status-codes.ts'
+import type { StatusName } from '../../../src/grpc/status/status.ts'
 import { STATUS_NAMES } from '../../../src/grpc/status/status.ts'
 import { HttpStatusError } from '../../../src/http/request/status-error.ts'
 

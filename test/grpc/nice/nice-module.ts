@@ -1,5 +1,4 @@
 /** What the middleware needs of nice-grpc, in a few lines: its client has a test of its own among the recipes. */
-import type { NiceCall, NiceMetadata } from 'yaoki/grpc'
 
 export class ClientError extends Error {
 	readonly path: string
@@ -90,3 +89,5 @@ export async function read(call: AsyncGenerator<unknown, unknown, undefined>): P
 		return { items, error }
 	}
 }
+
+import type { NiceCall, NiceMetadata } from '../../../src/grpc/nice/nice-types.ts'

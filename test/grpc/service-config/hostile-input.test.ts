@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { parseServiceConfig, ServiceConfig } from 'yaoki/grpc'
+import { parseServiceConfig } from 'yaoki/grpc'
+import { ServiceConfig } from '../../../src/grpc/service-config/service-config.ts'
 import { errorOf, RETRY, withMethod } from './configs.ts'
 
 describe('what is not a service config', () => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
-import type { RequestBody } from 'yaoki/http'
+import type { RequestBody } from '../../../src/http/transport/request-body.ts'
 import { fin, reset } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import { BUSY, FINE, failure, SENDERS } from './setting.ts'

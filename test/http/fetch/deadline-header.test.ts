@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Deadline } from 'yaoki'
-import type { DeadlineHeader } from 'yaoki/http'
+import type { DeadlineHeader } from '../../../src/http/headers/deadline-headers.ts'
 import { readDeadline } from '../../../src/http/headers/deadline-headers.ts'
 import { hang } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'

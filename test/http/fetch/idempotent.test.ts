@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
-import { type OutgoingRequest, ResilientHttpClient } from 'yaoki/http'
+import { ResilientHttpClient } from 'yaoki/http'
+import type { OutgoingRequest } from '../../../src/http/options/request-hooks.ts'
 import { BUSY, FINE, failure, fetching, refused, setting } from './setting.ts'
 
 const QUERY = '{"query":"query { users { id } }"}'

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
-import type { RequestBody } from 'yaoki/http'
 import { MAX_BUFFERED_BYTES } from '../../../src/http/transport/buffered-body.ts'
+import type { RequestBody } from '../../../src/http/transport/request-body.ts'
 import { reset } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, setting } from './setting.ts'
 

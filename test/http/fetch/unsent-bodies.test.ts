@@ -1,7 +1,8 @@
 /** A stream is ended if its request is rejected before it was sent, as `fetch` does: what it reads from must be released. */
+
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import type { RequestBody } from 'yaoki/http'
+import type { RequestBody } from '../../../src/http/transport/request-body.ts'
 import { answer, deferred, hang } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, SENDERS, type SettingOptions, setting } from './setting.ts'
 

@@ -1,4 +1,5 @@
 /** `context.complete(response, { tx })`: the response is stored in a transaction of the user, whose commit the engine does not see. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -13,9 +14,9 @@ import {
 	idempotency,
 	memoryIdempotencyStore,
 	nodeIdempotency,
-	type Queryable,
 } from 'yaoki/idempotency'
 import { virtualRuntime } from 'yaoki/testing'
+import type { Queryable } from '../../../src/sql/clients.ts'
 import { listen } from '../../listen.ts'
 import { recordingStore, storeWith } from '../adapters/stores.ts'
 import { openSqlite } from '../store/open-sqlite.ts'

@@ -2,16 +2,16 @@
 import { vi } from 'vitest'
 import type { Runtime } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
+import type { BeginResult } from '../../../src/idempotency/engine/begin-result.ts'
+import type { IdempotencyClaim } from '../../../src/idempotency/engine/claim.ts'
 import {
-	type BeginResult,
-	type IdempotencyClaim,
 	type IdempotencyEngine,
-	type IdempotencyIdentity,
 	type IdempotencyOptions,
 	type IdempotencyStore,
 	idempotency,
 	type StoredResponse,
 } from '../../../src/idempotency/index.ts'
+import type { IdempotencyIdentity } from '../../../src/idempotency/key/identity.ts'
 
 export const RESPONSE: StoredResponse = { status: 201, headers: [], body: new Uint8Array([1, 2]) }
 

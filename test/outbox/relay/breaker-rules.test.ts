@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { HttpError } from 'yaoki'
-import type { RelayCircuitBreakerOptions } from 'yaoki/outbox'
+import type { RelayCircuitBreakerOptions } from '../../../src/outbox/destinations/destination.ts'
 import { world } from './world.ts'
 
 const RETRY = { baseDelayMs: 600_000, maxDelayMs: 600_000, jitterStrategy: 'none' } as const

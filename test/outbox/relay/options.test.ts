@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest'
-import { type Message, Outbox, Relay, type StandardSchema, sqliteOutboxStore } from 'yaoki/outbox'
+import { type Message, Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
+import type { StandardSchema } from '../../../src/core/options/standard-schema.ts'
 
 const outbox = () => new Outbox({ store: sqliteOutboxStore(':memory:') })
 const jobs = () => {}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type AutoscalingModel, type Fault, simulate } from 'yaoki/sim'
+import { type Fault, simulate } from 'yaoki/sim'
+import type { AutoscalingModel } from '../../../src/sim/scenario/balancer-model.ts'
 import { api, scene, web } from '../scene.ts'
 
 /** One worker per instance and a service time of 100 ms: ten calls per second are one busy instance. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Fault, type LoadBalancerModel, type ServerModel, simulate } from 'yaoki/sim'
+import { type Fault, type ServerModel, simulate } from 'yaoki/sim'
 import { Ejection } from '../../../src/sim/balancer/ejection.ts'
+import type { LoadBalancerModel } from '../../../src/sim/scenario/balancer-model.ts'
 import { api, every, scene, serviceOf, web } from '../scene.ts'
 
 const DEAD: Fault = { kind: 'outage', mode: 'refuse', fromMs: 1_000, toMs: 9_000, instances: 1 }

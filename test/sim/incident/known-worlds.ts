@@ -3,16 +3,17 @@
  * policies. The truth is the same world simulated with that other policy. The service has few workers, so retries can keep it
  * overloaded after its fault has ended, which a log does not show directly.
  */
+
 import { circuitBreaker, type Policy, pipeline, retry, retryBudget, timeout } from 'yaoki'
 import {
 	type Fault,
-	type PolicyFactoryContext,
 	type PolicyLayer,
 	type PolicyModel,
 	type Scenario,
 	type SimulationResult,
 	simulate,
 } from 'yaoki/sim'
+import type { PolicyFactoryContext } from '../../../src/sim/scenario/layers.ts'
 import { arrivalsOf } from './production.ts'
 
 /** Long enough after the fault to show whether the service recovers. */

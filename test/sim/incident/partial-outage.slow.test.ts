@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { pipeline, retry, timeout } from 'yaoki'
-import { formatIncident, type PolicyLayer, scenarioFromIncident, simulate } from 'yaoki/sim'
+import { type PolicyLayer, scenarioFromIncident, simulate } from 'yaoki/sim'
+import { formatIncident } from '../../../src/sim/incident/summary.ts'
 import { produce, truthOf, type World } from './production.ts'
 
 /** One of four instances hangs, and the load balancer does not notice. */

@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import {
-	expectResilience,
-	type RecoveryStatus,
-	ResilienceError,
-	type SimulationResult,
-	simulate,
-} from 'yaoki/sim'
+import { expectResilience, ResilienceError, type SimulationResult, simulate } from 'yaoki/sim'
 import { formatVerdict, judgeReplay, listMissing } from '../../../src/sim/incident/verdict.ts'
+import type { RecoveryStatus } from '../../../src/sim/measure/result.ts'
 import { scene } from '../scene.ts'
 
 const base = simulate(scene())

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type ArrivalBursts, simulate } from 'yaoki/sim'
+import { simulate } from 'yaoki/sim'
+import type { ArrivalBursts } from '../../../src/sim/scenario/arrivals-model.ts'
 import { scene } from '../scene.ts'
 import { startTimes } from './start-times.ts'
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type ArrivalCurve, type RatePoint, simulate } from 'yaoki/sim'
+import { simulate } from 'yaoki/sim'
 import { hasEnded } from '../../../src/sim/load/arrivals.ts'
 import { RateCurve } from '../../../src/sim/load/rate-curve.ts'
+import type { ArrivalCurve, RatePoint } from '../../../src/sim/scenario/arrivals-model.ts'
 import { scene, web } from '../scene.ts'
 import { startTimes } from './start-times.ts'
 

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import {
 	type Fault,
 	type PolicyModel,
-	type Recovery,
 	type Scenario,
 	Simulation,
 	type SimulationResult,
@@ -10,6 +9,7 @@ import {
 } from 'yaoki/sim'
 import { faultPeriods } from '../../../src/sim/measure/fault-periods.ts'
 import { RecoveryTracker } from '../../../src/sim/measure/recovery-tracker.ts'
+import type { Recovery } from '../../../src/sim/measure/result.ts'
 import { atOnce, clientOf, every, scene, serviceOf } from '../scene.ts'
 
 const constant = (perSecond: number, toMs?: number) => ({ kind: 'constant', perSecond, toMs }) as const

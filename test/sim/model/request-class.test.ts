@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type Fault, type RequestClassModel, simulate } from 'yaoki/sim'
+import { type Fault, simulate } from 'yaoki/sim'
 import { ClassMeter } from '../../../src/sim/measure/client-meter.ts'
 import { Request } from '../../../src/sim/model/request.ts'
 import { classDraw } from '../../../src/sim/model/request-class.ts'
 import { RequestQueue } from '../../../src/sim/model/request-queue.ts'
+import type { RequestClassModel } from '../../../src/sim/scenario/scenario.ts'
 import { api, atOnce, every, scene, serviceOf, web } from '../scene.ts'
 
 const CLASSES: Readonly<Record<string, RequestClassModel>> = {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type ScalabilityModel, simulate } from 'yaoki/sim'
+import { simulate } from 'yaoki/sim'
 import { scalabilityFactor } from '../../../src/sim/model/scalability.ts'
+import type { ScalabilityModel } from '../../../src/sim/scenario/scenario.ts'
 import { api, scene, web } from '../scene.ts'
 import { serve } from './rig.ts'
 

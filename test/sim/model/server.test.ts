@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type PolicyLayer, type QueueModel, type ServerModel, simulate } from 'yaoki/sim'
+import { type PolicyLayer, type ServerModel, simulate } from 'yaoki/sim'
+import type { QueueModel } from '../../../src/sim/scenario/scenario.ts'
 import { api, atOnce, every, scene, sum, web } from '../scene.ts'
 import { serve } from './rig.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type Scenario, type SharedFault, simulate } from 'yaoki/sim'
+import { type Scenario, simulate } from 'yaoki/sim'
 import { runStudy, toSVG } from 'yaoki/sim/report'
+import type { SharedFault } from '../../../src/sim/scenario/scenario.ts'
 
 const SHARED: SharedFault = { kind: 'outage', services: ['a', 'b'], fromMs: 1_000, toMs: 2_000 }
 

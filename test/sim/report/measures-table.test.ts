@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { RunRecovery, Scenario, SimulationResult, VariantStudy } from 'yaoki/sim'
+import type { Scenario, SimulationResult, VariantStudy } from 'yaoki/sim'
 import { runStudy, type StudyResult, toHTML, toText } from 'yaoki/sim/report'
+import type { RunRecovery } from '../../../src/sim/measure/result.ts'
 import { measuresTable } from '../../../src/sim/report/measures-table.ts'
 import { formatRecovery } from '../../../src/sim/report/recovery-text.ts'
 

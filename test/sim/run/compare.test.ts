@@ -3,7 +3,6 @@ import { InvalidOptionError } from 'yaoki'
 import {
 	compare,
 	type PolicyLayer,
-	type RecoveryStatus,
 	replicate,
 	type Scenario,
 	type SimulationResult,
@@ -12,6 +11,7 @@ import {
 } from 'yaoki/sim'
 import { MEASURE_NAMES, readMeasure } from '../../../src/sim/measure/measures.ts'
 import { mergeRuns } from '../../../src/sim/measure/replications.ts'
+import type { RecoveryStatus } from '../../../src/sim/measure/result.ts'
 import { seedsFor } from '../../../src/sim/run/replicate.ts'
 import { scene } from '../scene.ts'
 

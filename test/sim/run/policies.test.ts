@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import { bulkhead, circuitBreaker, InvalidOptionError, pipeline, retry, timeout } from 'yaoki'
-import { type PolicyFactoryContext, type PolicyLayer, type PolicyModel, simulate } from 'yaoki/sim'
+import { type PolicyLayer, type PolicyModel, simulate } from 'yaoki/sim'
 import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
+import type { PolicyFactoryContext } from '../../../src/sim/scenario/layers.ts'
 import { policyFactory } from '../../../src/sim/scenario/layers.ts'
 import { every, scene, web } from '../scene.ts'
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Scenario, Simulation, type SimulationProgress, simulate } from 'yaoki/sim'
+import { type Scenario, Simulation, simulate } from 'yaoki/sim'
+import type { SimulationProgress } from '../../../src/sim/scenario/scenario.ts'
 import { api, every, scene, sum, web } from '../scene.ts'
 
 const steady = { arrivals: { kind: 'constant', perSecond: 100 } } as const

@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { InvalidOptionError, Policy } from 'yaoki'
+import { InvalidOptionError } from 'yaoki'
 import { type PolicyLayer, type PolicyModel, type SimulationResult, simulate } from 'yaoki/sim'
 import { ROOT, tsc } from '../../../scripts/tools.ts'
+import { Policy } from '../../../src/core/engine/policy.ts'
 import { policyToTypeScript } from '../../../src/sim/scenario/source.ts'
 
 describe('a policy as data is printed like hand-written code', () => {

@@ -9,11 +9,11 @@ import {
 	type Scenario,
 	simulate,
 	type TuneChange,
-	type TuneConstraints,
 	type TuneResult,
-	type TuneStep,
 	tune,
 } from 'yaoki/sim'
+import type { TuneConstraints } from '../../../src/sim/tune/constraints.ts'
+import type { TuneStep } from '../../../src/sim/tune/tune-result.ts'
 import { chain, storm, stormOptions } from './storm.ts'
 
 type Layers = Record<string, unknown>[]

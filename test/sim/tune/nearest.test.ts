@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { replicate, type SimulationResult, simulate, type TuneConstraints, tune } from 'yaoki/sim'
+import { replicate, type SimulationResult, simulate, tune } from 'yaoki/sim'
+import type { TuneConstraints } from '../../../src/sim/tune/constraints.ts'
 import { findViolations, relativeGap } from '../../../src/sim/tune/constraints.ts'
 import { scene } from '../scene.ts'
 import { chain, storm, stormOptions } from './storm.ts'

@@ -1,8 +1,10 @@
 /**
  * Load that changes over time, and load that fans out. 14 intervals: with fresh seeds about one run in 70 would raise a false alarm.
  */
+
 import { describe, test } from 'vitest'
-import { type Distribution, type RatePoint, Simulation } from 'yaoki/sim'
+import { type Distribution, Simulation } from 'yaoki/sim'
+import type { RatePoint } from '../../../src/sim/scenario/arrivals-model.ts'
 import { expectAgreement, lateShare, meanLatency, runs, samples } from './agreement.ts'
 import { meanOfSlowest, slowShare } from './closed-form.ts'
 

@@ -1,11 +1,13 @@
 /** Events of a real run, written by an event log and replayed by the simulator: the outage is found at the time at which the server had it. */
+
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { resilientFetch } from 'yaoki/http'
-import { formatIncident, scenarioFromIncident, simulate } from 'yaoki/sim'
+import { scenarioFromIncident, simulate } from 'yaoki/sim'
 import { observe } from 'yaoki/telemetry'
 import { eventLog } from 'yaoki/telemetry/node'
+import { formatIncident } from '../../../src/sim/incident/summary.ts'
 import { temporaryFolder } from '../../temporary-file.ts'
 import { outageServer } from './outage-server.ts'
 import { readFiles } from './read-log.ts'

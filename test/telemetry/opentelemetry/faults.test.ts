@@ -1,6 +1,7 @@
 import * as otel from '@opentelemetry/api'
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
-import { type OpenTelemetryApi, openTelemetry } from 'yaoki/telemetry'
+import { openTelemetry } from 'yaoki/telemetry'
+import type { OpenTelemetryApi } from '../../../src/telemetry/opentelemetry/api.ts'
 import { attemptInfo, callEnd, callInfo, deliveryInfo, enqueueInfo, request, source } from './infos.ts'
 import { type Sdk, startSdk } from './sdk.ts'
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type TuneChange, type TuneConstraints, type TuneOptions, tune } from 'yaoki/sim'
+import { type TuneChange, type TuneOptions, tune } from 'yaoki/sim'
 import { toDocument } from '../../../../src/cli/simulate/tune/tune-document.ts'
 import { changeText, failureText, toText } from '../../../../src/cli/simulate/tune/tune-text.ts'
+import type { TuneConstraints } from '../../../../src/sim/tune/constraints.ts'
 import { PLAIN } from '../../../../src/text/style.ts'
 import { chain } from '../../../sim/tune/storm.ts'
 

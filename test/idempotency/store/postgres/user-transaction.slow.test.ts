@@ -1,4 +1,5 @@
 /** Responses that are stored in a transaction of the user, through the clients that ORMs have. */
+
 import type pg from 'pg'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -7,8 +8,8 @@ import {
 	IdempotencyLeaseLostError,
 	type IdempotencyOptions,
 	idempotency,
-	type Queryable,
 } from 'yaoki/idempotency'
+import type { Queryable } from '../../../../src/sql/clients.ts'
 import { eventually } from '../../../eventually.ts'
 import { postgresRig } from './rig.ts'
 
