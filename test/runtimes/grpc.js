@@ -1,15 +1,12 @@
 /** gRPC on every runtime: service configs, and clients of both libraries. Modules and transports are small stand-ins: no runtime has to install gRPC. */
 import { explain } from 'yaoki'
 import {
-	httpServiceConfig,
 	parseServiceConfig,
 	resilientChannelOptions,
 	resilientConnectInterceptor,
 	resilientInterceptor,
 } from 'yaoki/grpc'
-import { resilientFetch } from 'yaoki/http'
-import { isTrue, same } from './checks.js'
-import { story } from './stories.js'
+import { same } from './checks.js'
 
 const UNAVAILABLE = 14
 
@@ -174,15 +171,5 @@ export const tests = {
 		same((await callGrpc(interceptor, [5])).code, 5)
 		same(interceptor.stats.attempts, 7)
 		same(interceptor.stats.bufferedBytes, 0)
-	},
-
-	async 'a service config configures HTTP requests'({ apiUrl }) {
-		const { url } = story(apiUrl, '503,503,200')
-		const { origin } = new URL(url)
-		const fetch = resilientFetch({ serviceConfig: httpServiceConfig({ [origin]: retrying({}) }) })
-		const response = await fetch(url)
-		await response.text()
-		same(response.status, 200)
-		isTrue(explain(response).attempts.length === 3, String(explain(response)))
 	},
 }

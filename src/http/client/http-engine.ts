@@ -17,7 +17,6 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
 import { requestHeader } from '../headers/request-headers.ts'
-import type { ConfiguredRoutes } from '../options/configured-routes.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { principalOf, routeOf } from '../options/request-head.ts'
 import type { RequestOptions } from '../options/request-options.ts'
@@ -64,7 +63,7 @@ export class HttpEngine implements OtherOrigins {
 	readonly #counts = { requests: 0, failures: 0, attempts: 0 }
 	readonly #origins: Registry<OriginPipeline>
 	readonly #parser: OriginParser
-	readonly #create: (key: string, base?: OriginPipeline, settings?: HttpSettings) => OriginPipeline
+	readonly #create: (key: string, base?: OriginPipeline) => OriginPipeline
 	/** By origin and principal. Without a rule, because warnings would contain credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
@@ -87,9 +86,9 @@ export class HttpEngine implements OtherOrigins {
 			this.#isWatching ||= listenOnline(this)
 		}
 		this.#pauses = new Registry(settings.maxOrigins, IDLE_MS)
-		this.#create = (key, base, own) => {
+		this.#create = (key, base) => {
 			const origin = base?.origin ?? new Origin(key, settings, this.runtime, watch, this)
-			const pipeline = new OriginPipeline(origin, timeouts, options, key, base, own)
+			const pipeline = new OriginPipeline(origin, timeouts, options, key, base)
 			this.#observers.add(pipeline)
 			return pipeline
 		}
@@ -176,9 +175,7 @@ export class HttpEngine implements OtherOrigins {
 		// Everything that may throw comes before `acquire`, because an acquired entry must be released.
 		const { settings } = this
 		const name = this.#parser.originOf(request.url)
-		const routes = settings.serviceConfig as ConfiguredRoutes | undefined
-		const own = routes?.settingsOf(name, request.url, settings) ?? settings
-		const http = new HttpCall(request, options, signal, own, runtime)
+		const http = new HttpCall(request, options, signal, settings, runtime)
 		const route = settings.circuitBreakerKey ? routeOf(settings.circuitBreakerKey, request) : ''
 		const isShared = settings.pauseScope === 'auto' || settings.pauseScope === 'origin'
 		const pauses = isShared ? undefined : this.#pausesOf(name, request)
@@ -186,7 +183,7 @@ export class HttpEngine implements OtherOrigins {
 		const entry = route
 			? origins.acquire(routeKey(base.value, route), runtime.now(), (key) => this.#create(key, base.value))
 			: base
-		const { origin, compiled } = own === settings ? entry.value : this.#routePipeline(entry, own)
+		const { origin, compiled } = entry.value
 		http.origin = origin
 		http.pauses = pauses ?? origin
 		http.key = entry.key
@@ -212,20 +209,8 @@ export class HttpEngine implements OtherOrigins {
 		)
 	}
 
-	/** Returns the pipeline of an origin or breaker key for a route of the service config, created on first use. */
-	#routePipeline({ key, value: base }: Entry<OriginPipeline>, settings: HttpSettings): OriginPipeline {
-		const known = base.routes.get(settings)
-		if (known) return known
-		const created = this.#create(key, base, settings)
-		base.routes.set(settings, created)
-		return created
-	}
-
 	*#pipelines(): Iterable<OriginPipeline> {
-		for (const { value } of this.#origins.entries()) {
-			yield value
-			yield* value.routes.values()
-		}
+		for (const { value } of this.#origins.entries()) yield value
 	}
 
 	/** The origin last, so that it is evicted later than its keys. */

@@ -66,40 +66,36 @@ export class OriginPipeline implements ObservedPipeline {
 	readonly compiled: CompiledPipeline
 	/** The policies between the total timeout and the attempt. */
 	readonly policies: readonly Policy[]
-	/** The pipelines of this origin or breaker key for the routes of a service config. They share the breaker. */
-	readonly routes: Map<HttpSettings, OriginPipeline> = new Map()
 	readonly #bulkhead: Bulkhead | undefined
 	/** Policies of another pipeline, which listens to them already. */
 	readonly #shared: readonly unknown[]
 	readonly #budget: Budget | undefined
 
-	/** With `base`, the pipeline of a breaker key or a route: budget and bulkhead are those of the origin. */
+	/** With `base`, the pipeline of a circuit breaker key: budget and bulkhead are those of the origin. */
 	constructor(
 		origin: Origin,
 		timeouts: TimeoutLists,
 		source: PolicySource,
 		key: string,
 		base?: OriginPipeline,
-		settings: HttpSettings = origin.settings,
 	) {
-		const { name, runtime } = origin
+		const { name, runtime, settings } = origin
 		this.origin = origin
-		const { circuitBreaker, bulkhead, hedge, createPolicies } = settings
+		const { circuitBreaker, bulkhead, hedge } = settings
 		this.#budget = base ? base.#budget : createBudget(settings.budget, runtime)
 		this.#bulkhead = base
 			? base.#bulkhead
 			: bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...inTime(settings), ...bulkhead }))
-		this.breaker = createPolicies
-			? base?.breaker
-			: circuitBreaker &&
-				withOptionPath('circuitBreaker', () => {
-					const options = breakerOptions(key, circuitBreaker, settings)
-					return source.createBreaker?.(options) ?? new EmbeddedBreaker(options)
-				})
-		this.#shared = [base && this.#bulkhead, createPolicies && this.breaker]
+		this.breaker =
+			circuitBreaker &&
+			withOptionPath('circuitBreaker', () => {
+				const options = breakerOptions(key, circuitBreaker, settings)
+				return source.createBreaker?.(options) ?? new EmbeddedBreaker(options)
+			})
+		this.#shared = [base && this.#bulkhead]
 		const budget = this.#budget
 		const onRetry = createOnRetry(settings, runtime)
-		const repeating = createPolicies?.({ origin, budget, onRetry }) ?? [
+		const repeating = [
 			createRetry(settings, budget, onRetry),
 			hedge && withOptionPath('hedge', () => new Hedge({ budget, ...hedge })),
 		]

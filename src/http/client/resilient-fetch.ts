@@ -127,7 +127,7 @@ function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,
 	plainFetch: () => typeof fetch,
-	{ onRequest, idempotencyHeader, maxRetries, serviceConfig }: HttpSettings,
+	{ onRequest, idempotencyHeader, maxRetries }: HttpSettings,
 	areVisible: boolean,
 ): PreparedRequest {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
@@ -135,9 +135,7 @@ function prepareRequest(
 	const hasBody = (body ?? null) === null && request.body !== null
 	if (hasBody && (request.bodyUsed || isBodyUsed(request.body))) throw new TypeError(BODY_ALREADY_READ)
 	const { redirect = request.redirect, integrity = request.integrity } = init ?? NO_INIT
-	const ownBody = hasBody
-		? new BufferedBody(request, maxRetries > 0 || serviceConfig !== undefined)
-		: undefined
+	const ownBody = hasBody ? new BufferedBody(request, maxRetries > 0) : undefined
 	const isBound = onRequest !== undefined || hasOriginBoundHeader(new Headers(headers), idempotencyHeader)
 	const follow: PreparedRequest['follow'] =
 		areVisible && canFollow(redirect, integrity)

@@ -15,7 +15,6 @@ import { invalidOption, isObject, MAX_NUMBER, type OptionSchema } from '../../co
 import { readSwitchable } from '../../core/options/switchable.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
 import { HEADER_NAME } from '../headers/request-headers.ts'
-import type { CreatePolicies, HttpServiceConfig } from './http-service-config.ts'
 import type { RequestHead } from './request-head.ts'
 import { HOOKS_SCHEMA, type RequestHooks } from './request-hooks.ts'
 
@@ -92,11 +91,6 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	 * to other origins only if set explicitly, because they must allow it (CORS).
 	 */
 	readonly deadlineHeader?: DeadlineHeader | false | undefined
-	/**
-	 * Timeouts, retries and hedging per origin and path, as gRPC service configs define them: the result of `httpServiceConfig` of
-	 * `yaoki/grpc`. For their origins it replaces `maxRetries`, the backoff, `shouldRetry` and `hedge`. Default: none.
-	 */
-	readonly serviceConfig?: HttpServiceConfig | undefined
 	/** Maximum number of origins, breaker keys and paused principals in memory; beyond it the least recently used one is evicted. Default 1,000. */
 	readonly maxOrigins?: number | undefined
 	/** Returns the context that each call belongs to, such as `currentContext` of `yaoki/node`. Default: none. */
@@ -147,10 +141,6 @@ export interface HttpSettings
 	readonly deadlineHeader: DeadlineHeader | undefined
 	/** True if the user set the header explicitly. */
 	readonly isDeadlineHeaderNamed: boolean
-	/** For a route of the service config, in place of the client's retry and hedge. */
-	readonly createPolicies?: CreatePolicies | undefined
-	/** True if requests of any method may be hedged. */
-	readonly hedgesAll?: boolean
 }
 
 /** Delays after this many retries are not computed one by one: `maxDelayMs` stands for each of them. */
@@ -209,7 +199,6 @@ export const HTTP_SCHEMA: OptionSchema = {
 	idempotencyHeader: 'string',
 	retryVetoHeaders: 'any',
 	deadlineHeader: 'any',
-	serviceConfig: 'any',
 	maxOrigins: [1, MAX_NUMBER, 1_000, 'integer'],
 	getContext: 'function',
 	onEvent: 'function',
@@ -257,9 +246,6 @@ export function readHttpOptions(
 		invalidOption('idempotencyHeader', idempotencyHeader, 'a valid header name')
 	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
 		invalidOption('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)
-	const { serviceConfig } = options
-	if (serviceConfig !== undefined && typeof Object(serviceConfig).settingsOf !== 'function')
-		invalidOption('serviceConfig', serviceConfig, 'a result of httpServiceConfig(...) of yaoki/grpc')
 	const maxDelaysMs = sumMaxDelays(readBackoff(options))
 	const backoff = Object.keys(BACKOFF_SCHEMA).map((name) => [name, options[name as keyof BackoffOptions]])
 	const hedge = readSwitchable('hedge', options.hedge, undefined)

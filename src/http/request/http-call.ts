@@ -115,7 +115,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		this.method = request.method
 		// A body that can be sent only once cannot be sent twice concurrently either.
 		this.idempotent =
-			(isSafe || settings.hedgesAll === true) &&
+			isSafe &&
 			options.idempotent !== false &&
 			!request.isSingleUse &&
 			isReplayable(request.body)
@@ -228,12 +228,12 @@ export class HttpCall implements CallOptions, HttpAttempt {
 
 	/**
 	 * Returns how many retries count so far; -1 if the request may ask for the result of an attempt in progress, which does not count. Not if
-	 * it must be sent only once (`maxRetries: 0`), nor where a service config counts attempts. Without a deadline the questions must end too.
+	 * it must be sent only once (`maxRetries: 0`). Without a deadline the questions must end too.
 	 */
 	countRetries({ attempt, options }: Call, isInProgress: boolean): number {
 		const { settings, requestOptions } = this
 		const { maxRetries = settings.maxRetries } = requestOptions
-		if (isInProgress && maxRetries > 0 && !settings.createPolicies) {
+		if (isInProgress && maxRetries > 0) {
 			const now = this.runtime.now()
 			this.#askedSince ??= now
 			if (options?.deadline || now - this.#askedSince < MAX_ASKED_MS) {
