@@ -31,11 +31,15 @@ import type {
 import type { IdempotencySettings } from './options.ts'
 import { isSetupError } from './setup-errors.ts'
 
+/** The name in errors: a `TimeoutError` out of a step would look as if the operation of the step were slow. */
+const STORE = 'idempotency store (storeTimeoutMs)'
+
 export class GuardedStore {
 	readonly breaker: CircuitBreaker | undefined
 	readonly policy: Policy
 	readonly #store: IdempotencyStore
 	readonly #runtime: Runtime
+	readonly #name: string
 	readonly #timeoutMs: number
 	readonly #writePolicy: Policy
 
@@ -48,10 +52,11 @@ export class GuardedStore {
 	}: IdempotencySettings<unknown, never>) {
 		this.#store = store
 		this.#runtime = runtime ?? systemRuntime
+		this.#name = name
 		this.#timeoutMs = storeTimeoutMs
 		this.breaker = createBreaker(storeCircuitBreaker)
 		this.policy = this.breaker ? pipeline({ name, runtime }, this.breaker) : pipeline({ name, runtime })
-		this.#writePolicy = pipeline({ name, runtime }, timeout(storeTimeoutMs))
+		this.#writePolicy = pipeline({ name, runtime }, timeout(storeTimeoutMs, { name: STORE }))
 	}
 
 	claim(request: IdempotencyClaimRequest): Promise<IdempotencyClaimResult> {
@@ -71,7 +76,7 @@ export class GuardedStore {
 		call: LimitedCall,
 	): Promise<IdempotencyClaimResult> {
 		return new Promise((resolve, reject) => {
-			call.start(() => reject(call.isWaiting ? this.#busy() : new TimeoutError('store', this.#timeoutMs)))
+			call.start(() => reject(call.isWaiting ? this.#busy() : this.#timedOut()))
 			claiming.then(
 				(result) => {
 					call.end()
@@ -86,11 +91,16 @@ export class GuardedStore {
 		})
 	}
 
+	#timedOut(): TimeoutError {
+		return new TimeoutError(STORE, this.#timeoutMs, this.#name)
+	}
+
 	#busy(): BulkheadRejectedError {
 		return new BulkheadRejectedError(
-			'store',
+			STORE,
 			'queue-timeout',
 			'no connection of the pool, or no lock of the database, was free in time. Use a larger pool, or shorter transactions',
+			this.#name,
 		)
 	}
 

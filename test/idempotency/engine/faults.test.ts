@@ -1,6 +1,6 @@
 /** What goes wrong while a handler runs or a request waits: stores that hang or recover, transactions that fail, clients that leave. */
 import { describe, expect, test } from 'vitest'
-import type { Runtime } from 'yaoki'
+import { BulkheadRejectedError, type Runtime, TimeoutError } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import type { BeginResult } from '../../../src/idempotency/engine/begin-result.ts'
 import { idempotencyContext } from '../../../src/idempotency/engine/context.ts'
@@ -119,6 +119,31 @@ describe('the signal of a claim is aborted when its lease ends', () => {
 	})
 })
 
+describe('a claim that the store does not confirm in time names the store and the option', () => {
+	test('if the database hangs', async () => {
+		const { runtime, begin } = setting({ name: 'payments', storeTimeoutMs: 1_000 }, () => ({ claim: hang }))
+		const beginning = begin().catch((error) => error)
+		await runtime.advance(1_000)
+		const error = await beginning
+		expect(error).toBeInstanceOf(TimeoutError)
+		expect(error.message).toBe('payments/idempotency store (storeTimeoutMs): no result within 1000 ms')
+	})
+
+	test('if no connection of the pool is free', async () => {
+		const { runtime, begin } = setting({ name: 'payments', storeTimeoutMs: 1_000 }, () => ({
+			claim: (_request, call) => {
+				if (call) call.isWaiting = true
+				return hang()
+			},
+		}))
+		const beginning = begin().catch((error) => error)
+		await runtime.advance(1_000)
+		const error = await beginning
+		expect(error).toBeInstanceOf(BulkheadRejectedError)
+		expect(error.message).toContain('payments/idempotency store (storeTimeoutMs): no connection of the pool')
+	})
+})
+
 describe('a step', () => {
 	test('that is called twice concurrently runs once', async () => {
 		const { begin } = setting()
@@ -127,6 +152,23 @@ describe('a step', () => {
 		const charge = async () => ++charges
 		expect(await Promise.all([claim.step('charge', charge), claim.step('charge', charge)])).toEqual([1, 1])
 		expect(charges).toBe(1)
+	})
+
+	// The message was "payments/timeout: no result within 2000 ms", as if the operation of the step were slow.
+	test('whose result the store does not keep in time names the store and the option', async () => {
+		const { runtime, begin } = setting({ name: 'payments', storeTimeoutMs: 2_000 }, () => ({ saveStep: hang }))
+		const charging = claimOf(await begin())
+			.step('charge', async () => 'charged')
+			.catch((error) => error)
+		await runtime.advance(2_000)
+		const error = await charging
+		expect(error).toBeInstanceOf(TimeoutError)
+		expect(error).toMatchObject({
+			code: 'YAOKI_TIMEOUT',
+			policy: 'idempotency store (storeTimeoutMs)',
+			timeoutMs: 2_000,
+			message: 'payments/idempotency store (storeTimeoutMs): no result within 2000 ms',
+		})
 	})
 
 	test('that failed can run again', async () => {
