@@ -37,7 +37,7 @@ export class InvalidMessageError extends YaokiError {
 	constructor(ref: MessageRef, issues: readonly MessageIssue[], options?: ErrorOptions) {
 		const parts = issues.slice(0, MAX_ISSUES_IN_TEXT).map(({ field, message }) => `${field}: ${message}`)
 		if (issues.length > MAX_ISSUES_IN_TEXT) parts.push(`and ${issues.length - MAX_ISSUES_IN_TEXT} more`)
-		super('YAOKI_OUTBOX_MESSAGE', `Invalid ${describeRef(ref)}: ${parts.join('; ')}`, options)
+		super('YAOKI_INVALID_MESSAGE', `Invalid ${describeRef(ref)}: ${parts.join('; ')}`, options)
 		this.topic = typeof ref.topic === 'string' ? ref.topic : undefined
 		this.index = ref.index
 		this.issues = issues

@@ -31,7 +31,7 @@ export class RelayStoppedError extends YaokiError {
 	override readonly name = 'RelayStoppedError'
 
 	constructor() {
-		super('YAOKI_OUTBOX_STOPPED', 'delivery aborted: the relay is shutting down')
+		super('YAOKI_RELAY_STOPPED', 'delivery aborted: the relay is shutting down')
 	}
 }
 

@@ -16,7 +16,7 @@ async function rejection(fields: object): Promise<Error & { readonly issues: rea
 		() => new Error('it was not rejected'),
 		(reason) => reason,
 	)
-	expect(error).toMatchObject({ name: 'InvalidMessageError', code: 'YAOKI_OUTBOX_MESSAGE' })
+	expect(error).toMatchObject({ name: 'InvalidMessageError', code: 'YAOKI_INVALID_MESSAGE' })
 	expect(store.rows).toEqual([])
 	return error
 }

@@ -12,7 +12,7 @@ function issue(payload: unknown, maxBytes?: number): string {
 	try {
 		text(payload, maxBytes)
 	} catch (error) {
-		expect(error).toMatchObject({ name: 'InvalidMessageError', code: 'YAOKI_OUTBOX_MESSAGE' })
+		expect(error).toMatchObject({ name: 'InvalidMessageError', code: 'YAOKI_INVALID_MESSAGE' })
 		return (error as Error).message
 	}
 	throw new Error('it was not rejected')

@@ -120,7 +120,7 @@ describe('rejects an invalid payload before anything is written', () => {
 			(reason) => reason,
 		)
 		expect(error).toMatchObject({
-			code: 'YAOKI_OUTBOX_MESSAGE',
+			code: 'YAOKI_INVALID_MESSAGE',
 			topic: 'order.created',
 			issues: [{ field: 'payload.id' }, { field: 'payload.items[1].price' }],
 		})

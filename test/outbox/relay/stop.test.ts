@@ -35,8 +35,10 @@ test('handlers beyond timeoutMs are aborted; that counts as an attempt but not a
 	const left = await here.outbox.list()
 	expect(new Set(left.map(({ status, attempts }) => `${status} ${attempts}`))).toEqual(new Set(['pending 1']))
 	expect(here.eventsOf('state_change')).toEqual([])
-	const types = here.eventsOf('retry_scheduled').map(({ errorType }) => errorType)
-	expect(new Set(types)).toEqual(new Set(['RelayStoppedError']))
+	const errors = here
+		.eventsOf('retry_scheduled')
+		.map(({ errorType, errorCode }) => `${errorType} ${errorCode}`)
+	expect(new Set(errors)).toEqual(new Set(['RelayStoppedError YAOKI_RELAY_STOPPED']))
 })
 
 test('a handler that fails with its own error after the abort counts as failed', async () => {
