@@ -156,7 +156,9 @@ describe('a step', () => {
 
 	// The message was "payments/timeout: no result within 2000 ms", as if the operation of the step were slow.
 	test('whose result the store does not keep in time names the store and the option', async () => {
-		const { runtime, begin } = setting({ name: 'payments', storeTimeoutMs: 2_000 }, () => ({ saveStep: hang }))
+		const { runtime, begin } = setting({ name: 'payments', storeTimeoutMs: 2_000 }, () => ({
+			saveStep: hang,
+		}))
 		const charging = claimOf(await begin())
 			.step('charge', async () => 'charged')
 			.catch((error) => error)
