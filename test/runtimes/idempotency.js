@@ -1,22 +1,30 @@
 /** Idempotency keys on every runtime: hashes, streams and servers are the runtime's own. */
-import { fetchIdempotency, fingerprintOf, idempotency, memoryIdempotencyStore } from 'yaoki/idempotency'
+import { fetchIdempotency, idempotency, memoryIdempotencyStore } from 'yaoki/idempotency'
 import { isTrue, SKIPPED, same } from './checks.js'
+import { isWorker } from './stories.js'
 
 /** Of the request below. */
 const FINGERPRINT = 'yMEXwdhTa0tsexJTi1nSl773ESet9t2DBsfKFQL6CzY'
+
+/** Tests run inside of one request of a Worker, which ends after them. */
+const PLATFORM = { waitUntil: () => {} }
 
 /** A handler that counts its calls, and streams its response. */
 function setting(options) {
 	let calls = 0
 	const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'anonymous', ...options })
-	const handler = fetchIdempotency(engine, async (request, context) => {
-		calls++
-		const { amount } = await request.json()
-		const id = await context.step('charge', ({ idempotencyKey }) => idempotencyKey.slice(0, 4))
-		isTrue(id.length === 4, 'no key for the step')
-		const body = new Blob([`charged ${amount} `, new Uint8Array([0, 255, 128])]).stream()
-		return new Response(body, { status: 201, headers: { 'content-type': 'text/x-receipt' } })
-	})
+	const handler = fetchIdempotency(
+		engine,
+		async (request, context) => {
+			calls++
+			const { amount } = await request.json()
+			const id = await context.step('charge', ({ idempotencyKey }) => idempotencyKey.slice(0, 4))
+			isTrue(id.length === 4, 'no key for the step')
+			const body = new Blob([`charged ${amount} `, new Uint8Array([0, 255, 128])]).stream()
+			return new Response(body, { status: 201, headers: { 'content-type': 'text/x-receipt' } })
+		},
+		PLATFORM,
+	)
 	return { handler, calls: () => calls }
 }
 
@@ -31,14 +39,26 @@ const bytesOf = async (response) => new Uint8Array(await response.arrayBuffer())
 
 export const tests = {
 	async 'recognizes a request by the same fingerprint everywhere'() {
-		const fingerprint = await fingerprintOf({
-			method: 'POST',
-			path: '/charges',
-			query: 'b=2&a=1',
-			contentType: 'application/json; charset=utf-8',
-			body: new TextEncoder().encode('{"amount":7}'),
-		})
-		same(fingerprint, FINGERPRINT)
+		const store = memoryIdempotencyStore()
+		const claim = store.claim.bind(store)
+		const fingerprints = []
+		store.claim = (request, call) => {
+			fingerprints.push(request.fingerprint)
+			return claim(request, call)
+		}
+		const { handler } = setting({ store })
+		const request = charge(7)
+		request.headers.set('content-type', 'application/json; charset=utf-8')
+		await (await handler(request)).text()
+		same(fingerprints.join(), FINGERPRINT)
+	},
+
+	async 'rejects a request with a key on Workers without ctx'() {
+		if (!isWorker) return SKIPPED
+		const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'anonymous' })
+		const handler = fetchIdempotency(engine, () => new Response('done'))
+		const error = await handler(charge(7)).catch((thrown) => thrown)
+		same(error.code, 'YAOKI_IDEMPOTENCY_NO_WAIT_UNTIL')
 	},
 
 	async 'passes the request itself to the handler, with its body unread'() {
@@ -50,12 +70,16 @@ export const tests = {
 			}
 		}
 		const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'anonymous' })
-		const handler = fetchIdempotency(engine, async (request) => {
-			isTrue(request === sent, 'another request')
-			return new Response(
-				`${request.path} ${await new Request(request.clone()).text()} ${await request.text()}`,
-			)
-		})
+		const handler = fetchIdempotency(
+			engine,
+			async (request) => {
+				isTrue(request === sent, 'another request')
+				return new Response(
+					`${request.path} ${await new Request(request.clone()).text()} ${await request.text()}`,
+				)
+			},
+			PLATFORM,
+		)
 		const sent = new PlatformRequest('https://shop.example.com/charges', init(7))
 		same(await (await handler(sent)).text(), '/charges {"amount":7} {"amount":7}')
 	},

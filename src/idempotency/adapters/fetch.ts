@@ -5,7 +5,8 @@ import type { IdempotencyContext } from '../engine/request-context.ts'
 import { splitUrl } from '../key/request-target.ts'
 import { problemResponse } from '../response/problems.ts'
 import { readWebBody } from './web/request-body.ts'
-import { captureWebResponse, toWebResponse, type WaitUntil } from './web/response-capture.ts'
+import { captureWebResponse, toWebResponse } from './web/response-capture.ts'
+import { checkWaitUntil, readWebOptions, type WaitUntil, type WebAdapterOptions } from './web/wait-until.ts'
 
 /** A handler of requests, with what the platform passes after the request: `env` and `ctx` of Workers, `info` of Deno. `Req` may be `NextRequest`. */
 export type IdempotentFetchHandler<
@@ -16,6 +17,7 @@ export type IdempotentFetchHandler<
 
 /**
  * Wraps a fetch handler (Bun, Deno, Next.js, Workers): a repeated request with the same `Idempotency-Key` gets the stored response.
+ * On Workers, pass `ctx` on, or the option `waitUntil`: a request with a key rejects without it.
  * The handler gets the request itself, of the platform's class and with its body unread. If the handler or `principal` throws, the returned promise rejects, and the platform responds and logs the error.
  *
  * @example
@@ -24,12 +26,15 @@ export type IdempotentFetchHandler<
 export function fetchIdempotency<Rest extends readonly unknown[], Tx, Req extends Request = Request>(
 	engine: IdempotencyEngine<Tx, NoInfer<Req>>,
 	handler: IdempotentFetchHandler<Rest, Tx, Req>,
+	options: WebAdapterOptions = {},
 ): (request: Req, ...rest: Rest) => Promise<Response> {
+	const settings = readWebOptions(options, 'fetchIdempotency')
 	return async (request, ...rest) => {
 		const { method } = request
 		const target = splitUrl(request.url)
 		if (!target) return toWebResponse(problemResponse('request-target-malformed'))
 		const { path, query } = target
+		const waitUntil = settings.waitUntil ?? waitUntilOf(rest)
 		const admission = await admit(engine, {
 			method,
 			path,
@@ -39,13 +44,14 @@ export function fetchIdempotency<Rest extends readonly unknown[], Tx, Req extend
 			headers: { get: (name) => request.headers.get(name) ?? undefined },
 			raw: request,
 			signal: () => request.signal,
+			checkPlatform: () => checkWaitUntil(waitUntil, 'handler(request, env, ctx)'),
 			readBody: () => readWebBody(request, engine.settings.maxRequestBytes),
 		})
 		if (admission.kind === 'respond') return toWebResponse(admission.response)
 		const described = { method, path }
 		const claim = admission.kind === 'run' ? admission.claim : undefined
 		const run = () => handler(request, idempotencyContext(engine, claim, described), ...rest)
-		return claim ? captureWebResponse(engine, claim, described, run, waitUntilOf(rest)) : run()
+		return claim ? captureWebResponse(engine, claim, described, run, waitUntil) : run()
 	}
 }
 

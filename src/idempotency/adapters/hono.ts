@@ -7,7 +7,8 @@ import { splitUrl } from '../key/request-target.ts'
 import { problemResponse } from '../response/problems.ts'
 import type { StoredResponse } from '../store/store.ts'
 import { readWebBody } from './web/request-body.ts'
-import { captureWebResponse, toWebResponse, type WaitUntil } from './web/response-capture.ts'
+import { captureWebResponse, toWebResponse } from './web/response-capture.ts'
+import { checkWaitUntil, readWebOptions, type WaitUntil, type WebAdapterOptions } from './web/wait-until.ts'
 
 /** The part of Hono's context that is used. */
 export interface HonoContext {
@@ -20,14 +21,16 @@ export interface HonoContext {
 /**
  * Creates middleware for Hono: a repeated request with the same `Idempotency-Key` gets the stored response. Handlers after it call
  * `engine.context(c)`. If a handler fails, the status of the response of `onError` decides whether it is stored. An error of `principal` goes to
- * `onError` too.
+ * `onError` too. On Workers, pass `ctx` to `app.fetch`, or the option `waitUntil`: a request with a key is an error without it.
  *
  * @example
  * app.use('/charges', honoIdempotency(engine))
  */
 export function honoIdempotency<Tx, C extends HonoContext = HonoContext>(
 	engine: IdempotencyEngine<Tx, C>,
+	options: WebAdapterOptions = {},
 ): (c: C, next: () => Promise<void>) => Promise<void> {
+	const settings = readWebOptions(options, 'honoIdempotency')
 	return async (c, next) => {
 		if (keptContext(c, engine)) return next()
 		const { raw } = c.req
@@ -35,6 +38,7 @@ export function honoIdempotency<Tx, C extends HonoContext = HonoContext>(
 		const target = splitUrl(raw.url)
 		if (!target) return respond(c, problemResponse('request-target-malformed'))
 		const { path, query } = target
+		const waitUntil = settings.waitUntil ?? waitUntilOf(c)
 		const admission = await admit(engine, {
 			method,
 			path,
@@ -44,6 +48,7 @@ export function honoIdempotency<Tx, C extends HonoContext = HonoContext>(
 			headers: { get: (name) => headers.get(name) ?? undefined },
 			raw: c,
 			signal: () => raw.signal,
+			checkPlatform: () => checkWaitUntil(waitUntil, 'app.fetch(request, env, ctx)'),
 			readBody: () => readBody(c, engine.settings.maxRequestBytes),
 		})
 		if (admission.kind === 'respond') return respond(c, admission.response)
@@ -55,7 +60,7 @@ export function honoIdempotency<Tx, C extends HonoContext = HonoContext>(
 			await next()
 			return c.res
 		}
-		const response = await captureWebResponse(engine, claim, described, run, waitUntilOf(c))
+		const response = await captureWebResponse(engine, claim, described, run, waitUntil)
 		if (response !== c.res) replaceResponse(c, response)
 	}
 }

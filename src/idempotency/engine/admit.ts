@@ -26,6 +26,8 @@ export interface Exchange<Raw = unknown> extends IdempotencyRequest<Raw> {
 	readonly key: string | readonly string[] | null | undefined
 	/** Returns a signal that is aborted when the client has left. */
 	signal?(): AbortSignal | undefined
+	/** Throws if the platform would end the request too early. Called only for a request with a key. */
+	checkPlatform?(): void
 	/** Reads the whole body. Rejects if it ends early, and with `IdempotencyRequestTooLargeError` if it is larger than `maxRequestBytes`. */
 	readBody(): Promise<Uint8Array | ParsedBody | undefined>
 }
@@ -50,6 +52,7 @@ export async function admit<Raw>(
 	if (parsed.kind === 'missing')
 		return settings.required ? problem('idempotency-key-missing') : { kind: 'unprotected' }
 	if (parsed.kind === 'malformed') return problem('idempotency-key-malformed', { detail: parsed.detail })
+	exchange.checkPlatform?.()
 	const principal = await settings.principal(exchange)
 	if (!isCaller(principal)) return problem('principal-missing')
 	let body: Uint8Array | ParsedBody | undefined

@@ -7,6 +7,7 @@
  */
 import { safeMessage } from '../../core/classify/safe-get.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { isWorkers } from './is-workers.ts'
 
 const BATCH_SIZE = 500
 const PAUSE_MS = 100
@@ -91,7 +92,6 @@ export class PurgeSchedule {
 const MAX_PRINTED = 10
 
 interface Globals {
-	readonly navigator?: { readonly userAgent?: string }
 	readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> }
 }
 
@@ -100,7 +100,6 @@ interface Globals {
  * Deno asks the user before a program reads a variable, and does not run on Lambda by itself.
  */
 function hasLastingTimers(): boolean {
-	const { navigator, process } = globalThis as Globals
-	if ('WebSocketPair' in globalThis || navigator?.userAgent === 'Cloudflare-Workers') return false
-	return 'Deno' in globalThis || !process?.env?.['AWS_LAMBDA_FUNCTION_NAME']
+	if (isWorkers()) return false
+	return 'Deno' in globalThis || !(globalThis as Globals).process?.env?.['AWS_LAMBDA_FUNCTION_NAME']
 }

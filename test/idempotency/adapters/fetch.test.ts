@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { YaokiError } from 'yaoki'
 import { fetchIdempotency, type IdempotentFetchHandler } from '../../../src/idempotency/adapters/fetch.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
@@ -261,6 +262,65 @@ test('forwards what the platform passes after the request, and uses its waitUnti
 	)
 	await response.body?.cancel()
 	expect(waited).toHaveLength(1)
+})
+
+// Without ctx, the rest of a response was not stored after the client had left, and repeated requests ran again.
+describe('in Workers', () => {
+	afterEach(() => vi.unstubAllGlobals())
+
+	const keyed = () =>
+		new Request('https://shop.example.com/', {
+			method: 'POST',
+			headers: { 'idempotency-key': 'k1', 'x-user': 'ada' },
+		})
+
+	test.each([
+		['by WebSocketPair', () => vi.stubGlobal('WebSocketPair', class {})],
+		['by their user agent', () => vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })],
+	])('%s, a request with a key and without ctx is an error before anything runs', async (_, stub) => {
+		stub()
+		const claim = vi.fn()
+		const { fetch, calls } = setting(async () => new Response('done'), {
+			name: 'shop',
+			store: { ...memoryIdempotencyStore(), claim },
+		})
+		const error = await fetch(keyed()).catch((thrown) => thrown)
+		expect(error).toBeInstanceOf(YaokiError)
+		expect(error.code).toBe('YAOKI_IDEMPOTENCY_NO_WAIT_UNTIL')
+		expect(error.message).toContain('handler(request, env, ctx)')
+		expect([calls(), claim.mock.calls]).toEqual([0, []])
+	})
+
+	test('a request without a key runs without ctx', async () => {
+		vi.stubGlobal('WebSocketPair', class {})
+		const { send } = setting(async () => new Response('done'))
+		expect(await (await send({ key: '' })).text()).toBe('done')
+	})
+
+	test('ctx is used', async () => {
+		vi.stubGlobal('WebSocketPair', class {})
+		const waitUntil = vi.fn()
+		const { fetch } = setting(async () => new Response('done'))
+		await (await fetch(keyed(), {}, { waitUntil })).body?.cancel()
+		expect(waitUntil).toHaveBeenCalledOnce()
+	})
+
+	test('the option waitUntil is used without ctx', async () => {
+		vi.stubGlobal('WebSocketPair', class {})
+		const waitUntil = vi.fn()
+		const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
+		const handle = fetchIdempotency(engine, () => new Response('done'), { waitUntil })
+		await (await handle(keyed())).body?.cancel()
+		expect(waitUntil).toHaveBeenCalledOnce()
+	})
+})
+
+test.each([
+	[{ waitUntil: 3 }, 'Invalid option "waitUntil"'],
+	[{ waituntil: () => {} }, 'Did you mean "waitUntil"?'],
+])('rejects the options %j', (options, message) => {
+	const engine = idempotency({ store: memoryIdempotencyStore(), principal: () => 'ada' })
+	expect(() => fetchIdempotency(engine, () => new Response(), options as object)).toThrow(message)
 })
 
 /** Like `NextRequest`: a subclass whose getters read private fields. */

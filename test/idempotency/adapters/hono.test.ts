@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
-import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import {
 	honoIdempotency,
 	type IdempotencyContext,
@@ -165,6 +165,27 @@ test('the rest of a body whose client disconnected is read under waitUntil', asy
 	await Promise.all(waited)
 	expect(waited).toHaveLength(1)
 	expect(await (await app.request('/', post())).text()).toBe('01234')
+})
+
+test('in Workers, a request with a key and without an execution context is an error before anything runs', async () => {
+	vi.stubGlobal('WebSocketPair', class {})
+	onTestFinished(() => void vi.unstubAllGlobals())
+	const errors: unknown[] = []
+	const handler = vi.fn()
+	const app = new Hono()
+	app.use(honoIdempotency(engineOf()))
+	app.post('/', (c) => {
+		handler()
+		return c.text('done')
+	})
+	app.onError((error, c) => {
+		errors.push(error)
+		return c.text('failed', 500)
+	})
+	expect((await app.request('/', post())).status).toBe(500)
+	expect(errors).toMatchObject([{ code: 'YAOKI_IDEMPOTENCY_NO_WAIT_UNTIL' }])
+	expect(handler).not.toHaveBeenCalled()
+	expect(await (await app.request('/', { method: 'POST' })).text()).toBe('done')
 })
 
 test('a transaction returns the response', async () => {

@@ -5,8 +5,7 @@ import type { IdempotencyRequest } from '../../engine/options.ts'
 import { captureBody } from '../../response/captured-body.ts'
 import { storedHeaders } from '../../response/response-headers.ts'
 import type { StoredResponse } from '../../store/store.ts'
-
-export type WaitUntil = (promise: Promise<unknown>) => void
+import type { WaitUntil } from './wait-until.ts'
 
 /** Runs what produces the response. If it throws, the key is released. */
 export async function captureWebResponse<T>(
