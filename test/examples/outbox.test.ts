@@ -43,7 +43,15 @@ describe('the command line', () => {
 		firsts(table(commandLine, header)).map((name) => name.replace(/ [A-Z]+$/, ''))
 	const isOfKeys = (name: string) => name.startsWith('idempotency ')
 	const isGenerator = (name: string) => name.startsWith('gen ')
-	const names = yaoki.commands.map(({ name }) => name).filter((name) => name !== 'simulate')
+	/** Each of these has a section of its own. */
+	const tools: readonly string[] = ['simulate', 'schedule']
+	const names = yaoki.commands.map(({ name }) => name).filter((name) => !tools.includes(name))
+
+	test.each(tools)('has a section for %s that shows a call of it', (name) => {
+		const [, section = ''] = commandLine.text.split(`\n## ${name}\n`)
+		expect(section.split('\n## ')[0]).not.toBe('')
+		expect(commandLine.text).toContain(`yaoki ${name} `)
+	})
 
 	test('lists each command of the outbox', () => {
 		expect(documented('command')).toEqual(names.filter((name) => !isOfKeys(name) && !isGenerator(name)))

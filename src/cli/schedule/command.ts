@@ -1,0 +1,100 @@
+/**
+ * `yaoki schedule`: the delays of backoff options before they are written into a program. The figures are those of `schedule` in the root
+ * entry. Options without effect are errors, because a table that ignores one looks right.
+ */
+import { GROWTHS, JITTERS } from '../../core/backoff/formula.ts'
+import { type BackoffOptions, selectJitter } from '../../core/backoff/options.ts'
+import { presets } from '../../core/backoff/presets.ts'
+import type { JitterStrategy, NamedGrowth } from '../../core/backoff/settings.ts'
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { schedule as computeSchedule } from '../../core/retry/schedule.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { integer, number, text } from '../option-tables.ts'
+import { scheduleText } from './schedule-text.ts'
+
+const namesOf = <Name extends string>(table: Readonly<Record<Name, unknown>>) => Object.keys(table) as Name[]
+
+/** The flags of this command, by the options of the package that they set. */
+const FLAGS: Readonly<Record<string, string>> = {
+	baseDelayMs: '--base',
+	maxDelayMs: '--cap',
+	maxRetries: '--retries',
+	jitterStrategy: '--jitter',
+	jitterFactor: '--jitter-factor',
+	jitterRangeMs: '--jitter-range',
+}
+
+export const schedule: Command = defineCommand({
+	examples: [
+		['yaoki schedule --base 1000 --cap 30000 --retries 5', 'the delays of five retries'],
+		['yaoki schedule --preset background', 'the delays of a preset'],
+		['yaoki schedule --preset background --retries 8', 'a preset with more retries'],
+		['yaoki schedule --jitter proportional --jitter-factor 0.3 --json', 'the delays as data'],
+	],
+	options: {
+		preset: text('NAME', 'start from a preset; the other options change it', { choices: namesOf(presets) }),
+		base: number('MS', 'first step in milliseconds; default: 1000', { short: 'b', min: 0 }),
+		cap: number('MS', 'maximum of every step in milliseconds, before jitter; default: 30000', {
+			short: 'c',
+			min: 0,
+		}),
+		retries: integer('N', 'retries after the first attempt; default: 3', { short: 'r', min: 0, max: 10_000 }),
+		growth: text('NAME', 'how steps grow; default: exponential', { choices: namesOf(GROWTHS) }),
+		factor: number('N', 'factor of exponential growth; default: 2', { min: 1 }),
+		jitter: text('NAME', 'how delays are randomized; default: full', { choices: namesOf(JITTERS) }),
+		jitterFactor: number('SHARE', 'proportional jitter adds at most this share of a step; default: 0.3', {
+			min: 0,
+			max: 1,
+		}),
+		jitterRange: number('MS', 'additive jitter adds at most this many milliseconds; default: 1000', {
+			min: 0,
+		}),
+	},
+	async run({ preset, base, cap, retries, growth, factor, jitter, jitterFactor, jitterRange }, io) {
+		const chosen = preset === undefined ? undefined : presets[preset]
+		const given: BackoffOptions = {
+			...{ baseDelayMs: base, maxDelayMs: cap, maxRetries: retries, growth, factor },
+			...{ jitterStrategy: jitter ?? chosen?.jitterStrategy, jitterFactor, jitterRangeMs: jitterRange },
+		}
+		const result = withFlags(() => {
+			checkEffects(given, selectJitter(given))
+			return computeSchedule({ ...chosen, ...withoutUndefined(given) })
+		})
+		io.result(result, () => scheduleText(result, { width: io.columns, style: io.style }))
+		return 'ok'
+	},
+})
+
+/** Rejects options that the strategy or the growth ignores. */
+function checkEffects(
+	{ growth, factor, jitterFactor, jitterRangeMs }: BackoffOptions,
+	jitter: JitterStrategy,
+): void {
+	const needs = (flag: string, value: unknown, other: string, isMet: boolean) => {
+		if (value !== undefined && !isMet) throw new CliError('usage', `${flag} requires ${other}.`)
+	}
+	const isDecorrelated = jitter.startsWith('decorrelated')
+	const curve: NamedGrowth = 'exponential'
+	needs('--jitter-factor', jitterFactor, '--jitter proportional', jitter === 'proportional')
+	needs('--jitter-range', jitterRangeMs, '--jitter additive', jitter === 'additive')
+	needs('--growth', growth, 'a --jitter that is not decorrelated', !isDecorrelated)
+	needs('--factor', factor, 'a --jitter that is not decorrelated', !isDecorrelated)
+	needs('--factor', factor, `--growth ${curve}`, (growth ?? curve) === curve)
+}
+
+/** An undefined value would override the value of the preset. */
+const withoutUndefined = (options: BackoffOptions): BackoffOptions =>
+	Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+
+/** Errors name the flags, because the user of a command line never wrote `baseDelayMs`. */
+function withFlags<T>(compute: () => T): T {
+	try {
+		return compute()
+	} catch (error) {
+		if (!(error instanceof InvalidOptionError)) throw error
+		const { optionPath, received, expected } = error
+		const inFlags = Object.entries(FLAGS).reduce((all, [name, flag]) => all.replaceAll(name, flag), expected)
+		throw new InvalidOptionError(FLAGS[optionPath] ?? optionPath, received, inFlags)
+	}
+}
