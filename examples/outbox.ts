@@ -52,10 +52,10 @@ const relay = new Relay(outbox, {
 })
 
 function log(event: RelayEvent): void {
-	if (event.type === 'sent') console.log(`  sent on attempt ${event.attempts}`)
-	if (event.type === 'retry_scheduled')
+	if (event.type === 'relay_sent') console.log(`  sent on attempt ${event.attempts}`)
+	if (event.type === 'relay_retry_scheduled')
 		console.log(`  attempt ${event.attempts} failed, retry scheduled: ${event.errorMessage}`)
-	if (event.type === 'dead_letter') console.log(`  dead letter (${event.cause}): ${event.errorMessage}`)
+	if (event.type === 'relay_dead_letter') console.log(`  dead letter (${event.cause}): ${event.errorMessage}`)
 }
 
 /** Resolves when `count` more messages were sent or became dead letters. */
@@ -63,7 +63,7 @@ function messagesEnd(count: number): Promise<void> {
 	return new Promise((resolve) => {
 		let left = count
 		const unsubscribe = relay.subscribe(({ type }) => {
-			if (type !== 'sent' && type !== 'dead_letter') return
+			if (type !== 'relay_sent' && type !== 'relay_dead_letter') return
 			left--
 			if (left > 0) return
 			unsubscribe()

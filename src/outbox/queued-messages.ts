@@ -26,7 +26,7 @@ export class QueuedMessages {
 
 	async retry(filter: MessageFilter): Promise<number> {
 		let first: ReadonlySet<string> | undefined
-		return this.#change(filter, 'retried', async (batch, limit) => {
+		return this.#change(filter, 'outbox_retried', async (batch, limit) => {
 			const ids = await this.#store.retryNow(batch, limit)
 			// Relays run concurrently: messages that have failed again already would be retried endlessly.
 			if (first !== undefined && ids.some((id) => first?.has(id))) return []
@@ -38,7 +38,9 @@ export class QueuedMessages {
 	async expire(filter: MessageFilter, options: OperatorOptions): Promise<number> {
 		checkNames(options, OPERATOR_SCHEMA, 'expire')
 		const operator = readOperator(options)
-		return this.#change(filter, 'expired', (batch, limit) => this.#store.expire(batch, limit, operator))
+		return this.#change(filter, 'outbox_expired', (batch, limit) =>
+			this.#store.expire(batch, limit, operator),
+		)
 	}
 
 	async #change(filter: MessageFilter, type: MessagesChangedEvent['type'], step: BatchStep): Promise<number> {

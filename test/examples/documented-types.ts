@@ -71,7 +71,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		guide('relay'),
 		guide('dead-letters'),
 	]
-	const released = table(relay, '`type`', 'when').find(([type]) => type === '`released`')
+	const released = table(relay, '`type`', 'when').find(([type]) => type === '`relay_released`')
 	const stats = table(client, '', '').find(([member]) => member === '`stats`')
 	return {
 		growth: firstNames(table(backoff, '`growth`')),
@@ -83,7 +83,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		explanation: namedIn(events, /^The object has.*?(?= \(`backoff`)/ms),
 		'beyond HttpOptions': namedIn(http, /^Both also take.*?\n\n/ms),
 		'stats of the client': named(stats?.[1] ?? ''),
-		'reason of released': named(released?.[2] ?? '').slice(1),
+		'reason of relay_released': named(released?.[2] ?? '').slice(1),
 		'breaker of a relay': namedIn(relay, /^`breaker` takes.*?, as for/ms).slice(1),
 		'retry of a relay': namedIn(relay, /^`retry` takes.*?A message/ms).slice(1),
 		'message of a handler': namedIn(relay, /The message has.*?\n\n/s),

@@ -144,7 +144,7 @@ export interface Facts {
 	explanation: Exclude<keyof Explanation | keyof Explanation['attempts'][number], 'toString'>
 	'beyond HttpOptions': Exclude<keyof ResilientFetchOptions, keyof HttpOptions>
 	'stats of the client': keyof HttpClientStats | keyof OriginStats
-	'reason of released': EventOf<RelayEvent, 'released'>['reason']
+	'reason of relay_released': EventOf<RelayEvent, 'relay_released'>['reason']
 	'breaker of a relay': keyof Chosen<RelayOptions['circuitBreaker']>
 	'retry of a relay': Exclude<
 		keyof Chosen<RelayOptions['retry']>,
@@ -176,13 +176,13 @@ export interface EventFields<Type> {
 		keyof EventBase | 'method' | 'route' | FactsOf<EventOf<IdempotencyEvent, Type>>
 	>
 	policy: Exclude<keyof EventOf<YaokiEvent, Type>, keyof EventBase | FactsOf<EventOf<YaokiEvent, Type>>>
-	/** `lease_lost` has no fields of its own, only those that all events of messages share. */
+	/** `relay_lease_lost` has no fields of its own, only those that all events of messages share. */
 	relay: Exclude<
 		keyof EventOf<RelayEvent, Type>,
 		| keyof RelayEvent
 		| FactsOf<EventOf<RelayEvent, Type>>
 		| (EventOf<RelayEvent, Type> extends { readonly messageId: string }
-				? keyof EventOf<RelayEvent, 'lease_lost'>
+				? keyof EventOf<RelayEvent, 'relay_lease_lost'>
 				: never)
 	>
 }

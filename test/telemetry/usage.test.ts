@@ -72,7 +72,7 @@ test('one statement observes a policy, a client, a relay, an outbox and an engin
 	])
 
 	const isDead = Promise.withResolvers<void>()
-	relay.subscribe(({ type }) => type === 'dead_letter' && isDead.resolve())
+	relay.subscribe(({ type }) => type === 'relay_dead_letter' && isDead.resolve())
 	await relay.start()
 	await payments.execute(() => 'paid')
 	await payments.settle(() => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNRESET' })))
@@ -105,7 +105,12 @@ test('one statement observes a policy, a client, a relay, an outbox and an engin
 		expect.arrayContaining([
 			expect.objectContaining({ level: 20, event: 'retry_attempt', service: host, statusCode: 503 }),
 			expect.objectContaining({ level: 40, event: 'state_change', service: 'payments', to: 'open' }),
-			expect.objectContaining({ level: 50, event: 'dead_letter', service: 'relay', cause: 'permanent' }),
+			expect.objectContaining({
+				level: 50,
+				event: 'relay_dead_letter',
+				service: 'relay',
+				cause: 'permanent',
+			}),
 		]),
 	)
 

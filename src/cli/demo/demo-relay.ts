@@ -29,9 +29,9 @@ export async function runDemoRelay(
 			retry: { baseDelayMs: 100, maxDelayMs: 1000, maxRetries: 1000 },
 			circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 1000, resetBackoff: { initialMs: breakerMs } },
 			onEvent: (event) => {
-				if (event.type === 'sent') counts.sent += 1
-				if (event.type === 'retry_scheduled') counts.failed += 1
-				if (event.type === 'state_change') counts.circuit = event.to
+				if (event.type === 'relay_sent') counts.sent += 1
+				if (event.type === 'relay_retry_scheduled') counts.failed += 1
+				if (event.type === 'relay_state_change') counts.circuit = event.to
 			},
 		})
 		await relay.start()

@@ -8,11 +8,11 @@ import { sanitizeLine } from '../../text/sanitize.ts'
 
 /** What each event counts as, and its label, in the order of printing. */
 const COUNTED = {
-	sent: ['sent', 'sent'],
-	retry_scheduled: ['failed', 'failed'],
-	dead_letter: ['dead', 'dead'],
-	released: ['released', 'released'],
-	lease_lost: ['lost', 'lost lease'],
+	relay_sent: ['sent', 'sent'],
+	relay_retry_scheduled: ['failed', 'failed'],
+	relay_dead_letter: ['dead', 'dead'],
+	relay_released: ['released', 'released'],
+	relay_lease_lost: ['lost', 'lost lease'],
 } as const
 
 const isCounted = (type: RelayEvent['type']): type is keyof typeof COUNTED => Object.hasOwn(COUNTED, type)
@@ -30,7 +30,7 @@ export class RelaySummary {
 	add(event: RelayEvent): string | undefined {
 		if (isCounted(event.type))
 			for (const totals of [this.totals, this.#sinceLastLine]) totals[COUNTED[event.type][0]] += 1
-		if (event.type === 'retry_scheduled' || event.type === 'dead_letter')
+		if (event.type === 'relay_retry_scheduled' || event.type === 'relay_dead_letter')
 			this.#latestError = describeFailure(event)
 		const notice = noticeFor(event)
 		return notice === undefined ? undefined : sanitizeLine(notice)
@@ -57,28 +57,30 @@ const formatTotals = (totals: RelayTotals): string =>
 		.join(', ')
 
 /** A message that died without an error, for example by its expiry, has a cause. */
-function describeFailure(event: RelayEvent & { type: 'retry_scheduled' | 'dead_letter' }): string {
+function describeFailure(
+	event: RelayEvent & { type: 'relay_retry_scheduled' | 'relay_dead_letter' },
+): string {
 	const { errorType = '', errorMessage = '', key } = event
-	const fallback = event.type === 'dead_letter' ? event.cause : 'unknown error'
+	const fallback = event.type === 'relay_dead_letter' ? event.cause : 'unknown error'
 	return `${[errorType, errorMessage].filter(Boolean).join(': ') || fallback} (${key})`
 }
 
 function noticeFor(event: RelayEvent): string | undefined {
 	switch (event.type) {
-		case 'state_change': {
+		case 'relay_state_change': {
 			const { key, to, pausedForMs, reason } = event
 			const paused = pausedForMs > 0 ? `, paused for ${formatDuration(pausedForMs)}` : ''
 			return `${key}: circuit ${to}${paused}${reason ? ` (${reason})` : ''}`
 		}
-		case 'paused':
+		case 'relay_paused':
 			return `${event.key}: paused for ${formatDuration(event.pausedForMs)}${event.reason ? ` (${event.reason})` : ''}`
-		case 'resumed':
+		case 'relay_resumed':
 			return `${event.key}: resumed`
-		case 'handlers_hung':
+		case 'relay_handlers_hung':
 			return `${event.key}: ${formatCount(event.count, 'request')} ignored the timeout and still run; sending resumes when one ends`
-		case 'store_failure':
+		case 'relay_store_error':
 			return `database error (${event.operation}: ${event.errorMessage}); retry in ${formatDuration(event.retryInMs)}`
-		case 'store_recovered':
+		case 'relay_store_recovered':
 			return `database recovered (${event.operation})`
 		default:
 			return undefined

@@ -38,7 +38,7 @@ export interface DeadLettersParts {
 	readonly maxPayloadBytes: number
 	readonly schemas?: Schemas | undefined
 	/** Called after each batch with the number of changed messages. */
-	readonly onChanged: (type: 'replayed' | 'discarded', count: number) => void
+	readonly onChanged: (type: 'outbox_replayed' | 'outbox_discarded', count: number) => void
 }
 
 const COUNT_LIMIT = 10_000
@@ -121,7 +121,7 @@ export class DeadLetters {
 		const operator = readOperator(options)
 		const { store, runtime } = this.#parts
 		const selected = await deadByNow(store, toDeliberateFilter('replay', filter, all))
-		const replay = this.#reporting('replayed', (batch, limit) => store.replay(batch, limit, operator))
+		const replay = this.#reporting('outbox_replayed', (batch, limit) => store.replay(batch, limit, operator))
 		const first =
 			canary && selected.ids?.length !== 0
 				? await replayCanary({ store, runtime, timeoutMs, options, replay }, selected)
@@ -148,7 +148,9 @@ export class DeadLetters {
 		const marker = JSON.stringify(REDACTED)
 		if (edit.payload?.includes(marker) && found && !found.payload.includes(marker))
 			invalidOption('changes.payload', REDACTED, 'the original values instead of redacted ones')
-		const replay = this.#reporting('replayed', (batch, limit) => store.replay(batch, limit, operator, edit))
+		const replay = this.#reporting('outbox_replayed', (batch, limit) =>
+			store.replay(batch, limit, operator, edit),
+		)
 		return (await replay({ ids: [id.toLowerCase()] }, 1)).length > 0
 	}
 
@@ -159,14 +161,14 @@ export class DeadLetters {
 		const operator = readOperator(options)
 		const { store, runtime, keepsHistory } = this.#parts
 		const selected = await deadByNow(store, toDeliberateFilter('discard', filter, options.all))
-		const discard = this.#reporting('discarded', (batch, limit) =>
+		const discard = this.#reporting('outbox_discarded', (batch, limit) =>
 			store.discard(batch, limit, operator, keepsHistory),
 		)
 		const { done, isAborted } = await runBatches(runtime, selected, discard, options)
 		return { discarded: done, stopped: isAborted }
 	}
 
-	#reporting(type: 'replayed' | 'discarded', step: BatchStep): BatchStep {
+	#reporting(type: 'outbox_replayed' | 'outbox_discarded', step: BatchStep): BatchStep {
 		return async (filter, limit) => {
 			const ids = await step(filter, limit)
 			if (ids.length > 0) this.#parts.onChanged(type, ids.length)

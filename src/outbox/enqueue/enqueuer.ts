@@ -132,7 +132,7 @@ export class Enqueuer {
 	#emitEnqueued(rows: readonly NewRow[], duplicates: number): void {
 		const topics: Record<string, number> = {}
 		for (const { topic } of rows) topics[topic] = (topics[topic] ?? 0) + 1
-		this.#emitter.emit({ type: 'enqueued', count: rows.length - duplicates, duplicates, topics })
+		this.#emitter.emit({ type: 'outbox_enqueued', count: rows.length - duplicates, duplicates, topics })
 	}
 }
 

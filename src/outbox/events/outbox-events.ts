@@ -3,7 +3,7 @@ import type { EventBase } from '../../core/events/events.ts'
 
 /** Messages were written. If that was in a transaction, it may still be rolled back. */
 export interface EnqueuedEvent extends EventBase {
-	readonly type: 'enqueued'
+	readonly type: 'outbox_enqueued'
 	/** The number of messages written, without duplicates. */
 	readonly count: number
 	/** The number of messages not written because their dedupe key is known. */
@@ -14,7 +14,7 @@ export interface EnqueuedEvent extends EventBase {
 
 /** Dead letters were replayed or discarded, or queued messages were made due by `retry` or ended by `expire`. One event per batch. */
 export interface MessagesChangedEvent extends EventBase {
-	readonly type: 'replayed' | 'discarded' | 'retried' | 'expired'
+	readonly type: 'outbox_replayed' | 'outbox_discarded' | 'outbox_retried' | 'outbox_expired'
 	readonly count: number
 }
 

@@ -17,7 +17,7 @@ interface MessageEventBase extends DestinationEventBase {
 
 /** A message was sent and acked. */
 export interface SentEvent extends MessageEventBase {
-	readonly type: 'sent'
+	readonly type: 'relay_sent'
 	readonly durationMs: number
 	/** The time between due and acked. Approximate, because the clocks of relay and database may differ. */
 	readonly lagMs: number
@@ -25,7 +25,7 @@ export interface SentEvent extends MessageEventBase {
 
 /** An attempt failed and will be retried. */
 export interface RetryScheduledEvent extends MessageEventBase, ErrorFacts {
-	readonly type: 'retry_scheduled'
+	readonly type: 'relay_retry_scheduled'
 	readonly durationMs: number
 	/** The delay before the next attempt. */
 	readonly delayMs: number
@@ -33,7 +33,7 @@ export interface RetryScheduledEvent extends MessageEventBase, ErrorFacts {
 
 /** A message became a dead letter. */
 export interface DeadLetterEvent extends MessageEventBase, ErrorFacts {
-	readonly type: 'dead_letter'
+	readonly type: 'relay_dead_letter'
 	readonly cause: DeadLetterCause
 }
 
@@ -54,18 +54,18 @@ export type ReleaseReason =
 
 /** A claimed message was returned to the queue. The attempt does not count. */
 export interface ReleasedEvent extends MessageEventBase {
-	readonly type: 'released'
+	readonly type: 'relay_released'
 	readonly reason: ReleaseReason
 }
 
 /** The relay no longer holds the message; another relay may be sending it. */
 export interface LeaseLostEvent extends MessageEventBase {
-	readonly type: 'lease_lost'
+	readonly type: 'relay_lease_lost'
 }
 
 /** The circuit of a destination, which all relays share, opened, half-opened or closed. Has the error if one failure opened it, at the relay that got it. */
 export interface DestinationStateChangeEvent extends DestinationEventBase, Partial<ErrorFacts> {
-	readonly type: 'state_change'
+	readonly type: 'relay_state_change'
 	readonly from: SharedCircuitState
 	readonly to: SharedCircuitState
 	/** How long relays do not claim messages for the destination. */
@@ -77,7 +77,7 @@ export interface DestinationStateChangeEvent extends DestinationEventBase, Parti
 
 /** All relays paused or resumed a destination, for example because of a Retry-After; its circuit state did not change. */
 export interface DestinationPauseEvent extends DestinationEventBase {
-	readonly type: 'paused' | 'resumed'
+	readonly type: 'relay_paused' | 'relay_resumed'
 	/** How long relays do not claim messages for the destination; 0 if resumed. */
 	readonly pausedForMs: number
 	readonly reason?: PauseReason
@@ -85,13 +85,13 @@ export interface DestinationPauseEvent extends DestinationEventBase {
 
 /** Handlers that run beyond their timeout occupy all slots of a destination: this relay sends nothing more to it until one ends. */
 export interface HandlersHungEvent extends DestinationEventBase {
-	readonly type: 'handlers_hung'
+	readonly type: 'relay_handlers_hung'
 	readonly count: number
 }
 
 /** A database operation failed; the relay retries it. */
 export interface StoreFailureEvent extends EventBase, ErrorFacts {
-	readonly type: 'store_failure'
+	readonly type: 'relay_store_error'
 	readonly operation: string
 	readonly retryInMs: number
 	/** The next claim asks for at most this many messages, because a larger one took too long and was cancelled. */
@@ -100,7 +100,7 @@ export interface StoreFailureEvent extends EventBase, ErrorFacts {
 
 /** A database operation succeeded after failures. */
 export interface StoreRecoveredEvent extends EventBase {
-	readonly type: 'store_recovered'
+	readonly type: 'relay_store_recovered'
 	readonly operation: string
 }
 

@@ -112,7 +112,7 @@ export class Dispatcher {
 		delivery.abort(new OutboxLeaseLostError(messageId))
 		delivery.list?.remove(delivery)
 		state.queued = state.queued.filter((one) => one !== delivery)
-		this.#parts.context.emit({ type: 'lease_lost', messageId, topic, key, attempts })
+		this.#parts.context.emit({ type: 'relay_lease_lost', messageId, topic, key, attempts })
 	}
 
 	/** Settles a delivery as failed after its timeout. It keeps its slot until the handler ends, because until then it may still send. */

@@ -108,7 +108,7 @@ export class RelayContext {
 			try {
 				const result = await this.callStoreOnce((signal) => run(failures, signal))
 				this.isStoreDown = false
-				if (failures > 0) this.emit({ type: 'store_recovered', operation })
+				if (failures > 0) this.emit({ type: 'relay_store_recovered', operation })
 				return result
 			} catch (error) {
 				if (this.#hasAbandonedStore) throw error
@@ -127,7 +127,7 @@ export class RelayContext {
 		details: StoreFailureDetails = {},
 	): void {
 		if (!this.hasListeners) return
-		this.emit({ type: 'store_failure', operation, retryInMs, ...details, ...errorFacts(error) })
+		this.emit({ type: 'relay_store_error', operation, retryInMs, ...details, ...errorFacts(error) })
 	}
 
 	/**

@@ -191,30 +191,30 @@ export class Settler {
 		const { id: messageId, topic, destination: key, attempt: attempts, dueAt } = delivery.row
 		const message = { messageId, topic, key, attempts }
 		if (isLost) {
-			context.emit({ type: 'lease_lost', ...message })
+			context.emit({ type: 'relay_lease_lost', ...message })
 			return
 		}
 		switch (settlement.type) {
 			case 'sent': {
 				const lagMs = Math.max(0, context.databaseNow() - dueAt)
-				context.emit({ type: 'sent', ...message, durationMs, lagMs })
+				context.emit({ type: 'relay_sent', ...message, durationMs, lagMs })
 				break
 			}
 			case 'retry': {
 				const delayMs = settlement.inMs
 				const facts = failureFacts(delivery, settlement.error)
-				context.emit({ type: 'retry_scheduled', ...message, durationMs, delayMs, ...facts })
+				context.emit({ type: 'relay_retry_scheduled', ...message, durationMs, delayMs, ...facts })
 				break
 			}
 			case 'dead': {
 				const { cause, error, refundAttempt } = settlement
 				const facts = error && failureFacts(delivery, error)
 				const made = refundAttempt ? attempts - 1 : attempts
-				context.emit({ type: 'dead_letter', ...message, attempts: made, cause, ...facts })
+				context.emit({ type: 'relay_dead_letter', ...message, attempts: made, cause, ...facts })
 				break
 			}
 			case 'release':
-				context.emit({ type: 'released', ...message, reason: delivery.releaseReason })
+				context.emit({ type: 'relay_released', ...message, reason: delivery.releaseReason })
 		}
 	}
 }

@@ -107,8 +107,8 @@ export class SharedBreaker {
 		const { destination: key, pausedForMs, reason } = circuit
 		const details = { key, pausedForMs, ...(reason === null ? {} : { reason }) }
 		const facts = to === 'open' ? opening : {}
-		if (from !== to) this.#context.emit({ type: 'state_change', from, to, ...details, ...facts })
-		else this.#context.emit({ type: pausedForMs > 0 ? 'paused' : 'resumed', ...details })
+		if (from !== to) this.#context.emit({ type: 'relay_state_change', from, to, ...details, ...facts })
+		else this.#context.emit({ type: pausedForMs > 0 ? 'relay_paused' : 'relay_resumed', ...details })
 	}
 
 	#track(write: Promise<unknown>): void {

@@ -7,7 +7,7 @@ import type { ObservedSource } from '../observe/exporter.ts'
 export function collectOutboxEvents(metrics: MetricSet, source: ObservedSource): (event: EventBase) => void {
 	return (event) => {
 		const known = event as OutboxEvent
-		if (known.type !== 'enqueued') return
+		if (known.type !== 'outbox_enqueued') return
 		const service = source.serviceOf(event)
 		const enqueued = metrics.counter('yaoki_outbox_enqueued_messages_total')
 		for (const topic of Object.keys(known.topics)) enqueued.get(service, topic).add(known.topics[topic] ?? 0)

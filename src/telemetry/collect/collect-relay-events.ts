@@ -21,33 +21,36 @@ export function collectRelayEvents(metrics: MetricSet, source: ObservedSource): 
 	return (event) => {
 		const known = event as RelayEvent
 		switch (known.type) {
-			case 'sent':
-			case 'retry_scheduled':
-			case 'dead_letter': {
+			case 'relay_sent':
+			case 'relay_retry_scheduled':
+			case 'relay_dead_letter': {
 				const labels = [source.serviceOf(event), known.key] as const
 				deliveries.get(labels.join('\n'), () => new DeliverySeries(metrics, labels)).record(known)
 				break
 			}
-			case 'state_change':
+			case 'relay_state_change':
 				count('yaoki_relay_transitions_total', event, known.key, known.from, known.to)
 				break
-			case 'released':
+			case 'relay_released':
 				count('yaoki_relay_released_messages_total', event, known.reason)
 				break
-			case 'lease_lost':
+			case 'relay_lease_lost':
 				count('yaoki_relay_leases_lost_total', event)
 				break
-			case 'store_failure':
+			case 'relay_store_error':
 				count('yaoki_relay_store_failures_total', event, known.operation)
 				break
-			case 'handlers_hung':
+			case 'relay_handlers_hung':
 				count('yaoki_relay_hung_handlers_total', event, known.key)
 				break
 		}
 	}
 }
 
-type DeliveryEvent = Extract<RelayEvent, { readonly type: 'sent' | 'retry_scheduled' | 'dead_letter' }>
+type DeliveryEvent = Extract<
+	RelayEvent,
+	{ readonly type: 'relay_sent' | 'relay_retry_scheduled' | 'relay_dead_letter' }
+>
 
 /** The series of one destination. Without labels: of all beyond `maxSeries`. */
 class DeliverySeries {
@@ -71,13 +74,13 @@ class DeliverySeries {
 	}
 
 	record(event: DeliveryEvent): void {
-		if (event.type === 'dead_letter') {
+		if (event.type === 'relay_dead_letter') {
 			if (CAUSED_BY_ATTEMPT.has(event.cause)) this.#dead.add(1)
 			this.#series.counter('yaoki_relay_dead_letters_total', event.cause).add(1)
 			return
 		}
 		this.#durations.record(event.durationMs / 1_000)
-		if (event.type === 'retry_scheduled') {
+		if (event.type === 'relay_retry_scheduled') {
 			this.#retries.add(1)
 			return
 		}

@@ -19,6 +19,8 @@ const CHANNEL_OF: Readonly<Record<ObservedKind, string>> = {
 	idempotency: 'yaoki:idempotency',
 }
 
+const CIRCUIT_CHANGES: ReadonlySet<string> = /* @__PURE__ */ new Set(['state_change', 'relay_state_change'])
+
 /**
  * Publishes to the channels of `node:diagnostics_channel`: the end of every call and the events of calls to `yaoki:call`, changes of circuits
  * to `yaoki:circuit`, events of outboxes and relays to `yaoki:outbox`, and those of idempotency engines to `yaoki:idempotency`. A channel
@@ -39,7 +41,7 @@ export function diagnosticsChannels(): Exporter {
 			return {
 				onEvent(event) {
 					if (!own.hasSubscribers && !circuit.hasSubscribers) return
-					const target = event.type === 'state_change' ? circuit : own
+					const target = CIRCUIT_CHANGES.has(event.type) ? circuit : own
 					// A `call` event has the facts that `onCallEnd` publishes.
 					if (target.hasSubscribers && event.type !== 'call')
 						target.publish({ service: serviceOf(event), ...event } satisfies PublishedEvent)

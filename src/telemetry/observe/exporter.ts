@@ -31,7 +31,7 @@ export interface ObservedSource {
  * 	name: 'alarm',
  * 	attach: ({ serviceOf }) => ({
  * 		onEvent: (event) => {
- * 			if (event.type === 'dead_letter') page(serviceOf(event))
+ * 			if (event.type === 'relay_dead_letter') page(serviceOf(event))
  * 		},
  * 	}),
  * }

@@ -12,9 +12,9 @@ const SYSTEM = 'yaoki'
 const ENQUEUE = 'enqueue'
 const DELIVER = 'deliver'
 const ENDS_DELIVERY: ReadonlySet<string> = /* @__PURE__ */ new Set([
-	'retry_scheduled',
-	'dead_letter',
-	'lease_lost',
+	'relay_retry_scheduled',
+	'relay_dead_letter',
+	'relay_lease_lost',
 ])
 /** Longer topics are truncated: a message that is not valid may have any. */
 const MAX_TOPIC_LENGTH = 200

@@ -65,7 +65,7 @@ describe('expire', () => {
 		])
 		const relay = new Relay(env.outbox, { destinations: { billing: () => {} } })
 		const ended = new Promise((resolve) =>
-			relay.subscribe((event) => event.type === 'dead_letter' && resolve(event)),
+			relay.subscribe((event) => event.type === 'relay_dead_letter' && resolve(event)),
 		)
 		await relay.start()
 		expect(await ended).toMatchObject({ messageId: id, cause: 'expired' })

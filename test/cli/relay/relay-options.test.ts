@@ -42,9 +42,9 @@ describe('parseHeaders', () => {
 
 describe('RelaySummary', () => {
 	const base = { policy: 'r', timestamp: 0, messageId: '1', topic: 't', key: 'billing', attempts: 1 }
-	const sent: RelayEvent = { ...base, type: 'sent', durationMs: 1, lagMs: 1 }
+	const sent: RelayEvent = { ...base, type: 'relay_sent', durationMs: 1, lagMs: 1 }
 	const failed: RelayEvent = {
-		...{ ...base, type: 'retry_scheduled', durationMs: 1, delayMs: 1 },
+		...{ ...base, type: 'relay_retry_scheduled', durationMs: 1, delayMs: 1 },
 		...{ errorType: 'HttpError', errorMessage: '503\x1b[2J' },
 	}
 
@@ -58,12 +58,14 @@ describe('RelaySummary', () => {
 		expect(summary.text()).toBe('Total: sent 3, failed 1.')
 	})
 
-	test.each<[Pick<RelayEvent & { type: 'dead_letter' }, 'cause' | 'errorType' | 'errorMessage'>, string]>([
+	test.each<
+		[Pick<RelayEvent & { type: 'relay_dead_letter' }, 'cause' | 'errorType' | 'errorMessage'>, string]
+	>([
 		[{ cause: 'expired' }, 'expired'],
 		[{ cause: 'permanent', errorType: 'HttpError', errorMessage: 'HTTP 422: no' }, 'HttpError: HTTP 422: no'],
 	])('reports the cause of a letter without an error: %o', (death, failure) => {
 		const summary = new RelaySummary()
-		summary.add({ ...base, type: 'dead_letter', ...death })
+		summary.add({ ...base, type: 'relay_dead_letter', ...death })
 		expect(summary.takeLine()).toBe(`dead 1; latest failure: ${failure} (billing)`)
 	})
 
@@ -74,24 +76,24 @@ describe('RelaySummary', () => {
 	test.each<[RelayEvent, string]>([
 		[
 			{
-				...{ policy: 'r', timestamp: 0, type: 'state_change', key: 'billing', from: 'closed' },
+				...{ policy: 'r', timestamp: 0, type: 'relay_state_change', key: 'billing', from: 'closed' },
 				...{ to: 'open', pausedForMs: 10_000, reason: 'circuit-open' },
 			},
 			'billing: circuit open, paused for 10 s (circuit-open)',
 		],
 		[
 			{
-				...{ policy: 'r', timestamp: 0, type: 'store_failure', operation: 'claim', errorType: 'Error' },
+				...{ policy: 'r', timestamp: 0, type: 'relay_store_error', operation: 'claim', errorType: 'Error' },
 				...{ errorMessage: 'gone', retryInMs: 500 },
 			},
 			'database error (claim: gone); retry in 500 ms',
 		],
 		[
-			{ policy: 'r', timestamp: 0, type: 'handlers_hung', key: 'billing', count: 16 },
+			{ policy: 'r', timestamp: 0, type: 'relay_handlers_hung', key: 'billing', count: 16 },
 			'billing: 16 requests ignored the timeout and still run; sending resumes when one ends',
 		],
 		[
-			{ policy: 'r', timestamp: 0, type: 'store_recovered', operation: 'claim' },
+			{ policy: 'r', timestamp: 0, type: 'relay_store_recovered', operation: 'claim' },
 			'database recovered (claim)',
 		],
 	])('add returns a line for a change of the situation', (event, line) => {

@@ -182,9 +182,9 @@ test('a relay retries failures with the same idempotency key', async () => {
 		{ jobs: httpDestination({ url: server.url() }) },
 		{ retry: { baseDelayMs: 5, jitterStrategy: 'none' }, timeoutMs: 3_600_000 },
 	)
-	await until(here, () => expect(here.eventsOf('sent')).toHaveLength(1))
+	await until(here, () => expect(here.eventsOf('relay_sent')).toHaveLength(1))
 	expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([id, id, id])
-	expect(here.eventsOf('sent')).toMatchObject([{ attempts: 3 }])
+	expect(here.eventsOf('relay_sent')).toMatchObject([{ attempts: 3 }])
 })
 
 test('a 4xx becomes a dead letter immediately', async () => {
@@ -192,7 +192,7 @@ test('a 4xx becomes a dead letter immediately', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	await here.relay({ jobs: httpDestination({ url: server.url() }) }, { timeoutMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('dead_letter')).toHaveLength(1))
+	await until(here, () => expect(here.eventsOf('relay_dead_letter')).toHaveLength(1))
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 1 })
 	expect(server.requests).toHaveLength(1)
 })
@@ -206,13 +206,13 @@ test.each([429, 503])('%i with Retry-After pauses the whole destination', async 
 	await here.enqueue(5)
 	const destination = httpDestination({ url: server.url(), maxConcurrent: 1 })
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, rampUpMs: 0, pollMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('paused')).toHaveLength(1))
-	expect(here.eventsOf('paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
+	await until(here, () => expect(here.eventsOf('relay_paused')).toHaveLength(1))
+	expect(here.eventsOf('relay_paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
 	await here.clock.advance(59_000)
 	expect(server.requests).toHaveLength(1)
 	// The message itself waits for up to a quarter longer: jitter comes on top of its Retry-After.
 	await here.clock.advance(16_000)
-	await until(here, () => expect(here.eventsOf('sent')).toHaveLength(5))
+	await until(here, () => expect(here.eventsOf('relay_sent')).toHaveLength(5))
 })
 
 test('a hung request is aborted after the timeout', async () => {
@@ -224,7 +224,7 @@ test('a hung request is aborted after the timeout', async () => {
 	await server.requested(1)
 	await here.clock.advance(5_000)
 	await server.aborted(1)
-	expect(here.eventsOf('retry_scheduled')).toMatchObject([{ errorType: 'TimeoutError' }])
+	expect(here.eventsOf('relay_retry_scheduled')).toMatchObject([{ errorType: 'TimeoutError' }])
 })
 
 test('refused connections open the circuit', async () => {
@@ -233,7 +233,7 @@ test('refused connections open the circuit', async () => {
 	await here.enqueue(20)
 	const destination = httpDestination({ url, maxConcurrent: 1, circuitBreaker: { failureThreshold: 2 } })
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('state_change')).toHaveLength(1))
+	await until(here, () => expect(here.eventsOf('relay_state_change')).toHaveLength(1))
 	const left = await here.outbox.list()
 	expect(left.filter(({ attempts }) => attempts > 0)).toHaveLength(2)
 	expect(left.find(({ attempts }) => attempts > 0)?.lastError?.message).toContain('ECONNREFUSED')
@@ -263,11 +263,11 @@ test('a 409 with Retry-After uses no attempt and does not count for the circuit 
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, pollMs: 1_000 })
 	await eventually(async () => {
 		await here.clock.advance(100)
-		expect(here.eventsOf('sent')).toMatchObject([{ attempts: 1 }])
+		expect(here.eventsOf('relay_sent')).toMatchObject([{ attempts: 1 }])
 	})
-	expect(here.eventsOf('released').map(({ reason }) => reason)).toEqual(Array(15).fill('in-progress'))
-	expect(here.eventsOf('state_change')).toEqual([])
-	expect(here.eventsOf('dead_letter')).toEqual([])
+	expect(here.eventsOf('relay_released').map(({ reason }) => reason)).toEqual(Array(15).fill('in-progress'))
+	expect(here.eventsOf('relay_state_change')).toEqual([])
+	expect(here.eventsOf('relay_dead_letter')).toEqual([])
 })
 
 test('a Retry-After of hours reaches the relay and does not delay later messages in the client', async () => {

@@ -152,7 +152,7 @@ describe('enqueueSync', () => {
 		expect(await outbox.find(id)).toMatchObject({ topic: 'order.placed' })
 		const [sync, async] = events.map(({ timestamp: _, ...event }) => event)
 		expect(sync).toEqual(async)
-		expect(sync).toMatchObject({ type: 'enqueued', count: 1 })
+		expect(sync).toMatchObject({ type: 'outbox_enqueued', count: 1 })
 	})
 
 	test('throws for an asynchronous schema, names the message, and writes nothing', async () => {

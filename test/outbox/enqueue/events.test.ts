@@ -32,7 +32,7 @@ test('enqueue emits the number of messages, duplicates and topics', async () => 
 	])
 	expect(events).toEqual([
 		{
-			...{ type: 'enqueued', policy: 'orders', timestamp: 1_000 },
+			...{ type: 'outbox_enqueued', policy: 'orders', timestamp: 1_000 },
 			...{ count: 2, duplicates: 1, topics: { mail: 2, sms: 1 } },
 		},
 	])
@@ -54,9 +54,9 @@ test('replay, edit and discard of dead letters emit the number of messages', asy
 	await moveToDead(store)
 	await outbox.dead.discard({}, { all: true })
 	expect(events.slice(1)).toMatchObject([
-		{ type: 'replayed', count: 1 },
-		{ type: 'replayed', count: 2 },
-		{ type: 'discarded', count: 3 },
+		{ type: 'outbox_replayed', count: 1 },
+		{ type: 'outbox_replayed', count: 2 },
+		{ type: 'outbox_discarded', count: 3 },
 	])
 })
 
@@ -68,5 +68,5 @@ test('retry emits the number of messages, and an unsubscribed listener receives 
 	expect(await outbox.retry({ ids: [id] })).toBe(1)
 	unsubscribe()
 	await outbox.enqueue(message)
-	expect(events.map(({ type }) => type)).toEqual(['enqueued', 'retried'])
+	expect(events.map(({ type }) => type)).toEqual(['outbox_enqueued', 'outbox_retried'])
 })

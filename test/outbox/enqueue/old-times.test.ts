@@ -11,7 +11,7 @@ test('sends a message with a notBefore before 1970, and moves one with such an e
 	const ended: unknown[] = []
 	const bothEnded = new Promise<void>((resolve) => {
 		relay.subscribe((event) => {
-			if (event.type === 'sent' || event.type === 'dead_letter') ended.push(event.type)
+			if (event.type === 'relay_sent' || event.type === 'relay_dead_letter') ended.push(event.type)
 			if (ended.length === 2) resolve()
 		})
 	})
@@ -22,7 +22,7 @@ test('sends a message with a notBefore before 1970, and moves one with such an e
 	await relay.start()
 	await bothEnded
 	await relay.stop()
-	expect(ended.toSorted()).toEqual(['dead_letter', 'sent'])
+	expect(ended.toSorted()).toEqual(['relay_dead_letter', 'relay_sent'])
 	expect(await outbox.dead.list()).toMatchObject([{ payload: 2, cause: 'expired' }])
 	await outbox.close()
 })

@@ -49,7 +49,7 @@ test('a bulk replay of thousands stays in batches of a thousand, with a record p
 	await using here = await world()
 	await addDead(here, 2_500)
 	const batches: number[] = []
-	here.outbox.subscribe((event) => event.type === 'replayed' && batches.push(event.count))
+	here.outbox.subscribe((event) => event.type === 'outbox_replayed' && batches.push(event.count))
 	const replayed = here.outbox.dead.replay({}, { all: true, by: 'ada@ops' })
 	await here.clock.advance(1_000)
 	expect(await replayed).toMatchObject({ replayed: 2_500 })

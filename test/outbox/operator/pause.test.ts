@@ -31,8 +31,8 @@ test('every relay stops within its poll, finishes what is in flight and uses no 
 	expect(left).toHaveLength(200 - sent)
 	expect(left.every(({ attempts, status }) => attempts === 0 && status === 'pending')).toBe(true)
 	const pause = { key: 'jobs', reason: 'operator', pausedForMs: Infinity }
-	expect(here.eventsOf('paused')).toMatchObject([pause])
-	expect(elsewhere.eventsOf('paused')).toMatchObject([pause])
+	expect(here.eventsOf('relay_paused')).toMatchObject([pause])
+	expect(elsewhere.eventsOf('relay_paused')).toMatchObject([pause])
 })
 
 test('an ordered destination stops too, within a run of messages of one key', async () => {
@@ -69,7 +69,7 @@ test('a pause survives a restart of all relays, and resume ends it within a poll
 	expect(await here.outbox.resume('jobs')).toBe(false)
 	await here.clock.advance(POLL_MS)
 	expect(here.sendings).toHaveLength(3)
-	expect(elsewhere.eventsOf('resumed')).toMatchObject([{ key: 'jobs', pausedForMs: 0 }])
+	expect(elsewhere.eventsOf('relay_resumed')).toMatchObject([{ key: 'jobs', pausedForMs: 0 }])
 })
 
 test('a pause with forMs ends by itself, without waiting for the next poll', async () => {
@@ -97,7 +97,7 @@ test('neither a success of a message in flight nor a probe ends a pause', async 
 	)
 	// The circuit opens after three failures, and a probe is in flight ten seconds later.
 	await here.clock.advance(27_000)
-	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
+	expect(here.eventsOf('relay_state_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
 	expect(here.sendings).toHaveLength(4)
 	isDown = false
 	await here.outbox.pause('jobs')

@@ -18,7 +18,7 @@ async function sentBefore(
 		if (fails(Number(payload))) throw error ?? new Error('no')
 	})
 	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: breaker } }, { retry: RETRY })
-	for (let n = 0; n < 40 && here.eventsOf('state_change').length === 0; n++) {
+	for (let n = 0; n < 40 && here.eventsOf('relay_state_change').length === 0; n++) {
 		await here.enqueue(1)
 		await here.clock.advance(1_000)
 	}
@@ -80,6 +80,6 @@ test('initialMs is the first open time; a retryAfterMs of a transient error exte
 		const breaker = { failureThreshold: 1, resetBackoff, maxRetryAfterMs }
 		await here.relay({ jobs: { deliver, circuitBreaker: breaker } }, { retry: RETRY })
 		await here.clock.advance(100)
-		expect(here.eventsOf('state_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])
+		expect(here.eventsOf('relay_state_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])
 	}
 })

@@ -25,8 +25,8 @@ test('an open circuit uses no attempts: claimed messages are released, queued on
 	await here.clock.advance(9_000)
 	expect(here.sendings).toHaveLength(3)
 	expect(await attempts(here)).toEqual([...Array.from({ length: 37 }, () => 0), 1, 1, 1])
-	expect(here.eventsOf('released').every(({ reason }) => reason === 'paused')).toBe(true)
-	expect(here.eventsOf('state_change')).toMatchObject([
+	expect(here.eventsOf('relay_released').every(({ reason }) => reason === 'paused')).toBe(true)
+	expect(here.eventsOf('relay_state_change')).toMatchObject([
 		{ from: 'closed', to: 'open', reason: 'circuit-open' },
 	])
 })
@@ -47,7 +47,7 @@ test('a failed probe extends the open time; a successful one closes the circuit'
 	isDown = false
 	await here.clock.advance(60_000)
 	expect(await here.outbox.list()).toEqual([])
-	const changes = here.eventsOf('state_change').map(({ to }) => to)
+	const changes = here.eventsOf('relay_state_change').map(({ to }) => to)
 	expect(changes.slice(-2)).toEqual(['half-open', 'closed'])
 })
 
@@ -65,7 +65,7 @@ test('a message does not become a dead letter while its destination refuses conn
 	// 5 failures opened the circuit.
 	expect(await attempts(here)).toEqual([5])
 	await here.clock.advance(300_000)
-	expect(here.eventsOf('sent')).toHaveLength(1)
+	expect(here.eventsOf('relay_sent')).toHaveLength(1)
 })
 
 test('by default a destination that was down for 2 s gets messages at most 2 s later', async () => {
@@ -75,8 +75,8 @@ test('by default a destination that was down for 2 s gets messages at most 2 s l
 	const deliver = here.sends(() => (here.clock.now() < 2_000 ? no() : undefined))
 	await here.relay({ jobs: deliver })
 	await here.clock.advance(4_000)
-	expect(here.eventsOf('state_change').map(({ to }) => to)).toContain('closed')
-	expect(here.eventsOf('sent').length).toBeGreaterThan(0)
+	expect(here.eventsOf('relay_state_change').map(({ to }) => to)).toContain('closed')
+	expect(here.eventsOf('relay_sent').length).toBeGreaterThan(0)
 })
 
 test('exactly one of three relays probes', async () => {
@@ -146,7 +146,7 @@ test('a relay with handlers that hang since before the outage still probes', asy
 		{ retry: { ...RETRY, baseDelayMs: 60_000 }, timeoutMs: 1_000, rampUpMs: 0 },
 	)
 	await here.clock.advance(2_000)
-	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open'])
+	expect(here.eventsOf('relay_state_change').map(({ to }) => to)).toEqual(['open'])
 	isDown = false
 	await here.enqueue(5)
 	await here.clock.advance(120_000)
@@ -163,9 +163,9 @@ test('results of deliveries from before the outage do not count for the probe', 
 	)
 	await here.relay({ jobs: { deliver, maxConcurrent: 4, circuitBreaker: BREAKER } }, { retry: RETRY })
 	await here.clock.advance(13_900)
-	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
+	expect(here.eventsOf('relay_state_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
 	await here.clock.advance(1_000)
-	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open', 'open'])
+	expect(here.eventsOf('relay_state_change').map(({ to }) => to)).toEqual(['open', 'half-open', 'open'])
 })
 
 test('after an outage concurrency ramps up from one, even if no message ends', async () => {
@@ -233,7 +233,7 @@ test('permanent errors do not open the circuit without a permanentThreshold', as
 	await here.relay({ jobs: { deliver, circuitBreaker: { ...BREAKER, permanentThreshold: Infinity } } })
 	await here.clock.advance(1_000)
 	expect(here.sendings).toHaveLength(20)
-	expect(here.eventsOf('state_change')).toEqual([])
+	expect(here.eventsOf('relay_state_change')).toEqual([])
 })
 
 test('with circuitBreaker: false the circuit never opens', async () => {
@@ -277,7 +277,7 @@ test('a relay with queued messages notices within pollMs that another relay open
 	await here.enqueue(5)
 	await here.relay({ jobs: { deliver: here.sends(no), maxConcurrent: 1, circuitBreaker: BREAKER } }, options)
 	await here.clock.advance(3_000)
-	expect(here.eventsOf('state_change').some(({ to }) => to === 'open')).toBe(true)
+	expect(here.eventsOf('relay_state_change').some(({ to }) => to === 'open')).toBe(true)
 	const before = here.sendings.length
 	await here.clock.advance(5_000)
 	expect(here.sendings).toHaveLength(before)
@@ -291,7 +291,7 @@ test('an open circuit with nothing due writes nothing', async () => {
 	const retry = { ...RETRY, baseDelayMs: 600_000, maxDelayMs: 600_000 }
 	await there.relay({ jobs: { deliver: here.sends(no), circuitBreaker: BREAKER } }, { retry })
 	await here.clock.advance(5_000)
-	expect(there.eventsOf('state_change').map(({ to }) => to)).toEqual(['open'])
+	expect(there.eventsOf('relay_state_change').map(({ to }) => to)).toEqual(['open'])
 	there.calls.length = 0
 	await here.clock.advance(60_000)
 	expect(there.calls).not.toContain('changeCircuit')
@@ -315,7 +315,7 @@ test.for([
 		const retry = { ...RETRY, maxRetries: Number(maxRetries), baseDelayMs: 600_000, maxDelayMs: 600_000 }
 		await there.relay({ jobs: { deliver: here.sends(no), order: true, circuitBreaker: BREAKER } }, { retry })
 		await here.clock.advance(5_000)
-		expect(there.eventsOf('state_change').map(({ to }) => to)).toEqual(['open'])
+		expect(there.eventsOf('relay_state_change').map(({ to }) => to)).toEqual(['open'])
 		expect(here.sendings).toHaveLength(3)
 		await here.clock.advance(10_000)
 		there.calls.length = 0

@@ -18,7 +18,7 @@ test('halves claims that time out, emits the new limit, and claims everything ag
 	await w.enqueue(40)
 	await w.relay({ jobs: w.sends() }, { maxConcurrent: 16 })
 	await w.clock.advance(10_000)
-	const limits = w.eventsOf('store_failure').map(({ operation, claimLimit }) => [operation, claimLimit])
+	const limits = w.eventsOf('relay_store_error').map(({ operation, claimLimit }) => [operation, claimLimit])
 	expect(limits.slice(0, 3)).toEqual([
 		['claim', 8],
 		['claim', 4],
@@ -71,7 +71,7 @@ test('after the timeout of the relay a claim is aborted, and repeated only when 
 	expect(running).toHaveLength(1)
 	expect(calls).toBeGreaterThan(1)
 	expect(w.payloads()).toHaveLength(1)
-	expect(w.eventsOf('store_failure')[0]).toMatchObject({ operation: 'claim', timeoutMs: 30_000 })
+	expect(w.eventsOf('relay_store_error')[0]).toMatchObject({ operation: 'claim', timeoutMs: 30_000 })
 })
 
 test('a stop aborts the claim that is running', async () => {

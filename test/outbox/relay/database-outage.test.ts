@@ -25,11 +25,11 @@ test('a database outage of a minute loses nothing', async () => {
 			.map(Number)
 			.toSorted((a, b) => a - b),
 	).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
-	const failed = there.eventsOf('store_failure')
+	const failed = there.eventsOf('relay_store_error')
 	expect(failed.length).toBeGreaterThan(5)
 	expect(failed[0]).toMatchObject({ errorMessage: 'the database is down' })
-	expect(there.eventsOf('store_recovered').map(({ operation }) => operation)).toContain('settle')
-	expect(there.eventsOf('sent')).toHaveLength(20)
+	expect(there.eventsOf('relay_store_recovered').map(({ operation }) => operation)).toContain('settle')
+	expect(there.eventsOf('relay_sent')).toHaveLength(20)
 })
 
 test('sends messages that were enqueued while the relay could not reach its database', async () => {

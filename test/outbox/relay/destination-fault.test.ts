@@ -32,12 +32,12 @@ describe('an error of the destination opens the circuit at the first failure, an
 		await here.relay({ jobs: { deliver, circuitBreaker: BREAKER } })
 		await here.clock.advance(1_500)
 		expect(here.sendings).toHaveLength(16)
-		expect(here.eventsOf('dead_letter')).toEqual([])
+		expect(here.eventsOf('relay_dead_letter')).toEqual([])
 		const messages = await here.outbox.list({}, { limit: 1_000 })
 		expect(messages).toHaveLength(500)
 		expect(messages.every(({ status, attempts }) => status === 'pending' && attempts === 0)).toBe(true)
-		const { errorMessage } = here.eventsOf('state_change')[0] ?? {}
-		expect(here.eventsOf('state_change')).toMatchObject([{ from: 'closed', to: 'open', reason }])
+		const { errorMessage } = here.eventsOf('relay_state_change')[0] ?? {}
+		expect(here.eventsOf('relay_state_change')).toMatchObject([{ from: 'closed', to: 'open', reason }])
 		expect(errorMessage).not.toBe('')
 		const [first] = messages
 		expect(await here.outbox.why(String(first?.id))).toMatch(
@@ -55,8 +55,8 @@ test('the fourth permanent failure in a row is a dead letter; the fifth message 
 	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } })
 	await here.clock.advance(1_000)
 	expect(here.sendings).toHaveLength(5)
-	expect(here.eventsOf('dead_letter').map(({ messageId }) => messageId)).toEqual(ids.slice(0, 4))
-	expect(here.eventsOf('state_change')).toMatchObject([
+	expect(here.eventsOf('relay_dead_letter').map(({ messageId }) => messageId)).toEqual(ids.slice(0, 4))
+	expect(here.eventsOf('relay_state_change')).toMatchObject([
 		{ to: 'open', reason: 'permanent-failures', deadLetters: ids.slice(0, 4), statusCode: 404 },
 	])
 	expect(await here.outbox.find(String(ids[4]))).toMatchObject({ status: 'pending', attempts: 0 })
@@ -69,7 +69,7 @@ test('with 16 messages in flight four become dead letters, and the others stay q
 	const deliver = here.sends(throws(new HttpError(422)))
 	await here.relay({ jobs: { deliver, circuitBreaker: BREAKER } })
 	await here.clock.advance(1_000)
-	expect(here.eventsOf('dead_letter')).toHaveLength(4)
+	expect(here.eventsOf('relay_dead_letter')).toHaveLength(4)
 	expect(await here.outbox.list({ status: 'pending' }, { limit: 200 })).toHaveLength(96)
 })
 
@@ -85,8 +85,8 @@ test('each probe is another message, and one that succeeds closes the circuit', 
 	expect(here.sendings.slice(4, 9).map(({ id }) => id)).toEqual(ids.slice(4, 9))
 	// The four that opened the circuit or failed as probes are then sent again; four in a row are not enough to open it.
 	expect(await here.outbox.list({ status: 'pending' })).toEqual([])
-	expect(here.eventsOf('sent')).toHaveLength(4)
-	expect(here.eventsOf('dead_letter')).toHaveLength(8)
+	expect(here.eventsOf('relay_sent')).toHaveLength(4)
+	expect(here.eventsOf('relay_dead_letter')).toHaveLength(8)
 })
 
 test('where order allows no other message, the probe is the same message', async () => {
@@ -113,7 +113,7 @@ test('a fixed certificate closes the circuit, with no dead letter and no attempt
 	})
 	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } }, { rampUpMs: 0 })
 	await here.clock.advance(35_000)
-	const changes = here.eventsOf('state_change').map(({ to, reason }) => [to, reason])
+	const changes = here.eventsOf('relay_state_change').map(({ to, reason }) => [to, reason])
 	expect(changes).toEqual([
 		['open', 'certificate'],
 		['half-open', 'probe'],
@@ -124,8 +124,8 @@ test('a fixed certificate closes the circuit, with no dead letter and no attempt
 	isBroken = false
 	await here.clock.advance(60_000)
 	expect(await here.outbox.list()).toEqual([])
-	expect(here.eventsOf('dead_letter')).toEqual([])
-	expect(here.eventsOf('sent').every(({ attempts }) => attempts === 1)).toBe(true)
+	expect(here.eventsOf('relay_dead_letter')).toEqual([])
+	expect(here.eventsOf('relay_sent').every(({ attempts }) => attempts === 1)).toBe(true)
 })
 
 test('single bad messages between good ones are dead letters, and the circuit stays closed', async () => {
@@ -136,8 +136,8 @@ test('single bad messages between good ones are dead letters, and the circuit st
 	})
 	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: BREAKER } })
 	await here.clock.advance(1_000)
-	expect(here.eventsOf('dead_letter')).toHaveLength(32)
-	expect(here.eventsOf('state_change')).toEqual([])
+	expect(here.eventsOf('relay_dead_letter')).toHaveLength(32)
+	expect(here.eventsOf('relay_state_change')).toEqual([])
 })
 
 test('one message that is replayed and fails again counts once', async () => {
@@ -150,7 +150,7 @@ test('one message that is replayed and fails again counts once', async () => {
 	}
 	await here.clock.advance(1_000)
 	expect(here.sendings).toHaveLength(9)
-	expect(here.eventsOf('state_change')).toEqual([])
+	expect(here.eventsOf('relay_state_change')).toEqual([])
 })
 
 test('after another outage, a probe that is rejected becomes a dead letter and closes the circuit', async () => {
@@ -163,8 +163,8 @@ test('after another outage, a probe that is rejected becomes a dead letter and c
 	await here.clock.advance(1_000)
 	error = new HttpError(422)
 	await here.clock.advance(100_000)
-	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open', 'closed'])
-	expect(here.eventsOf('dead_letter')).toHaveLength(1)
+	expect(here.eventsOf('relay_state_change').map(({ to }) => to)).toEqual(['open', 'half-open', 'closed'])
+	expect(here.eventsOf('relay_dead_letter')).toHaveLength(1)
 })
 
 describe('what user code decides', () => {
@@ -175,7 +175,10 @@ describe('what user code decides', () => {
 		const own = breaker === false ? false : { ...BREAKER, ...breaker }
 		await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: own, retry } })
 		await here.clock.advance(500)
-		return { dead: here.eventsOf('dead_letter').length, opened: here.eventsOf('state_change')[0]?.reason }
+		return {
+			dead: here.eventsOf('relay_dead_letter').length,
+			opened: here.eventsOf('relay_state_change')[0]?.reason,
+		}
 	}
 
 	test('permanentThreshold is the number of different messages', async () => {

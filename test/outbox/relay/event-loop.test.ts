@@ -81,13 +81,13 @@ test('a hung handler does not keep the process alive (regression: its timeout di
 	expect(here.clock.pendingTimers).toBe(0)
 })
 
-test('emits handlers_hung once when hung handlers occupy all slots', async () => {
+test('emits relay_handlers_hung once when hung handlers occupy all slots', async () => {
 	await using here = await world()
 	await here.enqueue(5)
 	const options = { maxConcurrent: 2, timeoutMs: 200, circuitBreaker: false } as const
 	await here.relay({ jobs: () => new Promise(() => {}) }, options)
 	await here.clock.advance(10_000)
-	expect(here.eventsOf('handlers_hung')).toMatchObject([{ key: 'jobs', count: 2 }])
+	expect(here.eventsOf('relay_handlers_hung')).toMatchObject([{ key: 'jobs', count: 2 }])
 })
 
 test('a printed context shows only its attempt (regression: it showed other messages)', async () => {

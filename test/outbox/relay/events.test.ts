@@ -27,16 +27,16 @@ test('emits each event once with all its fields', async () => {
 	await here.clock.advance(10)
 	await stopped
 	expect(here.events.map(({ type }) => type)).toEqual([
-		...['relay_started', 'retry_scheduled', 'dead_letter', 'sent'],
-		...['dead_letter', 'relay_stopping', 'relay_stopped'],
+		...['relay_started', 'relay_retry_scheduled', 'relay_dead_letter', 'relay_sent'],
+		...['relay_dead_letter', 'relay_stopping', 'relay_stopped'],
 	])
 	expect(here.events.every((event) => event.policy === 'mail' && event.timestamp > 0)).toBe(true)
 	const base = { topic: 'jobs', key: 'jobs', attempts: 1 }
-	expect(here.eventsOf('sent')).toMatchObject([{ ...base, durationMs: 40, lagMs: 40 }])
-	expect(here.eventsOf('retry_scheduled')).toMatchObject([
+	expect(here.eventsOf('relay_sent')).toMatchObject([{ ...base, durationMs: 40, lagMs: 40 }])
+	expect(here.eventsOf('relay_retry_scheduled')).toMatchObject([
 		{ ...base, delayMs: 1_000, errorType: 'PaperJam', errorMessage: 'again' },
 	])
-	expect(here.eventsOf('dead_letter')).toMatchObject([
+	expect(here.eventsOf('relay_dead_letter')).toMatchObject([
 		{ ...base, cause: 'permanent', errorMessage: 'never' },
 		{ cause: 'retries-exhausted', attempts: 2, errorMessage: 'again' },
 	])
@@ -97,7 +97,7 @@ test('listeners can be added and removed while it runs', async () => {
 	unsubscribe()
 	await here.enqueue(1)
 	await here.clock.advance(100)
-	expect(received.map(({ type }) => type)).toEqual(['sent'])
+	expect(received.map(({ type }) => type)).toEqual(['relay_sent'])
 })
 
 test('stats count messages in flight, queued, sent, failed and dead', async () => {
@@ -134,7 +134,7 @@ test('a released message has a reason', async () => {
 		{ pollMs: 1_000 },
 	)
 	await here.clock.advance(20_000)
-	const reasons = here.eventsOf('released').map(({ reason }) => reason)
+	const reasons = here.eventsOf('relay_released').map(({ reason }) => reason)
 	expect(new Set(reasons)).toEqual(new Set(['poison-check']))
-	expect(here.eventsOf('sent')).toHaveLength(31)
+	expect(here.eventsOf('relay_sent')).toHaveLength(31)
 })

@@ -134,8 +134,8 @@ test('a rejecting thenable is a failure; one that resolves twice counts once', a
 	}
 	await here.relay({ jobs: here.sends(() => twice) }, { retry: PLAIN })
 	await here.clock.advance(100)
-	expect(here.eventsOf('retry_scheduled')).toHaveLength(1)
-	expect(here.eventsOf('sent')).toHaveLength(0)
+	expect(here.eventsOf('relay_retry_scheduled')).toHaveLength(1)
+	expect(here.eventsOf('relay_sent')).toHaveLength(0)
 })
 
 test('a stored message with invalid JSON becomes a dead letter without a call of its handler', async () => {

@@ -69,7 +69,7 @@ test('a relay that stops while it probes lets another one probe (regression: not
 	await here.clock.advance(100)
 	isDown = false
 	await here.clock.advance(3_000)
-	expect(there.eventsOf('state_change').at(-1)).toMatchObject({ to: 'half-open' })
+	expect(there.eventsOf('relay_state_change').at(-1)).toMatchObject({ to: 'half-open' })
 	const stopped = prober.stop({ timeoutMs: 0 })
 	await here.clock.advance(2_000)
 	await stopped

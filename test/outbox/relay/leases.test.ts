@@ -15,7 +15,7 @@ test('a handler that runs longer than many leases keeps its message', async () =
 	await there.relay({ jobs: { deliver, maxConcurrent: 1 } }, OPTIONS)
 	await here.clock.advance(190_000)
 	expect(here.payloads().map(Number).toSorted()).toEqual([1, 2, 3])
-	expect(here.eventsOf('lease_lost')).toEqual([])
+	expect(here.eventsOf('relay_lease_lost')).toEqual([])
 	expect(await here.outbox.list()).toEqual([])
 })
 
@@ -38,13 +38,13 @@ test('a frozen relay loses its messages to another one, and its late ack is igno
 	expect(here.sendings).toHaveLength(6)
 	sleeper.thaw()
 	await here.clock.advance(5_000)
-	expect(sleeper.eventsOf('lease_lost')).toHaveLength(4)
-	expect(sleeper.eventsOf('sent')).toEqual([])
+	expect(sleeper.eventsOf('relay_lease_lost')).toHaveLength(4)
+	expect(sleeper.eventsOf('relay_sent')).toEqual([])
 	// The other relay is still sending it and holds the lease.
 	const states = (await here.outbox.list()).map(({ status, attempts }) => `${status} ${attempts}`)
 	expect(states).toEqual(Array.from({ length: 4 }, () => 'processing 2'))
 	await here.clock.advance(20_000)
-	expect(here.eventsOf('sent')).toHaveLength(4)
+	expect(here.eventsOf('relay_sent')).toHaveLength(4)
 	expect(await here.outbox.list()).toEqual([])
 })
 
@@ -65,7 +65,7 @@ test('aborts the signal of a message whose lease is lost', async () => {
 	cutOff.fault = () => new Error('the cable is cut')
 	await here.clock.advance(4_500)
 	expect(reasons).toMatchObject([{ name: 'OutboxLeaseLostError', code: 'YAOKI_OUTBOX_LEASE_LOST' }])
-	expect(cutOff.eventsOf('lease_lost')).toHaveLength(1)
+	expect(cutOff.eventsOf('relay_lease_lost')).toHaveLength(1)
 })
 
 test('a hung database does not prevent leases from expiring in time', async () => {
@@ -156,6 +156,6 @@ test('after a short sleep a relay renews its leases and sends the messages that 
 	await here.clock.advance(2_000)
 	expect(sleeper.calls.filter((name) => name === 'renew').length).toBeGreaterThan(renewals)
 	expect(here.payloads()).toEqual([1, 2, 3, 4])
-	expect(sleeper.eventsOf('lease_lost')).toEqual([])
-	expect(sleeper.eventsOf('sent')).toHaveLength(4)
+	expect(sleeper.eventsOf('relay_lease_lost')).toEqual([])
+	expect(sleeper.eventsOf('relay_sent')).toHaveLength(4)
 })

@@ -173,12 +173,12 @@ test('an exhausted budget postpones retries and drops none', async () => {
 	await here.clock.advance(60_000)
 	expect(here.sendings).toHaveLength(5)
 	expect((await here.outbox.list()).map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1])
-	expect(here.eventsOf('released').every(({ reason }) => reason === 'retry-budget')).toBe(true)
+	expect(here.eventsOf('relay_released').every(({ reason }) => reason === 'retry-budget')).toBe(true)
 	isDown = false
 	allowed = 5
 	await here.clock.advance(2_000)
 	expect(await here.outbox.list()).toEqual([])
-	expect(here.eventsOf('dead_letter')).toEqual([])
+	expect(here.eventsOf('relay_dead_letter')).toEqual([])
 })
 
 test('baseDelayMs 0 with an exhausted budget does not claim in a tight loop', async () => {
@@ -225,9 +225,9 @@ test('timeoutMs of destination or relay ends a delivery; its slot stays occupied
 	expect(relay.stats.inFlight).toBe(1)
 	await here.clock.advance(800)
 	expect(aborted).toHaveLength(2)
-	expect(here.eventsOf('retry_scheduled').map(({ errorType }) => errorType)).toEqual([
+	expect(here.eventsOf('relay_retry_scheduled').map(({ errorType }) => errorType)).toEqual([
 		'TimeoutError',
 		'TimeoutError',
 	])
-	expect(here.eventsOf('sent')).toEqual([])
+	expect(here.eventsOf('relay_sent')).toEqual([])
 })

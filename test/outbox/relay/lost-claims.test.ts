@@ -114,7 +114,7 @@ test('keeps what it is sending, what is queued and what is not yet written', asy
 	expect(losses()).toBe(2)
 	expect(sortedPayloads(w)).toEqual(upTo(30))
 	expect(there.calls).toContain('claimsOf')
-	expect([...there.eventsOf('lease_lost'), ...w.eventsOf('lease_lost')]).toEqual([])
+	expect([...there.eventsOf('relay_lease_lost'), ...w.eventsOf('relay_lease_lost')]).toEqual([])
 	expect(await w.outbox.list()).toEqual([])
 })
 

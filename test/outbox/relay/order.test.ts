@@ -158,7 +158,7 @@ test('a failed message returns the rest of its run to the queue, with refunded a
 		['pending', 1],
 		...Array.from({ length: 6 }, () => ['pending', 0]),
 	])
-	expect(here.eventsOf('released').map(({ reason }) => reason)).toEqual(
+	expect(here.eventsOf('relay_released').map(({ reason }) => reason)).toEqual(
 		Array.from({ length: 6 }, () => 'not-first'),
 	)
 	await here.clock.advance(1_000)

@@ -39,9 +39,9 @@ test('messages of a crashed relay are sent after its lease expired', async () =>
 	one.kill()
 	await here.relay({ jobs: here.sends() }, OPTIONS)
 	await here.clock.advance(1_000)
-	expect(here.eventsOf('sent')).toHaveLength(0)
+	expect(here.eventsOf('relay_sent')).toHaveLength(0)
 	await here.clock.advance(2_000)
-	expect(here.eventsOf('sent')).toHaveLength(20)
+	expect(here.eventsOf('relay_sent')).toHaveLength(20)
 })
 
 test('a poison message runs alone from the third attempt on, and becomes a dead letter after five crashes alone; the others are sent', async () => {

@@ -45,8 +45,8 @@ test('a Retry-After pauses exactly as long as requested and does not open the ci
 	await here.relay({ jobs: deliver }, { retry: { jitterStrategy: 'none' } })
 	await here.clock.advance(1_000)
 	isBusy = false
-	expect(here.eventsOf('state_change')).toEqual([])
-	expect(here.eventsOf('paused')).toMatchObject([{ key: 'jobs', reason: 'retry-after' }])
+	expect(here.eventsOf('relay_state_change')).toEqual([])
+	expect(here.eventsOf('relay_paused')).toMatchObject([{ key: 'jobs', reason: 'retry-after' }])
 	const before = here.sendings.length
 	await here.clock.advance(1_900)
 	expect(here.sendings).toHaveLength(before)
@@ -66,7 +66,9 @@ test('a store call without a response is repeated (a half-open connection blocke
 	isBlack = false
 	await here.clock.advance(20_000)
 	expect(here.payloads()).toEqual([1, 2, 3])
-	expect(process.eventsOf('store_failure')).toMatchObject([{ operation: 'claim', errorType: 'TimeoutError' }])
+	expect(process.eventsOf('relay_store_error')).toMatchObject([
+		{ operation: 'claim', errorType: 'TimeoutError' },
+	])
 })
 
 test('stop() ends in time although a store call gets no response', async () => {
@@ -90,7 +92,7 @@ test('an idle relay stops immediately while its database is unavailable', async 
 	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
 })
 
-test('a repeated settle emits sent, not lease_lost', async () => {
+test('a repeated settle emits relay_sent, not relay_lease_lost', async () => {
 	await using here = await world()
 	await here.enqueue(5)
 	const { settle } = here.store
@@ -104,6 +106,6 @@ test('a repeated settle emits sent, not lease_lost', async () => {
 	await here.clock.advance(2_000)
 	expect(here.sendings).toHaveLength(5)
 	expect(relay.stats.sent).toBe(5)
-	expect(here.eventsOf('lease_lost')).toEqual([])
-	expect(here.eventsOf('sent')).toHaveLength(5)
+	expect(here.eventsOf('relay_lease_lost')).toEqual([])
+	expect(here.eventsOf('relay_sent')).toHaveLength(5)
 })

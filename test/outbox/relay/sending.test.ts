@@ -8,7 +8,7 @@ test('sends messages once, in the order of enqueuing, and deletes them', async (
 	await here.clock.advance(50)
 	expect(here.payloads()).toEqual([1, 2, 3, 4, 5])
 	expect(await here.outbox.list()).toEqual([])
-	expect(here.eventsOf('sent')).toHaveLength(5)
+	expect(here.eventsOf('relay_sent')).toHaveLength(5)
 })
 
 test('sends a later message without waiting for the poll', async () => {

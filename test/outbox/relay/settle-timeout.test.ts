@@ -17,7 +17,7 @@ test('a write of results that the database cancels is repeated with fewer, until
 	await here.relay({ jobs: { deliver: here.sends(() => here.pause(100)), maxConcurrent: 200 } })
 	await here.clock.advance(60_000)
 	expect(sizes[0]).toBe(200)
-	expect(here.eventsOf('sent')).toHaveLength(200)
+	expect(here.eventsOf('relay_sent')).toHaveLength(200)
 	expect(here.sendings).toHaveLength(200)
 	expect(await here.outbox.list()).toEqual([])
 })

@@ -24,7 +24,7 @@ test('a Retry-After pauses the destination for all relays and uses no attempts o
 	expect((await here.outbox.list()).map(({ attempts }) => attempts).toSorted()).toEqual(
 		[...'0000000001'].map(Number),
 	)
-	expect(here.eventsOf('paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 20_000 }])
+	expect(here.eventsOf('relay_paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 20_000 }])
 })
 
 test('after a pause the destination continues immediately, not one poll later', async () => {
@@ -38,7 +38,7 @@ test('after a pause the destination continues immediately, not one poll later', 
 	isBusy = false
 	// The message that got the Retry-After waits for up to a quarter longer.
 	await here.clock.advance(7_200)
-	expect(here.eventsOf('sent')).toHaveLength(4)
+	expect(here.eventsOf('relay_sent')).toHaveLength(4)
 	await here.clock.advance(1_750)
 	expect(await here.outbox.list()).toEqual([])
 })

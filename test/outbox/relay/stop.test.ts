@@ -16,7 +16,7 @@ test('stop waits for messages in flight, writes their results and releases the r
 	expect(left.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual(
 		Array.from({ length: 16 }, () => 'pending 0'),
 	)
-	expect(here.eventsOf('released').map(({ reason }) => reason)).toContain('stopping')
+	expect(here.eventsOf('relay_released').map(({ reason }) => reason)).toContain('stopping')
 	expect(await here.store.relays()).toEqual([])
 	expect(here.clock.pendingTimers).toBe(0)
 })
@@ -34,9 +34,9 @@ test('handlers beyond timeoutMs are aborted; that counts as an attempt but not a
 	await stopped
 	const left = await here.outbox.list()
 	expect(new Set(left.map(({ status, attempts }) => `${status} ${attempts}`))).toEqual(new Set(['pending 1']))
-	expect(here.eventsOf('state_change')).toEqual([])
+	expect(here.eventsOf('relay_state_change')).toEqual([])
 	const errors = here
-		.eventsOf('retry_scheduled')
+		.eventsOf('relay_retry_scheduled')
 		.map(({ errorType, errorCode }) => `${errorType} ${errorCode}`)
 	expect(new Set(errors)).toEqual(new Set(['RelayStoppedError YAOKI_RELAY_STOPPED']))
 })
@@ -51,7 +51,7 @@ test('a handler that fails with its own error after the abort counts as failed',
 	const stopped = relay.stop({ timeoutMs: 500 })
 	await here.clock.advance(600)
 	await stopped
-	expect(here.eventsOf('retry_scheduled')).toMatchObject([{ errorMessage: 'torn paper' }])
+	expect(here.eventsOf('relay_retry_scheduled')).toMatchObject([{ errorMessage: 'torn paper' }])
 })
 
 test('a handler that ignores its signal is abandoned, and its message gets no crash', async () => {
@@ -201,8 +201,8 @@ test('closing the outbox stops its relays first (regression: they retried a clos
 	const closed = here.outbox.close()
 	await here.clock.advance(2_000)
 	await closed
-	expect(here.eventsOf('sent').map(({ messageId }) => messageId)).toEqual(ids)
-	expect(here.eventsOf('store_failure')).toEqual([])
+	expect(here.eventsOf('relay_sent').map(({ messageId }) => messageId)).toEqual(ids)
+	expect(here.eventsOf('relay_store_error')).toEqual([])
 	expect(here.eventsOf('relay_stopped')).toHaveLength(1)
 	expect(here.clock.pendingTimers).toBe(0)
 })

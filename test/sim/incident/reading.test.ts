@@ -70,7 +70,7 @@ describe('lines', () => {
 
 	test('of outboxes and event logs are skipped, and dropped events are a caveat', () => {
 		const notes = [
-			'{"type":"sent","policy":"relay","timestamp":1767225600000}',
+			'{"type":"relay_sent","policy":"relay","timestamp":1767225600000}',
 			'{"type":"events_dropped","policy":"eventLog","timestamp":1767225600000,"count":1200}',
 			'{"type":"events_dropped","policy":"eventLog","timestamp":1767225600000,"count":34}',
 		]

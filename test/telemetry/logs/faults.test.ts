@@ -26,7 +26,7 @@ describe.each(Object.entries(FAULTS))('a logger that %s', (_, fail) => {
 	test('is reported once, and nothing is thrown', async () => {
 		const warn = spyOnWarnings()
 		const { emit, detach } = attached(logger(failing(fail), { intervalMs: 0 }))
-		for (let count = 0; count < 5; count++) emit('dead_letter')
+		for (let count = 0; count < 5; count++) emit('relay_dead_letter')
 		detach()
 		await eventually(() => expect(warn).toHaveBeenCalled())
 		await Promise.resolve()
@@ -39,8 +39,8 @@ describe.each(Object.entries(FAULTS))('a logger that %s', (_, fail) => {
 		spyOnWarnings()
 		const runtime = virtualRuntime()
 		const { emit } = attached(logger(failing(fail), { runtime }))
-		emit('dead_letter')
-		emit('dead_letter')
+		emit('relay_dead_letter')
+		emit('relay_dead_letter')
 		await runtime.advance(10_000)
 	})
 })
@@ -51,7 +51,7 @@ test('a console whose methods throw does not throw into a call', () => {
 			throw new Error('EPIPE')
 		})
 	const { emit } = attached(logger(console))
-	expect(() => emit('dead_letter')).not.toThrow()
+	expect(() => emit('relay_dead_letter')).not.toThrow()
 })
 
 test('isLevelEnabled that throws is reported, and the line is written', () => {
@@ -63,7 +63,7 @@ test('isLevelEnabled that throws is reported, and the line is written', () => {
 			throw new Error('closed')
 		},
 	}
-	attached(logger(target)).emit('dead_letter')
+	attached(logger(target)).emit('relay_dead_letter')
 	expect(lines).toHaveLength(1)
 	expect(warn).toHaveBeenCalledTimes(1)
 })
@@ -71,13 +71,13 @@ test('isLevelEnabled that throws is reported, and the line is written', () => {
 test('an event with an impossible time is reported, not thrown', () => {
 	const warn = spyOnWarnings()
 	const { emit } = attached(logger({ info: () => {} }), sourceOf())
-	expect(() => emit('dead_letter', { timestamp: Number.NaN })).not.toThrow()
+	expect(() => emit('relay_dead_letter', { timestamp: Number.NaN })).not.toThrow()
 	expect(warn).toHaveBeenCalledTimes(1)
 })
 
 test('a logger that never returns a result of its promise holds nothing back', () => {
 	const write = vi.fn(() => new Promise(() => {}))
 	const { emit } = attached(logger(failing(write), { intervalMs: 0 }))
-	for (let count = 0; count < 3; count++) emit('dead_letter')
+	for (let count = 0; count < 3; count++) emit('relay_dead_letter')
 	expect(write).toHaveBeenCalledTimes(3)
 })

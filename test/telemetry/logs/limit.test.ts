@@ -92,7 +92,7 @@ describe('repeated lines', () => {
 
 	test('are written when the observation ends', () => {
 		const { emit, lines, detach, runtime } = limited()
-		for (let count = 0; count < 3; count++) emit('store_failure', { operation: 'claim' })
+		for (let count = 0; count < 3; count++) emit('relay_store_error', { operation: 'claim' })
 		detach()
 		expect(suppressedOf(lines)).toEqual([undefined, 2])
 		expect(lines[1]?.level).toBe('warn')
@@ -130,7 +130,7 @@ describe('causes', () => {
 
 	test('of a relay are distinguished by destination', () => {
 		const { emit, lines } = limited({ kind: 'relay' })
-		for (const key of ['mail', 'billing', 'mail']) emit('dead_letter', { key, cause: 'permanent' })
+		for (const key of ['mail', 'billing', 'mail']) emit('relay_dead_letter', { key, cause: 'permanent' })
 		expect(lines.map(({ fields }) => fields['key'])).toEqual(['mail', 'billing'])
 	})
 

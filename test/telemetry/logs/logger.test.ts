@@ -73,7 +73,7 @@ describe('a line', () => {
 	})
 
 	test('is not written for an event of every successful call', () => {
-		for (const type of ['call', 'success', 'failure', 'sent', 'enqueued', 'idempotency_claimed'])
+		for (const type of ['call', 'success', 'failure', 'relay_sent', 'outbox_enqueued', 'idempotency_claimed'])
 			expect(logged(type), type).toEqual([])
 		expect(logged('retry_success', { attempts: 1 })).toEqual([])
 		expect(logged('retry_success', { attempts: 2 })).toMatchObject([{ level: 'debug' }])
@@ -93,11 +93,13 @@ describe('levels', () => {
 		['state_change', { from: 'half-open', to: 'closed' }, 'info'],
 		['rejected', { reason: 'circuit-open' }, 'debug'],
 		['rejected', { reason: 'bulkhead-full' }, 'warn'],
-		['store_failure', {}, 'warn'],
-		['handlers_hung', {}, 'warn'],
-		['lease_lost', {}, 'warn'],
-		['dead_letter', { cause: 'permanent' }, 'error'],
-		['store_recovered', {}, 'info'],
+		['relay_store_error', {}, 'warn'],
+		['relay_handlers_hung', {}, 'warn'],
+		['relay_state_change', { from: 'closed', to: 'open' }, 'warn'],
+		['relay_state_change', { from: 'half-open', to: 'closed' }, 'info'],
+		['relay_lease_lost', {}, 'warn'],
+		['relay_dead_letter', { cause: 'permanent' }, 'error'],
+		['relay_store_recovered', {}, 'info'],
 		['relay_started', {}, 'info'],
 	])('%s %j is %s', (type, facts, level) => {
 		expect(logged(type, facts)).toMatchObject([{ level }])
@@ -107,9 +109,9 @@ describe('levels', () => {
 		const { lines, target } = storingLogger()
 		const { emit } = attached(logger(target, { level: 'warn' }))
 		emit('retry_attempt')
-		emit('store_recovered')
-		emit('store_failure')
-		emit('dead_letter')
+		emit('relay_store_recovered')
+		emit('relay_store_error')
+		emit('relay_dead_letter')
 		expect(lines.map(({ level }) => level)).toEqual(['warn', 'error'])
 	})
 
@@ -117,8 +119,8 @@ describe('levels', () => {
 		const { lines, target } = storingLogger()
 		const isLevelEnabled = vi.fn((level: string) => level === 'error')
 		const { emit } = attached(logger({ ...target, isLevelEnabled } as typeof target))
-		emit('store_failure')
-		emit('dead_letter')
+		emit('relay_store_error')
+		emit('relay_dead_letter')
 		expect(lines.map(({ level }) => level)).toEqual(['error'])
 		expect(isLevelEnabled).toHaveBeenCalledWith('warn')
 	})
@@ -138,7 +140,8 @@ describe('levels', () => {
 		const used: string[] = []
 		const target = Object.fromEntries(names.map((name) => [name, () => used.push(name)]))
 		const { emit } = attached(logger(target))
-		for (const type of ['retry_attempt', 'store_recovered', 'store_failure', 'dead_letter']) emit(type)
+		for (const type of ['retry_attempt', 'relay_store_recovered', 'relay_store_error', 'relay_dead_letter'])
+			emit(type)
 		expect(used).toEqual(expected)
 	})
 })

@@ -122,7 +122,7 @@ test('a dead letter is an error, with its destination, message and cause, and re
 			},
 		},
 	})
-	relay.subscribe(({ type }) => type === 'dead_letter' && resolve())
+	relay.subscribe(({ type }) => type === 'relay_dead_letter' && resolve())
 	const stop = observe({ relay, outbox }, [logger(target)])
 	await relay.start()
 	const { id } = await outbox.enqueue({ topic: 'mail', payload: { to: 'ada' } }, { withoutTransaction: true })
@@ -139,7 +139,7 @@ test('a dead letter is an error, with its destination, message and cause, and re
 		['info', 'relay: relay stopped'],
 	])
 	expect(lines[1]?.fields).toMatchObject({
-		...{ event: 'dead_letter', service: 'relay', key: 'mail', topic: 'mail', cause: 'permanent' },
+		...{ event: 'relay_dead_letter', service: 'relay', key: 'mail', topic: 'mail', cause: 'permanent' },
 		...{ messageId: id, statusCode: 422 },
 	})
 })

@@ -43,14 +43,14 @@ describe('pino', () => {
 		const { stream, parsed } = storingStream()
 		const { emit } = attached(logger(pino({ level: 'info' }, stream)))
 		emit('retry_attempt')
-		emit('store_recovered')
+		emit('relay_store_recovered')
 		expect(parsed().map(({ level }) => level)).toEqual([30])
 	})
 
 	test('with a child logger keeps its bindings', () => {
 		const { stream, parsed } = storingStream()
-		attached(logger(pino(stream).child({ module: 'shop' }))).emit('dead_letter', { cause: 'permanent' })
-		expect(parsed()).toMatchObject([{ module: 'shop', level: 50, event: 'dead_letter' }])
+		attached(logger(pino(stream).child({ module: 'shop' }))).emit('relay_dead_letter', { cause: 'permanent' })
+		expect(parsed()).toMatchObject([{ module: 'shop', level: 50, event: 'relay_dead_letter' }])
 	})
 })
 
@@ -76,10 +76,10 @@ describe('winston', () => {
 	test('with syslog levels gets warnings as `warning`', async () => {
 		const { stream, parsed } = storingStream()
 		const target = winstonWith(stream, { levels: winston.config.syslog.levels })
-		attached(logger(target as object, { order: 'message-first' })).emit('store_failure')
+		attached(logger(target as object, { order: 'message-first' })).emit('relay_store_error')
 		target.end()
 		await new Promise((resolve) => target.on('finish', resolve))
-		expect(parsed()).toMatchObject([{ level: 'warning', event: 'store_failure' }])
+		expect(parsed()).toMatchObject([{ level: 'warning', event: 'relay_store_error' }])
 	})
 })
 
@@ -100,7 +100,7 @@ describe('console', () => {
 	test('gets no character that a terminal would act on', () => {
 		const error = vi.spyOn(console, 'error').mockImplementation(() => {})
 		const errorMessage = 'a\u001b[31m\u009b2J\u2028\u202eb'
-		attached(logger(console)).emit('dead_letter', { errorMessage })
+		attached(logger(console)).emit('relay_dead_letter', { errorMessage })
 		const [[line]] = error.mock.calls as [[string]]
 		expect(line).toMatch(/^[ -~]+$/)
 		expect(JSON.parse(line)).toMatchObject({ errorMessage })
@@ -109,7 +109,7 @@ describe('console', () => {
 	test('of a stream gets the same with order json', () => {
 		const { stream, parsed } = storingStream()
 		const target = new Console(stream)
-		attached(logger(target, { order: 'json' })).emit('store_recovered', { operation: 'claim' })
-		expect(parsed()).toMatchObject([{ level: 'info', event: 'store_recovered', operation: 'claim' }])
+		attached(logger(target, { order: 'json' })).emit('relay_store_recovered', { operation: 'claim' })
+		expect(parsed()).toMatchObject([{ level: 'info', event: 'relay_store_recovered', operation: 'claim' }])
 	})
 })

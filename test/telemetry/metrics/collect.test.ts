@@ -127,7 +127,7 @@ describe('events of relays', () => {
 
 	test.each<[string, object, string[]]>([
 		[
-			'sent',
+			'relay_sent',
 			{ ...delivery, durationMs: 10, lagMs: 2_000 },
 			[
 				'yaoki_relay_deliveries_total{payments,billing,sent} 1',
@@ -136,7 +136,7 @@ describe('events of relays', () => {
 			],
 		],
 		[
-			'retry_scheduled',
+			'relay_retry_scheduled',
 			{ ...delivery, durationMs: 10, delayMs: 100 },
 			[
 				'yaoki_relay_deliveries_total{payments,billing,retry} 1',
@@ -144,7 +144,7 @@ describe('events of relays', () => {
 			],
 		],
 		[
-			'dead_letter',
+			'relay_dead_letter',
 			{ ...delivery, cause: 'permanent' },
 			[
 				'yaoki_relay_deliveries_total{payments,billing,dead} 1',
@@ -152,23 +152,27 @@ describe('events of relays', () => {
 			],
 		],
 		[
-			'dead_letter',
+			'relay_dead_letter',
 			{ ...delivery, cause: 'expired' },
 			['yaoki_relay_dead_letters_total{payments,billing,expired} 1'],
 		],
 		[
-			'state_change',
+			'relay_state_change',
 			{ key: 'billing', from: 'closed', to: 'open', pausedForMs: 1 },
 			['yaoki_relay_transitions_total{payments,billing,closed,open} 1'],
 		],
 		[
-			'released',
+			'relay_released',
 			{ ...delivery, reason: 'paused' },
 			['yaoki_relay_released_messages_total{payments,paused} 1'],
 		],
-		['lease_lost', delivery, ['yaoki_relay_leases_lost_total{payments} 1']],
-		['store_failure', { operation: 'claim' }, ['yaoki_relay_store_failures_total{payments,claim} 1']],
-		['handlers_hung', { key: 'billing', count: 4 }, ['yaoki_relay_hung_handlers_total{payments,billing} 1']],
+		['relay_lease_lost', delivery, ['yaoki_relay_leases_lost_total{payments} 1']],
+		['relay_store_error', { operation: 'claim' }, ['yaoki_relay_store_failures_total{payments,claim} 1']],
+		[
+			'relay_handlers_hung',
+			{ key: 'billing', count: 4 },
+			['yaoki_relay_hung_handlers_total{payments,billing} 1'],
+		],
 		['relay_started', {}, []],
 	])('%s %j', async (type, facts, expected) => {
 		expect(lines(await collect({ kind: 'relay' }, [type, facts]))).toEqual(expected)
@@ -177,7 +181,9 @@ describe('events of relays', () => {
 
 test('enqueued messages are counted by topic, duplicates in total', async () => {
 	const facts = { count: 2, duplicates: 1, topics: { order: 2, mail: 1 } }
-	expect(lines(await collect({ kind: 'outbox' }, ['enqueued', facts], ['replayed', { count: 3 }]))).toEqual([
+	expect(
+		lines(await collect({ kind: 'outbox' }, ['outbox_enqueued', facts], ['outbox_replayed', { count: 3 }])),
+	).toEqual([
 		'yaoki_outbox_enqueued_messages_total{payments,order} 2',
 		'yaoki_outbox_enqueued_messages_total{payments,mail} 1',
 		'yaoki_outbox_duplicate_messages_total{payments} 1',

@@ -68,7 +68,7 @@ test('the five answers about an outage, from a policy, a client and a relay', as
 	isDown = false
 	await requests()
 	const isDead = Promise.withResolvers<void>()
-	relay.subscribe(({ type }) => type === 'dead_letter' && isDead.resolve())
+	relay.subscribe(({ type }) => type === 'relay_dead_letter' && isDead.resolve())
 	await relay.start()
 	await outbox.enqueue({ topic: 'order.created', payload: {} })
 	await isDead.promise
@@ -100,7 +100,7 @@ test('the five answers about an outage, from a policy, a client and a relay', as
 	const counters = (samples: readonly { readonly name: string }[]) =>
 		samples.filter(({ name }) => name.endsWith('_total'))
 	expect(counters(fromRegistry.samples)).toEqual(counters(parseExposition(text).samples))
-	expect(lines.some((line) => line.includes('dead_letter'))).toBe(true)
+	expect(lines.some((line) => line.includes('relay_dead_letter'))).toBe(true)
 
 	stop()
 	await payments.execute(failing(0)).catch(ignore)

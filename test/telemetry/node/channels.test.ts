@@ -44,9 +44,9 @@ describe('channels', () => {
 		['policy', 'retry_attempt', 'yaoki:call'],
 		['http', 'rejected', 'yaoki:call'],
 		['policy', 'state_change', 'yaoki:circuit'],
-		['relay', 'state_change', 'yaoki:circuit'],
-		['relay', 'dead_letter', 'yaoki:outbox'],
-		['outbox', 'enqueued', 'yaoki:outbox'],
+		['relay', 'relay_state_change', 'yaoki:circuit'],
+		['relay', 'relay_dead_letter', 'yaoki:outbox'],
+		['outbox', 'outbox_enqueued', 'yaoki:outbox'],
 		['idempotency', 'idempotency_conflict', 'yaoki:idempotency'],
 	])('%s: %s is published to %s only', (kind, type, name) => {
 		const names = ['yaoki:call', 'yaoki:circuit', 'yaoki:outbox', 'yaoki:idempotency']

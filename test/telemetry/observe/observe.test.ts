@@ -340,7 +340,7 @@ describe('outboxes and relays', () => {
 		)
 		const done = new Promise<void>((resolve) => {
 			relay.subscribe(({ type }) => {
-				if (type === 'sent' && delivered.length === 2) resolve()
+				if (type === 'relay_sent' && delivered.length === 2) resolve()
 			})
 		})
 		await relay.start()
@@ -359,7 +359,7 @@ describe('outboxes and relays', () => {
 			{ type: 'delivery', destination: 'a', attempt: 1 },
 		])
 		expect(events.map(({ type }) => type)).toEqual(
-			expect.arrayContaining(['enqueued', 'relay_started', 'sent']),
+			expect.arrayContaining(['outbox_enqueued', 'relay_started', 'relay_sent']),
 		)
 		await outbox.close()
 	})

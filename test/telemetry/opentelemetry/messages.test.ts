@@ -117,14 +117,14 @@ describe('a handler that does not end', () => {
 
 	test.each([
 		[
-			{ ...failure, type: 'retry_scheduled', errorType: 'TimeoutError', errorMessage: 'too long' },
+			{ ...failure, type: 'relay_retry_scheduled', errorType: 'TimeoutError', errorMessage: 'too long' },
 			'TimeoutError',
 		],
 		[
-			{ ...failure, type: 'dead_letter', errorType: 'TimeoutError', errorMessage: 'too long' },
+			{ ...failure, type: 'relay_dead_letter', errorType: 'TimeoutError', errorMessage: 'too long' },
 			'TimeoutError',
 		],
-		[{ ...failure, type: 'lease_lost' }, 'lease_lost'],
+		[{ ...failure, type: 'relay_lease_lost' }, 'relay_lease_lost'],
 	])('has its span ended by the event: %s', async (event, type) => {
 		const observer = openTelemetry(otel).attach(relay)
 		const handler = Promise.withResolvers<void>()

@@ -99,7 +99,7 @@ test('circuits: transitions are counted, and the gauge has the worst state of a 
 test('dead letters are counted by destination and cause', async () => {
 	const observer = openTelemetry(otel).attach(source({ name: 'relay', kind: 'relay' }))
 	observer.onEvent?.({
-		type: 'dead_letter',
+		type: 'relay_dead_letter',
 		timestamp: 0,
 		policy: 'relay',
 		...{ key: 'billing', topic: 'order.placed', cause: 'permanent' },

@@ -233,7 +233,7 @@ test('a handler beyond its timeout has a span that ended with the timeout', asyn
 	})
 	const stop = observe({ outbox, relay }, [openTelemetry(otel)])
 	const scheduled = Promise.withResolvers<void>()
-	relay.subscribe(({ type }) => type === 'retry_scheduled' && scheduled.resolve())
+	relay.subscribe(({ type }) => type === 'relay_retry_scheduled' && scheduled.resolve())
 	await outbox.enqueue({ topic: 'a', payload: 1 }, OUTSIDE)
 	await relay.start()
 	await scheduled.promise

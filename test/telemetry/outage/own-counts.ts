@@ -34,8 +34,8 @@ export class OwnCounts {
 
 	countMessages(relay: Emitter<RelayEvent>): void {
 		relay.subscribe((event) => {
-			if (event.type === 'dead_letter') this.deadLetters++
-			if (event.type === 'state_change') count(this.destinations, event)
+			if (event.type === 'relay_dead_letter') this.deadLetters++
+			if (event.type === 'relay_state_change') count(this.destinations, event)
 		})
 	}
 

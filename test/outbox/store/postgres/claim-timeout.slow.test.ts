@@ -156,7 +156,7 @@ test('a relay whose claims are cancelled runs one at a time and sends everything
 		onEvent: (event) => events.push(event),
 	})
 	const failures = () =>
-		events.filter((event) => event.type === 'store_failure' && event.operation === 'claim')
+		events.filter((event) => event.type === 'relay_store_error' && event.operation === 'claim')
 	onTestFinished(() => relay.stop({ timeoutMs: 1 }))
 	const locked = lockAtNextClaim(store)
 	await relay.start()

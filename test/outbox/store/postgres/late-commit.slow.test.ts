@@ -32,7 +32,7 @@ test('a large transaction that commits late is claimed by scans that continue, n
 		maxConcurrent: 100,
 		destinations: { jobs: () => {} },
 		onEvent: ({ type }) => {
-			if (type !== 'sent') return
+			if (type !== 'relay_sent') return
 			sent++
 			onSent()
 		},

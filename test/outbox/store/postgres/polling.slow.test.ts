@@ -25,7 +25,7 @@ test('a relay without LISTEN finds messages of another process long before pollM
 		// With polls once per hour, the test would not end.
 		pollMs: 3_600_000,
 		destinations: { jobs: () => {} },
-		onEvent: ({ type }) => type === 'sent' && onSent(),
+		onEvent: ({ type }) => type === 'relay_sent' && onSent(),
 	})
 	await relay.start()
 	const elsewhere = new Outbox({ store: rig.store })
