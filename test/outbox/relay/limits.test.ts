@@ -97,12 +97,12 @@ test('rate limits ordered destinations too', async () => {
 	expect(Math.max(...times)).toBeGreaterThan(4_500)
 })
 
-test('three relays never exceed maxConcurrent, while shares change and when one is killed', async () => {
+test('three relays never exceed maxConcurrentAllRelays, while shares change and when one is killed', async () => {
 	await using here = await world()
 	await here.enqueue(600)
 	const { most, deliver } = gauge(here, () => 50 + 400 * here.clock.random())
 	const options = { leaseMs: 3_000, maxConcurrent: 10 }
-	const destinations = { jobs: { deliver, maxConcurrent: 6 } }
+	const destinations = { jobs: { deliver, maxConcurrentAllRelays: 6 } }
 	await using first = new Process(here)
 	await first.relay(destinations, options)
 	await here.clock.advance(2_000)
@@ -124,7 +124,7 @@ test('permits are renewed, and messages that start meanwhile are counted', async
 	await using here = await world()
 	const { most, deliver } = gauge(here, 5_000)
 	const options = { leaseMs: 3_000, maxConcurrent: 10, pollMs: 100 }
-	const destinations = { jobs: { deliver, maxConcurrent: 10 } }
+	const destinations = { jobs: { deliver, maxConcurrentAllRelays: 10 } }
 	await using first = new Process(here)
 	await first.relay(destinations, options)
 	await here.clock.advance(500)
