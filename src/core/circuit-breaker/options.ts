@@ -108,7 +108,7 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 }
 
 /** Which circuit changed its state. */
-export interface CircuitSource {
+interface CircuitSource {
 	readonly policy: string
 	/** The key in `keyed`, or the origin in an HTTP client. */
 	readonly key: string | undefined

@@ -71,7 +71,7 @@ export interface RetryAttemptEvent extends EventBase, ErrorFacts {
 }
 
 /** A call succeeded inside its retry policy. */
-export interface RetrySuccessEvent extends EventBase {
+interface RetrySuccessEvent extends EventBase {
 	readonly type: 'retry_success'
 	/** The number of attempts, at least 1. */
 	readonly attempts: number
@@ -87,13 +87,13 @@ export interface RetryFailureEvent extends EventBase, ErrorFacts {
 }
 
 /** An operation took longer than its timeout. */
-export interface TimeoutEvent extends EventBase {
+interface TimeoutEvent extends EventBase {
 	readonly type: 'timeout'
 	readonly timeoutMs: number
 }
 
 /** A policy rejected a call. */
-export interface RejectedEvent extends EventBase {
+interface RejectedEvent extends EventBase {
 	readonly type: 'rejected'
 	readonly reason:
 		| 'circuit-open'
@@ -111,7 +111,7 @@ export interface RejectedEvent extends EventBase {
 }
 
 /** A circuit changed its state. */
-export interface StateChangeEvent extends EventBase {
+interface StateChangeEvent extends EventBase {
 	readonly type: 'state_change'
 	readonly from: CircuitState
 	readonly to: CircuitState
@@ -120,24 +120,24 @@ export interface StateChangeEvent extends EventBase {
 }
 
 /** A call succeeded inside a circuit breaker. */
-export interface SuccessEvent extends EventBase {
+interface SuccessEvent extends EventBase {
 	readonly type: 'success'
 	readonly durationMs: number
 }
 
 /** A call failed inside a circuit breaker, and the breaker counts it. */
-export interface FailureEvent extends EventBase, ErrorFacts {
+interface FailureEvent extends EventBase, ErrorFacts {
 	readonly type: 'failure'
 	readonly durationMs: number
 }
 
 /** A fallback replaced the result of a call that failed. */
-export interface FallbackEvent extends EventBase, ErrorFacts {
+interface FallbackEvent extends EventBase, ErrorFacts {
 	readonly type: 'fallback'
 }
 
 /** A hedge was sent, was skipped because the budget was exhausted, or returned first. */
-export interface HedgeEvent extends EventBase {
+interface HedgeEvent extends EventBase {
 	readonly type: 'hedge'
 	readonly outcome: 'sent' | 'no-budget' | 'won'
 	/** The number of the hedge, from 1. */
@@ -145,7 +145,7 @@ export interface HedgeEvent extends EventBase {
 }
 
 /** A part of a response body has arrived. Emitted by HTTP clients with `downloadProgress`, also after the `call` event. */
-export interface DownloadProgressEvent extends EventBase {
+interface DownloadProgressEvent extends EventBase {
 	readonly type: 'download_progress'
 	/** The bytes so far, after decompression. */
 	readonly receivedBytes: number
@@ -154,7 +154,7 @@ export interface DownloadProgressEvent extends EventBase {
 }
 
 /** An adaptive bulkhead changed its limit. */
-export interface LimitChangeEvent extends EventBase {
+interface LimitChangeEvent extends EventBase {
 	readonly type: 'limit_change'
 	readonly from: number
 	readonly to: number

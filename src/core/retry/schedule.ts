@@ -16,7 +16,7 @@ interface DelayRange {
 }
 
 /** The delay after the failure of `attempt` (from 0). */
-export interface ScheduledDelay extends DelayRange {
+interface ScheduledDelay extends DelayRange {
 	readonly attempt: number
 }
 

@@ -54,7 +54,7 @@ export interface GrpcClientOptions extends PolicyOptions {
 }
 
 /** What `circuitBreakerKey` can distinguish. */
-export interface BreakerTarget extends MethodName {
+interface BreakerTarget extends MethodName {
 	/** The target of the channel, such as `dns:users.example.com:443`; with Connect the origin, such as `https://users.example.com`. */
 	readonly target: string
 }

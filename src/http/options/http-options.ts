@@ -147,7 +147,7 @@ export interface HttpSettings
 const MAX_COMPUTED_DELAYS = 1_000
 
 /** Returns the sum of the longest delays. A growth function is not called here, because it may count its calls. */
-export function sumMaxDelays(settings: BackoffSettings): number {
+function sumMaxDelays(settings: BackoffSettings): number {
 	const { growth, maxRetries, maxDelayMs, baseDelayMs } = settings
 	if (typeof growth === 'function' || maxRetries > MAX_COMPUTED_DELAYS) return maxRetries * maxDelayMs
 	let sum = 0

@@ -59,10 +59,10 @@ export interface RequestHooks {
 }
 
 /** Whether a response is valid: anything but false. */
-export type ValidationResult = boolean | void | Promise<boolean | undefined> | Promise<void>
+type ValidationResult = boolean | void | Promise<boolean | undefined> | Promise<void>
 
 /** A response, or nothing. */
-export type HookResult = Response | void | Promise<Response | undefined> | Promise<void>
+type HookResult = Response | void | Promise<Response | undefined> | Promise<void>
 
 export const HOOKS_SCHEMA: OptionSchema = {
 	onRequest: 'function',

@@ -115,10 +115,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 		this.method = request.method
 		// A body that can be sent only once cannot be sent twice concurrently either.
 		this.idempotent =
-			isSafe &&
-			options.idempotent !== false &&
-			!request.isSingleUse &&
-			isReplayable(request.body)
+			isSafe && options.idempotent !== false && !request.isSingleUse && isReplayable(request.body)
 		this.parent = options.parent ?? settings.getContext?.()
 		this.idempotencyKey = key?.value
 		this.isKeyAdded = key?.isAdded === true

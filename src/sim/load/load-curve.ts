@@ -41,7 +41,7 @@ export interface LoadCurve {
 }
 
 /** What was read. Times of gaps are those of the curve, which starts at 0. */
-export interface LoadCurveSummary {
+interface LoadCurveSummary {
 	/** What was read as what, for people: columns and units, or the number of series. */
 	readonly source: string
 	/** The time of the first value in ISO 8601; null if the times are not dates. */

@@ -40,7 +40,7 @@ export interface StudyJSON {
 }
 
 /** A variant, or a cell of a grid. */
-export interface CaseJSON {
+interface CaseJSON {
 	/** Name of the variant, or of the panel of a grid. */
 	readonly name: string
 	/** Position in the grid. */
@@ -61,7 +61,7 @@ export interface CaseJSON {
 }
 
 /** The result of one run. */
-export type RunJSON = Omit<SimulationResult, 'timeline'> & Partial<Pick<SimulationResult, 'timeline'>>
+type RunJSON = Omit<SimulationResult, 'timeline'> & Partial<Pick<SimulationResult, 'timeline'>>
 
 const checkOptions = fields({ 'timelines?': oneOf(...TIMELINES) })
 

@@ -4,7 +4,7 @@ import { toLabelValue } from '../metrics/label-value.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 
 /** The five questions of an operator, answered for one service or for all: retry rate, retry success, circuits, retries per call, dead letters. */
-export interface ServiceSnapshot {
+interface ServiceSnapshot {
 	/** Calls that ended. */
 	readonly calls: number
 	/** Calls with at least one retry. */
@@ -22,7 +22,7 @@ export interface ServiceSnapshot {
 }
 
 /** The circuits of policies, clients and destinations. */
-export interface CircuitsSnapshot {
+interface CircuitsSnapshot {
 	/** How often a circuit opened, from any state. */
 	readonly opened: number
 	/** How often a half-open circuit opened again: the dependency had not recovered. Part of `opened`. */
@@ -35,7 +35,7 @@ export interface CircuitsSnapshot {
 }
 
 /** Messages that became dead letters. */
-export interface DeadLettersSnapshot {
+interface DeadLettersSnapshot {
 	readonly total: number
 	/** By cause, such as `retries-exhausted`; causes that did not occur are missing. */
 	readonly byCause: Readonly<Record<string, number>>

@@ -19,7 +19,7 @@ export type LogTarget = { readonly [Method in LogMethod]?: LogFunction }
 export type LogMethod = LogLevel | 'warning' | 'log'
 
 /** A method of a logger. Loggers declare overloads with many types of parameters: this type accepts all of them. */
-export type LogFunction = (...args: never[]) => unknown
+type LogFunction = (...args: never[]) => unknown
 
 /**
  * How a line is passed. `fields-first`: `(fields, message)`. `message-first`: `(message, fields)`. `json`: one string with both.

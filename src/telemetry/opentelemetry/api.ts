@@ -53,13 +53,13 @@ export interface OtelObservableResult {
 }
 
 /** A gauge whose callback is called when metrics are collected. */
-export interface OtelObservableGauge {
+interface OtelObservableGauge {
 	addCallback(callback: (result: OtelObservableResult) => void | Promise<void>): void
 	removeCallback(callback: (result: OtelObservableResult) => void | Promise<void>): void
 }
 
 /** The unit and the help of a metric; for histograms, the bounds of their buckets. */
-export interface OtelMetricOptions {
+interface OtelMetricOptions {
 	description?: string
 	unit?: string
 	advice?: { explicitBucketBoundaries?: number[] }

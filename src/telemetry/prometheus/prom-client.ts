@@ -10,7 +10,7 @@ import type { Exporter } from '../observe/exporter.ts'
 import { readMetric } from './reading.ts'
 
 /** The part of a registry of prom-client that is used. */
-export interface PromRegistry {
+interface PromRegistry {
 	getSingleMetric(name: string): unknown
 	registerMetric(metric: never): void
 }

@@ -104,11 +104,11 @@ describe('a comparison', () => {
 
 	it('shows differences smaller than the noise between seeds', () => {
 		const [quick, slow] = compare(
-			[10, 10.1].map((latency) => {
+			[10, 10.1].map((latencyMs) => {
 				const scenario = busy([])
 				return {
 					...scenario,
-					services: { api: { serviceTimeMs: { kind: 'exponential', meanMs: 30 }, latency } },
+					services: { api: { serviceTimeMs: { kind: 'exponential', meanMs: 30 }, latencyMs } },
 				}
 			}),
 			{ replications: 10 },

@@ -79,7 +79,7 @@ describe('a scenario that never ends', () => {
 		],
 	])('is rejected: %j %j', (client, rest, message) => {
 		expect(invalidOptionOf(endless(client, rest)).message).toContain(message)
-		expect(invalidOptionOf(endless(client, rest)).optionPath).toBe('duration')
+		expect(invalidOptionOf(endless(client, rest)).optionPath).toBe('durationMs')
 	})
 
 	it.each([

@@ -26,7 +26,7 @@ describe('an invalid scenario is rejected with the path of the invalid value', (
 	it.each([
 		'',
 		'services.api.',
-		'services.api.serviceTime.',
+		'services.api.serviceTimeMs.',
 		'services.api.queue.',
 		'services.api.faults[0].',
 		'services.api.faults[3].',
@@ -78,18 +78,21 @@ describe('an invalid scenario is rejected with the path of the invalid value', (
 
 	it('unused policies included', () => {
 		const scenario = { ...valid, policies: { ...valid.policies, spare: [{ timeoutMs: -1 }] } }
-		expect(invalidOptionOf(scenario)).toMatchObject({ optionPath: 'policies.spare[0].timeout', received: -1 })
+		expect(invalidOptionOf(scenario)).toMatchObject({
+			optionPath: 'policies.spare[0].timeoutMs',
+			received: -1,
+		})
 	})
 })
 
 it('values that cannot be converted to a string are rejected too', () => {
 	for (const odd of [JSON.parse('{ "toString": 1 }'), Object.create(null), [Symbol('odd')]])
-		expect(invalidOptionOf(changed('duration', odd)).message).toContain(positiveTime)
+		expect(invalidOptionOf(changed('durationMs', odd)).message).toContain(positiveTime)
 })
 
 it('names of inherited properties are valid names', () => {
 	const odd = JSON.parse(
-		`{ "duration": 100, "services": { "__proto__": { "serviceTime": 1 }, "constructor": { "serviceTime": 1 } },
+		`{ "durationMs": 100, "services": { "__proto__": { "serviceTimeMs": 1 }, "constructor": { "serviceTimeMs": 1 } },
 			"clients": { "toString": { "to": "__proto__", "policy": "valueOf", "arrivals": { "kind": "constant", "perSecond": 100 } },
 				"hasOwnProperty": { "to": "constructor", "arrivals": { "kind": "constant", "perSecond": 100 } } },
 			"policies": { "valueOf": [{ "retry": {} }] } }`,

@@ -39,7 +39,7 @@ describe('the changes to a policy', () => {
 			[],
 		],
 		['no second rate', { circuitBreaker: { errorRateThreshold: 0.2 } }, 'errorRateThreshold', []],
-		['a shorter and longer timeout', { timeoutMs: 300 }, '[0].timeout', [150, 600, 1_500]],
+		['a shorter and longer timeout', { timeoutMs: 300 }, '[0].timeoutMs', [150, 600, 1_500]],
 	])('are %s', (_, layer, option, expected) => {
 		expect(tried([layer], option)).toEqual(expected)
 	})
@@ -54,7 +54,7 @@ describe('the changes to a policy', () => {
 		const layers: readonly PolicyLayer[] = [{ bulkhead: {} }, { retry: {} }]
 		const added = movesFor('a', layers).filter(({ change }) => change.isAdded)
 		expect(added.map(({ change }) => [change.path, change.layer])).toEqual([
-			['a.timeout', 2],
+			['a.timeoutMs', 2],
 			['a.circuitBreaker', 2],
 			['a.adaptiveThrottle', 0],
 		])
