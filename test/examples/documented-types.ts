@@ -84,7 +84,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'beyond HttpOptions': namedIn(http, /^Both also take.*?\n\n/ms),
 		'stats of the client': named(stats?.[1] ?? ''),
 		'reason of relay_released': named(released?.[2] ?? '').slice(1),
-		'breaker of a relay': namedIn(relay, /^`breaker` takes.*?, as for/ms).slice(1),
+		'breaker of a relay': namedIn(relay, /^`circuitBreaker` takes.*?, as for/ms).slice(1),
 		'retry of a relay': namedIn(relay, /^`retry` takes.*?A message/ms).slice(1),
 		'message of a handler': namedIn(relay, /The message has.*?\n\n/s),
 		'changes of a dead letter': namedIn(dead, /^It changes .*?, validated/ms),
