@@ -12,6 +12,7 @@ const entry = <Key extends string>(
 
 const simulate = () => import('./simulate/command.ts')
 const schedule = () => import('./schedule/command.ts')
+const lint = () => import('./lint/command.ts')
 const inspect = () => import('./outbox/inspect-commands.ts')
 const requeue = () => import('./outbox/requeue-commands.ts')
 const schema = () => import('./outbox/schema-commands.ts')
@@ -31,6 +32,7 @@ export const yaoki: Program = {
 	examples: [
 		['yaoki simulate metastable --out metastable.svg', 'which policies recover from a slowdown, as a chart'],
 		['yaoki schedule --preset background', 'the delays of a retry policy'],
+		['yaoki lint src/policies.ts', 'probable mistakes in your policies'],
 		['yaoki demo', 'an outbox with failures, an outage and a killed relay'],
 		['yaoki outbox status', 'count due, scheduled, in-flight and dead messages'],
 		['yaoki idempotency purge', 'delete idempotency keys whose retention is over'],
@@ -40,6 +42,7 @@ export const yaoki: Program = {
 	commands: [
 		entry('simulate', 'run policies against modelled services in virtual time', simulate, 'simulate'),
 		entry('schedule', 'show the delays of a retry policy', schedule, 'schedule'),
+		entry('lint', 'find probable mistakes in the policies of a file', lint, 'lint'),
 		entry('outbox migrate', 'create or update the outbox tables', schema, 'migrate'),
 		entry('outbox sql', 'print the migrations of the outbox tables', schema, 'sql'),
 		entry('outbox status', 'show counts of due, scheduled, in-flight and dead messages', inspect, 'status'),

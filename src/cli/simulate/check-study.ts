@@ -25,7 +25,7 @@ import {
 	text,
 } from '../../sim/scenario/shape.ts'
 import { CliError } from '../errors.ts'
-import { withFileContext } from './load-file.ts'
+import { withFileContext } from '../user-modules.ts'
 
 const measure = oneOf(...MEASURE_NAMES)
 

@@ -6,7 +6,7 @@ import type { Incident } from '../../sim/incident/incident.ts'
 import { type IncidentOptions, IncidentReader } from '../../sim/incident/reader.ts'
 import { CliError } from '../errors.ts'
 import { fileError } from '../user-files.ts'
-import { withFileContext } from './load-file.ts'
+import { withFileContext } from '../user-modules.ts'
 
 export { formatIncident } from '../../sim/incident/summary.ts'
 

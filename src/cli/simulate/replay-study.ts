@@ -11,7 +11,7 @@ import type { VariantStudy } from '../../sim/run/study.ts'
 import type { PolicyModel } from '../../sim/scenario/layers.ts'
 import { buildPolicy, type PolicyLayer } from '../../sim/scenario/layers.ts'
 import type { Scenario } from '../../sim/scenario/scenario.ts'
-import { loadFile, withFileContext } from './load-file.ts'
+import { loadFile, withFileContext } from '../user-modules.ts'
 import { alternativeName } from './replay-ranges.ts'
 
 /** An incident as data that can be posted to a thread. */

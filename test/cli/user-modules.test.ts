@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { CliError } from '../../../src/cli/errors.ts'
-import { importError, loadFile } from '../../../src/cli/simulate/load-file.ts'
-import { fileError } from '../../../src/cli/user-files.ts'
-import { Folder } from './files.ts'
+import { CliError } from '../../src/cli/errors.ts'
+import { fileError } from '../../src/cli/user-files.ts'
+import { importError, loadFile } from '../../src/cli/user-modules.ts'
+import { Folder } from './simulate/files.ts'
 
 const failureOf = async (work: Promise<unknown>): Promise<CliError> => {
 	const thrown = await work.then(

@@ -1,13 +1,13 @@
 /**
- * Loads a file of the user: JSON, or the default export of a module. Node runs TypeScript by removing the types, so no build
+ * Loads a file of the user: JSON, the default export of a module, or all its exports. Node runs TypeScript by removing the types, so no build
  * and no loader is needed. Every error names the file because a command can have two.
  */
 import { stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { withOptionPath } from '../../core/options/option-path.ts'
-import { CliError, errorCode, toFailure } from '../errors.ts'
-import { fileError, readJson } from '../user-files.ts'
+import { withOptionPath } from '../core/options/option-path.ts'
+import { CliError, errorCode, toFailure } from './errors.ts'
+import { fileError, readJson } from './user-files.ts'
 
 const EXTENSIONS: readonly string[] = ['.json', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
 
@@ -15,19 +15,42 @@ export const hasFileExtension = (text: string): boolean => EXTENSIONS.includes(e
 
 /** Returns the content of a file. Messages name it as it was given, also if it is relative. */
 export async function loadFile(file: string): Promise<unknown> {
-	const path = resolve(file)
-	const isFolder = await stat(path).then(
+	await checkFile(file, EXTENSIONS)
+	if (isJson(file)) return readJson(file)
+	const module = await loadModule(file)
+	if ('default' in module) return module['default']
+	throw new CliError('usage', `${file} has no default export.${listExports(Object.keys(module))}`)
+}
+
+/** Returns all exports of a module, by name. */
+export async function loadExports(file: string): Promise<ReadonlyMap<string, unknown>> {
+	await checkFile(
+		file,
+		EXTENSIONS.filter((extension) => !isJson(extension)),
+	)
+	const entries = Object.entries(await loadModule(file))
+	// Node adds this name to the exports of a CommonJS file. Its value is the default export.
+	return new Map(entries.filter(([name]) => name !== 'module.exports'))
+}
+
+/** Returns a sentence with the exports of a module, or nothing if it has none. */
+export const listExports = (names: readonly string[]): string =>
+	names.length === 0 ? '' : ` Its exports: ${names.join(', ')}.`
+
+const isJson = (file: string): boolean => file.toLowerCase().endsWith('.json')
+
+async function checkFile(file: string, extensions: readonly string[]): Promise<void> {
+	const isFolder = await stat(resolve(file)).then(
 		(stats) => stats.isDirectory(),
 		(error: unknown) => {
 			throw fileError(file, error)
 		},
 	)
-	if (isFolder || !hasFileExtension(file))
+	if (isFolder || !extensions.includes(extname(file).toLowerCase()))
 		throw new CliError(
 			'usage',
-			`Cannot load ${file}: expected a file with extension ${EXTENSIONS.join(', ')}.`,
+			`Cannot load ${file}: expected a file with extension ${extensions.join(', ')}.`,
 		)
-	return path.toLowerCase().endsWith('.json') ? readJson(file) : loadModule(file, path)
 }
 
 /** Runs a check of a file's content. Errors get the file name, and invalid options the path to the part that is checked. */
@@ -41,18 +64,13 @@ export function withFileContext<T>(file: string, path: string, check: () => T): 
 	}
 }
 
-async function loadModule(file: string, path: string): Promise<unknown> {
-	const module = await rejectWhenIdle(file, importModule(file, path))
-	if ('default' in module) return module['default']
-	const names = Object.keys(module).join(', ')
-	const others = names === '' ? '' : ` Its exports: ${names}.`
-	throw new CliError('usage', `${file} has no default export.${others}`)
-}
-
-const importModule = (file: string, path: string): Promise<Readonly<Record<string, unknown>>> =>
-	import(pathToFileURL(path).href).catch((error: unknown) => {
-		throw importError(file, error)
-	})
+const loadModule = (file: string): Promise<Readonly<Record<string, unknown>>> =>
+	rejectWhenIdle(
+		file,
+		import(pathToFileURL(resolve(file)).href).catch((error: unknown) => {
+			throw importError(file, error)
+		}),
+	)
 
 /** A top-level await that can never settle would end the process without a message. */
 function rejectWhenIdle<T>(file: string, work: Promise<T>): Promise<T> {
