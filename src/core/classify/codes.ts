@@ -64,7 +64,7 @@ const PATTERNS: readonly (readonly [FailureKind, string])[] = [
 	[
 		'throttled',
 		'throttl(ed|ing)|too.?many.?requests|(request|bandwidth|rate|^)limitexceeded|rate.?limit(ed|error)|throughputexc|slowdown|serverbusy|' +
-			`priorrequest|transactioninp|^yaoki_idem.+progress$|^grpc 8$|^code 12(03|26)$|${STATUS} (429|503)|${CODE}(resource.exhausted|service_unavailable)$`,
+			`priorrequest|transactioninp|^idempot.+\nin-p|^grpc 8$|^code 12(03|26)$|${STATUS} (429|503)|${CODE}(resource.exhausted|service_unavailable)$`,
 	],
 	[
 		'transient',

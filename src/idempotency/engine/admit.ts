@@ -104,9 +104,9 @@ function toAdmission(begin: BeginResult): Admission {
 const REPLAYED = ['idempotency-replayed', 'true'] as const
 
 const CONFLICT_CODES = {
-	running: 'request-in-progress',
-	abandoned: 'request-outcome-unknown',
-	unstored: 'response-not-stored',
+	'in-progress': 'request-in-progress',
+	'outcome-unknown': 'request-outcome-unknown',
+	'not-stored': 'response-not-stored',
 } as const
 
 const problem = (...args: Parameters<typeof problemResponse>): Admission => ({

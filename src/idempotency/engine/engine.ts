@@ -490,7 +490,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		}
 		this.#purges.start()
 		if (result.kind === 'running')
-			return { kind: 'conflict', reason: 'running', retryAfterMs: this.#retryAfterMs(result.leaseMs) }
+			return { kind: 'conflict', reason: 'in-progress', retryAfterMs: this.#retryAfterMs(result.leaseMs) }
 		if (result.kind !== 'claimed') return toBegin(result)
 		const claim = new IdempotencyClaim(
 			{ id, token },
@@ -574,7 +574,7 @@ function unlessCommitted(
 /** What a repeated request gets while the store has not confirmed the response. */
 function fromMemory({ response, ...unstored }: UnstoredResponse, fingerprint: string): BeginResult {
 	if (unstored.fingerprint !== fingerprint) return { kind: 'mismatch' }
-	return response ? { kind: 'replay', response } : { kind: 'conflict', reason: 'unstored' }
+	return response ? { kind: 'replay', response } : { kind: 'conflict', reason: 'not-stored' }
 }
 
 const waitKey = (id: string, fingerprint: string): string => `${id} ${fingerprint}`
@@ -582,7 +582,7 @@ const waitKey = (id: string, fingerprint: string): string => `${id} ${fingerprin
 function toBegin(result: Exclude<IdempotencyClaimResult, { kind: 'claimed' | 'running' }>): BeginResult {
 	if (result.kind === 'completed') return { kind: 'replay', response: result.response }
 	if (result.kind === 'mismatch') return result
-	return { kind: 'conflict', reason: result.kind }
+	return { kind: 'conflict', reason: result.kind === 'unstored' ? 'not-stored' : 'outcome-unknown' }
 }
 
 /**

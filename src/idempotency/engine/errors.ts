@@ -1,4 +1,3 @@
-import type { YaokiErrorCode } from '../../core/errors/codes.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import type { ConflictReason } from './events.ts'
 
@@ -38,29 +37,19 @@ export class IdempotencyResponseNotStoredError extends YaokiError {
 	}
 }
 
-/** `mismatch`: the key was used with another input. */
-type RunConflict = ConflictReason | 'mismatch'
+/** `key-reused`: the key was used with another input. */
+type RunConflict = ConflictReason | 'key-reused'
 
-const CONFLICTS: Readonly<Record<RunConflict, readonly [YaokiErrorCode, string]>> = {
-	running: [
-		'YAOKI_IDEMPOTENCY_IN_PROGRESS',
-		'Another run with this idempotency key is in progress. Repeat the call after retryAfterMs',
-	],
-	mismatch: [
-		'YAOKI_IDEMPOTENCY_KEY_REUSED',
-		'This idempotency key was used with another input. Use a new key for a new operation',
-	],
-	abandoned: [
-		'YAOKI_IDEMPOTENCY_OUTCOME_UNKNOWN',
+const CONFLICTS: Readonly<Record<RunConflict, string>> = {
+	'in-progress': 'Another run with this idempotency key is in progress. Repeat the call after retryAfterMs',
+	'key-reused': 'This idempotency key was used with another input. Use a new key for a new operation',
+	'outcome-unknown':
 		'An earlier run with this idempotency key ended without a result. An operator decides with engine.resolve',
-	],
-	unstored: [
-		'YAOKI_IDEMPOTENCY_RESULT_NOT_STORED',
+	'not-stored':
 		'An earlier run with this idempotency key has completed, but its result is not stored: it was larger than maxBodyBytes, or JSON cannot hold it',
-	],
 }
 
-/** `engine.run` did not run the function, and has no result of an earlier run. */
+/** `engine.run` did not run the function, and has no result of an earlier run. `reason` says why. */
 export class IdempotencyConflictError extends YaokiError {
 	override readonly name = 'IdempotencyConflictError'
 	readonly reason: RunConflict
@@ -71,10 +60,10 @@ export class IdempotencyConflictError extends YaokiError {
 	readonly status: 409 | 422
 
 	constructor(reason: RunConflict, retryAfterMs?: number) {
-		super(...CONFLICTS[reason])
+		super('YAOKI_IDEMPOTENCY_CONFLICT', CONFLICTS[reason])
 		this.reason = reason
 		this.retryAfterMs = retryAfterMs
-		this.statusCode = reason === 'mismatch' ? 422 : 409
+		this.statusCode = reason === 'key-reused' ? 422 : 409
 		this.status = this.statusCode
 	}
 }

@@ -64,10 +64,10 @@ export interface LateStoring {
 }
 
 /**
- * `running`: the first request has not ended. `abandoned`: its process crashed, and an operator decides. `unstored`: its response was
+ * `in-progress`: the first request has not ended. `outcome-unknown`: its process crashed, and an operator decides. `not-stored`: its response was
  * too large to store, or the result of its function is not JSON.
  */
-export type ConflictReason = 'running' | 'abandoned' | 'unstored'
+export type ConflictReason = 'in-progress' | 'outcome-unknown' | 'not-stored'
 
 export type StoreOperation = 'claim' | 'heartbeat' | 'step' | 'complete' | 'release'
 

@@ -43,7 +43,7 @@ export async function runFunction<Tx, T>(
 		if (signal?.aborted || onStoreError === 'reject') throw error
 	}
 	if (begun?.kind === 'replay') return storedValue(begun.response.body) as Jsonified<T>
-	if (begun?.kind === 'mismatch') throw new IdempotencyConflictError('mismatch')
+	if (begun?.kind === 'mismatch') throw new IdempotencyConflictError('key-reused')
 	if (begun?.kind === 'conflict') throw new IdempotencyConflictError(begun.reason, begun.retryAfterMs)
 	const claim = begun?.claim
 	let value: T

@@ -27,7 +27,7 @@ const FIRST_PAUSE_MS = 25
 const MAX_PAUSE_MS = 500
 
 export const isRunning = (result: BeginResult): result is ConflictResult =>
-	result.kind === 'conflict' && result.reason === 'running'
+	result.kind === 'conflict' && result.reason === 'in-progress'
 
 export class SharedWaits {
 	readonly #runtime: Runtime

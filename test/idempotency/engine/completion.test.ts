@@ -277,12 +277,12 @@ describe('responses that wait for the store', () => {
 		const body = new Uint8Array(MAX_UNSTORED_BYTES / 2 + 1)
 		const stored = Promise.all(claims.map((claim) => engine.complete(claim, { ...RESPONSE, body })))
 		await runtime.advance(1_000)
-		expect(await begin('k2')).toEqual({ kind: 'conflict', reason: 'unstored' })
+		expect(await begin('k2')).toEqual({ kind: 'conflict', reason: 'not-stored' })
 		state.mode = 'up'
 		await runtime.advance(1_000)
 		expect(await stored).toEqual([true, true])
 		expect(await begin('k1')).toMatchObject({ kind: 'replay' })
-		expect(await begin('k2')).toEqual({ kind: 'conflict', reason: 'unstored' })
+		expect(await begin('k2')).toEqual({ kind: 'conflict', reason: 'not-stored' })
 	})
 
 	test('are passed to waitUntil, because Workers end everything with the response', async () => {

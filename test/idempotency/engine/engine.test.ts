@@ -82,7 +82,7 @@ describe('the first request runs, and a repeated one', () => {
 	test('gets a conflict without a time if the response was too large to store', async () => {
 		const { engine, begin } = setting()
 		await engine.complete(claimOf(await begin()), undefined)
-		expect(await begin()).toEqual({ kind: 'conflict', reason: 'unstored' })
+		expect(await begin()).toEqual({ kind: 'conflict', reason: 'not-stored' })
 	})
 
 	test('runs again when the retention is over', async () => {
@@ -111,7 +111,7 @@ describe('with waitMs a repeated request waits', () => {
 		await begin()
 		const repeated = begin()
 		await runtime.advance(1_000)
-		expect(await repeated).toMatchObject({ kind: 'conflict', reason: 'running' })
+		expect(await repeated).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 	})
 })
 
@@ -205,7 +205,7 @@ describe('a lease', () => {
 		const { runtime, begin } = setting({ leaseMs: 1_000, maxRunMs: 1_000, abandoned: 'reject' })
 		await begin()
 		await runtime.advance(2_000)
-		expect(await begin()).toEqual({ kind: 'conflict', reason: 'abandoned' })
+		expect(await begin()).toEqual({ kind: 'conflict', reason: 'outcome-unknown' })
 	})
 })
 

@@ -67,7 +67,8 @@ describe('a repeated run', () => {
 		await engine.run('k1', { amount: 5 }, () => 1, ADA)
 		const error = await failureOf(engine.run('k1', { amount: 6 }, never, ADA))
 		expect(error).toBeInstanceOf(IdempotencyConflictError)
-		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_KEY_REUSED', reason: 'mismatch', statusCode: 422 })
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_CONFLICT', reason: 'key-reused', statusCode: 422 })
+		expect(classify(error).kind).toBe('permanent')
 		expect(classify(error).kind).toBe('permanent')
 	})
 
@@ -81,7 +82,7 @@ describe('a repeated run', () => {
 		const { engine } = setting({ maxBodyBytes: 10 })
 		expect(await engine.run('k1', 1, () => 'x'.repeat(20), ADA)).toHaveLength(20)
 		const error = await failureOf(engine.run('k1', 1, never, ADA))
-		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_STORED', reason: 'unstored' })
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_CONFLICT', reason: 'not-stored' })
 	})
 })
 
@@ -145,7 +146,11 @@ describe('while another run is in progress', () => {
 		const waiting = failureOf(engine.run('k1', 1, never, ADA))
 		await runtime.advance(1_000)
 		const error = await waiting
-		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_IN_PROGRESS', reason: 'running', statusCode: 409 })
+		expect(error).toMatchObject({
+			code: 'YAOKI_IDEMPOTENCY_CONFLICT',
+			reason: 'in-progress',
+			statusCode: 409,
+		})
 		const { retryAfterMs } = error as IdempotencyConflictError
 		expect(retryAfterMs).toBeGreaterThanOrEqual(2_500)
 		expect(retryAfterMs).toBeLessThanOrEqual(5_000)
@@ -214,7 +219,7 @@ describe('a run that fails', () => {
 		void engine.run('k1', 1, never, ADA)
 		await runtime.advance(3_000)
 		const error = await failureOf(engine.run('k1', 1, never, ADA))
-		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_OUTCOME_UNKNOWN', reason: 'abandoned' })
+		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_CONFLICT', reason: 'outcome-unknown' })
 		expect((error as IdempotencyConflictError).retryAfterMs).toBeUndefined()
 		const identity = { principal: 'ada', method: 'run', route: 'run', key: 'k1' }
 		const body = new TextEncoder().encode('{"id":"c1"}')
@@ -258,7 +263,7 @@ describe('a result that JSON cannot hold', () => {
 		const error = await failureOf(engine.run('k1', 1, charge, ADA))
 		expect(error).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON', cause: expect.any(TypeError) })
 		const repeated = await failureOf(engine.run('k1', 1, charge, ADA))
-		expect(repeated).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_STORED', reason: 'unstored' })
+		expect(repeated).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_CONFLICT', reason: 'not-stored' })
 		expect(charge).toHaveBeenCalledTimes(1)
 		expect([error, repeated].map((each) => classify(each).kind)).toEqual(['permanent', 'permanent'])
 	})
@@ -276,7 +281,7 @@ describe('a result that JSON cannot hold', () => {
 		isDown = false
 		await runtime.advance(1_000)
 		expect(await run).toMatchObject({ code: 'YAOKI_IDEMPOTENCY_RESULT_NOT_JSON' })
-		expect(await failureOf(engine.run('k1', 1, never, ADA))).toMatchObject({ reason: 'unstored' })
+		expect(await failureOf(engine.run('k1', 1, never, ADA))).toMatchObject({ reason: 'not-stored' })
 	})
 
 	test("rejects without protection too, with onStoreError: 'pass'", async () => {

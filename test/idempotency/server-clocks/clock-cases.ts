@@ -44,14 +44,14 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 		test('a lease is not taken over before its end, and all servers see the same rest', async () => {
 			const { t, one, two } = await setting()
 			const claim = claimOf(await one.begin())
-			expect(await two.begin()).toMatchObject({ kind: 'conflict', reason: 'running' })
+			expect(await two.begin()).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 			let passedMs = 0
 			if (t.opened.advance) {
 				passedMs = LONG_MS / 2
 				await t.letPass(passedMs)
 			}
 			for (const each of [one, two]) {
-				expect(await each.begin()).toMatchObject({ kind: 'conflict', reason: 'running' })
+				expect(await each.begin()).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 				const found = await each.run((engine) => engine.find(identityOf()))
 				assertNear(found?.leaseMs ?? undefined, LONG_MS - passedMs, 'the rest of the lease')
 			}
@@ -74,7 +74,7 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 			const claim = claimOf(await one.begin())
 			if (t.opened.advance) await t.letPass(LONG_MS / 2)
 			expect(await one.run((engine) => engine.heartbeat(claim))).toBe(true)
-			expect(await two.begin()).toMatchObject({ kind: 'conflict', reason: 'running' })
+			expect(await two.begin()).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 			const found = await two.run((engine) => engine.find(identityOf()))
 			assertNear(found?.leaseMs ?? undefined, LONG_MS, 'the rest of the lease')
 		})
@@ -85,8 +85,8 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 			const crashed = server(t.store, OFFSETS[first], { leaseMs: t.shortMs, maxRunMs: t.shortMs })
 			await crashed.begin('ends')
 			await t.letPass(t.shortMs)
-			expect(await two.begin('lasts')).toMatchObject({ kind: 'conflict', reason: 'running' })
-			expect(await two.begin('ends')).toEqual({ kind: 'conflict', reason: 'abandoned' })
+			expect(await two.begin('lasts')).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
+			expect(await two.begin('ends')).toEqual({ kind: 'conflict', reason: 'outcome-unknown' })
 			const rerun = (key: string) => two.run((engine) => engine.resolve(identityOf(key), 'rerun'))
 			expect([await rerun('lasts'), await rerun('ends')]).toEqual([false, true])
 		})

@@ -68,7 +68,7 @@ describe('while a handler runs, the clock of its server', () => {
 		one.setClock(byMs)
 		for (let n = 0; n < 30; n++) await letPass(10 * SECOND)
 		expect(claim.signal.aborted).toBe(false)
-		expect(await other.begin()).toMatchObject({ kind: 'conflict', reason: 'running' })
+		expect(await other.begin()).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 		expect(await one.run((engine) => engine.complete(claim, RESPONSE))).toBe(true)
 	})
 
@@ -79,7 +79,7 @@ describe('while a handler runs, the clock of its server', () => {
 		one.suspend(HOUR)
 		for (let n = 0; n < 30; n++) await letPass(10 * SECOND)
 		expect(claim.signal.aborted).toBe(false)
-		expect(await other.begin()).toMatchObject({ kind: 'conflict', reason: 'running' })
+		expect(await other.begin()).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 	})
 
 	test('goes on by an hour while it is suspended: the store says that the claim was taken over', async () => {
@@ -107,7 +107,7 @@ test.each([HOUR, -HOUR])('a request waits for waitMs although the clock is set b
 	await one.advance(SECOND)
 	expect(isWaiting).toBe(true)
 	await one.advance(SECOND / 2)
-	expect(await waiting).toMatchObject({ kind: 'conflict', reason: 'running' })
+	expect(await waiting).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 })
 
 test.each([HOUR, -HOUR])(

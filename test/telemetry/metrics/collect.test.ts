@@ -194,7 +194,7 @@ test.each([
 	['claimed', { isRerun: false }, 'requests_total{payments,claimed}'],
 	['claimed', { isRerun: true }, 'requests_total{payments,rerun}'],
 	['replayed', { statusCode: 200 }, 'requests_total{payments,replayed}'],
-	['conflict', { reason: 'running' }, 'requests_total{payments,conflict}'],
+	['conflict', { reason: 'in-progress' }, 'requests_total{payments,conflict}'],
 	['mismatch', {}, 'requests_total{payments,mismatch}'],
 	['lease_lost', {}, 'leases_lost_total{payments}'],
 	['fenced', { operation: 'complete' }, 'fenced_writes_total{payments,complete}'],
