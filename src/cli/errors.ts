@@ -57,9 +57,14 @@ export function toFailure(thrown: unknown) {
 		return { kind, message, hint, isUnexpected: false }
 	}
 	// By code instead of class: a user's file may import its own copy of the package.
-	const isUsage = errorCode(thrown) === 'YAOKI_INVALID_OPTION'
-	const kind: ExitKind = isUsage ? 'usage' : 'failure'
-	return { kind, message: errorMessage(thrown), hint: undefined, isUnexpected: !isUsage }
+	const code = errorCode(thrown)
+	const kind: ExitKind =
+		code === 'YAOKI_INVALID_OPTION'
+			? 'usage'
+			: code === 'YAOKI_DEAD_LETTER_NOT_FOUND'
+				? 'notFound'
+				: 'failure'
+	return { kind, message: errorMessage(thrown), hint: undefined, isUnexpected: kind === 'failure' }
 }
 
 export const errorCode = (thrown: unknown): unknown =>

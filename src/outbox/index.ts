@@ -1,6 +1,7 @@
 /** `yaoki/outbox`: messages written in your own transaction, and relays that deliver them with retries that survive a restart. */
 
 export type { Queryable } from '../sql/clients.ts'
+export { DeadLetterNotFoundError } from './dead-letters/not-found.ts'
 export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
 export type { DeliveryContext, Destination, MessageHandler } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'

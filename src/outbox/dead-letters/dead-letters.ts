@@ -15,6 +15,7 @@ import type { CappedCount } from '../store/store-stats.ts'
 import { type BatchStep, deadByNow, runBatches } from './batches.ts'
 import { ABORTED, replayCanary, SUCCEEDED } from './canary.ts'
 import { toEdit } from './changes.ts'
+import { requireDeadLetters } from './not-found.ts'
 import {
 	type BatchOptions,
 	type DeadLetterChanges,
@@ -110,7 +111,7 @@ export class DeadLetters {
 
 	/**
 	 * Returns matching dead letters to the queue, oldest first: due now, with no attempts counted. Messages that fail again in the meantime are not
-	 * replayed a second time. Without conditions it requires `{ all: true }`.
+	 * replayed a second time. Without conditions it requires `{ all: true }`. Throws a `DeadLetterNotFoundError` if one of `ids` is no dead letter.
 	 */
 	async replay(filter: MessageFilter, options: ReplayOptions = {}): Promise<ReplayReport> {
 		checkNames(options, REPLAY_SCHEMA, 'replay')
@@ -120,7 +121,9 @@ export class DeadLetters {
 		if (canary !== undefined && typeof canary !== 'boolean') invalidOption('canary', canary, 'a boolean')
 		const operator = readOperator(options)
 		const { store, runtime } = this.#parts
-		const selected = await deadByNow(store, toDeliberateFilter('replay', filter, all))
+		const chosen = toDeliberateFilter('replay', filter, all)
+		await requireDeadLetters(store, chosen, 'replayed')
+		const selected = await deadByNow(store, chosen)
 		const replay = this.#reporting('outbox_replayed', (batch, limit) => store.replay(batch, limit, operator))
 		const first =
 			canary && selected.ids?.length !== 0
@@ -154,13 +157,18 @@ export class DeadLetters {
 		return (await replay({ ids: [id.toLowerCase()] }, 1)).length > 0
 	}
 
-	/** Permanently deletes matching dead letters; with history they are kept there. Without conditions it requires `{ all: true }`. */
+	/**
+	 * Permanently deletes matching dead letters; with history they are kept there. Without conditions it requires `{ all: true }`. Throws a
+	 * `DeadLetterNotFoundError` if one of `ids` is no dead letter.
+	 */
 	async discard(filter: MessageFilter, options: BatchOptions = {}): Promise<DiscardReport> {
 		checkNames(options, BATCH_SCHEMA, 'discard')
 		checkSignal(options.signal)
 		const operator = readOperator(options)
 		const { store, runtime, keepsHistory } = this.#parts
-		const selected = await deadByNow(store, toDeliberateFilter('discard', filter, options.all))
+		const chosen = toDeliberateFilter('discard', filter, options.all)
+		await requireDeadLetters(store, chosen, 'discarded')
+		const selected = await deadByNow(store, chosen)
 		const discard = this.#reporting('outbox_discarded', (batch, limit) =>
 			store.discard(batch, limit, operator, keepsHistory),
 		)
