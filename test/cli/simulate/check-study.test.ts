@@ -78,7 +78,7 @@ describe('checkStudy', () => {
 		[
 			'a layer of a variant',
 			{ ...pair, variants: { odd: { ...small, policies: { careful: [{ timeoutMs: 'soon' }] } } } },
-			'variants.odd.policies.careful[0].timeout',
+			'variants.odd.policies.careful[0].timeoutMs',
 			'soon',
 		],
 		['no variants', { ...pair, variants: {} }, 'variants', '{}'],
