@@ -12,7 +12,7 @@ export interface FastifyRequest {
 }
 
 /** The part of Fastify's reply that is used. */
-export interface FastifyReply {
+interface FastifyReply {
 	readonly raw: NodeResponse
 	getHeaders(): Readonly<Record<string, number | string | readonly string[] | undefined>>
 	hijack(): unknown

@@ -28,13 +28,13 @@ export interface IdempotencyRequest<Raw = unknown> {
 	readonly raw: Raw
 }
 
-export interface RequestHeaders {
+interface RequestHeaders {
 	/** Returns a header by its name in any case, or undefined. Repeated lines are joined with commas. */
 	get(name: string): string | undefined
 }
 
 /** The outcome of a handler, as `shouldStore` sees it. */
-export interface HandledResponse {
+interface HandledResponse {
 	readonly status: number
 	readonly method: string
 	readonly path: string

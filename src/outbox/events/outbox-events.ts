@@ -2,7 +2,7 @@
 import type { EventBase } from '../../core/events/events.ts'
 
 /** Messages were written. If that was in a transaction, it may still be rolled back. */
-export interface EnqueuedEvent extends EventBase {
+interface EnqueuedEvent extends EventBase {
 	readonly type: 'outbox_enqueued'
 	/** The number of messages written, without duplicates. */
 	readonly count: number

@@ -16,7 +16,7 @@ interface MessageEventBase extends DestinationEventBase {
 }
 
 /** A message was sent and acked. */
-export interface SentEvent extends MessageEventBase {
+interface SentEvent extends MessageEventBase {
 	readonly type: 'relay_sent'
 	readonly durationMs: number
 	/** The time between due and acked. Approximate, because the clocks of relay and database may differ. */
@@ -24,7 +24,7 @@ export interface SentEvent extends MessageEventBase {
 }
 
 /** An attempt failed and will be retried. */
-export interface RetryScheduledEvent extends MessageEventBase, ErrorFacts {
+interface RetryScheduledEvent extends MessageEventBase, ErrorFacts {
 	readonly type: 'relay_retry_scheduled'
 	readonly durationMs: number
 	/** The delay before the next attempt. */
@@ -32,7 +32,7 @@ export interface RetryScheduledEvent extends MessageEventBase, ErrorFacts {
 }
 
 /** A message became a dead letter. */
-export interface DeadLetterEvent extends MessageEventBase, ErrorFacts {
+interface DeadLetterEvent extends MessageEventBase, ErrorFacts {
 	readonly type: 'relay_dead_letter'
 	readonly cause: DeadLetterCause
 }
@@ -53,18 +53,18 @@ export type ReleaseReason =
 	| 'in-progress'
 
 /** A claimed message was returned to the queue. The attempt does not count. */
-export interface ReleasedEvent extends MessageEventBase {
+interface ReleasedEvent extends MessageEventBase {
 	readonly type: 'relay_released'
 	readonly reason: ReleaseReason
 }
 
 /** The relay no longer holds the message; another relay may be sending it. */
-export interface LeaseLostEvent extends MessageEventBase {
+interface LeaseLostEvent extends MessageEventBase {
 	readonly type: 'relay_lease_lost'
 }
 
 /** The circuit of a destination, which all relays share, opened, half-opened or closed. Has the error if one failure opened it, at the relay that got it. */
-export interface DestinationStateChangeEvent extends DestinationEventBase, Partial<ErrorFacts> {
+interface DestinationStateChangeEvent extends DestinationEventBase, Partial<ErrorFacts> {
 	readonly type: 'relay_state_change'
 	readonly from: SharedCircuitState
 	readonly to: SharedCircuitState
@@ -76,7 +76,7 @@ export interface DestinationStateChangeEvent extends DestinationEventBase, Parti
 }
 
 /** All relays paused or resumed a destination, for example because of a Retry-After; its circuit state did not change. */
-export interface DestinationPauseEvent extends DestinationEventBase {
+interface DestinationPauseEvent extends DestinationEventBase {
 	readonly type: 'relay_paused' | 'relay_resumed'
 	/** How long relays do not claim messages for the destination; 0 if resumed. */
 	readonly pausedForMs: number
@@ -84,7 +84,7 @@ export interface DestinationPauseEvent extends DestinationEventBase {
 }
 
 /** Handlers that run beyond their timeout occupy all slots of a destination: this relay sends nothing more to it until one ends. */
-export interface HandlersHungEvent extends DestinationEventBase {
+interface HandlersHungEvent extends DestinationEventBase {
 	readonly type: 'relay_handlers_hung'
 	readonly count: number
 }
@@ -99,13 +99,13 @@ export interface StoreFailureEvent extends EventBase, ErrorFacts {
 }
 
 /** A database operation succeeded after failures. */
-export interface StoreRecoveredEvent extends EventBase {
+interface StoreRecoveredEvent extends EventBase {
 	readonly type: 'relay_store_recovered'
 	readonly operation: string
 }
 
 /** The relay started, is stopping, or has stopped. */
-export interface RelayLifecycleEvent extends EventBase {
+interface RelayLifecycleEvent extends EventBase {
 	readonly type: 'relay_started' | 'relay_stopping' | 'relay_stopped'
 }
 

@@ -8,7 +8,7 @@ import type { DeadGroup, OutboxStore } from '../store/store.ts'
 import { parseJson, toHeaders } from './record.ts'
 
 /** The parts of a message that a redaction may replace, and what it belongs to. */
-export interface RedactableMessage {
+interface RedactableMessage {
 	readonly topic: string
 	readonly destination: string
 	readonly payload: unknown

@@ -32,7 +32,7 @@ import type {
 import type { CappedCount, StoreStats } from './store-stats.ts'
 
 /** Creates and updates the tables. */
-export interface SchemaStore {
+interface SchemaStore {
 	readonly migrations: readonly Migration[]
 	/** Updates the schema. Several processes may call it concurrently. Rejects if the schema is newer than this release. */
 	migrate(): Promise<MigrationReport>
@@ -41,7 +41,7 @@ export interface SchemaStore {
 }
 
 /** Writes new messages. */
-export interface EnqueueStore {
+interface EnqueueStore {
 	/**
 	 * Inserts the rows in the transaction `tx`, or in a transaction of its own if `tx` is omitted. A dedupe key is taken until it expires, and
 	 * as long as its message is queued or dead. At any isolation level, a second message with a taken key is returned as a duplicate, or
@@ -68,7 +68,7 @@ export interface DueDestinations {
 }
 
 /** Claims and settles messages: the relay's main loop. */
-export interface QueueStore {
+interface QueueStore {
 	/** Claims messages. Rejects with a `TimeoutError` if the database cancelled it because of its duration; the relay then claims fewer. */
 	claim(request: ClaimRequest): Promise<ClaimResult>
 	/**
@@ -237,7 +237,7 @@ export interface AuditStore {
 }
 
 /** Finds and counts messages, for people and tools. */
-export interface DiagnosticsStore {
+interface DiagnosticsStore {
 	find(id: string): Promise<StoredMessage | undefined>
 	/** Lists messages oldest first, after the message `after`. Without a status: queued and dead messages. */
 	list(filter: StoreFilter, limit: number, after?: string): Promise<readonly StoredMessage[]>

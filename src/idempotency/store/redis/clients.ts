@@ -8,12 +8,12 @@ import type { RedisScript } from './scripts.ts'
 type Argument = string | Uint8Array
 
 /** A client or cluster of `ioredis`. */
-export interface IoredisClient {
+interface IoredisClient {
 	callBuffer(command: string, ...args: (string | number | Uint8Array)[]): Promise<unknown>
 }
 
 /** A client, pool or cluster of node-redis (`redis` or `@redis/client`), version 5 or later. */
-export interface NodeRedisClient {
+interface NodeRedisClient {
 	withTypeMapping(mapping: object): unknown
 	evalSha(sha: string, options: object): Promise<unknown>
 }
