@@ -25,6 +25,9 @@ const keySchema = () => import('./idempotency/schema-commands.ts')
 const keyPurge = () => import('./idempotency/purge-command.ts')
 const demo = () => import('./demo/command.ts')
 const gen = () => import('./gen/commands.ts')
+const completion = async () => ({
+	completion: (await import('./completion/command.ts')).completionOf(yaoki),
+})
 
 export const yaoki: Program = {
 	name: 'yaoki',
@@ -77,6 +80,7 @@ export const yaoki: Program = {
 		entry('gen grafana', 'print a Grafana dashboard of the metrics', gen, 'grafana'),
 		entry('gen alerts', 'print Prometheus alert rules for the metrics', gen, 'alerts'),
 		entry('gen service-monitor', 'print a ServiceMonitor for the Prometheus Operator', gen, 'serviceMonitor'),
+		entry('completion', 'print a completion script for bash, zsh or fish', completion, 'completion'),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),
 	],
 	version: packageVersion,

@@ -44,7 +44,7 @@ describe('the command line', () => {
 	const isOfKeys = (name: string) => name.startsWith('idempotency ')
 	const isGenerator = (name: string) => name.startsWith('gen ')
 	/** Each of these has a section of its own. */
-	const tools: readonly string[] = ['simulate', 'schedule', 'lint']
+	const tools: readonly string[] = ['simulate', 'schedule', 'lint', 'completion']
 	const names = yaoki.commands.map(({ name }) => name).filter((name) => !tools.includes(name))
 
 	test.each(tools)('has a section for %s that shows a call of it', (name) => {

@@ -1,0 +1,34 @@
+/** `yaoki completion SHELL`: a static script, because a shell that starts Node for each Tab is slow. */
+import { type Command, defineCommand } from '../command.ts'
+import type { Program } from '../find-command.ts'
+import { unknownName } from '../parse-arguments.ts'
+import { bashScript } from './bash.ts'
+import { fishScript } from './fish.ts'
+import { completionWords } from './words.ts'
+import { zshScript } from './zsh.ts'
+
+const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
+const SHELLS = Object.keys(SCRIPTS)
+
+/** The program is a parameter, because its table of commands contains this one. */
+export const completionOf = (program: Program): Command =>
+	defineCommand({
+		examples: [
+			[
+				`source <(${program.name} completion bash)`,
+				'complete commands and options in this bash; add it to ~/.bashrc',
+			],
+			[`source <(${program.name} completion zsh)`, 'the same for zsh, in ~/.zshrc'],
+			[`${program.name} completion fish | source`, 'the same for fish, in ~/.config/fish/config.fish'],
+		],
+		options: {},
+		positionals: { shell: { placeholder: 'SHELL', description: SHELLS.join(', '), choices: SHELLS } },
+		async run({ shell }, io) {
+			if (!isShell(shell)) throw unknownName('SHELL', shell, SHELLS)
+			const script = SCRIPTS[shell](await completionWords(program))
+			io.result({ shell, script }, script)
+			return 'ok'
+		},
+	})
+
+const isShell = (name: string): name is keyof typeof SCRIPTS => Object.hasOwn(SCRIPTS, name)
