@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { entryName, exportedSubpaths } from '../build/layout.ts'
 import { ROOT, readJson, tsc } from '../tools.ts'
+import { findDuplicates } from './duplicates.ts'
 import { type Listing, listSurface } from './listing.ts'
 
 export const LISTINGS: string = join(ROOT, 'test', 'surface')
@@ -24,7 +25,10 @@ export function currentSurface(): Map<string, Listing> {
 			'--emitDeclarationOnly',
 		)
 		if (!ok) throw new Error(`src does not compile, so it has no surface:\n${output}`)
-		return listSurface(entriesIn(out))
+		const entries = entriesIn(out)
+		const problems = findDuplicates(entries)
+		if (problems.length > 0) throw new Error(`names have two meanings:\n${problems.join('\n')}`)
+		return listSurface(entries)
 	} finally {
 		rmSync(out, { recursive: true, force: true })
 	}

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import * as root from 'yaoki'
+import { findDuplicates } from '../../scripts/surface/duplicates.ts'
 import { currentSurface, fileName, LISTINGS } from '../../scripts/surface/emit.ts'
 import { type Listing, listSurface } from '../../scripts/surface/listing.ts'
 
@@ -30,6 +31,12 @@ describe('the public surface', () => {
 		expect(surface.get('yaoki')?.names).toEqual(expect.arrayContaining(names))
 		expect(names).toContain('retryWithBackoff')
 		expect(names.length).toBeLessThanOrEqual(60)
+	})
+
+	test('has at most 420 names in all entries', () => {
+		const names = [...surface.values()].flatMap((listing) => listing.names)
+		expect(names.length).toBeGreaterThan(100)
+		expect(names.length).toBeLessThanOrEqual(420)
 	})
 })
 
@@ -125,5 +132,29 @@ describe('a listing', { timeout: 30_000 }, () => {
 		expect(() => listingOf({ 'index.d.ts': "export { b } from './a.ts'", 'a.d.ts': a })).toThrow(
 			'nowhere declared',
 		)
+	})
+})
+
+describe('names in two entries', () => {
+	const problemsOf = (files: Record<string, string>, shared?: readonly string[]): string[] => {
+		const folder = mkdtempSync(join(tmpdir(), 'yaoki-planted-'))
+		onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+		for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
+		const entries = ['one', 'two'].map((entry) => [entry, join(folder, `${entry}.d.ts`)] as const)
+		return findDuplicates(new Map(entries), shared)
+	}
+	const again = "export { A } from './a.ts'"
+	const files = { 'one.d.ts': again, 'two.d.ts': again, 'a.d.ts': 'export interface A {}' }
+
+	test('with different declarations are rejected, also if they are shared on purpose', () => {
+		const different = { ...files, 'two.d.ts': 'export interface A {}' }
+		const expected = ['A is one declaration in one and another in two: rename one']
+		expect(problemsOf(different)).toEqual(expected)
+		expect(problemsOf(different, ['A'])).toEqual(expected)
+	})
+
+	test('with the same declaration are rejected unless they are shared on purpose', () => {
+		expect(problemsOf(files)).toEqual(['A is exported by one and two: export it once'])
+		expect(problemsOf(files, ['A'])).toEqual([])
 	})
 })
