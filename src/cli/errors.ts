@@ -59,7 +59,7 @@ export function toFailure(thrown: unknown) {
 	// By code instead of class: a user's file may import its own copy of the package.
 	const code = errorCode(thrown)
 	const kind: ExitKind =
-		code === 'YAOKI_INVALID_OPTION'
+		code === 'YAOKI_INVALID_OPTION' || code === 'YAOKI_INVALID_ARGUMENT'
 			? 'usage'
 			: code === 'YAOKI_DEAD_LETTER_NOT_FOUND'
 				? 'notFound'

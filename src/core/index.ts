@@ -37,6 +37,7 @@ export {
 	CircuitOpenError,
 	DeadlineExceededError,
 	HttpError,
+	InvalidArgumentError,
 	InvalidOptionError,
 	RateLimitedError,
 	TimeoutError,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { InvalidOptionError, retry } from 'yaoki'
+import { InvalidOptionError, retry, timeout } from 'yaoki'
 import { CliError, EXIT_CODES, type ExitKind } from '../../src/cli/errors.ts'
 import { runCli } from '../../src/cli/run.ts'
 import { fakeProgram, run } from './fake-program.ts'
@@ -66,6 +66,15 @@ describe('invalid arguments exit with 2, a message and a hint', () => {
 		expect(stderr).toBe(`${message}\nRun '${command} --help' for usage.\n`)
 		expect(stdout).toBe('')
 		expect(code).toBe(2)
+	})
+
+	test('an invalid argument of a function of the package exits with 2', async () => {
+		const { code, stderr } = await run('work', () => {
+			timeout(-1)
+			return 'ok'
+		})
+		expect(code).toBe(2)
+		expect(stderr).toMatch(/^fake work: Invalid argument "ms": .*, got -1\nRun /)
 	})
 
 	test('an invalid option of a policy exits with 2, also from another copy of the package', async () => {

@@ -63,7 +63,7 @@ export class InvalidOptionError extends YaokiError {
 			INVALID_OPTION,
 			unknown
 				? unknownMessage(optionPath, expected, unknown)
-				: invalidMessage(optionPath, received, expected),
+				: invalidMessage('option', optionPath, received, expected),
 			options,
 		)
 		this.optionPath = optionPath
@@ -75,8 +75,31 @@ export class InvalidOptionError extends YaokiError {
 	}
 }
 
-const invalidMessage = (path: string, received: unknown, expected: string): string =>
-	`Invalid option "${path}": expected ${expected}, got ${show(received)}`
+/**
+ * An argument that is not an option is invalid: a function, a policy, a duration, a text to be read. Thrown by the function that was called.
+ *
+ * @example
+ * await retry().execute(3) // Invalid argument "fn": expected a function, got 3
+ */
+export class InvalidArgumentError extends YaokiError {
+	override readonly name = 'InvalidArgumentError'
+	/** The name of the argument, such as `fn`, or the path to the invalid part of it: `snapshot.state`. */
+	readonly argument: string
+	/** The value that was passed. */
+	readonly received: unknown
+	/** What is valid: a phrase such as `a function`. */
+	readonly expected: string
+
+	constructor(argument: string, received: unknown, expected: string, options?: ErrorOptions) {
+		super('YAOKI_INVALID_ARGUMENT', invalidMessage('argument', argument, received, expected), options)
+		this.argument = argument
+		this.received = received
+		this.expected = expected
+	}
+}
+
+const invalidMessage = (what: string, name: string, received: unknown, expected: string): string =>
+	`Invalid ${what} "${name}": expected ${expected}, got ${show(received)}`
 
 function unknownMessage(path: string, names: string, { owner, suggestion }: UnknownOption): string {
 	const what = `Unknown option "${path}"${owner ? ` for ${owner}` : ''}.`

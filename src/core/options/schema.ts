@@ -3,7 +3,7 @@
  * list of names starts with the default; for anything else the row is the type. Validation, error message, default and list of names come from the same row and cannot drift apart, and
  * `lint` reads the same table. A schema library would be a dependency of core and several times its size.
  */
-import { InvalidOptionError } from '../errors/errors.ts'
+import { InvalidArgumentError, InvalidOptionError } from '../errors/errors.ts'
 import { nearestName } from './nearest-name.ts'
 
 /** `'any'` is validated elsewhere, or accepts everything. */
@@ -35,6 +35,11 @@ export function invalidOption(option: string, value: unknown, expected: string):
 	throw new InvalidOptionError(option, value, expected)
 }
 
+/** Throws an InvalidArgumentError, for what is not an option. */
+export function invalidArgument(argument: string, value: unknown, expected: string): never {
+	throw new InvalidArgumentError(argument, value, expected)
+}
+
 /** Throws unless `value` is a number from `min` to `max`. */
 export function checkRange(
 	option: string,
@@ -42,13 +47,22 @@ export function checkRange(
 	min = 0,
 	max: number = MAX_NUMBER,
 	kind?: 'integer',
+	fail: typeof invalidOption = invalidOption,
 ): void {
 	// Infinity has no remainder, so it passes where the range allows it.
 	if (isInRange(min, max, value) && !(kind && value % 1)) return
 	const noun = kind ? 'an integer' : max < MAX_NUMBER ? 'a number' : 'a finite number'
 	const range = max < MAX_NUMBER ? ` from ${min} to ${max}` : `, ${min} or more`
-	invalidOption(option, value, noun + range)
+	fail(option, value, noun + range)
 }
+
+/** Throws unless `value`, an argument that is not an option, is a number from 0 to `max`. */
+export const checkAmount = (
+	argument: string,
+	value: unknown,
+	max: number = MAX_NUMBER,
+	kind?: 'integer',
+): void => checkRange(argument, value, 0, max, kind, invalidArgument)
 
 /** Throws unless `value` is one of the names. `more` names what else is valid. */
 export function checkName(option: string, value: unknown, names: readonly unknown[], more = ''): void {

@@ -1,6 +1,6 @@
 import { LeafPolicy } from '../engine/policy.ts'
 import { NO_OPTIONS, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
-import { checkRange } from '../options/schema.ts'
+import { checkAmount } from '../options/schema.ts'
 import { TimeoutLayer } from './layer.ts'
 
 /** Options of a timeout besides its length. */
@@ -32,7 +32,7 @@ export class Timeout extends LeafPolicy {
 }
 
 function checked(ms: number): number {
-	checkRange('timeout(ms)', ms)
+	checkAmount('ms', ms)
 	return ms
 }
 

@@ -181,7 +181,7 @@ describe('a timeout', () => {
 
 	test.each([Number.NaN, -1, Infinity, '5'])('rejects %s', (ms) => {
 		expect(() => timeout(ms as number)).toThrow(
-			`Invalid option "timeout(ms)": expected a finite number, 0 or more, got ${typeof ms === 'string' ? `"${ms}"` : ms}`,
+			`Invalid argument "ms": expected a finite number, 0 or more, got ${typeof ms === 'string' ? `"${ms}"` : ms}`,
 		)
 	})
 
@@ -220,7 +220,7 @@ describe('a timeout', () => {
 		second.catch(() => ends.push(`second at ${clock.now()}`))
 		await clock.runUntilIdle()
 		expect(ends).toEqual(['second at 20', 'first at 50'])
-		expect(() => policy.update(-1)).toThrow(/Invalid option "timeout\(ms\)": expected .*, got -1/)
+		expect(() => policy.update(-1)).toThrow(/Invalid argument "ms": expected .*, got -1/)
 	})
 
 	test('ignores the result of an operation that it ended', async () => {
