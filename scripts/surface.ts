@@ -1,11 +1,11 @@
-/** `npm run surface`: writes test/surface/, the list of all that is public, so that a change to it shows up in review. */
+/** `npm run surface`: writes the list of all that is public, so that a change to it shows up in review. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { currentSurface, fileName, LISTINGS } from './surface/emit.ts'
+import { currentSurface, LISTINGS } from './surface/emit.ts'
+import { ROOT } from './tools.ts'
 
-const surface = currentSurface()
-for (const file of readdirSync(LISTINGS)) if (file.endsWith('.txt')) rmSync(join(LISTINGS, file))
-for (const [entry, { names, text }] of surface) {
-	writeFileSync(join(LISTINGS, fileName(entry)), text)
-	console.log(`${fileName(entry)}: ${names.length} names`)
-}
+const { listings, files } = currentSurface()
+for (const file of readdirSync(join(ROOT, LISTINGS)))
+	if (file.endsWith('.txt')) rmSync(join(ROOT, LISTINGS, file))
+for (const [path, text] of files) writeFileSync(join(ROOT, path), text)
+for (const [entry, { names }] of listings) console.log(`${entry}: ${names.length} names`)

@@ -8,3 +8,11 @@ export interface Node {
 
 export const isNode = (value: unknown): value is Node =>
 	typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string'
+
+/** Visits a node, or each of a list, and everything inside it. */
+export function walk(value: unknown, visit: (node: Node) => void): void {
+	if (Array.isArray(value)) for (const item of value) walk(item, visit)
+	if (!isNode(value)) return
+	visit(value)
+	for (const child of Object.values(value)) walk(child, visit)
+}

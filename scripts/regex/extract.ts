@@ -1,6 +1,6 @@
 /** Finds the regular expressions of a source file: literals, and `new RegExp` of constant strings. */
 import { parseSync } from 'vite'
-import { isNode, type Node } from '../syntax-node.ts'
+import { isNode, type Node, walk } from '../syntax-node.ts'
 import type { Pattern } from './parse.ts'
 
 export interface FoundPattern {
@@ -77,10 +77,3 @@ function literalPattern({ type, regex }: Node): Pattern | undefined {
 
 const isConstructor = ({ type, callee }: Node): boolean =>
 	(type === 'NewExpression' || type === 'CallExpression') && isNode(callee) && callee['name'] === 'RegExp'
-
-function walk(value: unknown, visit: (node: Node) => void): void {
-	if (Array.isArray(value)) for (const item of value) walk(item, visit)
-	if (!isNode(value)) return
-	visit(value)
-	for (const child of Object.values(value)) walk(child, visit)
-}

@@ -1,18 +1,23 @@
-/** The declarations of src as it is now, in a folder that is gone afterwards: dist/ may be old, or in use. */
-import { mkdtempSync, rmSync } from 'node:fs'
+/** The public surface of src as it is now, as files of the repository. The declarations are emitted to a folder that is gone afterwards: dist/ may be old, or in use. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { entryName, exportedSubpaths } from '../build/layout.ts'
 import { ROOT, readJson, tsc } from '../tools.ts'
+import { findCodes } from './codes.ts'
 import { findDuplicates } from './duplicates.ts'
 import { type Listing, listSurface } from './listing.ts'
 
-export const LISTINGS: string = join(ROOT, 'test', 'surface')
+/** The folder of the listings, from the root of the project. */
+export const LISTINGS = 'test/surface'
 
-/** The listing's file in LISTINGS: `yaoki/testing` is in yaoki-testing.txt. */
-export const fileName = (entry: string): string => `${entry.replaceAll('/', '-')}.txt`
+export interface Surface {
+	readonly listings: ReadonlyMap<string, Listing>
+	/** What `npm run surface` writes, by the path from the root of the project. */
+	readonly files: ReadonlyMap<string, string>
+}
 
-export function currentSurface(): Map<string, Listing> {
+export function currentSurface(): Surface {
 	const out = mkdtempSync(join(tmpdir(), 'yaoki-surface-'))
 	try {
 		const { ok, output } = tsc(
@@ -26,13 +31,19 @@ export function currentSurface(): Map<string, Listing> {
 		)
 		if (!ok) throw new Error(`src does not compile, so it has no surface:\n${output}`)
 		const entries = entriesIn(out)
-		const problems = findDuplicates(entries)
-		if (problems.length > 0) throw new Error(`names have two meanings:\n${problems.join('\n')}`)
-		return listSurface(entries)
+		const codes = findCodes(sources())
+		const problems = [...findDuplicates(entries), ...codes.problems]
+		if (problems.length > 0) throw new Error(`The surface breaks a rule:\n${problems.join('\n')}`)
+		const listings = listSurface(entries)
+		const files = new Map([...listings].map(([entry, { text }]) => [listingFile(entry), text]))
+		return { listings, files: files.set(`${LISTINGS}/codes.txt`, codesText(codes.classes, listings)) }
 	} finally {
 		rmSync(out, { recursive: true, force: true })
 	}
 }
+
+/** `yaoki/testing` is in yaoki-testing.txt. */
+const listingFile = (entry: string): string => `${LISTINGS}/${entry.replaceAll('/', '-')}.txt`
 
 function entriesIn(out: string): Map<string, string> {
 	const { name } = readJson(join(ROOT, 'package.json'))
@@ -42,4 +53,19 @@ function entriesIn(out: string): Map<string, string> {
 			join(out, entryName(target.default.default), 'index.d.ts'),
 		]),
 	)
+}
+
+function sources(): Map<string, string> {
+	const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+	const read = (file: string): [string, string] => [file, readFileSync(join(ROOT, 'src', file), 'utf8')]
+	return new Map(files.filter((file) => file.endsWith('.ts')).map(read))
+}
+
+/** A line for each code: its class, and the entries that export the class. */
+function codesText(classes: ReadonlyMap<string, string>, listings: ReadonlyMap<string, Listing>): string {
+	const lines = [...classes].sort().map(([code, name]) => {
+		const entries = [...listings].filter(([, { names }]) => names.includes(name)).map(([entry]) => entry)
+		return `${code} ${name} ${entries.join(', ') || 'not exported'}`
+	})
+	return ['// Code, class and entry of every error. Written by `npm run surface`.', ...lines, ''].join('\n')
 }

@@ -3,19 +3,13 @@
  * and then what has no public name but shows through them, such as a base class. Comments are left out.
  */
 import type { ESTree } from 'vite'
+import { type Node, walk } from '../syntax-node.ts'
 import { tool } from '../tools.ts'
 import { find, type Reference, readDeclarations } from './declarations.ts'
 
 export interface Listing {
 	readonly names: readonly string[]
 	readonly text: string
-}
-
-interface Node {
-	readonly type: string
-	readonly start: number
-	readonly end: number
-	readonly [part: string]: unknown
 }
 
 /** The part of a node that names something declared elsewhere. */
@@ -109,13 +103,6 @@ function textOf(reference: Reference): string {
 const isPrivate = ({ type, key, accessibility, kind }: Node): boolean =>
 	(type === 'PropertyDefinition' && Object(key).type === 'PrivateIdentifier') ||
 	(accessibility === 'private' && kind !== 'constructor')
-
-function walk(value: unknown, visit: (node: Node) => void): void {
-	if (Array.isArray(value)) for (const item of value) walk(item, visit)
-	if (typeof Object(value).type !== 'string') return
-	visit(value as Node)
-	for (const child of Object.values(value as Node)) walk(child, visit)
-}
 
 /** By the project's own formatter, so that neither the compiler's line breaks nor the source's show up in a diff. */
 function format(parts: readonly string[]): string {

@@ -7,34 +7,36 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import * as root from 'yaoki'
+import { findCodes } from '../../scripts/surface/codes.ts'
 import { findDuplicates } from '../../scripts/surface/duplicates.ts'
-import { currentSurface, fileName, LISTINGS } from '../../scripts/surface/emit.ts'
+import { currentSurface, LISTINGS, type Surface } from '../../scripts/surface/emit.ts'
 import { type Listing, listSurface } from '../../scripts/surface/listing.ts'
+import { ROOT } from '../../scripts/tools.ts'
 
 describe('the public surface', () => {
-	let surface: Map<string, Listing>
+	let surface: Surface
 	beforeAll(() => {
 		surface = currentSurface()
 	}, 60_000)
 
 	test('is the one that is written down', () => {
-		const isListing = (file: string) => file.endsWith('.txt')
-		const written = readdirSync(LISTINGS).filter(isListing).sort()
-		expect(written, UPDATE).toEqual([...surface.keys()].map(fileName).sort())
-		for (const [entry, { text }] of surface) {
-			expect(text, `${entry}: ${UPDATE}`).toBe(readFileSync(join(LISTINGS, fileName(entry)), 'utf8'))
-		}
+		const listings = readdirSync(join(ROOT, LISTINGS)).filter((file) => file.endsWith('.txt'))
+		expect([...surface.files.keys()], UPDATE).toEqual(
+			expect.arrayContaining(listings.map((file) => `${LISTINGS}/${file}`)),
+		)
+		for (const [path, text] of surface.files)
+			expect(text, `${path}: ${UPDATE}`).toBe(readFileSync(join(ROOT, path), 'utf8'))
 	})
 
 	test('has at most 60 names in its root entry that can be called or caught', () => {
 		const names = Object.keys(root)
-		expect(surface.get('yaoki')?.names).toEqual(expect.arrayContaining(names))
+		expect(surface.listings.get('yaoki')?.names).toEqual(expect.arrayContaining(names))
 		expect(names).toContain('retryWithBackoff')
 		expect(names.length).toBeLessThanOrEqual(60)
 	})
 
 	test('has at most 420 names in all entries', () => {
-		const names = [...surface.values()].flatMap((listing) => listing.names)
+		const names = [...surface.listings.values()].flatMap((listing) => listing.names)
 		expect(names.length).toBeGreaterThan(100)
 		expect(names.length).toBeLessThanOrEqual(420)
 	})
@@ -156,5 +158,60 @@ describe('names in two entries', () => {
 	test('with the same declaration are rejected unless they are shared on purpose', () => {
 		expect(problemsOf(files)).toEqual(['A is exported by one and two: export it once'])
 		expect(problemsOf(files, ['A'])).toEqual([])
+	})
+})
+
+describe('codes of errors', () => {
+	const problemsOf = (...lines: readonly string[]) =>
+		findCodes(new Map([['a.ts', ['class YaokiError extends Error {}', ...lines].join('\n')]])).problems
+	const LIST = "type YaokiErrorCode = 'YAOKI_LEASE_LOST'"
+	const errorClass = (name: string, code: string, base = 'YaokiError') =>
+		`class ${name} extends ${base} { readonly name = '${name}'; constructor() { super(${code}) } }`
+	const LEASE_LOST = errorClass('LeaseLostError', "'YAOKI_LEASE_LOST'")
+
+	test('are found in classes, in constants, in subclasses and where a YaokiError is created', () => {
+		const { classes, problems } = findCodes(
+			new Map([
+				['a.ts', `${errorClass('LeaseLostError', 'CODE')}\nconst CODE = 'YAOKI_LEASE_LOST'`],
+				['b.ts', 'class Silent extends LeaseLostError {}\nclass Other extends Error {}'],
+				[
+					'c.ts',
+					"throw new YaokiError('YAOKI_OTHER')\ntype YaokiErrorCode = 'YAOKI_LEASE_LOST' | 'YAOKI_OTHER'",
+				],
+			]),
+		)
+		expect(problems).toEqual([])
+		expect([...classes]).toEqual([
+			['YAOKI_LEASE_LOST', 'LeaseLostError'],
+			['YAOKI_OTHER', 'YaokiError'],
+		])
+	})
+
+	test.each([
+		[
+			'is not that of its class',
+			["'YAOKI_LEASE'"],
+			'LeaseLostError has the code YAOKI_LEASE instead of YAOKI_LEASE_LOST',
+		],
+		['is computed', ['computed()'], 'the code of a LeaseLostError is not constant in its file'],
+	])('are rejected if one %s', (_, [code = ''], expected) => {
+		expect(problemsOf(LIST, errorClass('LeaseLostError', code))).toContain(expected)
+	})
+
+	test.each([
+		['a plain error', "throw new YaokiError('YAOKI_LEASE_LOST')", 'YaokiError'],
+		['a subclass', errorClass('StoreError', '1', 'LeaseLostError'), 'StoreError'],
+	])('are rejected if two classes have one: %s', (_, source, name) => {
+		expect(problemsOf(LIST, LEASE_LOST, source)).toEqual([
+			`YAOKI_LEASE_LOST is the code of LeaseLostError and of ${name}`,
+		])
+	})
+
+	test('are rejected if a class is declared twice, or the list has one too few or too many', () => {
+		expect(problemsOf(LIST, LEASE_LOST, LEASE_LOST)).toEqual(['LeaseLostError is declared twice'])
+		expect(problemsOf(LEASE_LOST)).toEqual([
+			'YAOKI_LEASE_LOST of LeaseLostError is missing in YaokiErrorCode',
+		])
+		expect(problemsOf(LIST)).toEqual(['YAOKI_LEASE_LOST is in YaokiErrorCode, but no error has it'])
 	})
 })
