@@ -50,6 +50,13 @@ export class CliError extends YaokiError {
 	}
 }
 
+const KINDS: ReadonlyMap<unknown, ExitKind> = new Map<string, ExitKind>([
+	['YAOKI_INVALID_OPTION', 'usage'],
+	['YAOKI_INVALID_ARGUMENT', 'usage'],
+	['YAOKI_DEAD_LETTER_NOT_FOUND', 'notFound'],
+	['YAOKI_MESSAGE_NOT_QUEUED', 'notFound'],
+])
+
 /** Returns what is printed for a thrown value. The stack of errors that no command expects helps. */
 export function toFailure(thrown: unknown) {
 	if (thrown instanceof CliError) {
@@ -58,12 +65,7 @@ export function toFailure(thrown: unknown) {
 	}
 	// By code instead of class: a user's file may import its own copy of the package.
 	const code = errorCode(thrown)
-	const kind: ExitKind =
-		code === 'YAOKI_INVALID_OPTION' || code === 'YAOKI_INVALID_ARGUMENT'
-			? 'usage'
-			: code === 'YAOKI_DEAD_LETTER_NOT_FOUND'
-				? 'notFound'
-				: 'failure'
+	const kind = KINDS.get(code) ?? 'failure'
 	return { kind, message: errorMessage(thrown), hint: undefined, isUnexpected: kind === 'failure' }
 }
 

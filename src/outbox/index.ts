@@ -1,7 +1,6 @@
 /** `yaoki/outbox`: messages written in your own transaction, and relays that deliver them with retries that survive a restart. */
 
 export type { Queryable } from '../sql/clients.ts'
-export { DeadLetterNotFoundError } from './dead-letters/not-found.ts'
 export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
 export type { DeliveryContext, Destination, MessageHandler } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
@@ -23,6 +22,7 @@ export type {
 export type { RedactMessage } from './message/redact.ts'
 export { redactFields } from './message/redact-fields.ts'
 export type { AuditRecord } from './operator/audit.ts'
+export { DeadLetterNotFoundError, MessageNotQueuedError } from './operator/require-status.ts'
 export { Outbox } from './outbox.ts'
 export type { OutboxOptions } from './outbox-options.ts'
 export { OutboxLeaseLostError, RelayStoppedError } from './relay/delivery.ts'

@@ -146,7 +146,7 @@ export class Outbox<T extends Topics = Topics> {
 
 	/**
 	 * Makes messages that wait for a retry due now. Messages selected by `ids` become due even if they were scheduled by
-	 * `notBefore`. Returns their number. For dead
+	 * `notBefore`. Returns how many were not due yet. Throws a `MessageNotQueuedError` if one of `ids` does not wait in the queue. For dead
 	 * letters use `dead.replay`.
 	 */
 	retry(filter: MessageFilter): Promise<number> {
@@ -155,7 +155,8 @@ export class Outbox<T extends Topics = Topics> {
 
 	/**
 	 * Makes queued messages expire now: a relay moves them to the dead letters with the cause `expired`. This ends messages that are retried without
-	 * limit. Messages in flight are not changed. Returns their number.
+	 * limit. Messages in flight are not changed. Returns how many had not expired yet. Throws a `MessageNotQueuedError` if one of `ids` does not wait in
+	 * the queue.
 	 *
 	 * @example
 	 * await outbox.expire({ destination: 'billing', until: new Date('2026-11-01') }, { reason: 'replaced by the monthly run' })

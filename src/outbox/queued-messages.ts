@@ -6,11 +6,14 @@ import { checkNames } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { type BatchStep, runBatches } from './dead-letters/batches.ts'
 import type { MessagesChangedEvent } from './events/outbox-events.ts'
-import { type MessageFilter, toFilter } from './message/filter.ts'
+import { type MessageFilter, toFilterOf } from './message/filter.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator/operator.ts'
+import { requireQueued } from './operator/require-status.ts'
 import type { OutboxStore } from './store/store.ts'
 
 type OnChanged = (type: MessagesChangedEvent['type'], count: number) => void
+
+const ACTIONS = { outbox_retried: 'retried', outbox_expired: 'expired' } as const
 
 export class QueuedMessages {
 	readonly #store: OutboxStore
@@ -43,13 +46,15 @@ export class QueuedMessages {
 		)
 	}
 
-	async #change(filter: MessageFilter, type: MessagesChangedEvent['type'], step: BatchStep): Promise<number> {
+	async #change(given: MessageFilter, type: keyof typeof ACTIONS, step: BatchStep): Promise<number> {
+		const filter = toFilterOf('pending', given)
+		await requireQueued(this.#store, filter.ids, ACTIONS[type])
 		const change: BatchStep = async (batch, limit) => {
 			const ids = await step(batch, limit)
 			if (ids.length > 0) this.#onChanged(type, ids.length)
 			return ids
 		}
-		const { done } = await runBatches(this.#runtime, toFilter(filter), change, {})
+		const { done } = await runBatches(this.#runtime, filter, change, {})
 		return done
 	}
 }

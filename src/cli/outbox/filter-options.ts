@@ -1,5 +1,6 @@
 /** The options that select messages, shared by all commands on several messages. */
 import type { MessageFilter } from '../../outbox/index.ts'
+import { isMessageId } from '../../outbox/message/filter.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
@@ -67,11 +68,16 @@ export function toFilter(args: FilterArguments, now: number): MessageFilter {
 	const { ids = [], status, topic, destination, key, cause, fingerprint, since, until } = args
 	const filter: MessageFilter = {
 		...{ status, topic, destination, key, cause, fingerprint },
-		ids: ids.length > 0 ? ids : undefined,
+		ids: ids.length > 0 ? ids.map(requireId) : undefined,
 		since: since === undefined ? undefined : parseMoment('--since', since, now),
 		until: until === undefined ? undefined : parseMoment('--until', until, now),
 	}
 	return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+}
+
+function requireId(id: string): string {
+	if (!isMessageId(id)) throw new CliError('notFound', `Message "${id}" does not exist: an id is a UUID.`)
+	return id.toLowerCase()
 }
 
 /** Returns the filter, and throws unless it selects something or `--all` is given alone: no command changes all by accident. */

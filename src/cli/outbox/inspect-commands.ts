@@ -1,5 +1,6 @@
 /** The commands that only read: `outbox status`, `outbox list`, `outbox show` and `outbox why`. */
 import { describeOperatorPause } from '../../outbox/diagnostics/why.ts'
+import type { Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { OutboxStore } from '../../outbox/store/store.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
@@ -8,7 +9,6 @@ import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError, type ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { flag, integer, text } from '../option-tables.ts'
-import { requireMessage } from './check-ids.ts'
 import { FILTER_OPTIONS, REDACT_OPTION, toFilter } from './filter-options.ts'
 import type { OpenArguments } from './open-outbox.ts'
 import { renderGroups, renderList, renderMessage } from './render-messages.ts'
@@ -97,6 +97,14 @@ async function notePauses(
 }
 
 const MESSAGE_ID = { id: { placeholder: 'ID', description: 'id of the message' } } as const
+
+async function requireMessage(outbox: Outbox, id: string): Promise<MessageRecord> {
+	const message = await outbox.find(id)
+	if (message) return message
+	throw new CliError('notFound', `Message "${id}" does not exist.`, {
+		hint: 'Sent messages are deleted unless history is kept. List the others with yaoki outbox list.',
+	})
+}
 
 /** Prints one message with the reason why it is not delivered. */
 async function explain(

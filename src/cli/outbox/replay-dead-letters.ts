@@ -5,21 +5,21 @@
  */
 import { text } from 'node:stream/consumers'
 import type { DeadLetterChanges, ReplayOptions } from '../../outbox/dead-letters/options.ts'
-import type { MessageFilter, Outbox } from '../../outbox/index.ts'
+import { DeadLetterNotFoundError, type MessageFilter, type Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { OperatorOptions } from '../../outbox/operator/operator.ts'
+import { requireDeadLetters } from '../../outbox/operator/require-status.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { CliError, type ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { parseJson, readJson } from '../user-files.ts'
-import { requireMessages } from './check-ids.ts'
 import { type ReplayArguments, toFilter } from './filter-options.ts'
 import { withOutbox } from './open-outbox.ts'
 import { parseDuration, parseExpiry } from './parse-time.ts'
 
 export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): Promise<ExitKind> {
-	const { ids, payload: file, expires, canary, all, by, reason } = args
+	const { payload: file, expires, canary, all, by, reason } = args
 	const operator = { by, reason }
 	const filter = toFilter(args, io.runtime.wallNow())
 	const timeoutMs = parseDuration('--timeout', args.timeout)
@@ -29,15 +29,15 @@ export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): P
 	expiryAt(io.runtime.wallNow())
 	const payload = file === undefined ? undefined : { value: await readPayload(file) }
 	return withOutbox(args, io, async ({ outbox, store }) => {
-		const letters = await requireMessages(outbox, ids, 'dead')
+		await requireDeadLetters(store, filter.ids, 'replayed')
 		// Relays use the clock of the database.
 		const now = await store.now()
 		const expiresAt = expiryAt(now)
-		if (expiresAt === undefined) rejectExpired(letters, now)
-		const [letter] = letters
-		if (payload && letter)
-			return replayEdited(outbox, letter.id, { payload: payload.value, expiresAt }, operator, io)
 		const selected = await selectLetters(outbox, filter, io.signal)
+		if (expiresAt === undefined && filter.ids) rejectExpired(selected, now)
+		const [id] = filter.ids ?? []
+		if (payload && id !== undefined)
+			return replayEdited(outbox, id, { payload: payload.value, expiresAt }, operator, io)
 		if (expiresAt !== undefined) return replayWithExpiry(outbox, selected, expiresAt, operator, io)
 		const valid = selected.filter((one) => !isExpired(one, now))
 		const expired = selected.length - valid.length
@@ -53,12 +53,9 @@ async function replayEdited(
 	operator: OperatorOptions,
 	io: CommandIo,
 ): Promise<ExitKind> {
-	const replayed = Number(await outbox.dead.edit(id, changes, operator))
-	io.result(
-		{ replayed, stopped: false, expired: 0 },
-		replayed === 1 ? `Replayed ${id} with the new payload.` : `Message ${id} no longer exists.`,
-	)
-	return replayed === 1 ? 'ok' : 'notFound'
+	await outbox.dead.edit(id, changes, operator)
+	io.result({ replayed: 1, stopped: false, expired: 0 }, `Replayed ${id} with the new payload.`)
+	return 'ok'
 }
 
 async function replayWithExpiry(
@@ -73,7 +70,13 @@ async function replayWithExpiry(
 	for (const [done, { id }] of letters.entries()) {
 		if (io.signal.aborted) break
 		progress.update(done)
-		if (await outbox.dead.edit(id, { expiresAt }, operator)) replayed += 1
+		try {
+			await outbox.dead.edit(id, { expiresAt }, operator)
+			replayed += 1
+		} catch (error) {
+			// Another operator replayed or discarded it since it was selected.
+			if (!(error instanceof DeadLetterNotFoundError)) throw error
+		}
 	}
 	progress.end()
 	const expiry = expiresAt === null ? 'without an expiry' : `with expiry ${expiresAt.toISOString()}`

@@ -5,13 +5,13 @@
  * billing is back. `discard` is the only command that loses data, so it needs `--yes`.
  */
 import { describeOpenReason, describeOperatorPause } from '../../outbox/diagnostics/why.ts'
+import { requireDeadLetters } from '../../outbox/operator/require-status.ts'
 import type { OutboxStore } from '../../outbox/store/store.ts'
 import { formatCount, formatDuration } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
 import { flag } from '../option-tables.ts'
-import { requireMessages } from './check-ids.ts'
 import {
 	FILTER_OPTIONS,
 	LETTER_IDS,
@@ -53,7 +53,6 @@ export const retry: Command = defineCommand({
 			throw new CliError('usage', '--close-circuit requires --destination.')
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox, store, target }) => {
-			await requireMessages(outbox, args.ids, 'pending')
 			const due = await outbox.retry(filter)
 			const none =
 				args.ids.length > 0 ? 'The messages are due already.' : 'No matching message waits for a retry.'
@@ -111,7 +110,6 @@ export const expire: Command = defineCommand({
 		const { by, reason } = args
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox }) => {
-			await requireMessages(outbox, args.ids, 'pending')
 			const expired = await outbox.expire(filter, { by, reason })
 			const text = `${formatCount(expired, 'message')} expired. A relay moves them to the dead letters.`
 			io.result({ expired }, expired === 0 ? 'No queued message matches.' : text)
@@ -164,12 +162,12 @@ export const discard: Command = defineCommand({
 	},
 	positionals: LETTER_IDS,
 	async run(args, io) {
-		const { ids, all, yes, by, reason } = args
+		const { all, yes, by, reason } = args
 		const filter = toSelection(args, io.runtime.wallNow())
 		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(args, io, async ({ outbox }) => {
-			await requireMessages(outbox, ids, 'dead')
+		return withOutbox(args, io, async ({ outbox, store }) => {
 			if (!yes) {
+				await requireDeadLetters(store, filter.ids, 'discarded')
 				const { count, isCapped } = await outbox.dead.count(filter)
 				const letters = `${isCapped ? 'more than ' : ''}${formatCount(count, 'dead letter')}`
 				throw new CliError('usage', `This would discard ${letters}.`, { hint: 'Add --yes to confirm.' })

@@ -3,19 +3,19 @@ import { checkNames, checkRange, invalidOption, type OptionSchema } from '../../
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Schemas } from '../enqueue/schemas.ts'
 import { invalidField } from '../message/errors.ts'
-import { isMessageId, type MessageFilter, toFilter } from '../message/filter.ts'
+import { isMessageId, type MessageFilter, toFilterOf } from '../message/filter.ts'
 import { PAGE_SIZE } from '../message/limit.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
 import type { ShownStore } from '../message/redact.ts'
 import { REDACTED } from '../message/redact-fields.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from '../operator/operator.ts'
+import { DeadLetterNotFoundError, requireDeadLetters } from '../operator/require-status.ts'
 import type { OutboxStore, StoreFilter } from '../store/store.ts'
 import type { CappedCount } from '../store/store-stats.ts'
 import { type BatchStep, deadByNow, runBatches } from './batches.ts'
 import { ABORTED, replayCanary, SUCCEEDED } from './canary.ts'
 import { toEdit } from './changes.ts'
-import { requireDeadLetters } from './not-found.ts'
 import {
 	type BatchOptions,
 	type DeadLetterChanges,
@@ -122,7 +122,7 @@ export class DeadLetters {
 		const operator = readOperator(options)
 		const { store, runtime } = this.#parts
 		const chosen = toDeliberateFilter('replay', filter, all)
-		await requireDeadLetters(store, chosen, 'replayed')
+		await requireDeadLetters(store, chosen.ids, 'replayed')
 		const selected = await deadByNow(store, chosen)
 		const replay = this.#reporting('outbox_replayed', (batch, limit) => store.replay(batch, limit, operator))
 		const first =
@@ -134,15 +134,17 @@ export class DeadLetters {
 		return { ...(isAborted ? ABORTED : SUCCEEDED), replayed: done, stopped: isAborted }
 	}
 
-	/** Changes a dead letter and replays it, in one transaction. Returns false if there is no dead letter with this id. */
-	async edit(id: string, changes: DeadLetterChanges, options: OperatorOptions = {}): Promise<boolean> {
+	/** Changes a dead letter and replays it, in one transaction. Throws a `DeadLetterNotFoundError` if the message is no dead letter. */
+	async edit(id: string, changes: DeadLetterChanges, options: OperatorOptions = {}): Promise<void> {
 		if (!isMessageId(id)) invalidOption('id', id, 'a message id, which is a UUID')
+		const messageId = id.toLowerCase()
 		checkNames(options, OPERATOR_SCHEMA, 'edit')
 		const operator = readOperator(options)
 		const { store, maxPayloadBytes, schemas } = this.#parts
-		const found = await store.find(id.toLowerCase())
+		const found = await store.find(messageId)
 		// Invalid changes are rejected even if there is no such dead letter.
-		const edit = await toEdit(found ?? { id }, changes, maxPayloadBytes, schemas)
+		const edit = await toEdit(found ?? { id: messageId }, changes, maxPayloadBytes, schemas)
+		await requireDeadLetters(store, [messageId], 'edited')
 		if (found?.cause === 'expired' && changes.expiresAt === undefined && found.expiresAt !== null) {
 			const expected = 'a later time, or null for no expiry (otherwise it would expire again)'
 			invalidField(found, 'expiresAt', new Date(found.expiresAt), expected)
@@ -154,7 +156,11 @@ export class DeadLetters {
 		const replay = this.#reporting('outbox_replayed', (batch, limit) =>
 			store.replay(batch, limit, operator, edit),
 		)
-		return (await replay({ ids: [id.toLowerCase()] }, 1)).length > 0
+		const [replayed] = await replay({ ids: [messageId] }, 1)
+		if (replayed !== undefined) return
+		// Another operator changed it since the check.
+		const status = (await store.find(messageId))?.status ?? 'unknown'
+		throw new DeadLetterNotFoundError([{ id: messageId, status }], 'edited')
 	}
 
 	/**
@@ -167,7 +173,7 @@ export class DeadLetters {
 		const operator = readOperator(options)
 		const { store, runtime, keepsHistory } = this.#parts
 		const chosen = toDeliberateFilter('discard', filter, options.all)
-		await requireDeadLetters(store, chosen, 'discarded')
+		await requireDeadLetters(store, chosen.ids, 'discarded')
 		const selected = await deadByNow(store, chosen)
 		const discard = this.#reporting('outbox_discarded', (batch, limit) =>
 			store.discard(batch, limit, operator, keepsHistory),
@@ -185,12 +191,7 @@ export class DeadLetters {
 	}
 }
 
-function toDeadFilter(given: MessageFilter): StoreFilter {
-	const { status, ...filter } = toFilter(given)
-	if (status !== undefined && status !== 'dead')
-		invalidOption('filter.status', status, "'dead' or no status, because only dead letters are selected here")
-	return filter
-}
+const toDeadFilter = (filter: MessageFilter): StoreFilter => toFilterOf('dead', filter)
 
 /** Rejects a filter without conditions unless `all` is set: a filter whose only value is undefined would match everything. */
 function toDeliberateFilter(action: string, given: MessageFilter, all: boolean | undefined): StoreFilter {

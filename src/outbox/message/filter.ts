@@ -77,6 +77,18 @@ export function toFilter(given: MessageFilter): StoreFilter {
 	})
 }
 
+/** Returns the filter of an operation that changes messages of this status only, without the status. */
+export function toFilterOf(only: MessageStatus, given: MessageFilter): StoreFilter {
+	const { status = only, ...filter } = toFilter(given)
+	if (status !== only)
+		invalidOption(
+			'filter.status',
+			status,
+			`'${only}' or no status, because no other messages are selected here`,
+		)
+	return filter
+}
+
 function readIds(ids: unknown): readonly string[] | undefined {
 	if (ids === undefined) return undefined
 	if (!Array.isArray(ids)) invalidOption('ids', ids, 'an array of message ids')

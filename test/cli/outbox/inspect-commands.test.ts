@@ -219,15 +219,16 @@ describe('one message', () => {
 	})
 
 	test.each([
-		`show ${UNKNOWN_ID}`,
-		`why ${UNKNOWN_ID}`,
-		'show nonsense',
-		`retry ${UNKNOWN_ID}`,
-		`replay ${UNKNOWN_ID}`,
-		`discard ${UNKNOWN_ID} --yes`,
-	])('that does not exist exits with 3: %s', async (args) => {
+		[`show ${UNKNOWN_ID}`, 'does not exist'],
+		[`why ${UNKNOWN_ID}`, 'does not exist'],
+		['show nonsense', 'does not exist'],
+		['retry nonsense', 'does not exist'],
+		[`retry ${UNKNOWN_ID}`, 'is unknown'],
+		[`replay ${UNKNOWN_ID}`, 'is unknown'],
+		[`discard ${UNKNOWN_ID} --yes`, 'is unknown'],
+	])('that does not exist exits with 3: %s', async (args, message) => {
 		const { code, stdout, stderr } = await env.cli(args)
 		expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-		expect(stderr).toContain('does not exist')
+		expect(stderr).toContain(message)
 	})
 })

@@ -7,6 +7,7 @@ import { enqueue, failMessages, killMessages } from './fixtures.ts'
 import { LATER, only, testOutbox } from './test-outbox.ts'
 
 const env = testOutbox()
+const UNKNOWN = '019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77'
 
 describe('retry', () => {
 	const totals = async () => (await env.outbox.stats()).totals
@@ -47,7 +48,7 @@ describe('retry', () => {
 		expect(await env.cli('retry --all --topic order.created')).toMatchObject({ code: 2 })
 		const { code, stderr } = await env.cli(`retry ${id} ${dead}`)
 		expect(code).toBe(3)
-		expect(stderr).toContain(`Message ${dead} is dead, expected pending.`)
+		expect(stderr).toContain(`Message ${dead} is dead, not pending. Nothing was retried.`)
 		expect((await env.outbox.stats()).totals).toMatchObject({ due: { count: 0 } })
 	})
 })
@@ -73,8 +74,10 @@ describe('expire', () => {
 		expect(await env.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'expired' })
 	})
 
-	test('changes nothing without a selection', async () => {
+	test('changes nothing without a selection, or if one of the ids is unknown', async () => {
 		const [id = ''] = await enqueue(env.outbox, 'billing', 1)
+		expect(await env.cli(`expire ${id} ${UNKNOWN}`)).toMatchObject({ code: 3 })
+		expect(await env.cli(`expire ${id} x`)).toMatchObject({ code: 3 })
 		expect(await env.cli('expire')).toMatchObject({ code: 2 })
 		expect(await env.outbox.find(id)).toMatchObject({ expiresAt: undefined })
 	})
@@ -119,6 +122,26 @@ describe('replay', () => {
 		expect(ran).toMatchObject({ code, stdout: '' })
 		expect(ran.stderr).toContain(message)
 		expect(await dead()).toBe(5)
+	})
+
+	test.each(['replay', 'replay --expires 2h', 'replay --canary'])(
+		'%s changes nothing if an id is unknown',
+		async (command) => {
+			const { id } = only(await env.outbox.dead.list())
+			const ran = await env.cli(`${command} ${id} ${UNKNOWN}`)
+			expect(ran).toMatchObject({ code: 3, stdout: '' })
+			expect(ran.stderr).toContain(`Message ${UNKNOWN} is unknown`)
+			expect(await dead()).toBe(5)
+		},
+	)
+
+	test('with --payload exits with 3 for a message that is no dead letter', async () => {
+		const [id] = await enqueue(env.outbox, 'billing', 1)
+		const fixed = join(temporaryFolder(), 'fixed.json')
+		writeFileSync(fixed, '{}')
+		const { code, stderr } = await env.cli(`replay ${id} --payload ${fixed}`)
+		expect(code).toBe(3)
+		expect(stderr).toContain(`Message ${id} is pending, not a dead letter.`)
 	})
 
 	test('accepts a payload for one letter only', async () => {
@@ -246,6 +269,12 @@ describe('discard', () => {
 			stdout: 'Discarded 3 dead letters.\n',
 		})
 		expect((await env.outbox.dead.count()).count).toBe(0)
+	})
+
+	test.each(['discard', 'discard --yes'])('%s exits with 3 for an unknown id', async (command) => {
+		const { id } = only(await env.outbox.dead.list())
+		expect(await env.cli(`${command} ${id} ${UNKNOWN}`)).toMatchObject({ code: 3 })
+		expect((await env.outbox.dead.count()).count).toBe(3)
 	})
 
 	test('discards all letters only with --all', async () => {

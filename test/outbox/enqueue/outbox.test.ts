@@ -154,7 +154,8 @@ describe('retry makes waiting messages due now', () => {
 })
 
 test('a replay of dead letters wakes the local relay', async () => {
-	const { outbox } = open()
+	const { outbox, store } = open()
+	store.countDead = async () => ({ count: 1, isCapped: false })
 	let woken = 0
 	outbox.attach({ serves: () => true, wake: () => woken++, stop: async () => {} })
 	await outbox.dead.edit('0190a6e2-0000-7000-8000-000000000000', { payload: 1 })

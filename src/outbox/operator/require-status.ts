@@ -1,0 +1,96 @@
+/** Checks messages that are selected by id before an operation: a message that it cannot change is an error, because a silent skip looks like success. */
+import { YaokiError } from '../../core/errors/errors.ts'
+import type { MessageStatus } from '../message/message.ts'
+import type { OutboxStore } from '../store/store.ts'
+
+/** A message that cannot be changed as requested. `unknown`: it was sent or discarded, or never existed. */
+interface UnchangedMessage {
+	readonly id: string
+	readonly status: MessageStatus | 'unknown'
+}
+
+type Action = 'replayed' | 'edited' | 'discarded' | 'retried' | 'expired'
+
+const COUNT_SIZE = 1_000
+/** Messages are listed with their payloads, so fewer at a time. */
+const LIST_SIZE = 100
+
+/** Thrown by `replay`, `edit` and `discard` if an id is not the id of a dead letter. Nothing was changed. */
+export class DeadLetterNotFoundError extends YaokiError {
+	override readonly name = 'DeadLetterNotFoundError'
+	/** The messages that are no dead letters. `unknown`: it was sent or discarded, or never existed. */
+	readonly messages: readonly UnchangedMessage[]
+
+	constructor(messages: readonly UnchangedMessage[], action: Action) {
+		super('YAOKI_DEAD_LETTER_NOT_FOUND', describe(messages, 'a dead letter', action))
+		this.messages = messages
+	}
+}
+
+/** Thrown by `retry` and `expire` if an id is not the id of a message that waits in the queue. Nothing was changed. */
+export class MessageNotQueuedError extends YaokiError {
+	override readonly name = 'MessageNotQueuedError'
+	/** The messages that do not wait in the queue. `processing`: it is in flight. `unknown`: it was sent or discarded, or never existed. */
+	readonly messages: readonly UnchangedMessage[]
+
+	constructor(messages: readonly UnchangedMessage[], action: Action) {
+		super('YAOKI_MESSAGE_NOT_QUEUED', describe(messages, 'pending', action))
+		this.messages = messages
+	}
+}
+
+function describe(messages: readonly UnchangedMessage[], expected: string, action: Action): string {
+	const [first] = messages
+	const found =
+		first?.status === 'unknown'
+			? 'unknown: it was sent or discarded, or never existed'
+			: `${first?.status}, not ${expected}`
+	const others = messages.length === 1 ? '' : ` (the first of ${messages.length} such messages)`
+	return `Message ${first?.id} is ${found}${others}. Nothing was ${action}.`
+}
+
+export async function requireDeadLetters(
+	store: OutboxStore,
+	given: readonly string[] | undefined,
+	action: Action,
+): Promise<void> {
+	const others: UnchangedMessage[] = []
+	for (const ids of parts(given, COUNT_SIZE)) {
+		const { count } = await store.countDead({ ids }, ids.length)
+		if (count < ids.length) others.push(...(await findOthers(store, ids, 'dead')))
+	}
+	if (others.length > 0) throw new DeadLetterNotFoundError(others, action)
+}
+
+export async function requireQueued(
+	store: OutboxStore,
+	given: readonly string[] | undefined,
+	action: Action,
+): Promise<void> {
+	const others = await findOthers(store, given, 'pending')
+	if (others.length > 0) throw new MessageNotQueuedError(others, action)
+}
+
+/** Returns the messages with another status. */
+async function findOthers(
+	store: OutboxStore,
+	given: readonly string[] | undefined,
+	expected: MessageStatus,
+): Promise<readonly UnchangedMessage[]> {
+	const others: UnchangedMessage[] = []
+	for (const ids of parts(given, LIST_SIZE)) {
+		const current = await store.list({ ids }, ids.length)
+		const sent = current.length < ids.length ? await store.list({ ids, status: 'sent' }, ids.length) : []
+		const statuses = new Map([...sent, ...current].map(({ id, status }) => [id, status]))
+		for (const id of ids) {
+			const status = statuses.get(id) ?? 'unknown'
+			if (status !== expected) others.push({ id, status })
+		}
+	}
+	return others
+}
+
+function* parts(given: Iterable<string> | undefined, size: number): Generator<readonly string[]> {
+	const ids = [...new Set(given)]
+	for (let from = 0; from < ids.length; from += size) yield ids.slice(from, from + size)
+}
