@@ -10,7 +10,7 @@ const perHost = keyed(
 const api = pipeline({ name: 'api', runtime }, perHost, retry({ maxRetries: 1 }))
 
 api.subscribe((event) => {
-	if (event.type === 'state_change') console.log(`${event.policy}: ${event.from} -> ${event.to}`)
+	if (event.type === 'state_change') console.log(`${event.emitter}: ${event.from} -> ${event.to}`)
 })
 
 const requests = new Map<string, number>()

@@ -49,7 +49,7 @@ export const incidentLog = Array.from({ length: 300 }, (_, index) =>
 	JSON.stringify({
 		...{
 			type: 'retry_success',
-			policy: 'users',
+			emitter: 'users',
 			callId: `${index}`,
 			attempts: 1,
 			durationMs: 20 + (index % 7),

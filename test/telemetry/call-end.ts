@@ -3,7 +3,7 @@ import type { CallEnd } from '../../src/core/observe/observer.ts'
 /** Returns the end of a successful first attempt. */
 export const createCallEnd = (given: Partial<CallEnd> = {}): CallEnd => ({
 	type: 'call',
-	policy: 'payments',
+	emitter: 'payments',
 	key: undefined,
 	call: undefined,
 	method: undefined,

@@ -20,7 +20,7 @@ export type AnyEvent = EventBase & Readonly<Record<string, unknown>>
 
 export const eventOf = (type: string, facts: object = {}): AnyEvent => ({
 	type,
-	policy: 'retry',
+	emitter: 'retry',
 	timestamp: START,
 	...facts,
 })

@@ -5,18 +5,18 @@ import type { Around } from '../observe/observer.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /** An event without the fields that the emitter adds. */
-export type EventDetails<Event> = Event extends EventBase ? Omit<Event, 'policy' | 'timestamp'> : never
+export type EventDetails<Event> = Event extends EventBase ? Omit<Event, 'emitter' | 'timestamp'> : never
 
 export class Emitter<Event extends EventBase> {
-	readonly #policy: string
+	readonly #name: string
 	readonly #runtime: Runtime
 	readonly #listeners = new Set<(event: Event) => void>()
 	#arounds: readonly Around[] = []
 	/** What observers run around an enqueue or a delivery; undefined without an observer, so that it then costs one comparison. */
 	around: Around | undefined
 
-	constructor(policy: string, runtime: Runtime) {
-		this.#policy = policy
+	constructor(name: string, runtime: Runtime) {
+		this.#name = name
 		this.#runtime = runtime
 	}
 
@@ -43,7 +43,7 @@ export class Emitter<Event extends EventBase> {
 
 	emit(details: EventDetails<Event>): void {
 		if (this.#listeners.size === 0) return
-		const added = { policy: this.#policy, timestamp: this.#runtime.wallNow() }
+		const added = { emitter: this.#name, timestamp: this.#runtime.wallNow() }
 		const event = { ...details, ...added } as unknown as Event
 		for (const listener of this.#listeners) notify('onEvent', listener, event)
 	}

@@ -279,7 +279,7 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 	protected emit(call: Call | undefined, env: LayerEnv | undefined, details: EventDetails): void {
 		const { runtime } = env ?? this.env
 		const pipeline = pipelineNameOf(call?.pipeline.name ?? this.env.pipeline, this.name)
-		const event = createEvent(call, { policy: this.name, pipeline, key: this.layer.key, runtime }, details)
+		const event = createEvent(call, { emitter: this.name, pipeline, key: this.layer.key, runtime }, details)
 		const isRoutine = isRoutineEvent(event)
 		for (const { listener, skipsRoutine, onlyPipeline } of this.#listeners) {
 			if (skipsRoutine && isRoutine) continue

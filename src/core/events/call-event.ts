@@ -12,7 +12,7 @@ import type { EventDetails, PolicyListener, YaokiEvent } from './events.ts'
 
 /** Where an event comes from. */
 interface EventSource {
-	readonly policy: string
+	readonly emitter: string
 	/** The name of the pipeline, if it has one. */
 	readonly pipeline: string | undefined
 	/** The key that the policy serves, if it serves one. */
@@ -22,11 +22,11 @@ interface EventSource {
 
 /** Returns the event with the fields that all events share. */
 export function createEvent(call: Call | undefined, source: EventSource, details: EventDetails): YaokiEvent {
-	const { policy, pipeline, key, runtime } = source
+	const { emitter, pipeline, key, runtime } = source
 	return {
 		...(call && { callId: callId(call), attempt: call.attempt + 1 }),
 		...details,
-		policy,
+		emitter,
 		timestamp: runtime.wallNow(),
 		...(pipeline === undefined ? {} : { pipeline }),
 		...callFacts(call?.options, key),
@@ -144,10 +144,10 @@ class CallEvents implements CallObserver<Call> {
 		// A call that began before the subscription has no times.
 		if (!rare?.times || !this.listeners.length) return
 		const { begunAt, attempts, queuedMs, backoffMs } = rare.times
-		const { runtime, name: policy } = pipeline
+		const { runtime, name: emitter } = pipeline
 		const now = runtime.now()
 		const facts = ok ? {} : errorFacts(value)
-		const source = { policy, pipeline: pipelineNameOf(pipeline.pipeline, UNNAMED), key: undefined, runtime }
+		const source = { emitter, pipeline: pipelineNameOf(pipeline.pipeline, UNNAMED), key: undefined, runtime }
 		const event = createEvent(call, source, {
 			type: 'call',
 			outcome,

@@ -16,8 +16,8 @@ export interface EventBase {
 	readonly type: string
 	/** Wall time, milliseconds since 1970. */
 	readonly timestamp: number
-	/** The name of the policy that emits the event. */
-	readonly policy: string
+	/** The name of the policy, client, relay, outbox or idempotency engine that emits the event. */
+	readonly emitter: string
 	/** The name of the pipeline, if it has one. */
 	readonly pipeline?: string
 	/** The key of the policy in `keyed`, or of the call: an origin, a tenant, a destination. */

@@ -29,7 +29,7 @@ export interface Observer {
 export interface CallEnd {
 	readonly type: 'call'
 	/** The name of the policy, pipeline or client. */
-	readonly policy: string
+	readonly emitter: string
 	/** The call's key; for HTTP the origin. */
 	readonly key: string | undefined
 	/** The call's `name`. */
@@ -58,7 +58,7 @@ export interface CallInfo {
 	readonly type: 'call'
 	/** The `callId` of the call's events; undefined before the first one. */
 	readonly id: string | undefined
-	readonly policy: string
+	readonly emitter: string
 	readonly key: string | undefined
 	readonly call: string | undefined
 	readonly method: string | undefined

@@ -92,7 +92,7 @@ export class IncidentReader {
 			counts.dropped += droppedCount(event)
 			return
 		}
-		const { policy } = event
+		const { emitter: policy } = event
 		const pipeline = pipelineOf(event)
 		this.#names.pipelines.add(pipeline)
 		this.#names.policies.add(policy)

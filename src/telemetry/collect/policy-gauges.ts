@@ -87,7 +87,7 @@ function* policiesOf(source: ObservedSource, skip?: () => void): Generator<Servi
 }
 
 function* leavesOf(source: ObservedSource, policy: ObservedPolicy, key: string): Generator<ServicePolicy> {
-	const service = source.serviceOf({ type: 'call', policy: policy.name, key })
+	const service = source.serviceOf({ type: 'call', emitter: policy.name, key })
 	for (const leaf of policy.leaves()) {
 		const { entries } = leaf as { entries?(): Iterable<readonly [string, ObservedPolicy]> }
 		if (typeof entries !== 'function') yield { service, policy: leaf }

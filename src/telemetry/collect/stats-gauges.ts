@@ -23,7 +23,7 @@ export function statsGauges(source: ObservedSource, stats: unknown): Iterable<Ga
 function* httpGauges(source: ObservedSource, { origins }: RequestStats): Generator<GaugeReading> {
 	const counted = new Set<string>()
 	for (const [key, { inFlight, pausedForMs }] of Object.entries(origins)) {
-		const service = source.serviceOf({ type: 'call', policy: source.name, key })
+		const service = source.serviceOf({ type: 'call', emitter: source.name, key })
 		yield ['yaoki_http_paused_seconds', [service], toSeconds(pausedForMs)]
 		// With `circuitBreakerKey` an origin has several entries, `origin key`, which share the number of requests.
 		const [origin = key] = key.split(' ', 1)
@@ -38,7 +38,7 @@ const PAUSE_REASONS = ['operator', 'retry-after'] as const
 
 function* outboxGauges(source: ObservedSource, stats: OutboxStats): Generator<GaugeReading> {
 	const { destinations, circuits, throughput, relays, endedRelays } = stats
-	const serviceOf = (key?: string) => source.serviceOf({ type: 'stats', policy: source.name, key })
+	const serviceOf = (key?: string) => source.serviceOf({ type: 'stats', emitter: source.name, key })
 	const service = serviceOf()
 	yield ['yaoki_outbox_throughput_messages_per_second', [service], throughput]
 	yield ['yaoki_outbox_relays', [service], relays.length]
@@ -67,7 +67,7 @@ function* outboxGauges(source: ObservedSource, stats: OutboxStats): Generator<Ga
 }
 
 function* idempotencyGauges(source: ObservedSource, stats: IdempotencyStats): Generator<GaugeReading> {
-	const service = source.serviceOf({ type: 'stats', policy: source.name })
+	const service = source.serviceOf({ type: 'stats', emitter: source.name })
 	yield ['yaoki_idempotency_running_requests', [service], stats.running]
 }
 

@@ -131,7 +131,7 @@ function causeOf(source: ObservedSource, event: EventBase): string {
 	const facts = CAUSE_FIELDS.map((field) => String(Reflect.get(event, field)))
 	// The keys of a relay are its destinations, which are few, and each is a dependency of its own.
 	const key = source.kind === 'relay' ? event.key : ''
-	return [source.serviceOf(event), event.policy, key, event.type, ...facts]
+	return [source.serviceOf(event), event.emitter, key, event.type, ...facts]
 		.join('\n')
 		.slice(0, MAX_MESSAGE_LENGTH)
 }

@@ -75,7 +75,7 @@ export class EventBuffer {
 		if (this.#unreported === 0) return
 		const note: DroppedEvents = {
 			type: 'events_dropped',
-			policy: 'eventLog',
+			emitter: 'eventLog',
 			timestamp: this.#settings.runtime.wallNow(),
 			count: this.#unreported,
 		}

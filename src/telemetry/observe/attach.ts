@@ -70,7 +70,7 @@ class ObserverProbe implements CallProbe<Call> {
 		const now = pipeline.runtime.now()
 		const end: CallEnd = {
 			type: 'call',
-			policy: pipeline.name,
+			emitter: pipeline.name,
 			key: options?.key,
 			call: options?.name,
 			method: options?.method,
@@ -157,7 +157,7 @@ class Info implements CallInfo, CallState {
 		return this.#call.rare?.callId
 	}
 
-	get policy(): string {
+	get emitter(): string {
 		return this.#call.pipeline.name
 	}
 

@@ -3,7 +3,7 @@ import type { Observation, ObservedKind } from '../../core/observe/observe.ts'
 import type { Observer } from '../../core/observe/observer.ts'
 
 /** The fields by which `service` names the service of an event. */
-export type ServiceFacts = Pick<EventBase, 'type' | 'policy'> & {
+export type ServiceFacts = Pick<EventBase, 'type' | 'emitter'> & {
 	readonly pipeline?: string | undefined
 	readonly key?: string | undefined
 	readonly call?: string | undefined

@@ -37,7 +37,7 @@ export function spanEventOf(
 ): { readonly name: string; readonly attributes: Attributes } | undefined {
 	const fields = FIELDS[event.type]
 	if (!fields) return undefined
-	const attributes: Attributes = { 'yaoki.policy': event.policy }
+	const attributes: Attributes = { 'yaoki.policy': event.emitter }
 	for (const [field, attribute] of fields) {
 		const value: unknown = Reflect.get(event, field)
 		if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')

@@ -41,7 +41,7 @@ describe('parseHeaders', () => {
 })
 
 describe('RelaySummary', () => {
-	const base = { policy: 'r', timestamp: 0, messageId: '1', topic: 't', key: 'billing', attempts: 1 }
+	const base = { emitter: 'r', timestamp: 0, messageId: '1', topic: 't', key: 'billing', attempts: 1 }
 	const sent: RelayEvent = { ...base, type: 'relay_sent', durationMs: 1, lagMs: 1 }
 	const failed: RelayEvent = {
 		...{ ...base, type: 'relay_retry_scheduled', durationMs: 1, delayMs: 1 },
@@ -76,24 +76,24 @@ describe('RelaySummary', () => {
 	test.each<[RelayEvent, string]>([
 		[
 			{
-				...{ policy: 'r', timestamp: 0, type: 'relay_state_change', key: 'billing', from: 'closed' },
+				...{ emitter: 'r', timestamp: 0, type: 'relay_state_change', key: 'billing', from: 'closed' },
 				...{ to: 'open', pausedForMs: 10_000, reason: 'circuit-open' },
 			},
 			'billing: circuit open, paused for 10 s (circuit-open)',
 		],
 		[
 			{
-				...{ policy: 'r', timestamp: 0, type: 'relay_store_error', operation: 'claim', errorType: 'Error' },
+				...{ emitter: 'r', timestamp: 0, type: 'relay_store_error', operation: 'claim', errorType: 'Error' },
 				...{ errorMessage: 'gone', retryInMs: 500 },
 			},
 			'database error (claim: gone); retry in 500 ms',
 		],
 		[
-			{ policy: 'r', timestamp: 0, type: 'relay_handlers_hung', key: 'billing', count: 16 },
+			{ emitter: 'r', timestamp: 0, type: 'relay_handlers_hung', key: 'billing', count: 16 },
 			'billing: 16 requests ignored the timeout and still run; sending resumes when one ends',
 		],
 		[
-			{ policy: 'r', timestamp: 0, type: 'relay_store_recovered', operation: 'claim' },
+			{ emitter: 'r', timestamp: 0, type: 'relay_store_recovered', operation: 'claim' },
 			'database recovered (claim)',
 		],
 	])('add returns a line for a change of the situation', (event, line) => {

@@ -115,7 +115,7 @@ describe('an adaptive bulkhead', () => {
 		loaded(clock, policy, 300).run(5_000)
 		const changes = events.flatMap((event) => (event.type === 'limit_change' ? [event] : []))
 		expect(changes.length).toBeGreaterThan(10)
-		expect(changes[0]).toMatchObject({ policy: 'search', from: 20 })
+		expect(changes[0]).toMatchObject({ emitter: 'search', from: 20 })
 		for (const [i, { from, to }] of changes.entries()) {
 			expect(from).toBe(i ? changes[i - 1]?.to : 20)
 			expect(to).not.toBe(from)

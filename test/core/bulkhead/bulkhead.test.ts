@@ -231,7 +231,7 @@ describe('a bulkhead', () => {
 		const full = policy.settle(never, { name: 'late' })
 		await clock.runUntilIdle()
 		await Promise.all([queued, full])
-		const shared = { type: 'rejected', policy: 'db', attempt: 1, timestamp: expect.any(Number) }
+		const shared = { type: 'rejected', emitter: 'db', attempt: 1, timestamp: expect.any(Number) }
 		expect(events).toEqual([
 			{ ...shared, reason: 'bulkhead-full', call: 'late', callId: 'call-1' },
 			{ ...shared, reason: 'queue-timeout', call: 'patient', key: 'k', callId: 'call-2' },

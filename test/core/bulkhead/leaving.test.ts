@@ -205,7 +205,7 @@ describe('a deadline', () => {
 				message: 'db: queueing takes about 200 ms, longer than the deadline allows',
 			},
 		})
-		expect(events).toMatchObject([{ type: 'rejected', reason: 'deadline', policy: 'db' }])
+		expect(events).toMatchObject([{ type: 'rejected', reason: 'deadline', emitter: 'db' }])
 		expect([accepted, policy.stats.queued]).toEqual([{}, 4])
 		await clock.runUntilIdle()
 		expect(begun).toEqual(['accepted'])

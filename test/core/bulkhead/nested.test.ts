@@ -32,7 +32,7 @@ describe.each(kinds)('the same %s twice', (_, create) => {
 			reason: 'nested-call',
 			policy: 'db',
 		})
-		expect(events).toMatchObject([{ type: 'rejected', reason: 'nested-call', policy: 'db' }])
+		expect(events).toMatchObject([{ type: 'rejected', reason: 'nested-call', emitter: 'db' }])
 		expect(slots.stats).toMatchObject({ concurrent: 0, queued: 0 })
 	})
 })

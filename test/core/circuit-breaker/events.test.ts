@@ -23,7 +23,7 @@ describe('events', () => {
 		await breaker.settle(() => 1)
 		await clock.advance(600)
 		await breaker.execute(() => 1)
-		const call = (number: number) => ({ policy: 'payments', callId: `call-${number}`, attempt: 1 })
+		const call = (number: number) => ({ emitter: 'payments', callId: `call-${number}`, attempt: 1 })
 		expect(events).toEqual([
 			{ type: 'success', durationMs: 20, ...call(1), timestamp: START + 20 },
 			{
@@ -55,7 +55,7 @@ describe('events', () => {
 			{
 				type: 'success',
 				durationMs: 0,
-				policy: 'circuitBreaker',
+				emitter: 'circuitBreaker',
 				pipeline: 'checkout',
 				callId: 'call-1',
 				attempt: 1,
@@ -74,7 +74,7 @@ describe('events', () => {
 			{
 				type: 'failure',
 				durationMs: 0,
-				policy: 'circuitBreaker',
+				emitter: 'circuitBreaker',
 				callId: 'call-1',
 				attempt: 1,
 				timestamp: START,
@@ -92,7 +92,7 @@ describe('events', () => {
 			{
 				type: 'rejected',
 				reason: 'isolated',
-				policy: 'circuitBreaker',
+				emitter: 'circuitBreaker',
 				callId: 'call-1',
 				attempt: 1,
 				timestamp: START,
@@ -112,7 +112,7 @@ describe('events', () => {
 				reason: 'circuit-open',
 				retryAfterMs: 1_000,
 				shadow: true,
-				policy: 'circuitBreaker',
+				emitter: 'circuitBreaker',
 				callId: expect.stringMatching(/^call-\d+$/),
 				attempt: 1,
 				timestamp: START,

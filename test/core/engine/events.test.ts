@@ -19,7 +19,7 @@ describe('events', () => {
 			clock,
 			policy.execute(failing(clock, new HttpError(500)), { name: 'load', key: 'tenant-7' }),
 		)
-		const shared = { policy: 'users', call: 'load', key: 'tenant-7', callId: 'call-1' }
+		const shared = { emitter: 'users', call: 'load', key: 'tenant-7', callId: 'call-1' }
 		expect(events).toEqual([
 			{
 				...shared,
@@ -44,7 +44,7 @@ describe('events', () => {
 		policy.subscribe(listen)
 		await pipeline({ runtime: clock, name: 'payments' }, policy).execute(() => 1)
 		await pipeline({ runtime: clock }, policy).execute(() => 1)
-		expect(events.map(({ policy: name, pipeline: around }) => [name, around])).toEqual([
+		expect(events.map(({ emitter: name, pipeline: around }) => [name, around])).toEqual([
 			['retry', 'payments'],
 			['retry', undefined],
 		])
@@ -57,7 +57,7 @@ describe('events', () => {
 		expect(events).toEqual([
 			{
 				type: 'retry_success',
-				policy: 'retry',
+				emitter: 'retry',
 				callId: 'call-1',
 				attempt: 1,
 				timestamp: 1_000_000,

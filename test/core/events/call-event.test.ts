@@ -46,7 +46,7 @@ describe('the call event', () => {
 		expect(events.map(({ type }) => type)).toEqual(['retry_attempt', 'retry_success', 'call'])
 		expect(events.at(-1)).toEqual({
 			type: 'call',
-			policy: 'users',
+			emitter: 'users',
 			pipeline: 'users',
 			call: 'load',
 			key: 'tenant-7',
@@ -156,7 +156,7 @@ describe('the call event', () => {
 		for (let i = 0; i < 200; i++) await policy.execute(() => 1)
 		policy.subscribe((event) => events.push(event))
 		await settled(clock, policy.execute(taking(25)))
-		expect(calls()).toMatchObject([{ durationMs: 25, policy: 'pipeline' }])
+		expect(calls()).toMatchObject([{ durationMs: 25, emitter: 'pipeline' }])
 	})
 
 	it('is emitted by the policy that was called, not by the policies inside it', async () => {
@@ -165,7 +165,7 @@ describe('the call event', () => {
 		await pipeline({ runtime: clock }, inner).execute(() => 1)
 		expect(calls()).toEqual([])
 		await inner.execute(() => 1)
-		expect(calls()).toMatchObject([{ policy: 'retry' }])
+		expect(calls()).toMatchObject([{ emitter: 'retry' }])
 		expect(calls()[0]).not.toHaveProperty('pipeline')
 	})
 

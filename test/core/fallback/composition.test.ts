@@ -150,7 +150,7 @@ describe('what a fallback reports', () => {
 		expect(await emitted(policy, clock)).toEqual([
 			{
 				type: 'fallback',
-				policy: 'prices',
+				emitter: 'prices',
 				call: 'load',
 				key: 'k',
 				timestamp: expect.any(Number),

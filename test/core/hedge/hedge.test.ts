@@ -122,7 +122,7 @@ describe('a hedge', () => {
 		policy.subscribe(exceptCalls((event) => events.push(event)))
 		await settled(clock, policy.execute(requests(clock, { ms: 900 }, { ms: 900 }, { ms: 30 })))
 		const at = (ms: number) => Date.UTC(2026, 0, 1) + ms
-		const shared = { type: 'hedge', policy: 'reads', callId: 'call-1', attempt: 1 }
+		const shared = { type: 'hedge', emitter: 'reads', callId: 'call-1', attempt: 1 }
 		expect(events).toEqual([
 			{ ...shared, outcome: 'sent', hedge: 1, timestamp: at(50) },
 			{ ...shared, outcome: 'sent', hedge: 2, timestamp: at(100) },

@@ -16,7 +16,7 @@ const keyOf = ({ key }: CallOptions) => key ?? 'default'
 
 const heard = () => {
 	const names: string[] = []
-	return { names, listener: exceptCalls(({ policy }) => names.push(policy)) }
+	return { names, listener: exceptCalls(({ emitter: policy }) => names.push(policy)) }
 }
 
 describe('a listener of a keyed policy', () => {
@@ -38,7 +38,7 @@ describe('a listener of a keyed policy', () => {
 			{
 				type: 'success',
 				durationMs: 0,
-				policy: 'circuitBreaker',
+				emitter: 'circuitBreaker',
 				pipeline: 'keyed',
 				key: 'a',
 				callId: 'call-1',

@@ -49,7 +49,7 @@ describe.each(algorithms)('rateLimiter (%s)', (algorithm) => {
 				name: 'RateLimitedError',
 				code: 'YAOKI_RATE_LIMITED',
 				retryAfterMs,
-				policy: 'api',
+				emitter: 'api',
 			},
 		})
 		await clock.advance(retryAfterMs - 1)
@@ -275,7 +275,7 @@ describe.each(algorithms)('rateLimiter (%s)', (algorithm) => {
 				type: 'rejected',
 				reason: 'rate-limited',
 				retryAfterMs: 1_000,
-				policy: 'api',
+				emitter: 'api',
 				callId: expect.any(String),
 				call: 'load',
 				attempt: 1,

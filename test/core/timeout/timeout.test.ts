@@ -201,7 +201,7 @@ describe('a timeout', () => {
 			{
 				type: 'timeout',
 				timeoutMs: 50,
-				policy: 'slow',
+				emitter: 'slow',
 				callId: 'call-1',
 				attempt: 1,
 				timestamp: expect.any(Number),

@@ -132,7 +132,12 @@ test('events carry the service, the method and the status', async () => {
 	for (const event of events)
 		expect(event).toMatchObject({ service, method: 'List', call: `/${service}/List` })
 	expect(events.find(({ type }) => type === 'retry_attempt')).toMatchObject({ statusName: 'UNAVAILABLE' })
-	expect(events.at(-1)).toMatchObject({ type: 'call', policy: 'users', outcome: 'success', statusName: 'OK' })
+	expect(events.at(-1)).toMatchObject({
+		type: 'call',
+		emitter: 'users',
+		outcome: 'success',
+		statusName: 'OK',
+	})
 })
 
 test('lint reads the interceptor', () => {

@@ -40,7 +40,7 @@ test('a listener receives the end of every call with service, method and status'
 	expect(events).toMatchObject([
 		{
 			type: 'call',
-			policy: 'grpc-server',
+			emitter: 'grpc-server',
 			call: '/yaoki.test.Users/Get',
 			statusName: 'OK',
 			outcome: 'success',

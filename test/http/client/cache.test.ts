@@ -81,7 +81,7 @@ describe.each(FETCHES)('the cache over %s', (_, fetch) => {
 		})
 		const fallbacks = events.filter(({ type }) => type === 'fallback')
 		expect(fallbacks).toMatchObject([
-			{ policy: 'cache', call: 'rates', key: server.origin, errorType: 'CircuitOpenError' },
+			{ emitter: 'cache', call: 'rates', key: server.origin, errorType: 'CircuitOpenError' },
 		])
 	})
 

@@ -125,7 +125,7 @@ describe('subscribe', () => {
 		await client.get(server.url()).catch(() => {})
 		await fetch(server.url())
 		const expected = {
-			policy: 'users',
+			emitter: 'users',
 			pipeline: 'users',
 			key: server.origin,
 			method: 'GET',

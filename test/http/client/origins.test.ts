@@ -56,7 +56,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
 		const changes = events.filter((event) => event.type === 'state_change')
 		expect(changes.map(({ to }) => to)).toEqual(['open', 'half-open', 'closed'])
-		expect(new Set(changes.map(({ policy }) => policy))).toEqual(new Set([server.origin]))
+		expect(new Set(changes.map(({ emitter: policy }) => policy))).toEqual(new Set([server.origin]))
 	})
 
 	it('do not count a 4xx or an abort as a failure, but every network error', async () => {

@@ -51,6 +51,6 @@ describe('the name of an engine', () => {
 		const events: unknown[] = []
 		engine.subscribe((event) => events.push(event))
 		await engine.begin({ principal: 'ada', method: 'POST', route: '/', key: 'k' }, 'f')
-		expect(events).toMatchObject([{ type: 'idempotency_claimed', policy: 'shop' }])
+		expect(events).toMatchObject([{ type: 'idempotency_claimed', emitter: 'shop' }])
 	})
 })

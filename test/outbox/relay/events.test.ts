@@ -30,7 +30,7 @@ test('emits each event once with all its fields', async () => {
 		...['relay_started', 'relay_retry_scheduled', 'relay_dead_letter', 'relay_sent'],
 		...['relay_dead_letter', 'relay_stopping', 'relay_stopped'],
 	])
-	expect(here.events.every((event) => event.policy === 'mail' && event.timestamp > 0)).toBe(true)
+	expect(here.events.every((event) => event.emitter === 'mail' && event.timestamp > 0)).toBe(true)
 	const base = { topic: 'jobs', key: 'jobs', attempts: 1 }
 	expect(here.eventsOf('relay_sent')).toMatchObject([{ ...base, durationMs: 40, lagMs: 40 }])
 	expect(here.eventsOf('relay_retry_scheduled')).toMatchObject([

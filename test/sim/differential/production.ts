@@ -43,7 +43,7 @@ class Recorder {
 	readonly #calls = new Map<string, string[]>()
 	events = 0
 
-	readonly listener = ({ callId = '', timestamp, type, policy, ...facts }: YaokiEvent): void => {
+	readonly listener = ({ callId = '', timestamp, type, emitter: policy, ...facts }: YaokiEvent): void => {
 		this.events++
 		const { attempt, durationMs, delayMs, reason, from, to, outcome, hedge } = facts as Record<
 			string,

@@ -5,12 +5,12 @@ import type { YaokiEvent } from 'yaoki'
 import { isCallFailed, OUTCOME, outcomeOf, statusOf } from '../../../src/sim/incident/log/attempt-outcome.ts'
 import { PolicyEvents } from '../../../src/sim/incident/log/event-columns.ts'
 
-type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'policy' | 'timestamp'> : never
+type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'emitter' | 'timestamp'> : never
 
 /** Returns the only row that the event adds. */
 function rowOf(details: Details<YaokiEvent>) {
 	const events = new PolicyEvents()
-	events.add({ policy: 'p', timestamp: 1_000, callId: 'c', ...details })
+	events.add({ emitter: 'p', timestamp: 1_000, callId: 'c', ...details })
 	const rows: { outcome: string; failsCall: boolean; status: number; ms: number }[] = []
 	for (const columns of events.all)
 		columns.each((_time, ms, _attempt, code) =>

@@ -4,10 +4,10 @@ import type { YaokiEvent } from 'yaoki'
 import { collectAttempts, collectCalls, findSource } from '../../../src/sim/incident/log/calls.ts'
 import { type PipelineEvents, PolicyEvents } from '../../../src/sim/incident/log/event-columns.ts'
 
-type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'policy' | 'timestamp' | 'callId'> : never
+type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'emitter' | 'timestamp' | 'callId'> : never
 
 const at = (timestamp: number, callId: string, details: Details<YaokiEvent>, policy = 'retry'): YaokiEvent =>
-	({ policy, timestamp, callId, ...details }) as YaokiEvent
+	({ emitter: policy, timestamp, callId, ...details }) as YaokiEvent
 const retried = (attempt: number, delayMs: number) =>
 	({
 		type: 'retry_attempt',
@@ -23,9 +23,9 @@ const success = (attempts: number, durationMs: number) =>
 function collect(...events: readonly YaokiEvent[]) {
 	const pipeline: PipelineEvents = new Map()
 	for (const event of events) {
-		const policy = pipeline.get(event.policy) ?? new PolicyEvents()
+		const policy = pipeline.get(event.emitter) ?? new PolicyEvents()
 		policy.add(event)
-		pipeline.set(event.policy, policy)
+		pipeline.set(event.emitter, policy)
 	}
 	const range = { from: 0, to: Infinity, outliers: 0 }
 	const source = findSource(pipeline, false)

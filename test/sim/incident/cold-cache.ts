@@ -53,7 +53,7 @@ export function simulateColdCache({ maxRetries, delayMs, timeoutMs }: ColdCacheP
 	const log = (type: string, call: Call, fields: object): void => {
 		const event = {
 			type,
-			policy: 'retry',
+			emitter: 'retry',
 			pipeline: 'users',
 			callId: call.id,
 			timestamp: events.now,

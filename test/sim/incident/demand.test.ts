@@ -79,7 +79,7 @@ describe('callers that call again after a failure', () => {
 		const isFailing = ms >= 20_000 && ms < 30_000
 		return (isFailing ? [0, 5, 10] : [0]).map((offset) => {
 			const event = {
-				policy: 'b',
+				emitter: 'b',
 				callId: `${ms} ${offset}`,
 				durationMs: 3,
 				timestamp: 1e12 + ms + offset + 3,

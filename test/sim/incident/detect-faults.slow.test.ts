@@ -15,7 +15,7 @@ const written = (seconds: number, callAt: (ms: number) => object): string[] =>
 		const ms = index * 20
 		const call = { durationMs: 15 + (index % 10), ...callAt(ms) }
 		const timestamp = 1e12 + ms + call.durationMs
-		return JSON.stringify({ type: 'success', policy: 'b', callId: String(index), timestamp, ...call })
+		return JSON.stringify({ type: 'success', emitter: 'b', callId: String(index), timestamp, ...call })
 	})
 const every = (ms: number, each: number) => ms % each === 0
 const within = (ms: number, from: number, to: number) => ms >= from * 1_000 && ms < to * 1_000

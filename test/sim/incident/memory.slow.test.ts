@@ -3,7 +3,7 @@ import { IncidentReader } from '../../../src/sim/incident/reader.ts'
 
 test('stores a few numbers per line, not the line', () => {
 	const reader = new IncidentReader()
-	const event = { type: 'retry_success', policy: 'retry', call: 'load user', attempts: 1, durationMs: 20 }
+	const event = { type: 'retry_success', emitter: 'retry', call: 'load user', attempts: 1, durationMs: 20 }
 	const add = (count: number) => {
 		for (let index = 0; index < count; index++)
 			reader.add(JSON.stringify({ ...event, callId: `call ${index}`, timestamp: 1e12 + index }))

@@ -32,7 +32,7 @@ describe('the text', () => {
 		)
 		const stray = JSON.stringify({
 			type: 'success',
-			policy: 'circuitBreaker',
+			emitter: 'circuitBreaker',
 			callId: 'stray',
 			timestamp: 0,
 			durationMs: 1,

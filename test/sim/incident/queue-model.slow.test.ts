@@ -74,7 +74,7 @@ test('a peak of load at a service of known capacity is not a fault', () => {
 		const durationMs = 10 + waitMs
 		return JSON.stringify({
 			type: 'success',
-			policy: 'b',
+			emitter: 'b',
 			callId: `${index}`,
 			durationMs,
 			timestamp: 1e12 + ms + durationMs,

@@ -48,10 +48,10 @@ describe('lines', () => {
 			lines[0] ?? '',
 			'server listens on 8080',
 			'{"type":"retry_success"',
-			'{"type":"new_event","policy":"retry","timestamp":1}',
-			'{"type":"retry_success","policy":"retry","callId":"a","timestamp":1767225600000,"attempts":1}',
-			'{"type":"retry_success","policy":"retry","callId":"a","timestamp":"now","attempts":1,"durationMs":1}',
-			'{"type":"retry_success","policy":"retry","callId":5,"timestamp":1767225600000,"attempts":1,"durationMs":1}',
+			'{"type":"new_event","emitter":"retry","timestamp":1}',
+			'{"type":"retry_success","emitter":"retry","callId":"a","timestamp":1767225600000,"attempts":1}',
+			'{"type":"retry_success","emitter":"retry","callId":"a","timestamp":"now","attempts":1,"durationMs":1}',
+			'{"type":"retry_success","emitter":"retry","callId":5,"timestamp":1767225600000,"attempts":1,"durationMs":1}',
 			'null',
 			'[{}]',
 			...lines.slice(1),
@@ -70,9 +70,9 @@ describe('lines', () => {
 
 	test('of outboxes and event logs are skipped, and dropped events are a caveat', () => {
 		const notes = [
-			'{"type":"relay_sent","policy":"relay","timestamp":1767225600000}',
-			'{"type":"events_dropped","policy":"eventLog","timestamp":1767225600000,"count":1200}',
-			'{"type":"events_dropped","policy":"eventLog","timestamp":1767225600000,"count":34}',
+			'{"type":"relay_sent","emitter":"relay","timestamp":1767225600000}',
+			'{"type":"events_dropped","emitter":"eventLog","timestamp":1767225600000,"count":1200}',
+			'{"type":"events_dropped","emitter":"eventLog","timestamp":1767225600000,"count":34}',
 		]
 		const { summary, scenario } = scenarioFromIncident([...notes, ...lines])
 		expect(summary.skipped).toMatchObject({ unreadable: 0, dropped: 1_234 })
@@ -239,7 +239,7 @@ describe('options', () => {
 		const slow = Array.from({ length: 2_000 }, (_, index) =>
 			JSON.stringify({
 				type: 'success',
-				policy: 'breaker',
+				emitter: 'breaker',
 				callId: String(index),
 				timestamp: 1e12 + index * 3_000_000,
 				durationMs: 5,

@@ -113,7 +113,7 @@ describe('causes', () => {
 			{ errorType: 'A' },
 			{ errorType: 'B' },
 			{ errorType: 'B', statusCode: 503 },
-			{ errorType: 'B', policy: 'other' },
+			{ errorType: 'B', emitter: 'other' },
 			{ stop: 'budget' },
 		]
 		for (const facts of different) for (let count = 0; count < 2; count++) emit('retry_failure', facts)

@@ -32,7 +32,7 @@ describe('a line', () => {
 				fields: {
 					event: 'retry_attempt',
 					service: 'payments',
-					policy: 'retry',
+					emitter: 'retry',
 					timestamp: '2026-01-01T00:00:00.000Z',
 					...facts,
 				},

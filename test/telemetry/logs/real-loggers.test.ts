@@ -24,7 +24,7 @@ const FACTS = { from: 'closed', to: 'open', key: 'tenant\n1' }
 const FIELDS = {
 	event: 'state_change',
 	service: 'payments',
-	policy: 'retry',
+	emitter: 'retry',
 	timestamp: '2026-01-01T00:00:00.000Z',
 	...FACTS,
 }

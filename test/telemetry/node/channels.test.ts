@@ -17,7 +17,7 @@ function subscribed(name: string): unknown[] {
 
 const END = {
 	type: 'call',
-	policy: 'payments',
+	emitter: 'payments',
 	key: undefined,
 	call: undefined,
 	method: 'GET',
@@ -55,7 +55,7 @@ describe('channels', () => {
 		for (const [one, messages] of received)
 			expect(messages, one).toEqual(
 				one === name
-					? [expect.objectContaining({ type, service: 'payments', policy: 'retry', key: 'mail' })]
+					? [expect.objectContaining({ type, service: 'payments', emitter: 'retry', key: 'mail' })]
 					: [],
 			)
 	})

@@ -50,12 +50,12 @@ describe('an event log', () => {
 			{
 				service: 'payments',
 				type: 'call',
-				policy: 'retry',
+				emitter: 'retry',
 				timestamp: 1767225600000,
 				number: 1,
 				key: 'a\nb',
 			},
-			{ service: 'payments', type: 'call', policy: 'retry', timestamp: 1767225600000, number: 2 },
+			{ service: 'payments', type: 'call', emitter: 'retry', timestamp: 1767225600000, number: 2 },
 		])
 		expect(log.stats).toEqual({
 			written: 2,
@@ -143,7 +143,7 @@ describe('an event log', () => {
 		const program = `
 			import { eventLog } from '${new URL('../../../src/telemetry/node/index.ts', import.meta.url).pathname}'
 			const log = eventLog({ path: '${path}' })
-			log.attach({ serviceOf: () => 'a' }).onEvent({ type: 'call', policy: 'p', timestamp: 1, number: 1 })
+			log.attach({ serviceOf: () => 'a' }).onEvent({ type: 'call', emitter: 'p', timestamp: 1, number: 1 })
 		`
 		const args = ['--experimental-strip-types', '--input-type=module', '--eval', program]
 		await promisify(execFile)(process.execPath, args)

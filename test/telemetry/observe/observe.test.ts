@@ -59,7 +59,7 @@ describe('the events of an observer', () => {
 		await payments.execute(async () => 1)
 		expect(events).toEqual([])
 		expect(ends).toMatchObject([
-			{ policy: 'p', outcome: 'success', attempts: 1, retries: 0, error: undefined },
+			{ emitter: 'p', outcome: 'success', attempts: 1, retries: 0, error: undefined },
 		])
 	})
 
@@ -141,7 +141,7 @@ describe('the end of a call', () => {
 		observe({ payments }, [exporter])
 		await payments.execute(failTimes(1), { name: 'charge', key: 'eu' })
 		expect(infos.map(({ type }) => type)).toEqual(['call', 'attempt', 'attempt'])
-		expect(infos[0]).toMatchObject({ type: 'call', policy: 'p', key: 'eu', call: 'charge' })
+		expect(infos[0]).toMatchObject({ type: 'call', emitter: 'p', key: 'eu', call: 'charge' })
 		expect(infos[2]).toMatchObject({ attempt: 1, resendCount: 1, http: undefined })
 		expect(ends[0]?.info).toBe(infos[0])
 	})
@@ -248,7 +248,7 @@ describe('observe', () => {
 		const { exporter, sources } = recorder()
 		const client = resilientFetch()
 		observe({ payments: retry(), client }, [exporter])
-		const facts = (key?: string) => ({ type: 'call', policy: 'http', key })
+		const facts = (key?: string) => ({ type: 'call', emitter: 'http', key })
 		const [policy, http] = sources
 		expect(policy?.serviceOf(facts('tenant-7'))).toBe('payments')
 		expect(http?.serviceOf(facts('https://api.example.com:8443'))).toBe('api.example.com:8443')

@@ -24,7 +24,7 @@ export function callInfo(overrides: Partial<CallInfo> = {}): CallInfo {
 	return {
 		type: 'call',
 		id: undefined,
-		policy: 'payments',
+		emitter: 'payments',
 		key: undefined,
 		call: undefined,
 		method: undefined,
@@ -34,10 +34,10 @@ export function callInfo(overrides: Partial<CallInfo> = {}): CallInfo {
 }
 
 export function callEnd(info: CallInfo, overrides: Partial<CallEnd> = {}): CallEnd {
-	const { policy, key, call, method } = info
+	const { emitter: policy, key, call, method } = info
 	return {
 		type: 'call',
-		policy,
+		emitter: policy,
 		key,
 		call,
 		method,

@@ -111,7 +111,7 @@ describe('delivery', () => {
 
 describe('a handler that does not end', () => {
 	const failure = {
-		...{ timestamp: 0, policy: 'relay', messageId: 'm-1', topic: 'order.placed', key: 'emails' },
+		...{ timestamp: 0, emitter: 'relay', messageId: 'm-1', topic: 'order.placed', key: 'emails' },
 		...{ attempts: 1, durationMs: 5, cause: 'retries-exhausted' },
 	}
 

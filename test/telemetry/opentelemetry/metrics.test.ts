@@ -72,7 +72,7 @@ test('circuits: transitions are counted, and the gauge has the worst state of a 
 	observer.onEvent?.({
 		type: 'state_change',
 		timestamp: 0,
-		policy: 'breaker',
+		emitter: 'breaker',
 		...{ from: 'closed', to: 'open' },
 	})
 	expect(await counted('yaoki.circuit_breaker.transitions')).toMatchObject([
@@ -101,7 +101,7 @@ test('dead letters are counted by destination and cause', async () => {
 	observer.onEvent?.({
 		type: 'relay_dead_letter',
 		timestamp: 0,
-		policy: 'relay',
+		emitter: 'relay',
 		...{ key: 'billing', topic: 'order.placed', cause: 'permanent' },
 	})
 	expect(await counted('yaoki.relay.dead_letters')).toMatchObject([

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => sdk.stop())
 
 const URL_OF_ORDERS = 'https://user:secret@api.example.com/orders/7?token=secret#part'
-const HTTP = { key: 'https://api.example.com', method: 'GET', policy: 'http' }
+const HTTP = { key: 'https://api.example.com', method: 'GET', emitter: 'http' }
 
 describe('the span of a call', () => {
 	test('is active while the call runs, and is a child of the active span', () => {

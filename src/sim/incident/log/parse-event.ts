@@ -68,9 +68,9 @@ const isTime = (value: unknown): boolean => isAmount(value) && value <= MAX_TIME
 function isEvent(value: JsonObject | EventBase): value is EventBase {
 	const event = value as JsonObject
 	const required = requiredOf(String(event['type']))
-	const { pipeline, callId, policy, timestamp } = event
+	const { pipeline, callId, emitter, timestamp } = event
 	return (
-		typeof policy === 'string' &&
+		typeof emitter === 'string' &&
 		isTime(timestamp) &&
 		(pipeline === undefined || typeof pipeline === 'string') &&
 		(required === undefined ||
