@@ -140,7 +140,7 @@ describe('the names in an error', () => {
 		void policy.execute(never)
 		expect(await policy.settle(() => 1, within(10))).toMatchObject({
 			error: {
-				emitter: 'db',
+				policy: 'db',
 				pipeline: 'orders',
 				message: 'orders/db: queueing takes about 20 ms, longer than the deadline allows',
 			},

@@ -49,7 +49,7 @@ describe.each(algorithms)('rateLimiter (%s)', (algorithm) => {
 				name: 'RateLimitedError',
 				code: 'YAOKI_RATE_LIMITED',
 				retryAfterMs,
-				emitter: 'api',
+				policy: 'api',
 			},
 		})
 		await clock.advance(retryAfterMs - 1)

@@ -26,7 +26,7 @@ describe.each(FETCHES)('events of a client over %s', (_, fetch) => {
 		for (const event of events)
 			expect(event).toMatchObject({
 				pipeline: 'orders',
-				policy: expect.any(String),
+				emitter: expect.any(String),
 				key: server.origin,
 				method: 'PUT',
 				call: 'place order',
