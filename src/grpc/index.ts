@@ -10,6 +10,7 @@ export {
 } from './connect/server-interceptor.ts'
 export { type ResilientChannelOptions, resilientChannelOptions } from './grpc-js/channel-options.ts'
 export { type ResilientInterceptor, resilientInterceptor } from './grpc-js/client-interceptor.ts'
+export type { GrpcEvent } from './interceptor/grpc-event.ts'
 export { type ResilientNiceMiddleware, resilientNiceMiddleware } from './nice/client-middleware.ts'
 export type { GrpcClientStats } from './policy/grpc-engine.ts'
 export type { GrpcClientOptions } from './policy/options.ts'

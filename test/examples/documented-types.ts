@@ -78,6 +78,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		jitterStrategy: firstNames(table(backoff, '`jitterStrategy`')),
 		stop: firstNames(table(events, '`stop`')),
 		'fields of all events': firstNames(table(events, 'field of all events')),
+		'fields of gRPC events': firstNames(table(events, 'field of gRPC events')),
 		'error facts': firstNames(table(events, 'error fact')),
 		'reason of rejected': firstNames(table(events, '`reason` of `rejected`')),
 		explanation: namedIn(events, /^The object has.*?(?= \(`backoff`)/ms),

@@ -25,7 +25,7 @@ import type {
 	YaokiErrorCode,
 	YaokiEvent,
 } from 'yaoki'
-import type { GrpcClientOptions, GrpcServerOptions } from 'yaoki/grpc'
+import type { GrpcClientOptions, GrpcEvent, GrpcServerOptions } from 'yaoki/grpc'
 import type {
 	AuthOptions,
 	CacheOptions,
@@ -139,6 +139,7 @@ export interface Facts {
 	jitterStrategy: JitterStrategy
 	stop: StopReason
 	'fields of all events': keyof EventBase
+	'fields of gRPC events': Exclude<keyof GrpcEvent, keyof EventBase>
 	'error facts': keyof ErrorFacts
 	'reason of rejected': EventOf<YaokiEvent, 'rejected'>['reason']
 	explanation: Exclude<keyof Explanation | keyof Explanation['attempts'][number], 'toString'>

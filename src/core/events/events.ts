@@ -28,14 +28,8 @@ export interface EventBase {
 	readonly call?: string
 	/** The attempt that was running, counted from 1, if a call caused the event. */
 	readonly attempt?: number
-	/** The HTTP method, if the call is an HTTP request; the name of the method, if it is a gRPC call. */
+	/** The method of the request, if the call sends one: `'GET'`, or the name of a remote procedure. */
 	readonly method?: string
-	/** The gRPC service, if the call is a gRPC call. */
-	readonly service?: string
-	/** How the last attempt of a gRPC call ended, such as `'UNAVAILABLE'`. */
-	readonly statusName?: string
-	/** `'buffer'` if a gRPC call could no longer be retried because its messages exceeded the buffer. */
-	readonly committedBy?: 'buffer'
 }
 
 /** What is known about an error, as fields. */

@@ -1,11 +1,11 @@
-import type { PolicyListener } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
 import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
+import type { GrpcListener } from './grpc-event.ts'
 
 /** What an interceptor has besides its function. */
 export interface GrpcInterceptor<Stats> extends Inspectable, Observable {
 	/** Subscribes to every event of every call. Returns a function that unsubscribes. */
-	subscribe(listener: PolicyListener): () => void
+	subscribe(listener: GrpcListener): () => void
 	/** Totals, and the current state of the policies. */
 	readonly stats: Stats
 }
@@ -13,7 +13,7 @@ export interface GrpcInterceptor<Stats> extends Inspectable, Observable {
 /** What runs the calls of an interceptor. */
 interface InterceptorEngine<Stats> {
 	readonly stats: Stats
-	subscribe(listener: PolicyListener): () => void
+	subscribe(listener: GrpcListener): () => void
 	inspect(): Inspection
 	observation(): Observation
 }

@@ -8,12 +8,12 @@ import { Call, type Operation } from '../../core/engine/call.ts'
 import type { Step } from '../../core/engine/layer.ts'
 import { subscribeTo } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
-import type { PolicyListener } from '../../core/events/events.ts'
 import type { Inspection } from '../../core/inspect/inspect.ts'
 import type { Observation } from '../../core/observe/observe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import type { GrpcListener } from '../interceptor/grpc-event.ts'
 import type { MethodConfig } from '../service-config/service-config.ts'
 import { BufferLimit } from './buffer-limit.ts'
 import { adaptFinding } from './lint-findings.ts'
@@ -163,7 +163,7 @@ export class GrpcEngine {
 		}
 	}
 
-	subscribe(listener: PolicyListener): () => void {
+	subscribe(listener: GrpcListener): () => void {
 		return this.#pipelines.observers.observe(({ compiled, listen }) =>
 			subscribeTo(compiled, listen(listener), listener),
 		)

@@ -5,11 +5,11 @@ import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../../core/engine/policy-options.ts'
-import type { PolicyListener } from '../../core/events/events.ts'
 import type { Hook } from '../../core/options/hook.ts'
 import { invalidOption, MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
 import { readSwitchable } from '../../core/options/switchable.ts'
 import { storage } from '../../node/storage.ts'
+import type { GrpcListener } from '../interceptor/grpc-event.ts'
 import type { MethodName, ServiceConfig } from '../service-config/service-config.ts'
 import type { GrpcStatusError } from '../status/status-error.ts'
 
@@ -50,7 +50,7 @@ export interface GrpcClientOptions extends PolicyOptions {
 	/** Called before each wait. `attempt` counts from 1. */
 	readonly onRetry?: Hook<[error: GrpcStatusError, attempt: number, delayMs: number], void> | undefined
 	/** Called with every event: the same as `subscribe`. */
-	readonly onEvent?: PolicyListener | undefined
+	readonly onEvent?: GrpcListener | undefined
 }
 
 /** What `circuitBreakerKey` can distinguish. */

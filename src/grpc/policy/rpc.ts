@@ -3,6 +3,7 @@ import type { Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { GrpcEventFields } from '../interceptor/grpc-event.ts'
 import type { MethodConfig, MethodName } from '../service-config/service-config.ts'
 import { type StatusName, statusNameOf } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
@@ -21,14 +22,6 @@ export interface GrpcMethod extends MethodName {
 export interface Rejection {
 	readonly error: unknown
 	readonly stop: StopReason
-}
-
-/** The fields of events that only gRPC calls have. */
-export interface RpcFacts {
-	readonly service: string
-	readonly method: string
-	readonly statusName?: StatusName
-	readonly committedBy?: 'buffer'
 }
 
 /**
@@ -102,14 +95,14 @@ export class Rpc implements CallOptions {
 		return value === undefined ? undefined : statusNameOf(statusOf(value).code)
 	}
 
-	get facts(): RpcFacts {
+	get facts(): GrpcEventFields & { readonly method: string } {
 		const { target, statusName, committedBy } = this
 		const { service, method } = target
 		return {
-			service,
+			grpcService: service,
 			method,
-			...(statusName === undefined ? {} : { statusName }),
-			...(committedBy === undefined ? {} : { committedBy }),
+			...(statusName === undefined ? {} : { grpcStatus: statusName }),
+			...(committedBy === undefined ? {} : { grpcCommittedBy: committedBy }),
 		}
 	}
 }

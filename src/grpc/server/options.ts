@@ -1,5 +1,4 @@
 import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
-import type { PolicyListener } from '../../core/events/events.ts'
 import {
 	checkNames,
 	checkRange,
@@ -10,6 +9,7 @@ import {
 } from '../../core/options/schema.ts'
 import { readSwitchable } from '../../core/options/switchable.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { GrpcListener } from '../interceptor/grpc-event.ts'
 
 /** What is known about a call that the bulkhead has rejected. */
 export interface RejectedCall {
@@ -50,7 +50,7 @@ export interface GrpcServerOptions {
 	 */
 	readonly pushbackMs?: number | ((call: RejectedCall) => number) | false | undefined
 	/** Called for every event. */
-	readonly onEvent?: PolicyListener | undefined
+	readonly onEvent?: GrpcListener | undefined
 	/** The clock. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }

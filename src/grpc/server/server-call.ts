@@ -18,7 +18,14 @@ import { openCall } from '../../http/server/request-context.ts'
 import { captureContext, storage } from '../../node/storage.ts'
 import type { MethodName } from '../service-config/service-config.ts'
 import { PREVIOUS_ATTEMPTS_KEY } from '../status/previous-attempts.ts'
-import { CANCELLED, DEADLINE_EXCEEDED, OK, type StatusCode, statusNameOf } from '../status/status.ts'
+import {
+	CANCELLED,
+	DEADLINE_EXCEEDED,
+	OK,
+	type StatusCode,
+	type StatusName,
+	statusNameOf,
+} from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { expiredFailure, rejectionFailure, type ServerFailure } from './failure.ts'
 import type { GrpcServerSettings } from './options.ts'
@@ -58,7 +65,7 @@ export class ServerCall implements CallOptions {
 	readonly name: string
 	readonly deadline: Deadline | undefined
 	/** The fields of the call's events. */
-	readonly facts: MethodName & { statusName?: string }
+	readonly facts: { readonly grpcService: string; readonly method: string; grpcStatus?: StatusName }
 	readonly #host: CallHost
 	readonly #headers: HeaderLookup
 	readonly #driver: CallDriver
@@ -79,7 +86,7 @@ export class ServerCall implements CallOptions {
 		this.#headers = headers
 		this.#driver = driver
 		this.name = `/${service}/${method}`
-		this.facts = { service, method }
+		this.facts = { grpcService: service, method }
 		this.deadline = host.deadlineOf(remainingMs)
 		this.#call = new Call(host.pipelineOf(service), this, () => this.#startHandler())
 	}
@@ -89,7 +96,7 @@ export class ServerCall implements CallOptions {
 		const { deadline } = this
 		const call = this.#call
 		// Its event is emitted before the layers are entered.
-		if (deadline?.isExpired) this.facts.statusName = statusNameOf(DEADLINE_EXCEEDED)
+		if (deadline?.isExpired) this.facts.grpcStatus = statusNameOf(DEADLINE_EXCEEDED)
 		else this.#stopTimer = deadline?.onExpiry((error) => this.#expire(error))
 		const runAround = call.pipeline.observer?.run
 		void (runAround ? runAround(call, run) : run(call)).then(undefined, (error) => this.#reject(error))
@@ -138,12 +145,12 @@ export class ServerCall implements CallOptions {
 	onFailure(error: unknown): void {
 		if (this.#isDecided) return
 		const { settings } = this.#host
-		const { service, method } = this.facts
+		const { grpcService: service, method } = this.facts
 		const rejected = { service, method, previousAttempts: this.#previousAttempts }
 		this.#rejection = rejectionFailure(error, this.deadline?.isExpired === true, () =>
 			pushbackFor(settings, rejected, this.#call.pipeline.runtime),
 		)
-		this.facts.statusName = statusNameOf(this.#rejection.code)
+		this.facts.grpcStatus = statusNameOf(this.#rejection.code)
 	}
 
 	/** A call that was rejected ends with the next promise job, and its event was emitted already. */
@@ -174,7 +181,7 @@ export class ServerCall implements CallOptions {
 
 	#end(code: StatusCode): void {
 		this.#isOver = true
-		this.facts.statusName = statusNameOf(code)
+		this.facts.grpcStatus = statusNameOf(code)
 		this.#stopTimer?.()
 		this.#host.onEnd(code, this.#endHandler !== undefined)
 	}
@@ -214,7 +221,8 @@ export class ServerCall implements CallOptions {
 				call.pipeline,
 			)
 		}
-		return new RpcContext(this.#retryingCall ?? call, attempt, this.facts, () => this.finish())
+		const { grpcService: service, method } = this.facts
+		return new RpcContext(this.#retryingCall ?? call, attempt, { service, method }, () => this.finish())
 	}
 
 	/** A malformed number counts as the first attempt. */

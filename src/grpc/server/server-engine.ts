@@ -6,13 +6,13 @@ import { runInterruptibly } from '../../core/engine/interruptible-runner.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
 import { Pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy, subscribeTo } from '../../core/engine/policy.ts'
-import type { PolicyListener } from '../../core/events/events.ts'
 import type { Inspection } from '../../core/inspect/inspect.ts'
 import { combineEnds } from '../../core/observe/combine-ends.ts'
 import type { Observation, ObservedPipeline } from '../../core/observe/observe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import type { GrpcListener } from '../interceptor/grpc-event.ts'
 import { CANCELLED, OK, type StatusCode } from '../status/status.ts'
 import { type GrpcServerOptions, type GrpcServerSettings, readGrpcServerOptions } from './options.ts'
 import { type CallDriver, type CallHost, type IncomingCall, ServerCall } from './server-call.ts'
@@ -111,7 +111,7 @@ export class ServerEngine implements CallHost {
 		return { ...this.#counts, bulkhead: this.#bulkhead?.stats }
 	}
 
-	subscribe(listener: PolicyListener): () => void {
+	subscribe(listener: GrpcListener): () => void {
 		return combineEnds(
 			this.#pipelines.map(({ compiled, listen }) => subscribeTo(compiled, listen(listener, {}), listener)),
 		)

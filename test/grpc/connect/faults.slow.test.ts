@@ -52,7 +52,7 @@ describe.each(METHODS)('%s', (method) => {
 		const server = await useFaultyServer([stream(refuse()), stream(refuse()), ok])
 		const { client, events } = useClient(server, { serviceConfig: retrying() })
 		expect((await client.invoke(method, {})).items).toMatchObject([{ text: 'a' }])
-		expect(events.find(({ type }) => type === 'retry_attempt')).toMatchObject({ statusName: 'UNAVAILABLE' })
+		expect(events.find(({ type }) => type === 'retry_attempt')).toMatchObject({ grpcStatus: 'UNAVAILABLE' })
 	})
 
 	test('a reset before the headers is retried if the policy names its code', async () => {

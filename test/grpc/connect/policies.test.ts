@@ -72,7 +72,7 @@ describe('a hook that throws ends the call with Internal and its error as the ca
 		expect(error).toMatchObject({ code: Code.Internal, cause: thrown })
 		expect(explain(error)).toMatchObject({ stop: 'hook-threw' })
 		expect(interceptor.stats).toMatchObject({ calls: 1, failures: 1, attempts, bufferedBytes: 0 })
-		expect(events.at(-1)).toMatchObject({ type: 'call', statusName: 'INTERNAL' })
+		expect(events.at(-1)).toMatchObject({ type: 'call', grpcStatus: 'INTERNAL' })
 	})
 })
 
@@ -127,16 +127,16 @@ test('events carry the service, the method and the status', async () => {
 	const { client, events } = useClient(server, { name: 'users', serviceConfig: retrying() })
 	server.play([fail(Code.Unavailable), reply({})])
 	await client.invoke('List', {})
-	const service = 'yaoki.test.Users'
+	const grpcService = 'yaoki.test.Users'
 	expect(events.map(({ type }) => type)).toContain('retry_attempt')
 	for (const event of events)
-		expect(event).toMatchObject({ service, method: 'List', call: `/${service}/List` })
-	expect(events.find(({ type }) => type === 'retry_attempt')).toMatchObject({ statusName: 'UNAVAILABLE' })
+		expect(event).toMatchObject({ grpcService, method: 'List', call: `/${grpcService}/List` })
+	expect(events.find(({ type }) => type === 'retry_attempt')).toMatchObject({ grpcStatus: 'UNAVAILABLE' })
 	expect(events.at(-1)).toMatchObject({
 		type: 'call',
 		emitter: 'users',
 		outcome: 'success',
-		statusName: 'OK',
+		grpcStatus: 'OK',
 	})
 })
 

@@ -87,7 +87,7 @@ describe.each(STREAMING)('%s', (method) => {
 		expect(error?.code).toBe(Code.Unavailable)
 		expect(server.calls).toMatchObject([{ messages: [{ text: 'q' }, {}, { text: 'r' }] }])
 		expect(explain(error)).toMatchObject({ stop: 'committed' })
-		expect(events.at(-1)).toMatchObject({ type: 'call', committedBy: 'buffer' })
+		expect(events.at(-1)).toMatchObject({ type: 'call', grpcCommittedBy: 'buffer' })
 		expect(interceptor.stats.bufferedBytes).toBe(0)
 	})
 

@@ -34,7 +34,7 @@ describe('a caller that stops reading', () => {
 		expect(items).toMatchObject([{ text: 'a' }])
 		await server.cancelled(1)
 		expect(interceptor.stats.bulkhead?.concurrent).toBe(0)
-		expect(events.at(-1)).toMatchObject({ type: 'call', statusName: 'CANCELLED' })
+		expect(events.at(-1)).toMatchObject({ type: 'call', grpcStatus: 'CANCELLED' })
 	})
 
 	test('by leaving a loop frees the slot when the stream is no longer used', async () => {

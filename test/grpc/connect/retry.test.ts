@@ -164,7 +164,7 @@ test('a message above the buffer is sent once', async () => {
 	expect(error?.code).toBe(Code.Unavailable)
 	expect(server.calls).toHaveLength(1)
 	expect(explain(error)).toMatchObject({ stop: 'committed' })
-	expect(events.at(-1)).toMatchObject({ type: 'call', committedBy: 'buffer', statusName: 'UNAVAILABLE' })
+	expect(events.at(-1)).toMatchObject({ type: 'call', grpcCommittedBy: 'buffer', grpcStatus: 'UNAVAILABLE' })
 	expect(interceptor.stats.bufferedBytes).toBe(0)
 })
 

@@ -1,8 +1,8 @@
 /** Real Connect servers with the interceptor, for one test. */
 import * as connect from '@connectrpc/connect'
 import { onTestFinished } from 'vitest'
-import type { YaokiEvent } from 'yaoki'
 import {
+	type GrpcEvent,
 	type GrpcServerOptions,
 	type ResilientConnectServerInterceptor,
 	resilientConnectServerInterceptor,
@@ -12,14 +12,14 @@ import { type ConnectServer, startConnectServer } from './connect-server.ts'
 export interface ServerSetting {
 	readonly server: ConnectServer
 	readonly interceptor: ResilientConnectServerInterceptor
-	readonly events: readonly YaokiEvent[]
+	readonly events: readonly GrpcEvent[]
 	/** Waits until the statistics satisfy this. A slot becomes free some promise jobs after the response. */
 	until(isReached: (stats: ResilientConnectServerInterceptor['stats']) => boolean): Promise<void>
 }
 
 export async function useResilientServer(options?: GrpcServerOptions): Promise<ServerSetting> {
 	const interceptor = resilientConnectServerInterceptor(connect, options)
-	const events: YaokiEvent[] = []
+	const events: GrpcEvent[] = []
 	interceptor.subscribe((event) => events.push(event))
 	const server = await startConnectServer([interceptor])
 	let isOver = false

@@ -1,9 +1,9 @@
 /** A client with the interceptor, and a server that all tests of a file share. */
 import * as connect from '@connectrpc/connect'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import type { YaokiEvent } from 'yaoki'
 import {
 	type GrpcClientOptions,
+	type GrpcEvent,
 	type ResilientConnectInterceptor,
 	resilientConnectInterceptor,
 } from 'yaoki/grpc'
@@ -13,7 +13,7 @@ import { type ConnectServer, startConnectServer } from './connect-server.ts'
 export interface Setting {
 	readonly client: ConnectClient
 	readonly interceptor: ResilientConnectInterceptor
-	readonly events: readonly YaokiEvent[]
+	readonly events: readonly GrpcEvent[]
 }
 
 export interface Shared {
@@ -49,7 +49,7 @@ export function useClient(
 ): Setting {
 	const { inner = [], outer = [] } = around
 	const interceptor = resilientConnectInterceptor(connect, options)
-	const events: YaokiEvent[] = []
+	const events: GrpcEvent[] = []
 	interceptor.subscribe((event) => events.push(event))
 	const test = crypto.randomUUID()
 	onTestFinished(() => place.retire?.(test))

@@ -1,16 +1,10 @@
 /** What callers of a grpc-js client receive when a policy ends the call, and what listeners see. */
 import * as grpc from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-	BulkheadRejectedError,
-	CircuitOpenError,
-	DeadlineExceededError,
-	explain,
-	lint,
-	type YaokiEvent,
-} from 'yaoki'
+import { BulkheadRejectedError, CircuitOpenError, DeadlineExceededError, explain, lint } from 'yaoki'
 import {
 	type GrpcClientOptions,
+	type GrpcEvent,
 	parseServiceConfig,
 	resilientChannelOptions,
 	resilientInterceptor,
@@ -33,7 +27,7 @@ function useClient(options: GrpcClientOptions = {}) {
 		...(options.serviceConfig && resilientChannelOptions(options.serviceConfig)),
 		interceptors: [interceptor],
 	})
-	const events: YaokiEvent[] = []
+	const events: GrpcEvent[] = []
 	interceptor.subscribe((event) => events.push(event))
 	return { client, interceptor, events }
 }
@@ -121,9 +115,9 @@ describe('events', () => {
 		const { client, events } = useClient({ serviceConfig: retries(2), name: 'users' })
 		server.play([fail(14), fail(5)])
 		await client.invoke('List', {}).done
-		const common = { service: SERVICE, method: 'List', callId: expect.any(String) }
+		const common = { grpcService: SERVICE, method: 'List', callId: expect.any(String) }
 		for (const event of events) expect(event).toMatchObject(common)
-		expect(events.map(({ type, statusName }) => [type, statusName])).toEqual([
+		expect(events.map(({ type, grpcStatus }) => [type, grpcStatus])).toEqual([
 			['retry_attempt', 'UNAVAILABLE'],
 			['retry_failure', 'NOT_FOUND'],
 			['success', 'NOT_FOUND'],
@@ -142,7 +136,7 @@ describe('events', () => {
 		expect(error).toMatchObject({ code: 14 })
 		expect(server.calls).toHaveLength(1)
 		expect(explain(error)?.stop).toBe('committed')
-		expect(events.at(-1)).toMatchObject({ type: 'call', stop: 'committed', committedBy: 'buffer' })
+		expect(events.at(-1)).toMatchObject({ type: 'call', stop: 'committed', grpcCommittedBy: 'buffer' })
 		expect(interceptor.stats.bufferedBytes).toBe(0)
 	})
 
@@ -150,7 +144,7 @@ describe('events', () => {
 		const { client, events } = useClient({ serviceConfig: retries(2) })
 		server.play(fail(3))
 		await client.invoke('Get', {}).done
-		expect(events.at(-1)).not.toHaveProperty('committedBy')
+		expect(events.at(-1)).not.toHaveProperty('grpcCommittedBy')
 	})
 })
 
@@ -165,7 +159,7 @@ test('calls together may keep 16 MiB for retries: one that no longer fits is sen
 	const { error } = await client.invoke('Get', { data }).done
 	expect(error?.code).toBe(14)
 	expect(server.calls).toHaveLength(1)
-	expect(events.at(-1)).toMatchObject({ type: 'call', committedBy: 'buffer' })
+	expect(events.at(-1)).toMatchObject({ type: 'call', grpcCommittedBy: 'buffer' })
 	for (const call of held) call.cancel()
 	await Promise.all(held.map(({ done }) => done))
 	expect(interceptor.stats.bufferedBytes).toBe(0)

@@ -29,8 +29,20 @@ describe.each(METHODS)('%s', (method) => {
 		expect(server.calls).toHaveLength(1)
 		expect(interceptor.stats).toMatchObject({ calls: 2, rejected: 1, bulkhead: { concurrent: 1 } })
 		expect(events).toMatchObject([
-			{ type: 'rejected', reason: 'bulkhead-full', service: 'yaoki.test.Users', method, emitter: 'bulkhead' },
-			{ type: 'call', outcome: 'rejected', statusName: 'UNAVAILABLE', service: 'yaoki.test.Users', method },
+			{
+				type: 'rejected',
+				reason: 'bulkhead-full',
+				grpcService: 'yaoki.test.Users',
+				method,
+				emitter: 'bulkhead',
+			},
+			{
+				type: 'call',
+				outcome: 'rejected',
+				grpcStatus: 'UNAVAILABLE',
+				grpcService: 'yaoki.test.Users',
+				method,
+			},
 		])
 		first.release()
 		expect((await running.done).status.code).toBe(0)

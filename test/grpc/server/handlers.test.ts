@@ -76,7 +76,7 @@ describe.each(METHODS)('%s', (method) => {
 		expect(interceptor.stats).toMatchObject({ failures: 1, inFlight: 0, rejected: 0 })
 		await until('the event', () => events.length > 0)
 		expect(events).toMatchObject([
-			{ type: 'call', method, statusName: 'DEADLINE_EXCEEDED', stop: 'deadline' },
+			{ type: 'call', method, grpcStatus: 'DEADLINE_EXCEEDED', stop: 'deadline' },
 		])
 	})
 
@@ -110,7 +110,7 @@ describe.each(METHODS)('%s', (method) => {
 		await server.cancelled(1)
 		expect(context?.signal.reason).toBeInstanceOf(DeadlineExceededError)
 		await until('the event', () => events.length > 0)
-		expect(events).toMatchObject([{ statusName: 'DEADLINE_EXCEEDED', stop: 'deadline' }])
+		expect(events).toMatchObject([{ grpcStatus: 'DEADLINE_EXCEEDED', stop: 'deadline' }])
 	})
 
 	test.each(['0m', '1n', '0S', '00000000H'])(
@@ -147,7 +147,7 @@ describe.each(METHODS)('%s', (method) => {
 		await server.cancelled(1)
 		await until('the event', () => events.length > 0)
 		expect(seen).toMatchObject([true, { name: 'AbortError' }])
-		expect(events).toMatchObject([{ type: 'call', statusName: 'CANCELLED', stop: 'abort' }])
+		expect(events).toMatchObject([{ type: 'call', grpcStatus: 'CANCELLED', stop: 'abort' }])
 		expect(interceptor.stats).toMatchObject({ cancelled: 1, failures: 0, inFlight: 0 })
 	})
 
@@ -174,7 +174,7 @@ describe.each(METHODS)('%s', (method) => {
 		})
 		expect((await client.invoke(method, {}).done).status.code).toBe(2)
 		await until('a free slot', ({ bulkhead }) => bulkhead?.concurrent === 0)
-		expect(events).toMatchObject([{ type: 'call', outcome: 'failure', statusName: 'UNKNOWN' }])
+		expect(events).toMatchObject([{ type: 'call', outcome: 'failure', grpcStatus: 'UNKNOWN' }])
 		expect(interceptor.stats).toMatchObject({ failures: 1, inFlight: 0 })
 	})
 

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { YaokiEvent } from 'yaoki'
+import type { GrpcEvent } from 'yaoki/grpc'
 import { virtualRuntime } from 'yaoki/testing'
 import type { ServerCall } from '../../../src/grpc/server/server-call.ts'
 import { ServerEngine } from '../../../src/grpc/server/server-engine.ts'
@@ -51,7 +51,7 @@ test('each call ends once, and no slot, timer or queue entry is left', async () 
 	await fc.assert(
 		fc.asyncProperty(options, fc.array(actions, { maxLength: 60 }), async (bulkhead, history) => {
 			const clock = virtualRuntime()
-			const events: YaokiEvent[] = []
+			const events: GrpcEvent[] = []
 			const engine = new ServerEngine(
 				{ bulkhead, runtime: clock, onEvent: (event) => events.push(event) },
 				'test',
@@ -114,7 +114,7 @@ test('each call ends once, and no slot, timer or queue entry is left', async () 
 			})
 			const ends = events.filter(({ type }) => type === 'call')
 			expect(ends).toHaveLength(calls.length)
-			const byStatus = (name: string) => ends.filter(({ statusName }) => statusName === name).length
+			const byStatus = (name: string) => ends.filter(({ grpcStatus }) => grpcStatus === name).length
 			expect(byStatus('CANCELLED')).toBe(stats.cancelled)
 			expect(calls.length - byStatus('OK') - byStatus('CANCELLED')).toBe(stats.failures)
 			expect(clock.pendingTimers).toBe(0)

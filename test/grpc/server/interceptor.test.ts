@@ -42,10 +42,16 @@ test('a listener receives the end of every call with service, method and status'
 			type: 'call',
 			emitter: 'grpc-server',
 			call: '/yaoki.test.Users/Get',
-			statusName: 'OK',
+			grpcStatus: 'OK',
 			outcome: 'success',
 		},
-		{ service: 'yaoki.test.Users', method: 'Get', statusName: 'NOT_FOUND', outcome: 'failure', errorCode: 5 },
+		{
+			grpcService: 'yaoki.test.Users',
+			method: 'Get',
+			grpcStatus: 'NOT_FOUND',
+			outcome: 'failure',
+			errorCode: 5,
+		},
 	])
 	expect(others).toEqual(events.slice(0, 1))
 	expect(interceptor.stats).toEqual({

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { DeadlineExceededError, retry } from 'yaoki'
+import type { GrpcEvent } from 'yaoki/grpc'
 import { currentContext, withAmbientContext } from 'yaoki/node'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import type { YaokiEvent } from '../../../src/core/events/events.ts'
 import type { ServerFailure } from '../../../src/grpc/server/failure.ts'
 import type { GrpcServerOptions } from '../../../src/grpc/server/options.ts'
 import type { ServerCall } from '../../../src/grpc/server/server-call.ts'
@@ -19,7 +19,7 @@ interface Incoming {
 /** A server in virtual time, whose calls record what happens to them. */
 function setting(options: GrpcServerOptions = {}, abandonAfterMs?: number) {
 	const clock = virtualRuntime({ seed: 3 })
-	const events: YaokiEvent[] = []
+	const events: GrpcEvent[] = []
 	const engine = new ServerEngine(
 		{ runtime: clock, onEvent: (event) => events.push(event), ...options },
 		'test',
@@ -146,7 +146,7 @@ describe('deadlines', () => {
 		expect(seen.failure).toMatchObject({ code: 4, pushback: undefined })
 		expect(call.isOver).toBe(true)
 		expect(engine.stats).toMatchObject({ calls: 1, failures: 1, rejected: 1, inFlight: 0 })
-		expect(calls()).toMatchObject([{ outcome: 'failure', stop: 'deadline', statusName: 'DEADLINE_EXCEEDED' }])
+		expect(calls()).toMatchObject([{ outcome: 'failure', stop: 'deadline', grpcStatus: 'DEADLINE_EXCEEDED' }])
 	})
 
 	test('a deadline that passes ends the call and aborts the signal', async () => {
@@ -160,7 +160,7 @@ describe('deadlines', () => {
 		expect(signal?.reason).toBeInstanceOf(DeadlineExceededError)
 		expect(call.isOver).toBe(true)
 		expect(engine.stats).toMatchObject({ failures: 1, rejected: 0, inFlight: 0 })
-		expect(calls()).toMatchObject([{ stop: 'deadline', statusName: 'DEADLINE_EXCEEDED', method: 'Get' }])
+		expect(calls()).toMatchObject([{ stop: 'deadline', grpcStatus: 'DEADLINE_EXCEEDED', method: 'Get' }])
 		call.finish(13)
 		call.cancel()
 		await clock.advance(0)
@@ -173,7 +173,7 @@ describe('deadlines', () => {
 		await clock.advance(995)
 		call.cancel()
 		await clock.advance(0)
-		expect(calls()).toMatchObject([{ stop: 'deadline', statusName: 'DEADLINE_EXCEEDED' }])
+		expect(calls()).toMatchObject([{ stop: 'deadline', grpcStatus: 'DEADLINE_EXCEEDED' }])
 	})
 })
 
@@ -193,8 +193,8 @@ describe('the bulkhead', () => {
 		expect(new Set(pushbacks).size).toBeGreaterThan(10)
 		expect(calls()[0]).toMatchObject({
 			outcome: 'rejected',
-			statusName: 'UNAVAILABLE',
-			service: 'shop.Users',
+			grpcStatus: 'UNAVAILABLE',
+			grpcService: 'shop.Users',
 		})
 		expect(engine.stats).toMatchObject({ calls: 51, rejected: 50, failures: 50, inFlight: 1 })
 	})
@@ -255,7 +255,7 @@ describe('the bulkhead', () => {
 		first.call.finish()
 		await clock.advance(0)
 		expect(second.seen).toEqual({})
-		expect(calls()[0]).toMatchObject({ stop: 'abort', statusName: 'CANCELLED' })
+		expect(calls()[0]).toMatchObject({ stop: 'abort', grpcStatus: 'CANCELLED' })
 		expect(engine.stats.bulkhead?.concurrent).toBe(0)
 	})
 
@@ -338,7 +338,7 @@ describe('the bulkhead', () => {
 		arrive()
 		arrive().call.cancel()
 		await clock.advance(0)
-		expect(calls()).toMatchObject([{ outcome: 'rejected', statusName: 'UNAVAILABLE' }])
+		expect(calls()).toMatchObject([{ outcome: 'rejected', grpcStatus: 'UNAVAILABLE' }])
 		expect(engine.stats).toMatchObject({ rejected: 1, failures: 1, cancelled: 0 })
 	})
 
@@ -374,7 +374,7 @@ test('a queued call that another interceptor ends is never started', async () =>
 	first.call.finish()
 	await clock.advance(0)
 	expect(second.seen).toEqual({})
-	expect(calls()[0]).toMatchObject({ statusName: 'UNAUTHENTICATED', outcome: 'failure' })
+	expect(calls()[0]).toMatchObject({ grpcStatus: 'UNAUTHENTICATED', outcome: 'failure' })
 })
 
 test('a handler that ends twice counts once', async () => {
@@ -385,7 +385,7 @@ test('a handler that ends twice counts once', async () => {
 	call.cancel()
 	await clock.advance(0)
 	expect(engine.stats).toMatchObject({ failures: 0, cancelled: 0, inFlight: 0, bulkhead: { concurrent: 0 } })
-	expect(calls()).toMatchObject([{ outcome: 'success', statusName: 'OK', call: '/shop.Users/Get' }])
+	expect(calls()).toMatchObject([{ outcome: 'success', grpcStatus: 'OK', call: '/shop.Users/Get' }])
 })
 
 test('a handler that fails is a failure with its status in the event', async () => {
@@ -393,7 +393,7 @@ test('a handler that fails is a failure with its status in the event', async () 
 	arrive().call.finish(5, 'no such user')
 	await clock.advance(0)
 	expect(calls()).toMatchObject([
-		{ outcome: 'failure', statusName: 'NOT_FOUND', errorCode: 5, errorMessage: '5 NOT_FOUND: no such user' },
+		{ outcome: 'failure', grpcStatus: 'NOT_FOUND', errorCode: 5, errorMessage: '5 NOT_FOUND: no such user' },
 	])
 })
 

@@ -1,8 +1,12 @@
 /** A real grpc-js server with the interceptor, and a client, for one test. */
 import * as grpc from '@grpc/grpc-js'
 import { onTestFinished } from 'vitest'
-import type { YaokiEvent } from 'yaoki'
-import { type GrpcServerOptions, type GrpcServerStats, resilientServerInterceptor } from 'yaoki/grpc'
+import {
+	type GrpcEvent,
+	type GrpcServerOptions,
+	type GrpcServerStats,
+	resilientServerInterceptor,
+} from 'yaoki/grpc'
 import type { MethodName } from '../support/users.ts'
 import { type UsersClient, useUsersClient } from '../support/users-client.ts'
 import { startUsersServer, type UsersServer } from '../support/users-server.ts'
@@ -13,7 +17,7 @@ export interface Setting {
 	readonly server: UsersServer
 	readonly client: UsersClient
 	readonly interceptor: ReturnType<typeof resilientServerInterceptor<typeof grpc>>
-	readonly events: readonly YaokiEvent[]
+	readonly events: readonly GrpcEvent[]
 	/** Waits until the statistics satisfy this. */
 	until(what: string, isReached: (stats: GrpcServerStats) => boolean): Promise<void>
 }
@@ -23,7 +27,7 @@ export async function useServer(
 	around: { readonly inner?: grpc.ServerInterceptor[]; readonly outer?: grpc.ServerInterceptor[] } = {},
 ): Promise<Setting> {
 	const interceptor = resilientServerInterceptor(grpc, options)
-	const events: YaokiEvent[] = []
+	const events: GrpcEvent[] = []
 	const { inner = [], outer = [] } = around
 	// The first one is the nearest to the client.
 	const server = await startUsersServer({ interceptors: [...inner, interceptor, ...outer] })

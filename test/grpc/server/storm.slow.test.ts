@@ -73,7 +73,7 @@ test('leaves no slot, no queue entry and no running call behind', async () => {
 	const { stats } = interceptor
 	const ends = events.filter(({ type }) => type === 'call')
 	const byStatus = new Map<unknown, number>()
-	for (const { statusName } of ends) byStatus.set(statusName, (byStatus.get(statusName) ?? 0) + 1)
+	for (const { grpcStatus } of ends) byStatus.set(grpcStatus, (byStatus.get(grpcStatus) ?? 0) + 1)
 	expect(stats.cancelled).toBe(byStatus.get('CANCELLED'))
 	expect(stats.calls - (byStatus.get('OK') ?? 0) - stats.cancelled).toBe(stats.failures)
 	// The storm was one: all of this has happened.

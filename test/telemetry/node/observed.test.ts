@@ -6,6 +6,7 @@ import { circuitBreaker, pipeline, retry } from 'yaoki'
 import { logger, observe } from 'yaoki/telemetry'
 import { diagnosticsChannels, eventLog } from 'yaoki/telemetry/node'
 import { virtualRuntime } from 'yaoki/testing'
+import { FakeClient } from '../../grpc/support/fake-caller.ts'
 import { temporaryFolder } from '../../temporary-file.ts'
 import { storingLogger } from '../logs/lines.ts'
 import { readLines } from './read-log.ts'
@@ -70,4 +71,21 @@ test('an event log gets every event, also those of routine calls, beside exporte
 	expect(types).toHaveLength(600)
 	expect(new Set(readLines(path).map(({ callId }) => callId)).size).toBe(200)
 	expect(lines).toEqual([])
+})
+
+test('the gRPC service of an event does not overwrite the name that was passed to observe', async () => {
+	const { lines, target } = storingLogger()
+	const path = join(temporaryFolder(), 'events.jsonl')
+	const log = eventLog({ path })
+	const [calls, circuits] = [subscribed('yaoki:call'), subscribed('yaoki:circuit')]
+	const client = new FakeClient({ circuitBreaker: { failureThreshold: 1 } })
+	const stop = observe({ users: client.interceptor }, [logger(target), log, diagnosticsChannels()])
+	client.start().attempt(1).end(14)
+	await client.clock.runUntilIdle()
+	stop()
+	await log.close()
+	const written = [...lines.map(({ fields }) => fields), ...readLines(path), ...calls, ...circuits]
+	expect(written).toHaveLength(6)
+	for (const line of written) expect(line).toMatchObject({ service: 'users' })
+	expect(readLines(path)).toMatchObject(Array(3).fill({ grpcService: 'yaoki.test.Users', method: 'Chat' }))
 })

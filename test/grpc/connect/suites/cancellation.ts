@@ -31,7 +31,7 @@ export function testCancellation(
 				const { error } = await client.invoke(method, {}, { signal: controller.signal })
 				expect(error?.code).toBe(Code.Canceled)
 				expect(server.calls).toHaveLength(1)
-				expect(events.at(-1)).toMatchObject({ type: 'call', statusName: 'CANCELLED' })
+				expect(events.at(-1)).toMatchObject({ type: 'call', grpcStatus: 'CANCELLED' })
 				expect(interceptor.stats).toMatchObject({ failures: 1, bufferedBytes: 0 })
 			})
 

@@ -96,7 +96,7 @@ export function testDeadlines(
 			expect(error).toMatchObject({ code: Code.DeadlineExceeded })
 			expect(error?.cause).toBeInstanceOf(DeadlineExceededError)
 			expect(explain(error)).toMatchObject({ stop: 'deadline' })
-			expect(events.at(-1)).toMatchObject({ type: 'call', statusName: 'DEADLINE_EXCEEDED' })
+			expect(events.at(-1)).toMatchObject({ type: 'call', grpcStatus: 'DEADLINE_EXCEEDED' })
 		})
 
 		test('the deadline ends a stream in the middle', async () => {

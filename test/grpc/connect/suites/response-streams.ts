@@ -25,7 +25,7 @@ export function testResponseStreams(
 			expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: 'down' })
 			expect(server.calls).toHaveLength(1)
 			expect(explain(error)).toMatchObject({ stop: 'committed' })
-			expect(events.at(-1)).toMatchObject({ type: 'call', outcome: 'failure', statusName: 'UNAVAILABLE' })
+			expect(events.at(-1)).toMatchObject({ type: 'call', outcome: 'failure', grpcStatus: 'UNAVAILABLE' })
 			expect(interceptor.stats).toMatchObject({ calls: 1, failures: 1, attempts: 1 })
 		})
 

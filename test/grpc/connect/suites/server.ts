@@ -47,7 +47,7 @@ export function testServer(transport: TransportName, methods: readonly MethodNam
 				expect(interceptor.stats).toMatchObject({ calls: 1, failures: 0, cancelled: 0, inFlight: 0 })
 				expect(context?.signal.aborted).toBe(false)
 				expect(events).toMatchObject([
-					{ type: 'call', service: 'yaoki.test.Users', method, outcome: 'success', statusName: 'OK' },
+					{ type: 'call', grpcService: 'yaoki.test.Users', method, outcome: 'success', grpcStatus: 'OK' },
 				])
 			})
 
@@ -91,7 +91,7 @@ export function testServer(transport: TransportName, methods: readonly MethodNam
 				expect(error).toMatchObject({ code: Code.Unavailable })
 				expect(error?.metadata.get('grpc-retry-pushback-ms')).toBe('25')
 				expect(interceptor.stats).toMatchObject({ calls: 2, rejected: 1, failures: 1 })
-				expect(events.at(-1)).toMatchObject({ type: 'call', statusName: 'UNAVAILABLE' })
+				expect(events.at(-1)).toMatchObject({ type: 'call', grpcStatus: 'UNAVAILABLE' })
 				controller.abort()
 				await running
 			})
@@ -114,7 +114,7 @@ export function testServer(transport: TransportName, methods: readonly MethodNam
 				await until(({ cancelled, bulkhead }) => cancelled === 1 && bulkhead?.concurrent === 0)
 				expect(context?.signal.aborted).toBe(true)
 				expect(interceptor.stats).toMatchObject({ calls: 1, failures: 0, inFlight: 0 })
-				expect(events.at(-1)).toMatchObject({ type: 'call', statusName: 'CANCELLED' })
+				expect(events.at(-1)).toMatchObject({ type: 'call', grpcStatus: 'CANCELLED' })
 			})
 
 			test('a queued call is started when a slot is free, and one that is cancelled is not', async () => {
@@ -163,7 +163,7 @@ export function testServer(transport: TransportName, methods: readonly MethodNam
 				expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: 'down' })
 				expect(error?.metadata.get('grpc-retry-pushback-ms')).toBe('-1')
 				expect(server.calls).toHaveLength(1)
-				expect(events.at(-1)).toMatchObject({ type: 'call', statusName: 'UNAVAILABLE' })
+				expect(events.at(-1)).toMatchObject({ type: 'call', grpcStatus: 'UNAVAILABLE' })
 			})
 		})
 

@@ -30,7 +30,7 @@ describe('a hook that throws ends the call with INTERNAL and the error as cause'
 		expect(explain(call.error)?.stop).toBe('hook-threw')
 		expect(client.interceptor.stats).toMatchObject({ calls: 1, failures: 1, attempts, bufferedBytes: 0 })
 		expect(events.mock.calls.flat().filter(({ type }) => type === 'call')).toMatchObject([
-			{ statusName: 'INTERNAL', attempts, stop: 'hook-threw' },
+			{ grpcStatus: 'INTERNAL', attempts, stop: 'hook-threw' },
 		])
 	})
 

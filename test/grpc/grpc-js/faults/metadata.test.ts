@@ -41,7 +41,7 @@ describe('metadata that cannot be sent ends the call with INTERNAL, and nothing 
 		expect(client.interceptor.stats).toMatchObject({ calls: 1, failures: 1, attempts: 0, bufferedBytes: 0 })
 		expect(client.interceptor.stats.circuits['']).toMatchObject({ state: 'closed' })
 		expect(events.mock.calls.flat()).toMatchObject([
-			{ type: 'call', outcome: 'failure', attempts: 0, statusName: 'INTERNAL', method: 'Chat' },
+			{ type: 'call', outcome: 'failure', attempts: 0, grpcStatus: 'INTERNAL', method: 'Chat' },
 		])
 	})
 })

@@ -2,8 +2,8 @@
 import { getEventListeners } from 'node:events'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { retryBudget, type YaokiEvent } from 'yaoki'
-import { parseServiceConfig, type ServiceConfig } from 'yaoki/grpc'
+import { retryBudget } from 'yaoki'
+import { type GrpcEvent, parseServiceConfig, type ServiceConfig } from 'yaoki/grpc'
 import type { FakeCall } from '../../support/fake-call.ts'
 import { type FakeCaller, FakeClient } from '../../support/fake-caller.ts'
 import { type CallScript, END_MS, type History, history, INVALID, type RequestScript } from './histories.ts'
@@ -42,7 +42,7 @@ export const checkHistories = (numRuns: number): Promise<void> =>
 /** Returns what breaks the rules; nothing, if all is well. */
 async function playHistory(given: History): Promise<string[]> {
 	const wrong: string[] = []
-	const events: YaokiEvent[] = []
+	const events: GrpcEvent[] = []
 	const signals: AbortSignal[] = []
 	let signal: AbortSignal | undefined
 	const { seed, isObserved } = given
@@ -97,16 +97,17 @@ async function playHistory(given: History): Promise<string[]> {
 	return wrong
 }
 
-function checkEvent(event: YaokiEvent, wrong: string[]): void {
-	const { type, service, method, statusName, callId, attempt } = event
+function checkEvent(event: GrpcEvent, wrong: string[]): void {
+	const { type, grpcService, method, grpcStatus, callId, attempt } = event
 	if (type === 'state_change' && callId === undefined) return
-	if (service !== 'yaoki.test.Users' || method !== 'Chat') wrong.push(`${type} of ${service}/${method}`)
+	if (grpcService !== 'yaoki.test.Users' || method !== 'Chat')
+		wrong.push(`${type} of ${grpcService}/${method}`)
 	if (!callId || !attempt) wrong.push(`${type} without callId or attempt`)
 	const hasEnded =
 		type === 'call' || type === 'failure' || type === 'retry_attempt' || type === 'retry_failure'
-	if (hasEnded && statusName === undefined) wrong.push(`${type} without statusName`)
-	if (type === 'call' && event.outcome === 'success' && statusName !== 'OK')
-		wrong.push(`success with ${statusName}`)
+	if (hasEnded && grpcStatus === undefined) wrong.push(`${type} without grpcStatus`)
+	if (type === 'call' && event.outcome === 'success' && grpcStatus !== 'OK')
+		wrong.push(`success with ${grpcStatus}`)
 }
 
 /** One function for all calls, as in generated code. */
@@ -159,7 +160,7 @@ class PlayedCall {
 		if (cancelMs !== undefined) later(cancelMs, () => this.caller.cancel())
 	}
 
-	onEvent({ type }: YaokiEvent): void {
+	onEvent({ type }: GrpcEvent): void {
 		if (type === this.#script.cancelOn) this.caller.cancel()
 	}
 
