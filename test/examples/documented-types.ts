@@ -28,7 +28,7 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'rate-limit: throttle option': true,
 	'budgets: retry budget option': true,
 	'budgets: token budget option': true,
-	'budgets: quota budget option': true,
+	'simulator: quota budget option': true,
 	'pipelines: pipeline option': true,
 	'pipelines: keyed option': true,
 	'http: option': true,

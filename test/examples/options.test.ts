@@ -99,7 +99,11 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['rate-limit', 'throttle option', readThrottleOptions],
 	['budgets', 'retry budget option', (options) => budgetDefaults(retryBudget(options), RETRY_BUDGET_SCHEMA)],
 	['budgets', 'token budget option', (options) => budgetDefaults(tokenBudget(options), TOKEN_BUDGET_SCHEMA)],
-	['budgets', 'quota budget option', (options) => budgetDefaults(quotaBudget(options), QUOTA_BUDGET_SCHEMA)],
+	[
+		'simulator',
+		'quota budget option',
+		(options) => budgetDefaults(quotaBudget(options), QUOTA_BUDGET_SCHEMA),
+	],
 	['pipelines', 'pipeline option', (options) => onlyChecked(pipeline(options))],
 	['pipelines', 'keyed option', readKeyedOptions],
 	['http', 'option', httpDefaults],

@@ -93,7 +93,7 @@ export interface Options {
 	'rate-limit: throttle option': First<typeof adaptiveThrottle>
 	'budgets: retry budget option': First<typeof retryBudget>
 	'budgets: token budget option': First<typeof tokenBudget>
-	'budgets: quota budget option': First<typeof quotaBudget>
+	'simulator: quota budget option': Exclude<First<typeof quotaBudget>, 'runtime'>
 	'pipelines: pipeline option': keyof PipelineOptions
 	'pipelines: keyed option': keyof KeyedOptions
 	'http: option': keyof HttpOptions
