@@ -19,7 +19,7 @@ export interface Declarations {
 	readonly declared: ReadonlyMap<string, readonly ESTree.Statement[]>
 	/** Names from other packages are not among them. */
 	readonly imported: ReadonlyMap<string, Reference>
-	readonly exported: ReadonlyMap<string, Reference>
+	readonly exported: ReadonlyMap<string, Reference & { readonly isType?: boolean }>
 }
 
 const cache = new Map<string, Declarations>()
@@ -38,7 +38,7 @@ function parseDeclarations(file: string, text: string): Declarations {
 	if (errors[0]) fail(errors[0].message)
 	const declared = new Map<string, ESTree.Statement[]>()
 	const imported = new Map<string, Reference>()
-	const exported = new Map<string, Reference>()
+	const exported = new Map<string, Reference & { readonly isType?: boolean }>()
 	const declare = (statement: ESTree.Statement, declaration: unknown): string[] => {
 		const names = namesOf(declaration)
 		for (const name of names) declared.set(name, [...(declared.get(name) ?? []), statement])
@@ -55,7 +55,8 @@ function parseDeclarations(file: string, text: string): Declarations {
 			for (const name of declare(statement, statement.declaration)) exported.set(name, { file, name })
 			for (const specifier of statement.specifiers) {
 				const from = statement.source ? beside(file, statement.source.value) : file
-				exported.set(nameOf(specifier.exported), { file: from, name: nameOf(specifier.local) })
+				const isType = [statement.exportKind, specifier.exportKind].includes('type')
+				exported.set(nameOf(specifier.exported), { file: from, name: nameOf(specifier.local), isType })
 			}
 		} else if (statement.type === 'ExportAllDeclaration') {
 			fail(`export * from '${statement.source.value}' makes names public by accident: name them`)
@@ -75,6 +76,18 @@ export function find({ file, name }: Reference): Reference | undefined {
 	const elsewhere = imported.get(name) ?? exported.get(name)
 	return elsewhere && find(elsewhere)
 }
+
+export function declarationOf(reference: Reference): Reference {
+	const found = find(reference)
+	if (!found) throw new Error(`${reference.name} is exported and nowhere declared (${reference.file})`)
+	return found
+}
+
+export const statementsOf = ({ file, name }: Reference): readonly ESTree.Statement[] =>
+	readDeclarations(file).declared.get(name) ?? []
+
+/** Identifies a declaration. */
+export const placeOf = ({ file, name }: Reference): string => `${file} ${name}`
 
 const isOwn = (specifier: string): boolean => specifier.startsWith('.')
 const beside = (file: string, specifier: string): string =>

@@ -1,5 +1,5 @@
 /** A name that two entries export with different declarations forces programs that import both to rename one. */
-import { find, type Reference, readDeclarations } from './declarations.ts'
+import { find, placeOf, readDeclarations } from './declarations.ts'
 
 /** Names that two entries export on purpose, with the same declaration. docs/decisions/0044-public-names.md says why. */
 const SHARED: readonly string[] = ['HttpError', 'Queryable']
@@ -24,5 +24,3 @@ export function findDuplicates(
 	}
 	return problems
 }
-
-const placeOf = ({ file, name }: Reference): string => `${file} ${name}`

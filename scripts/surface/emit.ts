@@ -6,6 +6,8 @@ import { entryName, exportedSubpaths } from '../build/layout.ts'
 import { ROOT, readJson, tsc } from '../tools.ts'
 import { findCodes } from './codes.ts'
 import { findDuplicates } from './duplicates.ts'
+import { exportsPage } from './exports-page.ts'
+import { GUIDE_PAGES } from './guide-pages.ts'
 import { type Listing, listSurface } from './listing.ts'
 
 /** The folder of the listings, from the root of the project. */
@@ -31,12 +33,14 @@ export function currentSurface(): Surface {
 		)
 		if (!ok) throw new Error(`src does not compile, so it has no surface:\n${output}`)
 		const entries = entriesIn(out)
-		const codes = findCodes(sources())
-		const problems = [...findDuplicates(entries), ...codes.problems]
+		const codes = findCodes(textsIn('src', '.ts'))
+		const page = exportsPage(entries, { texts: textsIn('docs/guide', '.md'), uses: GUIDE_PAGES })
+		const problems = [...findDuplicates(entries), ...codes.problems, ...page.problems]
 		if (problems.length > 0) throw new Error(`The surface breaks a rule:\n${problems.join('\n')}`)
 		const listings = listSurface(entries)
 		const files = new Map([...listings].map(([entry, { text }]) => [listingFile(entry), text]))
-		return { listings, files: files.set(`${LISTINGS}/codes.txt`, codesText(codes.classes, listings)) }
+		files.set(`${LISTINGS}/codes.txt`, codesText(codes.classes, listings))
+		return { listings, files: files.set('docs/guide/exports.md', page.text) }
 	} finally {
 		rmSync(out, { recursive: true, force: true })
 	}
@@ -55,10 +59,14 @@ function entriesIn(out: string): Map<string, string> {
 	)
 }
 
-function sources(): Map<string, string> {
-	const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-	const read = (file: string): [string, string] => [file, readFileSync(join(ROOT, 'src', file), 'utf8')]
-	return new Map(files.filter((file) => file.endsWith('.ts')).map(read))
+/** The texts of a folder, by their paths in it. */
+function textsIn(folder: string, extension: string): Map<string, string> {
+	const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+	return new Map(
+		files
+			.filter((file) => file.endsWith(extension))
+			.map((file) => [file, readFileSync(join(ROOT, folder, file), 'utf8')]),
+	)
 }
 
 /** A line for each code: its class, and the entries that export the class. */

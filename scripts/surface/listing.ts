@@ -2,10 +2,16 @@
  * Everything that a user of an entry can see, as text for a review: the exported names with their whole declarations,
  * and then what has no public name but shows through them, such as a base class. Comments are left out.
  */
-import type { ESTree } from 'vite'
 import { type Node, walk } from '../syntax-node.ts'
 import { tool } from '../tools.ts'
-import { find, type Reference, readDeclarations } from './declarations.ts'
+import {
+	declarationOf,
+	find,
+	placeOf,
+	type Reference,
+	readDeclarations,
+	statementsOf,
+} from './declarations.ts'
 
 export interface Listing {
 	readonly names: readonly string[]
@@ -28,7 +34,7 @@ export function listSurface(entries: ReadonlyMap<string, string>): Map<string, L
 	const listed = new Set<string>()
 	for (const file of entries.values()) {
 		for (const reference of readDeclarations(file).exported.values())
-			listed.add(key(declarationOf(reference)))
+			listed.add(placeOf(declarationOf(reference)))
 	}
 	return new Map([...entries].map(([entry, file]) => [entry, list(entry, file, listed)]))
 }
@@ -56,27 +62,24 @@ function list(entry: string, file: string, listed: Set<string>): Listing {
 
 /** Types that a declaration uses without being exported, and what they use in turn. */
 function seenThrough(from: Reference, listed: Set<string>): Reference[] {
-	const seen: Reference[] = []
+	return mentionedBy(from).flatMap((found) => {
+		if (listed.has(placeOf(found))) return []
+		listed.add(placeOf(found))
+		return [found, ...seenThrough(found, listed)]
+	})
+}
+
+/** Returns what a declaration names, apart from what other packages declare. */
+export function mentionedBy(from: Reference): Reference[] {
+	const mentioned: Reference[] = []
 	walk(statementsOf(from), (node) => {
 		const mention = MENTIONS[node.type]
 		const name = mention === undefined ? undefined : Object(node[mention]).name
 		const found = typeof name === 'string' ? find({ file: from.file, name }) : undefined
-		if (!found || listed.has(key(found))) return
-		listed.add(key(found))
-		seen.push(found, ...seenThrough(found, listed))
+		if (found) mentioned.push(found)
 	})
-	return seen
+	return mentioned
 }
-
-function declarationOf(reference: Reference): Reference {
-	const found = find(reference)
-	if (!found) throw new Error(`${reference.name} is exported and nowhere declared (${reference.file})`)
-	return found
-}
-
-const key = ({ file, name }: Reference): string => `${file} ${name}`
-const statementsOf = ({ file, name }: Reference): readonly ESTree.Statement[] =>
-	readDeclarations(file).declared.get(name) ?? []
 
 /** The source of a declaration without its comments and without what is private to a class. */
 function textOf(reference: Reference): string {

@@ -10,6 +10,7 @@ import * as root from 'yaoki'
 import { findCodes } from '../../scripts/surface/codes.ts'
 import { findDuplicates } from '../../scripts/surface/duplicates.ts'
 import { currentSurface, LISTINGS, type Surface } from '../../scripts/surface/emit.ts'
+import { exportsPage } from '../../scripts/surface/exports-page.ts'
 import { type Listing, listSurface } from '../../scripts/surface/listing.ts'
 import { ROOT } from '../../scripts/tools.ts'
 
@@ -45,12 +46,17 @@ describe('the public surface', () => {
 const UPDATE =
 	'the public surface has changed. If that was meant, run `npm run surface` and commit what it writes'
 
-/** The listing of a package whose entry is index.d.ts. */
-function listingOf(files: Record<string, string>): Listing {
+/** Writes declarations, and returns the file of each entry. */
+function plant(files: Record<string, string>, ...entries: readonly string[]): Map<string, string> {
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-planted-'))
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
 	for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
-	const listing = listSurface(new Map([['planted', join(folder, 'index.d.ts')]])).get('planted')
+	return new Map(entries.map((entry) => [entry, join(folder, `${entry}.d.ts`)]))
+}
+
+/** The listing of a package whose entry is planted.d.ts. */
+function listingOf(files: Record<string, string>): Listing {
+	const listing = listSurface(plant(files, 'planted')).get('planted')
 	if (!listing) throw new Error('nothing was listed')
 	return listing
 }
@@ -60,7 +66,7 @@ const HEADER = (names: number) => `// planted: ${names} names. Written by \`npm 
 describe('a listing', { timeout: 30_000 }, () => {
 	test('follows names to where they are declared, and leaves comments and private members out', () => {
 		const { names, text } = listingOf({
-			'index.d.ts': "export { b as c, A } from './a.js';\nexport type { T } from './a.ts';",
+			'planted.d.ts': "export { b as c, A } from './a.js';\nexport type { T } from './a.ts';",
 			'a.d.ts': [
 				'/** Doc. */',
 				'export declare class A {',
@@ -96,7 +102,7 @@ describe('a listing', { timeout: 30_000 }, () => {
 
 	test('shows what has no public name but can be seen: bases, options, what a typeof reads', () => {
 		const { text } = listingOf({
-			'index.d.ts': "import { Base } from './base.ts';\nexport declare class A extends Base {\n}",
+			'planted.d.ts': "import { Base } from './base.ts';\nexport declare class A extends Base {\n}",
 			'base.d.ts': [
 				'declare const limits: { most: 1 };',
 				'interface Options { limits: typeof limits }',
@@ -116,35 +122,30 @@ describe('a listing', { timeout: 30_000 }, () => {
 		['a default', 'export declare function a(b: 1): 1', 'export declare function a(b?: 1): 1'],
 		['a modifier', 'export interface A { readonly a: 1 }', 'export interface A { a: 1 }'],
 	])('is another one after a change of %s', (_, before, after) => {
-		expect(listingOf({ 'index.d.ts': before }).text).not.toBe(listingOf({ 'index.d.ts': after }).text)
+		expect(listingOf({ 'planted.d.ts': before }).text).not.toBe(listingOf({ 'planted.d.ts': after }).text)
 	})
 
 	test('is the same one after a change of layout or of a comment', () => {
 		const before = 'export interface A { a: 1 | 2; b: 2 }'
 		const after = '/** New. */\nexport interface A {\n    a:\n        | 1\n        | 2;\n\n\n    b: 2;\n}'
-		expect(listingOf({ 'index.d.ts': after }).text.replace(/\s+/g, ' ')).toBe(
-			listingOf({ 'index.d.ts': before }).text.replace(/\s+/g, ' '),
+		expect(listingOf({ 'planted.d.ts': after }).text.replace(/\s+/g, ' ')).toBe(
+			listingOf({ 'planted.d.ts': before }).text.replace(/\s+/g, ' '),
 		)
 	})
 
 	test('refuses what makes names public by accident, and what has no name', () => {
 		const a = 'export declare const a: 1'
-		expect(() => listingOf({ 'index.d.ts': "export * from './a.ts'", 'a.d.ts': a })).toThrow('export *')
-		expect(() => listingOf({ 'index.d.ts': 'export default 1' })).toThrow('default export')
-		expect(() => listingOf({ 'index.d.ts': "export { b } from './a.ts'", 'a.d.ts': a })).toThrow(
+		expect(() => listingOf({ 'planted.d.ts': "export * from './a.ts'", 'a.d.ts': a })).toThrow('export *')
+		expect(() => listingOf({ 'planted.d.ts': 'export default 1' })).toThrow('default export')
+		expect(() => listingOf({ 'planted.d.ts': "export { b } from './a.ts'", 'a.d.ts': a })).toThrow(
 			'nowhere declared',
 		)
 	})
 })
 
 describe('names in two entries', () => {
-	const problemsOf = (files: Record<string, string>, shared?: readonly string[]): string[] => {
-		const folder = mkdtempSync(join(tmpdir(), 'yaoki-planted-'))
-		onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-		for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
-		const entries = ['one', 'two'].map((entry) => [entry, join(folder, `${entry}.d.ts`)] as const)
-		return findDuplicates(new Map(entries), shared)
-	}
+	const problemsOf = (files: Record<string, string>, shared?: readonly string[]): string[] =>
+		findDuplicates(plant(files, 'one', 'two'), shared)
 	const again = "export { A } from './a.ts'"
 	const files = { 'one.d.ts': again, 'two.d.ts': again, 'a.d.ts': 'export interface A {}' }
 
@@ -213,5 +214,49 @@ describe('codes of errors', () => {
 			'YAOKI_LEASE_LOST of LeaseLostError is missing in YaokiErrorCode',
 		])
 		expect(problemsOf(LIST)).toEqual(['YAOKI_LEASE_LOST is in YaokiErrorCode, but no error has it'])
+	})
+})
+
+describe('the page of exports', () => {
+	const files = {
+		'one.d.ts': [
+			'/**',
+			' * Runs `fn`,',
+			' * or not. More.',
+			' */',
+			'export declare function run(options?: RunOptions): Run',
+			'/** Options. */',
+			'export interface RunOptions { deep: Deep }',
+			"export type { Run, Deep } from './two.ts'",
+		].join('\n'),
+		'two.d.ts': '/** A run. */\nexport declare class Run {}\n/** Deep | down. */\nexport interface Deep {}',
+	}
+	const pageOf = (text: string, uses: Record<string, string>, changed: object = {}) =>
+		exportsPage(plant({ ...files, ...changed }, 'one'), { texts: new Map([['a.md', text]]), uses })
+
+	test('has a row for each export: its first sentence, and its page or that of the export that leads to it', () => {
+		const { text, problems } = pageOf('Call `run()`.', { a: 'run' })
+		expect(problems).toEqual([])
+		expect(text.split('\n').filter((line) => line.startsWith('| `'))).toEqual([
+			'| `run` | Runs `fn`, or not. | [a](a.md) |',
+			'| `Deep` | Deep \\| down. | [a](a.md), with `run` |',
+			'| `Run` | A run. | [a](a.md), with `run` |',
+			'| `RunOptions` | Options. | [a](a.md), with `run` |',
+		])
+	})
+
+	test.each([
+		['is in code font nowhere on its page', 'Just run it.', { a: 'run' }, 'a.md does not use run'],
+		['has a page that does not exist', '`run`', { b: 'run' }, 'b.md does not use run'],
+		['has no page', '`Run`', { a: 'Run' }, 'run has no page'],
+		['has two pages', '`run`', { a: 'run run' }, 'run has two pages: a and a'],
+		['is not exported', '`run` `gone`', { a: 'run gone' }, 'gone has a page, but it is not exported'],
+	])('is rejected if a name %s', (_, text, uses, expected) => {
+		expect(pageOf(text, uses).problems).toContain(expected)
+	})
+
+	test('is rejected if an export has no doc comment', () => {
+		const changed = { 'two.d.ts': 'export declare class Run {}\n/** Deep. */\nexport interface Deep {}' }
+		expect(pageOf('`run`', { a: 'run' }, changed).problems).toEqual(['Run has no doc comment'])
 	})
 })

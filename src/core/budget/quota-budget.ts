@@ -95,7 +95,7 @@ export class QuotaBudget implements Budget {
 }
 
 /**
- * Creates a budget like the AWS SDKs' retry quota: `new QuotaBudget(options)`.
+ * Creates a budget like the AWS SDKs' retry quota.
  *
  * @example
  * const policy = retry({ budget: quotaBudget({ capacity: 100 }) })

@@ -100,7 +100,7 @@ export class RetryBudget implements Budget {
 }
 
 /**
- * Creates a retry budget: `new RetryBudget(options)`.
+ * Creates a budget that allows retries up to a share of the calls, for all policies that share it.
  *
  * @example
  * const policy = retry({ budget: retryBudget({ maxRetryRatio: 0.2 }) })

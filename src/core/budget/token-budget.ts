@@ -83,7 +83,7 @@ export class TokenBudget implements Budget {
 }
 
 /**
- * Creates a budget like gRPC's retry throttling: `new TokenBudget(options)`.
+ * Creates a budget like gRPC's retry throttling: successes add tokens, failures remove them.
  *
  * @example
  * const policy = retry({ budget: tokenBudget({ maxTokens: 100, tokenRatio: 0.5 }) })

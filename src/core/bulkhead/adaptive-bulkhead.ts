@@ -86,7 +86,7 @@ export class AdaptiveBulkhead extends LeafPolicy {
 }
 
 /**
- * Creates a self-tuning bulkhead: `new AdaptiveBulkhead(options)`.
+ * Creates a bulkhead that finds its own limit from the latency of the calls.
  *
  * @example
  * const search = pipeline(adaptiveBulkhead({ maxConcurrent: 100 }), timeout(2_000))

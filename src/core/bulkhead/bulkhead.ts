@@ -58,7 +58,7 @@ export class Bulkhead extends LeafPolicy {
 }
 
 /**
- * Creates a bulkhead: `new Bulkhead(options)`.
+ * Creates a bulkhead: a policy that limits the number of concurrent calls.
  *
  * @example
  * const payments = pipeline(bulkhead({ maxConcurrent: 10, maxQueue: 50 }), retry(presets.externalApi))

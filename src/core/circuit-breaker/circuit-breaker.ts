@@ -135,7 +135,7 @@ export class CircuitBreaker extends LeafPolicy {
 }
 
 /**
- * Creates a circuit breaker: `new CircuitBreaker(options)`.
+ * Creates a circuit breaker: a policy that stops calling a dependency that fails.
  *
  * @example
  * const payments = pipeline(circuitBreaker({ failureThreshold: 5 }), retry(presets.externalApi), timeout(5_000))

@@ -6,7 +6,7 @@
 import type { AttemptOutcome, DelaySource, StopReason } from '../explain/record.ts'
 
 /**
- * `closed`: calls pass. `open`: calls are rejected. `half-open`: a few probes pass. `isolated`: calls are rejected until
+ * The state of a circuit. `closed`: calls pass. `open`: calls are rejected. `half-open`: a few probes pass. `isolated`: calls are rejected until
  * the isolation is released.
  */
 export type CircuitState = 'closed' | 'open' | 'half-open' | 'isolated'

@@ -130,7 +130,7 @@ export class FallbackLayer implements ObservableLayer {
 }
 
 /**
- * Creates a fallback: `new Fallback(valueOrFunction, options)`.
+ * Creates a policy that replaces the failure of a call with another result.
  *
  * @example
  * const prices = pipeline(fallback([]), retry(), timeout(2_000))

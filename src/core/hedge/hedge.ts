@@ -40,7 +40,7 @@ export class Hedge extends LeafPolicy {
 }
 
 /**
- * Creates a hedge policy: `new Hedge(options)`.
+ * Creates a policy that sends a second request if the first takes longer than usual.
  *
  * @example
  * const reads = pipeline(hedge({ delayMs: 50, budget }), timeout(1_000))

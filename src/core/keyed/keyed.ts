@@ -205,7 +205,7 @@ function boundLayersOf(
 }
 
 /**
- * Keeps one policy per key: `new Keyed(keyOf, make, options)`. In a pipeline, each call runs through the policy of its key.
+ * Keeps one policy per key, such as a breaker per host. In a pipeline, each call runs through the policy of its key.
  *
  * @example
  * const perTenant = keyed(({ key }) => key ?? 'anonymous', () => bulkhead({ maxConcurrent: 5 }))

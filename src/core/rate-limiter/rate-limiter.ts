@@ -82,7 +82,7 @@ export class RateLimiter extends LeafPolicy {
 }
 
 /**
- * Creates a rate limiter: `new RateLimiter(options)`.
+ * Creates a policy that limits how many calls start per interval.
  *
  * @example
  * const api = pipeline(rateLimiter({ limit: 100, intervalMs: 60_000, maxWaitMs: 5_000 }), retry(presets.externalApi))

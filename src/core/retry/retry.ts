@@ -92,7 +92,7 @@ function firstStart({ lastAttempt }: Call): number | undefined {
 }
 
 /**
- * Creates a retry policy: `new Retry(options)`.
+ * Creates a policy that retries a failed call, with exponential backoff and jitter.
  *
  * @example
  * const payments = pipeline(retry(presets.externalApi))

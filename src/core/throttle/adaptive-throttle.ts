@@ -74,7 +74,7 @@ class ThrottleLayer implements ObservableLayer {
 }
 
 /**
- * Creates an adaptive throttle: `new AdaptiveThrottle(options)`.
+ * Creates a policy that rejects a share of the calls while the dependency is overloaded.
  *
  * @example
  * const search = pipeline(adaptiveThrottle(), retry(presets.interactive), timeout(1_000))

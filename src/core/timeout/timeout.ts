@@ -37,7 +37,7 @@ function checked(ms: number): number {
 }
 
 /**
- * Creates a timeout policy: `new Timeout(ms, options)`.
+ * Creates a policy that ends an operation, or a whole call, after `ms` milliseconds.
  *
  * @example
  * const answer = await timeout(5_000).execute(({ signal }) => fetch(url, { signal }))

@@ -64,6 +64,7 @@ export interface IdempotencyStats {
 	readonly storeCircuit: CircuitState
 }
 
+/** Runs each request, or each function, with the same idempotency key once. `idempotency` creates it. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT] and [OBSERVE], whose computed names isolatedDeclarations cannot emit.
 export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	/** The option of this name. Its parameter says which framework's requests the engine accepts. */
@@ -586,7 +587,7 @@ function toBegin(result: Exclude<IdempotencyClaimResult, { kind: 'claimed' | 'ru
 }
 
 /**
- * Creates an engine for idempotency keys: `new IdempotencyEngine(options)`.
+ * Creates an engine for idempotency keys: requests with the same key run once, and repeated ones get the stored response.
  *
  * @example
  * const engine = idempotency({ store: memoryIdempotencyStore(), principal: ({ raw }) => userOf(raw)?.id })

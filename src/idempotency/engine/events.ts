@@ -71,6 +71,7 @@ export type ConflictReason = 'in-progress' | 'outcome-unknown' | 'not-stored'
 
 export type StoreOperation = 'claim' | 'heartbeat' | 'step' | 'complete' | 'release'
 
+/** Every event of an idempotency engine, discriminated by `type`. */
 export type IdempotencyEvent =
 	| ClaimedEvent
 	| ReplayedEvent

@@ -40,6 +40,7 @@ interface HandledResponse {
 	readonly path: string
 }
 
+/** Options of `idempotency`. */
 export interface IdempotencyOptions<Tx = unknown, Raw = unknown> extends FingerprintOptions {
 	/** Where keys and responses are stored. */
 	readonly store: IdempotencyStore<Tx>

@@ -28,6 +28,7 @@ interface ContextBase {
 	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>>
 }
 
+/** What a handler with an idempotency key gets: steps that run once, and a transaction that contains the stored response. */
 export interface IdempotencyContext<Tx = unknown> extends ContextBase {
 	/**
 	 * Commits the writes of `fn` and the stored response together, on PostgreSQL and SQLite. A response that is not stored, such as one with

@@ -18,6 +18,7 @@ import type {
 	StoredSteps,
 } from './store.ts'
 
+/** Options of `memoryIdempotencyStore`. */
 export interface MemoryIdempotencyStoreOptions {
 	/** The maximum number of keys. Default 10,000. */
 	readonly maxKeys?: number | undefined

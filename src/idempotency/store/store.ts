@@ -7,6 +7,7 @@
  */
 import type { Queryable } from '../../sql/clients.ts'
 
+/** What `IdempotencyStore.claim` gets: the key of a request, and for how long the request claims it. */
 export interface IdempotencyClaimRequest {
 	/** Hash of the engine's name, principal, method, route and key. */
 	readonly id: string
@@ -23,6 +24,7 @@ export interface IdempotencyClaimRequest {
 	readonly endedToken?: string | undefined
 }
 
+/** What `IdempotencyStore.claim` returns: the request may run, gets a stored response, or conflicts with another request. */
 export type IdempotencyClaimResult =
 	/** `steps` of an earlier run of the key, by name; values are JSON. */
 	| { readonly kind: 'claimed'; readonly steps: StoredSteps }
@@ -36,6 +38,7 @@ export type IdempotencyClaimResult =
 	/** The key was used for another request. */
 	| { readonly kind: 'mismatch' }
 
+/** The results of the steps of a key, as JSON, by the names of the steps. */
 export type StoredSteps = Readonly<Record<string, string>>
 
 /** A response as it is replayed. */
@@ -78,7 +81,7 @@ export interface StoreCall {
 	isAbandoned: boolean
 }
 
-/** Writes of a claim return false if another request has claimed the key since, or the key is gone: nothing was written. */
+/** A database that holds idempotency keys. Writes of a claim return false if another request has claimed the key since, or the key is gone: nothing was written. */
 export interface IdempotencyStore<Tx = unknown> {
 	/** False if no other process can use the store, so that its engine needs no `name`. Default true. */
 	readonly isShared?: boolean | undefined

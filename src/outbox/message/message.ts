@@ -82,6 +82,7 @@ export interface Message<Topic extends string = string, Payload = unknown> {
 	readonly expiresAt: Date | undefined
 }
 
+/** Where a message is: queued, being sent by a relay, sent, or a dead letter. */
 export type MessageStatus = 'pending' | 'processing' | 'sent' | 'dead'
 
 /** Why a message became a dead letter. */

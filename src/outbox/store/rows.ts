@@ -24,6 +24,7 @@ export interface NewRow {
 	readonly maxRetries: number | null
 }
 
+/** What `OutboxStore.insert` has done. */
 export interface InsertResult {
 	/** Rows that were skipped because their dedupe key exists: id of the row to id of the existing message. */
 	readonly duplicates: ReadonlyMap<string, string>
@@ -119,6 +120,7 @@ export interface ClaimTarget {
 	readonly isProbe: boolean
 }
 
+/** What a relay claims: messages of some destinations, for the time of a lease. */
 export interface ClaimRequest {
 	/** Id of the relay that holds the claimed messages. */
 	readonly owner: string
@@ -132,6 +134,7 @@ export interface ClaimRequest {
 	readonly signal?: AbortSignal | undefined
 }
 
+/** The claimed messages, and the circuits of their destinations. */
 export interface ClaimResult {
 	/** The database's time. */
 	readonly now: number
@@ -197,7 +200,7 @@ export interface OperatorNote {
 }
 
 /**
- * A change of a destination by an operator:
+ * A change of a destination by an operator.
  * `pause`: relays claim nothing, not even a probe, for `forMs` (Infinity until `resume`); replaces an earlier pause of an operator;
  * `resume`: ends the operator's pause;
  * `close-circuit`: closes the circuit and ends a Retry-After, but not the operator's pause.
@@ -245,6 +248,7 @@ export interface SharedRate {
 	readonly burst: number
 }
 
+/** How many tokens of a shared rate a relay got. */
 export interface TokenGrant {
 	readonly granted: number
 	/** Time until one more token is available; 0 if all were granted. */

@@ -28,6 +28,7 @@ export interface BlockedKeys {
 	readonly worst: BlockedKey | null
 }
 
+/** The messages of one destination, by status. */
 export interface DestinationCounts {
 	readonly destination: string
 	readonly due: CappedCount
@@ -56,6 +57,7 @@ export interface DestinationCounts {
 	readonly nextDueInMs: number | null
 }
 
+/** What `OutboxStore.stats` returns: the counts behind `outbox.stats()`. */
 export interface StoreStats {
 	/** The database's time. */
 	readonly now: number

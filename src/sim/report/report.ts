@@ -15,6 +15,7 @@ import { casesWithRuns, countRuns, type StudyResult } from './study-result.ts'
 import { heatTable, referenceTable, sparklineTable } from './tables.ts'
 import { buildTimeChart } from './time-charts.ts'
 
+/** Options of `toText`. */
 export interface TextOptions extends ChartOptions {
 	/** The width of the text. Default 80, at least 20. */
 	readonly columns?: number | undefined

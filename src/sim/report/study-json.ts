@@ -12,6 +12,7 @@ import { chartSubject } from './chart-subject.ts'
 import { type ScheduledFault, scheduledFaults } from './scheduled-faults.ts'
 import { casesWithRuns, compareCases, countRuns, type StudyResult } from './study-result.ts'
 
+/** Options of `toJSON`. */
 export interface JSONOptions {
 	/** Which runs of a case have their timeline: the first one, all, or none. Default `'first'`. */
 	readonly timelines?: 'first' | 'all' | 'none' | undefined

@@ -12,6 +12,7 @@ import { callback, count, fields } from '../scenario/shape.ts'
 import { simulate } from './simulation.ts'
 import { overEqualTime } from './study.ts'
 
+/** Options of `replicate`. */
 export interface ReplicateOptions {
 	/** Number of runs, each with the next seed. Default 10. */
 	readonly replications?: number | undefined

@@ -80,6 +80,7 @@ interface Axis {
 	readonly format?: ((value: number) => string) | undefined
 }
 
+/** Scenarios to compare: side by side, or in a grid. */
 export type Study = VariantStudy | GridStudy
 
 /** One scenario of a study, with its name or its position in the grid. */

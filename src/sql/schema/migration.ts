@@ -7,6 +7,7 @@ export interface Migration {
 	readonly sql: string
 }
 
+/** What `migrate` has done. */
 export interface MigrationReport {
 	readonly from: number
 	readonly to: number

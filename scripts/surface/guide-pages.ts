@@ -1,0 +1,44 @@
+/**
+ * The page of the guide for every function, class and constant, and for types that have a section of their own. A new export gets its place
+ * here, and the page has to use it. Types that are not listed are on the page of the listed name that leads to them.
+ */
+export const GUIDE_PAGES: Readonly<Record<string, string>> = {
+	retry: 'retry retryWithBackoff',
+	backoff: 'calculateDelay nextRetryAt presets schedule',
+	timeout: 'timeout TimeoutError',
+	'circuit-breaker': 'circuitBreaker CircuitOpenError',
+	bulkhead: 'bulkhead adaptiveBulkhead BulkheadRejectedError',
+	fallback: 'fallback lastGoodValue',
+	hedge: 'hedge',
+	'rate-limit': 'rateLimiter adaptiveThrottle RateLimitedError',
+	budgets: 'retryBudget RetryBudget tokenBudget Budget',
+	deadlines: 'Deadline DeadlineExceededError currentContext runWithContext withAmbientContext',
+	pipelines: 'pipeline keyed Policy PolicyOptions CallOptions CallContext Settled',
+	classification: 'classify isRetryable isRetryableNetworkError isRetryableStatus permanent Classifier',
+	'explain-and-events':
+		'explain YaokiError InvalidArgumentError InvalidOptionError YaokiEvent EventBase ErrorFacts IdempotencySchemaError IdempotencyStoreError OutboxSchemaError RelayStoppedError',
+	lint: 'lint',
+	runtime: 'Runtime',
+	testing: 'faults seededRandom skipDelays virtualRuntime',
+	http: 'resilientFetch axiosAdapter undiciInterceptor isCachedResponse HttpError ResponseTooLargeError RequestOptions',
+	'http-client': 'ResilientHttpClient InvalidResponseError',
+	'retry-after': 'parseRetryAfter retryWithRetryAfter',
+	'across-services':
+		'createServerContext deadlineExceededResponse expressServerContext fastifyServerContext fetchServerContext getServerContext honoServerContext nodeServerContext',
+	grpc: 'resilientInterceptor resilientServerInterceptor resilientConnectInterceptor resilientConnectServerInterceptor resilientNiceMiddleware resilientChannelOptions parseServiceConfig getGrpcContext GrpcStatusError',
+	idempotency:
+		'idempotency expressIdempotency fastifyIdempotency fetchIdempotency honoIdempotency nodeIdempotency memoryIdempotencyStore postgresIdempotencyStore redisIdempotencyStore sqliteIdempotencyStore IdempotencyConflictError IdempotencyLeaseLostError IdempotencyResponseNotStoredError IdempotencyRequest IdempotencyStore idempotencyStoreConformance',
+	outbox: 'Outbox postgresOutboxStore sqliteOutboxStore InvalidMessageError OutboxTransactionError Message',
+	relay: 'Relay httpDestination MessageHandler RelayEvent',
+	'dead-letters': 'DeadLetterNotFoundError',
+	'outbox-operations': 'redactFields OutboxLeaseLostError OutboxStoreError',
+	'outbox-stores': 'OutboxStore outboxStoreConformance',
+	metrics: 'observe inMemoryMetrics Exporter',
+	'metrics-endpoint': 'metricsEndpoint prometheus',
+	logging: 'logger',
+	tracing: 'openTelemetry',
+	'event-log': 'eventLog diagnosticsChannels PublishedCallEnd PublishedEvent',
+	simulator:
+		'simulate Simulation replicate compare tune applyChanges policyToTypeScript scenarios expectResilience ResilienceError loadCurveFromCsv loadCurveFromPrometheus Scenario runStudy toHTML toJSON toSVG toText',
+	'incident-replay': 'scenarioFromIncident replayIncident',
+}
