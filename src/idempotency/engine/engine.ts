@@ -25,7 +25,7 @@ import type {
 import type { BeginOptions, BeginResult } from './begin-result.ts'
 import { type ClaimWrites, IdempotencyClaim } from './claim.ts'
 import { ClaimTokens } from './claim-tokens.ts'
-import { noContextError } from './errors.ts'
+import { keyUnchangedError, noContextError } from './errors.ts'
 import { EventReports } from './event-reports.ts'
 import type { FencedEvent, IdempotencyListener, StoreOperation } from './events.ts'
 import { GuardedStore } from './guarded-store.ts'
@@ -318,24 +318,31 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 
 	/**
 	 * Decides about a key whose request ended without a response, which `abandoned: 'reject'` leaves to an operator: `'rerun'` lets the next
-	 * request run, a response is what repeated requests get. Returns false if the key is not in that state.
+	 * request run, a response is what repeated requests get. Throws if the key is unknown or not in that state.
 	 */
-	async resolve(identity: IdempotencyIdentity, decision: 'rerun' | StoredResponse): Promise<boolean> {
+	async resolve(identity: IdempotencyIdentity, decision: 'rerun' | StoredResponse): Promise<void> {
 		const { store, name, retentionMs } = this.settings
-		return store.resolve(
-			await identityHash(name, identity),
-			decision === 'rerun' ? undefined : decision,
-			retentionMs,
-		)
+		const id = await identityHash(name, identity)
+		const isResolved = await store.resolve(id, decision === 'rerun' ? undefined : decision, retentionMs)
+		if (!isResolved)
+			throw keyUnchangedError(
+				await store.find(id),
+				'Only a key whose request ended without a response can be resolved',
+			)
 	}
 
 	/**
 	 * Forgets a key: the next request with it runs like a first one, so its effects may happen again. A key whose request runs is deleted only with `force`;
-	 * then nothing of that request is stored. Returns false if nothing was deleted.
+	 * then nothing of that request is stored. Throws if nothing was deleted.
 	 */
-	async delete(identity: IdempotencyIdentity, { force = false }: DeleteOptions = {}): Promise<boolean> {
+	async delete(identity: IdempotencyIdentity, { force = false }: DeleteOptions = {}): Promise<void> {
 		const { store, name } = this.settings
-		return store.delete(await identityHash(name, identity), force)
+		const id = await identityHash(name, identity)
+		if (!(await store.delete(id, force)))
+			throw keyUnchangedError(
+				await store.find(id),
+				'Wait until its request has ended, or pass { force: true }',
+			)
 	}
 
 	/** Deletes all keys whose retention is over, in batches. Returns how many. Aborted, it stops after the current batch. */

@@ -1,4 +1,5 @@
 import { YaokiError } from '../../core/errors/errors.ts'
+import type { StoredKey } from '../store/store.ts'
 import type { ConflictReason } from './events.ts'
 
 /** The lease of a request ended while its handler ran: another request may run with the same key. */
@@ -111,6 +112,15 @@ export const completeInTransactionError = (): YaokiError =>
 	new YaokiError(
 		'YAOKI_IDEMPOTENCY_STEP_IN_TRANSACTION',
 		'context.complete was called inside of context.transaction, which stores the response by itself. Return the response instead',
+	)
+
+/** `resolve` or `delete` changed nothing. */
+export const keyUnchangedError = (key: StoredKey | undefined, advice: string): YaokiError =>
+	new YaokiError(
+		'YAOKI_IDEMPOTENCY_KEY_UNCHANGED',
+		key
+			? `The idempotency key is ${key.state}. ${advice}`
+			: 'Nothing is stored for this principal, method, route and key. Check all four',
 	)
 
 export const noTransactionError = (): YaokiError =>

@@ -327,16 +327,32 @@ test("regression: the error for principal: 'anonymous' called that text valid", 
 	)
 })
 
+const NOTHING_STORED = 'Nothing is stored for this principal, method, route and key. Check all four'
+
 test('delete forgets a key, and a running one only with force', async () => {
 	const { engine, begin } = setting()
 	const claim = claimOf(await begin())
-	expect(await engine.delete(IDENTITY)).toBe(false)
-	expect(await engine.delete(IDENTITY, { force: true })).toBe(true)
+	await expect(engine.delete(IDENTITY)).rejects.toMatchObject({
+		code: 'YAOKI_IDEMPOTENCY_KEY_UNCHANGED',
+		message: 'The idempotency key is running. Wait until its request has ended, or pass { force: true }',
+	})
+	await engine.delete(IDENTITY, { force: true })
 	expect(await engine.complete(claim, RESPONSE)).toBe(false)
 	await engine.complete(claimOf(await begin('f2')), RESPONSE)
-	expect(await engine.delete({ ...IDENTITY, key: 'k2' })).toBe(false)
-	expect(await engine.delete(IDENTITY)).toBe(true)
+	await expect(engine.delete({ ...IDENTITY, key: 'k2' })).rejects.toThrow(NOTHING_STORED)
+	await engine.delete(IDENTITY)
 	expect(await begin()).toMatchObject({ kind: 'run' })
+})
+
+test('resolve throws for a key that is unknown or was not abandoned', async () => {
+	const { engine, begin } = setting()
+	await expect(engine.resolve(IDENTITY, 'rerun')).rejects.toThrow(NOTHING_STORED)
+	await begin()
+	await expect(engine.resolve(IDENTITY, RESPONSE)).rejects.toMatchObject({
+		code: 'YAOKI_IDEMPOTENCY_KEY_UNCHANGED',
+		message:
+			'The idempotency key is running. Only a key whose request ended without a response can be resolved',
+	})
 })
 
 describe('purge', () => {

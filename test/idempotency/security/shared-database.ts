@@ -42,6 +42,6 @@ export function sharedDatabase(open: () => Promise<IdempotencyStore> | Idempoten
 		const identity = { principal: 'ada', method: 'POST', route: '/charges', key: 'k1' }
 		expect(await shop.engine.find(identity)).toMatchObject({ state: 'completed' })
 		expect(await bank.engine.find(identity)).toBeUndefined()
-		expect(await bank.engine.resolve(identity, 'rerun')).toBe(false)
+		await expect(bank.engine.resolve(identity, 'rerun')).rejects.toThrow('Nothing is stored')
 	})
 }
