@@ -50,7 +50,7 @@ class CallExplanation implements Explanation {
 	declare readonly name?: string
 	declare readonly startedAt?: number
 	declare readonly durationMs?: number
-	readonly attempts: readonly AttemptRecord[] = [{ attempt: 0, outcome: 'success' }]
+	readonly attempts: readonly AttemptRecord[] = [{ attempt: 1, outcome: 'success' }]
 	readonly stop: StopReason = 'success'
 	declare readonly hint?: string
 	declare readonly inner?: Explanation
@@ -104,7 +104,7 @@ function toAttemptRecord(
 	callStartedAt: number | undefined,
 ): AttemptRecord {
 	return {
-		attempt,
+		attempt: attempt + 1,
 		...(startedAt !== undefined && {
 			...(callStartedAt !== undefined && { startMs: startedAt - callStartedAt }),
 			durationMs: endedAt - startedAt,
@@ -122,7 +122,7 @@ function formatAttempt(record: AttemptRecord): string {
 	const times = formatMs('at', startMs) + formatMs('queued', queuedMs) + formatMs('took', durationMs)
 	const wait = formatMs('retry in', delayMs)
 	const retry = delaySource === 'auth' ? ', repeated with another token' : wait && `${wait} (${delaySource})`
-	return `  #${attempt + 1}${times.slice(1)}: ${outcome}${formatError(record)}${retry}`
+	return `  #${attempt}${times.slice(1)}: ${outcome}${formatError(record)}${retry}`
 }
 
 const formatError = ({

@@ -52,7 +52,7 @@ export type AttemptOutcome = 'success' | 'unwanted-result' | FailureKind
 
 /** One attempt of a call. */
 export interface AttemptRecord {
-	/** Counted from 0. */
+	/** Counted from 1. */
 	readonly attempt: number
 	/** The start, in milliseconds after the start of the call. */
 	readonly startMs?: number
@@ -78,6 +78,7 @@ export interface RetryDelay {
 export interface AttemptEntry {
 	/** A linked list, not an array: half the bytes for the usual one or two attempts. */
 	readonly previous: AttemptEntry | undefined
+	/** Counted from 0. */
 	readonly attempt: number
 	/** On the pipeline's clock; undefined if the clock was not read. */
 	readonly startedAt: number | undefined

@@ -76,7 +76,7 @@ export interface CallState {
 export interface AttemptInfo {
 	readonly type: 'attempt'
 	readonly call: CallInfo
-	/** Counted from 0; hedges have the number of the attempt that they hedge. */
+	/** Counted from 1; hedges have the number of the attempt that they hedge. */
 	readonly attempt: number
 	/** How often the operation was called before in this call, hedges included. */
 	readonly resendCount: number

@@ -99,7 +99,7 @@ class ObserverProbe implements CallProbe<Call> {
 			const info: AttemptInfo = {
 				type: 'attempt',
 				call: infoOf(call),
-				attempt: context.attempt,
+				attempt: context.attempt + 1,
 				// This attempt is counted already.
 				resendCount: times.attempts - 1,
 				hedge: hedgeOf(context),

@@ -131,7 +131,7 @@ export class CallSpans {
 		const { http, attempt, resendCount, hedge } = info
 		const tracing = this.#tracing
 		if (!tracing) return undefined
-		const own = { 'yaoki.attempt': attempt + 1, ...(hedge > 0 && { 'yaoki.hedge.number': hedge }) }
+		const own = { 'yaoki.attempt': attempt, ...(hedge > 0 && { 'yaoki.hedge.number': hedge }) }
 		if (!http) return tracing.start(ATTEMPT, { attributes: own }, call.context)
 		const server = this.#servers.of(info.call.key ?? http.url)
 		const attributes = { ...requestAttributes(http, server, resendCount), ...own }

@@ -29,7 +29,7 @@ describe('explain', () => {
 		})
 		expect(explanation?.attempts).toEqual([
 			{
-				attempt: 0,
+				attempt: 1,
 				startMs: 0,
 				durationMs: 50,
 				outcome: 'throttled',
@@ -39,7 +39,7 @@ describe('explain', () => {
 				delaySource: 'retry-after',
 			},
 			{
-				attempt: 1,
+				attempt: 2,
 				startMs: 750,
 				durationMs: 50,
 				outcome: 'transient',
@@ -49,7 +49,7 @@ describe('explain', () => {
 				delaySource: 'backoff',
 			},
 			{
-				attempt: 2,
+				attempt: 3,
 				startMs: 1000,
 				durationMs: 50,
 				outcome: 'transient',
@@ -109,14 +109,14 @@ describe('explain', () => {
 			durationMs: 100,
 			attempts: [
 				{ outcome: 'transient', delayMs: 100 },
-				{ attempt: 1, startMs: 100, durationMs: 0, outcome: 'success' },
+				{ attempt: 2, startMs: 100, durationMs: 0, outcome: 'success' },
 			],
 		})
 	})
 
 	it('explains a settled success without failures, which is not measured', async () => {
 		const explanation = explain(await retry({ runtime: clock }).settle(() => 1))
-		expect(explanation).toMatchObject({ stop: 'success', attempts: [{ attempt: 0, outcome: 'success' }] })
+		expect(explanation).toMatchObject({ stop: 'success', attempts: [{ attempt: 1, outcome: 'success' }] })
 		expect(String(explanation)).toBe('call: 1 attempt, succeeded\n  #1: success')
 	})
 
@@ -184,7 +184,7 @@ describe('explain', () => {
 		expect(now).not.toHaveBeenCalled()
 		const first = await policy.execute(() => Promise.reject(new Error('first'))).catch((error) => error)
 		expect(explain(first)?.attempts).toEqual([
-			{ attempt: 0, outcome: 'transient', errorType: 'Error', errorMessage: 'first' },
+			{ attempt: 1, outcome: 'transient', errorType: 'Error', errorMessage: 'first' },
 		])
 		expect(String(explain(first))).toBe(
 			'retry: 1 attempt (start not measured: set exactTimes), stopped: retries-exhausted\n' +

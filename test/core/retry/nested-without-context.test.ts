@@ -300,8 +300,8 @@ describe('explain', () => {
 		expect(explain(error)).toMatchObject({
 			name: 'outer',
 			stop: 'inner-retry',
-			attempts: [{ attempt: 0 }],
-			inner: { name: 'inner', stop: 'retries-exhausted', attempts: [{}, {}, { attempt: 2 }] },
+			attempts: [{ attempt: 1 }],
+			inner: { name: 'inner', stop: 'retries-exhausted', attempts: [{}, {}, { attempt: 3 }] },
 		})
 		expect(String(explain(error)).split('\n')).toEqual([
 			'outer: 1 attempt in 300 ms, stopped: inner-retry',

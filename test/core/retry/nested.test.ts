@@ -220,7 +220,7 @@ describe('nested retries', () => {
 		expect(explain(error)).toMatchObject({ stop: 'inner-retry' })
 		expect(explain((error as Error).cause)).toMatchObject({
 			stop: 'retries-exhausted',
-			attempts: [{ attempt: 0 }, { attempt: 1 }, { attempt: 2 }],
+			attempts: [{ attempt: 1 }, { attempt: 2 }, { attempt: 3 }],
 		})
 	})
 
@@ -232,7 +232,7 @@ describe('nested retries', () => {
 			inner.execute(dead(clock), ctx).catch((cause) => Promise.reject(Object.assign(wrapped, { cause }))),
 		)
 		await settled(clock, answer)
-		expect(explain(wrapped)).toMatchObject({ attempts: [{ attempt: 0, errorMessage: 'wrapped: down' }] })
+		expect(explain(wrapped)).toMatchObject({ attempts: [{ attempt: 1, errorMessage: 'wrapped: down' }] })
 	})
 
 	test('report the stop reason in the outer event', async () => {

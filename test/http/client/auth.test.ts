@@ -209,8 +209,8 @@ describe('after a 401', () => {
 		const server = service({ runtime })
 		const response = await server.client.get('a')
 		expect(explain(response)?.attempts).toMatchObject([
-			{ attempt: 0, outcome: 'permanent', errorMessage: 'HTTP 401', delaySource: 'auth' },
-			{ attempt: 0, outcome: 'success' },
+			{ attempt: 1, outcome: 'permanent', errorMessage: 'HTTP 401', delaySource: 'auth' },
+			{ attempt: 1, outcome: 'success' },
 		])
 		expect(String(explain(response))).toContain(
 			'permanent (HttpError: HTTP 401), repeated with another token\n  #1',
@@ -236,9 +236,9 @@ describe('after a 401', () => {
 		const response = await client.get('a')
 		expect(headers).toHaveLength(3)
 		expect(explain(response)?.attempts.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
-			[0, 'permanent'],
-			[0, 'throttled'],
-			[1, 'success'],
+			[1, 'permanent'],
+			[1, 'throttled'],
+			[2, 'success'],
 		])
 		expect(client.stats.attempts).toBe(2)
 	})

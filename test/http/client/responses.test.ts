@@ -86,7 +86,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 		expect(explain(error)).toMatchObject({
 			name: 'http',
 			stop: 'retries-exhausted',
-			attempts: [{ outcome: 'transient', delayMs: 100 }, { delaySource: 'backoff' }, { attempt: 2 }],
+			attempts: [{ outcome: 'transient', delayMs: 100 }, { delaySource: 'backoff' }, { attempt: 3 }],
 		})
 	})
 
@@ -108,8 +108,8 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 			const explanation = explain(response)
 			expect(explanation).toMatchObject({ name: 'load user', stop: 'success' })
 			expect(explanation?.attempts.map(({ attempt, errorMessage }) => [attempt, errorMessage])).toEqual([
-				[0, `HTTP ${status}`],
-				[1, undefined],
+				[1, `HTTP ${status}`],
+				[2, undefined],
 			])
 			expect(client.stats).toMatchObject({ requests: 1, failures: 0, attempts: 2 })
 		},
@@ -120,7 +120,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 		const response = await client.get(server.url())
 		expect(explain(response)).toMatchObject({
 			stop: 'success',
-			attempts: [{ attempt: 0, outcome: 'success' }],
+			attempts: [{ attempt: 1, outcome: 'success' }],
 		})
 	})
 

@@ -43,7 +43,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(explain(await fetch(url))).toMatchObject({
 				name: 'http',
 				stop: 'success',
-				attempts: [{ attempt: 0, outcome: 'success' }],
+				attempts: [{ attempt: 1, outcome: 'success' }],
 			})
 		})
 
@@ -57,9 +57,9 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			const explanation = explain(await fetch(url, { yaoki: { name: 'orders' } }))
 			expect(explanation).toMatchObject({ name: 'orders', stop: 'success' })
 			expect(explanation?.attempts).toMatchObject([
-				{ attempt: 0, outcome: 'throttled', errorMessage: 'HTTP 503', delayMs: 100, delaySource: 'backoff' },
-				{ attempt: 1, outcome: 'transient', delayMs: 200 },
-				{ attempt: 2, outcome: 'success' },
+				{ attempt: 1, outcome: 'throttled', errorMessage: 'HTTP 503', delayMs: 100, delaySource: 'backoff' },
+				{ attempt: 2, outcome: 'transient', delayMs: 200 },
+				{ attempt: 3, outcome: 'success' },
 			])
 			expect(String(explanation)).toContain('orders: 3 attempts')
 		})

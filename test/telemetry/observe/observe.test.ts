@@ -142,7 +142,7 @@ describe('the end of a call', () => {
 		await payments.execute(failTimes(1), { name: 'charge', key: 'eu' })
 		expect(infos.map(({ type }) => type)).toEqual(['call', 'attempt', 'attempt'])
 		expect(infos[0]).toMatchObject({ type: 'call', emitter: 'p', key: 'eu', call: 'charge' })
-		expect(infos[2]).toMatchObject({ attempt: 1, resendCount: 1, http: undefined })
+		expect(infos[2]).toMatchObject({ attempt: 2, resendCount: 1, http: undefined })
 		expect(ends[0]?.info).toBe(infos[0])
 	})
 })

@@ -54,7 +54,7 @@ export function callEnd(info: CallInfo, overrides: Partial<CallEnd> = {}): CallE
 }
 
 export function attemptInfo(call: CallInfo, overrides: Partial<AttemptInfo> = {}): AttemptInfo {
-	return { type: 'attempt', call, attempt: 0, resendCount: 0, hedge: 0, http: undefined, ...overrides }
+	return { type: 'attempt', call, attempt: 1, resendCount: 0, hedge: 0, http: undefined, ...overrides }
 }
 
 export interface TestRequest extends HttpAttempt {

@@ -78,7 +78,7 @@ describe('the span of an attempt', () => {
 		const observer = openTelemetry(otel).attach(source())
 		const info = callInfo()
 		const run = () =>
-			observer.around?.(attemptInfo(info, { attempt: 1, resendCount: 1 }), async () => {
+			observer.around?.(attemptInfo(info, { attempt: 2, resendCount: 1 }), async () => {
 				await Promise.resolve()
 				return otel.trace.getActiveSpan()?.spanContext().spanId
 			})
