@@ -45,7 +45,7 @@ export function exportsPage(
 		const owner = pages.has(one.name) || one.isValue ? undefined : nearest(one, owners)
 		const page = pages.get(owner ?? one.name)
 		if (sentence === undefined) problems.push(`${one.name} has no doc comment`)
-		if (page === undefined) problems.push(`${one.name} has no page`)
+		if (page === undefined) problems.push(`${one.name} has no page: add it to scripts/surface/guide-pages.ts`)
 		const link = `[${page}](${page}.md)${owner === undefined ? '' : `, with \`${owner}\``}`
 		return { ...one, row: `| \`${one.name}\` | ${sentence?.replaceAll('|', '\\|')} | ${link} |` }
 	})

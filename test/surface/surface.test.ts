@@ -248,7 +248,7 @@ describe('the page of exports', () => {
 	test.each([
 		['is in code font nowhere on its page', 'Just run it.', { a: 'run' }, 'a.md does not use run'],
 		['has a page that does not exist', '`run`', { b: 'run' }, 'b.md does not use run'],
-		['has no page', '`Run`', { a: 'Run' }, 'run has no page'],
+		['has no page', '`Run`', { a: 'Run' }, 'run has no page: add it to scripts/surface/guide-pages.ts'],
 		['has two pages', '`run`', { a: 'run run' }, 'run has two pages: a and a'],
 		['is not exported', '`run` `gone`', { a: 'run gone' }, 'gone has a page, but it is not exported'],
 	])('is rejected if a name %s', (_, text, uses, expected) => {
