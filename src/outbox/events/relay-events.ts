@@ -90,7 +90,7 @@ interface HandlersHungEvent extends DestinationEventBase {
 }
 
 /** A database operation failed; the relay retries it. */
-export interface StoreFailureEvent extends EventBase, ErrorFacts {
+export interface StoreErrorEvent extends EventBase, ErrorFacts {
 	readonly type: 'relay_store_error'
 	readonly operation: string
 	readonly retryInMs: number
@@ -119,7 +119,7 @@ export type RelayEvent =
 	| DestinationStateChangeEvent
 	| DestinationPauseEvent
 	| HandlersHungEvent
-	| StoreFailureEvent
+	| StoreErrorEvent
 	| StoreRecoveredEvent
 	| RelayLifecycleEvent
 

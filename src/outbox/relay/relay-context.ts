@@ -10,7 +10,7 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Around } from '../../core/observe/observer.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { RelayEvent, StoreFailureEvent } from '../events/relay-events.ts'
+import type { RelayEvent, StoreErrorEvent } from '../events/relay-events.ts'
 import type { OutboxStore } from '../store/store.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { RelaySettings } from './options.ts'
@@ -24,7 +24,7 @@ const CANCEL_MS = 1_000
 /** A clock that is synchronized slowly differs by less, within a lease. */
 const MAX_CLOCK_DRIFT_MS = 1_000
 
-type StoreFailureDetails = Pick<StoreFailureEvent, 'claimLimit'>
+type StoreErrorDetails = Pick<StoreErrorEvent, 'claimLimit'>
 
 const STORE_BACKOFF = readBackoff({ ...presets.database, baseDelayMs: 100, maxDelayMs: 5_000 })
 
@@ -100,7 +100,7 @@ export class RelayContext {
 	async callStore<T>(
 		operation: string,
 		run: (failures: number, signal: AbortSignal) => Promise<T>,
-		details: () => StoreFailureDetails = () => ({}),
+		details: () => StoreErrorDetails = () => ({}),
 	): Promise<T> {
 		for (let failures = 0; ; failures++) {
 			// An operation that starts later would wait for a timeout of its own.
@@ -114,17 +114,17 @@ export class RelayContext {
 				if (this.#hasAbandonedStore) throw error
 				this.isStoreDown = true
 				const retryInMs = Math.round(computeDelayMs(STORE_BACKOFF, failures, 0, this.runtime))
-				this.emitStoreFailure(operation, error, retryInMs, details())
+				this.emitStoreError(operation, error, retryInMs, details())
 				await this.#storeSleep(retryInMs)
 			}
 		}
 	}
 
-	emitStoreFailure(
+	emitStoreError(
 		operation: string,
 		error: unknown,
 		retryInMs: number,
-		details: StoreFailureDetails = {},
+		details: StoreErrorDetails = {},
 	): void {
 		if (!this.hasListeners) return
 		this.emit({ type: 'relay_store_error', operation, retryInMs, ...details, ...errorFacts(error) })

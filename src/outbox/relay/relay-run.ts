@@ -96,7 +96,7 @@ export class RelayRun {
 		const needed = store.migrations.at(-1)?.version ?? 0
 		const found = await store.schemaVersion()
 		if (found !== needed) throw new OutboxSchemaError(found, needed)
-		const onError = (error: unknown) => this.context.emitStoreFailure('listen', error, settings.pollMs)
+		const onError = (error: unknown) => this.context.emitStoreError('listen', error, settings.pollMs)
 		const unlisten = await store.listen(() => this.wake(), onError)
 		// The cleanup has already run.
 		if (isAbandoned()) await unlisten()

@@ -38,7 +38,7 @@ export function collectRelayEvents(metrics: MetricSet, source: ObservedSource): 
 				count('yaoki_relay_leases_lost_total', event)
 				break
 			case 'relay_store_error':
-				count('yaoki_relay_store_failures_total', event, known.operation)
+				count('yaoki_relay_store_errors_total', event, known.operation)
 				break
 			case 'relay_handlers_hung':
 				count('yaoki_relay_hung_handlers_total', event, known.key)

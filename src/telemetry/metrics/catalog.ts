@@ -227,7 +227,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 		['service'],
 		'Messages whose lease ended while a handler was running.',
 	),
-	yaoki_relay_store_failures_total: counter(
+	yaoki_relay_store_errors_total: counter(
 		['service', 'operation'],
 		'Database operations that failed and were retried.',
 	),

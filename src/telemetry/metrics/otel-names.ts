@@ -53,7 +53,7 @@ export const OTEL_NAMES: Readonly<Record<string, readonly [name: string, unit: s
 	yaoki_relay_transitions_total: ['yaoki.relay.transitions', '{transition}'],
 	yaoki_relay_released_messages_total: ['yaoki.relay.released_messages', '{message}'],
 	yaoki_relay_leases_lost_total: ['yaoki.relay.leases_lost', '{lease}'],
-	yaoki_relay_store_failures_total: ['yaoki.relay.store_failures', '{failure}'],
+	yaoki_relay_store_errors_total: ['yaoki.relay.store_errors', '{error}'],
 	yaoki_relay_hung_handlers_total: ['yaoki.relay.hung_handlers', '{handler}'],
 	yaoki_idempotency_requests_total: ['yaoki.idempotency.requests', '{request}'],
 	yaoki_idempotency_leases_lost_total: ['yaoki.idempotency.leases_lost', '{lease}'],

@@ -74,7 +74,7 @@ export class EventBuffer {
 	addDropped(): void {
 		if (this.#unreported === 0) return
 		const note: DroppedEvents = {
-			type: 'events_dropped',
+			type: 'telemetry_events_dropped',
 			emitter: 'eventLog',
 			timestamp: this.#settings.runtime.wallNow(),
 			count: this.#unreported,

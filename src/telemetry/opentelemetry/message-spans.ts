@@ -16,6 +16,8 @@ const ENDS_DELIVERY: ReadonlySet<string> = /* @__PURE__ */ new Set([
 	'relay_dead_letter',
 	'relay_lease_lost',
 ])
+/** The name of the error that is the abort reason of such a delivery: its event has no error, and a handler may end with the error first. */
+const LEASE_LOST = 'OutboxLeaseLostError'
 /** Longer topics are truncated: a message that is not valid may have any. */
 const MAX_TOPIC_LENGTH = 200
 
@@ -98,7 +100,7 @@ export class MessageSpans {
 	onEvent(event: EventBase): void {
 		if (this.#running.size === 0 || !ENDS_DELIVERY.has(event.type)) return
 		const { messageId, errorType, errorMessage, errorCode } = event as EventBase & Partial<MessageFailure>
-		const error = { name: errorType ?? event.type, message: errorMessage ?? '', code: errorCode }
+		const error = { name: errorType ?? LEASE_LOST, message: errorMessage ?? '', code: errorCode }
 		this.#running.get(String(messageId))?.({ error })
 	}
 

@@ -71,8 +71,8 @@ describe('lines', () => {
 	test('of outboxes and event logs are skipped, and dropped events are a caveat', () => {
 		const notes = [
 			'{"type":"relay_sent","emitter":"relay","timestamp":1767225600000}',
-			'{"type":"events_dropped","emitter":"eventLog","timestamp":1767225600000,"count":1200}',
-			'{"type":"events_dropped","emitter":"eventLog","timestamp":1767225600000,"count":34}',
+			'{"type":"telemetry_events_dropped","emitter":"eventLog","timestamp":1767225600000,"count":1200}',
+			'{"type":"telemetry_events_dropped","emitter":"eventLog","timestamp":1767225600000,"count":34}',
 		]
 		const { summary, scenario } = scenarioFromIncident([...notes, ...lines])
 		expect(summary.skipped).toMatchObject({ unreadable: 0, dropped: 1_234 })

@@ -33,5 +33,5 @@ test('the guide shows the level of every event', () => {
 test('incident replay knows every event that an event log may contain', () => {
 	for (const type of Object.keys(LEVELS))
 		expect(parseEvent(JSON.stringify(eventOf(type))), type).not.toBe('not an event')
-	for (const type of OTHER_TYPES) if (type !== 'events_dropped') expect(LEVELS).toHaveProperty(type)
+	for (const type of OTHER_TYPES) if (type !== 'telemetry_events_dropped') expect(LEVELS).toHaveProperty(type)
 })

@@ -167,7 +167,7 @@ describe('events of relays', () => {
 			['yaoki_relay_released_messages_total{payments,paused} 1'],
 		],
 		['relay_lease_lost', delivery, ['yaoki_relay_leases_lost_total{payments} 1']],
-		['relay_store_error', { operation: 'claim' }, ['yaoki_relay_store_failures_total{payments,claim} 1']],
+		['relay_store_error', { operation: 'claim' }, ['yaoki_relay_store_errors_total{payments,claim} 1']],
 		[
 			'relay_handlers_hung',
 			{ key: 'billing', count: 4 },

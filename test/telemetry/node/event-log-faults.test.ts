@@ -34,7 +34,7 @@ describe.each([1, 2, 3, 4, 5, 6, 7, 8])('with random faults, seed %i', (seed) =>
 		expect([...new Set(numbers)].sort((a, b) => Number(a) - Number(b))).toEqual(numbers)
 		expect(numbers).toHaveLength(written)
 		expect({ total: written + dropped, buffered }).toEqual({ total: 1_000, buffered: 0 })
-		const notes = readLines(path).filter(({ type }) => type === 'events_dropped')
+		const notes = readLines(path).filter(({ type }) => type === 'telemetry_events_dropped')
 		expect(notes.reduce((sum, { count }) => sum + Number(count), 0)).toBe(dropped)
 		for (const text of readFiles(path)) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_000)
 	})

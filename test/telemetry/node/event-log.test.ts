@@ -134,7 +134,7 @@ describe('an event log', () => {
 		emit(2, { text: 'x'.repeat(2_000) })
 		emit(3)
 		await log.close()
-		expect(readLines(path)).toMatchObject([{ type: 'events_dropped', count: 2 }, { number: 3 }])
+		expect(readLines(path)).toMatchObject([{ type: 'telemetry_events_dropped', count: 2 }, { number: 3 }])
 		expect(warn).toHaveBeenCalledTimes(2)
 	})
 

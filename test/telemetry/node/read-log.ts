@@ -25,5 +25,5 @@ export function readLines(path: string): readonly LoggedLine[] {
 /** Returns the numbers of the events of a test, the oldest first. */
 export const readNumbers = (path: string): readonly unknown[] =>
 	readLines(path)
-		.filter(({ type }) => type !== 'events_dropped')
+		.filter(({ type }) => type !== 'telemetry_events_dropped')
 		.map(({ number }) => number)

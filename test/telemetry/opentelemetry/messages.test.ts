@@ -1,5 +1,6 @@
 import * as otel from '@opentelemetry/api'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { OutboxLeaseLostError } from 'yaoki/outbox'
 import { openTelemetry } from 'yaoki/telemetry'
 import { deliveryInfo, enqueueInfo, source } from './infos.ts'
 import { idOf, parentOf, type Sdk, startSdk } from './sdk.ts'
@@ -124,7 +125,7 @@ describe('a handler that does not end', () => {
 			{ ...failure, type: 'relay_dead_letter', errorType: 'TimeoutError', errorMessage: 'too long' },
 			'TimeoutError',
 		],
-		[{ ...failure, type: 'relay_lease_lost' }, 'relay_lease_lost'],
+		[{ ...failure, type: 'relay_lease_lost' }, new OutboxLeaseLostError('m-1').name],
 	])('has its span ended by the event: %s', async (event, type) => {
 		const observer = openTelemetry(otel).attach(relay)
 		const handler = Promise.withResolvers<void>()

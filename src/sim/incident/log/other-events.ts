@@ -18,18 +18,18 @@ export const OTHER_TYPES: ReadonlySet<string> = new Set([
 	...['relay_store_error', 'relay_store_recovered', 'relay_started', 'relay_stopping', 'relay_stopped'],
 	...['outbox_enqueued', 'outbox_replayed', 'outbox_discarded', 'outbox_retried', 'outbox_expired'],
 	...['idempotency_claimed', 'idempotency_replayed', 'idempotency_conflict', 'idempotency_mismatch'],
-	...['idempotency_lease_lost', 'idempotency_fenced', 'idempotency_store_error', 'events_dropped'],
+	...['idempotency_lease_lost', 'idempotency_fenced', 'idempotency_store_error', 'telemetry_events_dropped'],
 	...['idempotency_stored_late', 'idempotency_response_lost'],
 ])
 
 /** A line of an event log: it could not write this many events. */
 export interface DroppedEvents extends EventBase {
-	readonly type: 'events_dropped'
+	readonly type: 'telemetry_events_dropped'
 	readonly count: number
 }
 
 /** Returns how many events were dropped; 0 for all other events. */
 export function droppedCount(event: EventBase): number {
 	const { type, count } = event as Partial<DroppedEvents>
-	return type === 'events_dropped' && isAmount(count) ? count : 0
+	return type === 'telemetry_events_dropped' && isAmount(count) ? count : 0
 }

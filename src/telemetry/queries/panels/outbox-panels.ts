@@ -116,7 +116,7 @@ export const outbox = (scope: Scope): PanelGroup => ({
 				query(
 					named({
 						'lease lost': rate({ metric: 'yaoki_relay_leases_lost_total' }, scope),
-						'store failure': rate({ metric: 'yaoki_relay_store_failures_total' }, scope),
+						'store error': rate({ metric: 'yaoki_relay_store_errors_total' }, scope),
 						'hung handlers': rate({ metric: 'yaoki_relay_hung_handlers_total' }, scope),
 						'released unsent': rate({ metric: 'yaoki_relay_released_messages_total' }, scope),
 						duplicate: rate({ metric: 'yaoki_outbox_duplicate_messages_total' }, scope),
