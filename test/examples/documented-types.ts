@@ -41,6 +41,7 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'grpc: grpc client option': true,
 	'grpc: grpc server option': true,
 	'idempotency: idempotency option': true,
+	'idempotency: web adapter option': true,
 	'idempotency: postgres key option': true,
 	'idempotency: sqlite key option': true,
 	'idempotency: redis key option': true,

@@ -39,6 +39,7 @@ import { readGrpcServerOptions } from '../../src/grpc/server/options.ts'
 import { readCacheOptions } from '../../src/http/cache/options.ts'
 import { HTTP_SCHEMA, readHttpOptions } from '../../src/http/options/http-options.ts'
 import { MIDDLEWARE_SCHEMA, readServerOptions } from '../../src/http/server/options.ts'
+import { readWebOptions } from '../../src/idempotency/adapters/web/wait-until.ts'
 import { readIdempotencyOptions } from '../../src/idempotency/engine/options.ts'
 import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
@@ -117,6 +118,7 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 		(options) => plain(readGrpcServerOptions(options, 'resilientServerInterceptor')),
 	],
 	['idempotency', 'idempotency option', idempotencyDefaults],
+	['idempotency', 'web adapter option', (options) => readWebOptions(options, 'fetchIdempotency')],
 	['outbox', 'outbox option', outboxDefaults],
 	['relay', 'relay option', (options) => plain(readRelayOptions(options))],
 	['relay', 'destination option', destinationDefaults],

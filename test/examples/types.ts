@@ -70,6 +70,7 @@ import type { BackoffGrowth } from '../../src/core/backoff/settings.ts'
 import type { quotaBudget } from '../../src/core/budget/quota-budget.ts'
 import type { TimeoutOptions } from '../../src/core/timeout/timeout.ts'
 import type { OriginStats } from '../../src/http/client/origin-pipeline.ts'
+import type { WebAdapterOptions } from '../../src/idempotency/adapters/web/wait-until.ts'
 import type { ProblemCode } from '../../src/idempotency/response/problems.ts'
 import type { DeadLetterChanges, ReplayOptions } from '../../src/outbox/dead-letters/options.ts'
 import type { DestinationOptions } from '../../src/outbox/destinations/destination.ts'
@@ -106,6 +107,7 @@ export interface Options {
 	'grpc: grpc client option': keyof GrpcClientOptions
 	'grpc: grpc server option': keyof GrpcServerOptions
 	'idempotency: idempotency option': keyof IdempotencyOptions
+	'idempotency: web adapter option': keyof WebAdapterOptions
 	'idempotency: postgres key option': keyof PostgresIdempotencyStoreOptions
 	'idempotency: sqlite key option': keyof SqliteIdempotencyStoreOptions
 	'idempotency: redis key option': keyof RedisIdempotencyStoreOptions
