@@ -26,7 +26,7 @@ import { type IdempotencyEngine, idempotency, memoryIdempotencyStore } from 'yao
 import { idempotencyStoreConformance } from 'yaoki/idempotency/testing'
 import { withAmbientContext } from 'yaoki/node'
 import { type Message, Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
-import type { Store } from 'yaoki/outbox/store'
+import type { OutboxStore } from 'yaoki/outbox/store'
 import * as conformance from 'yaoki/outbox/testing'
 import { type Scenario, simulate } from 'yaoki/sim'
 import { toSVG } from 'yaoki/sim/report'
@@ -39,7 +39,7 @@ export const answer: Promise<number> = policy.execute(async ({ signal }) => (sig
 export const attempts: number | undefined = explain(new Error('failed'))?.attempts.length
 export const response: Promise<Response> = resilientFetch()('https://example.com')
 export const config: ServiceConfig = parseServiceConfig({ methodConfig: [] })
-export const store: Store = sqliteOutboxStore('shop.db')
+export const store: OutboxStore = sqliteOutboxStore('shop.db')
 export const relay = new Relay(new Outbox({ store }), {
 	destinations: { order: { deliver: async (message: Message) => void message.payload } },
 })

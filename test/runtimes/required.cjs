@@ -25,7 +25,9 @@ const errorOf = (promise) =>
 const checks = {
 	'require loads every entry': () => {
 		assert.equal(typeof yaoki.retry, 'function')
-		for (const subpath of SUBPATHS) assert.ok(Object.keys(require(`yaoki/${subpath}`)).length > 0, subpath)
+		// `yaoki/outbox/store` has only types.
+		const empty = SUBPATHS.filter((subpath) => Object.keys(require(`yaoki/${subpath}`)).length === 0)
+		assert.deepEqual(empty, ['outbox/store'])
 	},
 	'the stack of an error names function, file and line, although the package is bundled': () => {
 		const thrown = (() => {
@@ -107,7 +109,7 @@ const withImport = {
 		assert.equal(isRetryable(yaoki.permanent(new TypeError('fetch failed'))), false)
 	},
 	'import and require load the same copy': async () => {
-		assert.equal((await import('yaoki')).Policy, yaoki.Policy)
+		assert.equal((await import('yaoki')).YaokiError, yaoki.YaokiError)
 		assert.equal((await import('yaoki/outbox')).Outbox, require('yaoki/outbox').Outbox)
 	},
 }

@@ -13,7 +13,7 @@ const SIMULATED = {
 		api: {
 			workers: 4,
 			serviceTimeMs: { kind: 'lognormal', medianMs: 20, p99Ms: 200 },
-			latency: { kind: 'normal', meanMs: 5, sdMs: 1 },
+			latencyMs: { kind: 'normal', meanMs: 5, sdMs: 1 },
 			faults: [
 				{ kind: 'outage', fromMs: 10_000, toMs: 20_000 },
 				{ kind: 'errors', rate: 0.2, fromMs: 30_000, toMs: 40_000 },
