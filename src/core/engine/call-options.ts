@@ -1,6 +1,6 @@
 import type { Deadline } from '../deadline/deadline.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
-import type { HttpAttempt } from '../observe/observer.ts'
+import type { CallExtension } from '../extension/call-extension.ts'
 import { nearestName } from '../options/nearest-name.ts'
 import { invalidOption, isObject } from '../options/schema.ts'
 
@@ -18,12 +18,8 @@ export interface CallOptions {
 	readonly idempotent?: boolean | undefined
 	/** The context of the operation that makes this call. Options that are not set here are taken from it, except `name`. */
 	readonly parent?: CallOptions | undefined
-	/** @internal The HTTP method, for events. */
-	readonly method?: string | undefined
-	/** @internal Further fields of events, such as the gRPC service. */
-	readonly facts?: object | undefined
-	/** @internal The HTTP request, for observers. */
-	readonly http?: HttpAttempt | undefined
+	/** @internal What a protocol adds to the call. */
+	readonly extension?: CallExtension | undefined
 }
 
 /**

@@ -132,7 +132,7 @@ export function isInnerFailure({ rare, attempt, value }: RecordedCall): boolean 
 	if (inner?.attempt !== attempt || isPassedOn(inner.stop)) return false
 	// An error that ended another call stands for that call.
 	if (inner.isResult) return !findRecordOfError(value)
-	// The caller's error may be another object with the same record: gRPC creates it from a status.
+	// The caller's error may be another object with the same record, which a library has created.
 	return !!findInCauses(
 		value,
 		(failure) => failure === inner.error || findRecordOfError(failure)?.value === inner.error,

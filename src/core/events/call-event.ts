@@ -39,9 +39,10 @@ function callFacts(
 	policyKey: string | undefined,
 ): { key?: string; call?: string; method?: string } {
 	const key = policyKey || options?.key
-	const { name, method, facts } = options ?? {}
+	const { name, extension } = options ?? {}
+	const { method, eventFields } = extension ?? {}
 	return {
-		...facts,
+		...eventFields,
 		...(key === undefined ? {} : { key }),
 		...(name === undefined ? {} : { call: name }),
 		...(method === undefined ? {} : { method }),

@@ -5,6 +5,7 @@
  * coarse in browsers and stand still in tests.
  */
 import { findInCauses, safeGet } from '../classify/safe-get.ts'
+import { RECORD_CARRIER } from '../extension/call-extension.ts'
 import { type CallRecord, findRecord } from './record.ts'
 
 let starts = 0
@@ -20,9 +21,9 @@ export const isExhausted = ({ rare, stop, lastAttempt }: CallRecord): boolean =>
 	EXHAUSTED.test(rare?.finalSince ? (stop as string) : '') &&
 	(stop !== 'retries-exhausted' || lastAttempt?.attempt !== 0)
 
-/** Returns the record of an error. gRPC creates the caller's error itself, from a status with this metadata. */
+/** Returns the record of an error, which a library may have created from what the call ended with. */
 export const findRecordOfError = (error: unknown): CallRecord | undefined =>
-	findRecord(error) ?? findRecord(safeGet(error, 'metadata'))
+	findRecord(error) ?? findRecord(safeGet(error, RECORD_CARRIER))
 
 /** Returns the call that ended with this error, or with one of its causes, after its retries were exhausted, if it started after `since`. */
 export const findExhausted = (error: unknown, since = 0): CallRecord | undefined =>

@@ -1,5 +1,6 @@
 /** What an observer receives: the ends of calls, events, and what `around` runs. Leaf types, without imports from the engine. */
 import type { EventBase } from '../events/events.ts'
+import type { CallExtension } from '../extension/call-extension.ts'
 
 /** Runs `next` exactly once and synchronously, and returns what it returned. */
 export type Around = (info: AroundInfo, next: () => unknown) => unknown
@@ -30,11 +31,11 @@ export interface CallEnd {
 	readonly type: 'call'
 	/** The name of the policy, pipeline or client. */
 	readonly emitter: string
-	/** The call's key; for HTTP the origin. */
+	/** The call's key, such as an origin. */
 	readonly key: string | undefined
 	/** The call's `name`. */
 	readonly call: string | undefined
-	/** The HTTP method. */
+	/** The method of the request, if the call sends one. */
 	readonly method: string | undefined
 	readonly outcome: 'success' | 'fallback' | 'failure' | 'rejected'
 	/** How often the operation was called, hedges included. */
@@ -82,19 +83,8 @@ export interface AttemptInfo {
 	readonly resendCount: number
 	/** The number of the hedge, from 1; 0 for attempts that are none. */
 	readonly hedge: number
-	/** Undefined if the attempt is not an HTTP request. */
-	readonly http: HttpAttempt | undefined
-}
-
-/** The HTTP request of an attempt. */
-export interface HttpAttempt {
-	readonly method: string
-	/** The complete URL, which may contain secrets. */
-	readonly url: string
-	/** Returns true if the user has set this header, in lower case. */
-	hasHeader(name: string): boolean
-	/** Adds headers to the attempt that is about to start. */
-	addHeaders(headers: Readonly<Record<string, string>>): void
+	/** What the protocol of the call has added to it. */
+	readonly extension: CallExtension | undefined
 }
 
 /** Messages are written to an outbox. `next` returns a promise, or with `enqueueSync` the result. */

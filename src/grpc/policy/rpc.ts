@@ -2,6 +2,7 @@ import { Deadline } from '../../core/deadline/deadline.ts'
 import type { Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import type { StopReason } from '../../core/explain/record.ts'
+import type { CallExtension } from '../../core/extension/call-extension.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { GrpcEventFields } from '../interceptor/grpc-event.ts'
 import type { MethodConfig, MethodName } from '../service-config/service-config.ts'
@@ -27,7 +28,7 @@ export interface Rejection {
 /**
  * One gRPC call, whatever library sends it: the options of its call in core, and what its attempts have in common.
  */
-export class Rpc implements CallOptions {
+export class Rpc implements CallOptions, CallExtension {
 	readonly target: GrpcMethod
 	/** The earliest of the caller's deadline, the method's timeout, and the deadline of the call or request around. */
 	readonly deadline: Deadline | undefined
@@ -95,12 +96,18 @@ export class Rpc implements CallOptions {
 		return value === undefined ? undefined : statusNameOf(statusOf(value).code)
 	}
 
-	get facts(): GrpcEventFields & { readonly method: string } {
+	get extension(): this {
+		return this
+	}
+
+	get method(): string {
+		return this.target.method
+	}
+
+	get eventFields(): GrpcEventFields {
 		const { target, statusName, committedBy } = this
-		const { service, method } = target
 		return {
-			grpcService: service,
-			method,
+			grpcService: target.service,
 			...(statusName === undefined ? {} : { grpcStatus: statusName }),
 			...(committedBy === undefined ? {} : { grpcCommittedBy: committedBy }),
 		}

@@ -12,10 +12,12 @@ import { interrupt } from '../../core/engine/interrupt.ts'
 import { run } from '../../core/engine/runner.ts'
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import type { StopReason } from '../../core/explain/record.ts'
+import type { CallExtension } from '../../core/extension/call-extension.ts'
 import type { HeaderLookup } from '../../core/headers/header-values.ts'
 import { OUTERMOST, RETRY_LAYER } from '../../http/headers/retry-headers.ts'
 import { openCall } from '../../http/server/request-context.ts'
 import { captureContext, storage } from '../../node/storage.ts'
+import type { GrpcEventFields } from '../interceptor/grpc-event.ts'
 import type { MethodName } from '../service-config/service-config.ts'
 import { PREVIOUS_ATTEMPTS_KEY } from '../status/previous-attempts.ts'
 import {
@@ -61,11 +63,13 @@ export interface CallHost {
 const CLIENT_AHEAD_MS = 10
 
 /** It is also the options of its call. */
-export class ServerCall implements CallOptions {
+export class ServerCall implements CallOptions, CallExtension, MethodName {
 	readonly name: string
 	readonly deadline: Deadline | undefined
-	/** The fields of the call's events. */
-	readonly facts: { readonly grpcService: string; readonly method: string; grpcStatus?: StatusName }
+	readonly service: string
+	readonly method: string
+	/** What the call ends with; undefined until that is known. */
+	#status: StatusName | undefined
 	readonly #host: CallHost
 	readonly #headers: HeaderLookup
 	readonly #driver: CallDriver
@@ -86,9 +90,19 @@ export class ServerCall implements CallOptions {
 		this.#headers = headers
 		this.#driver = driver
 		this.name = `/${service}/${method}`
-		this.facts = { grpcService: service, method }
+		this.service = service
+		this.method = method
 		this.deadline = host.deadlineOf(remainingMs)
 		this.#call = new Call(host.pipelineOf(service), this, () => this.#startHandler())
+	}
+
+	get extension(): this {
+		return this
+	}
+
+	get eventFields(): GrpcEventFields {
+		const status = this.#status
+		return { grpcService: this.service, ...(status === undefined ? {} : { grpcStatus: status }) }
 	}
 
 	/** Admits the call and starts its handler, immediately or after the queue. */
@@ -96,7 +110,7 @@ export class ServerCall implements CallOptions {
 		const { deadline } = this
 		const call = this.#call
 		// Its event is emitted before the layers are entered.
-		if (deadline?.isExpired) this.facts.grpcStatus = statusNameOf(DEADLINE_EXCEEDED)
+		if (deadline?.isExpired) this.#status = statusNameOf(DEADLINE_EXCEEDED)
 		else this.#stopTimer = deadline?.onExpiry((error) => this.#expire(error))
 		const runAround = call.pipeline.observer?.run
 		void (runAround ? runAround(call, run) : run(call)).then(undefined, (error) => this.#reject(error))
@@ -145,12 +159,12 @@ export class ServerCall implements CallOptions {
 	onFailure(error: unknown): void {
 		if (this.#isDecided) return
 		const { settings } = this.#host
-		const { grpcService: service, method } = this.facts
+		const { service, method } = this
 		const rejected = { service, method, previousAttempts: this.#previousAttempts }
 		this.#rejection = rejectionFailure(error, this.deadline?.isExpired === true, () =>
 			pushbackFor(settings, rejected, this.#call.pipeline.runtime),
 		)
-		this.facts.grpcStatus = statusNameOf(this.#rejection.code)
+		this.#status = statusNameOf(this.#rejection.code)
 	}
 
 	/** A call that was rejected ends with the next promise job, and its event was emitted already. */
@@ -181,7 +195,7 @@ export class ServerCall implements CallOptions {
 
 	#end(code: StatusCode): void {
 		this.#isOver = true
-		this.facts.grpcStatus = statusNameOf(code)
+		this.#status = statusNameOf(code)
 		this.#stopTimer?.()
 		this.#host.onEnd(code, this.#endHandler !== undefined)
 	}
@@ -221,8 +235,7 @@ export class ServerCall implements CallOptions {
 				call.pipeline,
 			)
 		}
-		const { grpcService: service, method } = this.facts
-		return new RpcContext(this.#retryingCall ?? call, attempt, { service, method }, () => this.finish())
+		return new RpcContext(this.#retryingCall ?? call, attempt, this, () => this.finish())
 	}
 
 	/** A malformed number counts as the first attempt. */

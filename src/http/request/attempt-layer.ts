@@ -125,7 +125,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		if (pauseMs === 0) return 0
 		const probeInMs = blocker.probeInMs(now)
 		if (probeInMs === 0) {
-			blocker.startProbe(httpCallOf(call).http, now)
+			blocker.startProbe(httpCallOf(call), now)
 			return 0
 		}
 		const isLong = pauseMs > maxRetryAfterMs
@@ -201,4 +201,4 @@ export function attributeResponse(response: HttpResponse, call: Call): void {
 }
 
 /** Returns the HttpCall of a call: the engine creates all calls of this layer. */
-export const httpCallOf = (call: Call): HttpCall => (call.options as HttpCall).http
+export const httpCallOf = (call: Call): HttpCall => (call.options as HttpCall).extension

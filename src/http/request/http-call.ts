@@ -8,7 +8,6 @@ import type { CallContext, CallOptions } from '../../core/engine/call-options.ts
 import { Context } from '../../core/engine/context.ts'
 import { requireSync } from '../../core/engine/hooks.ts'
 import { copyRecord, type StopReason } from '../../core/explain/record.ts'
-import type { HttpAttempt } from '../../core/observe/observer.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { addHeaders, copyHeaders, type HeaderSource, requestHeader } from '../headers/request-headers.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
@@ -35,6 +34,7 @@ import { isValid, runOnRequest, runOnResponse } from './attempt-hooks.ts'
 import type { AttemptScope } from './attempt-scope.ts'
 import { createBody } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
+import type { HttpAttempt } from './http-attempt.ts'
 import { limitBody } from './limit-body.ts'
 import type { RedirectCircuits } from './redirect-circuits.ts'
 import { idempotencyKeyOf, isUnprocessed } from './retry-safety.ts'
@@ -45,7 +45,7 @@ const MAX_ASKED_MS = 600_000
 
 export class HttpCall implements CallOptions, HttpAttempt {
 	/** Also found in a copy of these options. */
-	readonly http: this = this
+	readonly extension: this = this
 	readonly request: PreparedRequest
 	/** Those of the client, or of a route of its service config. */
 	readonly settings: HttpSettings

@@ -73,7 +73,7 @@ class ObserverProbe implements CallProbe<Call> {
 			emitter: pipeline.name,
 			key: options?.key,
 			call: options?.name,
-			method: options?.method,
+			method: options?.extension?.method,
 			outcome,
 			attempts: times ? times.attempts : 0,
 			retries: call.attempt,
@@ -103,7 +103,7 @@ class ObserverProbe implements CallProbe<Call> {
 				// This attempt is counted already.
 				resendCount: times.attempts - 1,
 				hedge: hedgeOf(context),
-				http: call.options?.http,
+				extension: call.options?.extension,
 			}
 			return around(info, () => toPromise(operation(context, done)))
 		}
@@ -170,7 +170,7 @@ class Info implements CallInfo, CallState {
 	}
 
 	get method(): string | undefined {
-		return this.#call.options?.method
+		return this.#call.options?.extension?.method
 	}
 
 	get state(): CallState {

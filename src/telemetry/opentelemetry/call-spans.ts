@@ -1,6 +1,7 @@
 import type { EventBase } from '../../core/events/events.ts'
-import type { AttemptInfo, CallEnd, CallInfo, HttpAttempt } from '../../core/observe/observer.ts'
+import type { AttemptInfo, CallEnd, CallInfo } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import { type HttpAttempt, isHttpAttempt } from '../../http/request/http-attempt.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 import type { OtelSpan } from './api.ts'
 import {
@@ -95,10 +96,10 @@ export class CallSpans {
 	}
 
 	attempt(info: AttemptInfo, next: () => unknown): unknown {
-		const { http } = info
+		const http = isHttpAttempt(info.extension) ? info.extension : undefined
 		const call = this.#startedSpan(info.call)
 		const { attempts, propagate } = this.#settings
-		const started = attempts && call ? this.#startAttempt(info, call) : undefined
+		const started = attempts && call ? this.#startAttempt(info, http, call) : undefined
 		const passedOn = started ?? call
 		if (http && passedOn && propagate) this.#addTraceContext(http, passedOn)
 		const isMeasured = attempts && http !== undefined && this.#metrics?.isActive === true
@@ -127,8 +128,12 @@ export class CallSpans {
 		return this.#tracing ? this.#tracing.run(started.context, next) : next()
 	}
 
-	#startAttempt(info: AttemptInfo, call: StartedSpan): StartedSpan | undefined {
-		const { http, attempt, resendCount, hedge } = info
+	#startAttempt(
+		info: AttemptInfo,
+		http: HttpAttempt | undefined,
+		call: StartedSpan,
+	): StartedSpan | undefined {
+		const { attempt, resendCount, hedge } = info
 		const tracing = this.#tracing
 		if (!tracing) return undefined
 		const own = { 'yaoki.attempt': attempt, ...(hedge > 0 && { 'yaoki.hedge.number': hedge }) }

@@ -1,6 +1,6 @@
 /** The attributes of an HTTP request by the semantic conventions for HTTP spans and metrics. */
 import { reduceUrls } from '../../core/events/message-text.ts'
-import type { HttpAttempt } from '../../core/observe/observer.ts'
+import type { HttpAttempt } from '../../http/request/http-attempt.ts'
 import { errorTypeOf, statusOf } from './errors.ts'
 import type { ServerAddress } from './server-address.ts'
 import type { Ended } from './watch-result.ts'

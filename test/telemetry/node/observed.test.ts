@@ -87,5 +87,6 @@ test('the gRPC service of an event does not overwrite the name that was passed t
 	const written = [...lines.map(({ fields }) => fields), ...readLines(path), ...calls, ...circuits]
 	expect(written).toHaveLength(6)
 	for (const line of written) expect(line).toMatchObject({ service: 'users' })
+	expect(calls).toMatchObject([{ type: 'call', method: 'Chat' }])
 	expect(readLines(path)).toMatchObject(Array(3).fill({ grpcService: 'yaoki.test.Users', method: 'Chat' }))
 })

@@ -5,6 +5,7 @@ import type { EventBase } from '../../../src/core/events/events.ts'
 import { circuitBreaker, pipeline, retry, timeout } from '../../../src/core/index.ts'
 import type { AroundInfo, CallEnd } from '../../../src/core/observe/observer.ts'
 import { ResilientHttpClient, resilientFetch } from '../../../src/http/index.ts'
+import { isHttpAttempt } from '../../../src/http/request/http-attempt.ts'
 import { idempotency, memoryIdempotencyStore } from '../../../src/idempotency/index.ts'
 import { Outbox, Relay, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 import { type Exporter, type ObservedSource, observe } from '../../../src/telemetry/index.ts'
@@ -142,7 +143,7 @@ describe('the end of a call', () => {
 		await payments.execute(failTimes(1), { name: 'charge', key: 'eu' })
 		expect(infos.map(({ type }) => type)).toEqual(['call', 'attempt', 'attempt'])
 		expect(infos[0]).toMatchObject({ type: 'call', emitter: 'p', key: 'eu', call: 'charge' })
-		expect(infos[2]).toMatchObject({ attempt: 2, resendCount: 1, http: undefined })
+		expect(infos[2]).toMatchObject({ attempt: 2, resendCount: 1, extension: undefined })
 		expect(ends[0]?.info).toBe(infos[0])
 	})
 })
@@ -292,7 +293,8 @@ describe('HTTP clients', () => {
 			name: 'tracer',
 			attach: () => ({
 				around: (info, next) => {
-					if (info.type === 'attempt') info.http?.addHeaders({ traceparent: `attempt-${sent++}` })
+					if (info.type === 'attempt' && isHttpAttempt(info.extension))
+						info.extension.addHeaders({ traceparent: `attempt-${sent++}` })
 					return next()
 				},
 			}),

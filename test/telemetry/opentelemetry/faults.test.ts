@@ -86,8 +86,8 @@ describe.each(Object.entries(APIS))('%s', (_, parts) => {
 		const failure = new Error('own')
 		for (const repeat of [1, 2]) {
 			const info = callInfo()
-			const http = request('http://localhost/')
-			const infos = [info, attemptInfo(info), attemptInfo(info, { http }), enqueueInfo(), deliveryInfo()]
+			const extension = request('http://localhost/')
+			const infos = [info, attemptInfo(info), attemptInfo(info, { extension }), enqueueInfo(), deliveryInfo()]
 			for (const one of infos) {
 				const next = vi.fn(async () => repeat)
 				expect(await observer.around?.(one, next)).toBe(repeat)

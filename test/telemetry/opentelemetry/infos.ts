@@ -5,8 +5,8 @@ import type {
 	CallInfo,
 	DeliveryInfo,
 	EnqueueInfo,
-	HttpAttempt,
 } from '../../../src/core/observe/observer.ts'
+import type { HttpAttempt } from '../../../src/http/request/http-attempt.ts'
 import type { ObservedSource } from '../../../src/telemetry/observe/exporter.ts'
 
 export function source(overrides: Partial<ObservedSource> = {}): ObservedSource {
@@ -54,7 +54,7 @@ export function callEnd(info: CallInfo, overrides: Partial<CallEnd> = {}): CallE
 }
 
 export function attemptInfo(call: CallInfo, overrides: Partial<AttemptInfo> = {}): AttemptInfo {
-	return { type: 'attempt', call, attempt: 1, resendCount: 0, hedge: 0, http: undefined, ...overrides }
+	return { type: 'attempt', call, attempt: 1, resendCount: 0, hedge: 0, extension: undefined, ...overrides }
 }
 
 export interface TestRequest extends HttpAttempt {

@@ -34,10 +34,10 @@ test('calls are measured by service and outcome', async () => {
 test('each attempt of a request is measured by the conventions', async () => {
 	const observer = openTelemetry(otel).attach(source({ kind: 'http' }))
 	const info = callInfo({ key: 'http://[::1]:8080' })
-	const http = request('http://[::1]:8080/orders', {}, 'POST')
+	const extension = request('http://[::1]:8080/orders', {}, 'POST')
 	for (const result of [new Response(), new HttpError(503), new RangeError()])
 		await Promise.resolve(
-			observer.around?.(attemptInfo(info, { http }), () =>
+			observer.around?.(attemptInfo(info, { extension }), () =>
 				result instanceof Error ? Promise.reject(result) : Promise.resolve(result),
 			),
 		).catch(() => undefined)
@@ -53,8 +53,8 @@ test('each attempt of a request is measured by the conventions', async () => {
 
 test('requests are left to another instrumentation with `attempts: false`', async () => {
 	const observer = openTelemetry(otel, { attempts: false }).attach(source({ kind: 'http' }))
-	const http = request('http://localhost/')
-	await observer.around?.(attemptInfo(callInfo(), { http }), async () => new Response())
+	const extension = request('http://localhost/')
+	await observer.around?.(attemptInfo(callInfo(), { extension }), async () => new Response())
 	expect(await sdk.points('http.client.request.duration')).toEqual([])
 })
 

@@ -74,14 +74,17 @@ describe('the span of a call', () => {
 })
 
 describe('the span of an attempt', () => {
-	test('is a child of the call, and active while the operation runs', async () => {
+	test('is a child of the call, and active while the operation runs, also if it is one of gRPC', async () => {
 		const observer = openTelemetry(otel).attach(source())
 		const info = callInfo()
 		const run = () =>
-			observer.around?.(attemptInfo(info, { attempt: 2, resendCount: 1 }), async () => {
-				await Promise.resolve()
-				return otel.trace.getActiveSpan()?.spanContext().spanId
-			})
+			observer.around?.(
+				attemptInfo(info, { attempt: 2, resendCount: 1, extension: { method: 'Get' } }),
+				async () => {
+					await Promise.resolve()
+					return otel.trace.getActiveSpan()?.spanContext().spanId
+				},
+			)
 		const active = await observer.around?.(info, run)
 		observer.onCallEnd?.(callEnd(info))
 		const [attempt, call] = [sdk.span('attempt'), sdk.span('payments')]
@@ -118,7 +121,7 @@ describe('the span of an attempt', () => {
 		const observer = openTelemetry(otel, options).attach(source({ kind: 'http' }))
 		const info = callInfo(HTTP)
 		const http = request(URL_OF_ORDERS, headers, method)
-		const run = () => observer.around?.(attemptInfo(info, { http, resendCount }), result)
+		const run = () => observer.around?.(attemptInfo(info, { extension: http, resendCount }), result)
 		await Promise.resolve(observer.around?.(info, run)).catch(() => undefined)
 		observer.onCallEnd?.(callEnd(info))
 		return http
@@ -208,7 +211,9 @@ test('without an SDK nothing is added, and the function runs without a wrapper',
 	const store = vi.spyOn(info.state, 'set')
 	const http = request(URL_OF_ORDERS)
 	const next = vi.fn(() => 7)
-	expect(observer.around?.(info, () => observer.around?.(attemptInfo(info, { http }), next))).toBe(7)
+	expect(observer.around?.(info, () => observer.around?.(attemptInfo(info, { extension: http }), next))).toBe(
+		7,
+	)
 	observer.onCallEnd?.(callEnd(info))
 	expect(next).toHaveBeenCalledOnce()
 	expect(http.added).toEqual({})

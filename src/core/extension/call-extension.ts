@@ -1,0 +1,17 @@
+/**
+ * How HTTP and gRPC add to a call what only they know: the only place where core knows that there are protocols. They pass an object of their
+ * own with the call's options, so that it costs no further object, and their entries have the types of what they add. Rejected: optional fields for each
+ * protocol in core's types, which every user of core sees; and module augmentation, because the bundled declarations have other modules.
+ */
+export interface CallExtension {
+	/** The method of the request, for events and observers. */
+	readonly method?: string | undefined
+	/** What the call adds to its events, read for each event. The names begin with the name of the entry, such as `grpcStatus`. */
+	readonly eventFields?: object | undefined
+}
+
+/**
+ * The property of an error that may have the call's record in place of the error. A library that creates the caller's error itself, from a status,
+ * keeps the object in this property, and the protocol attaches the record to it.
+ */
+export const RECORD_CARRIER = 'metadata'
