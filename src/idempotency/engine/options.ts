@@ -23,7 +23,7 @@ export interface IdempotencyRequest<Raw = unknown> {
 	readonly headers: RequestHeaders
 	/**
 	 * The framework's own request: a `Request`, Node's `IncomingMessage`, an Express or Fastify request or a Hono context. Annotate the parameter to have its
-	 * type: `({ raw }: IncomingRequest<express.Request>) => raw.user?.id`. The engine then fits only adapters that pass such a request.
+	 * type: `({ raw }: IdempotencyRequest<express.Request>) => raw.user?.id`. The engine then fits only adapters that pass such a request.
 	 */
 	readonly raw: Raw
 }

@@ -1,4 +1,4 @@
-/** Events of an outbox: what is enqueued, and what people do with messages. `policy` is the name of the outbox. */
+/** Events of an outbox: what is enqueued, and what people do with messages. `emitter` is the name of the outbox. */
 import type { EventBase } from '../../core/events/events.ts'
 
 /** Messages were written. If that was in a transaction, it may still be rolled back. */

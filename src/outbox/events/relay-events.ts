@@ -1,4 +1,4 @@
-/** Events of a relay: plain objects, serializable as JSON lines, like those of policies. `policy` is the name of the relay. */
+/** Events of a relay: plain objects, serializable as JSON lines, like those of policies. `emitter` is the name of the relay. */
 import type { ErrorFacts, EventBase } from '../../core/events/events.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import type { PauseReason, SharedCircuitState } from '../store/rows.ts'

@@ -1,6 +1,6 @@
 /**
  * The contract between the outbox and a database. Each method is one statement or one transaction. The contract is split into roles, so that
- * code names the part it needs; `Store` is all of them, and the conformance suite (`yaoki/outbox/testing`) defines what they mean.
+ * code names the part it needs; `OutboxStore` is all of them, and the conformance suite (`yaoki/outbox/testing`) defines what they mean.
  *
  * Only the database's clock decides about time: callers pass durations, and results carry the database's time.
  */

@@ -38,7 +38,7 @@ export function seedsFor({ seed = 1 }: Scenario, replications: number): (number 
 
 /**
  * Runs a scenario several times, with consecutive seeds. All runs cover the same time: with `until: 'recovered'` they last for the
- * `duration`.
+ * `durationMs`.
  *
  * @example
  * const { measures, neverRecoveredShare } = replicate(scenario, { replications: 20 })

@@ -100,7 +100,7 @@ export const isGrid = (study: Study): study is GridStudy => 'panels' in study
 /**
  * Returns a scenario whose runs are compared with others, or averaged. With `until: 'recovered'` each would end when it recovers, and shares and
  * totals would be over different times: the policy that recovers first would look worst, because the fault is a larger part of its
- * run. So they last for their `duration`. Ending all runs of a seed with the slowest was rejected: adding a variant would change the
+ * run. So they last for their `durationMs`. Ending all runs of a seed with the slowest was rejected: adding a variant would change the
  * results of the others, and every run would have to wait for the others.
  */
 export function overEqualTime(scenario: Scenario): Scenario {

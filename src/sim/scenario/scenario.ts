@@ -18,13 +18,13 @@ export interface Scenario {
 	/**
 	 * Ends the run early: when nothing is left to do (`'idle'`), at the first step of the timeline at which all clients and services
 	 * have recovered from the last fault (`'recovered'`), or when a function returns true, which is called once per step. A recovery has
-	 * then lasted for a window, 5 s or longer; a run of the whole `duration` could show a relapse. Several runs cover
-	 * the same time: `replicate`, `compare`, `tune` and studies ignore `'recovered'` and last for `duration`.
+	 * then lasted for a window, 5 s or longer; a run of the whole `durationMs` could show a relapse. Several runs cover
+	 * the same time: `replicate`, `compare`, `tune` and studies ignore `'recovered'` and last for `durationMs`.
 	 */
 	readonly until?: 'idle' | 'recovered' | ((progress: SimulationProgress) => boolean) | undefined
 	/**
 	 * Cuts off the beginning, in which queues are still empty and caches of policies cold: calls and requests that start earlier are in no
-	 * figure of the result, only in the timeline. Less than `duration`. Default 0.
+	 * figure of the result, only in the timeline. Less than `durationMs`. Default 0.
 	 */
 	readonly warmUpMs?: number | undefined
 	readonly services: Readonly<Record<string, ServiceModel>>

@@ -10,7 +10,7 @@ import type { LayerKind, PolicyLayer, PolicyModel } from '../scenario/layers.ts'
 
 /** One changed setting, or a layer that is added. */
 export interface TuneChange {
-	/** Names the setting: `client[0].retry.maxRetries`. A layer that is added has no index: `client.timeout`. */
+	/** Names the setting: `client[0].retry.maxRetries`. A layer that is added has no index: `client.timeoutMs`. */
 	readonly path: string
 	/** The name of the policy. */
 	readonly policy: string

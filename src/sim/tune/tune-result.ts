@@ -53,7 +53,7 @@ export interface ConsideredSetting {
 
 /** How much one setting matters. */
 export interface SettingSensitivity {
-	/** Names the setting: `client[0].retry.maxRetries`. A layer that could be added has no index: `client.timeout`. */
+	/** Names the setting: `client[0].retry.maxRetries`. A layer that could be added has no index: `client.timeoutMs`. */
 	readonly path: string
 	readonly from: unknown
 	/** Every value that was tried, with the difference of each measure to the original policy, seed by seed. */

@@ -68,7 +68,7 @@ describe('invalid arguments exit with 2 and a message', () => {
 		const { code, stderr } = await simulate([file])
 		expect(code).toBe(2)
 		expect(stderr).toContain(
-			`yaoki simulate: ${file}: Invalid option "services.api.serviceTime": expected a `,
+			`yaoki simulate: ${file}: Invalid option "services.api.serviceTimeMs": expected a `,
 		)
 	})
 

@@ -169,7 +169,7 @@ describe('a comparison', () => {
 	it('reports which scenario is invalid, and where', () => {
 		const wrong = { ...scene(), services: { api: { serviceTimeMs: -1 } } }
 		expect(() => compare([scene(), wrong], { replications: 1 })).toThrow(
-			'scenarios[1].services.api.serviceTime',
+			'scenarios[1].services.api.serviceTimeMs',
 		)
 		const policies = { web: () => undefined } as never
 		expect(() => compare([scene(), { ...scene({ policy: [] }), policies }])).toThrow(
