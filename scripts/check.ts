@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Packed, pack } from './pack.ts'
 import { checkPatterns } from './patterns.ts'
 import { inTurn, type Ran, ROOT, run, tool, tsc } from './tools.ts'
+import { userModule } from './user-module.ts'
 import { checkVocabulary } from './vocabulary.ts'
 
 interface Step extends Ran {
@@ -77,19 +78,24 @@ function fewAndSmall({ files, bytes }: Packed): Ran {
 const NODE_ONLY: readonly string[] = ['yaoki/outbox', 'yaoki/outbox/store', 'yaoki/outbox/testing']
 
 /** The declarations must compile for a user without `skipLibCheck`: `stripInternal` can break them. */
-function userTypes({ home, entries }: Packed): Ran {
+function userTypes(packed: Packed): Ran {
+	const { home, entries } = packed
 	const all = [...entries.keys()]
 	const anywhere = all.filter((entry) => !NODE_ONLY.includes(entry))
+	const node = { lib: ['es2023'], types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] }
 	// A browser project has no Node types, and a Node project may have no DOM types.
 	return inTurn(
-		() => compiled(anywhere, { lib: ['es2023', 'dom'], types: [] }),
-		() =>
-			compiled(all, { lib: ['es2023'], types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] }),
+		() => compiled(reexport(anywhere), { lib: ['es2023', 'dom'], types: [] }),
+		() => compiled(reexport(all), node),
+		() => compiled(userModule(packed), { ...node, declaration: true }),
 	)
 
-	function compiled(used: readonly string[], where: object): Ran {
-		const lines = used.map((entry, index) => `export * as entry${index} from '${entry}'\n`)
-		writeFileSync(join(home, 'user.ts'), lines.join(''))
+	function reexport(used: readonly string[]): string {
+		return used.map((entry, index) => `export * as entry${index} from '${entry}'\n`).join('')
+	}
+
+	function compiled(source: string, where: object): Ran {
+		writeFileSync(join(home, 'user.ts'), source)
 		const compilerOptions = {
 			...{ module: 'nodenext', target: 'es2023', ...where },
 			...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },

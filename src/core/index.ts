@@ -47,7 +47,7 @@ export type { CircuitState, ErrorFacts, EventBase, YaokiEvent } from './events/e
 export { type Explanation, explain } from './explain/explain.ts'
 export type { AttemptRecord, StopReason } from './explain/record.ts'
 export { type Fallback, type FallbackOptions, fallback } from './fallback/fallback.ts'
-export { lastGoodValue } from './fallback/last-good-value.ts'
+export { type LastGoodValue, lastGoodValue } from './fallback/last-good-value.ts'
 export { type Hedge, type HedgeStats, hedge } from './hedge/hedge.ts'
 export type { HedgeOptions } from './hedge/options.ts'
 export { type Keyed, keyed } from './keyed/keyed.ts'

@@ -30,7 +30,7 @@ export type { RelayOptions } from './relay/options.ts'
 export { Relay, type RelayStats } from './relay/relay.ts'
 export { OutboxSchemaError, OutboxStoreError } from './store/errors.ts'
 export type { PostgresOutboxStoreOptions } from './store/postgres/options.ts'
-export { postgresOutboxStore } from './store/postgres/postgres-store.ts'
+export { type PostgresOutboxStore, postgresOutboxStore } from './store/postgres/postgres-store.ts'
 export {
 	type SqliteOutboxStore,
 	type SqliteOutboxStoreOptions,

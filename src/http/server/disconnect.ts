@@ -4,12 +4,12 @@
  * is observed instead, with one listener for all sequential requests of a connection.
  */
 
-interface Closable {
+type Closable = {
 	once(event: 'close', listener: () => void): unknown
 }
 
 /** The part of Node's `ServerResponse` that is used, also by Express. */
-export interface NodeResponse extends Closable {
+export type NodeResponse = Closable & {
 	statusCode: number
 	/** True if everything was handed to the operating system. Missing in some implementations. */
 	readonly writableFinished?: boolean

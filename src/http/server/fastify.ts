@@ -6,11 +6,11 @@ import { CONTENT_TYPE, DEADLINE_EXCEEDED, mustReportExhausted } from './response
 import { runNext } from './run-next.ts'
 import { getServerContext, openContext } from './server-context.ts'
 
-interface FastifyRequest {
+type FastifyRequest = {
 	readonly raw: NodeRequest
 }
 
-interface FastifyReply {
+type FastifyReply = {
 	readonly raw: NodeResponse
 	readonly statusCode: number
 	code(status: number): unknown
@@ -27,7 +27,7 @@ type SendHook = (
 ) => void
 
 /** The part of a Fastify instance that is used. */
-interface FastifyApp {
+type FastifyApp = {
 	addHook(name: 'onRequest', hook: Hook): unknown
 	addHook(name: 'onSend', hook: SendHook): unknown
 }

@@ -4,7 +4,7 @@ import { deadlineExceededResponse, mustReportExhausted } from './responses.ts'
 import { openContext } from './server-context.ts'
 
 /** The part of Hono's context that is used. */
-interface HonoContext {
+type HonoContext = {
 	readonly req: { readonly raw: Request }
 	readonly res: Response
 	header(name: string, value: string): void

@@ -15,7 +15,7 @@ interface WebRequest {
 }
 
 /** The part of Node's `IncomingMessage` that is used, also by Express. */
-export interface NodeRequest {
+export type NodeRequest = {
 	readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 	readonly socket?: object | null | undefined
 }

@@ -62,7 +62,7 @@ export function reportExhaustedInHead(response: NodeResponse, context: ServerCon
 }
 
 /** The part of Node's response that is used to respond for a handler. */
-export interface ReplaceableResponse {
+export type ReplaceableResponse = {
 	readonly headersSent: boolean
 	readonly writableEnded: boolean
 	getHeaderNames(): string[]

@@ -5,7 +5,7 @@ import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 import { sendStored, sendWebResponse } from './node-http/send.ts'
 
 /** The part of Express's request that is used. `body` is not declared: handlers after the middleware would inherit its type. */
-export interface ExpressRequest extends NodeRequest {
+export type ExpressRequest = NodeRequest & {
 	/** The URL before a router has removed its prefix. */
 	readonly originalUrl?: string | undefined
 }

@@ -5,21 +5,21 @@ import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
 import { sendStored, sendWebResponse } from './node-http/send.ts'
 
 /** The part of Fastify's request that is used. */
-export interface FastifyRequest {
+export type FastifyRequest = {
 	readonly raw: NodeRequest
 	readonly originalUrl: string
 	readonly body: unknown
 }
 
 /** The part of Fastify's reply that is used. */
-interface FastifyReply {
+type FastifyReply = {
 	readonly raw: NodeResponse
 	getHeaders(): Readonly<Record<string, number | string | readonly string[] | undefined>>
 	hijack(): unknown
 }
 
 /** The part of a Fastify instance that is used. */
-export interface FastifyApp {
+export type FastifyApp = {
 	addHook(
 		name: 'preHandler',
 		hook: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void,

@@ -11,7 +11,7 @@ import { captureWebResponse, toWebResponse } from './web/response-capture.ts'
 import { checkWaitUntil, readWebOptions, type WaitUntil, type WebAdapterOptions } from './web/wait-until.ts'
 
 /** The part of Hono's context that is used. */
-export interface HonoContext {
+export type HonoContext = {
 	readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> }
 	res: Response
 	/** Throws on platforms that have none. */

@@ -4,7 +4,9 @@ import type { Jsonified } from '../../core/json/jsonified.ts'
 import type { StandardSchema } from '../../core/options/standard-schema.ts'
 
 /** A schema per topic. */
-export type Topics = Readonly<Record<string, StandardSchema>>
+export interface Topics {
+	readonly [topic: string]: StandardSchema
+}
 
 type InputOf<Schema> = Schema extends StandardSchema<infer Input, unknown> ? Input : unknown
 type OutputOf<Schema> = Schema extends StandardSchema<infer _, infer Output> ? Output : unknown

@@ -3,7 +3,7 @@
  * them as `raw`, and the compatibility API of HTTP/2 has the same members.
  */
 
-export interface NodeSocket {
+export type NodeSocket = {
 	readonly readable?: boolean | undefined
 	readonly readableEnded?: boolean | undefined
 	readonly errored?: Error | null | undefined
@@ -14,7 +14,7 @@ export interface NodeSocket {
 	once(event: string, listener: () => void): unknown
 }
 
-export interface NodeRequest {
+export type NodeRequest = {
 	readonly method?: string | undefined
 	readonly url?: string | undefined
 	readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
@@ -35,7 +35,7 @@ export interface NodeRequest {
 	off(event: string, listener: () => void): unknown
 }
 
-export interface NodeResponse {
+export type NodeResponse = {
 	statusCode: number
 	statusMessage: string
 	readonly headersSent: boolean
