@@ -7,7 +7,7 @@
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
 import type { UnboundLayer } from '../core/engine/compile.ts'
 import { Policy, type Settled } from '../core/engine/policy.ts'
-import { InvalidOptionError } from '../core/errors/errors.ts'
+import { InvalidArgumentError } from '../core/errors/errors.ts'
 import type { PolicyListener } from '../core/events/events.ts'
 import { type EventFilter, OBSERVE, type Observation } from '../core/observe/observe.ts'
 import { storage } from './storage.ts'
@@ -82,8 +82,8 @@ class AmbientPolicy<Substitute> extends Policy<Substitute> {
 
 	/** Inside another policy it would have no effect, so that is an error. */
 	override layers(): readonly UnboundLayer[] {
-		const expected = 'the outermost position, as in withAmbientContext(pipeline(...))'
-		throw new InvalidOptionError('withAmbientContext(policy)', this.name, expected)
+		const expected = 'withAmbientContext as the outermost policy, as in withAmbientContext(pipeline(...))'
+		throw new InvalidArgumentError('policies', this.name, expected)
 	}
 }
 

@@ -4,7 +4,7 @@ import { Policy } from '../core/engine/policy.ts'
 import type { PolicyListener } from '../core/events/events.ts'
 import { INSPECT, type Inspectable, isInspectable } from '../core/inspect/inspect.ts'
 import type { EventFilter } from '../core/observe/observe.ts'
-import { invalidOption } from '../core/options/schema.ts'
+import { invalidArgument } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 
@@ -24,7 +24,7 @@ export function skipDelays(given: Policy<unknown> | Inspectable): unknown {
 	if (given instanceof Policy) return new SkipDelays(given)
 	const { runtime, withRuntime } = isInspectable(given) ? given[INSPECT]() : {}
 	if (!runtime || !withRuntime)
-		invalidOption('policy', given, 'a policy, a pipeline, a ResilientHttpClient or a resilientFetch')
+		invalidArgument('policy', given, 'a policy, a pipeline, a ResilientHttpClient or a resilientFetch')
 	return withRuntime(createSkippingRuntime(runtime))
 }
 

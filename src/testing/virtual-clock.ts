@@ -2,7 +2,7 @@
  * A clock that moves from one scheduled event to the next. This is the part of a virtual runtime without promises: tests
  * add promises on top, the simulator uses it directly.
  */
-import { checkRange } from '../core/options/schema.ts'
+import { checkAmount } from '../core/options/schema.ts'
 import { EventHeap, type ScheduledEvent } from './event-heap.ts'
 import { beginTurn, endTurn } from './turns.ts'
 
@@ -34,7 +34,7 @@ export class VirtualClock {
 	}
 
 	setTimer(ms: number, fn: () => void): () => void {
-		checkRange('setTimer(ms)', ms)
+		checkAmount('ms', ms)
 		const event = this.after(ms, fn)
 		return () => {
 			event.fire = undefined

@@ -1,6 +1,6 @@
 import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
-import { checkNames, checkRange } from '../core/options/schema.ts'
+import { checkAmount, checkNames, checkRange } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
 import { type CallbackOperation, type DoneCallback, run } from './callback-runner.ts'
@@ -95,7 +95,7 @@ class Virtual extends VirtualClock implements VirtualRuntime {
 	}
 
 	async advance(ms: number): Promise<void> {
-		checkRange('advance(ms)', ms)
+		checkAmount('ms', ms)
 		const until = this.now() + ms
 		await runPromiseJobs()
 		while (this.step(until)) await runPromiseJobs()
@@ -110,7 +110,7 @@ class Virtual extends VirtualClock implements VirtualRuntime {
 	}
 
 	runTimers(ms = Infinity): number {
-		checkRange('runTimers(ms)', ms, 0, Infinity)
+		checkAmount('ms', ms, Infinity)
 		const until = this.now() + ms
 		let fired = 0
 		while (this.step(until)) fired++

@@ -5,7 +5,7 @@
  */
 import type { RandomSource } from '../backoff/formula.ts'
 import type { CircuitState } from '../events/events.ts'
-import { checkName, checkRange, invalidOption, isAmount, MAX_NUMBER } from '../options/schema.ts'
+import { checkAmount, invalidArgument, isAmount, MAX_NUMBER } from '../options/schema.ts'
 import type { Circuit } from './circuit.ts'
 import { createOpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
@@ -84,20 +84,21 @@ const isWhole = (value: unknown): boolean => isAmount(value) && value % 1 === 0
 
 /** Throws if the snapshot cannot come from a circuit. */
 function checkSnapshot(snapshot: CircuitSnapshot): void {
-	if (Object(snapshot) !== snapshot) invalidOption('snapshot', snapshot, 'an object')
+	if (Object(snapshot) !== snapshot) invalidArgument('snapshot', snapshot, 'an object')
 	const { version, state, failureAgesMs, outcomes } = snapshot
-	if (version !== 1) invalidOption('snapshot.version', version, '1')
-	for (const name of ['at', 'openForMs', 'delayMs'] as const) checkRange(`snapshot.${name}`, snapshot[name])
-	checkRange('snapshot.failedProbes', snapshot.failedProbes, 0, MAX_NUMBER, 'integer')
-	checkName('snapshot.state', state, ['closed', 'open', 'half-open'])
+	if (version !== 1) invalidArgument('snapshot.version', version, '1')
+	for (const name of ['at', 'openForMs', 'delayMs'] as const) checkAmount(`snapshot.${name}`, snapshot[name])
+	checkAmount('snapshot.failedProbes', snapshot.failedProbes, MAX_NUMBER, 'integer')
+	if (!['closed', 'open', 'half-open'].includes(state))
+		invalidArgument('snapshot.state', state, 'closed, open or half-open')
 	if (!Array.isArray(failureAgesMs) || !failureAgesMs.every(isAmount))
-		invalidOption('snapshot.failureAgesMs', failureAgesMs, 'a list of milliseconds')
+		invalidArgument('snapshot.failureAgesMs', failureAgesMs, 'a list of milliseconds')
 	if (
 		typeof outcomes === 'string'
 			? /[^0-3]/.test(outcomes)
 			: !Array.isArray(outcomes) || outcomes.length !== 4 || !outcomes.every(isWhole)
 	)
-		invalidOption('snapshot.outcomes', outcomes, 'digits from 0 to 3, or a list of four counts')
+		invalidArgument('snapshot.outcomes', outcomes, 'digits from 0 to 3, or a list of four counts')
 }
 
 /** Returns the times of the failures, oldest first, at most as many as the rule needs; none if that rule is off. */

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors/errors.ts'
+import { InvalidArgumentError } from '../errors/errors.ts'
 
 /** All copies of the package in a program share the marks: its ES modules and its CommonJS files may both be loaded. */
 const MARKS = /* @__PURE__ */ Symbol.for('yaoki.permanent')
@@ -19,8 +19,7 @@ function sharedMarks(): WeakSet<object> {
  * if (stock === 0) throw permanent(new Error('sold out'))
  */
 export function permanent<E extends object>(error: E): E {
-	if (Object(error) !== error)
-		throw new InvalidOptionError('permanent(error)', error, 'an object, such as an Error')
+	if (Object(error) !== error) throw new InvalidArgumentError('error', error, 'an object, such as an Error')
 	marked.add(error)
 	return error
 }

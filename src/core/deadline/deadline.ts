@@ -3,7 +3,7 @@
  * result comes too late. They use the monotonic clock, so a jump of the wall clock does not move them.
  */
 import { DeadlineExceededError } from '../errors/errors.ts'
-import { checkRange, invalidOption } from '../options/schema.ts'
+import { checkAmount, invalidArgument } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 
@@ -21,14 +21,14 @@ export class Deadline {
 
 	private constructor(runtime: Runtime, at: number) {
 		// JavaScript does not know that it is private.
-		if (typeof runtime?.now !== 'function') invalidOption('new Deadline(ms)', runtime, 'Deadline.after(ms)')
+		if (typeof runtime?.now !== 'function') invalidArgument('ms', runtime, 'Deadline.after(ms) instead of new Deadline(ms)')
 		this.#runtime = runtime
 		this.#at = at
 	}
 
 	/** Returns a deadline `ms` from now. */
 	static after(ms: number, options: { readonly runtime?: Runtime | undefined } = {}): Deadline {
-		checkRange('Deadline.after(ms)', ms)
+		checkAmount('ms', ms)
 		const runtime = options.runtime ?? systemRuntime
 		return new Deadline(runtime, runtime.now() + ms)
 	}
@@ -68,7 +68,7 @@ export class Deadline {
 
 	/** Returns a deadline `marginMs` earlier, for a call further down, so that time is left to respond. Default 100. */
 	child(marginMs = 100): Deadline {
-		checkRange('child(marginMs)', marginMs)
+		checkAmount('marginMs', marginMs)
 		if (this.remainingMs <= marginMs) {
 			throw new DeadlineExceededError(
 				`too little time left: ${Math.round(this.remainingMs)} ms, with a margin of ${marginMs} ms`,

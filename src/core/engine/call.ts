@@ -9,7 +9,7 @@
  * functions around functions, which cost one async function per layer.
  */
 import type { Classification } from '../classify/classification.ts'
-import { InvalidOptionError } from '../errors/errors.ts'
+import { InvalidArgumentError } from '../errors/errors.ts'
 import type { AttemptEntry, CallRecord, StopReason } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { type CallContext, type CallOptions, checkSignals } from './call-options.ts'
@@ -39,13 +39,13 @@ export type Operation = (context: CallContext, done: never) => unknown
 export class Call implements CallRecord, Scope {
 	readonly pipeline: CompiledPipeline
 	readonly options: CallOptions | undefined
-	/** An error in place of the operation rejects the call. */
-	operation: Operation | InvalidOptionError
+	/** Undefined if the call is rejected because its options are invalid. */
+	operation: Operation | undefined
 	/** Counted from 0. */
 	attempt = 0
 	/** When the current attempt began, on the pipeline's clock; undefined if the clock was not read. */
 	startedAt: number | undefined
-	/** The outcome so far: `value` is the result or, if not `ok`, the error. */
+	/** The outcome so far: `value` is the result or, if not `ok`, the error. It is set from the start if the call's options are invalid. */
 	ok = false
 	value: unknown
 	/** Why no further attempt is made, once that is decided. */
@@ -77,7 +77,7 @@ export class Call implements CallRecord, Scope {
 	constructor(
 		pipeline: CompiledPipeline,
 		options: CallOptions | undefined,
-		operation: Operation | InvalidOptionError,
+		operation: Operation | undefined,
 	) {
 		this.pipeline = pipeline
 		this.options = options
@@ -91,13 +91,8 @@ export class Call implements CallRecord, Scope {
 		if (this.needsTimes) this.startedAt = pipeline.runtime.now()
 		// Rejected before any layer is entered: there is nothing to count, to retry or to replace.
 		const { operation } = this
-		if (typeof operation !== 'function') {
-			const isError = operation instanceof InvalidOptionError
-			return this.reject(
-				isError ? operation : new InvalidOptionError('fn', operation, 'a function'),
-				'hook-threw',
-			)
-		}
+		if (typeof operation !== 'function')
+			return this.reject(this.value ?? new InvalidArgumentError('fn', operation, 'a function'), 'hook-threw')
 		observer?.onBegin(this)
 		return this.runEnter()
 	}

@@ -1,8 +1,8 @@
-import { InvalidOptionError, UNNAMED } from '../errors/errors.ts'
+import { UNNAMED } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
 import { combineEnds } from '../observe/combine-ends.ts'
 import type { EventFilter } from '../observe/observe.ts'
-import { isObject, type OptionSchema } from '../options/schema.ts'
+import { invalidArgument, isObject, type OptionSchema } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
 import { isPolicy, Policy, type SubstituteOf } from './policy.ts'
@@ -71,20 +71,13 @@ export function pipeline(
 	const hasOptions = isObject(first) && !isPolicy(first)
 	const given = hasOptions || first === undefined ? args.slice(1) : args
 	const wrong = given.findIndex((policy) => !isPolicy(policy))
-	if (wrong >= 0) {
-		const position = wrong + (given === args ? 1 : 2)
-		throw new InvalidOptionError(
-			`pipeline, argument ${position}`,
-			given[wrong],
-			expectedInstead(given[wrong]),
-		)
-	}
+	if (wrong >= 0) invalidArgument(`policies[${wrong}]`, given[wrong], expectedInstead(given[wrong]))
 	const composed = new Pipeline<unknown>(hasOptions ? first : NO_OPTIONS, given as readonly Policy<unknown>[])
 	const leaves = composed.leaves()
 	const twice = leaves.find((leaf, index) => leaf.isExclusive && leaves.indexOf(leaf) < index)
 	if (twice)
-		throw new InvalidOptionError(
-			'pipeline',
+		invalidArgument(
+			'policies',
 			twice.name,
 			'each bulkhead once: a call would wait for the slot that it holds',
 		)

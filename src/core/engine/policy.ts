@@ -193,7 +193,11 @@ export function createCall(
 	operation: Operation,
 ): Call {
 	const invalid = options && findInvalidOption(options)
-	if (invalid) return new Call(pipeline, undefined, invalid)
+	if (invalid) {
+		const call = new Call(pipeline, undefined, undefined)
+		call.value = invalid
+		return call
+	}
 	return new Call(
 		pipeline,
 		options?.parent ? inheritCallOptions(options, options.parent) : options,

@@ -1,6 +1,6 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { Registry } from '../keyed/registry.ts'
-import { checkRange } from '../options/schema.ts'
+import { checkAmount } from '../options/schema.ts'
 
 /** The maximum number of found results, one per `key`. */
 const MAX_RESULTS = 1_000
@@ -12,7 +12,7 @@ export class LastGoodValue {
 
 	/** @internal */
 	constructor(maxAgeMs: number) {
-		checkRange('lastGoodValue(maxAgeMs)', maxAgeMs, 0, Infinity)
+		checkAmount('maxAgeMs', maxAgeMs, Infinity)
 		this.#maxAgeMs = maxAgeMs
 		this.#results = new Registry(MAX_RESULTS, maxAgeMs)
 	}

@@ -8,7 +8,7 @@ import { isPolicy, Policy, type SubstituteOf } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import type { PolicyListener } from '../events/events.ts'
 import type { EventFilter } from '../observe/observe.ts'
-import { invalidOption, mergeOptions } from '../options/schema.ts'
+import { invalidArgument, mergeOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { blockOf } from './block.ts'
 import { type KeyedOptions, readKeyedOptions } from './options.ts'
@@ -47,8 +47,8 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 	constructor(keyOf: (call: CallOptions) => string, make: (key: string) => P, options: KeyedOptions = {}) {
 		super('keyed', options)
 		const { maxKeys, idleMs } = readKeyedOptions(options)
-		if (typeof keyOf !== 'function') invalidOption('keyed, first argument', keyOf, 'a function of the call')
-		if (typeof make !== 'function') invalidOption('keyed, second argument', make, 'a function of the key')
+		if (typeof keyOf !== 'function') invalidArgument('keyOf', keyOf, 'a function of the call')
+		if (typeof make !== 'function') invalidArgument('make', make, 'a function of the key')
 		const registry = new Registry<KeyEntry<P>>(maxKeys, idleMs, {
 			blockOf: ({ policy }) => blockOf(policy),
 			limitName: 'maxKeys',
@@ -61,7 +61,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 			runner: runInterruptibly,
 			enter: (call, bound) => {
 				const key = requireSync('the key function', keyOf(call.options ?? {}))
-				if (typeof key !== 'string') invalidOption('the key of a call', key, 'a string')
+				if (typeof key !== 'string') invalidArgument('keyOf(call)', key, 'a string')
 				const entry = registry.acquire(key, call.now(bound.runtime), this.#createEntry)
 				call.next = boundLayersOf(entry.value, bound)
 				return call.enterLayer(bound, entry)
@@ -108,7 +108,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 	 * const release = perHost.get('api.example.com').isolate()
 	 */
 	get(key: string): P {
-		if (typeof key !== 'string') invalidOption('get(key)', key, 'a string')
+		if (typeof key !== 'string') invalidArgument('key', key, 'a string')
 		const registry = this.#registry
 		const { policy } = registry.find(key) ?? registry.get(key, this.#runtime.now(), this.#createEntry)
 		return policy
@@ -176,7 +176,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 
 	readonly #createEntry = (key: string): KeyEntry<P> => {
 		const policy = this.#make(key)
-		if (!isPolicy(policy)) invalidOption(`the policy of key '${key}'`, policy, 'a policy')
+		if (!isPolicy(policy)) invalidArgument(`make('${key}')`, policy, 'a policy')
 		policy.setKey?.(key)
 		for (const listen of this.#listeners) listen(policy)
 		return { policy, chains: new WeakMap() }

@@ -1,7 +1,7 @@
 import { Pipeline } from '../engine/pipeline.ts'
 import { isPolicy, type Policy } from '../engine/policy.ts'
 import { INSPECT, type Inspectable, type Inspection, isInspectable } from '../inspect/inspect.ts'
-import { checkNames, invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
+import { checkNames, invalidArgument, type OptionSchema, readOptions } from '../options/schema.ts'
 import { Timeout } from '../timeout/timeout.ts'
 import { finding, type LintFinding } from './finding.ts'
 import { checkOrder } from './order-rules.ts'
@@ -46,7 +46,7 @@ const LINT_SCHEMA: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] 
 export function lint(policyOrClient: Policy<unknown> | Inspectable, options: LintOptions = {}): LintReport {
 	const inspection = isInspectable(policyOrClient) ? policyOrClient[INSPECT]() : undefined
 	const policy = inspection ? toPolicy(inspection) : policyOrClient
-	if (!isPolicy(policy)) invalidOption('policyOrClient', policy, 'a policy or a client')
+	if (!isPolicy(policy)) invalidArgument('policyOrClient', policy, 'a policy or a client')
 	checkNames(options, LINT_SCHEMA, 'lint')
 	const { deadlineMs } = readOptions<{ deadlineMs: number }>(options, LINT_SCHEMA)
 	return new Report(policy.name, parsePipeline(policy), deadlineMs, inspection)

@@ -1,5 +1,5 @@
 import { computeDelayMs } from '../backoff/formula.ts'
-import { checkRange, invalidOption, MAX_NUMBER } from '../options/schema.ts'
+import { checkAmount, invalidArgument, MAX_NUMBER } from '../options/schema.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import { type RetryOptions, type RetrySettings, readDelayOptions } from './options.ts'
 
@@ -43,8 +43,8 @@ export function calculateDelay(
 ): number {
 	const settings = readCached(options)
 	const previous = previousDelayMs ?? settings.baseDelayMs
-	checkRange('attempt', attempt, 0, MAX_NUMBER, 'integer')
-	checkRange('previousDelayMs', previous)
+	checkAmount('attempt', attempt, MAX_NUMBER, 'integer')
+	checkAmount('previousDelayMs', previous)
 	return computeDelayMs(settings, attempt, previous, options.runtime ?? systemRuntime)
 }
 
@@ -63,6 +63,6 @@ export function nextRetryAt(
 	previousDelayMs?: number,
 ): Date {
 	if (!(Math.abs(Number(now)) <= 8.64e15))
-		invalidOption('now', now, 'a valid Date or milliseconds since 1970')
+		invalidArgument('now', now, 'a valid Date or milliseconds since 1970')
 	return new Date(Number(now) + calculateDelay(attempt, options, previousDelayMs))
 }

@@ -18,7 +18,7 @@ export async function retryWithBackoff<T>(
 	fn: (context: CallContext) => T,
 	options: RetryWithBackoffOptions<Awaited<T>> = {},
 ): Promise<Awaited<T>> {
-	if (!isObject(options)) invalidOption('options', options, 'an object such as { maxRetries: 3 }')
+	if (!isObject(options)) invalidOption('options', options, 'an object')
 	const { signal, deadline, ...rest } = options
 	const settings = readRetryOptions(rest, 'retryWithBackoff')
 	const env = inheritEnv(settings)

@@ -217,7 +217,9 @@ describe('nextRetryAt', () => {
 	it('accepts every valid Date and no later time', () => {
 		const last = 8.64e15
 		expect(nextRetryAt(last, 0, none({ baseDelayMs: 0 }))).toEqual(new Date(last))
-		expect(() => nextRetryAt(last + 1, 0)).toThrow(expect.objectContaining({ optionPath: 'now' }))
+		expect(() => nextRetryAt(last + 1, 0)).toThrow(
+			expect.objectContaining({ code: 'YAOKI_INVALID_ARGUMENT', argument: 'now' }),
+		)
 	})
 	it('returns now plus the delay as a Date', () => {
 		const now = new Date('2026-03-01T00:00:00Z')

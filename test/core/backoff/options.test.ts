@@ -83,10 +83,10 @@ describe('an invalid option is rejected when the policy is created', () => {
 		expect(() => calculateDelay(0, { baseDelayMs: Number.NaN })).toThrow(
 			/Invalid option "baseDelayMs": expected .*, got NaN/,
 		)
-		expect(() => calculateDelay(-1)).toThrow(/Invalid option "attempt": expected .*, got -1/)
-		expect(() => calculateDelay(0.5)).toThrow(/Invalid option "attempt": expected .*, got 0\.5/)
+		expect(() => calculateDelay(-1)).toThrow(/Invalid argument "attempt": expected .*, got -1/)
+		expect(() => calculateDelay(0.5)).toThrow(/Invalid argument "attempt": expected .*, got 0\.5/)
 		expect(() => calculateDelay(0, {}, Number.NaN)).toThrow(
-			/Invalid option "previousDelayMs": expected .*, got NaN/,
+			/Invalid argument "previousDelayMs": expected .*, got NaN/,
 		)
 		expect(() => schedule({ maxRetries: -1 })).toThrow(/Invalid option "maxRetries": expected .*, got -1/)
 		expect(() => schedule({ maxRetries: Infinity, maxElapsedMs: 5 })).toThrow(

@@ -42,7 +42,7 @@ describe('regressions', () => {
 		const options = { ...presets.messageQueue, runtime }
 		expect(nextRetryAt(0, 9, options, 20_000).getTime()).toBe(30_500)
 		expect(() => nextRetryAt(new Date('nonsense'), 0)).toThrow(
-			'Invalid option "now": expected a valid Date or milliseconds since 1970, got Invalid Date',
+			'Invalid argument "now": expected a valid Date or milliseconds since 1970, got Invalid Date',
 		)
 	})
 

@@ -12,8 +12,8 @@ describe.each(kinds)('the same %s twice', (_, create) => {
 	test('in a pipeline is rejected at construction, also in nested pipelines', () => {
 		const slots = create()
 		const error = expect.objectContaining({
-			name: 'InvalidOptionError',
-			optionPath: 'pipeline',
+			name: 'InvalidArgumentError',
+			argument: 'policies',
 			received: 'db',
 		})
 		expect(() => pipeline(slots, retry(), slots)).toThrow(error)

@@ -233,7 +233,7 @@ describe('a snapshot', () => {
 	test('that is invalid is rejected by name and changes nothing', async () => {
 		const { breaker } = await opened()
 		expect(() => breaker.restore({ version: 2 } as never)).toThrow(
-			/Invalid option "snapshot\.version": expected .*, got 2/,
+			/Invalid argument "snapshot\.version": expected .*, got 2/,
 		)
 		expect(() => breaker.restore('open' as never)).toThrow('snapshot')
 		expect(breaker.currentState).toBe('open')

@@ -150,8 +150,8 @@ describe('a circuit breaker', () => {
 
 	test('rejects an operation that is not a function', async () => {
 		const { breaker } = fresh()
-		await expect(breaker.execute(7 as never)).rejects.toMatchObject({ optionPath: 'fn' })
-		await expect(breaker.execute(7 as never, () => 1)).rejects.toMatchObject({ optionPath: 'fn' })
+		await expect(breaker.execute(7 as never)).rejects.toMatchObject({ argument: 'fn' })
+		await expect(breaker.execute(7 as never, () => 1)).rejects.toMatchObject({ argument: 'fn' })
 	})
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CircuitSnapshot } from '../../../src/core/circuit-breaker/snapshot.ts'
-import { InvalidOptionError } from '../../../src/core/errors/errors.ts'
+import { InvalidArgumentError } from '../../../src/core/errors/errors.ts'
 import { rig } from './rig.ts'
 
 const one = { failureThreshold: 1, resetTimeoutMs: 1_000 }
@@ -190,14 +190,14 @@ describe('an invalid snapshot is rejected and changes nothing', () => {
 			breaker.restore(snapshot)
 			expect.unreachable()
 		} catch (error) {
-			if (!(error instanceof InvalidOptionError)) throw error
-			expect(error.optionPath).toBe(`snapshot.${field}`)
+			if (!(error instanceof InvalidArgumentError)) throw error
+			expect(error.argument).toBe(`snapshot.${field}`)
 			expect(error.message).toMatch(/: expected .*, got /)
 		}
 		expect(breaker.stats).toEqual(before)
 	})
 	it.each([undefined, null, 'closed', 7])('%s', (snapshot) => {
 		const restore = () => rig().restore(snapshot as unknown as CircuitSnapshot)
-		expect(restore).toThrow(/^Invalid option "snapshot": expected an object, got .+$/)
+		expect(restore).toThrow(/^Invalid argument "snapshot": expected an object, got .+$/)
 	})
 })

@@ -52,7 +52,7 @@ describe('regressions', () => {
 
 	it('permanent rejects a primitive with a readable error', () => {
 		expect(() => permanent('x' as never)).toThrow(
-			'Invalid option "permanent(error)": expected an object, such as an Error, got "x"',
+			'Invalid argument "error": expected an object, such as an Error, got "x"',
 		)
 	})
 

@@ -13,10 +13,10 @@ describe('a deadline', () => {
 		// JavaScript: the types do not allow it.
 		expect(() => Reflect.construct(Deadline, [given])).toThrow(
 			expect.objectContaining({
-				code: 'YAOKI_INVALID_OPTION',
-				optionPath: 'new Deadline(ms)',
+				code: 'YAOKI_INVALID_ARGUMENT',
+				argument: 'ms',
 				received: given,
-				expected: 'Deadline.after(ms)',
+				expected: 'Deadline.after(ms) instead of new Deadline(ms)',
 			}),
 		)
 	})
@@ -88,9 +88,9 @@ describe('a deadline', () => {
 
 	it.each([-1, Number.NaN, Infinity, '5'])('rejects %s', (ms) => {
 		expect(() => Deadline.after(ms as number)).toThrow(
-			/Invalid option "Deadline.after\(ms\)": expected a finite number, 0 or more, got /,
+			/Invalid argument "ms": expected a finite number, 0 or more, got /,
 		)
-		expect(() => within(5).child(ms as number)).toThrow(/Invalid option "child\(marginMs\)": expected .*/)
+		expect(() => within(5).child(ms as number)).toThrow(/Invalid argument "marginMs": expected .*/)
 	})
 })
 

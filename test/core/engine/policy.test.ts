@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest'
 import {
 	type CallContext,
 	Deadline,
-	InvalidOptionError,
+	InvalidArgumentError,
 	type Policy,
 	pipeline,
 	retry,
@@ -59,7 +59,7 @@ describe('execute', () => {
 
 	it('rejects, and does not throw, if the operation is not a function', async () => {
 		const answer = policy.execute('work' as never)
-		await expect(answer).rejects.toBeInstanceOf(InvalidOptionError)
+		await expect(answer).rejects.toBeInstanceOf(InvalidArgumentError)
 		expect((await policy.settle(undefined as never)).ok).toBe(false)
 	})
 
@@ -190,7 +190,7 @@ describe('a pipeline', () => {
 	})
 
 	it('rejects a value that is not a policy, with its position', () => {
-		expect(() => pipeline(policy, {} as never)).toThrow('pipeline, argument 2')
+		expect(() => pipeline(policy, {} as never)).toThrow('Invalid argument "policies[1]"')
 		expect(() => pipeline({ classify: 5 as never }, policy)).toThrow(
 			'Invalid option "classify": expected a function, got 5',
 		)

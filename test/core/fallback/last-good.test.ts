@@ -124,6 +124,6 @@ describe('the last good value', () => {
 	})
 
 	test.each([Number.NaN, -1, '5'])('rejects an age of %s', (age) => {
-		expect(() => lastGoodValue(age as number)).toThrow('Invalid option "lastGoodValue(maxAgeMs)"')
+		expect(() => lastGoodValue(age as number)).toThrow('Invalid argument "maxAgeMs"')
 	})
 })

@@ -45,9 +45,11 @@ describe('get', () => {
 
 	test('rejects a key that is not a string, and a function that returns no policy', () => {
 		const perHost = keyed(keyOf, () => circuitBreaker())
-		expect(() => perHost.get(7 as unknown as string)).toThrow('expected a string, got 7')
+		expect(() => perHost.get(7 as unknown as string)).toThrow(
+			'Invalid argument "key": expected a string, got 7',
+		)
 		const wrong = keyed(keyOf, () => undefined as unknown as ReturnType<typeof circuitBreaker>)
-		expect(() => wrong.get('a')).toThrow("the policy of key 'a'")
+		expect(() => wrong.get('a')).toThrow(`Invalid argument "make('a')"`)
 		expect(wrong.size).toBe(0)
 	})
 })

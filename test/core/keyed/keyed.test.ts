@@ -145,8 +145,8 @@ describe('an invalid key function ends the call, and nothing is called', () => {
 		const policy = keyed((() => key) as never, () => circuitBreaker())
 		const work = vi.fn()
 		await expect(policy.execute(work)).rejects.toMatchObject({
-			name: 'InvalidOptionError',
-			optionPath: 'the key of a call',
+			name: 'InvalidArgumentError',
+			argument: 'keyOf(call)',
 			received: key,
 		})
 		expect([work.mock.calls.length, policy.size]).toEqual([0, 0])
@@ -196,13 +196,13 @@ describe('make', () => {
 	test('that returns no policy throws an error that names the key', async () => {
 		const policy = keyed(keyOf, (() => ({})) as never)
 		await expect(policy.execute(() => 1, { key: 'a' })).rejects.toThrow(
-			'Invalid option "the policy of key \'a\'": expected a policy, got [object Object]',
+			'Invalid argument "make(\'a\')": expected a policy, got [object Object]',
 		)
 		expect(policy.size).toBe(0)
 	})
 
 	test('and the key function must be functions', () => {
-		expect(() => keyed('key' as never, () => circuitBreaker())).toThrow('keyed, first')
-		expect(() => keyed(keyOf, circuitBreaker() as never)).toThrow('keyed, second')
+		expect(() => keyed('key' as never, () => circuitBreaker())).toThrow('Invalid argument "keyOf"')
+		expect(() => keyed(keyOf, circuitBreaker() as never)).toThrow('Invalid argument "make"')
 	})
 })

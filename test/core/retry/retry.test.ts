@@ -126,7 +126,7 @@ describe('what is returned', () => {
 
 	it('an operation that is not a function is rejected by name', async () => {
 		await expect(retryWithBackoff(undefined as never)).rejects.toThrow(
-			'Invalid option "fn": expected a function, got undefined',
+			'Invalid argument "fn": expected a function, got undefined',
 		)
 	})
 
