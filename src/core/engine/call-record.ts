@@ -52,8 +52,8 @@ export function classifyFailure(
 
 export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void {
 	const { lastAttempt, attempt, startedAt, queuedMs } = call
-	// A repeat with another token belongs to the same attempt and has its own entry.
-	if (lastAttempt?.attempt === attempt && lastAttempt.delaySource !== 'auth') {
+	// An immediate repeat belongs to the same attempt and has its own entry.
+	if (lastAttempt?.attempt === attempt && lastAttempt.delaySource !== 'immediate') {
 		// An attempt that was followed by a wait is decided: an abort during the wait does not change its outcome.
 		if (lastAttempt.delayMs === undefined) lastAttempt.outcome = outcome
 		return

@@ -121,7 +121,7 @@ function formatAttempt(record: AttemptRecord): string {
 	const { attempt, startMs, durationMs, outcome, queuedMs, delayMs, delaySource } = record
 	const times = formatMs('at', startMs) + formatMs('queued', queuedMs) + formatMs('took', durationMs)
 	const wait = formatMs('retry in', delayMs)
-	const retry = delaySource === 'auth' ? ', repeated with another token' : wait && `${wait} (${delaySource})`
+	const retry = delaySource === 'immediate' ? ', repeated immediately' : wait && `${wait} (${delaySource})`
 	return `  #${attempt}${times.slice(1)}: ${outcome}${formatError(record)}${retry}`
 }
 

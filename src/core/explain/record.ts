@@ -44,8 +44,8 @@ export type StopReason =
 	| 'committed'
 	| 'retry-after'
 
-/** What determined a delay. `auth`: HTTP only, the request was repeated immediately with another token. */
-export type DelaySource = 'backoff' | 'retry-after' | 'delay-for' | 'auth'
+/** What determined a delay. `immediate`: there was none, because the attempt was repeated with a changed request. */
+export type DelaySource = 'backoff' | 'retry-after' | 'delay-for' | 'immediate'
 
 /** How an attempt ended. `unwanted-result`: the operation returned a value, and `retryResult` asked for a retry. */
 export type AttemptOutcome = 'success' | 'unwanted-result' | FailureKind

@@ -10,7 +10,7 @@ import { checkNames, invalidOption, MAX_NUMBER, readOptions } from '../../core/o
 import { Timeout } from '../../core/timeout/timeout.ts'
 import { createBody } from '../request/create-body.ts'
 import { drainBody } from '../request/drain-body.ts'
-import { HttpStatusError } from '../request/status-error.ts'
+import { HttpStatusError, setMessage } from '../request/status-error.ts'
 import { untilAbort } from '../request/until-abort.ts'
 import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { redirectObserverOf } from '../transport/redirect.ts'
@@ -137,6 +137,8 @@ export class Auth {
 /** Records that the token was rejected by this response, and that the request is sent again with another one. */
 function recordRepeat(call: Call, response: HttpResponse): void {
 	const now = call.pipeline.runtime.now()
+	const error = new HttpStatusError(response)
+	setMessage(error, `${error.message}, another token was sent`)
 	call.rareState.keepsRecord = true
 	call.lastAttempt = {
 		previous: call.lastAttempt,
@@ -144,9 +146,9 @@ function recordRepeat(call: Call, response: HttpResponse): void {
 		startedAt: call.startedAt,
 		endedAt: now,
 		outcome: 'permanent',
-		error: new HttpStatusError(response),
+		error,
 		delayMs: 0,
-		delaySource: 'auth',
+		delaySource: 'immediate',
 		queuedMs: call.queuedMs,
 	}
 	call.startedAt = now

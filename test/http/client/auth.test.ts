@@ -204,16 +204,18 @@ describe('after a 401', () => {
 		expect(events).toEqual(['retry_success', 'success', 'call'])
 	})
 
+	const REPEATED = 'HTTP 401, another token was sent'
+
 	it('explain shows both requests', async () => {
 		const runtime = virtualRuntime()
 		const server = service({ runtime })
 		const response = await server.client.get('a')
 		expect(explain(response)?.attempts).toMatchObject([
-			{ attempt: 1, outcome: 'permanent', errorMessage: 'HTTP 401', delaySource: 'auth' },
+			{ attempt: 1, outcome: 'permanent', errorMessage: REPEATED, delayMs: 0, delaySource: 'immediate' },
 			{ attempt: 1, outcome: 'success' },
 		])
 		expect(String(explain(response))).toContain(
-			'permanent (HttpError: HTTP 401), repeated with another token\n  #1',
+			`permanent (HttpError: ${REPEATED}), repeated immediately\n  #1`,
 		)
 		server.token = 'old'
 		server.valid = 'none'
@@ -221,7 +223,7 @@ describe('after a 401', () => {
 		expect(explain(error)).toMatchObject({
 			stop: 'permanent',
 			attempts: [
-				{ delaySource: 'auth' },
+				{ delaySource: 'immediate' },
 				{ outcome: 'permanent', errorMessage: expect.stringContaining('HTTP 401') },
 			],
 		})
