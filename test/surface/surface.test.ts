@@ -41,6 +41,20 @@ describe('the public surface', () => {
 		expect(names.length).toBeGreaterThan(100)
 		expect(names.length).toBeLessThanOrEqual(420)
 	})
+
+	test('names no protocol in the types of core, except in the error of the specification and the kinds of observed objects', () => {
+		const lines = surface.listings.get('yaoki')?.text.split('\n') ?? []
+		expect(
+			lines
+				.filter((line) => /http|grpc|metadata|\bauth|service|statusname/i.test(line))
+				.map((line) => line.trim()),
+		).toEqual([
+			'class HttpError extends YaokiError {',
+			"readonly name = 'HttpError'",
+			"| 'YAOKI_HTTP'",
+			"type ObservedKind = 'policy' | 'http' | 'relay' | 'outbox' | 'idempotency'",
+		])
+	})
 })
 
 const UPDATE =

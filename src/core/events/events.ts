@@ -138,7 +138,7 @@ interface HedgeEvent extends EventBase {
 	readonly hedge: number
 }
 
-/** A part of a response body has arrived. Emitted by HTTP clients with `downloadProgress`, also after the `call` event. */
+/** A part of a response has arrived. Emitted by clients with `downloadProgress`, also after the `call` event. */
 interface DownloadProgressEvent extends EventBase {
 	readonly type: 'download_progress'
 	/** The bytes so far, after decompression. */
