@@ -9,6 +9,7 @@ import { formatDuration } from '../../../text/format.ts'
 import { sanitizeLine } from '../../../text/sanitize.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { DATABASE_OPTIONS } from '../../database/database-target.ts'
+import type { CommandIo } from '../../io.ts'
 import { flag, text } from '../../option-tables.ts'
 import { OPERATOR_OPTIONS } from '../filter-options.ts'
 import { parseDuration } from '../parse-time.ts'
@@ -43,8 +44,7 @@ export const pause: Command = defineCommand({
 				{ destination, by: paused?.by, reason: paused?.reason, pausedForMs: paused?.pausedForMs },
 				sanitizeLine(`${destination} is paused${details}.`),
 			)
-			if (!(await isKnown(store, destination)))
-				io.warn(`No message and no relay names destination "${destination}". Check its spelling.`)
+			await warnIfUnknown(store, destination, io)
 			return 'ok' as const
 		})
 	},
@@ -72,6 +72,7 @@ export const resume: Command = defineCommand({
 				{ destination, resumed: isResumed, circuit: state, pausedForMs },
 				sanitizeLine(isResumed ? `${destination} is resumed.` : `${destination} was not paused.`),
 			)
+			if (!isResumed) await warnIfUnknown(store, destination, io)
 			if (state !== 'closed' || pausedForMs > 0) {
 				const why = state === 'closed' ? 'It sent a Retry-After' : `Its circuit is ${state}`
 				const until = pausedForMs > 0 ? ` for another ${formatDuration(pausedForMs)}` : ''
@@ -82,14 +83,14 @@ export const resume: Command = defineCommand({
 	},
 })
 
-/** Returns false if the name is probably misspelled: a pause of another destination would look like success. */
-async function isKnown(store: OutboxStore, destination: string): Promise<boolean> {
+/** A pause of a misspelled destination would look like success, and one that is not paused like the end of a pause. */
+async function warnIfUnknown(store: OutboxStore, destination: string, io: CommandIo): Promise<void> {
 	const [{ destinations }, relays] = await Promise.all([store.stats(1, destination), store.relays()])
 	const [counts] = destinations
 	const hasMessages = [counts?.due, counts?.scheduled, counts?.inFlight, counts?.dead].some(
 		(one) => (one?.count ?? 0) > 0,
 	)
-	return (
-		hasMessages || relays.some((relay) => !relay.destinations.includes('*') && serves(relay, destination))
-	)
+	if (hasMessages || relays.some((relay) => !relay.destinations.includes('*') && serves(relay, destination)))
+		return
+	io.warn(`No message and no relay names destination "${destination}". Check its spelling.`)
 }

@@ -82,6 +82,13 @@ describe('resume', () => {
 		expect(await circuit()).toMatchObject({ pausedForMs: 0, operatorPause: null })
 	})
 
+	test('of a name that no message and no relay has prints a warning', async () => {
+		await env.cli('pause billing')
+		const { code, stdout, stderr } = await env.cli('resume biling')
+		expect({ code, stdout }).toEqual({ code: 0, stdout: 'biling was not paused.\n' })
+		expect(stderr).toContain('No message and no relay names destination "biling". Check its spelling.')
+	})
+
 	test('leaves an open circuit open and says so; --close-circuit closes it', async () => {
 		await openCircuit()
 		await env.cli('pause billing')
