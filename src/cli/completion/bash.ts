@@ -18,7 +18,7 @@ export function bashScript({ name, commands }: CompletedProgram): string {
 		const kind = takesFile ? 'file' : 'choice'
 		return `    ${quote(command)}) kind=${kind} words=${list(words.map(([word]) => word))} flags=${list(flags)} ;;`
 	})
-	return `# Completion of ${name} for bash. Load it with: source <(${name} completion bash)
+	return `# Completion of ${name} for bash. Load it with: eval "$(${name} completion bash)"
 _${name}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
   local command= kind= words= flags= index word

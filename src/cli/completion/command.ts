@@ -14,11 +14,12 @@ const SHELLS = Object.keys(SCRIPTS)
 export const completionOf = (program: Program): Command =>
 	defineCommand({
 		examples: [
+			// Not `source <(...)`, which loads nothing in bash 3.2.
 			[
-				`source <(${program.name} completion bash)`,
+				`eval "$(${program.name} completion bash)"`,
 				'complete commands and options in this bash; add it to ~/.bashrc',
 			],
-			[`source <(${program.name} completion zsh)`, 'the same for zsh, in ~/.zshrc'],
+			[`eval "$(${program.name} completion zsh)"`, 'the same for zsh, in ~/.zshrc'],
 			[`${program.name} completion fish | source`, 'the same for fish, in ~/.config/fish/config.fish'],
 		],
 		options: {},

@@ -3,7 +3,7 @@ import type { CompletedProgram } from './words.ts'
 
 /** Returns a script for zsh, which runs completion functions of bash by its own `bashcompinit`. */
 export const zshScript = (program: CompletedProgram): string =>
-	`# Completion of ${program.name} for zsh. Load it with: source <(${program.name} completion zsh)
+	`# Completion of ${program.name} for zsh. Load it with: eval "$(${program.name} completion zsh)"
 autoload -Uz compinit bashcompinit
 compinit
 bashcompinit

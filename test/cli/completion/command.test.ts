@@ -59,6 +59,19 @@ describe.skipIf(!hasBash)('completion bash', () => {
 		expect(complete(stdout, 'yaoki', ...words)).toEqual(expected)
 	})
 
+	test('the first example of its help loads it', async () => {
+		const { stdout: help } = await run(['help', 'completion'])
+		const example = help.split('\n').map((line) => line.trim())[2] ?? ''
+		const { stdout: script } = await run(['completion', 'bash'])
+		const code = `yaoki() { cat; }; ${example}; complete -p yaoki`
+		const { stdout, stderr } = spawnSync('bash', ['-c', code], { encoding: 'utf8', input: script })
+		expect({ example, stdout, stderr }).toEqual({
+			example: 'eval "$(yaoki completion bash)"',
+			stdout: 'complete -o default -F _yaoki yaoki\n',
+			stderr: '',
+		})
+	})
+
 	test('offers every command, and every option of each', async () => {
 		const { stdout } = await run(['completion', 'bash'])
 		for (const { name, options } of (await completionWords(yaoki)).commands) {
