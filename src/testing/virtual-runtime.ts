@@ -15,7 +15,10 @@ export interface VirtualRuntimeOptions {
 	readonly startAt?: number | undefined
 }
 
-/** A runtime whose clock only moves when a test moves it. */
+/**
+ * A runtime for tests whose clock moves only when the test calls `advance`, `runUntilIdle` or `runTimers`. `virtualRuntime()` creates it;
+ * pass it as `runtime` to policies.
+ */
 export interface VirtualRuntime extends Runtime {
 	/** Advances the clock by `ms`. Timers fire in order, and all promise jobs run before the next timer. */
 	advance(ms: number): Promise<void>

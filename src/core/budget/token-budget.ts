@@ -30,11 +30,8 @@ export const TOKEN_BUDGET_SCHEMA: OptionSchema = {
 const toThousandths = (amount: number): number => Math.floor(amount * 1_000 + 1e-6)
 
 /**
- * A budget that allows retries while its bucket is more than half full.
- *
- * @example
- * const budget = new TokenBudget({ maxTokens: 10, tokenRatio: 0.1 })
- * const policy = retry({ budget })
+ * A retry budget as in gRPC: a failure removes a token, a success adds a part of one, and retries stop while the bucket is at most half
+ * full. `tokenBudget()` creates it; pass it as `budget` to `retry` or `hedge`.
  */
 export class TokenBudget implements Budget {
 	#max: number

@@ -15,11 +15,11 @@ import { AdaptiveLimit } from './limits.ts'
 const MEASUREMENT_CALLS = 10
 
 /**
- * A bulkhead that finds its own limit: it raises the limit while latency stays low, and lowers it when calls become
- * slow or fail.
+ * A bulkhead that finds its own limit: it raises the limit while latency stays low, and lowers it when calls become slow or fail.
+ * `adaptiveBulkhead()` creates it.
  *
  * @example
- * const policy = new AdaptiveBulkhead({ minConcurrent: 5, maxConcurrent: 100 })
+ * const policy = adaptiveBulkhead({ minConcurrent: 5, maxConcurrent: 100 })
  * policy.stats.maxConcurrent // the limit as measured so far
  */
 export class AdaptiveBulkhead extends LeafPolicy {

@@ -16,12 +16,9 @@ export interface BulkheadStats {
 }
 
 /**
- * Limits the number of concurrent calls, so that one slow dependency cannot exhaust the process. A free slot goes to
- * the next call in the queue. If the queue is full, or a call waits in it for too long, the call is rejected with a
- * BulkheadRejectedError.
- *
- * @example
- * const policy = new Bulkhead({ maxConcurrent: 10, maxQueue: 50 })
+ * A policy that limits the number of concurrent calls, so that one slow dependency cannot exhaust the process. `bulkhead()` creates it. A
+ * free slot goes to the next call in the queue. If the queue is full, or a call waits in it for too long, the call is rejected with a
+ * `BulkheadRejectedError`.
  */
 export class Bulkhead extends LeafPolicy {
 	/** @internal */

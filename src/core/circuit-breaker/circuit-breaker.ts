@@ -17,12 +17,12 @@ import type { CircuitBreakerStats } from './stats.ts'
 type OpenFallback<T> = (error: CircuitOpenError, context: CallContext) => T
 
 /**
- * Stops calling a dependency that fails. After too many failures the circuit opens, and calls are rejected
- * immediately with a CircuitOpenError until a few probes succeed.
+ * A policy that stops calling a dependency that fails. `circuitBreaker()` creates it. After too many failures the circuit opens, and calls
+ * are rejected immediately with a `CircuitOpenError` until a few probes succeed.
  *
  * @example
- * const policy = new CircuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 })
- * const user = await policy.execute(() => loadUser(id), () => cachedUser(id))
+ * const breaker = circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 })
+ * const user = await breaker.execute(() => loadUser(id), () => cachedUser(id))
  */
 export class CircuitBreaker extends LeafPolicy {
 	/** @internal */

@@ -11,7 +11,10 @@ import { createOpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
 import { openWindow, type SavedOutcomes, saveOutcomes } from './outcomes.ts'
 
-/** What `snapshot()` returns and `restore()` takes. */
+/**
+ * The state of a circuit breaker as plain JSON. Save what `snapshot()` of a `CircuitBreaker` returns before a process ends, and pass it to
+ * `restore()` in the next one.
+ */
 export interface CircuitSnapshot {
 	readonly version: 1
 	/** Wall time, milliseconds since 1970. */

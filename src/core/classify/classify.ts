@@ -69,7 +69,13 @@ export function isRetryableStatus(status: number): boolean {
 	return isRetryable({ status })
 }
 
-/** Returns true if the network failed, and not the server, the caller or the program. */
+/**
+ * Returns true if the connection failed or broke, for example ECONNRESET or a DNS failure. Use it as `shouldRetry` to retry these errors
+ * only.
+ *
+ * @example
+ * const policy = retry({ shouldRetry: isRetryableNetworkError })
+ */
 export function isRetryableNetworkError(error: unknown): boolean {
 	return isRetryable(error) && NETWORK_FAILURE.test(readSignals(error).text)
 }

@@ -203,7 +203,11 @@ export class TimeoutError extends YaokiError {
 	}
 }
 
-/** The caller's deadline has expired, or the remaining time is too short. */
+/**
+ * The caller's deadline has expired, or too little time is left to wait in the queue of a bulkhead. Policies and HTTP clients reject with
+ * it; a retry that stops before the deadline throws the last error instead. Do not retry: the caller no longer waits. `child` and
+ * `throwIfExpired` of a `Deadline` throw it too.
+ */
 export class DeadlineExceededError extends YaokiError {
 	override readonly name = 'DeadlineExceededError'
 	/** The name of the policy that rejected the call because too little time was left; undefined if the deadline expired. */

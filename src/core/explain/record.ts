@@ -7,7 +7,7 @@ import type { FailureKind } from '../classify/classification.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
- * Why there were no more attempts.
+ * Why a call made no more attempts. Read it as `explain(error)?.stop`, or as `stop` of the events `call` and `retry_failure`.
  *
  * - `success`: the call succeeded. `fallback`: a fallback replaced the failure.
  * - `retries-exhausted`: `maxRetries` was reached. `elapsed-limit`: `maxElapsedMs` was reached. `budget`: the retry budget

@@ -40,10 +40,10 @@ export interface FallbackOptions<Other = unknown> extends PolicyOptions {
 const FALLBACK_SCHEMA: OptionSchema = { when: 'function', orElse: 'any', ...POLICY_SCHEMA }
 
 /**
- * Replaces the failure of a call with another result. Never replaces the caller's own abort.
+ * A policy that replaces the failure of a call with another result. `fallback()` creates it. It never replaces the caller's own abort.
  *
  * @example
- * const policy = new Fallback(() => loadFromReplica(id), { orElse: [lastGoodValue(60_000), undefined] })
+ * const policy = fallback(() => loadFromReplica(id), { orElse: [lastGoodValue(60_000), undefined] })
  */
 export class Fallback<Substitute = unknown> extends LeafPolicy<Exclude<Substitute, LastGoodValue>> {
 	readonly #layer: FallbackLayer

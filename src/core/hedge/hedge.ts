@@ -4,18 +4,15 @@ import { mergeOptions } from '../options/schema.ts'
 import { HedgeLayer } from './layer.ts'
 import { type HedgeOptions, readHedgeOptions } from './options.ts'
 
-/** What a hedge has measured. */
+/** The delay after which a hedge sends its second request now. `stats` of a `Hedge` returns it. */
 export interface HedgeStats {
 	/** The delay before a call is hedged; undefined while too few latencies are known. */
 	readonly delayMs: number | undefined
 }
 
 /**
- * Sends a second request if the first takes longer than usual, returns the first result and aborts the others. Only
- * for idempotent operations: calls with `idempotent: false` are never hedged.
- *
- * @example
- * const policy = new Hedge({ percentile: 95, budget: retryBudget() })
+ * A policy that sends a second request if the first takes longer than usual, returns the first result and aborts the others. `hedge()`
+ * creates it. Only for idempotent operations: calls with `idempotent: false` are never hedged.
  */
 export class Hedge extends LeafPolicy {
 	/** @internal */

@@ -21,11 +21,8 @@ export interface RateLimiterStats {
 }
 
 /**
- * A policy that limits how many calls start per interval. Calls above the limit wait, up to `maxWaitMs`, or are rejected
- * with a RateLimitedError that has `retryAfterMs`.
- *
- * @example
- * const policy = new RateLimiter({ limit: 100, intervalMs: 60_000, maxWaitMs: 5_000 })
+ * A policy that limits how many calls start per interval. `rateLimiter()` creates it. Calls above the limit wait, up to `maxWaitMs`, or are
+ * rejected with a `RateLimitedError` that has `retryAfterMs`.
  */
 export class RateLimiter extends LeafPolicy {
 	readonly #layer: RateLimiterLayer
@@ -82,10 +79,12 @@ export class RateLimiter extends LeafPolicy {
 }
 
 /**
- * Creates a policy that limits how many calls start per interval.
+ * Creates a policy that limits how many calls start per interval; further calls wait up to `maxWaitMs` or are rejected. Put it inside a
+ * retry, so that every attempt counts.
  *
  * @example
- * const api = pipeline(rateLimiter({ limit: 100, intervalMs: 60_000, maxWaitMs: 5_000 }), retry(presets.externalApi))
+ * const limiter = rateLimiter({ limit: 100, intervalMs: 60_000, maxWaitMs: 5_000 })
+ * const api = pipeline(retry(presets.externalApi), limiter)
  */
 export function rateLimiter(options?: RateLimiterOptions): RateLimiter {
 	return new RateLimiter(options)

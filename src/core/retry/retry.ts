@@ -8,13 +8,7 @@ import { mergeOptions } from '../options/schema.ts'
 import { RetryLayer, type RetryState } from './layer.ts'
 import { type RetryOptions, readRetryOptions } from './options.ts'
 
-/**
- * Retries a failed call with exponential backoff and jitter.
- *
- * @example
- * const policy = new Retry({ maxRetries: 3 })
- * const user = await policy.execute(({ signal }) => loadUser(id, signal))
- */
+/** A policy that retries a failed call with exponential backoff and jitter. `retry()` creates it. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares methods of Policy with narrower types; overriding them would add frames to every call.
 export class Retry<Result = unknown> extends LeafPolicy {
 	/** @internal */

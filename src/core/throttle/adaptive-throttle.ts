@@ -15,10 +15,7 @@ export interface AdaptiveThrottleStats {
 
 /**
  * A policy that rejects a share of the calls locally while the dependency is overloaded: the fewer calls the dependency accepts, the fewer
- * are sent. A rejected call fails immediately with a RateLimitedError.
- *
- * @example
- * const policy = new AdaptiveThrottle({ k: 2 })
+ * are sent. `adaptiveThrottle()` creates it. A rejected call fails immediately with a `RateLimitedError`.
  */
 export class AdaptiveThrottle extends LeafPolicy {
 	readonly #layer: ThrottleLayer

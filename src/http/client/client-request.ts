@@ -23,7 +23,10 @@ type JsonInput<T> = T extends bigint
 			? { [Key in keyof T]: JsonInput<T[Key]> }
 			: T
 
-/** The init of a request: that of `fetch`, plus search parameters and a JSON value. */
+/**
+ * The init of a client's `request`, `post`, `put`, `patch` and `delete`: the init of `fetch`, plus `json`, `searchParams` and `yaoki`.
+ * `get` and `head` take it without `json`.
+ */
 export interface HttpClientInit<Json = unknown> extends Omit<ResilientRequestInit, 'headers'> {
 	/** Replace the client's headers of the same names. A header whose value is undefined is not sent. */
 	readonly headers?: RequestHeaders

@@ -33,7 +33,9 @@ type FastifyApp = {
 }
 
 /**
- * Creates a plugin for Fastify that applies to the instance it is registered with. Handlers call `getServerContext(request)`.
+ * Creates a Fastify plugin that reads the caller's deadline and retry headers, and responds with 504 if the deadline has expired. In a
+ * handler, pass `getServerContext(request)` to your policies and clients, so that they stop when the caller stops waiting. The plugin
+ * applies to the instance it is registered with.
  *
  * @example
  * await app.register(fastifyServerContext({ maxDeadlineMs: 10_000, run: runWithContext }))

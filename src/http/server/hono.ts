@@ -11,7 +11,8 @@ type HonoContext = {
 }
 
 /**
- * Creates middleware for Hono. Handlers after it call `getServerContext(c)`.
+ * Creates Hono middleware that reads the caller's deadline and retry headers, and responds with 504 if the deadline has expired. In a
+ * handler after it, pass `getServerContext(c)` to your policies and clients, so that they stop when the caller stops waiting.
  *
  * @example
  * app.use(honoServerContext({ maxDeadlineMs: 10_000 }))

@@ -32,9 +32,9 @@ function contextOpener(
 }
 
 /**
- * Wraps a handler of `node:http` and passes it the context of its request. If the deadline has expired, it responds with 504 without
- * calling the handler. If the handler throws, the error is logged to the console, and the response is 502 after exhausted retries,
- * otherwise 500.
+ * Wraps a handler of `node:http`: reads the caller's deadline and retry headers, and responds with 504 if the deadline has expired. In the
+ * handler, pass `context`, its third argument, to your policies and clients, so that they stop when the caller stops waiting. If the
+ * handler throws, the error is logged to the console, and the response is 502 after exhausted retries, otherwise 500.
  *
  * @example
  * createServer(nodeServerContext(async (request, response, context) => {
@@ -63,8 +63,9 @@ export function nodeServerContext<
 }
 
 /**
- * Creates middleware for Express and compatible frameworks such as Connect. Handlers after it call `getServerContext(req)`. Errors are
- * handled by Express; its response reports exhausted retries.
+ * Creates middleware, for Express and compatible frameworks such as Connect, that reads the caller's deadline and retry headers, and
+ * responds with 504 if the deadline has expired. In a handler after it, pass `getServerContext(req)` to your policies and clients, so that
+ * they stop when the caller stops waiting. Errors are handled by Express; its response reports exhausted retries.
  *
  * @example
  * app.use(expressServerContext({ maxDeadlineMs: 10_000, run: runWithContext }))

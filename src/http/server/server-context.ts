@@ -20,8 +20,9 @@ import { openCall, RequestContext } from './request-context.ts'
 const contexts = new WeakMap<object, ServerContext>()
 
 /**
- * Creates the context of a request from its headers: deadline, attempt number, and which layer retries. Without options it returns
- * the context that a wrapper or an earlier call has created for this request, if there is one.
+ * Creates the context of a request from its headers: the caller's deadline, the attempt number, and which layer retries. Pass it to your
+ * policies and clients, so that they stop when the caller stops waiting. Without options it returns the context that a wrapper or an
+ * earlier call has created for this request, if there is one.
  *
  * @example
  * const context = createServerContext(request)
@@ -37,7 +38,8 @@ export function createServerContext(
 }
 
 /**
- * Returns the context that a wrapper has created for this request, or undefined. Policies accept both as call options.
+ * Returns the context that middleware such as `expressServerContext` has created for this request, or undefined. Policies accept both as
+ * call options.
  *
  * @example
  * app.get('/users/:id', async (req, res) => {

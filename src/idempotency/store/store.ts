@@ -38,7 +38,10 @@ export type IdempotencyClaimResult =
 	/** The key was used for another request. */
 	| { readonly kind: 'mismatch' }
 
-/** The results of the steps of a key, as JSON, by the names of the steps. */
+/**
+ * The results of finished steps of one key: the step's name and its result as JSON. For authors of stores: `IdempotencyStore.claim` returns
+ * it, so that a repeated run skips these steps.
+ */
 export type StoredSteps = Readonly<Record<string, string>>
 
 /** A response as it is replayed. */
@@ -49,13 +52,19 @@ export interface StoredResponse {
 	readonly body: Uint8Array
 }
 
-/** A claim, as later writes name it. */
+/**
+ * Identifies a claim by the `id` and the `token` of its request. For authors of stores: `heartbeat`, `saveStep`, `complete` and `release`
+ * of an `IdempotencyStore` get it.
+ */
 export interface IdempotencyClaimRef {
 	readonly id: string
 	readonly token: string
 }
 
-/** A key as people see it. */
+/**
+ * What is stored for one key, without headers and body of its response: state, lease, times and names of steps. `engine.find()` returns it,
+ * for example to see why a request was rejected.
+ */
 export interface StoredKey {
 	/** The token of the last claim. */
 	readonly token: string

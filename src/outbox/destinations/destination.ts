@@ -7,7 +7,10 @@ import type { Hook } from '../../core/options/hook.ts'
 import type { Message } from '../message/message.ts'
 import type { AfterDeadLetter } from '../store/rows.ts'
 
-/** The second argument of a handler. */
+/**
+ * The abort signal and the attempt number of a delivery. A `MessageHandler` gets it as its second argument; pass `signal` to what the
+ * handler calls.
+ */
 export interface DeliveryContext {
 	/** Aborted after the timeout, when the relay stops, or when the lease is lost. */
 	readonly signal: AbortSignal
@@ -16,11 +19,11 @@ export interface DeliveryContext {
 }
 
 /**
- * Sends one message. If it returns, the message is acked; if it throws, the message is retried, or becomes a dead letter if the error is
- * `permanent`.
+ * Sends one message. Use it in `destinations` of a `Relay`, or as `deliver` of a `Destination`. If it returns, the message is acked; if it
+ * throws, the message is retried, or becomes a dead letter if the error is `permanent`.
  *
  * @example
- * const sendReceipt: Handler = async (message, { signal }) => {
+ * const sendReceipt: MessageHandler = async (message, { signal }) => {
  * 	await mailer.send(message.payload, { signal, idempotencyKey: message.id })
  * }
  */
@@ -113,7 +116,10 @@ export type RelayCircuitBreakerOptions = Pick<
 	readonly permanentThreshold?: number | undefined
 }
 
-/** A handler with options. */
+/**
+ * A message handler, `deliver`, with options such as `retry`, `rate` and `order`. Use it in `destinations` of a `Relay` in place of a plain
+ * function.
+ */
 export interface Destination<M extends Message = Message> extends DestinationOptions {
 	readonly deliver: MessageHandler<M>
 }

@@ -26,7 +26,10 @@ export class OutboxLeaseLostError extends YaokiError {
 	}
 }
 
-/** The abort reason of a delivery that did not finish before the relay stopped. */
+/**
+ * The relay stopped before a delivery had finished; the message will be sent again. It is `signal.reason` in the handler, and
+ * `relay.start()` rejects with it if `stop()` interrupts the start.
+ */
 export class RelayStoppedError extends YaokiError {
 	override readonly name = 'RelayStoppedError'
 

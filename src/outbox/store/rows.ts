@@ -213,7 +213,10 @@ export type OperatorChange = OperatorNote & { readonly destination: string } & (
 /** What an operator did. */
 export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | OperatorChange['action']
 
-/** A record of what an operator did, to one message or to a destination. */
+/**
+ * A stored record of what an operator did to one message or to a destination. For authors of stores: `OutboxStore.audit` returns it; users
+ * get an `AuditRecord` from `outbox.audit()`.
+ */
 export interface AuditRow extends OperatorNote {
 	/** Ascending. */
 	readonly seq: number
@@ -284,7 +287,10 @@ export interface RelayReport {
 	readonly throughput: number
 }
 
-/** A relay report with the times of its first and its latest heartbeat. */
+/**
+ * The stored state of one relay, with the times of its first and latest heartbeat. For authors of stores: `OutboxStore.relays` returns it;
+ * users read it as `relays` in `outbox.stats()`.
+ */
 export interface RelayRow extends RelayReport {
 	readonly startedAt: number
 	readonly seenAt: number

@@ -28,7 +28,10 @@ export interface BlockedKeys {
 	readonly worst: BlockedKey | null
 }
 
-/** The messages of one destination, by status. */
+/**
+ * How many messages of one destination are due, scheduled, in flight or dead, and which keys are blocked. For authors of stores: an element
+ * of `destinations` in what `OutboxStore.stats` returns.
+ */
 export interface DestinationCounts {
 	readonly destination: string
 	readonly due: CappedCount

@@ -163,7 +163,10 @@ export interface StoreFilter {
 	readonly until?: number | undefined
 }
 
-/** Dead letters with the same fingerprint, cause and destination. */
+/**
+ * A group of dead letters with the same error fingerprint, cause and destination. For authors of stores: `OutboxStore.deadGroups` returns
+ * it; users get a `DeadLetterGroup` from `outbox.dead.groups()`.
+ */
 export interface DeadGroup {
 	readonly fingerprint: string
 	readonly cause: DeadLetterCause

@@ -166,11 +166,10 @@ function pipelineOf(event: EventBase & { readonly service?: unknown }): string {
 
 /**
  * Turns logged events, one JSON object per line, into a scenario: when calls started, how the service responded, and when it failed.
- * Use `IncidentReader` to read from a stream.
  *
  * @example
  * const { scenario, summary } = scenarioFromIncident(text, { pipeline: 'users' })
- * console.log(formatIncident(summary))
+ * for (const { text } of summary.caveats) console.log(text)
  * const result = simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeoutMs: 1_000 }] } })
  */
 export function scenarioFromIncident(

@@ -10,7 +10,10 @@ export interface Measure {
 	of(result: SimulationResult): number | null
 }
 
-/** The name of a measure. */
+/**
+ * The name of a number that a simulation measures, such as `'goodShare'` or `'p99Ms'`. Use it in `expectResilience(...).measure`, in
+ * `constraints` and `objective` of `tune`, and in `measures` of a study.
+ */
 export type MeasureName =
 	/** Share of calls that succeeded in time. */
 	| 'goodShare'

@@ -30,7 +30,10 @@ import { timeout } from '../../core/timeout/timeout.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import { flag, oneOf } from './shape.ts'
 
-/** A budget as data. `shared`: all instances of a client use one budget. By default each instance has its own. */
+/**
+ * A retry budget written as data, as `budget` of a `retry` or `hedge` layer in a `Scenario`. With `shared`, all instances of a client use
+ * one budget; by default each has its own.
+ */
 export type BudgetModel = { readonly shared?: boolean | undefined } & (
 	| ({ readonly kind?: 'ratio' | undefined } & Omit<RetryBudgetOptions, 'runtime'>)
 	| ({ readonly kind: 'tokens' } & Omit<TokenBudgetOptions, 'runtime'>)

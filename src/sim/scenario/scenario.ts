@@ -51,7 +51,7 @@ export interface SimulationProgress {
 	readonly requests: number
 }
 
-/** A server, or a row written with optimistic concurrency. */
+/** A simulated dependency: a server, or a database row with optimistic locking. Use it as a value in `services` of a `Scenario`. */
 export type ServiceModel = ServerModel | OptimisticLockModel
 
 /** Workers behind a queue. A server finishes every request it has started, even if the caller has stopped waiting. */

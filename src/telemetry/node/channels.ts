@@ -5,10 +5,16 @@ import type { ObservedKind } from '../../core/observe/observe.ts'
 import type { CallEnd } from '../../core/observe/observer.ts'
 import type { Exporter } from '../observe/exporter.ts'
 
-/** What is published to `yaoki:call` when a call has ended. `error` is the error of a call that failed or was rejected. */
+/**
+ * The message that `diagnosticsChannels()` publishes to `yaoki:call` when a call has ended. Use it as the type in a subscriber of
+ * `node:diagnostics_channel`; `error` is set if the call failed or was rejected.
+ */
 export type PublishedCallEnd = { readonly service: string } & Omit<CallEnd, 'info'>
 
-/** What is published for an event. */
+/**
+ * The message that `diagnosticsChannels()` publishes for an event, to `yaoki:call`, `yaoki:circuit`, `yaoki:outbox` or `yaoki:idempotency`.
+ * Use it as the type in a subscriber of `node:diagnostics_channel`.
+ */
 export type PublishedEvent = { readonly service: string } & EventBase
 
 const CHANNEL_OF: Readonly<Record<ObservedKind, string>> = {

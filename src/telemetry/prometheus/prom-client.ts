@@ -20,7 +20,7 @@ export interface PromClient {
 	readonly register: PromRegistry
 }
 
-/** Options of `prometheus`. */
+/** Options of `prometheus`, its second argument: `prometheus(prom, options)`. */
 export interface PrometheusOptions extends MetricsOptions {
 	/** Where the metrics are registered. Default: `prom.register`. */
 	readonly registry?: PromRegistry | undefined

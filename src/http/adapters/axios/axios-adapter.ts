@@ -24,8 +24,8 @@ const SCHEMA = { ...HTTP_SCHEMA, adapter: 'any' } as const
 /**
  * Creates an axios adapter with retries, a circuit breaker per origin, Retry-After support and timeouts; everything else behaves as in
  * axios. The `timeout` of axios applies to each attempt; the total timeout is then enough for all attempts, unless `totalTimeoutMs` is set.
- * Options of one request are under `yaoki` in its config. Hooks such as `shouldRetry` receive an HttpStatusError for a status
- * of 400 or more, and otherwise axios' own error.
+ * Options of one request are under `yaoki` in its config. Hooks such as `shouldRetry` receive an `HttpError` for a status of 400 or more,
+ * and otherwise axios' own error.
  *
  * @example
  * import axios from 'axios'

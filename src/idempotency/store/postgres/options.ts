@@ -7,7 +7,7 @@ import {
 	readPostgresSettings,
 } from '../../../sql/postgres-options.ts'
 
-/** Options of a PostgreSQL store for idempotency keys. */
+/** Options of `postgresIdempotencyStore`. `client` is required: a `Pool` of `pg`, or a PGlite database. */
 export interface PostgresIdempotencyStoreOptions<Client extends PgPool | PGliteLike = PgPool | PGliteLike> {
 	/** A `Pool` of `pg`, or a PGlite database. The store never closes it. */
 	readonly client: Client

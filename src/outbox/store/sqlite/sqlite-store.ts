@@ -120,7 +120,7 @@ function bind(executor: SqliteExecutor, operations: Operations<Operation>): Pick
 	return Object.fromEntries(methods) as Pick<OutboxStore, Operation>
 }
 
-/** An outbox in an SQLite database, through `node:sqlite`. */
+/** The outbox store that `sqliteOutboxStore` returns. Its `database` is its own connection. */
 export interface SqliteOutboxStore extends OutboxStore {
 	readonly kind: 'sqlite'
 	readonly insertSync: SyncEnqueueStore['insertSync']
