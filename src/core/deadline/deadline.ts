@@ -21,7 +21,8 @@ export class Deadline {
 
 	private constructor(runtime: Runtime, at: number) {
 		// JavaScript does not know that it is private.
-		if (typeof runtime?.now !== 'function') invalidArgument('ms', runtime, 'Deadline.after(ms) instead of new Deadline(ms)')
+		if (typeof runtime?.now !== 'function')
+			invalidArgument('ms', runtime, 'Deadline.after(ms) instead of new Deadline(ms)')
 		this.#runtime = runtime
 		this.#at = at
 	}

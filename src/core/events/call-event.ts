@@ -39,8 +39,7 @@ function callFacts(
 	policyKey: string | undefined,
 ): { key?: string; call?: string; method?: string } {
 	const key = policyKey || options?.key
-	const { name, extension } = options ?? {}
-	const { method, eventFields } = extension ?? {}
+	const { name, extension: { method, eventFields } = {} } = options ?? {}
 	return {
 		...eventFields,
 		...(key === undefined ? {} : { key }),
