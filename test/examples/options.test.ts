@@ -23,7 +23,6 @@ import { resilientInterceptor } from 'yaoki/grpc'
 import { ResilientHttpClient } from 'yaoki/http'
 import { memoryIdempotencyStore } from 'yaoki/idempotency'
 import { sqliteOutboxStore } from 'yaoki/outbox'
-import { QUOTA_BUDGET_SCHEMA, quotaBudget } from '../../src/core/budget/quota-budget.ts'
 import { RETRY_BUDGET_SCHEMA } from '../../src/core/budget/retry-budget.ts'
 import { TOKEN_BUDGET_SCHEMA } from '../../src/core/budget/token-budget.ts'
 import { readAdaptiveBulkheadOptions } from '../../src/core/bulkhead/adaptive-options.ts'
@@ -45,6 +44,7 @@ import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/options.ts'
 import { readSqliteOptions } from '../../src/outbox/store/sqlite/sqlite-store.ts'
+import { QUOTA_BUDGET_SCHEMA, QuotaBudget } from '../../src/sim/scenario/quota-budget.ts'
 import { readLoggerOptions } from '../../src/telemetry/logs/logger.ts'
 import { readEventLogOptions } from '../../src/telemetry/node/event-log.ts'
 import { readOpenTelemetryOptions } from '../../src/telemetry/opentelemetry/options.ts'
@@ -103,7 +103,7 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	[
 		'simulator',
 		'quota budget option',
-		(options) => budgetDefaults(quotaBudget(options), QUOTA_BUDGET_SCHEMA),
+		(options) => budgetDefaults(new QuotaBudget(options), QUOTA_BUDGET_SCHEMA),
 	],
 	['pipelines', 'pipeline option', (options) => onlyChecked(pipeline(options))],
 	['pipelines', 'keyed option', readKeyedOptions],

@@ -67,13 +67,13 @@ import type { EventLogOptions } from 'yaoki/telemetry/node'
 import type { FaultsOptions } from 'yaoki/testing'
 import type { HealthCheck } from '../../src/cli/outbox/health/health-check.ts'
 import type { BackoffGrowth } from '../../src/core/backoff/settings.ts'
-import type { quotaBudget } from '../../src/core/budget/quota-budget.ts'
 import type { TimeoutOptions } from '../../src/core/timeout/timeout.ts'
 import type { OriginStats } from '../../src/http/client/origin-pipeline.ts'
 import type { WebAdapterOptions } from '../../src/idempotency/adapters/web/wait-until.ts'
 import type { ProblemCode } from '../../src/idempotency/response/problems.ts'
 import type { DeadLetterChanges, ReplayOptions } from '../../src/outbox/dead-letters/options.ts'
 import type { DestinationOptions } from '../../src/outbox/destinations/destination.ts'
+import type { QuotaBudgetOptions } from '../../src/sim/scenario/quota-budget.ts'
 
 /** The object among the accepted values. */
 type Chosen<T> = Exclude<T, undefined | null | boolean>
@@ -94,7 +94,7 @@ export interface Options {
 	'rate-limit: throttle option': First<typeof adaptiveThrottle>
 	'budgets: retry budget option': First<typeof retryBudget>
 	'budgets: token budget option': First<typeof tokenBudget>
-	'simulator: quota budget option': Exclude<First<typeof quotaBudget>, 'runtime'>
+	'simulator: quota budget option': QuotaBudgetOptions
 	'pipelines: pipeline option': keyof PipelineOptions
 	'pipelines: keyed option': keyof KeyedOptions
 	'http: option': keyof HttpOptions

@@ -4,7 +4,6 @@
  */
 import type { BackoffOptions } from '../backoff/options.ts'
 import type { Budget } from '../budget/budget.ts'
-import { QuotaBudget } from '../budget/quota-budget.ts'
 import { RetryBudget } from '../budget/retry-budget.ts'
 import { TokenBudget } from '../budget/token-budget.ts'
 import { BulkheadLayer } from '../bulkhead/layer.ts'
@@ -132,6 +131,6 @@ function getLayer(leaf: Policy<unknown>): UnboundLayer | undefined {
 /** Returns the retries per call that the budget allows while all calls fail; undefined if that is unknown. */
 export function getRetryRatio(budget: Budget | undefined): number | undefined {
 	if (budget instanceof RetryBudget) return budget.settings.maxRetryRatio
-	// Only successes refill these.
-	return budget instanceof TokenBudget || budget instanceof QuotaBudget ? 0 : undefined
+	// Only successes refill it.
+	return budget instanceof TokenBudget ? 0 : undefined
 }

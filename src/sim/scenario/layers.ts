@@ -4,7 +4,6 @@
  * factory; a timeout is `timeoutMs`. The result are the same policies that run in production.
  */
 import type { Budget } from '../../core/budget/budget.ts'
-import { QuotaBudget, type QuotaBudgetOptions } from '../../core/budget/quota-budget.ts'
 import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
 import { TokenBudget, type TokenBudgetOptions } from '../../core/budget/token-budget.ts'
 import { adaptiveBulkhead } from '../../core/bulkhead/adaptive-bulkhead.ts'
@@ -28,6 +27,7 @@ import { adaptiveThrottle } from '../../core/throttle/adaptive-throttle.ts'
 import type { AdaptiveThrottleOptions } from '../../core/throttle/options.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
+import { QuotaBudget, type QuotaBudgetOptions } from './quota-budget.ts'
 import { flag, oneOf } from './shape.ts'
 
 /**
@@ -40,8 +40,8 @@ export type BudgetModel = { readonly shared?: boolean | undefined } & (
 	| ({ readonly kind: 'quota' } & Omit<QuotaBudgetOptions, 'runtime'>)
 )
 
-/** The factory of each kind, for printing a policy as TypeScript. */
-export const BUDGET_FACTORIES = { ratio: 'retryBudget', tokens: 'tokenBudget', quota: 'quotaBudget' } as const
+/** The factory of each kind that `yaoki` exports, for printing a policy as TypeScript. */
+export const BUDGET_FACTORIES = { ratio: 'retryBudget', tokens: 'tokenBudget' } as const
 
 type WithBudget<Options> = Omit<Options, 'budget' | 'runtime'> & { readonly budget?: BudgetModel | undefined }
 type Plain<Options> = Omit<Options, 'runtime'>
@@ -215,7 +215,7 @@ function createBudget(model: BudgetModel, runtime: Runtime): Budget {
 		invalidOption('budget', model, 'budget options such as { maxRetryRatio: 0.1 }')
 	const { shared = false, kind = 'ratio', ...options } = model
 	flag(shared, 'budget.shared')
-	oneOf(...Object.keys(BUDGET_FACTORIES))(kind, 'budget.kind')
+	oneOf(...Object.keys(BUDGET_FACTORIES), 'quota')(kind, 'budget.kind')
 	return withOptionPath('budget', () => {
 		if (kind === 'tokens') return new TokenBudget(options as TokenBudgetOptions)
 		if (kind === 'quota') return new QuotaBudget(options as QuotaBudgetOptions)

@@ -44,6 +44,13 @@ export function policyToTypeScript(layers: readonly PolicyLayer[]): string {
 		return name
 	}
 	const budget = ({ kind = 'ratio', shared = false, ...options }: BudgetModel): string => {
+		if (kind === 'quota') {
+			const name = nameOf('budget')
+			constants.push(
+				`// ${name} is a quota, which exists only in the simulator: create a budget of your own here.`,
+			)
+			return name
+		}
 		if (!Object.hasOwn(BUDGET_FACTORIES, kind))
 			invalidOption('budget.kind', kind, "'ratio', 'tokens' or 'quota'")
 		return constant('budget', shared, (column) => call(BUDGET_FACTORIES[kind], options, column))

@@ -14,7 +14,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { quotaBudget } from '../../../src/core/budget/quota-budget.ts'
+import { QuotaBudget } from '../../../src/sim/scenario/quota-budget.ts'
 import { dead, exceptCalls, failing, settled, steady } from '../../scenario.ts'
 
 const down = new Error('down')
@@ -267,14 +267,14 @@ describe('a retry with a token budget', () => {
 describe('a retry with a quota', () => {
 	test('charges every retry until nothing is left', async () => {
 		const clock = virtualRuntime()
-		const budget = quotaBudget({ capacity: 23 })
+		const budget = new QuotaBudget({ capacity: 23 })
 		expect(await storm(clock, budget, 10)).toBe(14)
 		expect(budget.stats).toEqual({ left: 3, available: 0 })
 	})
 
 	test('charges more for a retry after a timeout', async () => {
 		const clock = virtualRuntime()
-		const budget = quotaBudget({ capacity: 23 })
+		const budget = new QuotaBudget({ capacity: 23 })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, budget }), timeout(50))
 		const result = await settled(clock, policy.execute(never))
 		expect(result).toMatchObject({ error: { name: 'TimeoutError' } })
@@ -287,7 +287,7 @@ describe('a retry with a quota', () => {
 
 	test('refunds the last retry if it succeeded', async () => {
 		const clock = virtualRuntime()
-		const budget = quotaBudget({ capacity: 100 })
+		const budget = new QuotaBudget({ capacity: 100 })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, budget }), timeout(50))
 		await settled(clock, policy.execute(failing(clock, down)))
 		expect(budget.stats).toMatchObject({ left: 100 })
@@ -302,7 +302,7 @@ describe('a retry with a quota', () => {
 
 	test('refunds a little for a call without retries', async () => {
 		const clock = virtualRuntime()
-		const budget = quotaBudget({ capacity: 100, successRefund: 2 })
+		const budget = new QuotaBudget({ capacity: 100, successRefund: 2 })
 		await storm(clock, budget, 1)
 		expect(budget.stats).toMatchObject({ left: 85 })
 		await retry({ budget, runtime: clock }).execute(() => 'ok')
@@ -311,7 +311,7 @@ describe('a retry with a quota', () => {
 
 	test('refunds the same by settle as by execute', async () => {
 		const clock = virtualRuntime()
-		const budget = quotaBudget({ capacity: 100 })
+		const budget = new QuotaBudget({ capacity: 100 })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, budget }), timeout(50))
 		await settled(
 			clock,
@@ -322,7 +322,7 @@ describe('a retry with a quota', () => {
 
 	test.each([
 		['token', () => tokenBudget(), { tokens: 9.1 }],
-		['quota', () => quotaBudget({ capacity: 10 }), { left: 6 }],
+		['quota', () => new QuotaBudget({ capacity: 10 }), { left: 6 }],
 	])('or a %s budget counts one success once if two layers share it', async (_, make, stats) => {
 		const clock = virtualRuntime()
 		const budget = make()

@@ -39,14 +39,14 @@ export const policy = pipeline(
 	test('numbers several budgets, and exports shared ones', () => {
 		const printed = policyToTypeScript([
 			{ bulkhead: { maxConcurrent: 20 }, shared: true },
-			{ hedge: { budget: { kind: 'quota' } } },
+			{ hedge: { budget: { kind: 'tokens' } } },
 			{ retry: { budget: { kind: 'tokens', tokenRatio: 0.1, shared: true } } },
 		])
 		expect(printed.split("from 'yaoki'\n\n")[1]?.split('\n')).toEqual([
 			'// Shared by all callers of this service: import it, do not create another one.',
 			'export const sharedBulkhead = bulkhead({ maxConcurrent: 20 })',
 			'',
-			'const budget1 = quotaBudget()',
+			'const budget1 = tokenBudget()',
 			'',
 			'// Shared by all callers of this service: import it, do not create another one.',
 			'export const budget2 = tokenBudget({ tokenRatio: 0.1 })',
@@ -106,6 +106,20 @@ export const policy = pipeline(
 		expect(() => policyToTypeScript([{ retry: { budget: { kind: 'gold' } as never } }])).toThrow(
 			'budget.kind',
 		)
+	})
+
+	// Printed `import { quotaBudget } from 'yaoki'`, which does not exist.
+	test('leaves out a budget that only the simulator has, with a comment', () => {
+		expect(policyToTypeScript([{ retry: { budget: { kind: 'quota' } } }]).split('\n')).toEqual([
+			"import { pipeline, retry } from 'yaoki'",
+			'',
+			'// budget is a quota, which exists only in the simulator: create a budget of your own here.',
+			'',
+			'export const policy = pipeline(',
+			'  retry({ budget }),',
+			')',
+			'',
+		])
 	})
 })
 
@@ -174,7 +188,6 @@ function policies(): fc.Arbitrary<readonly PolicyLayer[]> {
 	const budget = fc.oneof(
 		fc.record({ maxRetryRatio: fc.constantFrom(0, 0.1, 0.5), minRetriesPerSecond: fc.nat(5) }, some),
 		fc.record({ kind: fc.constant('tokens' as const), maxTokens: fc.constantFrom(4, 10, 1_000) }),
-		fc.record({ kind: fc.constant('quota' as const), capacity: fc.integer({ min: 10, max: 5_000 }) }),
 	)
 	const withinStep = ['none', 'full', 'equal', 'decorrelated'] as const
 	const jitterStrategy = fc.constantFrom(...withinStep, 'proportional')

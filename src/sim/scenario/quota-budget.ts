@@ -4,10 +4,11 @@
  * wait until it has passed. Timeouts cost more, because they occupy a connection and a caller the whole time. All
  * amounts are integers, so that sums do not drift.
  */
-import type { OptionSchema } from '../options/schema.ts'
-import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
-/** Options of `quotaBudget`. All are integers. */
+import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from '../../core/budget/budget.ts'
+import type { OptionSchema } from '../../core/options/schema.ts'
+
+/** Options of a budget of the kind `'quota'` in a scenario. All are integers. */
 export interface QuotaBudgetOptions extends BudgetOptions {
 	/** The size of the quota. Default 500. */
 	readonly capacity?: number | undefined
@@ -33,24 +34,13 @@ export const QUOTA_BUDGET_SCHEMA: OptionSchema = {
 	successRefund: [0, 1e9, 1, 'integer'],
 }
 
-type Settings = BudgetSettings<QuotaBudgetOptions>
-
-const readQuota = (options: QuotaBudgetOptions, before?: Settings): Settings =>
-	readBudget(options, QUOTA_BUDGET_SCHEMA, 'quotaBudget', before)
-
-/**
- * A budget that takes the cost of a retry from a quota, and refunds it if the retry succeeds.
- *
- * @example
- * const budget = new QuotaBudget({ capacity: 500, retryCost: 5, timeoutCost: 10 })
- * const policy = retry({ budget })
- */
+/** A budget that takes the cost of a retry from a quota, and refunds it if the retry succeeds. */
 export class QuotaBudget implements Budget {
-	#settings: Settings
+	readonly #settings: BudgetSettings<QuotaBudgetOptions>
 	#left: number
 
 	constructor(options: QuotaBudgetOptions = {}) {
-		this.#settings = readQuota(options)
+		this.#settings = readBudget(options, QUOTA_BUDGET_SCHEMA, 'quota')
 		this.#left = this.#settings.capacity
 	}
 
@@ -78,13 +68,6 @@ export class QuotaBudget implements Budget {
 		return { left: this.#left, available: this.available() }
 	}
 
-	/** Changes the given options; the others keep their values. What has been spent stays spent. */
-	update(options: Omit<QuotaBudgetOptions, 'runtime'>): void {
-		const before = this.#settings
-		this.#settings = readQuota(options, before)
-		this.#add(this.#settings.capacity - before.capacity)
-	}
-
 	#cost(isTimeout: boolean | undefined): number {
 		return isTimeout ? this.#settings.timeoutCost : this.#settings.retryCost
 	}
@@ -92,14 +75,4 @@ export class QuotaBudget implements Budget {
 	#add(amount: number): void {
 		this.#left = Math.max(0, Math.min(this.#settings.capacity, this.#left + amount))
 	}
-}
-
-/**
- * Creates a budget like the AWS SDKs' retry quota.
- *
- * @example
- * const policy = retry({ budget: quotaBudget({ capacity: 100 }) })
- */
-export function quotaBudget(options?: QuotaBudgetOptions): QuotaBudget {
-	return new QuotaBudget(options)
 }

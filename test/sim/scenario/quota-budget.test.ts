@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { QuotaBudget, type QuotaBudgetOptions, quotaBudget } from '../../../src/core/budget/quota-budget.ts'
-import { command, HISTORIES, LENGTH } from '../structures/command.ts'
+import { QuotaBudget, type QuotaBudgetOptions } from '../../../src/sim/scenario/quota-budget.ts'
+import { command, HISTORIES, LENGTH } from '../../core/structures/command.ts'
 
-describe('quotaBudget', () => {
+describe('QuotaBudget', () => {
 	it('allows 100 retries by default', () => {
 		expect(new QuotaBudget().stats).toEqual({ left: 500, available: 100 })
 	})
 	it('takes 5 for a retry and 10 for a retry after a timeout', () => {
-		const budget = quotaBudget()
+		const budget = new QuotaBudget()
 		budget.recordRetry()
 		expect(budget.stats.left).toBe(495)
 		budget.recordRetry(0, true)
@@ -47,14 +47,6 @@ describe('quotaBudget', () => {
 		budget.recordRequest()
 		expect(budget.stats.left).toBe(500)
 	})
-	it('keeps what was spent when its settings change', () => {
-		const budget = new QuotaBudget()
-		for (let i = 0; i < 20; i++) budget.recordRetry()
-		budget.update({ capacity: 600, retryCost: undefined })
-		expect(budget.stats).toEqual({ left: 500, available: 100 })
-		budget.update({ capacity: 50, retryCost: 7 })
-		expect(budget.stats).toEqual({ left: 0, available: 0 })
-	})
 
 	it.each([
 		[{ capacity: -1 }, 'Invalid option "capacity": expected an integer from 0 to 1000000000, got -1'],
@@ -74,7 +66,7 @@ describe('quotaBudget', () => {
 			{ successRefund: 0.5 },
 			'Invalid option "successRefund": expected an integer from 0 to 1000000000, got 0.5',
 		],
-		[{ cost: 1 }, 'Unknown option "cost" for quotaBudget. Valid options: capacity, '],
+		[{ cost: 1 }, 'Unknown option "cost" for quota. Valid options: capacity, '],
 	])('rejects %j', (options, message) => {
 		expect(() => new QuotaBudget(options as QuotaBudgetOptions)).toThrow(message)
 	})
@@ -136,15 +128,6 @@ describe('compared with a model', () => {
 						real.recordRequest()
 						real.recordOutcome(ok)
 						if (ok) add(model, model.settings.successRefund)
-						agree(model, real)
-					}),
-				),
-				settings.map((changed) =>
-					command(`update(${JSON.stringify(changed)})`, (model, real) => {
-						const spent = model.settings.capacity - model.left
-						model.left = Math.max(0, changed.capacity - spent)
-						model.settings = changed
-						real.update(changed)
 						agree(model, real)
 					}),
 				),
