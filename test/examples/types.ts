@@ -82,7 +82,7 @@ type First<F extends (...args: never[]) => unknown> = keyof Chosen<Parameters<F>
 /** Names of options, by page and header of their table. */
 export interface Options {
 	'retry: option': keyof RetryOptions
-	'retry: call option': Exclude<keyof CallOptions, 'method' | 'facts' | 'http'>
+	'retry: call option': Exclude<keyof CallOptions, 'extension'>
 	'circuit-breaker: option': keyof CircuitBreakerOptions
 	'circuit-breaker: resetBackoff option': keyof Chosen<CircuitBreakerOptions['resetBackoff']>
 	'bulkhead: option': First<typeof bulkhead>
