@@ -2,7 +2,7 @@
 import { isRetryableNetworkError } from '../../core/classify/classify.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import { setOversized } from '../status/oversized.ts'
 import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
 import {
@@ -37,7 +37,7 @@ export class RpcErrors {
 	/** `connect` is the module that the user has passed. */
 	static of(connect: ConnectModule): RpcErrors {
 		if (typeof connect?.ConnectError !== 'function')
-			invalidOption('connect', connect, "the module: import * as connect from '@connectrpc/connect'")
+			invalidArgument('connect', connect, "the module: import * as connect from '@connectrpc/connect'")
 		return new RpcErrors(connect.ConnectError as unknown as RpcErrorClass)
 	}
 

@@ -1,5 +1,5 @@
 import { MAX_OPEN_MS } from '../../core/circuit-breaker/options.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import type { MethodConfigEntry, ServiceConfig } from '../service-config/service-config.ts'
 import { watchCalls } from './channel-watch.ts'
 
@@ -27,7 +27,7 @@ export function resilientChannelOptions(): Pick<ResilientChannelOptions, 'grpc.m
 export function resilientChannelOptions(config?: ServiceConfig): Partial<ResilientChannelOptions> {
 	if (config === undefined) return { 'grpc.max_reconnect_backoff_ms': MAX_OPEN_MS }
 	if (typeof config?.find !== 'function')
-		invalidOption('config', config, 'a ServiceConfig: parseServiceConfig(json)')
+		invalidArgument('config', config, 'a ServiceConfig: parseServiceConfig(json)')
 	watchCalls(config)
 	// Null is the same as missing, but not for grpc-js.
 	const given = Object.entries(config.json).filter(([, value]) => value !== null)

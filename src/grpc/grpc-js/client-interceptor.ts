@@ -1,4 +1,4 @@
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import { extendInterceptor, type GrpcInterceptor } from '../interceptor/grpc-interceptor.ts'
 import { type GrpcClientStats, GrpcEngine } from '../policy/grpc-engine.ts'
 import { type GrpcClientOptions, readGrpcOptions } from '../policy/options.ts'
@@ -31,7 +31,7 @@ export function resilientInterceptor<Grpc extends GrpcModule>(
 	options: GrpcClientOptions = {},
 ): ResilientInterceptor<Grpc> {
 	if (typeof grpc?.Metadata !== 'function')
-		invalidOption('grpc', grpc, "the module: import * as grpc from '@grpc/grpc-js'")
+		invalidArgument('grpc', grpc, "the module: import * as grpc from '@grpc/grpc-js'")
 	const engine = new GrpcEngine(readGrpcOptions(options, 'resilientInterceptor'))
 	const environment: ClientEnvironment = { grpc, engine, serializer: new MessageSerializer() }
 	const interceptor = (call: GrpcCallOptions, nextCall: (options: never) => unknown) =>

@@ -1,5 +1,5 @@
 import { attachRecord } from '../../core/explain/record.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import { ConnectCall } from '../connect/connect-call.ts'
 import { RpcErrors } from '../connect/errors.ts'
 import { setIntercepted } from '../grpc-js/channel-watch.ts'
@@ -31,7 +31,7 @@ export function resilientNiceMiddleware(
 	options: GrpcClientOptions = {},
 ): ResilientNiceMiddleware {
 	if (typeof nice?.ClientError !== 'function')
-		invalidOption('nice', nice, "the module: import * as nice from 'nice-grpc'")
+		invalidArgument('nice', nice, "the module: import * as nice from 'nice-grpc'")
 	const engine = new GrpcEngine(readGrpcOptions(options, 'resilientNiceMiddleware'))
 	const environment = { engine, errors: RpcErrors.of({ ConnectError: CallError as never }) }
 	async function* middleware(call: NiceCall<unknown, unknown>, callOptions: NiceCallOptions) {

@@ -1,4 +1,4 @@
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import type { GrpcMethodDefinition } from '../grpc-js/grpc-types.ts'
 import { extendInterceptor, type GrpcInterceptor } from '../interceptor/grpc-interceptor.ts'
 import type { GrpcServerModule, NextServerCall, ServerMethod } from './grpc-js-types.ts'
@@ -37,7 +37,7 @@ export function resilientServerInterceptor<Grpc extends GrpcServerModule>(
 ): ResilientServerInterceptor<Grpc> {
 	const { ServerInterceptingCall: Base, Metadata } = grpc ?? {}
 	if (typeof Base !== 'function' || typeof Metadata !== 'function')
-		invalidOption('grpc', grpc, "the module, 1.10 or later: import * as grpc from '@grpc/grpc-js'")
+		invalidArgument('grpc', grpc, "the module, 1.10 or later: import * as grpc from '@grpc/grpc-js'")
 	const engine = new ServerEngine(options, 'resilientServerInterceptor', ABANDON_AFTER_MS)
 	const InterceptedCall = defineInterceptedCall(
 		Base as unknown as new (

@@ -9,7 +9,7 @@ import { checkRange, invalidOption } from '../../core/options/schema.ts'
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** Returns false for objects that JSON does not have: a Buffer or a Promise has no field, and would pass as an empty config. */
-const isJsonObject = (value: unknown): value is JsonObject =>
+export const isJsonObject = (value: unknown): value is JsonObject =>
 	Object.prototype.toString.call(value) === '[object Object]'
 
 /** Returns the value of a field, undefined if it is missing or null. */

@@ -2,15 +2,16 @@
  * Service configs are written for clients in all languages. What Yaoki uses is validated strictly, unknown names included, because a
  * misspelt `retryPolicy` would silently mean no retries. The other fields belong to the channel, and gRPC may add new ones at any time.
  */
-import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { InvalidArgumentError } from '../../core/errors/errors.ts'
 import {
 	checkNames,
+	invalidArgument,
 	invalidOption,
 	MAX_NUMBER,
 	type OptionSchema,
 	readOptions,
 } from '../../core/options/schema.ts'
-import { checkSpelling, optionalField, readList, readObject } from './fields.ts'
+import { checkSpelling, isJsonObject, optionalField, readList } from './fields.ts'
 import { indexMethods, readMethodConfig } from './method-configs.ts'
 import { readRetryThrottling } from './policies.ts'
 import { ServiceConfig } from './service-config.ts'
@@ -36,12 +37,12 @@ const FIELDS = [
 	'connectionScaling',
 ]
 
-/** The path of the config itself in errors. */
+/** The field of a choice of a DNS record that contains the config. */
 const ROOT = 'serviceConfig'
 
 /**
  * Parses and validates a gRPC service config: a string, or the object that `JSON.parse` returns. Throws an InvalidOptionError with the
- * path, the value and what is valid.
+ * path of an invalid field, its value and what is valid.
  *
  * @example
  * const config = parseServiceConfig({
@@ -64,9 +65,10 @@ const ROOT = 'serviceConfig'
 export function parseServiceConfig(json: string | object, options: ServiceConfigOptions = {}): ServiceConfig {
 	checkNames(options, SCHEMA, 'parseServiceConfig')
 	const { maxAttemptsCap } = readOptions<{ readonly maxAttemptsCap: number }>(options, SCHEMA)
-	const config = readObject(ROOT, typeof json === 'string' ? parseJson(json) : json, 'a JSON object')
+	const config = typeof json === 'string' ? parseJson(json) : json
+	if (!isJsonObject(config)) invalidArgument('json', config, 'a JSON object')
 	checkSpelling(config, FIELDS, 'a service config')
-	// A choice of a DNS record has the config in a field. Accepted as unknown, it would be an empty config.
+	// Accepted as unknown, it would be an empty config.
 	if (Object.hasOwn(config, ROOT)) invalidOption(ROOT, config[ROOT], 'no such field: pass its value')
 	const entries = optionalField(config, '', 'methodConfig', readList) ?? []
 	const methodConfigs = entries.map((entry, index) =>
@@ -88,7 +90,7 @@ function parseJson(text: string): unknown {
 		return JSON.parse(text)
 	} catch (cause) {
 		const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text
-		throw new InvalidOptionError(ROOT, shown, `JSON (${(cause as Error).message})`, undefined, { cause })
+		throw new InvalidArgumentError('json', shown, `JSON (${(cause as Error).message})`, { cause })
 	}
 }
 
@@ -97,6 +99,6 @@ function copyOf(json: object): object {
 	try {
 		return JSON.parse(JSON.stringify(json))
 	} catch (cause) {
-		throw new InvalidOptionError(ROOT, json, 'an object that JSON can represent', undefined, { cause })
+		throw new InvalidArgumentError('json', json, 'an object that JSON can represent', { cause })
 	}
 }

@@ -1,5 +1,5 @@
 /** Prepares the requests of a client: its URL, headers, search parameters and body. */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { cachedRequest, storeResponse } from '../cache/cache-policy.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import { addHeaders, copyHeaders, type HeaderSource, namesHeader } from '../headers/request-headers.ts'
@@ -151,6 +151,6 @@ function withCache(
 export function toUrl(url: unknown): string {
 	if (typeof url === 'string') return url
 	if (typeof url !== 'object' || url === null || !('href' in url))
-		invalidOption('url', url, 'a string or URL')
+		invalidArgument('url', url, 'a string or URL')
 	return String(url)
 }

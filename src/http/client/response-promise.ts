@@ -2,7 +2,7 @@
  * The promise that a client returns: a native promise with two own methods. A subclass of Promise would be slower to await, and would be
  * missing in the async stack of an error.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import type { StandardSchema } from '../../core/options/standard-schema.ts'
 import type { Draft } from './client-request.ts'
 import { InvalidResponseError } from './invalid-response-error.ts'
@@ -41,7 +41,7 @@ export function responsePromise(sent: Promise<Response>, draft: Draft): Response
 		if (schema === undefined) return value
 		const standard = schema?.['~standard']
 		if (!standard?.validate)
-			invalidOption('schema', schema, 'a Standard Schema, such as one of zod or valibot')
+			invalidArgument('schema', schema, 'a Standard Schema, such as one of zod or valibot')
 		const result = await standard.validate(value)
 		if (!result.issues) return result.value
 		const what = `the body does not match the schema: ${describeIssues(result.issues)}`

@@ -1,6 +1,6 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { findExhausted } from '../../core/explain/exhausted-retries.ts'
-import { checkNames, invalidOption, MAX_NUMBER, readOptions } from '../../core/options/schema.ts'
+import { checkNames, invalidArgument, MAX_NUMBER, readOptions } from '../../core/options/schema.ts'
 import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -53,7 +53,7 @@ export async function retryWithRetryAfter<R extends Response>(
 	options: RetryWithRetryAfterOptions = {},
 ): Promise<R> {
 	checkNames(options, SCHEMA, 'retryWithRetryAfter')
-	if (typeof fn !== 'function') invalidOption('fn', fn, 'a function that returns a Response')
+	if (typeof fn !== 'function') invalidArgument('fn', fn, 'a function that returns a Response')
 	const {
 		maxRetryAfterMs,
 		runtime = systemRuntime,
@@ -64,7 +64,7 @@ export async function retryWithRetryAfter<R extends Response>(
 	const attempt = async (context: CallContext): Promise<R> => {
 		const response = await fn(context)
 		// Usually the `return` was forgotten. The value is not part of the message, because it may be a whole body.
-		if (!isResponse(response)) invalidOption('fn(context)', typeof response, 'a Response')
+		if (!isResponse(response)) invalidArgument('fn(context)', typeof response, 'a Response')
 		const { status, headers } = response
 		if (status !== 429 && status !== 503) return response
 		const retryAfterMs = readRetryAfter(headers, runtime.wallNow())

@@ -5,7 +5,7 @@
  */
 
 import { type HeaderLookup, trimBlanks } from '../../core/headers/header-values.ts'
-import { checkRange } from '../../core/options/schema.ts'
+import { checkAmount } from '../../core/options/schema.ts'
 
 /**
  * Headers that carry a deadline. Envoy has two: a client sends `x-envoy-upstream-rq-timeout-ms` to its proxy, and the proxy sends
@@ -83,7 +83,7 @@ export const deadlineHeaderNames = (): string => Object.keys(FORMATS).join(', ')
  * writeDeadline('grpc-timeout', 1_500.7) // '1500m'
  */
 export function writeDeadline(header: DeadlineHeader, remainingMs: number): string {
-	checkRange('writeDeadline(remainingMs)', remainingMs)
+	checkAmount('remainingMs', remainingMs)
 	const format = FORMATS[header]
 	if (format === 'grpc') return writeGrpc(remainingMs)
 	const [digits, min] = format

@@ -5,7 +5,7 @@
  */
 
 import type { HeaderLookup } from '../../core/headers/header-values.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import { createDisconnectSignal, type NodeResponse } from './disconnect.ts'
 
 /** The part of a web `Request` that is used. */
@@ -74,15 +74,15 @@ function unwrap(request: object, depth = 0): object[] | undefined {
 
 const EXPECTED = "a web Request, Node's IncomingMessage, Fastify's request or Hono's context"
 
-/** Reads a request of any kind. Throws an InvalidOptionError for anything else. */
+/** Reads a request of any kind. Throws an InvalidArgumentError for anything else. */
 export function normalizeRequest(given: unknown): NormalizedRequest {
 	const objects = isObject(given) ? unwrap(given) : undefined
 	const request = objects?.at(-1)
-	if (!objects || !request) invalidOption('request', given, EXPECTED)
+	if (!objects || !request) invalidArgument('request', given, EXPECTED)
 	if (isWebRequest(request)) {
 		return { headers: request.headers, objects, disconnectSignal: () => request.signal }
 	}
-	if (!isNodeRequest(request)) invalidOption('request', given, EXPECTED)
+	if (!isNodeRequest(request)) invalidArgument('request', given, EXPECTED)
 	return {
 		headers: { get: (name) => singleValue(request.headers[name]) },
 		objects,

@@ -1,4 +1,4 @@
-import { checkNames, invalidOption, isObject } from '../../core/options/schema.ts'
+import { checkNames, invalidArgument, isObject } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { type PrometheusRegistry, type PrometheusText, type ScrapeResponse, Scraper } from './scrape.ts'
@@ -83,7 +83,7 @@ export function metricsEndpoint(
 function checkSource(source: unknown): void {
 	const { toPrometheus, metrics } = (isObject(source) ? source : {}) as Record<string, unknown>
 	if (typeof toPrometheus !== 'function' && typeof metrics !== 'function')
-		invalidOption('source', source, 'inMemoryMetrics() or a registry of prom-client')
+		invalidArgument('source', source, 'inMemoryMetrics() or a registry of prom-client')
 }
 
 function send(response: MetricsNodeResponse, { status, headers, body }: ScrapeResponse): void {

@@ -1,5 +1,5 @@
 /** Writes lines to the user's logger, which may throw, reject, hang or lack a level. */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import { escapeJson } from '../../text/sanitize.ts'
 import type { ProblemReports } from '../observe/report.ts'
 import type { LogLevel } from './levels.ts'
@@ -40,7 +40,7 @@ const hasMethod = (target: LogTarget, method: LogMethod): boolean => typeof targ
 export function checkTarget(target: LogTarget): void {
 	const isCallable = (typeof target === 'object' && target !== null) || typeof target === 'function'
 	if (!isCallable || !METHODS.debug.some((method) => hasMethod(target, method)))
-		invalidOption('target', target, 'a logger with methods such as info and error')
+		invalidArgument('target', target, 'a logger with methods such as info and error')
 }
 
 /** `isLevelEnabled` of pino and winston. */

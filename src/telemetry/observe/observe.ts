@@ -2,10 +2,15 @@
  * Connects what emits events with what exports them. Each source gets one observer that calls all exporters, so that a call costs one
  * measurement however many exporters there are.
  */
-import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { combineEnds } from '../../core/observe/combine-ends.ts'
 import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
-import { checkNames, isObject, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import {
+	checkNames,
+	invalidArgument,
+	isObject,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
 import { attachObserver } from './attach.ts'
 import { combineObservers } from './combine.ts'
 import type { Exporter, ObservedSource, ServiceFacts } from './exporter.ts'
@@ -91,20 +96,19 @@ function remember(exporter: Exporter, thing: object, name: string): boolean {
 
 function checkArguments(things: unknown, exporters: unknown): void {
 	if (!isObject(things) || OBSERVE in things)
-		throw new InvalidOptionError('observe, first argument', things, 'an object such as { payments, client }')
+		invalidArgument('things', things, 'an object such as { payments, client }')
 	for (const [name, thing] of Object.entries(things))
 		if (typeof (thing as Partial<Observable> | null | undefined)?.[OBSERVE] !== 'function')
-			throw new InvalidOptionError(
-				`observe, ${name}`,
+			invalidArgument(
+				`things.${name}`,
 				thing,
 				'a policy, pipeline, HTTP client, resilientFetch function, relay, outbox or idempotency engine',
 			)
-	if (!Array.isArray(exporters))
-		throw new InvalidOptionError('observe, second argument', exporters, 'an array such as [logger(console)]')
+	if (!Array.isArray(exporters)) invalidArgument('exporters', exporters, 'an array such as [logger(console)]')
 	for (const [index, exporter] of exporters.entries())
 		if (typeof (exporter as Partial<Exporter> | null | undefined)?.attach !== 'function')
-			throw new InvalidOptionError(
-				`observe, exporter ${index + 1}`,
+			invalidArgument(
+				`exporters[${index}]`,
 				exporter,
 				'an exporter, such as logger(pino()), inMemoryMetrics() or openTelemetry(otel)',
 			)

@@ -1,4 +1,4 @@
-import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import { checkNames, invalidArgument, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import { METRICS_SCHEMA } from '../metrics/options.ts'
 import type { RedactField } from '../redact/redactor.ts'
 import type { OpenTelemetryApi } from './api.ts'
@@ -63,5 +63,5 @@ const PARTS: readonly (readonly [part: string, member: string, type: string])[] 
 export function checkApi(api: OpenTelemetryApi): void {
 	const parts = Object(api)
 	if (PARTS.some(([part, member, type]) => typeof parts[part]?.[member] !== type))
-		invalidOption('api', api, 'the module @opentelemetry/api, version 1.4 or later')
+		invalidArgument('api', api, 'the module @opentelemetry/api, version 1.4 or later')
 }

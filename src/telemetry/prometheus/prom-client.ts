@@ -2,7 +2,7 @@
  * Registers the metrics in a registry of prom-client. They are not prom-client's own classes, which compute a hash of all label values for each
  * call; they are objects with the methods that registries call, and read the same series as `inMemoryMetrics`.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { MetricsCollector } from '../collect/metrics-collector.ts'
 import { METRICS, type MetricDefinition, type MetricType } from '../metrics/catalog.ts'
 import { METRICS_SCHEMA, type MetricsOptions, readMaxSeries } from '../metrics/options.ts'
@@ -40,12 +40,11 @@ export function prometheus(prom: PromClient, options: PrometheusOptions = {}): E
 	const name = 'prometheus'
 	const maxSeries = readMaxSeries(options, name, { ...METRICS_SCHEMA, registry: 'any' })
 	const registry = options.registry ?? prom?.register
-	if (typeof registry?.registerMetric !== 'function')
-		invalidOption(
-			options.registry === undefined ? 'prom' : 'registry',
-			options.registry ?? prom,
-			options.registry === undefined ? 'the module prom-client' : 'a registry of prom-client',
-		)
+	if (typeof registry?.registerMetric !== 'function') {
+		if (options.registry !== undefined)
+			invalidOption('registry', options.registry, 'a registry of prom-client')
+		invalidArgument('prom', prom, 'the module prom-client')
+	}
 	const known = REGISTERED.get(registry)
 	const collector = known?.collector ?? new MetricsCollector(name, maxSeries)
 	const exporter = known?.exporter ?? { name, attach: (source) => collector.attach(source) }

@@ -1,7 +1,7 @@
 import * as connect from '@connectrpc/connect'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { describe, expect, test } from 'vitest'
-import { BulkheadRejectedError, CircuitOpenError, explain, InvalidOptionError, lint, retry } from 'yaoki'
+import { BulkheadRejectedError, CircuitOpenError, explain, InvalidArgumentError, lint, retry } from 'yaoki'
 import { GrpcStatusError, resilientConnectInterceptor } from 'yaoki/grpc'
 import { withAmbientContext } from 'yaoki/node'
 import { hedging, retrying } from './configs.ts'
@@ -151,6 +151,6 @@ test('options are validated', () => {
 	expect(() => resilientConnectInterceptor(connect, { bulkhed: {} } as never)).toThrow(
 		/Unknown option "bulkhed" for resilientConnectInterceptor. Did you mean "bulkhead"/,
 	)
-	expect(() => resilientConnectInterceptor({} as never)).toThrow(InvalidOptionError)
+	expect(() => resilientConnectInterceptor({} as never)).toThrow(InvalidArgumentError)
 	expect(() => resilientConnectInterceptor(undefined as never)).toThrow(/import \* as connect/)
 })

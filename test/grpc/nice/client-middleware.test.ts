@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CircuitOpenError, explain, InvalidOptionError } from 'yaoki'
+import { CircuitOpenError, explain, InvalidArgumentError } from 'yaoki'
 import { type GrpcClientOptions, resilientNiceMiddleware } from 'yaoki/grpc'
 import { virtualRuntime } from 'yaoki/testing'
 import { hedging, retries } from '../support/configs.ts'
@@ -174,6 +174,6 @@ test('a caller that stops reading ends the stream', async () => {
 })
 
 test('the module and the options are validated', () => {
-	expect(() => resilientNiceMiddleware({} as never)).toThrow(InvalidOptionError)
+	expect(() => resilientNiceMiddleware({} as never)).toThrow(InvalidArgumentError)
 	expect(() => resilientNiceMiddleware(nice, { bulkhed: {} } as never)).toThrow(/for resilientNiceMiddleware/)
 })

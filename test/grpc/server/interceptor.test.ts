@@ -19,7 +19,7 @@ test('is a server interceptor of grpc-js', () => {
 
 test.each([undefined, null, {}, { Metadata: grpc.Metadata }])('the module %o is invalid', (module) => {
 	expect(() => resilientServerInterceptor(module as never)).toThrow(
-		expect.objectContaining({ name: 'InvalidOptionError', optionPath: 'grpc' }),
+		expect.objectContaining({ name: 'InvalidArgumentError', argument: 'grpc' }),
 	)
 })
 

@@ -1,5 +1,5 @@
 /** Service configs for tests, and what parsing them returns or throws. */
-import { InvalidOptionError } from 'yaoki'
+import { InvalidArgumentError, InvalidOptionError } from 'yaoki'
 import { type MethodConfig, parseServiceConfig, type ServiceConfigOptions } from 'yaoki/grpc'
 
 export const RETRY = {
@@ -24,13 +24,25 @@ export function parseMethod(settings: object, options?: ServiceConfigOptions): M
 	return config
 }
 
-/** Returns the error of parsing a service config. */
+/** Returns the error of a field of a service config. */
 export function errorOf(json: unknown, options?: ServiceConfigOptions): InvalidOptionError {
+	const error = thrownFor(json, options)
+	if (error instanceof InvalidOptionError) return error
+	throw error
+}
+
+/** Returns the error of what is no service config. */
+export function argumentErrorOf(json: unknown): InvalidArgumentError {
+	const error = thrownFor(json)
+	if (error instanceof InvalidArgumentError) return error
+	throw error
+}
+
+function thrownFor(json: unknown, options?: ServiceConfigOptions): unknown {
 	try {
 		parseServiceConfig(json as object, options)
 	} catch (error) {
-		if (error instanceof InvalidOptionError) return error
-		throw error
+		return error
 	}
 	throw new Error('the config is valid')
 }

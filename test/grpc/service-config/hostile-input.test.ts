@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { parseServiceConfig } from 'yaoki/grpc'
 import { ServiceConfig } from '../../../src/grpc/service-config/service-config.ts'
-import { errorOf, RETRY, withMethod } from './configs.ts'
+import { argumentErrorOf, errorOf, RETRY, withMethod } from './configs.ts'
 
 describe('what is not a service config', () => {
 	test.each([
@@ -21,8 +21,8 @@ describe('what is not a service config', () => {
 		Promise.resolve({}),
 		new Uint8Array(2),
 	])('%s is an error', (json) => {
-		const error = errorOf(json)
-		expect([error.optionPath, error.expected]).toEqual(['serviceConfig', 'a JSON object'])
+		const error = argumentErrorOf(json)
+		expect([error.argument, error.expected]).toEqual(['json', 'a JSON object'])
 	})
 
 	test.each([
@@ -36,14 +36,14 @@ describe('what is not a service config', () => {
 		'\uFEFF{}',
 		'undefined',
 	])('the syntax error %j is reported with the place and the cause', (text) => {
-		const error = errorOf(text)
-		expect([error.optionPath, error.received]).toEqual(['serviceConfig', text])
+		const error = argumentErrorOf(text)
+		expect([error.argument, error.received]).toEqual(['json', text])
 		expect(error.expected).toMatch(/^JSON \(.+\)$/)
 		expect(error.cause).toBeInstanceOf(SyntaxError)
 	})
 
 	test('the error of a long text shows its beginning', () => {
-		const error = errorOf(`{${' '.repeat(1e6)}`)
+		const error = argumentErrorOf(`{${' '.repeat(1e6)}`)
 		expect(String(error.received).length).toBe(83)
 		expect(error.message.length).toBeLessThan(400)
 	})
@@ -52,11 +52,8 @@ describe('what is not a service config', () => {
 		const cyclic: Record<string, unknown> = {}
 		cyclic['loadBalancingConfig'] = [cyclic]
 		for (const json of [cyclic, { loadBalancingConfig: 1n }, { toJSON: () => undefined }]) {
-			const error = errorOf(json)
-			expect([error.optionPath, error.expected]).toEqual([
-				'serviceConfig',
-				'an object that JSON can represent',
-			])
+			const error = argumentErrorOf(json)
+			expect([error.argument, error.expected]).toEqual(['json', 'an object that JSON can represent'])
 		}
 	})
 
@@ -143,7 +140,7 @@ describe('large and deep configs', () => {
 		const depth = 100_000
 		const text = `{"loadBalancingConfig":${'['.repeat(depth)}${']'.repeat(depth)}}`
 		expect(parseServiceConfig(text).methodConfigs).toEqual([])
-		expect(errorOf(JSON.parse(text)).expected).toBe('an object that JSON can represent')
+		expect(argumentErrorOf(JSON.parse(text)).expected).toBe('an object that JSON can represent')
 	})
 
 	test('deep nesting in place of a value is an error with the path', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseServiceConfig } from 'yaoki/grpc'
-import { errorOf, HEDGING, RETRY, THROTTLING, withMethod } from './configs.ts'
+import { argumentErrorOf, errorOf, HEDGING, RETRY, THROTTLING, withMethod } from './configs.ts'
 
 describe('an unknown field is an error with the nearest name', () => {
 	test.each([
@@ -66,6 +66,6 @@ describe('other fields of a service config belong to the channel', () => {
 
 	test('serviceConfig is an error: a list of choices, as in DNS, is not a service config', () => {
 		expect(errorOf({ serviceConfig: {}, percentage: 100 }).optionPath).toBe('serviceConfig')
-		expect(errorOf([{ serviceConfig: {} }]).optionPath).toBe('serviceConfig')
+		expect(argumentErrorOf([{ serviceConfig: {} }]).argument).toBe('json')
 	})
 })

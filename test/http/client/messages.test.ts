@@ -120,8 +120,11 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		const { client, server } = await setting(fetch, answer())
 		for (const given of [new Request(server.url()), undefined, null, 7, {}]) {
 			const error = await failure(client.get(untyped(given)))
-			expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: 'url' })
-			expect(error).toHaveProperty('message', `Invalid option "url": expected a string or URL, got ${given}`)
+			expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'url' })
+			expect(error).toHaveProperty(
+				'message',
+				`Invalid argument "url": expected a string or URL, got ${given}`,
+			)
 		}
 		expect((await client.get(new URL(server.url()))).status).toBe(200)
 	})

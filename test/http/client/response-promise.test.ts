@@ -193,7 +193,7 @@ describe('json(schema)', () => {
 		const { client } = recorder({}, ada)
 		const schema: unknown = given
 		const error = await failure(client.get(API).json(schema as StandardSchema))
-		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', optionPath: 'schema' })
+		expect(error).toMatchObject({ code: 'YAOKI_INVALID_ARGUMENT', argument: 'schema' })
 	})
 })
 

@@ -158,9 +158,9 @@ describe('retryWithRetryAfter', () => {
 	])('rejects if the function returns %j instead of a Response', async (result, type) => {
 		const fn = vi.fn(() => result as never)
 		expect(await failure(retryWithRetryAfter(fn, 3, { runtime }))).toMatchObject({
-			name: 'InvalidOptionError',
-			optionPath: 'fn(context)',
-			message: `Invalid option "fn(context)": expected a Response, got "${type}"`,
+			name: 'InvalidArgumentError',
+			argument: 'fn(context)',
+			message: `Invalid argument "fn(context)": expected a Response, got "${type}"`,
 		})
 		expect(fn).toHaveBeenCalledTimes(1)
 	})
@@ -171,15 +171,21 @@ describe('retryWithRetryAfter', () => {
 	})
 
 	it.each([
-		['fn', () => retryWithRetryAfter(JSON.parse('"no function"'))],
 		['maxRetries', () => retryWithRetryAfter(() => new Response(), -1)],
 		['maxRetryAfterMs', () => retryWithRetryAfter(() => new Response(), 1, { maxRetryAfterMs: Number.NaN })],
 		['baseDelayMs', () => retryWithRetryAfter(() => new Response(), 1, { baseDelayMs: -1 })],
 		['timeout', () => retryWithRetryAfter(() => new Response(), 1, JSON.parse('{"timeout":1}'))],
-	])('rejects an invalid %s by its name', async (name, call) => {
+	])('rejects an invalid option %s by its name', async (name, call) => {
 		expect(await failure(call())).toMatchObject({
 			code: 'YAOKI_INVALID_OPTION',
 			message: expect.stringContaining(name),
+		})
+	})
+
+	it('rejects what is not a function', async () => {
+		expect(await failure(retryWithRetryAfter(JSON.parse('"no function"')))).toMatchObject({
+			code: 'YAOKI_INVALID_ARGUMENT',
+			argument: 'fn',
 		})
 	})
 })

@@ -37,9 +37,7 @@ describe('writes the remaining time', () => {
 	})
 
 	test.each([-1, Number.NaN, Infinity])('rejects %d ms', (ms) => {
-		expect(() => writeDeadline('grpc-timeout', ms)).toThrow(
-			/Invalid option "writeDeadline\(remainingMs\)": expected .*/,
-		)
+		expect(() => writeDeadline('grpc-timeout', ms)).toThrow(/Invalid argument "remainingMs": expected .*/)
 	})
 })
 

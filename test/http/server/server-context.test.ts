@@ -246,7 +246,7 @@ describe('the request is found', () => {
 		'and %j is rejected',
 		(given) => {
 			expect(() => createServerContext(given as never)).toThrow(
-				/^Invalid option "request": expected a web Request.*, got .*/,
+				/^Invalid argument "request": expected a web Request.*, got .*/,
 			)
 		},
 	)

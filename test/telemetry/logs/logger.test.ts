@@ -148,7 +148,7 @@ describe('levels', () => {
 
 describe('invalid arguments', () => {
 	test.each([[undefined], [null], [7], [{}], [{ info: 'text' }]])('a target %j is rejected', (target) => {
-		expect(() => logger(target as object)).toThrow('Invalid option "target"')
+		expect(() => logger(target as object)).toThrow('Invalid argument "target"')
 	})
 
 	test.each([

@@ -231,11 +231,11 @@ describe('observe', () => {
 	})
 
 	it.each([
-		[undefined, [], 'first argument'],
-		[retry(), [], 'first argument'],
-		[{ payments: 5 }, [], '"observe, payments"'],
-		[{ payments: retry() }, undefined, 'second argument'],
-		[{ payments: retry() }, [{}], 'exporter 1'],
+		[undefined, [], 'Invalid argument "things"'],
+		[retry(), [], 'Invalid argument "things"'],
+		[{ payments: 5 }, [], 'Invalid argument "things.payments"'],
+		[{ payments: retry() }, undefined, 'Invalid argument "exporters"'],
+		[{ payments: retry() }, [{}], 'Invalid argument "exporters[0]"'],
 	])('rejects %s with %s', (things, exporters, part) => {
 		expect(() => observe(things as never, exporters as never)).toThrow(part)
 	})

@@ -149,7 +149,7 @@ describe('options', () => {
 		'rejects what is not the module',
 		(api) => {
 			expect(() => openTelemetry(api as never)).toThrow(
-				'Invalid option "api": expected the module @opentelemetry/api',
+				'Invalid argument "api": expected the module @opentelemetry/api',
 			)
 		},
 	)

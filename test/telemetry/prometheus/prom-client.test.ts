@@ -201,8 +201,10 @@ describe('a registry that has a metric of the same name', () => {
 describe('options', () => {
 	test('are validated', () => {
 		// @ts-expect-error The module is missing.
-		expect(() => prometheus()).toThrow('the module prom-client')
-		expect(() => prometheus(prom, { registry: {} as never })).toThrow('a registry of prom-client')
+		expect(() => prometheus()).toThrow('Invalid argument "prom": expected the module prom-client')
+		expect(() => prometheus(prom, { registry: {} as never })).toThrow(
+			'Invalid option "registry": expected a registry of prom-client',
+		)
 		expect(() => prometheus(prom, { maxSeries: 0 })).toThrow('maxSeries')
 		expect(() => prometheus(prom, { maxSerie: 5 } as never)).toThrow('Did you mean "maxSeries"?')
 	})

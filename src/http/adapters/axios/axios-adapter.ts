@@ -3,7 +3,7 @@
  * are made here: an interceptor that sends the request again would run the interceptors again and transform data twice. Each attempt
  * calls the adapter that axios would have used.
  */
-import { invalidOption } from '../../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../../core/options/schema.ts'
 import { HttpEngine } from '../../client/http-engine.ts'
 import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../../options/http-options.ts'
 import { type RequestOptions, readRequestOptions } from '../../options/request-options.ts'
@@ -38,7 +38,7 @@ export function axiosAdapter<Config extends AxiosConfig, Result extends AxiosRes
 	options: AxiosAdapterOptions = {},
 ): Adapter<Config, Result> {
 	if (typeof axios?.getAdapter !== 'function' || !axios.defaults)
-		invalidOption('axiosAdapter(axios)', axios, "the axios module (import axios from 'axios')")
+		invalidArgument('axios', axios, "the axios module (import axios from 'axios')")
 	const engine = new HttpEngine(readHttpOptions(options, SCHEMA, 'axiosAdapter'))
 	const adapterFor = selectAdapter(axios, options.adapter)
 	// Without defaults: defaults set on axios later are not part of the config that is sent.

@@ -108,7 +108,7 @@ describe.each(['http', 'fetch'])('a stream over %s', (adapter) => {
 describe('the adapter', () => {
 	test('accepts the axios module and rejects anything else, and unknown options', () => {
 		expect(() => axiosAdapter(Object(axios.create()))).toThrow(
-			'Invalid option "axiosAdapter(axios)": expected the axios module',
+			'Invalid argument "axios": expected the axios module',
 		)
 		expect(() => axiosAdapter(axios, { adapter: 'carrier pigeon' })).toThrow(
 			'Invalid option "adapter": expected an adapter, or the name of one',
