@@ -24,12 +24,7 @@ export const TARGETS: Readonly<Record<string, Target>> = {
 	},
 	bulkhead: { sources: ['bulkhead/slots.ts', 'bulkhead/limits.ts'], tests: ['bulkhead'] },
 	budget: {
-		sources: [
-			'budget/retry-budget.ts',
-			'budget/token-budget.ts',
-			'budget/quota-budget.ts',
-			'budget/deposit.ts',
-		],
+		sources: ['budget/retry-budget.ts', 'budget/token-budget.ts', 'budget/deposit.ts'],
 		tests: ['budget', 'retry', 'hedge'],
 	},
 	'rate-limiter': {
