@@ -12,7 +12,10 @@ import type { PolicyListener } from '../core/events/events.ts'
 import { type EventFilter, OBSERVE, type Observation } from '../core/observe/observe.ts'
 import { storage } from './storage.ts'
 
-/** Returns the context of the call or request in which the current code runs; undefined outside of one. */
+/**
+ * Returns the context of the call or request in which the current code runs, or undefined. `withAmbientContext` and `runWithContext` set
+ * it.
+ */
 export function currentContext(): CallOptions | undefined {
 	return storage.getStore()
 }
@@ -29,8 +32,8 @@ export function runWithContext<T>(options: CallOptions, fn: () => T): T {
 }
 
 /**
- * Returns the same policy. Its calls inherit deadline, signal, key and attempt from the current context, and the operation runs in the
- * context of the call. So nested retries do not multiply.
+ * Returns a policy that runs the given one. Its calls inherit deadline, signal, key and attempt from the current context, and the operation
+ * runs in the context of the call. So nested retries do not multiply.
  *
  * @example
  * const inner = withAmbientContext(retry(presets.database))

@@ -16,7 +16,7 @@ import type { RedactMessage } from './message/redact.ts'
 import { DEFAULT_DEDUPE_FOR_MS } from './store/insert-options.ts'
 import type { OutboxStore } from './store/store.ts'
 
-/** Options of an outbox. */
+/** Options of `new Outbox`. `store` is required. */
 export interface OutboxOptions<T extends Topics = Topics> {
 	/** The database: `sqliteOutboxStore(...)` or `postgresOutboxStore(...)`. */
 	readonly store: OutboxStore

@@ -35,7 +35,7 @@ import type { OutboxStore } from './store/store.ts'
 const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 
 /**
- * Writes messages in your own transaction; relays send them afterwards, even if this process crashes.
+ * Writes messages in your own transaction with `enqueue`; a `Relay` sends them afterwards, even if this process crashes.
  *
  * @example
  * const outbox = new Outbox({ store: postgresOutboxStore({ client: pool }), topics: { 'order.created': OrderCreated } })

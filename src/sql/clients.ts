@@ -51,7 +51,10 @@ export interface SqliteStatement {
 	setReturnArrays?(enabled: boolean): void
 }
 
-/** A client or transaction that can run a query. */
+/**
+ * A client or transaction that can run a query: the option `tx` of `outbox.enqueue`, and of `context.complete` of an idempotency key. For
+ * authors of stores: `OutboxStore.insert` gets it.
+ */
 export type Queryable = SqlClient | SqliteClient
 
 export const isSqlClient = (tx: Queryable): tx is SqlClient =>

@@ -9,7 +9,10 @@ import {
 import { GROWTHS, JITTERS } from './formula.ts'
 import type { BackoffGrowth, BackoffSettings, JitterStrategy } from './settings.ts'
 
-/** The delay before each retry, and the number of retries. Everything in the package that retries takes these options. */
+/**
+ * The delay before each retry, and the number of retries. Everything in the package that retries takes these options: `retry`,
+ * `calculateDelay`, `schedule`, HTTP clients and the `retry` option of a `Relay`.
+ */
 export interface BackoffOptions {
 	/** The first step in milliseconds. A step is the delay before jitter. Default 1,000. */
 	readonly baseDelayMs?: number | undefined

@@ -1,6 +1,6 @@
 import type { JitterStrategy } from './settings.ts'
 
-/** The backoff options of a preset. */
+/** The backoff options of one of the `presets`. Pass it to `retry` or `retryWithBackoff`. */
 export interface BackoffPreset {
 	readonly baseDelayMs: number
 	readonly maxDelayMs: number

@@ -3,7 +3,7 @@ export type NamedGrowth = 'exponential' | 'linear' | 'constant' | 'fibonacci'
 /** A named curve, a list in milliseconds whose last value repeats, or a function of the attempt (from 0). */
 export type BackoffGrowth = NamedGrowth | readonly number[] | ((attempt: number) => number)
 
-/** How a delay is randomized. formula.ts has one line for each strategy. */
+/** How a delay is randomized. Use it as `jitterStrategy` of everything that retries, such as `retry`. The guide has the formula of each. */
 export type JitterStrategy =
 	| 'none'
 	| 'full'

@@ -8,8 +8,8 @@ import { mergeOptions, type OptionSchema, readOptions } from '../options/schema.
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
- * Decides whether a retry or a hedge may repeat a call. `now` is always in monotonic milliseconds; by default it comes
- * from the budget's own runtime.
+ * Decides whether a retry or a hedge may repeat a call. `retryBudget` and `tokenBudget` create one; pass it as `budget` to `retry`, `hedge`
+ * or a client. `now` is always in monotonic milliseconds; by default it comes from the budget's own runtime.
  *
  * @example
  * const budget: Budget = retryBudget({ maxRetryRatio: 0.2 })

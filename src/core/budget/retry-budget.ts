@@ -9,7 +9,7 @@ import { systemRuntime } from '../runtime/system.ts'
 import { TimeWindow } from '../structures/time-window.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
-/** Options of `retryBudget`. */
+/** Options of `retryBudget` and of `new RetryBudget`. */
 export interface RetryBudgetOptions extends BudgetOptions {
 	/** Retries per call, 0 to 10, with up to six decimals. Default 0.1: one retry for every ten calls. */
 	readonly maxRetryRatio?: number | undefined
@@ -19,7 +19,7 @@ export interface RetryBudgetOptions extends BudgetOptions {
 	readonly minRetriesPerSecond?: number | undefined
 }
 
-/** What a retry budget has counted in its window. */
+/** What a retry budget has counted in its window. `stats` of a `RetryBudget` returns it. */
 export interface RetryBudgetStats {
 	readonly requests: number
 	readonly retries: number
@@ -41,8 +41,8 @@ const takeShare = (ratio: number, count: number): number =>
 	Math.floor((Math.round(ratio * 1e6) * count) / 1e6)
 
 /**
- * A budget that allows retries up to a share of the calls or up to a number per second, whichever is greater. Share one
- * between all policies that call the same service.
+ * A budget that allows retries up to a share of the calls or up to a number per second, whichever is greater. `retryBudget()` creates it
+ * too. Share one as `budget` between all policies that call the same service.
  *
  * @example
  * const budget = new RetryBudget({ maxRetryRatio: 0.1, windowMs: 10_000, minRetriesPerSecond: 10 })

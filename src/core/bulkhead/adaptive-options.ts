@@ -3,7 +3,7 @@ import { checkName, checkRange, invalidOption, MAX_NUMBER, type OptionSchema } f
 import { ALGORITHMS, type LimitSettings, within } from './limits.ts'
 import { QUEUE_SCHEMA, type QueueOptions, type QueueSettings } from './options.ts'
 
-/** How the bulkhead finds its limit, and within which bounds. */
+/** Options of `adaptiveBulkhead`: how it finds its limit, and within which bounds. */
 export interface AdaptiveBulkheadOptions extends QueueOptions {
 	/**
 	 * How the limit is found: `'gradient'` compares the latency with the latency of a server without a queue; `'aimd'` uses only failures

@@ -17,7 +17,7 @@ export interface QueueOptions extends PolicyOptions {
 	readonly priority?: ((call: CallOptions) => number) | undefined
 }
 
-/** The concurrency limit and the queue. */
+/** Options of `bulkhead`: the concurrency limit and the queue. */
 export interface BulkheadOptions extends QueueOptions {
 	/** The maximum number of concurrent calls. Default 10. */
 	readonly maxConcurrent?: number | undefined

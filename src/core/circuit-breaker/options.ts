@@ -37,7 +37,7 @@ interface ResetBackoffOptions {
 	readonly jitterStrategy?: 'equal' | 'full' | 'decorrelated' | 'none' | undefined
 }
 
-/** When the circuit opens, and when it closes again. */
+/** Options of `circuitBreaker`: when the circuit opens, and when it closes again. */
 export interface CircuitBreakerOptions extends PolicyOptions {
 	/**
 	 * This many consecutive failures within `monitorWindowMs` open the circuit. Default 5. Infinity switches the rule

@@ -1,6 +1,6 @@
 import type { CircuitState } from '../events/events.ts'
 
-/** The state and the counts of a circuit. */
+/** The state and the counts of a circuit. `stats` of a `CircuitBreaker` returns it. */
 export interface CircuitBreakerStats {
 	readonly state: CircuitState
 	/** Failed calls in the window or, while half-open, failed and slow probes. */

@@ -1,7 +1,7 @@
 import type { Hook } from '../options/hook.ts'
 
 /**
- * What a failure means.
+ * What a failure means. Read it as `classify(error).kind`.
  *
  * - `throttled`: the dependency asked for fewer requests. Wait as long as it says, then retry.
  * - `transient`: the failure may be temporary. Retry with backoff.
@@ -10,7 +10,7 @@ import type { Hook } from '../options/hook.ts'
  */
 export type FailureKind = 'throttled' | 'transient' | 'permanent' | 'cancelled'
 
-/** The result of `classify`. */
+/** What `classify` returns: the kind of a failure, and how long to wait if the dependency said so. A `Classifier` returns it too. */
 export interface Classification {
 	readonly kind: FailureKind
 	/** False if nothing about the error was recognized; the kind is then `transient`. */
@@ -22,7 +22,8 @@ export interface Classification {
 export const CANCELLED: Classification = /* @__PURE__ */ Object.freeze({ kind: 'cancelled', isKnown: true })
 
 /**
- * A user's own classifier. Return a classification, or call `next` for the package's one.
+ * Your own classifier of errors, for the option `classify` of a policy or client. Return a classification, or call `next` for the package's
+ * one.
  *
  * @example
  * const classifier: Classifier = (error, next) =>

@@ -58,13 +58,24 @@ export const extendClassifier = (
 	next: (error: unknown) => Classification,
 ): ((error: unknown) => Classification) => (own ? (error) => own(error, next) : next)
 
-/** Returns true if the error is known to be throttled or transient. Unknown errors return false. */
+/**
+ * Returns true if the error is known to be throttled or transient. Unknown errors return false. Use it as `shouldRetry` to retry known
+ * errors only.
+ *
+ * @example
+ * const policy = retry({ shouldRetry: isRetryable })
+ */
 export function isRetryable(error: unknown): boolean {
 	const { kind, isKnown } = classify(error)
 	return isKnown && (kind === 'throttled' || kind === 'transient')
 }
 
-/** Returns true if a request that got this HTTP status is worth retrying. */
+/**
+ * Returns true if a request that got this HTTP status is worth retrying. Use it where there is no error to pass to `isRetryable`.
+ *
+ * @example
+ * isRetryableStatus(503) // true
+ */
 export function isRetryableStatus(status: number): boolean {
 	return isRetryable({ status })
 }

@@ -8,7 +8,8 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 
 /**
- * The point in time by which a call must have finished, retries included.
+ * The point in time by which a call must have finished, retries included. Pass it as `deadline` in the call options of `execute`, or create
+ * it from a header with `Deadline.fromHeader`.
  *
  * @example
  * const deadline = Deadline.after(2_000)

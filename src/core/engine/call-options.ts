@@ -4,7 +4,7 @@ import type { CallExtension } from '../extension/call-extension.ts'
 import { nearestName } from '../options/nearest-name.ts'
 import { invalidOption, isObject } from '../options/schema.ts'
 
-/** Options of one call, the same for every policy. */
+/** Options of one call, the same for every policy: the second argument of `execute` and `settle`. */
 export interface CallOptions {
 	/** The caller's abort signal. It ends a wait immediately and reaches the operation through its context. */
 	readonly signal?: AbortSignal | undefined
@@ -23,9 +23,9 @@ export interface CallOptions {
 }
 
 /**
- * The information about the current attempt that an operation receives. Pass it on as call options, `inner.execute(fn, ctx)`, so that
- * nested retries do not multiply. Its properties are getters, and a copy by `{ ...ctx }` loses them; to add to it, set
- * it as the parent: `{ parent: ctx, name: 'inner' }`.
+ * The information about the current attempt that an operation receives from `execute`, `settle` and `bind`. Pass it on as call options,
+ * `inner.execute(fn, ctx)`, so that nested retries do not multiply. Its properties are getters, and a copy by `{ ...ctx }` loses them; to
+ * add to it, set it as the parent: `{ parent: ctx, name: 'inner' }`.
  *
  * @example
  * await policy.execute(({ signal, attempt }) => fetch(url, { signal, headers: { 'x-attempt': String(attempt) } }))

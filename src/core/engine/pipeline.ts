@@ -8,7 +8,7 @@ import type { LayerEnv } from './layer.ts'
 import { isPolicy, Policy, type SubstituteOf } from './policy.ts'
 import { NO_OPTIONS, POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from './policy-options.ts'
 
-/** Options of a pipeline. Its policies inherit runtime and classifier. */
+/** Options of a pipeline, the first argument of `pipeline(options, ...policies)`. Its policies inherit runtime and classifier. */
 export interface PipelineOptions extends PolicyOptions {
 	/**
 	 * Measures every call, which costs about as much as a policy. By default a call after 100 consecutive successes is measured only if a listener of the pipeline,

@@ -2,7 +2,7 @@ import type { Classifier } from '../classify/classification.ts'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
-/** Options that every policy has. */
+/** Options that every policy has, such as `retry` and `pipeline`. */
 export interface PolicyOptions {
 	/** The name in events and in `explain`. */
 	readonly name?: string | undefined

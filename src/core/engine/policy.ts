@@ -18,7 +18,7 @@ import type { LayerEnv } from './layer.ts'
 import type { PolicyOptions } from './policy-options.ts'
 import { run } from './runner.ts'
 
-/** The result of `settle`: the outcome of a call as a value. */
+/** The outcome of a call as a value: `policy.settle(fn)` resolves with it and does not reject. */
 export type Settled<T> =
 	| { readonly ok: true; readonly value: T }
 	| { readonly ok: false; readonly error: unknown }
@@ -41,8 +41,9 @@ type Wrapped<F extends AnyFunction, Substitute> = [ReturnType<F>, Substitute] ex
 export type SubstituteOf<P> = P extends Policy<infer Substitute> ? Substitute : never
 
 /**
- * Runs operations under a policy, or under a pipeline of policies. `Substitute` is what a fallback in it may return in
- * place of the operation's result. A function that accepts every policy takes a `Policy<unknown>`.
+ * What `retry()`, `timeout()`, `pipeline()` and the other factories of policies return. Call `execute` to run an operation under it.
+ * `Substitute` is what a fallback in it may return in place of the operation's result. A function that accepts every policy takes a
+ * `Policy<unknown>`.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
 export abstract class Policy<out Substitute = never> {

@@ -1,6 +1,6 @@
 /**
- * The codes of the errors that the package creates, of every subpath. They are in one list, so that the compiler rejects a code that is missing
- * here, and a test rejects one that is missing in the table of the guide (docs/guide/explain-and-events.md).
+ * The codes of the errors that the package creates, of every subpath: `code` of a `YaokiError`. They are in one list, so that the compiler
+ * rejects a code that is missing here, and a test rejects one that is missing in the table of the guide (docs/guide/explain-and-events.md).
  */
 export type YaokiErrorCode =
 	| 'YAOKI_ASYNC_HOOK'

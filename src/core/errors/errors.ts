@@ -5,7 +5,10 @@
  */
 import type { YaokiErrorCode } from './codes.ts'
 
-/** Base class of every error that the package creates. Errors thrown by user code are never wrapped. */
+/**
+ * Base class of every error that the package creates. Compare its `code`, which also works with two copies of the package, or use
+ * `instanceof`. Errors thrown by user code are never wrapped.
+ */
 export class YaokiError extends Error {
 	override readonly name: string = 'YaokiError'
 	/** Stable across versions, realms and copies of the package: `YAOKI_TIMEOUT`, `YAOKI_CIRCUIT_OPEN`, ... */
@@ -32,7 +35,8 @@ export interface UnknownOption {
 }
 
 /**
- * An option has an invalid value or an unknown name. Thrown when the policy or client is created.
+ * An option has an invalid value or an unknown name. Thrown when the policy or client is created. Fix `optionPath`: `expected` says what is
+ * valid, `suggestion` corrects a typo.
  *
  * @example
  * retry({ maxRetries: 1.5 }) // Invalid option "maxRetries": expected an integer, 0 or more, got 1.5
@@ -76,7 +80,8 @@ export class InvalidOptionError extends YaokiError {
 }
 
 /**
- * An argument that is not an option is invalid: a function, a policy, a duration, a text to be read. Thrown by the function that was called.
+ * An argument that is not an option is invalid: a function, a policy, a duration, a text to be read. Thrown by the function that was
+ * called. Fix `argument`: `expected` says what is valid.
  *
  * @example
  * await retry().execute(3) // Invalid argument "fn": expected a function, got 3
@@ -137,8 +142,8 @@ export const formatMs = (ms: number): string =>
 const retryIn = (ms: number): string => `retry in ${formatMs(ms)}`
 
 /**
- * The circuit is open or isolated, and the operation was not called. `cause` is the error that opened the circuit, if
- * there is one: that of another call.
+ * The circuit is open or isolated: `circuitBreaker` rejects with it, and the operation was not called. Use a fallback, or try again after
+ * `retryAfterMs`. `cause` is the error that opened the circuit, if there is one: an error of another call.
  */
 export class CircuitOpenError extends YaokiError {
 	override readonly name = 'CircuitOpenError'
@@ -168,7 +173,10 @@ export const circuitOpenMessage = (policy: string, retryAfterMs: number, pipelin
 			: 'circuit is isolated until it is released',
 	)
 
-/** The bulkhead and its queue are full, or the call waited in the queue for too long. The operation was not called. */
+/**
+ * The bulkhead and its queue are full, or the call waited in the queue for too long. `bulkhead` and `adaptiveBulkhead` reject with it; the
+ * operation was not called. Shed the load, or raise `maxConcurrent` if the dependency can handle more.
+ */
 export class BulkheadRejectedError extends YaokiError {
 	override readonly name = 'BulkheadRejectedError'
 	/** The name of the bulkhead that rejected the call. */
@@ -186,7 +194,10 @@ export class BulkheadRejectedError extends YaokiError {
 	}
 }
 
-/** The operation took longer than its timeout. Never the caller's own abort. */
+/**
+ * The operation took longer than its timeout. `timeout` and HTTP clients reject with it, never for the caller's own abort. The operation
+ * may still take effect.
+ */
 export class TimeoutError extends YaokiError {
 	override readonly name = 'TimeoutError'
 	/** The name of the timeout policy. */
@@ -222,7 +233,10 @@ export class DeadlineExceededError extends YaokiError {
 	}
 }
 
-/** A rate limiter or a throttle rejected the call, and the operation was not called. */
+/**
+ * A rate limiter or a throttle rejected the call, and the operation was not called. `rateLimiter`, `adaptiveThrottle` and a pause by
+ * Retry-After in an HTTP client reject with it. Try again after `retryAfterMs`.
+ */
 export class RateLimitedError extends YaokiError {
 	override readonly name = 'RateLimitedError'
 	/** The name of the policy that rejected the call. */
@@ -267,8 +281,9 @@ export function quoteBody(body: unknown): string {
 }
 
 /**
- * An HTTP response that is not a success. The message quotes the first 200 characters of a `body` that is a string. The
- * HttpErrors of `yaoki/http` do not quote it.
+ * An HTTP response that is not a success. `ResilientHttpClient` and `retryWithRetryAfter` throw it, and your own code may; decide by
+ * `statusCode` and `body`. The message quotes the first 200 characters of a `body` that is a string. The HttpErrors of `yaoki/http` do not
+ * quote it.
  *
  * @example
  * if (!response.ok) throw new HttpError(response.status, await response.text())

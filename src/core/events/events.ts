@@ -6,12 +6,15 @@
 import type { AttemptOutcome, DelaySource, StopReason } from '../explain/record.ts'
 
 /**
- * The state of a circuit. `closed`: calls pass. `open`: calls are rejected. `half-open`: a few probes pass. `isolated`: calls are rejected until
- * the isolation is released.
+ * The state of a circuit: `currentState` of a `CircuitBreaker`, `from` and `to` of the event `state_change`. `closed`: calls pass. `open`:
+ * calls are rejected. `half-open`: a few probes pass. `isolated`: calls are rejected until the isolation is released.
  */
 export type CircuitState = 'closed' | 'open' | 'half-open' | 'isolated'
 
-/** The fields that all events share, in every part of the package. */
+/**
+ * The fields that all events share, in every part of the package. `onEvent` of an `Exporter` gets it, for listeners of several kinds of
+ * events.
+ */
 export interface EventBase {
 	readonly type: string
 	/** Wall time, milliseconds since 1970. */
@@ -32,7 +35,7 @@ export interface EventBase {
 	readonly method?: string
 }
 
-/** What is known about an error, as fields. */
+/** What is known about an error, as fields. Events of failures, such as `retry_attempt`, `failure` and `relay_dead_letter`, have them. */
 export interface ErrorFacts {
 	/** The error's `name`. */
 	readonly errorType?: string
@@ -171,7 +174,9 @@ export interface CallEvent extends EventBase, ErrorFacts {
 	readonly stop: StopReason
 }
 
-/** Every event that a policy emits, discriminated by `type`. */
+/**
+ * Every event that a policy emits, discriminated by `type`. Listeners of `policy.subscribe` and of the `onEvent` option of clients get it.
+ */
 export type YaokiEvent =
 	| RetryAttemptEvent
 	| RetrySuccessEvent

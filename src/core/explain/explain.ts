@@ -3,7 +3,7 @@ import { describeError } from '../events/error-facts.ts'
 import { findRecordOfError } from './exhausted-retries.ts'
 import type { AttemptEntry, AttemptRecord, CallRecord, StopReason } from './record.ts'
 
-/** The history of one call. `String(explanation)` is a text for logs. */
+/** The history of one call, which `explain(error)` returns. `String(explanation)` is a text for logs. */
 export interface Explanation {
 	/** The call's name, or that of its policy. */
 	readonly name?: string

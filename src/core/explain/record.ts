@@ -50,7 +50,7 @@ export type DelaySource = 'backoff' | 'retry-after' | 'delay-for' | 'immediate'
 /** How an attempt ended. `unwanted-result`: the operation returned a value, and `retryResult` asked for a retry. */
 export type AttemptOutcome = 'success' | 'unwanted-result' | FailureKind
 
-/** One attempt of a call. */
+/** One attempt of a call, with its outcome and the delay after it: an element of `explain(error)?.attempts`. */
 export interface AttemptRecord {
 	/** Counted from 1. */
 	readonly attempt: number

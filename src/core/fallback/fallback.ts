@@ -29,7 +29,7 @@ type ResultOf<A> = A extends LastGoodValue
 		? Awaited<Result>
 		: Awaited<A>
 
-/** Which errors the fallback handles, and further alternatives. */
+/** Options of `fallback`, its second argument: which errors it handles, and further alternatives. */
 export interface FallbackOptions<Other = unknown> extends PolicyOptions {
 	/** Return true if the fallback handles this error. Default: every error. The caller's own abort is never replaced. */
 	readonly when?: Hook<[error: unknown], boolean> | undefined

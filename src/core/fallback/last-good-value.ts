@@ -5,7 +5,10 @@ import { checkAmount } from '../options/schema.ts'
 /** The maximum number of found results, one per `key`. */
 const MAX_RESULTS = 1_000
 
-/** An alternative of a fallback: the last good result, unless it is too old. Created by `lastGoodValue`. */
+/**
+ * An alternative of a fallback: the last good result, unless it is too old. `lastGoodValue` creates it; pass it to `fallback`, or in its
+ * option `orElse`.
+ */
 export class LastGoodValue {
 	readonly #maxAgeMs: number
 	readonly #results: Registry<{ value: unknown; at: number }>

@@ -3,7 +3,7 @@ import { checkBudget } from '../budget/deposit.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { OptionSchema } from '../options/schema.ts'
 
-/** When a second request is sent, and how many there may be. */
+/** Options of `hedge`: when a second request is sent, and how many there may be. */
 export interface HedgeOptions extends PolicyOptions {
 	/** The delay before a hedge. Default: the `percentile` of recent latencies. */
 	readonly delayMs?: number | undefined

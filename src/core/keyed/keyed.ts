@@ -26,9 +26,8 @@ export type KeyStats<P extends Policy<unknown>> = P extends { readonly stats: in
 	: Readonly<Record<string, unknown>>
 
 /**
- * One policy per key, such as a breaker per host or a bulkhead per tenant. It is created on the first call with the
- * key, and evicted if it is idle for too long or there are too many keys. A policy whose circuit is open or isolated is
- * not evicted.
+ * One policy per key, such as a breaker per host or a bulkhead per tenant. `keyed()` creates it. A policy is created on the first call with
+ * its key, and evicted if it is idle for too long or there are too many keys. A policy whose circuit is open or isolated is not evicted.
  *
  * @example
  * const perHost = keyed(({ key }) => key ?? 'default', () => circuitBreaker())

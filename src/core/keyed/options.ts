@@ -1,7 +1,7 @@
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import { MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
-/** How many keys are kept, and for how long. */
+/** Options of `keyed`, its third argument: how many keys are kept, and for how long. */
 export interface KeyedOptions extends PolicyOptions {
 	/**
 	 * The maximum number of keys. Beyond it the key that has been idle for longest is evicted, never one in use. Keys

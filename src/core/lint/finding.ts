@@ -26,7 +26,7 @@ export type FindingCode =
 	| 'principal-from-header'
 	| 'lease-too-short'
 
-/** A probable mistake in a policy. */
+/** A probable mistake in a policy, and how to fix it: an element of `findings` of `lint(policy)`. */
 export interface LintFinding {
 	/** Stable: tests and exception lists may use it. */
 	readonly code: FindingCode

@@ -17,7 +17,7 @@ export interface LintOptions {
 	readonly deadlineMs?: number | undefined
 }
 
-/** The worst case of a policy and its probable mistakes. `String(report)` is a text for logs. */
+/** What `lint` returns: the worst case of a policy and its probable mistakes. `String(report)` is a text for logs. */
 export interface LintReport {
 	/** The policy's name. */
 	readonly policy: string

@@ -12,7 +12,7 @@ export interface Reservation {
 	cancel(): void
 }
 
-/** The state of a rate limiter. */
+/** How many calls may start now, and when the next one may. `stats` of a `RateLimiter` returns it. */
 export interface RateLimiterStats {
 	/** The number of calls that may start now. */
 	readonly available: number

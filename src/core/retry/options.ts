@@ -12,7 +12,7 @@ export interface UnwantedResult {
 	readonly result: unknown
 }
 
-/** Whether, how often and after which delay a call is retried. */
+/** Options of `retry`: whether, how often and after which delay a call is retried. */
 export interface RetryOptions<Result = unknown> extends BackoffOptions, PolicyOptions {
 	/**
 	 * Return true to retry after this error. `attempt` counts from 0. Default: true except for `permanent` and
@@ -53,7 +53,7 @@ export interface RetryOptions<Result = unknown> extends BackoffOptions, PolicyOp
 		| undefined
 }
 
-/** Options of a retry, and of the one call that it makes. */
+/** Options of `retryWithBackoff`: the options of a `retry`, and of the one call that it makes. */
 export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions<T> {
 	/** The caller's abort signal. It ends a wait immediately and reaches the operation through its context. */
 	readonly signal?: AbortSignal | undefined

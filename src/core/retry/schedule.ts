@@ -20,7 +20,7 @@ interface ScheduledDelay extends DelayRange {
 	readonly attempt: number
 }
 
-/** Every delay of a retry policy, and their sum. */
+/** Every delay of a retry policy, and their sum. `schedule` returns it. */
 export interface RetrySchedule {
 	readonly delays: readonly ScheduledDelay[]
 	readonly total: DelayRange
@@ -29,7 +29,7 @@ export interface RetrySchedule {
 const MAX_LISTED_RETRIES = 100_000
 
 /**
- * Returns the minimum, mean and maximum of each delay, and the totals. The options may be those of a retry.
+ * Returns the minimum, mean and maximum of each delay that a `retry` with these options makes, and the totals.
  *
  * @example
  * schedule(presets.background).total.maxMs // 40300

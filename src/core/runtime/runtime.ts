@@ -11,8 +11,8 @@ export interface CancelTimer {
 }
 
 /**
- * Time and randomness. The package reads clocks and random numbers only through a runtime, so every policy can run in virtual
- * time (`virtualRuntime` of `yaoki/testing`).
+ * Time and randomness, for the option `runtime` of policies, clients and stores. The package reads clocks and random numbers only through a
+ * runtime, so every policy can run in virtual time (`virtualRuntime` of `yaoki/testing`).
  *
  * @example
  * const clock = virtualRuntime({ seed: 7 })

@@ -7,7 +7,7 @@ import { mergeOptions } from '../options/schema.ts'
 import { ThrottleDecision } from './decision.ts'
 import { type AdaptiveThrottleOptions, readThrottleOptions } from './options.ts'
 
-/** The state of an adaptive throttle. */
+/** The probability that the next call is rejected. `stats` of an `AdaptiveThrottle` returns it. */
 export interface AdaptiveThrottleStats {
 	/** The probability that the next call is rejected, 0 to 1. */
 	readonly rejectProbability: number

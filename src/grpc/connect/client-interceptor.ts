@@ -5,7 +5,10 @@ import { type ClientEnvironment, ConnectCall } from './connect-call.ts'
 import type { ConnectInterceptor, ConnectModule, RpcNext } from './connect-types.ts'
 import { RpcErrors } from './errors.ts'
 
-/** An interceptor for clients of Connect. Its calls share the policies, so create one per server. */
+/**
+ * The interceptor for clients of Connect that `resilientConnectInterceptor` returns. Its calls share the policies, so create one per
+ * server.
+ */
 export type ResilientConnectInterceptor = ConnectInterceptor & GrpcInterceptor<GrpcClientStats>
 
 /**

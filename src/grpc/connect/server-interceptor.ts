@@ -5,7 +5,7 @@ import type { ConnectInterceptor, ConnectModule, RpcNext } from './connect-types
 import { RpcErrors } from './errors.ts'
 import { HandlerCall, type ServerEnvironment } from './handler-call.ts'
 
-/** An interceptor for servers of Connect. */
+/** The interceptor for servers of Connect that `resilientConnectServerInterceptor` returns. */
 export type ResilientConnectServerInterceptor = ConnectInterceptor & GrpcInterceptor<GrpcServerStats>
 
 /**

@@ -3,7 +3,7 @@ import { invalidArgument } from '../../core/options/schema.ts'
 import type { MethodConfigEntry, ServiceConfig } from '../service-config/service-config.ts'
 import { watchCalls } from './channel-watch.ts'
 
-/** Options for the channel of a grpc-js client. */
+/** What `resilientChannelOptions` returns: options for the channel of a grpc-js client. */
 export interface ResilientChannelOptions {
 	readonly 'grpc.service_config': string
 	readonly 'grpc.service_config_disable_resolution': 1

@@ -6,7 +6,7 @@ import { ClientCall, type ClientEnvironment } from './client-call.ts'
 import type { GrpcCallOptions, GrpcModule, GrpcNextCall } from './grpc-types.ts'
 import { MessageSerializer } from './message-buffer.ts'
 
-/** An interceptor for clients of grpc-js. Its calls share the policies, so create one per server. */
+/** The interceptor for clients of grpc-js that `resilientInterceptor` returns. Its calls share the policies, so create one per server. */
 export type ResilientInterceptor<Grpc extends GrpcModule = GrpcModule> = ((
 	options: GrpcCallOptions,
 	nextCall: (options: never) => unknown,

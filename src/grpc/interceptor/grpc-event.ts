@@ -12,7 +12,8 @@ export interface GrpcEventFields {
 }
 
 /**
- * An event of a gRPC interceptor: one of a policy, with the service and the status of the call. Events that no call caused have neither.
+ * An event of a gRPC interceptor: one of a policy, with the service and the status of the call. Listeners of `interceptor.subscribe` and of
+ * the option `onEvent` get it. Events that no call caused have neither service nor status.
  *
  * @example
  * interceptor.subscribe(({ type, grpcService, method, grpcStatus }) => console.log(type, grpcService, method, grpcStatus))

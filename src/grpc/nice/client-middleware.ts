@@ -10,7 +10,9 @@ import { type NiceResponse, requestOf, sender } from './attempt-request.ts'
 import { CallError, trailerOf } from './call-error.ts'
 import type { NiceCall, NiceCallOptions, NiceMiddleware, NiceModule } from './nice-types.ts'
 
-/** A middleware for clients of nice-grpc. Its calls share the policies, so create one per server. */
+/**
+ * The middleware for clients of nice-grpc that `resilientNiceMiddleware` returns. Its calls share the policies, so create one per server.
+ */
 export type ResilientNiceMiddleware = NiceMiddleware & GrpcInterceptor<GrpcClientStats>
 
 /**

@@ -24,7 +24,10 @@ import type { GrpcSettings } from './options.ts'
 import { type GrpcMethod, type Rpc, rpcOf } from './rpc.ts'
 import { RetryLimits } from './throttle.ts'
 
-/** Totals, and the current state of the policies of an interceptor. */
+/**
+ * Totals, and the current state of the policies of a client. `stats` of a `ResilientInterceptor`, a `ResilientConnectInterceptor` or a
+ * `ResilientNiceMiddleware` returns it.
+ */
 export interface GrpcClientStats {
 	readonly calls: number
 	/** Calls that ended with another status than OK. */

@@ -13,7 +13,10 @@ import type { GrpcListener } from '../interceptor/grpc-event.ts'
 import type { MethodName, ServiceConfig } from '../service-config/service-config.ts'
 import type { GrpcStatusError } from '../status/status-error.ts'
 
-/** Options of `resilientInterceptor` and `resilientConnectInterceptor`. Create one interceptor per server: its calls share these policies. */
+/**
+ * Options of `resilientInterceptor`, `resilientConnectInterceptor` and `resilientNiceMiddleware`. Create one interceptor per server: its
+ * calls share these policies.
+ */
 export interface GrpcClientOptions extends PolicyOptions {
 	/** Timeouts, retries, hedging and throttling of each method: `parseServiceConfig(json)`. Default: none of them. */
 	readonly serviceConfig?: ServiceConfig | undefined

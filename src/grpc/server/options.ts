@@ -20,7 +20,7 @@ export interface RejectedCall {
 	readonly previousAttempts: number
 }
 
-/** Options of the server interceptors. */
+/** Options of `resilientServerInterceptor` and `resilientConnectServerInterceptor`. */
 export interface GrpcServerOptions {
 	/** The name in events. Default `'grpc-server'`. */
 	readonly name?: string | undefined

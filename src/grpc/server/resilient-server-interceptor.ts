@@ -6,7 +6,7 @@ import { defineInterceptedCall } from './intercepted-call.ts'
 import type { GrpcServerOptions } from './options.ts'
 import { type GrpcServerStats, ServerEngine } from './server-engine.ts'
 
-/** An interceptor for servers of grpc-js. */
+/** The interceptor for servers of grpc-js that `resilientServerInterceptor` returns. */
 export type ResilientServerInterceptor<Grpc extends GrpcServerModule = GrpcServerModule> = ((
 	method: Pick<GrpcMethodDefinition, 'path' | 'responseStream'>,
 	call: object,

@@ -4,8 +4,8 @@ import { RequestContext } from '../../http/server/request-context.ts'
 import type { MethodName } from '../service-config/service-config.ts'
 
 /**
- * The context of an incoming gRPC call. Calls inside the handler inherit it from the async context; where that is not possible, pass it as
- * call options, or as their `parent`.
+ * The context of an incoming gRPC call, which `getGrpcContext(call)` returns. Calls inside the handler inherit it from the async context;
+ * where that is not possible, pass it as call options, or as their `parent`.
  */
 export interface GrpcServerContext extends CallContext {
 	/** The name of the service with its package, such as `'shop.Users'`. */

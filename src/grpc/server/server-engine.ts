@@ -17,7 +17,10 @@ import { CANCELLED, OK, type StatusCode } from '../status/status.ts'
 import { type GrpcServerOptions, type GrpcServerSettings, readGrpcServerOptions } from './options.ts'
 import { type CallDriver, type CallHost, type IncomingCall, ServerCall } from './server-call.ts'
 
-/** Totals of a server, and the state of its bulkhead. */
+/**
+ * Totals of a server, and the state of its bulkhead. `stats` of a `ResilientServerInterceptor` or a `ResilientConnectServerInterceptor`
+ * returns it.
+ */
 export interface GrpcServerStats {
 	/** Calls that have arrived. */
 	readonly calls: number

@@ -19,7 +19,7 @@ export interface GrpcHedgingPolicy {
 	readonly nonFatalStatusCodes: ReadonlySet<StatusCode>
 }
 
-/** The settings of the methods that it names. */
+/** The settings of one method, which `config.find(service, method)` of a `ServiceConfig` returns. */
 export interface MethodConfig {
 	/** Undefined without a timeout. */
 	readonly timeoutMs: number | undefined
@@ -59,7 +59,8 @@ interface ParsedParts extends Pick<ServiceConfig, 'json' | 'retryThrottling' | '
 }
 
 /**
- * A validated service config. Created by `parseServiceConfig`; it does not change.
+ * A validated service config. `parseServiceConfig` creates it; pass it as `serviceConfig` to `resilientInterceptor`, and to
+ * `resilientChannelOptions`. It does not change.
  *
  * @example
  * const config = parseServiceConfig(json)

@@ -18,8 +18,8 @@ export interface FailedStatus {
 }
 
 /**
- * An attempt of a gRPC call ended with a status other than OK. `onRetry`, `isFailure` and `classify` receive it; callers receive the
- * error of their own library.
+ * An attempt of a gRPC call ended with a status other than OK. The options `onRetry`, `isFailure` and `classify` receive it; callers
+ * receive the error of their own library.
  *
  * @example
  * resilientInterceptor(grpc, { circuitBreaker: { isFailure: (error) => error instanceof GrpcStatusError && error.code === 14 } })

@@ -1,6 +1,6 @@
 import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 
-/** Limits of the cache of last successful responses. */
+/** Limits of the cache of last successful responses: the option `cache` of a `ResilientHttpClient`. */
 export interface CacheOptions {
 	/** Maximum number of responses; beyond it the least recently used one is evicted. Default 500. */
 	readonly maxEntries?: number | undefined

@@ -18,7 +18,7 @@ import { isReplayable, type RequestBody } from '../transport/request-body.ts'
 import type { HttpResponse } from '../transport/transport.ts'
 import type { HttpEngine } from './http-engine.ts'
 
-/** The token of a client. */
+/** How a client gets and renews its token: the option `auth` of a `ResilientHttpClient`. */
 export interface AuthOptions {
 	/** Returns the current token, which is sent as `authorization: Bearer ...`. Without a token the request is sent without the header. */
 	readonly token: () => string | null | undefined | Promise<string | null | undefined>

@@ -11,7 +11,7 @@ import type { HttpEngine } from './http-engine.ts'
 import type { RequestDefaultOptions } from './request-defaults.ts'
 import type { SingleFlight } from './single-flight.ts'
 
-/** Options of `ResilientHttpClient`. */
+/** Options of `new ResilientHttpClient` and of `client.extend`. */
 export interface HttpClientOptions
 	extends HttpOptions,
 		ResponseLimitOptions,

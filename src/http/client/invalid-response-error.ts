@@ -4,7 +4,8 @@ import type { SchemaIssue } from '../../core/options/standard-schema.ts'
 import { urlForMessage } from '../origin/origin-parser.ts'
 
 /**
- * A successful response whose body is not what `json()` expects: it is empty, not JSON, or does not match the schema. It is not retried.
+ * A successful response whose body is not what `json()` expects: it is empty, not JSON, or does not match the schema. `json()` of a
+ * `ResponsePromise` rejects with it. It is not retried; compare `issues` with the API.
  *
  * @example
  * const error = await client.get(url).json(User).catch((error) => error)

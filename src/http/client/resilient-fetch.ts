@@ -31,7 +31,7 @@ export interface ResilientFetchOptions extends HttpOptions, ResponseLimitOptions
 	readonly fetch?: typeof fetch | undefined
 }
 
-/** A `fetch` with additional options in its init. It can be passed wherever a `fetch` is expected. */
+/** A `fetch` with additional options in its init, which `resilientFetch` returns. It can be passed wherever a `fetch` is expected. */
 export interface ResilientFetch extends Inspectable, Observable {
 	(input: string | URL | Request, init?: ResilientRequestInit): Promise<Response>
 	/** Subscribes to every event of every origin. `key` in an event is the origin. Returns a function that unsubscribes. */

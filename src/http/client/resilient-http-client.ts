@@ -40,7 +40,7 @@ import { type HeaderRecord, type RequestDefaults, readDefaults, sentHeaders } fr
 import { type ResponsePromise, responsePromise } from './response-promise.ts'
 import { SingleFlight } from './single-flight.ts'
 
-/** Statistics of a client. */
+/** Counts of requests, failures, attempts and of shared or cached responses, with the state of each origin. `client.stats` returns it. */
 export interface HttpClientStats extends RequestStats {
 	/** GETs that were not sent, because they shared the response of an equal one. They are not part of `requests`. */
 	readonly shared: number
@@ -48,8 +48,8 @@ export interface HttpClientStats extends RequestStats {
 }
 
 /**
- * An HTTP client with a circuit breaker, a bulkhead and a retry budget per origin. Returns 2xx responses and throws an HttpError for
- * any other final status.
+ * An HTTP client with a circuit breaker, a bulkhead and a retry budget per origin. Returns 2xx responses and throws an `HttpError` for any
+ * other final status.
  *
  * @example
  * const client = new ResilientHttpClient({ baseUrl: 'https://api.example.com', timeout: 5_000, cache: true })

@@ -8,7 +8,10 @@ import type { Draft } from './client-request.ts'
 import { InvalidResponseError } from './invalid-response-error.ts'
 import { describeIssues } from './schema-issues.ts'
 
-/** The promise of a response. Its methods read the body without a second `await`. */
+/**
+ * The promise of a response, which `client.get()` and the other methods of a `ResilientHttpClient` return. Its methods read the body
+ * without a second `await`.
+ */
 export interface ResponsePromise extends Promise<Response> {
 	/**
 	 * Resolves with the JSON body, and sends `accept: application/json` if the request has no other `accept` header. A schema (zod, valibot,

@@ -18,7 +18,7 @@ import { HEADER_NAME } from '../headers/request-headers.ts'
 import type { RequestHead } from './request-head.ts'
 import { HOOKS_SCHEMA, type RequestHooks } from './request-hooks.ts'
 
-/** Options of `resilientFetch`, `ResilientHttpClient` and the adapters. */
+/** Options that `resilientFetch`, `ResilientHttpClient`, `axiosAdapter` and `undiciInterceptor` share. */
 export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	/** Timeout per attempt in milliseconds, the body included. Infinity: none. Default 10,000. */
 	readonly timeout?: number | undefined

@@ -1,7 +1,7 @@
 import { invalidOption } from '../../core/options/schema.ts'
 import type { HeaderSource } from '../headers/request-headers.ts'
 
-/** The part of a request that `circuitBreakerKey` and `principal` receive. */
+/** The part of a request that the options `circuitBreakerKey` and `principal` of HTTP clients receive. */
 export interface RequestHead {
 	/** The URL before redirects, with its query. */
 	readonly url: string

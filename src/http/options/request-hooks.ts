@@ -9,7 +9,7 @@ export interface OutgoingRequest extends RequestHead {
 	readonly body: BodySource
 }
 
-/** The request of one attempt. */
+/** The request of one attempt, which the options `onRequest` and `onResponse` of `resilientFetch` and `ResilientHttpClient` receive. */
 export interface AttemptRequest extends OutgoingRequest {
 	/** The headers of this attempt, those of the package included. `onRequest` may change them. */
 	readonly headers: Headers

@@ -11,7 +11,10 @@ import {
 import type { RequestBody } from '../transport/request-body.ts'
 import { checkTimeout } from './http-options.ts'
 
-/** Options of one request, under `yaoki` in its init. */
+/**
+ * Options of one request, under `yaoki` in its init: `client.get(url, { yaoki: { maxRetries: 0 } })`. Also under `yaoki` in a config of
+ * axios.
+ */
 export interface RequestOptions {
 	/** Deadline for the whole call, retries included. */
 	readonly deadline?: Deadline | undefined
@@ -31,7 +34,7 @@ export interface RequestOptions {
 	readonly maxRetries?: number | undefined
 }
 
-/** The init of `fetch`, plus body factories and request options. */
+/** The second argument of what `resilientFetch` returns: the init of `fetch`, plus body factories, and request options under `yaoki`. */
 export interface ResilientRequestInit extends Omit<RequestInit, 'body' | 'signal'> {
 	/** Aborts the call. Undefined as well, so that the optional signal of a function can be passed on. */
 	readonly signal?: AbortSignal | null | undefined

@@ -7,7 +7,7 @@ import type { HttpResponse } from '../transport/transport.ts'
 
 /**
  * A response body exceeds `maxResponseBytes`. The rest was not read, and the connection is closed. Thrown by `text()`, `json()` and the
- * other ways to read the body.
+ * other ways to read the body. It is not retried; raise the limit, or ask for less.
  *
  * @example
  * if (error.code === 'YAOKI_RESPONSE_TOO_LARGE') console.log(error.policy, error.maxBytes)

@@ -11,8 +11,8 @@ import {
 import type { NodeResponse } from './disconnect.ts'
 
 /**
- * The context of an incoming request. Pass it as call options, or as their `parent`: policies then observe the caller's deadline, and only
- * one of the nested layers retries.
+ * The context of an incoming request, which `getServerContext` and `createServerContext` return. Pass it as call options, or as their
+ * `parent`: policies then observe the caller's deadline, and only one of the nested layers retries.
  */
 export interface ServerContext extends CallContext {
 	/** True if the caller's deadline has expired: the caller no longer waits for the response. */
@@ -26,7 +26,7 @@ export interface ServerContext extends CallContext {
 	end(): void
 }
 
-/** Limits for the deadline that a caller sends. */
+/** Limits for the deadline that a caller sends, for `createServerContext`, `expressServerContext` and the other wrappers. */
 export interface ServerContextOptions {
 	/** Headers that may carry the deadline; the shortest one counts. Default: those of Yaoki, gRPC and Connect, and the one that Envoy adds. */
 	readonly deadlineHeaders?: readonly DeadlineHeader[] | undefined
@@ -54,7 +54,7 @@ export interface ServerContextRequestOptions extends ServerContextOptions {
 	readonly response?: NodeResponse | undefined
 }
 
-/** Options of the wrappers and middleware. */
+/** Options of `expressServerContext`, `fastifyServerContext`, `honoServerContext`, `nodeServerContext` and `fetchServerContext`. */
 export interface ServerMiddlewareOptions extends ServerContextOptions {
 	/**
 	 * Runs the rest of the request inside the context, such as `runWithContext` of `yaoki/node`, which ambient policies use.

@@ -54,7 +54,7 @@ export interface DeleteOptions {
 
 const PURGE_BATCH_SIZE = 1_000
 
-/** A snapshot of an engine. */
+/** How many requests of this process run, and the state of the store's circuit breaker. `engine.stats` returns it. */
 export interface IdempotencyStats {
 	/** Requests of this process whose handler runs. */
 	readonly running: number
@@ -64,7 +64,10 @@ export interface IdempotencyStats {
 	readonly storeCircuit: CircuitState
 }
 
-/** Runs each request, or each function, with the same idempotency key once. `idempotency` creates it. */
+/**
+ * Runs each request, or each function, with the same idempotency key once. `idempotency()` creates it; pass it to an adapter such as
+ * `expressIdempotency`, or call `engine.run`.
+ */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT] and [OBSERVE], whose computed names isolatedDeclarations cannot emit.
 export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	/** The option of this name. Its parameter says which framework's requests the engine accepts. */

@@ -2,7 +2,11 @@ import { YaokiError } from '../../core/errors/errors.ts'
 import type { StoredKey } from '../store/store.ts'
 import type { ConflictReason } from './events.ts'
 
-/** The lease of a request ended while its handler ran: another request may run with the same key. */
+/**
+ * The lease of a request ended while its handler ran: another request may run with the same key. It is the reason of `context.signal`, and
+ * `context.step`, `context.transaction` and `context.complete` reject with it. Let your transaction roll back; raise `leaseMs` or
+ * `maxRunMs` if it happens often.
+ */
 export class IdempotencyLeaseLostError extends YaokiError {
 	override readonly name = 'IdempotencyLeaseLostError'
 
@@ -18,7 +22,10 @@ export class IdempotencyLeaseLostError extends YaokiError {
 	}
 }
 
-/** `context.complete` got a response that is not stored, such as one with status 500. The transaction must roll back; the response may be sent afterwards. */
+/**
+ * `context.complete` rejects with it for a response that is not stored, such as one with status 500. Let the transaction roll back, then
+ * send `response`.
+ */
 export class IdempotencyResponseNotStoredError extends YaokiError {
 	override readonly name = 'IdempotencyResponseNotStoredError'
 	readonly response: Response
@@ -50,7 +57,10 @@ const CONFLICTS: Readonly<Record<RunConflict, string>> = {
 		'An earlier run with this idempotency key has completed, but its result is not stored: it was larger than maxBodyBytes, or JSON cannot hold it',
 }
 
-/** `engine.run` did not run the function, and has no result of an earlier run. `reason` says why. */
+/**
+ * `engine.run` rejects with it if it did not run the function and has no result of an earlier run. Decide by `reason`; if `retryAfterMs` is
+ * set, repeat the call after it.
+ */
 export class IdempotencyConflictError extends YaokiError {
 	override readonly name = 'IdempotencyConflictError'
 	readonly reason: RunConflict

@@ -71,7 +71,7 @@ export type ConflictReason = 'in-progress' | 'outcome-unknown' | 'not-stored'
 
 export type StoreOperation = 'claim' | 'heartbeat' | 'step' | 'complete' | 'release'
 
-/** Every event of an idempotency engine, discriminated by `type`. */
+/** Every event of an idempotency engine, discriminated by `type`. Listeners of `engine.subscribe` get it. */
 export type IdempotencyEvent =
 	| ClaimedEvent
 	| ReplayedEvent

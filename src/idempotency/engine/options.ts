@@ -14,7 +14,7 @@ import { DEFAULT_MAX_KEY_LENGTH } from '../key/parse-key.ts'
 import { DEFAULT_RESPONSE_HEADERS, isNeverStored } from '../response/response-headers.ts'
 import type { IdempotencyStore } from '../store/store.ts'
 
-/** A request as the options' functions see it. */
+/** The part of a request that the options `principal` and `route` of `idempotency` get. */
 export interface IdempotencyRequest<Raw = unknown> {
 	readonly method: string
 	/** The path of the URL, without the query. */

@@ -28,7 +28,10 @@ interface ContextBase {
 	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>>
 }
 
-/** What a handler with an idempotency key gets: steps that run once, and a transaction that contains the stored response. */
+/**
+ * Steps that run once per key, and a transaction that contains the stored response. `engine.context(request)` returns it; handlers of
+ * `fetchIdempotency` and `nodeIdempotency` get it as an argument.
+ */
 export interface IdempotencyContext<Tx = unknown> extends ContextBase {
 	/**
 	 * Commits the writes of `fn` and the stored response together, on PostgreSQL and SQLite. A response that is not stored, such as one with
@@ -56,7 +59,7 @@ export interface IdempotencyContext<Tx = unknown> extends ContextBase {
 	complete(response: Response, options: CompleteOptions): Promise<Response>
 }
 
-/** What the function of `engine.run` gets. */
+/** Steps that run once per key, and a transaction that contains the stored result. The function of `engine.run` gets it. */
 export interface IdempotencyRunContext<Tx = unknown> extends ContextBase {
 	/** Commits the writes of `fn` and its result together, on PostgreSQL and SQLite. Return what it returns. Steps run before it, not inside. */
 	transaction<T>(fn: (tx: Tx) => T | Promise<T>): Promise<Jsonified<T>>

@@ -5,7 +5,10 @@ import { versionText } from '../../sql/schema/migration.ts'
 
 const MIGRATE = 'Run `await store.migrate()` or `yaoki idempotency migrate`.'
 
-/** The tables of the store have another version than this release needs. */
+/**
+ * The tables of the store are missing or have another version than this release needs. Operations of PostgreSQL and SQLite stores reject
+ * with it. Call `store.migrate()`.
+ */
 export class IdempotencySchemaError extends YaokiError {
 	override readonly name = 'IdempotencySchemaError'
 	/** 0 if there are no tables. */
@@ -20,7 +23,10 @@ export class IdempotencySchemaError extends YaokiError {
 	}
 }
 
-/** The database of the store could not run an operation. `cause` is the database's error. */
+/**
+ * The database of the store could not run an operation, or `tx` does not belong to it. Operations of PostgreSQL and SQLite stores reject
+ * with it. `cause` is the database's error.
+ */
 export class IdempotencyStoreError extends YaokiError {
 	override readonly name = 'IdempotencyStoreError'
 

@@ -55,7 +55,7 @@ interface Row {
 }
 
 /**
- * Creates a store in memory.
+ * Creates a store of idempotency keys in memory, for tests and for a single process: pass it as `store` to `idempotency`.
  *
  * @example
  * const engine = idempotency({ store: memoryIdempotencyStore(), principal: ({ raw }) => userOf(raw)?.id })

@@ -7,7 +7,7 @@
  */
 import type { Queryable } from '../../sql/clients.ts'
 
-/** What `IdempotencyStore.claim` gets: the key of a request, and for how long the request claims it. */
+/** The key of a request, and for how long the request claims it. For authors of stores: `IdempotencyStore.claim` gets it. */
 export interface IdempotencyClaimRequest {
 	/** Hash of the engine's name, principal, method, route and key. */
 	readonly id: string
@@ -24,7 +24,10 @@ export interface IdempotencyClaimRequest {
 	readonly endedToken?: string | undefined
 }
 
-/** What `IdempotencyStore.claim` returns: the request may run, gets a stored response, or conflicts with another request. */
+/**
+ * Whether a request may run, gets a stored response, or conflicts with another request. For authors of stores: `IdempotencyStore.claim`
+ * returns it.
+ */
 export type IdempotencyClaimResult =
 	/** `steps` of an earlier run of the key, by name; values are JSON. */
 	| { readonly kind: 'claimed'; readonly steps: StoredSteps }
@@ -44,7 +47,10 @@ export type IdempotencyClaimResult =
  */
 export type StoredSteps = Readonly<Record<string, string>>
 
-/** A response as it is replayed. */
+/**
+ * A response as it is stored and replayed. `engine.resolve` takes it. For authors of stores: `IdempotencyStore.complete` gets it, and
+ * `IdempotencyStore.claim` returns it.
+ */
 export interface StoredResponse {
 	readonly status: number
 	/** In the order in which they were sent. A name may occur several times. */
@@ -90,7 +96,10 @@ export interface StoreCall {
 	isAbandoned: boolean
 }
 
-/** A database that holds idempotency keys. Writes of a claim return false if another request has claimed the key since, or the key is gone: nothing was written. */
+/**
+ * A database that holds idempotency keys: the option `store` of `idempotency`. For authors of stores: writes of a claim return false if
+ * another request has claimed the key since, or the key is gone; then nothing was written. `idempotencyStoreConformance` tests a store.
+ */
 export interface IdempotencyStore<Tx = unknown> {
 	/** False if no other process can use the store, so that its engine needs no `name`. Default true. */
 	readonly isShared?: boolean | undefined

@@ -16,7 +16,10 @@ import type { IdempotencyStoreUnderTest } from './harness/store-under-test.ts'
 
 export type { IdempotencyStoreUnderTest } from './harness/store-under-test.ts'
 
-/** One requirement on a store. `run` rejects if the store does not meet it. */
+/**
+ * One requirement on a store; `run` rejects if the store does not meet it. For authors of stores: `idempotencyStoreConformance` returns a
+ * list of them.
+ */
 export interface IdempotencyConformanceCase {
 	readonly name: string
 	run(): Promise<void>
@@ -40,7 +43,7 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 }
 
 /**
- * Returns the cases that define a store. Each case opens a store on an empty database, checks one requirement and closes it.
+ * Returns the cases that define an `IdempotencyStore`. Each case opens a store on an empty database, checks one requirement and closes it.
  *
  * @example
  * for (const { name, run } of idempotencyStoreConformance(openMyStore)) test(name, run)

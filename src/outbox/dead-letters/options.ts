@@ -60,7 +60,7 @@ export type ReplayStop =
 	/** The caller's signal was aborted. */
 	| 'aborted'
 
-/** The result of `replay`. */
+/** What `outbox.dead.replay()` returns: how many messages are in the queue again, and what stopped it, if something did. */
 export interface ReplayReport {
 	/** The number of messages that were returned to the queue. */
 	readonly replayed: number
@@ -81,7 +81,9 @@ export interface DiscardReport {
 	readonly stopped: boolean
 }
 
-/** Dead letters with the same kind of failure at the same destination. */
+/**
+ * Dead letters with the same kind of failure at the same destination, and how many they are. `outbox.dead.groups()` returns a list of them.
+ */
 export interface DeadLetterGroup {
 	/** Selects this kind of failure in a filter; together with `cause` and `destination` exactly this group. */
 	readonly fingerprint: string

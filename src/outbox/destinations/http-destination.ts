@@ -10,7 +10,7 @@ import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'
 import { OutboxInProgressError } from './in-progress-error.ts'
 
-/** Options of `httpDestination`. */
+/** Options of `httpDestination`. `url` is required. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
 	/** The URL, or a function of the message that returns it. */
 	readonly url: string | URL | ((message: M) => string | URL)
@@ -24,9 +24,9 @@ export interface HttpDestinationOptions<M extends Message = Message> extends Des
 }
 
 /**
- * Sends each message as a POST with its payload as JSON. A 2xx status means sent; Retry-After is honored, redirects are not followed.
- * The message id is the `Idempotency-Key`, the same for every attempt, so that the receiver can detect duplicates. Topic and key are
- * percent-encoded, as are header values with characters outside Latin-1.
+ * Creates a destination of a `Relay` that sends each message as a POST with its payload as JSON. A 2xx status means sent; Retry-After is
+ * honored, redirects are not followed. The message id is the `Idempotency-Key`, the same for every attempt, so that the receiver can detect
+ * duplicates. Topic and key are percent-encoded, as are header values with characters outside Latin-1.
  *
  * @example
  * const relay = new Relay(outbox, {

@@ -39,7 +39,7 @@ interface CircuitInfo extends Pick<DestinationCircuit, 'destination' | 'state' |
 	readonly operatorPause: (Omit<OperatorPause, 'pausedAt'> & { readonly pausedAt: Date }) | undefined
 }
 
-/** The state of the outbox. */
+/** The state of the outbox: counts of messages by destination, relays and circuits. `outbox.stats()` returns it. */
 export interface OutboxStats {
 	/** The database's time. */
 	readonly now: Date

@@ -11,7 +11,7 @@ import { OutboxStoreError } from '../store/errors.ts'
 import type { InsertResult } from '../store/rows.ts'
 import type { OutboxStore, SyncEnqueueStore } from '../store/store.ts'
 
-/** Options of `enqueue`. */
+/** Options of `outbox.enqueue`, its second argument. */
 export interface EnqueueOptions {
 	/**
 	 * The transaction that writes the change which the message announces: a `pg` client, a PGlite transaction, or

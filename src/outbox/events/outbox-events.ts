@@ -18,7 +18,7 @@ export interface MessagesChangedEvent extends EventBase {
 	readonly count: number
 }
 
-/** Every event of an outbox, discriminated by `type`. */
+/** Every event of an outbox, discriminated by `type`. Listeners of `outbox.subscribe` get it. */
 export type OutboxEvent = EnqueuedEvent | MessagesChangedEvent
 
 /** Receives every event synchronously. An exception is reported as a console warning and has no other effect. */

@@ -109,7 +109,7 @@ interface RelayLifecycleEvent extends EventBase {
 	readonly type: 'relay_started' | 'relay_stopping' | 'relay_stopped'
 }
 
-/** Every event of a relay, discriminated by `type`. */
+/** Every event of a relay, discriminated by `type`. Listeners of `relay.subscribe` and of the option `onEvent` get it. */
 export type RelayEvent =
 	| SentEvent
 	| RetryScheduledEvent

@@ -19,7 +19,8 @@ const MAX_ISSUES_IN_TEXT = 10
 const MAX_SHOWN_LENGTH = 60
 
 /**
- * Thrown when a message is invalid. No message of its batch was enqueued.
+ * A message is invalid. `outbox.enqueue` rejects with it, and no message of its batch was enqueued; `outbox.dead.edit` too. Fix the fields
+ * in `issues`.
  *
  * @example
  * await outbox.enqueue({ topic: 'order.created', payload: { total: NaN } })
@@ -44,7 +45,10 @@ export class InvalidMessageError extends YaokiError {
 	}
 }
 
-/** Thrown when `tx` belongs to another database, or when no transaction is open although one is required. Nothing was written. */
+/**
+ * `tx` belongs to another database, or no transaction is open although one is required. `outbox.enqueue` rejects with it, and nothing was
+ * written. Pass the transaction of your own writes as `tx`.
+ */
 export class OutboxTransactionError extends YaokiError {
 	override readonly name = 'OutboxTransactionError'
 	readonly reason: 'outside-transaction' | 'wrong-database'

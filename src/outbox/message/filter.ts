@@ -9,7 +9,7 @@ import type { StoreFilter } from '../store/store.ts'
 import type { DeadLetterCause, MessageStatus } from './message.ts'
 
 /**
- * Selects messages that meet all given conditions.
+ * Selects messages that meet all given conditions, for `outbox.list`, `outbox.retry`, `outbox.expire` and the methods of `outbox.dead`.
  *
  * @example
  * await outbox.dead.list({ destination: 'billing', cause: 'retries-exhausted', since: new Date('2026-05-01') })

@@ -3,7 +3,7 @@
 import type { Jsonified } from '../../core/json/jsonified.ts'
 import type { StandardSchema } from '../../core/options/standard-schema.ts'
 
-/** A schema per topic. */
+/** A schema per topic: the option `topics` of an `Outbox`. Payloads are validated and typed by it. */
 export interface Topics {
 	readonly [topic: string]: StandardSchema
 }
@@ -29,7 +29,7 @@ export type DeliveredFor<T extends Topics, Name> = string extends keyof T
 
 type AnyOf<Messages> = Messages[keyof Messages]
 
-/** A message to enqueue. */
+/** A message to enqueue, the first argument of `outbox.enqueue`. */
 export interface NewMessage<Topic extends string = string, Payload = unknown> {
 	/** The kind of message, for example `order.created`. */
 	readonly topic: Topic
@@ -56,7 +56,7 @@ export interface NewMessage<Topic extends string = string, Payload = unknown> {
 	readonly maxRetries?: number | undefined
 }
 
-/** The result of `enqueue`. */
+/** What `outbox.enqueue` returns: the id of the message, and whether it is a duplicate. */
 export interface EnqueueResult {
 	/** The id of the message, or of the earlier one with the same dedupe key. */
 	readonly id: string
@@ -64,7 +64,7 @@ export interface EnqueueResult {
 	readonly isDuplicate: boolean
 }
 
-/** A message as a handler receives it. */
+/** A message as a `MessageHandler` receives it, its first argument. */
 export interface Message<Topic extends string = string, Payload = unknown> {
 	/** The same for every attempt, so receivers can use it to detect duplicates. */
 	readonly id: string
@@ -84,10 +84,13 @@ export interface Message<Topic extends string = string, Payload = unknown> {
 	readonly expiresAt: Date | undefined
 }
 
-/** Where a message is: queued, being sent by a relay, sent, or a dead letter. */
+/**
+ * Where a message is: queued, being sent by a relay, sent, or a dead letter. Read it as `status` of a `MessageRecord`, or use it in a
+ * `MessageFilter`.
+ */
 export type MessageStatus = 'pending' | 'processing' | 'sent' | 'dead'
 
-/** Why a message became a dead letter. */
+/** Why a message became a dead letter: `cause` of a `MessageRecord`, of a `DeadLetterGroup` and of the event `relay_dead_letter`. */
 export type DeadLetterCause =
 	/** All retries failed. */
 	| 'retries-exhausted'
@@ -100,7 +103,10 @@ export type DeadLetterCause =
 	/** An earlier message with the same key became a dead letter. */
 	| 'predecessor-dead'
 
-/** The error of the latest failed attempt. */
+/**
+ * The error of the latest failed attempt: `lastError` of a `MessageRecord`. For authors of stores: it is part of a `Settlement` and of a
+ * `StoredMessage`.
+ */
 export interface StoredError {
 	/** The error's name. */
 	readonly type: string
@@ -110,7 +116,7 @@ export interface StoredError {
 	readonly fingerprint: string
 }
 
-/** Everything that is known about a message. */
+/** Everything that is known about a message. `outbox.find`, `outbox.list` and `outbox.dead.list` return it. */
 export interface MessageRecord {
 	readonly id: string
 	readonly topic: string

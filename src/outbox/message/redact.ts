@@ -17,7 +17,7 @@ interface RedactableMessage {
 	readonly errorMessage: string | undefined
 }
 
-/** Returns what is shown of a message. */
+/** Returns what is shown of a message: the option `redact` of an `Outbox`. `redactFields` creates one. */
 export type RedactMessage = (
 	message: RedactableMessage,
 ) => Pick<RedactableMessage, 'payload' | 'headers' | 'errorMessage'>

@@ -24,7 +24,7 @@ export interface AuditPageOptions {
 	readonly before?: number | undefined
 }
 
-/** What an operator did, to one message or to a destination. */
+/** What an operator did to one message or to a destination. `outbox.audit()` returns a list of them. */
 export interface AuditRecord {
 	/** Later records have higher ids. */
 	readonly id: number

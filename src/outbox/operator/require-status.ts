@@ -15,7 +15,10 @@ const COUNT_SIZE = 1_000
 /** Messages are listed with their payloads, so fewer at a time. */
 const LIST_SIZE = 100
 
-/** Thrown by `replay`, `edit` and `discard` if an id is not the id of a dead letter. Nothing was changed. */
+/**
+ * `replay`, `edit` and `discard` of `outbox.dead` reject with it if an id is not the id of a dead letter. Nothing was changed. Leave the
+ * ids in `messages` out.
+ */
 export class DeadLetterNotFoundError extends YaokiError {
 	override readonly name = 'DeadLetterNotFoundError'
 	/** The messages that are no dead letters. `unknown`: it was sent or discarded, or never existed. */
@@ -27,7 +30,10 @@ export class DeadLetterNotFoundError extends YaokiError {
 	}
 }
 
-/** Thrown by `retry` and `expire` if an id is not the id of a message that waits in the queue. Nothing was changed. */
+/**
+ * `outbox.retry` and `outbox.expire` reject with it if an id is not the id of a message that waits in the queue. Nothing was changed. Leave
+ * the ids in `messages` out.
+ */
 export class MessageNotQueuedError extends YaokiError {
 	override readonly name = 'MessageNotQueuedError'
 	/** The messages that do not wait in the queue. `processing`: it is in flight. `unknown`: it was sent or discarded, or never existed. */

@@ -12,7 +12,10 @@ import type { ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
 
-/** The abort reason of a delivery whose lease expired: another relay may be sending the message. */
+/**
+ * The lease of a message expired while its handler ran: another relay may be sending the message. It is `signal.reason` in the handler. End
+ * the handler; receivers must detect duplicates by the id of the message.
+ */
 export class OutboxLeaseLostError extends YaokiError {
 	override readonly name = 'OutboxLeaseLostError'
 	readonly messageId: string

@@ -28,7 +28,7 @@ import type {
 import type { RelayListener } from '../events/relay-events.ts'
 import type { AfterDeadLetter, SharedRate } from '../store/rows.ts'
 
-/** Options of a relay. */
+/** Options of `new Relay`, beside `destinations`. */
 export interface RelayOptions {
 	/** The relay's name in events. Default `'relay'`. */
 	readonly name?: string | undefined

@@ -24,7 +24,10 @@ export type DestinationsFor<T extends Topics, Name extends string> = {
 	readonly [N in Name]: MessageHandler<DeliveredFor<T, N>> | Destination<DeliveredFor<T, N>>
 }
 
-/** The current state of a relay. Counts are since its start and stay readable after its stop. */
+/**
+ * How many messages a relay has in flight, and how many it has sent. `relay.stats` returns it. Counts are since its start and stay readable
+ * after its stop.
+ */
 export interface RelayStats {
 	readonly inFlight: number
 	/** Claimed and not started. */
@@ -35,7 +38,7 @@ export interface RelayStats {
 }
 
 /**
- * Delivers the messages of an outbox, with retries that survive a restart of the process.
+ * Delivers the messages of an `Outbox` to its `destinations`, with retries that survive a restart of the process.
  *
  * @example
  * const relay = new Relay(outbox, {

@@ -5,7 +5,10 @@ import { versionText } from '../../sql/schema/migration.ts'
 
 const MIGRATE = 'Run outbox.migrate() or `yaoki outbox migrate`.'
 
-/** The tables have another version than this release needs. */
+/**
+ * The tables are missing or have another version than this release needs. Methods of an `Outbox` and `relay.start()` reject with it. Call
+ * `outbox.migrate()`.
+ */
 export class OutboxSchemaError extends YaokiError {
 	override readonly name = 'OutboxSchemaError'
 	readonly found: number
@@ -18,7 +21,10 @@ export class OutboxSchemaError extends YaokiError {
 	}
 }
 
-/** The database could not run an operation. `cause` is the database's error. */
+/**
+ * The database could not run an operation. Methods of an `Outbox` and `relay.start()` reject with it; a running relay emits
+ * `relay_store_error` and continues when the database is back. `cause` is the database's error.
+ */
 export class OutboxStoreError extends YaokiError {
 	override readonly name = 'OutboxStoreError'
 

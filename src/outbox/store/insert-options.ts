@@ -9,7 +9,7 @@ export const DEFAULT_DEDUPE_FOR_MS = 86_400_000
 /** How long an expired key is kept whose message is still queued or dead, until it is checked again. */
 export const HELD_KEY_MS = 3_600_000
 
-/** Options of `OutboxStore.insert`. */
+/** How rows are inserted. For authors of stores: the third argument of `OutboxStore.insert`. */
 export interface InsertOptions {
 	/** How long a dedupe key is taken, from the time when its message is due. Default one day. */
 	readonly dedupeForMs?: number | undefined

@@ -5,7 +5,10 @@
 import type { CircuitState } from '../../core/events/events.ts'
 import type { DeadLetterCause, MessageStatus, StoredError } from '../message/message.ts'
 
-/** A message to insert. Already validated: texts are well-formed and without NUL, the payload is JSON within its size limit. */
+/**
+ * A message to insert. For authors of stores: `OutboxStore.insert` gets a list of them. They are validated already: texts are well-formed
+ * and without NUL, the payload is JSON within its size limit.
+ */
 export interface NewRow {
 	/** A UUID of version 7, in lower case. */
 	readonly id: string
@@ -24,7 +27,7 @@ export interface NewRow {
 	readonly maxRetries: number | null
 }
 
-/** What `OutboxStore.insert` has done. */
+/** Which rows were duplicates, and whether a transaction was open. For authors of stores: `OutboxStore.insert` returns it. */
 export interface InsertResult {
 	/** Rows that were skipped because their dedupe key exists: id of the row to id of the existing message. */
 	readonly duplicates: ReadonlyMap<string, string>
@@ -34,7 +37,9 @@ export interface InsertResult {
 	readonly isShared?: boolean
 }
 
-/** A message that a relay holds until its lease expires. */
+/**
+ * A message that a relay holds until its lease expires. For authors of stores: an element of `rows` in what `OutboxStore.claim` returns.
+ */
 export interface ClaimedRow extends Omit<NewRow, 'dedupeKey' | 'notBefore'> {
 	/** The position in enqueue order, assigned at the insert and never reused: greater than that of all earlier messages of the key. */
 	readonly sequence: number
@@ -49,7 +54,10 @@ export interface ClaimedRow extends Omit<NewRow, 'dedupeKey' | 'notBefore'> {
 	readonly dueAt: number
 }
 
-/** Identifies one claim. A settlement that arrives after the lease was taken over refers to an older claim and changes nothing. */
+/**
+ * Identifies one claim. For authors of stores: `OutboxStore.renew` gets it, `OutboxStore.claimsOf` returns it, and every `Settlement`
+ * contains it. A settlement that arrives after the lease was taken over refers to an older claim and changes nothing.
+ */
 export interface ClaimRef {
 	readonly id: string
 	readonly attempt: number
@@ -62,7 +70,7 @@ export interface ClaimRef {
 	readonly sequence?: number | undefined
 }
 
-/** The outcome of a claimed message. */
+/** The outcome of a claimed message. For authors of stores: `OutboxStore.settle` gets a list of them. */
 export type Settlement =
 	| (ClaimRef & { readonly type: 'sent' })
 	/** Failed; due again in `inMs`. Resets the crash count, because the process survived. */
@@ -92,7 +100,7 @@ export type Settlement =
  */
 export type AfterDeadLetter = 'block' | 'skip' | 'dead-letter-rest'
 
-/** What a relay claims from one destination. */
+/** What a relay claims from one destination. For authors of stores: an element of `targets` of a `ClaimRequest`. */
 export interface ClaimTarget {
 	readonly destination: string
 	/** Maximum number of messages. */
@@ -120,7 +128,7 @@ export interface ClaimTarget {
 	readonly isProbe: boolean
 }
 
-/** What a relay claims: messages of some destinations, for the time of a lease. */
+/** What a relay claims: messages of some destinations, for the time of a lease. For authors of stores: `OutboxStore.claim` gets it. */
 export interface ClaimRequest {
 	/** Id of the relay that holds the claimed messages. */
 	readonly owner: string
@@ -134,7 +142,7 @@ export interface ClaimRequest {
 	readonly signal?: AbortSignal | undefined
 }
 
-/** The claimed messages, and the circuits of their destinations. */
+/** The claimed messages, and the circuits of their destinations. For authors of stores: `OutboxStore.claim` returns it. */
 export interface ClaimResult {
 	/** The database's time. */
 	readonly now: number
@@ -147,7 +155,10 @@ export interface ClaimResult {
 /** The state of a circuit that relays share. They pause a destination instead of isolating it. */
 export type SharedCircuitState = Exclude<CircuitState, 'isolated'>
 
-/** Circuit and pause of a destination, shared by all relays. Does not exist until the first failure or pause. */
+/**
+ * Circuit and pause of a destination, shared by all relays. For authors of stores: `OutboxStore.circuits` returns it. It does not exist
+ * until the first failure or pause.
+ */
 export interface DestinationCircuit {
 	readonly destination: string
 	readonly state: SharedCircuitState
@@ -193,17 +204,20 @@ export interface OperatorPause {
 	readonly pausedForMs: number
 }
 
-/** Who changes something, and why. */
+/**
+ * Who changes something, and why. For authors of stores: `replay`, `discard` and `expire` of an `OutboxStore` get it for the audit record.
+ */
 export interface OperatorNote {
 	readonly by: string
 	readonly reason: string | null
 }
 
 /**
- * A change of a destination by an operator.
- * `pause`: relays claim nothing, not even a probe, for `forMs` (Infinity until `resume`); replaces an earlier pause of an operator;
- * `resume`: ends the operator's pause;
- * `close-circuit`: closes the circuit and ends a Retry-After, but not the operator's pause.
+ * A change of a destination by an operator. For authors of stores: `OutboxStore.changeByOperator` gets it.
+ *
+ * - `pause`: relays claim nothing, not even a probe, for `forMs` (Infinity until `resume`). It replaces an earlier pause of an operator.
+ * - `resume`: ends the operator's pause.
+ * - `close-circuit`: closes the circuit and ends a Retry-After, but not the operator's pause.
  */
 export type OperatorChange = OperatorNote & { readonly destination: string } & (
 		| { readonly action: 'pause'; readonly forMs: number }
@@ -237,28 +251,36 @@ export interface AuditRow extends OperatorNote {
 	readonly changes: string | null
 }
 
-/** A change of a circuit, applied only if the stored version is still `version`. */
+/**
+ * A change of a circuit, applied only if the stored version is still `version`. For authors of stores: `OutboxStore.changeCircuit` gets it.
+ */
 export interface CircuitChange extends Omit<DestinationCircuit, 'closedAgoMs' | 'operatorPause' | 'reason'> {
 	readonly reason: RelayPauseReason | null
 	/** The version that the change is based on; 0 if there was no circuit. */
 	readonly version: number
 }
 
-/** `limit` messages per interval over all relays, and up to `burst` of them immediately after an idle time. Integers. */
+/**
+ * `limit` messages per interval over all relays, and up to `burst` of them immediately after an idle time. For authors of stores:
+ * `OutboxStore.acquireTokens` and `OutboxStore.returnTokens` get it. All fields are integers.
+ */
 export interface SharedRate {
 	readonly limit: number
 	readonly intervalMs: number
 	readonly burst: number
 }
 
-/** How many tokens of a shared rate a relay got. */
+/** How many tokens of a shared rate a relay got. For authors of stores: `OutboxStore.acquireTokens` returns it. */
 export interface TokenGrant {
 	readonly granted: number
 	/** Time until one more token is available; 0 if all were granted. */
 	readonly inMs: number
 }
 
-/** A request for permits of a destination whose concurrency is limited over all relays. */
+/**
+ * A request for permits of a destination whose concurrency is limited over all relays. For authors of stores: `OutboxStore.acquirePermits`
+ * gets it.
+ */
 export interface PermitRequest {
 	readonly destination: string
 	readonly owner: string
@@ -269,7 +291,7 @@ export interface PermitRequest {
 	readonly leaseMs: number
 }
 
-/** Statistics of a running relay. Counts start when it starts. */
+/** Statistics of a running relay, counted since its start. For authors of stores: `OutboxStore.heartbeat` gets it. */
 export interface RelayReport {
 	readonly id: string
 	readonly host: string
@@ -296,7 +318,10 @@ export interface RelayRow extends RelayReport {
 	readonly seenAt: number
 }
 
-/** Everything that is stored about a message. */
+/**
+ * Everything that is stored about a message. For authors of stores: `OutboxStore.find` and `OutboxStore.list` return it; users get a
+ * `MessageRecord` from `outbox.find()`.
+ */
 export interface StoredMessage extends Omit<NewRow, 'notBefore'> {
 	readonly status: MessageStatus
 	readonly attempts: number

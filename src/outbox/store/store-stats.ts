@@ -1,6 +1,6 @@
 /** What a store counts, for `stats` and `check`. */
 
-/** A count that stops at a limit. */
+/** A count that stops at a limit. For authors of stores: `OutboxStore.countDead` returns it; users get it from `outbox.dead.count()`. */
 export interface CappedCount {
 	readonly count: number
 	/** True if counting stopped at the limit: there may be more. */
@@ -60,7 +60,7 @@ export interface DestinationCounts {
 	readonly nextDueInMs: number | null
 }
 
-/** What `OutboxStore.stats` returns: the counts behind `outbox.stats()`. */
+/** The counts behind `outbox.stats()`. For authors of stores: `OutboxStore.stats` returns it. */
 export interface StoreStats {
 	/** The database's time. */
 	readonly now: number

@@ -56,7 +56,7 @@ export interface SyncEnqueueStore {
 	insertSync(rows: readonly NewRow[], tx: Queryable, options?: InsertOptions): InsertResult
 }
 
-/** Destinations with due messages. */
+/** Destinations with due messages. For authors of stores: `OutboxStore.dueDestinations` returns it. */
 export interface DueDestinations {
 	/** In the store's order, so that the last name can be passed as `after` for the next page. */
 	readonly names: readonly string[]
@@ -146,7 +146,10 @@ export interface RelayRegistry {
 	relays(): Promise<readonly RelayRow[]>
 }
 
-/** Selects messages. All given fields must match. */
+/**
+ * Selects messages; all given fields must match. For authors of stores: `OutboxStore.list`, `OutboxStore.replay` and other methods get it;
+ * users pass a `MessageFilter`.
+ */
 export interface StoreFilter {
 	/** Any of these. An empty list matches nothing. */
 	readonly ids?: readonly string[] | undefined
@@ -180,7 +183,7 @@ export interface DeadGroup {
 	readonly exampleId: string
 }
 
-/** Fields that a replay changes. Null removes the value. */
+/** Fields that a replay changes; null removes the value. For authors of stores: the last argument of `OutboxStore.replay`. */
 export interface MessageEdit {
 	readonly payload?: string | undefined
 	readonly headers?: string | null | undefined
@@ -218,7 +221,7 @@ export interface DeadLetterStore {
 	): Promise<readonly string[]>
 }
 
-/** Selects audit records. All given fields must match. */
+/** Selects audit records; all given fields must match. For authors of stores: `OutboxStore.audit` gets it. */
 export interface StoreAuditFilter {
 	readonly action?: AuditAction | undefined
 	readonly destination?: string | undefined
@@ -279,7 +282,10 @@ export interface NotificationStore {
 	listen(onNotify: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>
 }
 
-/** A database that holds an outbox. */
+/**
+ * A database that holds an outbox: the option `store` of an `Outbox`. `postgresOutboxStore` and `sqliteOutboxStore` create one. For authors
+ * of stores: `outboxStoreConformance` tests it.
+ */
 export interface OutboxStore
 	extends SchemaStore,
 		EnqueueStore,

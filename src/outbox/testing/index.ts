@@ -33,7 +33,10 @@ import type { OutboxStoreUnderTest } from './harness/store-under-test.ts'
 
 export type { OutboxStoreUnderTest } from './harness/store-under-test.ts'
 
-/** One requirement on a store. `run` rejects if the store does not meet it. */
+/**
+ * One requirement on a store; `run` rejects if the store does not meet it. For authors of stores: `outboxStoreConformance` returns a list
+ * of them.
+ */
 export interface OutboxConformanceCase {
 	readonly name: string
 	run(): Promise<void>
@@ -101,7 +104,7 @@ const toCases = (
 	}))
 
 /**
- * Returns the cases that define a store. Each case opens a store, checks one requirement and closes it.
+ * Returns the cases that define an `OutboxStore`. Each case opens a store, checks one requirement and closes it.
  *
  * @example
  * for (const { name, run } of outboxStoreConformance(openMyStore)) test(name, run)

@@ -20,7 +20,7 @@ import { at, quantile } from './log/numbers.ts'
 import { checkExplanation } from './reproduce.ts'
 import type { IncidentSummary, SkippedLines } from './summary.ts'
 
-/** An incident as a scenario, with a summary of the events. */
+/** An incident as a scenario, with a summary of the events. `scenarioFromIncident` returns it; pass it to `replayIncident`. */
 export interface Incident {
 	/**
 	 * One service, `service`, and one client, `calls`, with the empty policy `replay`. Replace that policy to try another. The scenario

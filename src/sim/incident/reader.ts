@@ -10,7 +10,7 @@ import { hashCallId, type PipelineEvents, PolicyEvents } from './log/event-colum
 import { droppedCount } from './log/other-events.ts'
 import { isUsed, parseEvent } from './log/parse-event.ts'
 
-/** How the events of an incident are read. */
+/** Options of `scenarioFromIncident`: how the events of an incident are read. */
 export interface IncidentOptions {
 	/** The name of the pipeline, if the events are of several. An empty string selects events without a pipeline and without a service. */
 	readonly pipeline?: string | undefined

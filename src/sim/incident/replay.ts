@@ -8,7 +8,7 @@ import type { PolicyModel } from '../scenario/layers.ts'
 import type { Incident } from './incident.ts'
 import { judgeReplay, listMissing, type ReplayVerdict } from './verdict.ts'
 
-/** The runs of a policy in all scenarios of an incident. */
+/** The runs of a policy in all scenarios of an incident. `replayIncident` returns it; pass it to `expectResilience`. */
 export interface IncidentReplay extends ReplayVerdict {
 	/** Runs by scenario: that of `scenario`, then those of `alternatives`. */
 	readonly byScenario: readonly Replications[]

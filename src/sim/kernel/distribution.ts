@@ -5,8 +5,8 @@
 import { logarithm, powerOfE } from './logarithm.ts'
 
 /**
- * A duration in milliseconds: a number, or a distribution to draw from. A lognormal is given by its median and its 99th percentile,
- * the figures that dashboards show. `empirical` draws from measured values.
+ * A duration in milliseconds: a number, or a distribution to draw from, for example as `serviceTimeMs` of a `ServerModel`. A lognormal is
+ * given by its median and its 99th percentile, the figures that dashboards show. `empirical` draws from measured values.
  *
  * @example
  * const serviceTimeMs: Distribution = { kind: 'lognormal', medianMs: 20, p99Ms: 200 }

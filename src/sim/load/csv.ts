@@ -12,7 +12,7 @@ import {
 	optionsCheck,
 } from './load-curve.ts'
 
-/** How a CSV file is read. */
+/** Options of `loadCurveFromCsv`: how a CSV file is read. */
 export interface LoadCurveFromCsvOptions extends LoadCurveOptions {
 	/** The header of the column with the times. Default: the first that is named like a time, or the first column. */
 	readonly timeColumn?: string | undefined

@@ -34,7 +34,10 @@ export function optionsCheck(own: Readonly<Record<string, Shape>>): (options: un
 	}
 }
 
-/** Arrivals for a client, and what they were read from. */
+/**
+ * Arrivals for a client, and what they were read from. `loadCurveFromCsv` and `loadCurveFromPrometheus` return it; use its `arrivals` in a
+ * `ClientModel`.
+ */
 export interface LoadCurve {
 	readonly arrivals: ArrivalCurve
 	readonly summary: LoadCurveSummary

@@ -8,7 +8,7 @@ import type { RatePoint } from '../scenario/arrivals-model.ts'
 import { named, oneOf, type Shape, text } from '../scenario/shape.ts'
 import { buildLoadCurve, type LoadCurve, type LoadCurveOptions, optionsCheck } from './load-curve.ts'
 
-/** How the JSON of a range query is read. */
+/** Options of `loadCurveFromPrometheus`: how the JSON of a range query is read. */
 export interface LoadCurveFromPrometheusOptions extends LoadCurveOptions {
 	/** Sums only the series with these labels. Default: all. */
 	readonly labels?: Readonly<Record<string, string>> | undefined

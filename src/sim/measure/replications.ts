@@ -3,7 +3,7 @@ import { type Estimate, estimate } from './estimate.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from './measures.ts'
 import type { RecoveryStatus, SimulationResult } from './result.ts'
 
-/** Several runs of one scenario. */
+/** Several runs of one scenario, with the mean of each measure. `replicate` returns it; pass it to `expectResilience`. */
 export interface Replications {
 	readonly runs: readonly SimulationResult[]
 	/** Each measure over the runs that have it: the time to recovery is over the runs that recovered. */
@@ -17,7 +17,7 @@ export interface Replications {
 	readonly notShownShare: number
 }
 
-/** One scenario of a comparison. */
+/** The runs of one scenario of a comparison, with the differences to the first. `compare` returns a list of them. */
 export interface ComparisonResult extends Replications {
 	readonly name: string
 	/** Difference of each measure to the first scenario, seed by seed. Significant if the interval excludes zero. */

@@ -1,6 +1,6 @@
 /** The result of a run: plain data, byte for byte the same for the same seed. */
 
-/** The result of one run. */
+/** The result of one run, which `simulate` and `simulation.result()` return. */
 export interface SimulationResult {
 	readonly seed: number | string
 	/** The time that is cut off: calls and requests that started before are only in the timeline. */
@@ -50,7 +50,7 @@ export interface LatencySummary {
 	readonly maxMs: number
 }
 
-/** Counts of one client. */
+/** Counts and latencies of one client: a value of `clients` in a `SimulationResult`. */
 export interface ClientResult {
 	/** Calls started. */
 	readonly calls: number
@@ -84,7 +84,7 @@ export interface ClassResult
 	readonly goodShare: number
 }
 
-/** Counts of one service. */
+/** Counts of one service: a value of `services` in a `SimulationResult`. */
 export interface ServiceResult {
 	/** Requests sent to it. */
 	readonly requests: number

@@ -53,7 +53,12 @@ function drawSVG(result: StudyResult): string {
 const timeChartSVG = (result: StudyResult, study: VariantStudy, chart: ChartName): string =>
 	(chart === 'requests' ? lineChart : stackedChart)(buildTimeChart(result, study, chart))
 
-/** Returns an HTML page with charts and tables. It is one file without external resources. */
+/**
+ * Returns an HTML page with charts and tables of what `runStudy` returns. It is one file without external resources.
+ *
+ * @example
+ * await writeFile('study.html', toHTML(runStudy(study)))
+ */
 export function toHTML(given: StudyResult, options: ChartOptions = {}): string {
 	checkChartOptions(options, '')
 	const study = withChartOptions(given.study, options)
@@ -83,7 +88,12 @@ function describeRuns(result: StudyResult): string {
 	return `${made}${ofPlanned} runs, seeds from ${firstSeed}. The same seeds give the same results.`
 }
 
-/** Returns a text for terminals: tables, and a sparkline of each variant. */
+/**
+ * Returns a text for terminals of what `runStudy` returns: tables, and a sparkline of each variant.
+ *
+ * @example
+ * console.log(toText(runStudy(study)))
+ */
 export function toText(given: StudyResult, options: TextOptions = {}): string {
 	checkTextOptions(options, '')
 	const { columns = 80, style = PLAIN, ...chart } = options

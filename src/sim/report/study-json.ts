@@ -22,7 +22,7 @@ export type Timelines = NonNullable<JSONOptions['timelines']>
 
 export const TIMELINES: readonly Timelines[] = ['first', 'all', 'none']
 
-/** The result of a study as plain data. */
+/** The result of a study as plain data, which `toJSON` returns. */
 export interface StudyJSON {
 	readonly title: string
 	readonly description?: string

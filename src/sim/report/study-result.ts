@@ -9,7 +9,7 @@ export interface StudyCaseResult {
 	readonly runs: readonly SimulationResult[]
 }
 
-/** The runs of a study, for `toText`, `toHTML`, `toSVG` and `toJSON`. */
+/** The runs of a study, which `runStudy` returns, for `toText`, `toHTML`, `toSVG` and `toJSON`. */
 export interface StudyResult {
 	readonly study: Study
 	readonly cases: readonly StudyCaseResult[]

@@ -9,7 +9,10 @@ import { oneOf } from '../scenario/shape.ts'
 /** Why no claim about the replay of an incident holds if the scenario does not end the recorded attempts as the log does. */
 export const NOT_REPRODUCED = 'the scenario does not reproduce the log'
 
-/** Thrown when an expectation fails. Has the measure, its value, and the seed of the run. */
+/**
+ * A run does not satisfy an expectation. The methods of `expectResilience(...)` throw it, with the measure, its value, and the seed of the
+ * run. Change the policy, or the expectation.
+ */
 export class ResilienceError extends YaokiError {
 	override readonly name = 'ResilienceError'
 	readonly measure: MeasureName
@@ -50,7 +53,7 @@ function describeMissing(measure: MeasureName, { recovery, endedAtMs }: Simulati
 		: `not recovered when the run ended, ${afterMs}`
 }
 
-/** Chainable expectations. Each throws ResilienceError if a run does not satisfy it. */
+/** Chainable expectations, which `expectResilience` returns. Each throws a `ResilienceError` if a run does not satisfy it. */
 export interface ResilienceExpectation {
 	/** Recovers within this time after the last fault. A run that does not show it fails: it ends too soon, or no call starts after the fault. */
 	toRecoverWithin(ms: number): ResilienceExpectation

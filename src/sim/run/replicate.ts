@@ -12,7 +12,7 @@ import { callback, count, fields } from '../scenario/shape.ts'
 import { simulate } from './simulation.ts'
 import { overEqualTime } from './study.ts'
 
-/** Options of `replicate`. */
+/** Options of `replicate`, `compare` and `runStudy`. */
 export interface ReplicateOptions {
 	/** Number of runs, each with the next seed. Default 10. */
 	readonly replications?: number | undefined

@@ -54,7 +54,8 @@ export function simulate(scenario: Scenario): SimulationResult {
 }
 
 /**
- * A run that can be paused, inspected and continued. The size of the steps does not matter: the same seed gives exactly the same result.
+ * A run that can be paused, inspected and continued; `simulate` runs a scenario without a pause. The size of the steps does not matter: the
+ * same seed gives exactly the same result.
  *
  * @example
  * const simulation = new Simulation(scenario)

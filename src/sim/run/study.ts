@@ -18,7 +18,7 @@ interface StudyBase {
 }
 
 /**
- * Scenarios side by side, by name.
+ * A `Study` of scenarios side by side, by name.
  *
  * @example
  * export default {
@@ -63,7 +63,7 @@ export interface PublishedFigure {
 	readonly count: number
 }
 
-/** A heat map: one scenario for each pair of values, in one panel per name. */
+/** A `Study` as a heat map: one scenario for each pair of values, in one panel per name. */
 export interface GridStudy extends StudyBase {
 	readonly x: Axis
 	readonly y: Axis
@@ -80,7 +80,7 @@ interface Axis {
 	readonly format?: ((value: number) => string) | undefined
 }
 
-/** Scenarios to compare: side by side, or in a grid. */
+/** Scenarios to compare, side by side or in a grid. Pass it to `runStudy`, or export it by default from a file for `yaoki simulate`. */
 export type Study = VariantStudy | GridStudy
 
 /** One scenario of a study, with its name or its position in the grid. */

@@ -1,7 +1,7 @@
 /** When the calls of a client start: plain data, by `kind`. */
 import type { Distribution } from '../kernel/distribution.ts'
 
-/** When calls start. */
+/** When calls start: `arrivals` of a `ClientModel`. */
 export type Arrivals =
 	/** At random, at a mean rate, regardless of earlier calls. */
 	| ({ readonly kind: 'poisson'; readonly perSecond: number } & Window)

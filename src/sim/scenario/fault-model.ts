@@ -1,6 +1,6 @@
 /** What goes wrong with a service, and when: plain data, by `kind`. */
 
-/** A fault from `fromMs` to `toMs`. */
+/** A fault from `fromMs` to `toMs`, such as an outage: an element of `faults` of a `ServerModel`. */
 export type Fault =
 	| Outage
 	/**

@@ -66,14 +66,18 @@ type Layer<Kind extends LayerKind> = { readonly [Name in Kind]: LayerOptions[Nam
 }
 
 /**
- * One policy as data: the name of its factory with the options of that factory, or `timeoutMs`.
+ * One policy as data: the name of its factory with the options of that factory, or `timeoutMs`. A list of them is a value in `policies` of
+ * a `Scenario`.
  *
  * @example
  * const careful: PolicyLayer[] = [{ circuitBreaker: { failureThreshold: 5 } }, { retry: { maxRetries: 3 } }, { timeoutMs: 1_000 }]
  */
 export type PolicyLayer = { [Kind in LayerKind]: Layer<Kind> }[LayerKind]
 
-/** Layers as data, or a function that creates a new policy for each run and for each instance of a client. */
+/**
+ * Layers as data, or a function that creates a new policy for each run and for each instance of a client. Use it as a value in `policies`
+ * of a `Scenario`.
+ */
 export type PolicyModel = readonly PolicyLayer[] | ((context: PolicyFactoryContext) => Policy<unknown>)
 
 /** The argument of a function that creates a policy. */

@@ -7,7 +7,7 @@ import type { PolicyModel } from './layers.ts'
 
 export type { Fault, SharedFault } from './fault-model.ts'
 
-/** Services, the clients that call them, and the policies in between. */
+/** Services, the clients that call them, and the policies in between. Pass it to `simulate`, `replicate`, `compare` or `tune`. */
 export interface Scenario {
 	/** Shown in comparisons and charts. */
 	readonly name?: string | undefined
@@ -54,7 +54,10 @@ export interface SimulationProgress {
 /** A simulated dependency: a server, or a database row with optimistic locking. Use it as a value in `services` of a `Scenario`. */
 export type ServiceModel = ServerModel | OptimisticLockModel
 
-/** Workers behind a queue. A server finishes every request it has started, even if the caller has stopped waiting. */
+/**
+ * Workers behind a queue: a value in `services` of a `Scenario`. A server finishes every request it has started, even if the caller has
+ * stopped waiting.
+ */
 export interface ServerModel {
 	readonly kind?: 'server' | undefined
 	/** Requests processed concurrently. Default 1. Infinity for no limit. */
@@ -111,7 +114,7 @@ export interface QueueModel {
 	readonly maxAgeMs?: number | undefined
 }
 
-/** A call from one service to another. */
+/** A call from one service to another: an element of `dependsOn` of a `ServerModel`. */
 export interface DependencyModel {
 	readonly to: string
 	/** The name of the policy around these calls. Default: none. */
@@ -159,7 +162,7 @@ export interface RequestClassModel {
 	readonly priority?: number | undefined
 }
 
-/** A group of callers of one service. */
+/** A group of callers of one service: a value in `clients` of a `Scenario`. */
 export interface ClientModel {
 	/** The name of the service. */
 	readonly to: string

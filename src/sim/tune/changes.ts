@@ -8,7 +8,7 @@ import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import type { LayerKind, PolicyLayer, PolicyModel } from '../scenario/layers.ts'
 
-/** One changed setting, or a layer that is added. */
+/** One changed setting, or a layer that is added: an element of `changes` of a `TuneResult`. `applyChanges` applies a list of them. */
 export interface TuneChange {
 	/** Names the setting: `client[0].retry.maxRetries`. A layer that is added has no index: `client.timeoutMs`. */
 	readonly path: string

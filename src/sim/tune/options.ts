@@ -6,7 +6,7 @@ import { layersOf, type Policies } from './changes.ts'
 import { checkConstraints, type TuneConstraints } from './constraints.ts'
 import type { TuneStep } from './tune-result.ts'
 
-/** Options of `tune`. */
+/** Options of `tune`, its third argument. `constraints` is required. */
 export interface TuneOptions {
 	/** What every run must satisfy. */
 	readonly constraints: TuneConstraints

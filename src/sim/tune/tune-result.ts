@@ -75,7 +75,7 @@ export interface StrongestEffect {
 	readonly relative: number
 }
 
-/** The result of a search. */
+/** The result of a search, which `tune` returns: the changes, and the runs before and after them. */
 export interface TuneResult {
 	/** True if a policy satisfies all constraints. If not, the policies are unchanged, and `steps` shows why. */
 	readonly survives: boolean

@@ -1,13 +1,13 @@
 import { YaokiError } from '../../core/errors/errors.ts'
 
-/** One numbered step of the schema. A released step never changes. */
+/** One numbered step of the schema. For authors of stores: `OutboxStore.migrations` is a list of them. A released step never changes. */
 export interface Migration {
 	readonly version: number
 	readonly name: string
 	readonly sql: string
 }
 
-/** What `migrate` has done. */
+/** Which steps of the schema were applied. `outbox.migrate()` returns it. For authors of stores: `OutboxStore.migrate` returns it. */
 export interface MigrationReport {
 	readonly from: number
 	readonly to: number

@@ -28,7 +28,9 @@ export interface MetricsEndpointOptions {
 	readonly runtime?: Runtime | undefined
 }
 
-/** One handler for each kind of server. The handlers do not use `this`, so they can be passed as functions. */
+/**
+ * What `metricsEndpoint` returns: one handler for each kind of server. The handlers do not use `this`, so they can be passed as functions.
+ */
 export interface MetricsEndpoint {
 	/** For Bun, Deno, Workers and Next.js. */
 	readonly fetch: (request: Request) => Promise<Response>

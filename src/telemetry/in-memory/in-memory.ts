@@ -5,7 +5,10 @@ import { toExposition } from '../prometheus/exposition.ts'
 import { readMetrics } from '../prometheus/reading.ts'
 import { createSnapshot, type MetricsSnapshot } from './snapshot.ts'
 
-/** Metrics without a dependency. */
+/**
+ * Metrics without a dependency, which `inMemoryMetrics` returns. Pass it to `observe` as an exporter, and read it with `snapshot` or
+ * `toPrometheus`.
+ */
 export interface InMemoryMetrics extends Exporter {
 	/**
 	 * Returns the answers to the five questions of an operator as numbers, for each service and in total, since the exporter was created: how many
@@ -20,7 +23,7 @@ export interface InMemoryMetrics extends Exporter {
 }
 
 /**
- * Keeps metrics in memory, without a dependency.
+ * Creates an exporter for `observe` that keeps metrics in memory, without a dependency.
  *
  * @example
  * const metrics = inMemoryMetrics()

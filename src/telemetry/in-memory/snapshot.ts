@@ -41,7 +41,7 @@ interface DeadLettersSnapshot {
 	readonly byCause: Readonly<Record<string, number>>
 }
 
-/** What `snapshot` returns. */
+/** Counts and rates of all services, and of each. `snapshot()` of `inMemoryMetrics()` returns it. */
 export interface MetricsSnapshot {
 	/** Over all services. */
 	readonly total: ServiceSnapshot

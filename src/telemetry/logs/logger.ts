@@ -71,8 +71,8 @@ interface LoggedEvent {
 }
 
 /**
- * Writes events to a logger: pino, winston, bunyan, `console` or any object with such methods. Repeated lines are limited. A logger that fails
- * never affects a call.
+ * Creates an exporter for `observe` that writes events to a logger: pino, winston, bunyan, `console` or any object with such methods.
+ * Repeated lines are limited. A logger that fails never affects a call.
  *
  * @example
  * observe({ payments, client }, [logger(pino())])

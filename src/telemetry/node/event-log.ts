@@ -33,7 +33,7 @@ export interface EventLogOptions {
 	readonly runtime?: Runtime | undefined
 }
 
-/** An event log. Pass it to `observe`, and close it when the process ends. */
+/** An event log, which `eventLog` returns. Pass it to `observe`, and close it when the process ends. */
 export interface EventLog extends Exporter {
 	/** Counts since the creation. */
 	readonly stats: EventLogStats
@@ -68,8 +68,8 @@ export function readEventLogOptions(options: EventLogOptions): EventLogSettings 
 }
 
 /**
- * Writes all events as JSON lines that `yaoki simulate --incident` reads. Writes are asynchronous and buffered, the files have a maximum size,
- * and a disk that is full, slow or missing never affects a call.
+ * Creates an exporter for `observe` that writes all events as JSON lines, which `yaoki simulate --incident` reads. Writes are asynchronous
+ * and buffered, the files have a maximum size, and a disk that is full, slow or missing never affects a call.
  *
  * @example
  * const log = eventLog({ path: `/var/log/shop/events.${process.pid}.jsonl` })

@@ -10,7 +10,7 @@ export type ServiceFacts = Pick<EventBase, 'type' | 'emitter'> & {
 	readonly method?: string | undefined
 }
 
-/** Something that `observe` observes. */
+/** Something that `observe` observes, such as a policy or a relay. `attach` of an `Exporter` gets it. */
 export interface ObservedSource {
 	/** The name in the object that was passed to `observe`. */
 	readonly name: string
@@ -23,8 +23,8 @@ export interface ObservedSource {
 }
 
 /**
- * Receives what `observe` observes. Write your own to send events elsewhere. An exception in it is reported once as a console warning and has
- * no other effect.
+ * Receives what `observe` observes: an element of its second argument. Write your own to send events elsewhere. An exception in it is
+ * reported once as a console warning and has no other effect.
  *
  * @example
  * const alarm: Exporter = {

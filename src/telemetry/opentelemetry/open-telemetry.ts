@@ -19,7 +19,7 @@ export interface OpenTelemetryExporter extends Exporter {
 }
 
 /**
- * Returns an exporter for `observe` that creates spans and metrics with OpenTelemetry: a span for each call, a child span for each attempt,
+ * Creates an exporter for `observe` that creates spans and metrics with OpenTelemetry: a span for each call, a child span for each attempt,
  * and spans for the messages of an outbox, from the transaction that enqueues a message to its delivery. It needs the API only; without a
  * registered SDK it does nothing. Default options: spans and metrics of everything.
  *

@@ -3,7 +3,7 @@ import { METRICS_SCHEMA } from '../metrics/options.ts'
 import type { RedactField } from '../redact/redactor.ts'
 import type { OpenTelemetryApi } from './api.ts'
 
-/** The options of `openTelemetry`. */
+/** Options of `openTelemetry`, its second argument. */
 export interface OpenTelemetryOptions {
 	/** False: no spans, and no trace context in requests and messages. Default true. */
 	readonly spans?: boolean | undefined

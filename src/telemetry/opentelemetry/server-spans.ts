@@ -51,7 +51,10 @@ interface TracedHonoContext {
 	readonly error?: Error | undefined
 }
 
-/** Creates the spans of incoming requests, for each kind of server. The functions do not use `this`. */
+/**
+ * Creates the spans of incoming requests, for each kind of server: `server` of what `openTelemetry` returns. The functions do not use
+ * `this`.
+ */
 export interface OpenTelemetryServer {
 	/** Wraps a handler of `node:http`. */
 	readonly node: <Request extends TracedNodeRequest, Response extends TracedNodeResponse>(

@@ -27,8 +27,9 @@ export interface PrometheusOptions extends MetricsOptions {
 }
 
 /**
- * Exports metrics through prom-client. A second call for a registry returns the exporter of the first, with its `maxSeries`. A metric of another origin
- * whose name the registry already has stays as it is, and a console warning reports it once.
+ * Creates an exporter for `observe` that registers the metrics in prom-client. A second call for a registry returns the exporter of the
+ * first, with its `maxSeries`. A metric of another origin whose name the registry already has stays as it is, and a console warning reports
+ * it once.
  *
  * @example
  * import * as prom from 'prom-client'

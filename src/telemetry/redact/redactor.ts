@@ -2,8 +2,9 @@ import type { ProblemReports } from '../observe/report.ts'
 import { redactText } from './redact-text.ts'
 
 /**
- * Returns what is written of a text. It gets texts whose URLs, passwords and tokens are hidden already. `field` is the name of the field of the
- * event or of the attribute of the span. If it throws, or returns no string, `[redaction failed]` is written.
+ * Returns what is written of a text: the option `redact` of `logger`, `openTelemetry` and `eventLog`. It gets texts whose URLs, passwords
+ * and tokens are hidden already. `field` is the name of the field of the event or of the attribute of the span. If it throws, or returns no
+ * string, `[redaction failed]` is written.
  */
 export type RedactField = (text: string, field: string) => string
 

@@ -30,7 +30,7 @@ import {
 } from './options.ts'
 import { explainError, IDEMPOTENCY_TABLES } from './schema.ts'
 
-/** A store of idempotency keys in PostgreSQL. */
+/** The store of idempotency keys that `postgresIdempotencyStore` returns. Pass it as `store` to `idempotency`. */
 export interface PostgresIdempotencyStore<Tx = unknown> extends SqlIdempotencyStore<Tx> {
 	readonly kind: 'postgres'
 }

@@ -26,8 +26,9 @@ const SCHEMA: OptionSchema = { client: 'any', prefix: 'string' }
 const DEFAULT_PREFIX = 'yaoki:idempotency:'
 
 /**
- * Creates a store in Redis 5 or later, or in Valkey. Use a server that evicts nothing (`maxmemory-policy noeviction`) and that persists its data: a key that the
- * server loses runs a second time. Replication is asynchronous, so a failover can lose the claims of its last moments; steps with derived keys cover that.
+ * Creates a store of idempotency keys in Redis 5 or later, or in Valkey. Use a server that evicts nothing (`maxmemory-policy noeviction`)
+ * and that persists its data: a key that the server loses runs a second time. Replication is asynchronous, so a failover can lose the
+ * claims of its last moments; steps with derived keys cover that.
  *
  * @example
  * const store = redisIdempotencyStore({ client: new Redis() })

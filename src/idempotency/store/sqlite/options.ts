@@ -1,7 +1,7 @@
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 
-/** Options of an SQLite store for idempotency keys. */
+/** Options of `sqliteIdempotencyStore`. `file` is required. */
 export interface SqliteIdempotencyStoreOptions<Database = SqliteTransaction> {
 	/**
 	 * The database file. A missing file is created, a missing folder is not. `':memory:'`: a database that exists until the store
@@ -21,7 +21,10 @@ export interface SqliteIdempotencyStoreOptions<Database = SqliteTransaction> {
 
 type SqliteParameter = string | number | bigint | null | Uint8Array
 
-/** A connection of SQLite in a transaction: `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. */
+/**
+ * The connection that `context.transaction` of a `sqliteIdempotencyStore` passes to your function: `DatabaseSync` of `node:sqlite`, or a
+ * `Database` of `better-sqlite3`.
+ */
 export interface SqliteTransaction {
 	exec(sql: string): unknown
 	prepare(sql: string): {

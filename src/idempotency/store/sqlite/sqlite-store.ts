@@ -26,7 +26,7 @@ import { OpenTransactions } from './open-transaction.ts'
 import { readSqliteOptions, type SqliteIdempotencyStoreOptions, type SqliteTransaction } from './options.ts'
 import { IDEMPOTENCY_CLOCK, IDEMPOTENCY_TABLES } from './schema.ts'
 
-/** A store of idempotency keys in SQLite. */
+/** The store of idempotency keys that `sqliteIdempotencyStore` returns. Pass it as `store` to `idempotency`. */
 export interface SqliteIdempotencyStore<Tx = SqliteTransaction> extends SqlIdempotencyStore<Tx> {
 	readonly kind: 'sqlite'
 }

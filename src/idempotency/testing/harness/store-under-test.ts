@@ -1,6 +1,8 @@
 import type { IdempotencyStore } from '../../store/store.ts'
 
-/** A store on an empty database of its own. */
+/**
+ * A store on an empty database of its own. For authors of stores: the function that is passed to `idempotencyStoreConformance` returns it.
+ */
 export interface IdempotencyStoreUnderTest<Tx = unknown> {
 	readonly store: IdempotencyStore<Tx>
 	/**

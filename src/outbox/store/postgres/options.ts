@@ -9,7 +9,7 @@ import {
 	readPostgresSettings,
 } from '../../../sql/postgres-options.ts'
 
-/** Options of a PostgreSQL store. */
+/** Options of `postgresOutboxStore`. `client` is required: a `Pool` of `pg`, or a PGlite database. */
 export interface PostgresOutboxStoreOptions {
 	/** A `Pool` of `pg`, or a PGlite database. The store never closes it. A relay keeps one connection of a pool for LISTEN. */
 	readonly client: PgPool | PGliteLike

@@ -21,7 +21,7 @@ import { explainError, migrate, migrationsIn, schemaVersion } from './schema.ts'
 import { settleOperations } from './settle.ts'
 import { statsOperations } from './stats.ts'
 
-/** An outbox in a PostgreSQL database. */
+/** The outbox store that `postgresOutboxStore` returns. Pass it as `store` to `new Outbox`. */
 export interface PostgresOutboxStore extends OutboxStore {
 	readonly kind: 'postgres'
 }

@@ -28,7 +28,7 @@ import { settle } from './settle.ts'
 import { SharedTransactions } from './shared-transactions.ts'
 import { stats } from './stats.ts'
 
-/** Options of an SQLite store. */
+/** Options of `sqliteOutboxStore`. `file` is required. */
 export interface SqliteOutboxStoreOptions {
 	/**
 	 * The database file. A missing file is created, a missing folder is not. `':memory:'`: a database that exists until the store

@@ -1,7 +1,10 @@
 import type { Queryable } from '../../../sql/clients.ts'
 import type { OutboxStore } from '../../store/store.ts'
 
-/** A store on an empty database of its own, with or without tables. */
+/**
+ * A store on an empty database of its own, with or without tables. For authors of stores: the function that is passed to
+ * `outboxStoreConformance` returns it.
+ */
 export interface OutboxStoreUnderTest {
 	readonly store: OutboxStore
 	/** Moves the store's clock forward, or back by a negative time. The suite never sleeps. */
