@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { entryName, exportedSubpaths } from '../build/layout.ts'
 import { ROOT, readJson, tsc } from '../tools.ts'
 import { findCodes } from './codes.ts'
+import { findUnclearComments } from './comments.ts'
 import { findDuplicates } from './duplicates.ts'
 import { exportsPage } from './exports-page.ts'
 import { GUIDE_PAGES } from './guide-pages.ts'
@@ -35,7 +36,8 @@ export function currentSurface(): Surface {
 		const entries = entriesIn(out)
 		const codes = findCodes(textsIn('src', '.ts'))
 		const page = exportsPage(entries, { texts: textsIn('docs/guide', '.md'), uses: GUIDE_PAGES })
-		const problems = [...findDuplicates(entries), ...codes.problems, ...page.problems]
+		const comments = findUnclearComments(entries)
+		const problems = [...findDuplicates(entries), ...codes.problems, ...page.problems, ...comments]
 		if (problems.length > 0) throw new Error(`The surface breaks a rule:\n${problems.join('\n')}`)
 		const listings = listSurface(entries)
 		const files = new Map([...listings].map(([entry, { text }]) => [listingFile(entry), text]))

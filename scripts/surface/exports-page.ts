@@ -3,7 +3,8 @@
  * comment. The page of a function, class or constant is in guide-pages.ts. A type is on the page of the export that leads to it in the
  * fewest steps, unless guide-pages.ts names another.
  */
-import { declarationOf, placeOf, type Reference, readDeclarations, statementsOf } from './declarations.ts'
+import { commentOf, kindOf } from './comments.ts'
+import { declarationOf, placeOf, type Reference, readDeclarations } from './declarations.ts'
 import { mentionedBy } from './listing.ts'
 
 interface Export {
@@ -76,9 +77,7 @@ const CODE = /```.*?```|`[^`]+`/gs
 function exportsOf(entry: string, file: string): Export[] {
 	return [...readDeclarations(file).exported].sort().map(([name, reference]) => {
 		const declaration = declarationOf(reference)
-		const [statement] = statementsOf(declaration)
-		const { type } = Object(Object(statement).declaration ?? statement)
-		return { entry, name, declaration, isValue: !reference.isType && !TYPES.includes(type) }
+		return { entry, name, declaration, isValue: !reference.isType && !TYPES.includes(kindOf(declaration)) }
 	})
 }
 
@@ -113,15 +112,7 @@ function nearest({ entry, name, declaration }: Export, owners: readonly Owner[])
 	return first?.name
 }
 
-function firstSentence(declaration: Reference): string | undefined {
-	const { text, comments } = readDeclarations(declaration.file)
-	const [statement] = statementsOf(declaration)
-	const above = comments.findLast(({ end }) => statement !== undefined && end <= statement.start)
-	if (!above || !statement || text.slice(above.end, statement.start).trim() !== '') return undefined
-	const comment = text.slice(above.start, above.end).replace(/^\/\*\*|\*\/$/g, '')
-	return comment
-		.replace(/^\s*\* ?/gm, '')
-		.trim()
-		.split(/(?<=\.)\s|\n\n/)[0]
+const firstSentence = (declaration: Reference): string | undefined =>
+	commentOf(declaration)
+		?.split(/(?<=\.)\s|\n\n/)[0]
 		?.replaceAll('\n', ' ')
-}

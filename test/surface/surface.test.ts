@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import * as root from 'yaoki'
 import { findCodes } from '../../scripts/surface/codes.ts'
+import { findUnclearComments } from '../../scripts/surface/comments.ts'
 import { findDuplicates } from '../../scripts/surface/duplicates.ts'
 import { currentSurface, LISTINGS, type Surface } from '../../scripts/surface/emit.ts'
 import { exportsPage } from '../../scripts/surface/exports-page.ts'
@@ -272,5 +273,45 @@ describe('the page of exports', () => {
 	test('is rejected if an export has no doc comment', () => {
 		const changed = { 'two.d.ts': 'export declare class Run {}\n/** Deep. */\nexport interface Deep {}' }
 		expect(pageOf('`run`', { a: 'run' }, changed).problems).toEqual(['Run has no doc comment'])
+	})
+})
+
+describe('comments of exports', () => {
+	const EXAMPLE = ['/**', ' * What `run` returns.', ' *', ' * @example', ' * EXAMPLE', ' */'].join('\n')
+	const problemsOf = (run: string, example = 'run()', entry = "export type { Run } from './run.ts'") =>
+		findUnclearComments(
+			plant(
+				{
+					'one.d.ts': `${entry}\n${EXAMPLE.replace('EXAMPLE', example)}\nexport declare function run(): Run`,
+					'run.d.ts': `${run}\nexport declare class Run {}`,
+				},
+				'one',
+			),
+		)
+	const NAMED = '/** What `run` returns. */'
+	const UNNAMED = 'the comment of Run names nothing else in code font: what returns, takes or throws it?'
+
+	test('are accepted if a type names what returns it', () => {
+		expect(problemsOf(NAMED)).toEqual([])
+	})
+
+	test.each([
+		['nothing', '/** A run. */'],
+		['only itself', '/** A `Run`, or a `Run<string>`. */'],
+		['another thing only in its example', '/**\n * A run.\n * @example\n * `run`\n */'],
+	])('are rejected if a type names %s', (_, comment) => {
+		expect(problemsOf(comment)).toEqual([UNNAMED])
+	})
+
+	test('are rejected if an example creates a class that is exported as a type only', () => {
+		const rejected = (name: string) =>
+			`an example of ${name} creates Run, which is exported as a type: use its factory`
+		expect(problemsOf(NAMED, 'const one = new Run()')).toEqual([rejected('run')])
+		expect(problemsOf(EXAMPLE.replace('EXAMPLE', 'new Run()'))).toEqual([rejected('Run')])
+	})
+
+	test('may create a class that is exported as a value, or a class of another package', () => {
+		expect(problemsOf(NAMED, 'new Run()', "export { Run } from './run.ts'")).toEqual([])
+		expect(problemsOf(NAMED, 'new Pool()')).toEqual([])
 	})
 })
