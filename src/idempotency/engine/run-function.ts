@@ -1,6 +1,6 @@
 /** Runs a function once per key: what an adapter does for a request, without HTTP. */
 import type { Jsonified } from '../../core/json/jsonified.ts'
-import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
+import { checkNames, invalidArgument, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { canonicalJson } from '../key/canonical-json.ts'
 import type { IdempotencyIdentity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
@@ -68,7 +68,7 @@ function identityOf(key: string, options: IdempotencyRunOptions, maxKeyLength: n
 	checkNames(options, OPTIONS, 'run')
 	const { principal, route = METHOD } = options
 	if (!isText(key) || key.length > maxKeyLength)
-		invalidOption('key', key, `a string of 1 to ${maxKeyLength} characters`)
+		invalidArgument('key', key, `a string of 1 to ${maxKeyLength} characters`)
 	if (!isText(principal))
 		invalidOption('principal', principal, "the id of the caller, a non-empty string, or 'anonymous'")
 	if (!isText(route)) invalidOption('route', route, 'a non-empty string')

@@ -1,6 +1,6 @@
 /** Checks changes to a dead letter with the functions that check `enqueue`, so that an edit cannot create a message that enqueue would reject. */
 import { withOptionPath } from '../../core/options/option-path.ts'
-import { checkNames, invalidOption } from '../../core/options/schema.ts'
+import { checkNames, invalidArgument } from '../../core/options/schema.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
 import { type Schemas, validValue } from '../enqueue/schemas.ts'
@@ -24,7 +24,7 @@ export async function toEdit(
 	schemas: Schemas | undefined,
 ): Promise<MessageEdit> {
 	if (Object(changes) !== changes || Array.isArray(changes))
-		invalidOption('changes', changes, 'an object such as { payload }')
+		invalidArgument('changes', changes, 'an object such as { payload }')
 	withOptionPath('changes', () => checkNames(changes, SCHEMA))
 	const ref: MessageRef = topic === undefined ? { id } : { id, topic }
 	const { headers, destination, expiresAt, maxRetries } = changes

@@ -1,5 +1,11 @@
 /** Operations on dead letters. A store moves each message in one transaction, so none is lost; operations on many messages run in batches. */
-import { checkNames, checkRange, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
+import {
+	checkNames,
+	checkRange,
+	invalidArgument,
+	invalidOption,
+	type OptionSchema,
+} from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Schemas } from '../enqueue/schemas.ts'
 import { invalidField } from '../message/errors.ts'
@@ -136,7 +142,7 @@ export class DeadLetters {
 
 	/** Changes a dead letter and replays it, in one transaction. Throws a `DeadLetterNotFoundError` if the message is no dead letter. */
 	async edit(id: string, changes: DeadLetterChanges, options: OperatorOptions = {}): Promise<void> {
-		if (!isMessageId(id)) invalidOption('id', id, 'a message id, which is a UUID')
+		if (!isMessageId(id)) invalidArgument('id', id, 'a message id, which is a UUID')
 		const messageId = id.toLowerCase()
 		checkNames(options, OPERATOR_SCHEMA, 'edit')
 		const operator = readOperator(options)
@@ -198,7 +204,7 @@ function toDeliberateFilter(action: string, given: MessageFilter, all: boolean |
 	if (all !== undefined && typeof all !== 'boolean') invalidOption('all', all, 'a boolean')
 	const filter = toDeadFilter(given)
 	if (!all && Object.keys(filter).length === 0)
-		invalidOption(
+		invalidArgument(
 			'filter',
 			'{}',
 			`at least one condition (to ${action} every dead letter, pass { all: true })`,

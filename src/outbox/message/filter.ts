@@ -3,7 +3,7 @@
  * intended, and matching messages may be discarded.
  */
 import { withOptionPath } from '../../core/options/option-path.ts'
-import { checkNames, invalidOption } from '../../core/options/schema.ts'
+import { checkNames, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { isUuid } from '../../sql/postgres-values.ts'
 import type { StoreFilter } from '../store/store.ts'
 import type { DeadLetterCause, MessageStatus } from './message.ts'
@@ -54,7 +54,7 @@ export const isMessageId = (id: unknown): id is string => typeof id === 'string'
 /** Returns the filter for the store, without undefined fields. */
 export function toFilter(given: MessageFilter): StoreFilter {
 	if (Object(given) !== given || Array.isArray(given))
-		invalidOption('filter', given, "an object such as { destination: 'billing' }")
+		invalidArgument('filter', given, "an object such as { destination: 'billing' }")
 	return withOptionPath('filter', () => {
 		checkNames(given, SCHEMA)
 		const since = readTime('since', given.since)
@@ -98,10 +98,12 @@ function readIds(ids: unknown): readonly string[] | undefined {
 	})
 }
 
-/** Returns a text that a database can store. */
+/** Returns true for a text that a database can store. */
+export const isStorable = (text: unknown): text is string =>
+	typeof text === 'string' && text !== '' && !/[\0\p{Surrogate}]/u.test(text)
+
 export function readText(name: string, text: unknown): string | undefined {
-	if (text === undefined) return undefined
-	if (typeof text !== 'string' || text === '' || /[\0\p{Surrogate}]/u.test(text))
+	if (text !== undefined && !isStorable(text))
 		invalidOption(name, text, 'a non-empty string without NUL characters and lone surrogates')
 	return text
 }

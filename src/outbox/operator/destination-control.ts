@@ -2,9 +2,9 @@
  * Pauses and resumes destinations by hand. The pause is a row of the database, so it survives restarts and every relay obeys it; relays
  * cannot end it, because it is stored apart from what their circuits change.
  */
-import { checkNames, checkRange, invalidOption } from '../../core/options/schema.ts'
+import { checkNames, checkRange, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { NAME_BYTES } from '../enqueue/fields.ts'
-import { readText } from '../message/filter.ts'
+import { isStorable } from '../message/filter.ts'
 import type { OperatorChange } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator.ts'
@@ -61,8 +61,7 @@ export class DestinationControl {
 }
 
 function readChange(destination: string, options: OperatorOptions) {
-	const name = readText('destination', destination)
-	if (name === undefined || Buffer.byteLength(name) > NAME_BYTES)
-		invalidOption('destination', destination, `a name of at most ${NAME_BYTES} bytes`)
-	return { destination: name, ...readOperator(options) }
+	if (!isStorable(destination) || Buffer.byteLength(destination) > NAME_BYTES)
+		invalidArgument('destination', destination, `a name of at most ${NAME_BYTES} bytes`)
+	return { destination, ...readOperator(options) }
 }

@@ -4,8 +4,9 @@
  */
 
 import { Emitter } from '../../core/emitter/emitter.ts'
+import { YaokiError } from '../../core/errors/errors.ts'
 import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
-import { checkRange, invalidOption } from '../../core/options/schema.ts'
+import { checkRange, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import type { Destination, MessageHandler } from '../destinations/destination.ts'
 import type { RelayEvent, RelayListener } from '../events/relay-events.ts'
@@ -64,7 +65,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		outbox: Outbox<T>,
 		options: RelayOptions & { readonly destinations: DestinationsFor<T, Name> },
 	) {
-		if (typeof outbox?.attach !== 'function') invalidOption('outbox', outbox, 'an Outbox')
+		if (typeof outbox?.attach !== 'function') invalidArgument('outbox', outbox, 'an Outbox')
 		this.#outbox = outbox
 		this.#settings = readRelayOptions(options)
 		this.name = this.#settings.name
@@ -96,7 +97,10 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 
 	/** Starts to send. Rejects if the database cannot be reached, does not respond within 30 seconds, or its tables are missing. */
 	async start(): Promise<void> {
-		if (this.#run) invalidOption('start()', 'a running relay', 'a stopped relay')
+		if (this.#run) {
+			const state = this.#stopping ? 'stopping. Await stop()' : 'already running. Call stop()'
+			throw new YaokiError('YAOKI_RELAY_RUNNING', `The relay is ${state} before start().`)
+		}
 		this.#starting = this.#start()
 		try {
 			await this.#starting

@@ -102,15 +102,20 @@ describe('a key', () => {
 		expect(await engine.find(identity)).toMatchObject({ state: 'completed', status: 200 })
 	})
 
+	test.each(['', 'k'.repeat(256), 7 as never])('the key %j is rejected', async (key) => {
+		const { engine } = setting()
+		const fn = vi.fn()
+		const error = await failureOf(engine.run(key, 1, fn, ADA))
+		expect(error).toMatchObject({ code: 'YAOKI_INVALID_ARGUMENT', argument: 'key' })
+		expect(fn).not.toHaveBeenCalled()
+	})
+
 	test.each([
-		['', ADA, 'key'],
-		['k'.repeat(256), ADA, 'key'],
-		[7 as never, ADA, 'key'],
 		['k1', { principal: '' }, 'principal'],
 		['k1', {} as never, 'principal'],
 		['k1', { principal: 'ada', route: '' }, 'route'],
 		['k1', { principal: 'ada', rout: 'mail' } as never, 'rout'],
-	])('%j with %j is rejected', async (key, options, option) => {
+	])('the key %j with the options %j is rejected', async (key, options, option) => {
 		const { engine } = setting()
 		const fn = vi.fn()
 		const error = await failureOf(engine.run(key, 1, fn, options))

@@ -92,7 +92,7 @@ describe.each(['replay', 'discard'] as const)('%s', (action) => {
 		async (filter) => {
 			const { dead, store, onChanged } = setUp(letters(3))
 			await expect(dead[action](filter)).rejects.toMatchObject({
-				optionPath: 'filter',
+				argument: 'filter',
 				message: expect.stringContaining(`to ${action} every dead letter, pass { all: true }`),
 			})
 			expect(await store.countDead({}, 10)).toEqual({ count: 3, isCapped: false })
@@ -205,7 +205,7 @@ describe.each(['replay', 'discard'] as const)('%s', (action) => {
 			optionPath: 'signal',
 		})
 		await expect(dead[action]({}, null as unknown as object)).rejects.toMatchObject({ optionPath: 'options' })
-		await expect(dead[action](null as unknown as object)).rejects.toMatchObject({ optionPath: 'filter' })
+		await expect(dead[action](null as unknown as object)).rejects.toMatchObject({ argument: 'filter' })
 	})
 })
 

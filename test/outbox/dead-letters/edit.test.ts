@@ -62,8 +62,8 @@ describe('edit', () => {
 	it('names the invalid argument', async () => {
 		const { dead } = setUp(letters(1))
 		const edit = (changes: unknown) => dead.edit(idOf(1), changes as object)
-		await expect(edit(null)).rejects.toMatchObject({ optionPath: 'changes' })
-		await expect(edit([])).rejects.toMatchObject({ optionPath: 'changes' })
+		await expect(edit(null)).rejects.toMatchObject({ argument: 'changes' })
+		await expect(edit([])).rejects.toMatchObject({ argument: 'changes' })
 		await expect(edit({ topic: 't' })).rejects.toMatchObject({ optionPath: 'changes.topic', isUnknown: true })
 		await expect(dead.replay({}, { canary: 'yes' } as unknown as object)).rejects.toMatchObject({
 			optionPath: 'canary',
@@ -77,6 +77,6 @@ describe('edit', () => {
 	})
 
 	it('rejects an invalid id', async () => {
-		await expect(setUp([]).dead.edit('x', {})).rejects.toMatchObject({ optionPath: 'id' })
+		await expect(setUp([]).dead.edit('x', {})).rejects.toMatchObject({ argument: 'id' })
 	})
 })

@@ -70,7 +70,7 @@ test.each<[object, string]>([
 
 test('rejects an invalid outbox', () => {
 	expect(() => new Relay({} as Outbox, { destinations: { jobs } })).toThrow(
-		expect.objectContaining({ optionPath: 'outbox' }),
+		expect.objectContaining({ argument: 'outbox' }),
 	)
 })
 

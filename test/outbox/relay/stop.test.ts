@@ -123,8 +123,12 @@ test('a second stop returns the same promise; stop of a relay that was not start
 test('start rejects while running and works again after stop', async () => {
 	await using here = await world()
 	const relay = await here.relay({ jobs: here.sends() })
-	await expect(relay.start()).rejects.toMatchObject({ optionPath: 'start()' })
+	const code = 'YAOKI_RELAY_RUNNING'
+	const running = { code, message: 'The relay is already running. Call stop() before start().' }
+	await expect(relay.start()).rejects.toMatchObject(running)
 	const stopped = relay.stop()
+	const stopping = { code, message: 'The relay is stopping. Await stop() before start().' }
+	await expect(relay.start()).rejects.toMatchObject(stopping)
 	await here.clock.advance(10)
 	await stopped
 	await here.enqueue(1)
