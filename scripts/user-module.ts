@@ -15,6 +15,9 @@ const CALLS: Readonly<Record<string, string>> = {
 	resilientInterceptor: 'resilientInterceptor({} as any)',
 	resilientServerInterceptor: 'resilientServerInterceptor({} as any)',
 	skipDelays: 'skipDelays(retry())',
+	// Programs export the handlers and not the object: a route of Next.js is an export.
+	metricsEndpoint: '{ ...metricsEndpoint(inMemoryMetrics()) }',
+	openTelemetry: '{ ...openTelemetry({} as any).server }',
 	// Its constructor is private.
 	Deadline: 'Deadline.after(1)',
 }

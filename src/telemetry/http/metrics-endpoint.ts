@@ -4,21 +4,21 @@ import { systemRuntime } from '../../core/runtime/system.ts'
 import { type PrometheusRegistry, type PrometheusText, type ScrapeResponse, Scraper } from './scrape.ts'
 
 /** The part of Node's response that is used; Express and the compatibility API of HTTP/2 have it too. */
-interface MetricsNodeResponse {
+type MetricsNodeResponse = {
 	statusCode: number
 	setHeader(name: string, value: string): unknown
 	end(body: string): unknown
 }
 
 /** The part of Fastify's reply that is used. */
-interface MetricsFastifyReply {
+type MetricsFastifyReply = {
 	code(status: number): unknown
 	headers(headers: Record<string, string>): unknown
 	send(body: string): unknown
 }
 
 /** The part of Hono's context that is used. */
-interface MetricsHonoContext {
+type MetricsHonoContext = {
 	readonly req: { readonly raw: Request }
 }
 

@@ -8,7 +8,7 @@ import type { StartedSpan, Tracing } from './tracing.ts'
 import { type Ended, watchResult } from './watch-result.ts'
 
 /** The part of Node's request that is used, also by Express and Connect. */
-interface TracedNodeRequest {
+type TracedNodeRequest = {
 	readonly method?: string | undefined
 	readonly url?: string | undefined
 	/** Set by Express: the path before a router has removed its own part. */
@@ -18,7 +18,7 @@ interface TracedNodeRequest {
 }
 
 /** The part of Node's response that is used, also by Express and Connect. */
-interface TracedNodeResponse {
+type TracedNodeResponse = {
 	readonly statusCode: number
 	readonly headersSent: boolean
 	readonly closed?: boolean
@@ -26,13 +26,13 @@ interface TracedNodeResponse {
 }
 
 /** The part of Fastify's request that is used. */
-interface TracedFastifyRequest {
+type TracedFastifyRequest = {
 	readonly raw: TracedNodeRequest
 	readonly routeOptions?: { readonly url?: string | undefined } | undefined
 }
 
 /** The part of a Fastify instance that is used. */
-interface TracedFastifyApp {
+type TracedFastifyApp = {
 	addHook(
 		name: 'onRequest',
 		hook: (
@@ -44,7 +44,7 @@ interface TracedFastifyApp {
 }
 
 /** The part of Hono's context that is used. */
-interface TracedHonoContext {
+type TracedHonoContext = {
 	readonly req: { readonly raw: Request }
 	readonly res: Response
 	/** What the handler has thrown, if Hono has made a response of it. */
