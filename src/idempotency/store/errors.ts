@@ -24,8 +24,9 @@ export class IdempotencySchemaError extends YaokiError {
 }
 
 /**
- * The database of the store could not run an operation, or `tx` does not belong to it. Operations of PostgreSQL and SQLite stores reject
- * with it. `cause` is the database's error.
+ * The database of the store could not run an operation, or `tx` does not belong to it: `cause` is its error, and the message says what to
+ * do. Operations of PostgreSQL and SQLite stores reject with it. On PostgreSQL, an error without advice is passed on as the client threw
+ * it.
  */
 export class IdempotencyStoreError extends YaokiError {
 	override readonly name = 'IdempotencyStoreError'

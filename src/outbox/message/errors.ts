@@ -19,8 +19,8 @@ const MAX_ISSUES_IN_TEXT = 10
 const MAX_SHOWN_LENGTH = 60
 
 /**
- * A message is invalid. `outbox.enqueue` rejects with it, and no message of its batch was enqueued; `outbox.dead.edit` too. Fix the fields
- * in `issues`.
+ * A message is invalid: `outbox.enqueue` and `outbox.dead.edit` reject with it, and no message of the batch was written. Fix the fields in
+ * `issues`.
  *
  * @example
  * await outbox.enqueue({ topic: 'order.created', payload: { total: NaN } })

@@ -22,8 +22,9 @@ export class OutboxSchemaError extends YaokiError {
 }
 
 /**
- * The database could not run an operation. Methods of an `Outbox` and `relay.start()` reject with it; a running relay emits
- * `relay_store_error` and continues when the database is back. `cause` is the database's error.
+ * The database could not run an operation: `cause` is its error, and the message says what to do. Methods of an `Outbox` and
+ * `relay.start()` reject with it; a running relay emits `relay_store_error` and continues when the database is back. On PostgreSQL, an
+ * error without advice is passed on as the client threw it.
  */
 export class OutboxStoreError extends YaokiError {
 	override readonly name = 'OutboxStoreError'

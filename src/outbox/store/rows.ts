@@ -55,8 +55,8 @@ export interface ClaimedRow extends Omit<NewRow, 'dedupeKey' | 'notBefore'> {
 }
 
 /**
- * Identifies one claim. For authors of stores: `OutboxStore.renew` gets it, `OutboxStore.claimsOf` returns it, and every `Settlement`
- * contains it. A settlement that arrives after the lease was taken over refers to an older claim and changes nothing.
+ * Identifies one claim of a message by a relay. For authors of stores: `OutboxStore.renew` gets it, `OutboxStore.claimsOf` returns it, and
+ * every `Settlement` contains it. A settlement that arrives after the lease was taken over refers to an older claim and changes nothing.
  */
 export interface ClaimRef {
 	readonly id: string

@@ -169,7 +169,7 @@ function pipelineOf(event: EventBase & { readonly service?: unknown }): string {
  *
  * @example
  * const { scenario, summary } = scenarioFromIncident(text, { pipeline: 'users' })
- * for (const { text } of summary.caveats) console.log(text)
+ * for (const caveat of summary.caveats) console.log(caveat.text)
  * const result = simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeoutMs: 1_000 }] } })
  */
 export function scenarioFromIncident(

@@ -28,7 +28,7 @@ export type Arrivals =
  * the last.
  *
  * @example
- * const rampUp: ArrivalCurve = { kind: 'curve', points: [{ atMs: 0, perSecond: 10 }, { atMs: 60_000, perSecond: 500 }] }
+ * const rampUp: Arrivals = { kind: 'curve', points: [{ atMs: 0, perSecond: 10 }, { atMs: 60_000, perSecond: 500 }] }
  */
 export interface ArrivalCurve extends Window {
 	readonly kind: 'curve'
