@@ -3,7 +3,7 @@
  * of a call are one call, rejected calls are calls, and a timeout is a lower limit of the response time. So the same outage can be
  * simulated with another policy.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { listAlternatives } from './alternatives.ts'
 import { listCaveats } from './caveats.ts'
@@ -151,7 +151,7 @@ export function buildIncident(
 }
 
 function throwNoDurations(): never {
-	invalidOption(
+	invalidArgument(
 		'lines',
 		'events without a successful call',
 		'events that include successful calls; include a few minutes before or after the incident, so that normal latency can be measured',

@@ -3,7 +3,7 @@
  * result does not depend on the order of lines, so that the files of several processes can be read one after the other.
  */
 import type { EventBase } from '../../core/events/events.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { amount, count, fields, listed, ofType } from '../scenario/shape.ts'
 import { buildIncident, type Incident, type ReadCounts } from './incident.ts'
 import { hashCallId, type PipelineEvents, PolicyEvents } from './log/event-columns.ts'
@@ -115,7 +115,7 @@ export class IncidentReader {
 		return events
 	}
 
-	/** Returns the scenario and a summary. Throws InvalidOptionError if the events do not contain enough information. */
+	/** Returns the scenario and a summary. Throws an InvalidArgumentError if the events do not contain enough information. */
 	finish(): Incident {
 		const [first, ...others] = this.#pipelines
 		if (!first) return this.#throwNoEvents()
@@ -137,10 +137,10 @@ export class IncidentReader {
 		const { pipelines, policies } = this.#names
 		const expected = 'events of policy.subscribe, one JSON object per line'
 		const { lines, firstUnreadable } = this.#counts
-		if (lines === 0) invalidOption('lines', 'no lines', expected)
+		if (lines === 0) invalidArgument('lines', 'no lines', expected)
 		if (firstUnreadable && !this.#hasEvents) {
 			const { line, reason } = firstUnreadable
-			invalidOption('lines', `${lines} lines without an event (line ${line} is ${reason})`, expected)
+			invalidArgument('lines', `${lines} lines without an event (line ${line} is ${reason})`, expected)
 		}
 		if (pipeline !== undefined && !pipelines.has(pipeline) && pipelines.size > 0)
 			invalidOption('pipeline', pipeline, `a pipeline in the events, ${listed([...pipelines].sort())}`)
@@ -150,7 +150,7 @@ export class IncidentReader {
 				[...this.#policies].join(', '),
 				`policies in the events, ${listed([...policies].sort())}`,
 			)
-		invalidOption(
+		invalidArgument(
 			'lines',
 			'events that report no calls',
 			'events of a retry or a circuit breaker, which report every call',
@@ -178,7 +178,7 @@ export function scenarioFromIncident(
 ): Incident {
 	const reader = new IncidentReader(options)
 	if (typeof lines !== 'string' && typeof Object(lines)[Symbol.iterator] !== 'function')
-		invalidOption('lines', lines, 'a string or an iterable of lines')
+		invalidArgument('lines', lines, 'a string or an iterable of lines')
 	for (const line of typeof lines === 'string' ? splitLines(lines) : lines) reader.add(line)
 	return reader.finish()
 }

@@ -1,5 +1,5 @@
 /** Splits CSV text into cells, with quoted cells as in RFC 4180. A library would be a dependency for forty lines. */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 
 /** The cells of a line, and its number in the text. */
 export interface CsvRow {
@@ -59,6 +59,6 @@ function endOfPlain(text: string, from: number, delimiter: string): number {
 function endOfQuoted(text: string, from: number, line: number): number {
 	let quote = text.indexOf('"', from + 1)
 	while (quote !== -1 && text[quote + 1] === '"') quote = text.indexOf('"', quote + 2)
-	if (quote === -1) invalidOption(`csv, line ${line}`, text.slice(from, from + 20), 'a closing quote')
+	if (quote === -1) invalidArgument(`csv, line ${line}`, text.slice(from, from + 20), 'a closing quote')
 	return quote + 1
 }

@@ -1,7 +1,7 @@
 /** Reads a load curve from CSV: a column of times, and a column of rates or counts. */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import type { RatePoint } from '../scenario/arrivals-model.ts'
-import { listed, ofType, oneOf, text } from '../scenario/shape.ts'
+import { listed, oneOf, text } from '../scenario/shape.ts'
 import { type CsvRow, readRows } from './csv-rows.ts'
 import {
 	buildLoadCurve,
@@ -51,11 +51,11 @@ const FIRST_MILLISECONDS = 1e11
  * // summary.source: 'time in seconds, rps as calls per second'
  */
 export function loadCurveFromCsv(csv: string, options: LoadCurveFromCsvOptions = {}): LoadCurve {
-	ofType('string', 'CSV text')(csv, 'csv')
+	if (typeof csv !== 'string') invalidArgument('csv', csv, 'CSV text')
 	checkOptions(options)
 	const rows = readRows(csv)
 	const [first] = rows
-	if (!first) invalidOption('csv', csv, 'at least two rows')
+	if (!first) invalidArgument('csv', csv, 'at least two rows')
 	const hasHeader = !first.cells.every(isValue)
 	const header = hasHeader ? first.cells : first.cells.map((_, index) => `column ${index + 1}`)
 	const body = hasHeader ? rows.slice(1) : rows
@@ -73,7 +73,7 @@ export function loadCurveFromCsv(csv: string, options: LoadCurveFromCsvOptions =
 	const sorted = read.toSorted((a, b) => a.atMs - b.atMs)
 	for (const [index, { atMs, row }] of sorted.entries())
 		if (atMs === sorted[index - 1]?.atMs)
-			invalidOption(`csv, line ${row.line}`, row.cells[time], `each time once in ${timeName}`)
+			invalidArgument(`csv, line ${row.line}`, row.cells[time], `each time once in ${timeName}`)
 	const values = sorted.filter(({ perSecond }) => !Number.isNaN(perSecond))
 	const isDate = body.some(({ cells }) => !isNumber(cells[time] ?? ''))
 	return buildLoadCurve(
@@ -142,11 +142,11 @@ function readTime(
 	const path = `csv, line ${line}, ${name}`
 	if (isNumber(cell)) {
 		const time = Number(cell)
-		if (time < 0) invalidOption(path, cell, 'a time of 0 or more')
+		if (time < 0) invalidArgument(path, cell, 'a time of 0 or more')
 		return (unit ?? guessUnit(cell)) === 'milliseconds' ? time : time * 1_000
 	}
 	const time = isIsoDate(cell) ? Date.parse(toUtc(cell)) : NaN
-	return Number.isNaN(time) ? invalidOption(path, cell, 'a number or a time in ISO 8601') : time
+	return Number.isNaN(time) ? invalidArgument(path, cell, 'a number or a time in ISO 8601') : time
 }
 
 /** Dates with a time but without a zone would be in the zone of the machine. */
@@ -160,5 +160,5 @@ function readValue({ line, cells }: CsvRow, column: number, name: string): numbe
 	const cell = cells[column] ?? ''
 	if (isMissing(cell)) return NaN
 	const value = isNumber(cell) ? Number(cell) : -1
-	return value >= 0 ? value : invalidOption(`csv, line ${line}, ${name}`, cell, 'a number of 0 or more')
+	return value >= 0 ? value : invalidArgument(`csv, line ${line}, ${name}`, cell, 'a number of 0 or more')
 }

@@ -3,7 +3,7 @@
  * values when they restart, and a simulated silence followed by full load would be a fault that did not happen. So gaps are
  * interpolated and reported, unless `gaps: 'zero'` says that no value means no load.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import type { ArrivalCurve, RatePoint } from '../scenario/arrivals-model.ts'
 import { amount, fields, flag, oneOf, type Shape } from '../scenario/shape.ts'
 
@@ -87,9 +87,9 @@ export function buildLoadCurve(
 ): LoadCurve {
 	const [first, last] = [values[0], values.at(-1)]
 	if (!first || !last || values.length < 2)
-		invalidOption('values', values.length, 'at least two values, to know how far apart they are')
+		invalidArgument('values', values.length, 'at least two values, to know how far apart they are')
 	if (values.every(({ perSecond }) => perSecond === 0))
-		invalidOption('values', 0, 'at least one value above 0')
+		invalidArgument('values', 0, 'at least one value above 0')
 	const intervalMs = medianInterval(values.map(({ atMs }) => atMs))
 	const points = values.map(({ atMs, perSecond }) => ({
 		atMs: atMs - first.atMs,

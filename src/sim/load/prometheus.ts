@@ -3,9 +3,9 @@
  * aggregation returns one per instance. A series that begins or ends within the range is an instance that was started or stopped, and
  * counts as 0 outside; a value that is missing between others is a scrape that failed, and does not.
  */
-import { invalidOption, isAmount } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption, isAmount } from '../../core/options/schema.ts'
 import type { RatePoint } from '../scenario/arrivals-model.ts'
-import { named, oneOf, type Shape, text } from '../scenario/shape.ts'
+import { named, type Shape, text } from '../scenario/shape.ts'
 import { buildLoadCurve, type LoadCurve, type LoadCurveOptions, optionsCheck } from './load-curve.ts'
 
 /** Options of `loadCurveFromPrometheus`: how the JSON of a range query is read. */
@@ -23,7 +23,7 @@ interface Series {
 
 const sample: Shape = (value, path) => {
 	if (!Array.isArray(value) || typeof value[0] !== 'number' || typeof value[1] !== 'string')
-		invalidOption(path, value, 'a pair of a time in seconds and a value as a string')
+		invalidArgument(path, value, 'a pair of a time in seconds and a value as a string')
 }
 
 /**
@@ -82,22 +82,22 @@ function parse(json: string): unknown {
 	try {
 		return JSON.parse(json)
 	} catch {
-		return invalidOption('json', json.slice(0, 40), 'the JSON of a range query')
+		return invalidArgument('json', json.slice(0, 40), 'the JSON of a range query')
 	}
 }
 
 function readSeries(response: unknown): readonly Series[] {
 	const { status, error, data } = Object(response)
 	if (status !== 'success')
-		invalidOption('json.status', typeof error === 'string' ? error : status, "'success', of a range query")
+		invalidArgument('json.status', typeof error === 'string' ? error : status, "'success', of a range query")
 	const { resultType, result } = Object(data)
-	oneOf('matrix')(resultType, 'json.data.resultType')
+	if (resultType !== 'matrix') invalidArgument('json.data.resultType', resultType, "'matrix'")
 	if (!Array.isArray(result) || result.length === 0)
-		invalidOption('json.data.result', result, 'at least one series')
+		invalidArgument('json.data.result', result, 'at least one series')
 	for (const [index, { metric, values }] of (result as unknown[]).map(Object).entries()) {
 		const path = `json.data.result[${index}]`
-		if (Object(metric) !== metric) invalidOption(`${path}.metric`, metric, 'an object with labels')
-		if (!Array.isArray(values)) invalidOption(`${path}.values`, values, 'a list (histograms have no rate)')
+		if (Object(metric) !== metric) invalidArgument(`${path}.metric`, metric, 'an object with labels')
+		if (!Array.isArray(values)) invalidArgument(`${path}.values`, values, 'a list (histograms have no rate)')
 		for (const [position, value] of values.entries()) sample(value, `${path}.values[${position}]`)
 	}
 	return result as readonly Series[]
@@ -106,7 +106,7 @@ function readSeries(response: unknown): readonly Series[] {
 /** The result of `rate` has no name any more, so a series with the name of a counter is the counter itself. */
 function checkIsRate({ __name__: name = '' }: Series['metric']): void {
 	if (/_(total|count|sum|bucket)$/.test(name))
-		invalidOption('json', name, `calls per second: query sum(rate(${name}[5m])), not the counter`)
+		invalidArgument('json', name, `calls per second: query sum(rate(${name}[5m])), not the counter`)
 }
 
 /** Returns the values that are numbers. Prometheus writes NaN for 0 / 0. */
@@ -114,7 +114,7 @@ function readValues({ values }: Series): readonly RatePoint[] {
 	const points = values.map(([seconds, value]) => ({ atMs: seconds * 1_000, perSecond: Number(value) }))
 	for (const [index, { perSecond }] of points.entries())
 		if (values[index]?.[1] !== 'NaN' && !isAmount(perSecond))
-			invalidOption(`values[${index}]`, values[index]?.[1], 'a finite number of 0 or more, or NaN')
+			invalidArgument(`values[${index}]`, values[index]?.[1], 'a finite number of 0 or more, or NaN')
 	return points.filter(({ perSecond }) => !Number.isNaN(perSecond))
 }
 

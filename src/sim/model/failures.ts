@@ -2,7 +2,7 @@
  * The failures of simulated services. Policies cannot distinguish them from real errors, but they have no stack: capturing one
  * costs more than the rest of a simulated call and would only show the simulator.
  */
-import { HttpError, InvalidOptionError, YaokiError } from '../../core/errors/errors.ts'
+import { HttpError, InvalidArgumentError, InvalidOptionError, YaokiError } from '../../core/errors/errors.ts'
 
 /** Passes for an HttpError. */
 class StatusFailure {
@@ -50,4 +50,7 @@ export const conflict = (): Failure => new CodeFailure('40001', 'the row has bee
 
 /** Returns true for failures of services and policies. Anything else was thrown by user code, or because of it. */
 export const isExpected = (error: unknown): boolean =>
-	error instanceof CodeFailure || (error instanceof YaokiError && !(error instanceof InvalidOptionError))
+	error instanceof CodeFailure ||
+	(error instanceof YaokiError &&
+		!(error instanceof InvalidOptionError) &&
+		!(error instanceof InvalidArgumentError))

@@ -1,10 +1,10 @@
 /** Assertions about simulations, for the tests of users. Every run must satisfy them: surviving nine of ten seeds is not enough. */
 import { YaokiError } from '../../core/errors/errors.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { Replications } from '../measure/replications.ts'
 import type { RecoveryStatus, SimulationResult } from '../measure/result.ts'
-import { oneOf } from '../scenario/shape.ts'
+import { listed } from '../scenario/shape.ts'
 
 /** Why no claim about the replay of an incident holds if the scenario does not end the recorded attempts as the log does. */
 export const NOT_REPRODUCED = 'the scenario does not reproduce the log'
@@ -103,7 +103,7 @@ export function expectResilience(
 ): ResilienceExpectation {
 	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
 	if (runs.length === 0 || runs.some((run) => !run?.totals))
-		invalidOption('result', result, 'a result of simulate, replicate or replayIncident')
+		invalidArgument('result', result, 'a result of simulate, replicate or replayIncident')
 	const undecided = 'runs' in result && result.isReproduced === false ? NOT_REPRODUCED : undefined
 	const expectation: ResilienceExpectation = {
 		toRecoverWithin: (ms) => expectation.measure('recoveredAfterMs', '<=', ms),
@@ -113,15 +113,19 @@ export function expectResilience(
 		p99Below: (ms) => expectation.measure('p99Ms', '<', ms),
 		peakBelow: (perSecond) => expectation.measure('peakPerSecond', '<', perSecond),
 		measure(name, operator, limit) {
-			oneOf(...MEASURE_NAMES)(name, 'measure')
-			oneOf(...Object.keys(OPERATORS))(operator, 'operator')
+			checkName('name', name, MEASURE_NAMES)
+			checkName('operator', operator, Object.keys(OPERATORS))
 			// Infinity is allowed: it requires a recovery at any time.
 			if (typeof limit !== 'number' || !(limit >= 0))
-				invalidOption(`limit of ${name}`, limit, 'a non-negative number')
+				invalidArgument(`limit of ${name}`, limit, 'a non-negative number')
 			const failed = runs.find((run) => undecided !== undefined || !satisfies(run, name, operator, limit))
 			if (failed) throw new ResilienceError(name, `${operator} ${limit}`, failed, undecided)
 			return expectation
 		},
 	}
 	return expectation
+}
+
+function checkName(argument: string, given: string, names: readonly string[]): void {
+	if (!names.includes(given)) invalidArgument(argument, given, listed(names))
 }

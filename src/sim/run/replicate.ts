@@ -3,7 +3,7 @@
  * does not. Results are merged in the order of the seeds, so that it does not matter where and in which order the runs were made.
  */
 import { withOptionPath } from '../../core/options/option-path.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { type ComparisonResult, compareRuns, mergeRuns, type Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { checkScenario } from '../scenario/check.ts'
@@ -73,7 +73,7 @@ export function compare(
 	options: ReplicateOptions = {},
 ): readonly ComparisonResult[] {
 	if (!Array.isArray(scenarios) || scenarios.length === 0)
-		invalidOption('scenarios', scenarios, 'a non-empty list of scenarios')
+		invalidArgument('scenarios', scenarios, 'a non-empty list of scenarios')
 	checkOptions(options, '')
 	const seed = scenarios.find((scenario) => scenario?.seed !== undefined)?.seed
 	return compareRuns(

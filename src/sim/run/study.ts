@@ -2,7 +2,7 @@
  * A study: scenarios that are run and shown together, as a file for the command line exports it. Either named variants or a grid for a
  * heat map. Both reduce to a list of cases, which is all that a runner needs.
  */
-import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import type { MeasureName } from '../measure/measures.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 
@@ -128,7 +128,7 @@ export function listCases(study: Study): readonly StudyCase[] {
 
 /** Returns a study as it is, and wraps a single scenario in a study of one case. */
 export function toStudy(given: Scenario | Study, name: string): Study {
-	if (Object(given) !== given) throw new InvalidOptionError(name, given, 'a scenario or a study')
+	if (Object(given) !== given) invalidArgument(name, given, 'a scenario or a study')
 	if ('variants' in given || 'panels' in given) return given
 	return { title: given.name ?? name, variants: { [given.name ?? name]: given } }
 }

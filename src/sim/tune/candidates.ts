@@ -3,7 +3,7 @@
  * another jitter; whether a policy is valid is decided by building it, because a second definition of "valid" would differ from the
  * first one day.
  */
-import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { InvalidArgumentError, InvalidOptionError } from '../../core/errors/errors.ts'
 import { EventLoop } from '../kernel/event-loop.ts'
 import { buildPolicy } from '../scenario/layers.ts'
 import { applyChanges, layersOf, type Policies, type TuneChange } from './changes.ts'
@@ -44,7 +44,7 @@ export function isValid({ changes }: Candidate, policies: Policies): boolean {
 			buildPolicy(layersOf(name, changed), { loop, runtime: loop.runtime('check'), path: name })
 		return true
 	} catch (error) {
-		if (error instanceof InvalidOptionError) return false
+		if (error instanceof InvalidOptionError || error instanceof InvalidArgumentError) return false
 		throw error
 	}
 }

@@ -4,8 +4,7 @@
  * the original policy: a change means the same whatever it is combined with. An earlier version had closures that each copied the
  * original layer, so the second of two changes to one layer undid the first.
  */
-import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import type { LayerKind, PolicyLayer, PolicyModel } from '../scenario/layers.ts'
 
 /** One changed setting, or a layer that is added: an element of `changes` of a `TuneResult`. `applyChanges` applies a list of them. */
@@ -59,7 +58,7 @@ function set(
 ): readonly PolicyLayer[] {
 	const current = layers[layer] as Readonly<Record<string, unknown>> | undefined
 	if (!current || !Object.hasOwn(current, kind))
-		invalidOption(path, current, `a policy whose layer ${layer} is a ${kind}`)
+		invalidArgument(path, current, `a policy whose layer ${layer} is a ${kind}`)
 	const value = option === undefined ? to : { ...(current[kind] as object), [option]: to }
 	return layers.with(layer, { ...current, [kind]: value } as unknown as PolicyLayer)
 }
@@ -68,8 +67,11 @@ function set(
 export function layersOf(name: string, policies: Policies = {}): readonly PolicyLayer[] {
 	const model = Object.hasOwn(policies, name) ? policies[name] : undefined
 	if (model === undefined)
-		invalidOption('policy', name, `the name of a policy in the scenario: ${Object.keys(policies).join(', ')}`)
-	if (typeof model === 'function')
-		throw new InvalidOptionError(`policies.${name}`, 'a function', 'layers as data')
+		invalidArgument(
+			'policy',
+			name,
+			`the name of a policy in the scenario: ${Object.keys(policies).join(', ')}`,
+		)
+	if (typeof model === 'function') invalidOption(`policies.${name}`, 'a function', 'layers as data')
 	return model
 }

@@ -1,5 +1,5 @@
 /** The options of a search, with their defaults. */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName } from '../measure/measures.ts'
 import { callback, count, fields, flag, oneOf } from '../scenario/shape.ts'
 import { layersOf, type Policies } from './changes.ts'
@@ -62,7 +62,7 @@ export function readPolicyNames(
 ): readonly string[] {
 	const names = typeof given === 'string' ? [given] : given
 	if (!Array.isArray(names) || names.length === 0)
-		invalidOption('policies', given, 'the name of a policy, or a non-empty list of names')
+		invalidArgument('policies', given, 'the name of a policy, or a non-empty list of names')
 	for (const name of names) layersOf(name, policies)
 	return [...new Set<string>(names)]
 }

@@ -3,7 +3,7 @@
  * candidate is dropped at the first run that violates a constraint, so most cost one run. Hill climbing was rejected: survival has a
  * cliff, not a slope, and it would return settings that cannot be explained.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import { seedsFor } from '../run/replicate.ts'
 import { simulate } from '../run/simulation.ts'
 import { overEqualTime } from '../run/study.ts'
@@ -46,7 +46,7 @@ export function createSearch(
 ): Search {
 	const worlds = toList(scenarios)
 	const [first] = worlds
-	if (!first) invalidOption('scenarios', scenarios, 'a scenario, or a non-empty list of scenarios')
+	if (!first) invalidArgument('scenarios', scenarios, 'a scenario, or a non-empty list of scenarios')
 	const names = readPolicyNames(policies, first.policies)
 	for (const { policies: own } of worlds) readPolicyNames(names, own)
 	const settings = readTuneOptions(options)

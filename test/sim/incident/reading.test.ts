@@ -5,6 +5,7 @@ import {
 	bulkhead,
 	circuitBreaker,
 	hedge,
+	InvalidArgumentError,
 	InvalidOptionError,
 	type Policy,
 	pipeline,
@@ -27,9 +28,10 @@ const named = (pipelineName: string, maker: () => Policy = make) =>
 	produce(WORLD, maker, (event) => ({ ...event, pipeline: pipelineName })).lines
 
 /** Expects that the lines are rejected, with the path of the option and a part of the message. */
-function expectInvalid(act: () => unknown, optionPath: string, part: string): void {
-	expect(act).toThrow(InvalidOptionError)
-	expect(act).toThrow(expect.objectContaining({ optionPath, message: expect.stringContaining(part) }))
+function expectInvalid(act: () => unknown, name: string, part: string): void {
+	const place = name === 'lines' ? { argument: name } : { optionPath: name }
+	expect(act).toThrow(name === 'lines' ? InvalidArgumentError : InvalidOptionError)
+	expect(act).toThrow(expect.objectContaining({ ...place, message: expect.stringContaining(part) }))
 }
 
 describe('lines', () => {

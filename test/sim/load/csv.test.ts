@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { InvalidOptionError } from 'yaoki'
+import { describe, expect, it, test } from 'vitest'
+import { InvalidArgumentError, InvalidOptionError } from 'yaoki'
 import { type LoadCurveFromCsvOptions, loadCurveFromCsv, simulate } from 'yaoki/sim'
 import { readRows } from '../../../src/sim/load/csv-rows.ts'
 import { scene, web } from '../scene.ts'
@@ -13,7 +13,7 @@ function rejected(csv: unknown, options?: unknown): string {
 	try {
 		loadCurveFromCsv(csv as string, options as LoadCurveFromCsvOptions)
 	} catch (error) {
-		if (error instanceof InvalidOptionError) return error.message
+		if (error instanceof InvalidOptionError || error instanceof InvalidArgumentError) return error.message
 		throw error
 	}
 	return expect.unreachable('it was accepted')
@@ -220,4 +220,9 @@ describe('rows', () => {
 	it('know their line, also after a line break in quotes', () => {
 		expect(readRows('"a\nb",c\n\n1,2\n').map(({ line }) => line)).toEqual([1, 4])
 	})
+})
+
+test('a wrong text is an invalid argument, a wrong column an invalid option', () => {
+	expect(() => loadCurveFromCsv('time,rps\n0,one\n1,2')).toThrow(InvalidArgumentError)
+	expect(() => loadCurveFromCsv('time,rps\n0,1\n1,2', { valueColumn: 'calls' })).toThrow(InvalidOptionError)
 })

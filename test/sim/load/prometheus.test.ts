@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidOptionError } from 'yaoki'
+import { InvalidArgumentError, InvalidOptionError } from 'yaoki'
 import { type LoadCurveFromPrometheusOptions, loadCurveFromPrometheus } from 'yaoki/sim'
 
 const START = 1_770_000_000
@@ -24,7 +24,7 @@ function rejected(json: unknown, options?: unknown): string {
 	try {
 		loadCurveFromPrometheus(json, options as LoadCurveFromPrometheusOptions)
 	} catch (error) {
-		if (error instanceof InvalidOptionError) return error.message
+		if (error instanceof InvalidOptionError || error instanceof InvalidArgumentError) return error.message
 		throw error
 	}
 	return expect.unreachable('it was accepted')

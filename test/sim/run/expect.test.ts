@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidOptionError } from 'yaoki'
+import { InvalidArgumentError } from 'yaoki'
 import { expectResilience, replicate, simulate } from 'yaoki/sim'
 import { every, scene } from '../scene.ts'
 
@@ -142,7 +142,7 @@ describe('an invalid expectation', () => {
 		['a result of simulate, replicate or replayIncident', () => expectResilience(undefined as never)],
 		['result', () => expectResilience({ runs: [] } as never)],
 	])('is rejected: %s', (message, act) => {
-		expect(act).toThrow(InvalidOptionError)
+		expect(act).toThrow(InvalidArgumentError)
 		expect(messageOf(act)).toContain(message)
 	})
 })

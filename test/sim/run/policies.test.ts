@@ -1,5 +1,14 @@
 import { describe, expect, it, vi } from 'vitest'
-import { bulkhead, circuitBreaker, InvalidOptionError, pipeline, retry, timeout } from 'yaoki'
+import {
+	bulkhead,
+	circuitBreaker,
+	InvalidArgumentError,
+	InvalidOptionError,
+	keyed,
+	pipeline,
+	retry,
+	timeout,
+} from 'yaoki'
 import { type PolicyLayer, type PolicyModel, simulate } from 'yaoki/sim'
 import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 import type { PolicyFactoryContext } from '../../../src/sim/scenario/layers.ts'
@@ -66,6 +75,15 @@ describe('a policy as a function', () => {
 			expect(act).toThrow('a function that returns a policy')
 		},
 	)
+
+	it('whose key function returns no string ends the simulation with that error', () => {
+		const byNumber = () =>
+			keyed(
+				() => 7 as never,
+				() => retry(),
+			)
+		expect(() => met(byNumber)).toThrow(InvalidArgumentError)
+	})
 
 	it('that throws ends the simulation with its error', () => {
 		const thrown = new RangeError('my own')

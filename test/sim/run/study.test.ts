@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidOptionError } from 'yaoki'
+import { InvalidArgumentError } from 'yaoki'
 import type { GridStudy, VariantStudy } from 'yaoki/sim'
 import { isGrid, listCases, toStudy } from '../../../src/sim/run/study.ts'
 import { scene } from '../scene.ts'
@@ -61,7 +61,7 @@ describe('a study', () => {
 	})
 
 	it.each([undefined, null, 5, 'scenario'])('rejects %s', (given) => {
-		expect(() => toStudy(given as never, 'file.json')).toThrow(InvalidOptionError)
+		expect(() => toStudy(given as never, 'file.json')).toThrow(InvalidArgumentError)
 		expect(() => toStudy(given as never, 'file.json')).toThrow('a scenario or a study')
 	})
 })

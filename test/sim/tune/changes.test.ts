@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidOptionError, retry } from 'yaoki'
+import { InvalidArgumentError, retry } from 'yaoki'
 import { applyChanges, type PolicyLayer, type TuneChange } from 'yaoki/sim'
 
 const client: readonly PolicyLayer[] = [
@@ -87,7 +87,7 @@ describe('changes applied to policies', () => {
 		['a policy whose layer 9 is a retry', { layer: 9, option: 'maxRetries' }],
 	])('rejects a change that does not fit: %s', (message, given) => {
 		const apply = () => applyChanges({ client }, [change(given)])
-		expect(apply).toThrow(InvalidOptionError)
+		expect(apply).toThrow(InvalidArgumentError)
 		expect(apply).toThrow(message)
 	})
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidOptionError, retry } from 'yaoki'
+import { InvalidArgumentError, InvalidOptionError, retry } from 'yaoki'
 import { applyChanges, expectResilience, replicate, type Scenario, tune } from 'yaoki/sim'
 import { chain, storm, stormOptions } from './storm.ts'
 
@@ -139,7 +139,6 @@ describe('the smallest change that survives', () => {
 
 describe('an invalid search', () => {
 	const bad: readonly (readonly [string, () => unknown])[] = [
-		['the name of a policy in the scenario: client', () => tune('other', metastable, { constraints })],
 		['at least one limit', () => tune('client', metastable, { constraints: {} })],
 		["'goodShare' or", () => tune('client', metastable, { constraints: { speed: { atMost: 1 } } as never })],
 		[
@@ -149,12 +148,6 @@ describe('an invalid search', () => {
 		[
 			'an object with atMost, atLeast, below or above',
 			() => tune('client', metastable, { constraints: { goodShare: {} } }),
-		],
-		['a non-empty list of names', () => tune([], metastable, { constraints })],
-		['a non-empty list of names', () => tune(7 as never, metastable, { constraints })],
-		[
-			'the name of a policy in the scenario: client',
-			() => tune(['client', 'other'], metastable, { constraints }),
 		],
 		['sensitivity', () => tune('client', metastable, { constraints, sensitivity: 1 as never })],
 		['objective', () => tune('client', metastable, { constraints, objective: 'speed' as never })],
@@ -167,6 +160,21 @@ describe('an invalid search', () => {
 	]
 	it.each(bad)('is rejected: %s', (message, search) => {
 		expect(search).toThrow(InvalidOptionError)
+		expect(search).toThrow(message)
+	})
+
+	const badArguments: readonly (readonly [string, () => unknown])[] = [
+		['the name of a policy in the scenario: client', () => tune('other', metastable, { constraints })],
+		['a non-empty list of names', () => tune([], metastable, { constraints })],
+		['a non-empty list of names', () => tune(7 as never, metastable, { constraints })],
+		[
+			'the name of a policy in the scenario: client',
+			() => tune(['client', 'other'], metastable, { constraints }),
+		],
+		['a non-empty list of scenarios', () => tune('client', [], { constraints })],
+	]
+	it.each(badArguments)('is rejected for an argument: %s', (message, search) => {
+		expect(search).toThrow(InvalidArgumentError)
 		expect(search).toThrow(message)
 	})
 })

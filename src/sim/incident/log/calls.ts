@@ -3,7 +3,7 @@
  * each following one after the delay of the retry before it. Without a retry, each event of a circuit breaker is a call. Calls that
  * another policy rejected appear only as `rejected` events.
  */
-import { invalidOption } from '../../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../../core/options/schema.ts'
 import { isCallFailed, OUTCOME, outcomeOf } from './attempt-outcome.ts'
 import { Attempts } from './attempts.ts'
 import {
@@ -54,7 +54,7 @@ export function findSource(pipeline: PipelineEvents, isChosen: boolean): Source 
 	const breakers = policies.filter(([, { counted }]) => counted.length > 0)
 	const used = retries.length > 0 ? retries : breakers
 	if (used.length === 0)
-		invalidOption(
+		invalidArgument(
 			'lines',
 			`only events of policies that report no successful calls: ${join(policies)}`,
 			'events of a retry or a circuit breaker, which report every call',
