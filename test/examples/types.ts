@@ -94,7 +94,7 @@ export interface Options {
 	'rate-limit: throttle option': First<typeof adaptiveThrottle>
 	'budgets: retry budget option': First<typeof retryBudget>
 	'budgets: token budget option': First<typeof tokenBudget>
-	'simulator: quota budget option': QuotaBudgetOptions
+	'simulator: quota budget option': Exclude<keyof QuotaBudgetOptions, 'runtime'>
 	'pipelines: pipeline option': keyof PipelineOptions
 	'pipelines: keyed option': keyof KeyedOptions
 	'http: option': keyof HttpOptions
