@@ -98,7 +98,8 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	/** Starts to send. Rejects if the database cannot be reached, does not respond within 30 seconds, or its tables are missing. */
 	async start(): Promise<void> {
 		if (this.#run) {
-			const state = this.#stopping ? 'stopping. Await stop()' : 'already running. Call stop()'
+			const isRunning = this.#stopping === undefined
+			const state = isRunning ? 'already running. Call stop()' : 'stopping. Await stop()'
 			throw new YaokiError('YAOKI_RELAY_RUNNING', `The relay is ${state} before start().`)
 		}
 		this.#starting = this.#start()
