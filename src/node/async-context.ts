@@ -32,8 +32,8 @@ export function runWithContext<T>(options: CallOptions, fn: () => T): T {
 }
 
 /**
- * Returns a policy that runs the given one. Its calls inherit deadline, signal, key and attempt from the current context, and the operation
- * runs in the context of the call. So nested retries do not multiply.
+ * Returns a policy whose calls inherit deadline, signal, key and `idempotent` from the call or `runWithContext` around them, so that nested retries
+ * do not multiply. Use it where you cannot pass a context as an argument. It must be outermost: `withAmbientContext(pipeline(...))`.
  *
  * @example
  * const inner = withAmbientContext(retry(presets.database))

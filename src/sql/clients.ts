@@ -52,8 +52,8 @@ export interface SqliteStatement {
 }
 
 /**
- * A client or transaction that can run a query: the option `tx` of `outbox.enqueue`, and of `context.complete` of an idempotency key. For
- * authors of stores: `OutboxStore.insert` gets it.
+ * A database client with your open transaction: the option `tx` of `outbox.enqueue`, `outbox.enqueueSync` and `context.complete`. For authors of
+ * stores: `OutboxStore.insert` gets it.
  */
 export type Queryable = SqlClient | SqliteClient
 

@@ -19,7 +19,7 @@ export interface RetryBudgetOptions extends BudgetOptions {
 	readonly minRetriesPerSecond?: number | undefined
 }
 
-/** What a retry budget has counted in its window. `stats` of a `RetryBudget` returns it. */
+/** What a retry budget has counted in its window. Read it from `stats` of a `RetryBudget`. */
 export interface RetryBudgetStats {
 	readonly requests: number
 	readonly retries: number

@@ -14,7 +14,7 @@ export interface TokenBudgetOptions extends BudgetOptions {
 	readonly tokenRatio?: number | undefined
 }
 
-/** The tokens in the bucket, and how many retries they allow. `stats` of a `TokenBudget` returns it. */
+/** The tokens in the bucket, and how many retries they allow. Read it from `stats` of a `TokenBudget`. */
 export interface TokenBudgetStats {
 	readonly tokens: number
 	/** The number of retries that are allowed now if all of them fail. */

@@ -4,7 +4,7 @@ import { mergeOptions } from '../options/schema.ts'
 import { BulkheadLayer } from './layer.ts'
 import { type BulkheadOptions, readBulkheadOptions } from './options.ts'
 
-/** How many calls run and how many wait, with the limits. `stats` of a `Bulkhead` or an `AdaptiveBulkhead` returns it. */
+/** How many calls run and how many wait, with the limits. Read it from `stats` of a `Bulkhead` or an `AdaptiveBulkhead`. */
 export interface BulkheadStats {
 	/** Calls that hold a slot. */
 	readonly concurrent: number

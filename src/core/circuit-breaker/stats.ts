@@ -1,6 +1,6 @@
 import type { CircuitState } from '../events/events.ts'
 
-/** The state and the counts of a circuit. `stats` of a `CircuitBreaker` returns it. */
+/** The state and the counts of a circuit. Read it from `stats` of a `CircuitBreaker`. */
 export interface CircuitBreakerStats {
 	readonly state: CircuitState
 	/** Failed calls in the window or, while half-open, failed and slow probes. */

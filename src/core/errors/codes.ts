@@ -1,6 +1,6 @@
+// One list: the compiler rejects a code that is missing here, and a test one that is missing in docs/guide/explain-and-events.md.
 /**
- * The codes of the errors that the package creates, of every subpath: `code` of a `YaokiError`. They are in one list, so that the compiler
- * rejects a code that is missing here, and a test rejects one that is missing in the table of the guide (docs/guide/explain-and-events.md).
+ * All values of `code` of a `YaokiError`, of every subpath. Use it as the type where you compare or map codes, for example to HTTP statuses.
  */
 export type YaokiErrorCode =
 	| 'YAOKI_ASYNC_HOOK'

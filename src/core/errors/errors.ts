@@ -35,8 +35,8 @@ export interface UnknownOption {
 }
 
 /**
- * An option has an invalid value or an unknown name. Thrown when the policy or client is created. Fix `optionPath`: `expected` says what is
- * valid, `suggestion` corrects a typo.
+ * An option has an invalid value or an unknown name. Functions that create policies and clients throw it; calls with invalid options reject with
+ * it. Fix `optionPath`: `expected` says what is valid, and `suggestion` corrects a typing error.
  *
  * @example
  * retry({ maxRetries: 1.5 }) // Invalid option "maxRetries": expected an integer, 0 or more, got 1.5
@@ -80,8 +80,8 @@ export class InvalidOptionError extends YaokiError {
 }
 
 /**
- * An argument that is not an option is invalid: a function, a policy, a duration, a text to be read. Thrown by the function that was
- * called. Fix `argument`: `expected` says what is valid.
+ * An argument that is not an option is invalid: a function, a policy, a duration, a text to be read. The function throws it, or rejects with it if
+ * it is asynchronous. Fix `argument`: `expected` says what is valid.
  *
  * @example
  * await retry().execute(3) // Invalid argument "fn": expected a function, got 3

@@ -130,7 +130,8 @@ export class FallbackLayer implements ObservableLayer {
 }
 
 /**
- * Creates a policy that replaces the failure of a call with another result.
+ * Creates a policy that replaces the failure of a call with a value, the result of a function, or `lastGoodValue()`; never the caller's own abort.
+ * Put it first in a pipeline, outside `retry` and `circuitBreaker`.
  *
  * @example
  * const prices = pipeline(fallback([]), retry(), timeout(2_000))

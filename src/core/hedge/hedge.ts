@@ -4,7 +4,7 @@ import { mergeOptions } from '../options/schema.ts'
 import { HedgeLayer } from './layer.ts'
 import { type HedgeOptions, readHedgeOptions } from './options.ts'
 
-/** The delay after which a hedge sends its second request now. `stats` of a `Hedge` returns it. */
+/** The current delay before a hedge sends its second request; undefined while too few latencies are known. Read it from `stats` of a `Hedge`. */
 export interface HedgeStats {
 	/** The delay before a call is hedged; undefined while too few latencies are known. */
 	readonly delayMs: number | undefined

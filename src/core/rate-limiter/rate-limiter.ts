@@ -12,7 +12,7 @@ export interface Reservation {
 	cancel(): void
 }
 
-/** How many calls may start now, and when the next one may. `stats` of a `RateLimiter` returns it. */
+/** How many calls may start now, and when the next one may. Read it from `stats` of a `RateLimiter`. */
 export interface RateLimiterStats {
 	/** The number of calls that may start now. */
 	readonly available: number

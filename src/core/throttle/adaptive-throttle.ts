@@ -7,7 +7,7 @@ import { mergeOptions } from '../options/schema.ts'
 import { ThrottleDecision } from './decision.ts'
 import { type AdaptiveThrottleOptions, readThrottleOptions } from './options.ts'
 
-/** The probability that the next call is rejected. `stats` of an `AdaptiveThrottle` returns it. */
+/** The probability that the next call is rejected. Read it from `stats` of an `AdaptiveThrottle`. */
 export interface AdaptiveThrottleStats {
 	/** The probability that the next call is rejected, 0 to 1. */
 	readonly rejectProbability: number

@@ -40,7 +40,7 @@ import { type HeaderRecord, type RequestDefaults, readDefaults, sentHeaders } fr
 import { type ResponsePromise, responsePromise } from './response-promise.ts'
 import { SingleFlight } from './single-flight.ts'
 
-/** Counts of requests, failures, attempts and of shared or cached responses, with the state of each origin. `client.stats` returns it. */
+/** Counts of requests, failures, attempts and of shared or cached responses, with the state of each origin. Read it from `client.stats`. */
 export interface HttpClientStats extends RequestStats {
 	/** GETs that were not sent, because they shared the response of an equal one. They are not part of `requests`. */
 	readonly shared: number

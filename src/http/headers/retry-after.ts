@@ -3,7 +3,8 @@ import { systemRuntime } from '../../core/runtime/system.ts'
 import { parseHttpDate } from './http-date.ts'
 
 /**
- * Returns the wait that a Retry-After header asks for, in milliseconds, or undefined if the header is missing or invalid.
+ * Returns the wait that a Retry-After header asks for, in milliseconds, or undefined if the header is missing or invalid. Use it
+ * with an HTTP client of your own; `ResilientHttpClient` and `resilientFetch` read the header themselves.
  *
  * Accepts seconds and all three HTTP-date forms. A date is compared with `nowMs` (default: the wall clock); a past date is a wait of 0.
  * If the header occurs several times (a list, or joined by commas as in `Headers.get`), the longest wait is used; seconds mixed with dates

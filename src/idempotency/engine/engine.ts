@@ -54,7 +54,7 @@ export interface DeleteOptions {
 
 const PURGE_BATCH_SIZE = 1_000
 
-/** How many requests of this process run, and the state of the store's circuit breaker. `engine.stats` returns it. */
+/** How many requests of this process run, and the state of the store's circuit breaker. Read it from `engine.stats`. */
 export interface IdempotencyStats {
 	/** Requests of this process whose handler runs. */
 	readonly running: number

@@ -11,7 +11,10 @@ import { IdempotencyConflictError } from './errors.ts'
 import { type Outcome, storedValue, valueOutcome } from './outcome.ts'
 import type { IdempotencyRunContext } from './request-context.ts'
 
-/** Options of `engine.run`, its last argument. */
+/**
+ * Options of `engine.run`, its last argument; `principal` is required. `engine.run` runs a function once per key, for work that is not an HTTP
+ * request, such as messages of a queue.
+ */
 export interface IdempotencyRunOptions {
 	/** Who the call is for: the id of a user, an account or a tenant. Keys of two principals never meet. `'anonymous'` if there is no caller. */
 	readonly principal: string

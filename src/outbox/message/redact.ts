@@ -17,7 +17,10 @@ interface RedactableMessage {
 	readonly errorMessage: string | undefined
 }
 
-/** Returns what is shown of a message: the option `redact` of an `Outbox`. `redactFields` creates one. */
+/**
+ * Hides parts of a message where people read it (`find`, `list`, `why`, `audit`, dead letters); what is stored and sent does not change. It is the
+ * option `redact` of an `Outbox`; `redactFields` creates one.
+ */
 export type RedactMessage = (
 	message: RedactableMessage,
 ) => Pick<RedactableMessage, 'payload' | 'headers' | 'errorMessage'>

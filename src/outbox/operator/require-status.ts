@@ -16,8 +16,8 @@ const COUNT_SIZE = 1_000
 const LIST_SIZE = 100
 
 /**
- * `replay`, `edit` and `discard` of `outbox.dead` reject with it if an id is not the id of a dead letter. Nothing was changed. Leave the
- * ids in `messages` out.
+ * `replay`, `edit` and `discard` of `outbox.dead` reject with it if one of the ids is not the id of a dead letter; nothing was changed.
+ * `messages` has the id and the status of each: call again without them.
  */
 export class DeadLetterNotFoundError extends YaokiError {
 	override readonly name = 'DeadLetterNotFoundError'
@@ -31,8 +31,8 @@ export class DeadLetterNotFoundError extends YaokiError {
 }
 
 /**
- * `outbox.retry` and `outbox.expire` reject with it if an id is not the id of a message that waits in the queue. Nothing was changed. Leave
- * the ids in `messages` out.
+ * `outbox.retry` and `outbox.expire` reject with it if one of the `ids` is not a message that waits in the queue; nothing was changed. `messages`
+ * has the id and the status of each: call again without them.
  */
 export class MessageNotQueuedError extends YaokiError {
 	override readonly name = 'MessageNotQueuedError'

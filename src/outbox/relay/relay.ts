@@ -26,7 +26,7 @@ export type DestinationsFor<T extends Topics, Name extends string> = {
 }
 
 /**
- * How many messages a relay has in flight, and how many it has sent. `relay.stats` returns it. Counts are since its start and stay readable
+ * How many messages a relay has in flight, and how many it has sent. Read it from `relay.stats`. Counts are since its start and stay readable
  * after its stop.
  */
 export interface RelayStats {

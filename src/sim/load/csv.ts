@@ -43,8 +43,8 @@ const COUNT = /count|requests|calls|hits|total/i
 const FIRST_MILLISECONDS = 1e11
 
 /**
- * Returns the arrivals that a CSV file describes, with a summary of what was read. Times are ISO 8601, or numbers of seconds or
- * milliseconds. A cell that is empty or NaN is a missing value.
+ * Reads the load of a simulated client from CSV text; use `arrivals` of the result in a client of `simulate`, and check its `summary`. Times are
+ * ISO 8601, seconds or milliseconds. An empty value or NaN is missing.
  *
  * @example
  * const { arrivals, summary } = loadCurveFromCsv('time,rps\n0,100\n60,250\n120,180\n')

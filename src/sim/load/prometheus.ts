@@ -27,8 +27,8 @@ const sample: Shape = (value, path) => {
 }
 
 /**
- * Returns the arrivals that a range query describes, with a summary of what was read. The query must return calls per second, such as
- * `sum(rate(http_requests_total[5m]))`; a counter is rejected. Accepts the text of the response, or the parsed JSON.
+ * Reads the load of a simulated client from the JSON, text or parsed, of a Prometheus range query; use `arrivals` of the result in a client of
+ * `simulate`. The query must return calls per second, such as `sum(rate(http_requests_total[5m]))`, and not a counter.
  *
  * @example
  * const response = await fetch(`${prometheus}/api/v1/query_range?query=${query}&start=${start}&end=${end}&step=60`)

@@ -17,7 +17,7 @@ import {
 import { list, oneOf, type Shape, text } from '../scenario/shape.ts'
 import { casesWithRuns, type StudyCaseResult, type StudyResult } from './study-result.ts'
 
-/** Options of `toHTML` and `toSVG`, for charts over time. They replace the fields of the same name of the study. */
+/** Options of `toHTML`, `toSVG` and `toText`, for charts over time. They replace the fields of the same name of the study. */
 export interface ChartOptions {
 	/** What is drawn over time. Default: the `chart` of the study. */
 	readonly chart?: ChartName | undefined

@@ -15,7 +15,7 @@ import { casesWithRuns, countRuns, type StudyResult } from './study-result.ts'
 import { heatTable, referenceTable, sparklineTable } from './tables.ts'
 import { buildTimeChart } from './time-charts.ts'
 
-/** Options of `toText`. */
+/** Options of `toText`: the width, bold and dim text, and what the chart shows. Use them to print the result of `runStudy` in a terminal. */
 export interface TextOptions extends ChartOptions {
 	/** The width of the text. Default 80, at least 20. */
 	readonly columns?: number | undefined

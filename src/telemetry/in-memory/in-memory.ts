@@ -23,7 +23,8 @@ export interface InMemoryMetrics extends Exporter {
 }
 
 /**
- * Creates an exporter for `observe` that keeps metrics in memory, without a dependency.
+ * Creates an exporter for `observe` that keeps metrics in memory, without a dependency. Use it for a Prometheus endpoint without `prom-client`, for
+ * a status page, or in tests.
  *
  * @example
  * const metrics = inMemoryMetrics()

@@ -5,7 +5,7 @@ import type { ProblemReports } from '../observe/report.ts'
 import { type BufferSettings, EventBuffer } from './event-buffer.ts'
 import type { RotatingFile } from './rotating-file.ts'
 
-/** Counts of an event log since its creation, for example of dropped events. `stats` of an `EventLog` returns it. */
+/** Counts of an event log since its creation, for example of dropped events. Read it from `stats` of an `EventLog`. */
 export interface EventLogStats {
 	/** Events in the file, including those that rotation has deleted since. */
 	readonly written: number

@@ -13,7 +13,7 @@ import type {
 import { type RedisClient, type RunScript, scriptRunner } from './clients.ts'
 import { type RedisScript, SCRIPTS } from './scripts.ts'
 
-/** Options of `redisIdempotencyStore`. */
+/** Options of `redisIdempotencyStore`. `client` is required: a connected client of `ioredis` or node-redis. */
 export interface RedisIdempotencyStoreOptions {
 	/** A connected client of `ioredis`, or of node-redis (`redis`, `@redis/client`) 5 or later; clusters too. The store does not close it. */
 	readonly client: RedisClient

@@ -32,8 +32,8 @@ export interface SqliteIdempotencyStore<Tx = SqliteTransaction> extends SqlIdemp
 }
 
 /**
- * Creates a store of idempotency keys in an SQLite file. Create its table with `await store.migrate()`. A transaction gets the `DatabaseSync` of
- * `node:sqlite`, or what `open` returns.
+ * Creates a store of idempotency keys in an SQLite file, for processes on one machine; create its table with `await store.migrate()`. The function
+ * of `context.transaction` gets the `DatabaseSync` of `node:sqlite`, or what `open` returns.
  *
  * @example
  * const store = sqliteIdempotencyStore('app.db')

@@ -27,7 +27,8 @@ export interface PostgresOutboxStore extends OutboxStore {
 }
 
 /**
- * Creates an outbox store in PostgreSQL, through a `pg` pool or a PGlite database.
+ * Creates an outbox store in PostgreSQL, through a `Pool` of `pg` (not a `Client`) or a PGlite database. Pass it to `new Outbox`, and create its
+ * tables with `await outbox.migrate()`.
  *
  * @example
  * const outbox = new Outbox({ store: postgresOutboxStore({ client: new pg.Pool({ connectionString }) }) })
