@@ -66,12 +66,9 @@ const NAMES = ['signal', 'deadline', 'name', 'key', 'idempotent', 'parent']
  */
 export function findInvalidOption(given: CallOptions): InvalidArgumentError | InvalidOptionError | undefined {
 	if (!isObject(given)) return invalid(given)
-	let isEmpty = true
-	for (const name in given) {
-		isEmpty = false
-		if (!NAMES.includes(name)) return findUnknownOption(given, name)
-	}
-	if (isEmpty && 'onExpiry' in given) return invalid(given)
+	for (const name in given) if (!NAMES.includes(name)) return findUnknownOption(given, name)
+	// A Deadline has no names that the loop visits.
+	if ('onExpiry' in given) return invalid(given)
 	return given.parent ? findInvalidOption(given.parent) : undefined
 }
 

@@ -1,4 +1,4 @@
-import { findInCauses } from '../classify/safe-get.ts'
+import { findInCauses, safeGet } from '../classify/safe-get.ts'
 import { describeError } from '../events/error-facts.ts'
 import { findRecordOfError } from './exhausted-retries.ts'
 import type { AttemptEntry, AttemptRecord, CallRecord, StopReason } from './record.ts'
@@ -43,8 +43,7 @@ export function explain(errorOrSettled: unknown): Explanation | undefined {
 	return isSuccess(errorOrSettled) ? new CallExplanation() : undefined
 }
 
-const isSuccess = (value: unknown): boolean =>
-	typeof value === 'object' && value !== null && 'ok' in value && value.ok === true && 'value' in value
+const isSuccess = (value: unknown): boolean => safeGet(value, 'ok') === true && 'value' in Object(value)
 
 class CallExplanation implements Explanation {
 	declare readonly name?: string
