@@ -2,6 +2,7 @@
  * The clients that the store accepts, by their shape: the package imports neither. Replies are bytes, because both clients decode text as UTF-8, which
  * would destroy binary bodies.
  */
+import { YaokiError } from '../../../core/errors/errors.ts'
 import { invalidOption, isObject } from '../../../core/options/schema.ts'
 import type { RedisScript } from './scripts.ts'
 
@@ -94,7 +95,11 @@ interface NodeGlobals {
 function nodeBuffer(): BufferConstructor {
 	const { Buffer, process } = globalThis as NodeGlobals
 	const found = Buffer ?? process?.getBuiltinModule?.('node:buffer')?.Buffer
-	return found ?? invalidOption('client', 'a Redis client', 'a runtime with node:buffer')
+	if (found) return found
+	throw new YaokiError(
+		'YAOKI_IDEMPOTENCY_NO_BUFFER',
+		'redisIdempotencyStore needs node:buffer, which this runtime does not have. Use a runtime that has it, or another store.',
+	)
 }
 
 /** Without a copy. */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { RedisClient } from '../../../../src/idempotency/store/redis/clients.ts'
 import { redisIdempotencyStore } from '../../../../src/idempotency/store/redis/redis-store.ts'
 
@@ -40,4 +40,21 @@ test('sends durations that are fractions or too long as whole numbers', async ()
 		['EVALSHA', sha, 1, 'p:id', 'token', '1'],
 		['EVALSHA', sha, 1, 'p:id', 'token', '100000000000000'],
 	])
+})
+
+test('a runtime without node:buffer is named in the error', () => {
+	const client = { withTypeMapping: () => client, evalSha: async () => [], eval: async () => [] }
+	vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+	vi.stubGlobal('Buffer', undefined)
+	let thrown: unknown
+	try {
+		redisIdempotencyStore({ client: client as never })
+	} catch (error) {
+		thrown = error
+	}
+	vi.unstubAllGlobals()
+	expect(thrown).toMatchObject({
+		code: 'YAOKI_IDEMPOTENCY_NO_BUFFER',
+		message: expect.stringMatching(/^redisIdempotencyStore needs node:buffer/),
+	})
 })
