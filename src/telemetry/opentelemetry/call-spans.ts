@@ -186,7 +186,7 @@ export class CallSpans {
 
 	#describeCall(span: OtelSpan, end: CallEnd): void {
 		this.#tracing?.setAttributes(span, {
-			'yaoki.policy': end.emitter,
+			'yaoki.emitter': end.emitter,
 			...(end.key !== undefined && { 'yaoki.key': end.key }),
 			...(end.call !== undefined && { 'yaoki.call': end.call }),
 			'yaoki.outcome': end.outcome,

@@ -27,7 +27,7 @@ const FIELDS: Readonly<Record<string, readonly (readonly [field: string, attribu
 export const SPAN_EVENTS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 	Object.entries(FIELDS).map(([type, fields]) => [
 		`yaoki.${type}`,
-		['yaoki.policy', ...fields.map(([, attribute]) => attribute)],
+		['yaoki.emitter', ...fields.map(([, attribute]) => attribute)],
 	]),
 )
 
@@ -37,7 +37,7 @@ export function spanEventOf(
 ): { readonly name: string; readonly attributes: Attributes } | undefined {
 	const fields = FIELDS[event.type]
 	if (!fields) return undefined
-	const attributes: Attributes = { 'yaoki.policy': event.emitter }
+	const attributes: Attributes = { 'yaoki.emitter': event.emitter }
 	for (const [field, attribute] of fields) {
 		const value: unknown = Reflect.get(event, field)
 		if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')

@@ -31,7 +31,7 @@ describe('the span of a call', () => {
 		expect(span.kind).toBe(otel.SpanKind.INTERNAL)
 		expect(span.status.code).toBe(otel.SpanStatusCode.UNSET)
 		expect(span.attributes).toEqual({
-			'yaoki.policy': 'payments',
+			'yaoki.emitter': 'payments',
 			'yaoki.key': 'tenant-1',
 			'yaoki.call': 'load user 7',
 			'yaoki.outcome': 'success',
