@@ -1,6 +1,6 @@
 /** Rules of docs/decisions/0044-public-names.md. The compiler checks those about types. */
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import type { EventBase, YaokiEvent } from 'yaoki'
+import type { EventBase, FailureKind, YaokiEvent } from 'yaoki'
 import type { IdempotencyEvent } from 'yaoki/idempotency'
 import type { OutboxEvent, RelayEvent } from 'yaoki/outbox'
 import { exportedSubpaths } from '../../scripts/build/layout.ts'
@@ -31,6 +31,10 @@ describe('events', () => {
 		expectTypeOf<'circuit-open' | 'retries-exhausted' | 'success'>().toExtend<Words>()
 		expectTypeOf<Extract<Words, `${string}_${string}`>>().toBeNever()
 		expectTypeOf<AnyEvent['type'] | Words>().toEqualTypeOf<Lowercase<AnyEvent['type'] | Words>>()
+	})
+
+	test('have no kind of failure as a reason', () => {
+		expectTypeOf<Extract<Texts<'reason'>, FailureKind>>().toBeNever()
 	})
 })
 

@@ -100,7 +100,7 @@ interface RejectedEvent extends EventBase {
 		| 'nested-call'
 		| 'deadline'
 		| 'rate-limited'
-		| 'throttled'
+		| 'adaptive-throttle'
 	/** When a call may be let in again, if that is known. */
 	readonly retryAfterMs?: number
 	/** True if a breaker in shadow mode let the call pass that it would have rejected. */

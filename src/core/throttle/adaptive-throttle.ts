@@ -57,7 +57,7 @@ class ThrottleLayer implements ObservableLayer {
 		const probability = this.decision.probability(now)
 		this.decision.request(now)
 		if (probability === 0 || runtime.random() >= probability) return call.enterLayer(bound)
-		this.emit?.(call, bound, { type: 'rejected', reason: 'throttled' })
+		this.emit?.(call, bound, { type: 'rejected', reason: 'adaptive-throttle' })
 		const why = 'call throttled, because the service is rejecting most requests'
 		return call.reject(new RateLimitedError(this.name, undefined, call.pipeline.name, undefined, why))
 	}

@@ -177,7 +177,7 @@ describe('adaptiveThrottle', () => {
 		const error = result.ok ? undefined : result.error
 		expect(error).toMatchObject({ retryAfterMs: undefined })
 		expect(events).toEqual([
-			expect.objectContaining({ type: 'rejected', reason: 'throttled', emitter: 'search' }),
+			expect.objectContaining({ type: 'rejected', reason: 'adaptive-throttle', emitter: 'search' }),
 		])
 		expect(explain(error)).toMatchObject({ stop: 'rejected' })
 	})
