@@ -17,6 +17,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { eventLog } from 'yaoki/telemetry/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { eventually } from '../../eventually.ts'
+import { page } from '../../examples/markdown.ts'
 import { temporaryFolder } from '../../temporary-file.ts'
 import { attached, sourceOf } from '../source.ts'
 import { readFiles, readLines, readNumbers } from './read-log.ts'
@@ -134,8 +135,13 @@ describe('an event log', () => {
 		emit(2, { text: 'x'.repeat(2_000) })
 		emit(3)
 		await log.close()
-		expect(readLines(path)).toMatchObject([{ type: 'telemetry_events_dropped', count: 2 }, { number: 3 }])
+		const lines = readLines(path)
+		expect(lines).toMatchObject([{ type: 'telemetry_events_dropped', count: 2 }, { number: 3 }])
 		expect(warn).toHaveBeenCalledTimes(2)
+
+		const [documented = ''] =
+			/\{"type":"telemetry_events_dropped"[^}]*\}/.exec(page('docs/guide/event-log.md').text) ?? []
+		expect(lines[0]).toEqual({ ...JSON.parse(documented), timestamp: expect.any(Number), count: 2 })
 	})
 
 	test('does not keep a process alive, and writes the events of one that ends', async () => {
