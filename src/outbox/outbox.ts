@@ -29,7 +29,7 @@ import {
 import { DestinationControl, type PauseOptions, type ResumeOptions } from './operator/destination-control.ts'
 import type { OperatorOptions } from './operator/operator.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
-import { QueuedMessages } from './queued-messages.ts'
+import { QueuedMessages, type SelectionOptions } from './queued-messages.ts'
 import type { OutboxStore } from './store/store.ts'
 
 const NO_OPTIONS: EnqueueOptions = Object.freeze({})
@@ -146,22 +146,22 @@ export class Outbox<T extends Topics = Topics> {
 
 	/**
 	 * Makes messages that wait for a retry due now. Messages selected by `ids` become due even if they were scheduled by
-	 * `notBefore`. Returns how many were not due yet. Throws a `MessageNotQueuedError` if one of `ids` does not wait in the queue. For dead
-	 * letters use `dead.replay`.
+	 * `notBefore`. Returns how many were not due yet. Without conditions it requires `{ all: true }`. Throws a `MessageNotQueuedError` if one of
+	 * `ids` does not wait in the queue. For dead letters use `dead.replay`.
 	 */
-	retry(filter: MessageFilter): Promise<number> {
-		return this.#queued.retry(filter)
+	retry(filter: MessageFilter, options: SelectionOptions = {}): Promise<number> {
+		return this.#queued.retry(filter, options)
 	}
 
 	/**
 	 * Makes queued messages expire now: a relay moves them to the dead letters with the cause `expired`. This ends messages that are retried without
-	 * limit. Messages in flight are not changed. Returns how many had not expired yet. Throws a `MessageNotQueuedError` if one of `ids` does not wait in
-	 * the queue.
+	 * limit. Messages in flight are not changed. Returns how many had not expired yet. Without conditions it requires `{ all: true }`. Throws a
+	 * `MessageNotQueuedError` if one of `ids` does not wait in the queue.
 	 *
 	 * @example
 	 * await outbox.expire({ destination: 'billing', until: new Date('2026-11-01') }, { reason: 'replaced by the monthly run' })
 	 */
-	expire(filter: MessageFilter, options: OperatorOptions = {}): Promise<number> {
+	expire(filter: MessageFilter, options: SelectionOptions & OperatorOptions = {}): Promise<number> {
 		return this.#queued.expire(filter, options)
 	}
 

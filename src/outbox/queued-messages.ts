@@ -2,16 +2,24 @@
  * What an operator does with queued messages: make them due, or end them. In batches, because one transaction with a million rows
  * would lock and log all of them.
  */
-import { checkNames } from '../core/options/schema.ts'
+import { checkNames, type OptionSchema } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { type BatchStep, runBatches } from './dead-letters/batches.ts'
 import type { MessagesChangedEvent } from './events/outbox-events.ts'
-import { type MessageFilter, toFilterOf } from './message/filter.ts'
+import { type MessageFilter, toSelection } from './message/filter.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator/operator.ts'
 import { requireQueued } from './operator/require-status.ts'
-import type { OutboxStore } from './store/store.ts'
+import type { OutboxStore, StoreFilter } from './store/store.ts'
 
 type OnChanged = (type: MessagesChangedEvent['type'], count: number) => void
+
+/** Options of `retry`. */
+export interface SelectionOptions {
+	/** Required for a filter without conditions, which matches every queued message. Default false. */
+	readonly all?: boolean | undefined
+}
+
+const SELECTION_SCHEMA: OptionSchema = { all: 'any' }
 
 const ACTIONS = { outbox_retried: 'retried', outbox_expired: 'expired' } as const
 
@@ -27,9 +35,11 @@ export class QueuedMessages {
 		this.#onChanged = onChanged
 	}
 
-	async retry(filter: MessageFilter): Promise<number> {
+	async retry(filter: MessageFilter, options: SelectionOptions): Promise<number> {
+		checkNames(options, SELECTION_SCHEMA, 'retry')
+		const selected = toSelection('pending', 'retry', filter, options.all)
 		let first: ReadonlySet<string> | undefined
-		return this.#change(filter, 'outbox_retried', async (batch, limit) => {
+		return this.#change(selected, 'outbox_retried', async (batch, limit) => {
 			const ids = await this.#store.retryNow(batch, limit)
 			// Relays run concurrently: messages that have failed again already would be retried endlessly.
 			if (first !== undefined && ids.some((id) => first?.has(id))) return []
@@ -38,16 +48,16 @@ export class QueuedMessages {
 		})
 	}
 
-	async expire(filter: MessageFilter, options: OperatorOptions): Promise<number> {
-		checkNames(options, OPERATOR_SCHEMA, 'expire')
+	async expire(filter: MessageFilter, options: SelectionOptions & OperatorOptions): Promise<number> {
+		checkNames(options, { ...OPERATOR_SCHEMA, ...SELECTION_SCHEMA }, 'expire')
 		const operator = readOperator(options)
-		return this.#change(filter, 'outbox_expired', (batch, limit) =>
+		const selected = toSelection('pending', 'expire', filter, options.all)
+		return this.#change(selected, 'outbox_expired', (batch, limit) =>
 			this.#store.expire(batch, limit, operator),
 		)
 	}
 
-	async #change(given: MessageFilter, type: keyof typeof ACTIONS, step: BatchStep): Promise<number> {
-		const filter = toFilterOf('pending', given)
+	async #change(filter: StoreFilter, type: keyof typeof ACTIONS, step: BatchStep): Promise<number> {
 		await requireQueued(this.#store, filter.ids, ACTIONS[type])
 		const change: BatchStep = async (batch, limit) => {
 			const ids = await step(batch, limit)

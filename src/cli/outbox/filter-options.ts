@@ -4,7 +4,7 @@ import { isMessageId } from '../../outbox/message/filter.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
-import { type Arguments, flag, text } from '../option-tables.ts'
+import { type Arguments, flag, text, toFlag } from '../option-tables.ts'
 import { parseMoment } from './parse-time.ts'
 
 export const QUEUE_FILTER_OPTIONS = {
@@ -80,7 +80,10 @@ function requireId(id: string): string {
 	return id.toLowerCase()
 }
 
-/** Returns the filter, and throws unless it selects something or `--all` is given alone: no command changes all by accident. */
+/**
+ * Returns the filter, and throws unless it selects something or `--all` is given alone: no command changes all by accident. Ids are given
+ * alone too: a filter would skip one of them silently.
+ */
 export function toSelection(args: FilterArguments & { readonly all: boolean }, now: number): MessageFilter {
 	const filter = toFilter(args, now)
 	const isEmpty = Object.keys(filter).length === 0
@@ -89,5 +92,8 @@ export function toSelection(args: FilterArguments & { readonly all: boolean }, n
 			'usage',
 			args.all ? '--all cannot be combined with ids or filters.' : 'Give message ids, a filter, or --all.',
 		)
+	const others = filter.ids ? Object.keys(filter).filter((name) => name !== 'ids') : []
+	if (others.length > 0)
+		throw new CliError('usage', `IDs select messages by themselves: remove ${others.map(toFlag).join(', ')}.`)
 	return filter
 }

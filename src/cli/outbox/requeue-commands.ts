@@ -48,12 +48,12 @@ export const retry: Command = defineCommand({
 	},
 	async run(args, io) {
 		const filter = toSelection(args, io.runtime.wallNow())
-		const { closeCircuit, destination, by, reason } = args
+		const { all, closeCircuit, destination, by, reason } = args
 		if (closeCircuit && destination === undefined)
-			throw new CliError('usage', '--close-circuit requires --destination.')
+			throw new CliError('usage', '--close-circuit requires --destination, without IDs.')
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox, store, target }) => {
-			const due = await outbox.retry(filter)
+			const due = await outbox.retry(filter, { all })
 			const none =
 				args.ids.length > 0 ? 'The messages are due already.' : 'No matching message waits for a retry.'
 			const text = due === 0 ? none : `${formatCount(due, 'message')} due now.`
@@ -107,10 +107,10 @@ export const expire: Command = defineCommand({
 	},
 	async run(args, io) {
 		const filter = toSelection(args, io.runtime.wallNow())
-		const { by, reason } = args
+		const { all, by, reason } = args
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox }) => {
-			const expired = await outbox.expire(filter, { by, reason })
+			const expired = await outbox.expire(filter, { all, by, reason })
 			const text = `${formatCount(expired, 'message')} expired. A relay moves them to the dead letters.`
 			io.result({ expired }, expired === 0 ? 'No queued message matches.' : text)
 			return 'ok' as const

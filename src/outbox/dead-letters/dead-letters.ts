@@ -9,7 +9,7 @@ import {
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Schemas } from '../enqueue/schemas.ts'
 import { invalidField } from '../message/errors.ts'
-import { isMessageId, type MessageFilter, toFilterOf } from '../message/filter.ts'
+import { isMessageId, type MessageFilter, toFilterOf, toSelection } from '../message/filter.ts'
 import { PAGE_SIZE } from '../message/limit.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
@@ -127,7 +127,7 @@ export class DeadLetters {
 		if (canary !== undefined && typeof canary !== 'boolean') invalidOption('canary', canary, 'a boolean')
 		const operator = readOperator(options)
 		const { store, runtime } = this.#parts
-		const chosen = toDeliberateFilter('replay', filter, all)
+		const chosen = toSelection('dead', 'replay', filter, all)
 		await requireDeadLetters(store, chosen.ids, 'replayed')
 		const selected = await deadByNow(store, chosen)
 		const replay = this.#reporting('outbox_replayed', (batch, limit) => store.replay(batch, limit, operator))
@@ -178,7 +178,7 @@ export class DeadLetters {
 		checkSignal(options.signal)
 		const operator = readOperator(options)
 		const { store, runtime, keepsHistory } = this.#parts
-		const chosen = toDeliberateFilter('discard', filter, options.all)
+		const chosen = toSelection('dead', 'discard', filter, options.all)
 		await requireDeadLetters(store, chosen.ids, 'discarded')
 		const selected = await deadByNow(store, chosen)
 		const discard = this.#reporting('outbox_discarded', (batch, limit) =>
@@ -198,19 +198,6 @@ export class DeadLetters {
 }
 
 const toDeadFilter = (filter: MessageFilter): StoreFilter => toFilterOf('dead', filter)
-
-/** Rejects a filter without conditions unless `all` is set: a filter whose only value is undefined would match everything. */
-function toDeliberateFilter(action: string, given: MessageFilter, all: boolean | undefined): StoreFilter {
-	if (all !== undefined && typeof all !== 'boolean') invalidOption('all', all, 'a boolean')
-	const filter = toDeadFilter(given)
-	if (!all && Object.keys(filter).length === 0)
-		invalidArgument(
-			'filter',
-			'{}',
-			`at least one condition (to ${action} every dead letter, pass { all: true })`,
-		)
-	return filter
-}
 
 /** Rejects a signal that cannot be observed, because the caller could not stop the operation. */
 function checkSignal(signal: unknown): void {

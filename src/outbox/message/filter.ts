@@ -89,6 +89,32 @@ export function toFilterOf(only: MessageStatus, given: MessageFilter): StoreFilt
 	return filter
 }
 
+/**
+ * Returns the filter of an operation that changes messages of this status. Rejects a filter without conditions unless `all` is set: a filter
+ * whose only value is undefined would match everything. Rejects conditions beside ids, because they would skip a message that was asked for.
+ */
+export function toSelection(
+	only: 'dead' | 'pending',
+	action: string,
+	given: MessageFilter,
+	all: boolean | undefined,
+): StoreFilter {
+	if (all !== undefined && typeof all !== 'boolean') invalidOption('all', all, 'a boolean')
+	const filter = toFilterOf(only, given)
+	const { ids, ...others } = filter
+	const [other, ...more] = Object.keys(others) as (keyof typeof others)[]
+	if (!all && !ids && !other) {
+		const messages = only === 'dead' ? 'dead letter' : 'queued message'
+		const expected = `at least one condition (to ${action} every ${messages}, pass { all: true })`
+		invalidArgument('filter', '{}', expected)
+	}
+	if (ids && other) {
+		const expected = `no value beside ids (ids select messages by themselves: remove ${[other, ...more].join(', ')})`
+		invalidOption(`filter.${other}`, given[other], expected)
+	}
+	return filter
+}
+
 function readIds(ids: unknown): readonly string[] | undefined {
 	if (ids === undefined) return undefined
 	if (!Array.isArray(ids)) invalidOption('ids', ids, 'an array of message ids')

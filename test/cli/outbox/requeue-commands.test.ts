@@ -83,6 +83,15 @@ describe('expire', () => {
 	})
 })
 
+test.each(['retry', 'expire', 'replay', 'discard --yes'])(
+	'%s takes ids or filters, not both',
+	async (command) => {
+		const ran = await env.cli(`${command} ${UNKNOWN} --destination other --since 2h`)
+		expect(ran).toMatchObject({ code: 2, stdout: '' })
+		expect(ran.stderr).toContain('IDs select messages by themselves: remove --destination, --since.')
+	},
+)
+
 describe('replay', () => {
 	beforeEach(async () => {
 		await enqueue(env.outbox, 'billing', 3)

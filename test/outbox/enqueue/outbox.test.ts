@@ -146,6 +146,13 @@ describe('retry makes waiting messages due now', () => {
 		expect(await retried).toBe(2_007)
 	})
 
+	test('all of them with { all: true } only', async () => {
+		const { outbox, store } = open()
+		store.retryBatches = [batch(0, 2)]
+		expect(await outbox.retry({}, { all: true })).toBe(2)
+		await expect(outbox.retry({}, { by: 'ada' } as object)).rejects.toMatchObject({ optionPath: 'by' })
+	})
+
 	test('and rejects an unknown filter field', async () => {
 		await expect(open().outbox.retry({ destnation: 'b' } as object)).rejects.toMatchObject({
 			optionPath: 'filter.destnation',

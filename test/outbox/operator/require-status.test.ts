@@ -63,10 +63,14 @@ describe.each([
 		expect(Object.values(report)).toContain(1)
 	})
 
-	it('still skips dead letters that other conditions exclude', async () => {
-		const { dead } = setUp(ROWS)
-		const report = await dead[action]({ ids: [idOf(1)], destination: 'elsewhere' })
-		expect(Object.values(report)).toContain(0)
+	it('rejects other conditions, which could exclude a dead letter silently', async () => {
+		const { dead, onChanged } = setUp(ROWS)
+		const filter = { status: 'dead', ids: [idOf(1)], destination: 'elsewhere', cause: 'expired' } as const
+		await expect(dead[action](filter)).rejects.toMatchObject({
+			optionPath: 'filter.destination',
+			expected: 'no value beside ids (ids select messages by themselves: remove destination, cause)',
+		})
+		expect(onChanged).not.toHaveBeenCalled()
 	})
 })
 
@@ -147,6 +151,30 @@ describe.each([
 		expect(await outbox[action]({ ids: [pending.toUpperCase(), pending] })).toBe(1)
 		expect(await outbox[action]({ ids: [pending] })).toBe(0)
 	})
+
+	it('rejects other conditions, which could exclude a message silently', async () => {
+		await using opened = await openQueue()
+		const { outbox, pending } = opened
+		await expect(outbox[action]({ ids: [pending], topic: 'mail' })).rejects.toMatchObject({
+			optionPath: 'filter.topic',
+			message: expect.stringContaining('ids select messages by themselves: remove topic'),
+		})
+	})
+
+	it.each([{}, { status: 'pending' as const }, { destination: undefined }])(
+		'rejects %o without { all: true }',
+		async (filter) => {
+			await using opened = await openQueue()
+			const { outbox, pending } = opened
+			const before = await outbox.find(pending)
+			await expect(outbox[action](filter)).rejects.toMatchObject({
+				argument: 'filter',
+				message: expect.stringContaining(`to ${action} every queued message, pass { all: true }`),
+			})
+			await expect(outbox[action](filter, { all: 1 } as object)).rejects.toMatchObject({ optionPath: 'all' })
+			expect(await outbox.find(pending)).toEqual(before)
+		},
+	)
 
 	it('rejects another status than pending', async () => {
 		await using opened = await openQueue()
