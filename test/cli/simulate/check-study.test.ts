@@ -71,8 +71,8 @@ describe('checkStudy', () => {
 		],
 		[
 			'a variant',
-			{ ...pair, variants: { ...pair.variants, odd: { ...small, duration: -5 } } },
-			'variants.odd.duration',
+			{ ...pair, variants: { ...pair.variants, odd: { ...small, durationMs: -5 } } },
+			'variants.odd.durationMs',
 			-5,
 		],
 		[
@@ -117,8 +117,8 @@ describe('checkStudy', () => {
 			throw new Error('called')
 		}
 		expect(checkStudy({ ...small, policies: { careful: never } }, 'mine.ts')).toBeDefined()
-		const invalid = { ...small, policies: { careful: never }, duration: -1 }
-		expect(invalidOptionOf(invalid)).toMatchObject({ optionPath: 'duration', received: -1 })
+		const invalid = { ...small, policies: { careful: never }, durationMs: -1 }
+		expect(invalidOptionOf(invalid)).toMatchObject({ optionPath: 'durationMs', received: -1 })
 	})
 
 	test('fails with exit code 1 if the function of a grid throws', () => {

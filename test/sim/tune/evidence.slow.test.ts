@@ -168,7 +168,7 @@ describe('every step equals runs of the policy that it names', () => {
 					...(backoff ? [{ retry: { maxDelayMs: 100, baseDelayMs: 20, ...backoff } }] : []),
 					...(breaker ? [{ circuitBreaker: breaker }] : []),
 					...(bulkhead ? [{ bulkhead }] : []),
-					...(timeout === null ? [] : [{ timeout }]),
+					...(timeout === null ? [] : [{ timeoutMs: timeout }]),
 				] as unknown as readonly PolicyLayer[],
 		)
 
