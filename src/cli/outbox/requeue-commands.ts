@@ -8,6 +8,7 @@ import { describeOpenReason, describeOperatorPause } from '../../outbox/diagnost
 import { requireDeadLetters } from '../../outbox/operator/require-status.ts'
 import type { OutboxStore } from '../../outbox/store/store.ts'
 import { formatCount, formatDuration } from '../../text/format.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
@@ -21,6 +22,7 @@ import {
 	type ReplayArguments,
 	toSelection,
 } from './filter-options.ts'
+import { warnIfUnknown } from './unknown-destination.ts'
 
 export const retry: Command = defineCommand({
 	examples: [
@@ -53,17 +55,21 @@ export const retry: Command = defineCommand({
 			throw new CliError('usage', '--close-circuit requires --destination, without IDs.')
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox, store, target }) => {
-			const due = await outbox.retry(filter, { all })
+			const retried = await outbox.retry(filter, { all })
+			const circuitClosed =
+				closeCircuit && destination !== undefined
+					? await outbox.closeCircuit(destination, { by, reason })
+					: undefined
+			const blocked = destination && (await describeBlock(store, destination, target.flags))
 			const none =
 				args.ids.length > 0 ? 'The messages are due already.' : 'No matching message waits for a retry.'
-			const text = due === 0 ? none : `${formatCount(due, 'message')} due now.`
-			if (!closeCircuit || destination === undefined) {
-				const blocked = destination && (await describeBlock(store, destination, target.flags))
-				io.result({ due }, blocked ? `${due === 0 ? '' : `${text} `}${blocked}` : text)
-			} else {
-				const circuitClosed = await outbox.closeCircuit(destination, { by, reason })
-				io.result({ due, circuitClosed }, circuitClosed ? `${text} The circuit is closed.` : text)
-			}
+			const texts = [
+				retried > 0 ? `${formatCount(retried, 'message')} due now.` : blocked ? undefined : none,
+				closeCircuit && (circuitClosed ? 'The circuit is closed.' : 'Its circuit was not open.'),
+				blocked,
+			]
+			io.result({ retried, circuitClosed }, sanitizeLine(texts.filter(Boolean).join(' ')))
+			if (destination !== undefined && retried === 0) await warnIfUnknown(store, destination, io)
 			return 'ok' as const
 		})
 	},

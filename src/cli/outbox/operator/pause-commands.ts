@@ -2,17 +2,15 @@
  * `outbox pause` and `outbox resume`. Closing a circuit is an option of `resume` and `retry` and not a command of its own: it is what an
  * operator means by "send now", and a command more would have to be known in an incident.
  */
-import { serves } from '../../../outbox/diagnostics/relays.ts'
 import { describeOperatorPause } from '../../../outbox/diagnostics/why.ts'
-import type { OutboxStore } from '../../../outbox/store/store.ts'
 import { formatDuration } from '../../../text/format.ts'
 import { sanitizeLine } from '../../../text/sanitize.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { DATABASE_OPTIONS } from '../../database/database-target.ts'
-import type { CommandIo } from '../../io.ts'
 import { flag, text } from '../../option-tables.ts'
 import { OPERATOR_OPTIONS } from '../filter-options.ts'
 import { parseDuration } from '../parse-time.ts'
+import { warnIfUnknown } from '../unknown-destination.ts'
 
 const DESTINATION = {
 	destination: { placeholder: 'DESTINATION', description: 'name of the destination' },
@@ -82,15 +80,3 @@ export const resume: Command = defineCommand({
 		})
 	},
 })
-
-/** A pause of a misspelled destination would look like success, and one that is not paused like the end of a pause. */
-async function warnIfUnknown(store: OutboxStore, destination: string, io: CommandIo): Promise<void> {
-	const [{ destinations }, relays] = await Promise.all([store.stats(1, destination), store.relays()])
-	const [counts] = destinations
-	const hasMessages = [counts?.due, counts?.scheduled, counts?.inFlight, counts?.dead].some(
-		(one) => (one?.count ?? 0) > 0,
-	)
-	if (hasMessages || relays.some((relay) => !relay.destinations.includes('*') && serves(relay, destination)))
-		return
-	io.warn(`No message and no relay names destination "${destination}". Check its spelling.`)
-}

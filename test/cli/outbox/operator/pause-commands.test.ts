@@ -112,16 +112,29 @@ describe('retry --destination', () => {
 		await enqueue(env.outbox, 'billing', 2)
 		await failMessages(env.outbox.store, 'billing')
 		await openCircuit()
-		expect((await env.json('retry --destination billing')).data).toEqual({ due: 2 })
+		expect((await env.json('retry --destination billing')).data).toEqual({ retried: 2 })
 		expect(await circuit()).toMatchObject({ state: 'open' })
 		const { data } = await env.json('retry --destination billing --close-circuit')
-		expect(data).toEqual({ due: 0, circuitClosed: true })
+		expect(data).toEqual({ retried: 0, circuitClosed: true })
 		expect(await circuit()).toMatchObject({ state: 'closed' })
+	})
+
+	test('says that the circuit was not open, and warns about an unknown destination', async () => {
+		await enqueue(env.outbox, 'billing')
+		const args = 'retry --destination billing --close-circuit'
+		const text = 'No matching message waits for a retry. Its circuit was not open.\n'
+		expect(await env.cli(args)).toMatchObject({ code: 0, stdout: text, stderr: '' })
+		const unknown = await env.cli(args.replace('billing', 'biling'))
+		expect(unknown).toMatchObject({ code: 0, stdout: text })
+		expect(unknown.stderr).toContain('No message and no relay names destination "biling"')
+		expect((await env.cli('retry --destination biling')).stderr).toContain('Check its spelling.')
 	})
 
 	test('does not end the pause of an operator', async () => {
 		await env.cli('pause billing')
-		await env.cli('retry --destination billing --close-circuit')
+		expect((await env.cli('retry --destination billing --close-circuit')).stdout).toMatch(
+			/^Its circuit was not open\. billing is paused .* Resume it: /,
+		)
 		expect(await circuit()).toMatchObject({ reason: 'operator' })
 	})
 
