@@ -129,6 +129,10 @@ const FIRST: Readonly<Record<string, () => Promise<unknown> | unknown>> = {
 		const { stdout } = await run(['schedule', '--retries', '2'])
 		return Number.parseInt(stdout.split('\n')[2] ?? '', 10)
 	},
+	'`delays[].retry` of `yaoki schedule --json`': async () => {
+		const { stdout } = await run(['schedule', '--retries', '2', '--json'])
+		return JSON.parse(stdout).delays[0].retry
+	},
 }
 
 describe('the first attempt has the number of the guide', () => {

@@ -10,11 +10,11 @@ const NOTE_EVERY_MS = 5_000
 export const purge: Command = defineCommand({
 	examples: [
 		['yaoki idempotency purge', 'for a cron job: delete keys whose retention is over'],
-		['yaoki idempotency purge --batch 100', 'with shorter transactions'],
+		['yaoki idempotency purge --batch-size 100', 'with shorter transactions'],
 	],
 	options: {
 		...IDEMPOTENCY_DATABASE_OPTIONS,
-		batch: integer('N', 'keys that one statement deletes', { min: 1, max: 100_000, default: 1_000 }),
+		batchSize: integer('N', 'keys that one statement deletes', { min: 1, max: 100_000, default: 1_000 }),
 	},
 	async run(args, io) {
 		const { withStore } = await import('./open-store.ts')
@@ -26,9 +26,9 @@ export const purge: Command = defineCommand({
 			let purged = 0
 			let notedAt = io.runtime.now()
 			for (;;) {
-				const count = await store.purge(args.batch)
+				const count = await store.purge(args.batchSize)
 				purged += count
-				if (count < args.batch || io.signal.aborted) break
+				if (count < args.batchSize || io.signal.aborted) break
 				if (io.runtime.now() - notedAt < NOTE_EVERY_MS) continue
 				notedAt = io.runtime.now()
 				io.note(`Deleted ${formatCount(purged, 'key')} so far.`)

@@ -1,6 +1,6 @@
 /**
  * `yaoki schedule`: the delays of backoff options before they are written into a program. The figures are those of `schedule` in the root
- * entry. Options without effect are errors, because a table that ignores one looks right.
+ * entry, with retries from 1. Options without effect are errors, because a table that ignores one looks right.
  */
 import { GROWTHS, JITTERS } from '../../core/backoff/formula.ts'
 import { type BackoffOptions, selectJitter } from '../../core/backoff/options.ts'
@@ -57,10 +57,14 @@ export const schedule: Command = defineCommand({
 			...{ baseDelayMs: base, maxDelayMs: cap, maxRetries: retries, growth, factor },
 			...{ jitterStrategy: jitter ?? chosen?.jitterStrategy, jitterFactor, jitterRangeMs: jitterRange },
 		}
-		const result = withFlags(() => {
+		const { delays, total } = withFlags(() => {
 			checkEffects(given, selectJitter(given))
 			return computeSchedule({ ...chosen, ...withoutUndefined(given) })
 		})
+		const result = {
+			delays: delays.map(({ attempt, ...delay }) => ({ retry: attempt + 1, ...delay })),
+			total,
+		}
 		io.result(result, () => scheduleText(result, { width: io.columns, style: io.style }))
 		return 'ok'
 	},

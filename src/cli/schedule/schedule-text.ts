@@ -4,8 +4,13 @@ import { formatTable, type TableOptions } from '../../text/table.ts'
 
 const BAR_COLUMNS = 16
 
-/** Retries count from 1. `█` reaches to the mean and `░` to the maximum. */
-export function scheduleText({ delays, total }: RetrySchedule, options: TableOptions): string {
+interface NumberedDelays extends Pick<RetrySchedule, 'total'> {
+	/** Retries count from 1. */
+	readonly delays: readonly (RetrySchedule['total'] & { readonly retry: number })[]
+}
+
+/** `█` reaches to the mean and `░` to the maximum. */
+export function scheduleText({ delays, total }: NumberedDelays, options: TableOptions): string {
 	if (delays.length === 0) return 'No retries, so no delays.'
 	const longestMs = Math.max(...delays.map(({ maxMs = 0 }) => maxMs))
 	const bar = (meanMs: number, maxMs: number): string => {
@@ -13,9 +18,9 @@ export function scheduleText({ delays, total }: RetrySchedule, options: TableOpt
 		return '█'.repeat(columns(meanMs)) + '░'.repeat(columns(maxMs) - columns(meanMs))
 	}
 	let soFarMs = 0
-	const rows = delays.map(({ attempt, minMs = 0, meanMs = 0, maxMs = 0 }) => {
+	const rows = delays.map(({ retry, minMs = 0, meanMs = 0, maxMs = 0 }) => {
 		soFarMs += maxMs
-		return [String(attempt + 1), minMs, meanMs, maxMs, soFarMs, bar(meanMs, maxMs)]
+		return [String(retry), minMs, meanMs, maxMs, soFarMs, bar(meanMs, maxMs)]
 	})
 	const { minMs = 0, meanMs = 0, maxMs = 0 } = total
 	return formatTable(

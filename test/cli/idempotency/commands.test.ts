@@ -223,7 +223,7 @@ describe('purge', () => {
 
 	test('deletes expired keys in batches and keeps the others', async () => {
 		await expired(25)
-		expect(await yaoki('purge', '--batch', '10')).toEqual({
+		expect(await yaoki('purge', '--batch-size', '10')).toEqual({
 			code: 0,
 			stdout: 'Deleted 25 expired keys.\n',
 			stderr: '',
@@ -234,7 +234,7 @@ describe('purge', () => {
 
 	test('stops after a batch on Ctrl-C, with the result so far and exit code 130', async () => {
 		await expired(60)
-		const running = start(['idempotency', 'purge', '--batch', '1', '--database', file, '--json'])
+		const running = start(['idempotency', 'purge', '--batch-size', '1', '--database', file, '--json'])
 		const isPartly = async () => (await count()) < 61
 		await expect.poll(isPartly, { interval: 0, timeout: 20_000 }).toBe(true)
 		running.interrupt()
@@ -255,7 +255,7 @@ describe('purge', () => {
 			// Each reading is three seconds later.
 			runtime: { ...systemRuntime, now: () => (now += 3_000) },
 		}
-		await purge.run({ database: file, batch: 5 }, io as unknown as CommandIo)
+		await purge.run({ database: file, batchSize: 5 }, io as unknown as CommandIo)
 		expect(notes).toEqual([10, 20].map((count) => `Deleted ${count} keys so far.`))
 	})
 

@@ -32,7 +32,7 @@ test('draws delays of 0 without a bar, and says so if there are no retries', asy
 	expect((await run(['schedule', '--retries', '0'])).stdout).toBe('No retries, so no delays.\n')
 })
 
-describe('--json prints what schedule returns', () => {
+describe('--json prints what schedule returns, with retries from 1', () => {
 	test.each([
 		[[], {}],
 		[
@@ -48,7 +48,9 @@ describe('--json prints what schedule returns', () => {
 		[['--preset', 'messageQueue', '--base', '10'], { ...presets.messageQueue, baseDelayMs: 10 }],
 		[['--preset', 'database', '--jitter', 'full'], { ...presets.database, jitterStrategy: 'full' }],
 	] as const)('%j', async (args, options) => {
-		expect(await scheduleOf(...args)).toEqual(schedule(options))
+		const { delays, total } = schedule(options)
+		const retries = delays.map(({ attempt, ...delay }) => ({ retry: attempt + 1, ...delay }))
+		expect(await scheduleOf(...args)).toEqual({ delays: retries, total })
 	})
 })
 
