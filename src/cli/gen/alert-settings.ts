@@ -11,11 +11,11 @@ export const ALERT_OPTIONS = {
 	minCalls: integer('N', 'calls that a ratio needs; services with less traffic raise no such alert', {
 		...{ default: 20, min: 1 },
 	}),
-	maxErrorRate: number('PERCENT', 'share of calls that may fail or be rejected', {
+	maxErrorPercent: number('PERCENT', 'share of calls that may fail or be rejected', {
 		...{ default: 5, min: 0, max: 99 },
 	}),
-	maxRetryRate: number('PERCENT', 'share of calls that may be retried', { default: 10, min: 0, max: 99 }),
-	minRetrySuccess: number('PERCENT', 'share of the retried calls that should succeed', {
+	maxRetryPercent: number('PERCENT', 'share of calls that may be retried', { default: 10, min: 0, max: 99 }),
+	minRetrySuccessPercent: number('PERCENT', 'share of the retried calls that should succeed', {
 		...{ default: 50, min: 1, max: 100 },
 	}),
 	maxRetriesPerCall: number('N', 'retries per call on average', { default: 0.5, min: 0 }),
@@ -54,9 +54,9 @@ export interface AlertSettings {
 export const readAlertSettings = (args: Arguments<typeof ALERT_OPTIONS>): AlertSettings => ({
 	slo: args.slo === undefined ? undefined : share(args.slo),
 	minCalls: args.minCalls,
-	maxErrorRate: share(args.maxErrorRate),
-	maxRetryRate: share(args.maxRetryRate),
-	minRetrySuccess: share(args.minRetrySuccess),
+	maxErrorRate: share(args.maxErrorPercent),
+	maxRetryRate: share(args.maxRetryPercent),
+	minRetrySuccess: share(args.minRetrySuccessPercent),
 	maxRetriesPerCall: args.maxRetriesPerCall,
 	openMs: parseDuration('--max-open', args.maxOpen),
 	minReopened: args.minReopened,

@@ -43,7 +43,7 @@ export const alerts: Command = defineCommand({
 	examples: [
 		['yaoki gen alerts > yaoki-alerts.yml', 'alert rules for rule_files of Prometheus'],
 		['yaoki gen alerts --slo 99.9', 'with burn-rate alerts for an objective of 99.9 %'],
-		['yaoki gen alerts --max-error-rate 2 --max-lag 15m', 'with other limits'],
+		['yaoki gen alerts --max-error-percent 2 --max-lag 15m', 'with other limits'],
 		['yaoki gen alerts --runbook-url https://wiki.internal/yaoki', 'with links to your own runbook'],
 		[
 			'yaoki gen alerts --kubernetes --label release=prometheus',

@@ -46,10 +46,10 @@ test('names for each alert the options that change it, and no others', () => {
 test('names the default limits', () => {
 	const text = Object.fromEntries(limits.map(([alert = '', limit = '']) => [alert, limit]))
 	for (const [name, alert, limit] of [
-		['maxErrorRate', 'YaokiErrorRateHigh', '% %'],
+		['maxErrorPercent', 'YaokiErrorRateHigh', '% %'],
 		['minCalls', 'YaokiErrorRateHigh', 'at least %'],
-		['maxRetryRate', 'YaokiRetryRateHigh', '% %'],
-		['minRetrySuccess', 'YaokiRetriesFail', '% %'],
+		['maxRetryPercent', 'YaokiRetryRateHigh', '% %'],
+		['minRetrySuccessPercent', 'YaokiRetriesFail', '% %'],
 		['maxRetriesPerCall', 'YaokiRetriesPerCallHigh', '% retries'],
 		['minReopened', 'YaokiCircuitReopens', '% failed'],
 		['maxDeadLetters', 'YaokiDeadLetters', 'more than % new'],

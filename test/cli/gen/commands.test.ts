@@ -92,7 +92,7 @@ test('gen alerts --slo adds burn-rate alerts for four pairs of windows', async (
 
 test('options change limits, durations and texts', async () => {
 	const rules = await rulesOf(
-		'--max-error-rate',
+		'--max-error-percent',
 		'0.3',
 		'--min-calls',
 		'7',
@@ -113,8 +113,8 @@ test.each([
 	[['--slo', '100'], 'Invalid option "--slo": expected a number from 95 to 99.999, got "100"'],
 	[['--slo', '0.999'], 'Invalid option "--slo": expected a number from 95 to 99.999, got "0.999"'],
 	[
-		['--max-error-rate', 'five'],
-		'Invalid option "--max-error-rate": expected a number from 0 to 99, got "five"',
+		['--max-error-percent', 'five'],
+		'Invalid option "--max-error-percent": expected a number from 0 to 99, got "five"',
 	],
 	[['--min-calls', '0'], 'Invalid option "--min-calls": expected an integer >= 1, got "0"'],
 	[
