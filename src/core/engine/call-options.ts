@@ -1,5 +1,5 @@
 import type { Deadline } from '../deadline/deadline.ts'
-import { InvalidArgumentError, InvalidOptionError } from '../errors/errors.ts'
+import { InvalidOptionError } from '../errors/errors.ts'
 import type { CallExtension } from '../extension/call-extension.ts'
 import { nearestName } from '../options/nearest-name.ts'
 import { invalidOption, isObject } from '../options/schema.ts'
@@ -64,7 +64,7 @@ const NAMES = ['signal', 'deadline', 'name', 'key', 'idempotent', 'parent']
  * Returns the error of invalid call options, such as a misspelt name or a bare signal; undefined if they are valid. It is
  * returned because a call never throws.
  */
-export function findInvalidOption(given: CallOptions): InvalidArgumentError | InvalidOptionError | undefined {
+export function findInvalidOption(given: CallOptions): InvalidOptionError | undefined {
 	if (!isObject(given)) return invalid(given)
 	for (const name in given) if (!NAMES.includes(name)) return findUnknownOption(given, name)
 	// A Deadline has no names that the loop visits.
@@ -72,7 +72,7 @@ export function findInvalidOption(given: CallOptions): InvalidArgumentError | In
 	return given.parent ? findInvalidOption(given.parent) : undefined
 }
 
-function findUnknownOption(given: CallOptions, name: string): ReturnType<typeof findInvalidOption> {
+function findUnknownOption(given: CallOptions, name: string): InvalidOptionError | undefined {
 	if ('aborted' in given) return invalid(given)
 	// A context has getters, which a copy by `{ ...context }` has not.
 	if ('attempt' in given)
@@ -82,8 +82,8 @@ function findUnknownOption(given: CallOptions, name: string): ReturnType<typeof 
 	return new InvalidOptionError(name, value, NAMES.join(', '), { owner: 'a call', suggestion })
 }
 
-const invalid = (given: unknown, expected = 'an object such as { signal, deadline }'): InvalidArgumentError =>
-	new InvalidArgumentError('options', given, expected)
+const invalid = (given: unknown, expected = 'an object such as { signal, deadline }'): InvalidOptionError =>
+	new InvalidOptionError('options', given, expected)
 
 /** Throws if the caller has aborted or an option is invalid. Not a part of each call: most have no options. */
 export function checkSignals({ signal, deadline }: CallOptions): void {

@@ -1,5 +1,5 @@
 /** Checks changes to a dead letter with the functions that check `enqueue`, so that an edit cannot create a message that enqueue would reject. */
-import { withOptionPath } from '../../core/options/option-path.ts'
+import { withArgumentPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidArgument } from '../../core/options/schema.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
@@ -25,7 +25,7 @@ export async function toEdit(
 ): Promise<MessageEdit> {
 	if (Object(changes) !== changes || Array.isArray(changes))
 		invalidArgument('changes', changes, 'an object such as { payload }')
-	withOptionPath('changes', () => checkNames(changes, SCHEMA))
+	withArgumentPath('changes', () => checkNames(changes, SCHEMA))
 	const ref: MessageRef = topic === undefined ? { id } : { id, topic }
 	const { headers, destination, expiresAt, maxRetries } = changes
 	const payload =

@@ -158,7 +158,7 @@ export class DeadLetters {
 		// A payload that was read with redaction, changed and written back would destroy the original.
 		const marker = JSON.stringify(REDACTED)
 		if (edit.payload?.includes(marker) && found && !found.payload.includes(marker))
-			invalidOption('changes.payload', REDACTED, 'the original values instead of redacted ones')
+			invalidArgument('changes.payload', REDACTED, 'the original values instead of redacted ones')
 		const replay = this.#reporting('outbox_replayed', (batch, limit) =>
 			store.replay(batch, limit, operator, edit),
 		)

@@ -2,7 +2,7 @@
  * Validates filters given by users. Every field is checked and unknown names are rejected: a filter that loses a condition matches more than
  * intended, and matching messages may be discarded.
  */
-import { withOptionPath } from '../../core/options/option-path.ts'
+import { withArgumentPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { isUuid } from '../../sql/postgres-values.ts'
 import type { StoreFilter } from '../store/store.ts'
@@ -55,7 +55,7 @@ export const isMessageId = (id: unknown): id is string => typeof id === 'string'
 export function toFilter(given: MessageFilter): StoreFilter {
 	if (Object(given) !== given || Array.isArray(given))
 		invalidArgument('filter', given, "an object such as { destination: 'billing' }")
-	return withOptionPath('filter', () => {
+	return withArgumentPath('filter', () => {
 		checkNames(given, SCHEMA)
 		const since = readTime('since', given.since)
 		const until = readTime('until', given.until)
@@ -81,7 +81,7 @@ export function toFilter(given: MessageFilter): StoreFilter {
 export function toFilterOf(only: MessageStatus, given: MessageFilter): StoreFilter {
 	const { status = only, ...filter } = toFilter(given)
 	if (status !== only)
-		invalidOption(
+		invalidArgument(
 			'filter.status',
 			status,
 			`'${only}' or no status, because no other messages are selected here`,

@@ -1,6 +1,6 @@
 /** What operators did: replays, edits and discards of dead letters with the original message, pauses and closed circuits. */
-import { withOptionPath } from '../../core/options/option-path.ts'
-import { checkNames, invalidOption } from '../../core/options/schema.ts'
+import { withArgumentPath } from '../../core/options/option-path.ts'
+import { checkNames, invalidArgument, invalidOption, isObject } from '../../core/options/schema.ts'
 import { isMessageId, readName, readText, readTime } from '../message/filter.ts'
 import { checkLimit, PAGE_SIZE } from '../message/limit.ts'
 import type { DeadLetterCause } from '../message/message.ts'
@@ -64,7 +64,8 @@ const SCHEMA: Readonly<Record<keyof AuditFilter, 'any'>> = {
 }
 
 export function readAuditFilter(given: AuditFilter): StoreAuditFilter {
-	return withOptionPath('filter', () => {
+	if (!isObject(given)) invalidArgument('filter', given, "an object such as { action: 'replay' }")
+	return withArgumentPath('filter', () => {
 		checkNames(given, SCHEMA)
 		const { messageId } = given
 		if (messageId !== undefined && !isMessageId(messageId))

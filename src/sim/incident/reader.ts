@@ -66,7 +66,6 @@ export class IncidentReader {
 	}
 
 	constructor(options: IncidentOptions = {}) {
-		if (Object(options) !== options) invalidOption('options', options, 'an object')
 		checkOptions(options, '')
 		const { policy } = options
 		this.#options = options

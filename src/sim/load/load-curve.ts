@@ -3,7 +3,7 @@
  * values when they restart, and a simulated silence followed by full load would be a fault that did not happen. So gaps are
  * interpolated and reported, unless `gaps: 'zero'` says that no value means no load.
  */
-import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import type { ArrivalCurve, RatePoint } from '../scenario/arrivals-model.ts'
 import { amount, fields, flag, oneOf, type Shape } from '../scenario/shape.ts'
 
@@ -28,10 +28,7 @@ export function optionsCheck(own: Readonly<Record<string, Shape>>): (options: un
 		'gaps?': oneOf('interpolate', 'zero'),
 		'interpolation?': oneOf('linear', 'steps'),
 	})
-	return (options) => {
-		if (Object(options) !== options) invalidOption('options', options, 'an object')
-		shape(options, '')
-	}
+	return (options) => shape(options, '')
 }
 
 /**

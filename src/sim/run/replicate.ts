@@ -6,7 +6,7 @@ import { withOptionPath } from '../../core/options/option-path.ts'
 import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { type ComparisonResult, compareRuns, mergeRuns, type Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
-import { checkScenario } from '../scenario/check.ts'
+import { checkIsScenario, checkScenario } from '../scenario/check.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { callback, count, fields } from '../scenario/shape.ts'
 import { simulate } from './simulation.ts'
@@ -79,7 +79,8 @@ export function compare(
 	return compareRuns(
 		scenarios.map((scenario, index) => {
 			const path = `scenarios[${index}]`
-			if (scenario?.seed !== undefined && scenario.seed !== seed)
+			checkIsScenario(scenario, path)
+			if (scenario.seed !== undefined && scenario.seed !== seed)
 				invalidOption(`${path}.seed`, scenario.seed, `the same seed in all scenarios, ${seed}`)
 			const runs = withOptionPath(path, () => replicate({ ...scenario, seed }, options))
 			return [scenario.name ?? `scenario ${index + 1}`, runs]

@@ -1,5 +1,5 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption, isObject } from '../../core/options/schema.ts'
 import { arrivalsShape, checkArrivals, isEndless } from './check-arrivals.ts'
 import { balancerFields, checkBalancers } from './check-balancer.ts'
 import { checkFaults, faultShape, sharedFaultShape } from './check-faults.ts'
@@ -102,7 +102,13 @@ const scenarioShape = fields({
 	'stepMs?': amount(1, MAX_MS),
 })
 
+/** Rejects what is no object. Fields of a scenario are options, the scenario itself is an argument. */
+export function checkIsScenario(scenario: unknown, argument = 'scenario'): void {
+	if (!isObject(scenario)) invalidArgument(argument, scenario, 'an object')
+}
+
 export function checkScenario(scenario: Scenario): void {
+	checkIsScenario(scenario)
 	inOrder(scenarioShape, 'warmUpMs', 'durationMs', 'more')(scenario, '')
 	const { services, clients, policies = {} } = scenario
 	const checkLink = ({ to, policy: name }: { to: string; policy?: string | undefined }, path: string) => {

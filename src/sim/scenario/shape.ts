@@ -115,6 +115,6 @@ const join = (path: string, name: string): string => (path ? `${path}.${name}` :
 
 function checkObject(value: unknown, path: string): Readonly<Record<string, unknown>> {
 	if (Object(value) !== value || Array.isArray(value) || typeof value === 'function')
-		invalidOption(path || 'scenario', value, 'an object')
+		invalidOption(path || 'options', value, 'an object')
 	return value as Readonly<Record<string, unknown>>
 }

@@ -3,7 +3,7 @@
  * into a program. The output reads like hand-written code: budgets are constants, and defaults are left out. A function cannot be
  * printed; its name is, with a comment, so that the compiler reports it as missing.
  */
-import { invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { BUDGET_FACTORIES, type BudgetModel, LAYER_KINDS, type PolicyLayer } from './layers.ts'
 import { braces, entriesOf, listed, literal } from './literal.ts'
 
@@ -92,7 +92,7 @@ export function policyToTypeScript(layers: readonly PolicyLayer[]): string {
 function readLayer(layer: PolicyLayer, index: number) {
 	const kind = LAYER_KINDS.find((name) => Object(layer) === layer && Object.hasOwn(layer, name))
 	if (kind === undefined)
-		invalidOption(`layers[${index}]`, layer, `an object with one of ${LAYER_KINDS.join(', ')}`)
+		invalidArgument(`layers[${index}]`, layer, `an object with one of ${LAYER_KINDS.join(', ')}`)
 	const options: unknown = (layer as Readonly<Record<string, unknown>>)[kind]
 	return { factory: kind === 'timeoutMs' ? 'timeout' : kind, options, isShared: Boolean(layer.shared) }
 }

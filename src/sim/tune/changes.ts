@@ -4,7 +4,7 @@
  * the original policy: a change means the same whatever it is combined with. An earlier version had closures that each copied the
  * original layer, so the second of two changes to one layer undid the first.
  */
-import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
+import { invalidArgument } from '../../core/options/schema.ts'
 import type { LayerKind, PolicyLayer, PolicyModel } from '../scenario/layers.ts'
 
 /** One changed setting, or a layer that is added: an element of `changes` of a `TuneResult`. `applyChanges` applies a list of them. */
@@ -72,6 +72,6 @@ export function layersOf(name: string, policies: Policies = {}): readonly Policy
 			name,
 			`the name of a policy in the scenario: ${Object.keys(policies).join(', ')}`,
 		)
-	if (typeof model === 'function') invalidOption(`policies.${name}`, 'a function', 'layers as data')
+	if (typeof model === 'function') invalidArgument(`policies.${name}`, 'a function', 'layers as data')
 	return model
 }

@@ -140,9 +140,9 @@ describe('call options are validated', () => {
 		[
 			'an abort signal',
 			signal,
-			'Invalid argument "options": expected an object such as { signal, deadline }, got [object AbortSignal]',
+			'Invalid option "options": expected an object such as { signal, deadline }, got [object AbortSignal]',
 		],
-		['a deadline', deadline, 'Invalid argument "options": expected an object such as { signal, deadline }'],
+		['a deadline', deadline, 'Invalid option "options": expected an object such as { signal, deadline }'],
 		['a timeout', { timeout: 5_000 }, 'Unknown option "timeout" for a call. Did you mean "deadline"?'],
 		['a typo', { signl: signal }, 'Unknown option "signl" for a call. Did you mean "signal"?'],
 		[
@@ -153,11 +153,11 @@ describe('call options are validated', () => {
 		[
 			'a number',
 			5_000,
-			'Invalid argument "options": expected an object such as { signal, deadline }, got 5000',
+			'Invalid option "options": expected an object such as { signal, deadline }, got 5000',
 		],
-		['a list', [signal], 'Invalid argument "options": expected an object such as { signal, deadline }'],
+		['a list', [signal], 'Invalid option "options": expected an object such as { signal, deadline }'],
 		['a typo in the parent', { parent: { signl: signal } }, 'Unknown option "signl" for a call.'],
-		['a parent that is no object', { parent: 5 }, 'Invalid argument "options"'],
+		['a parent that is no object', { parent: 5 }, 'Invalid option "options"'],
 	]
 
 	test.each(cases)('%s is rejected and the operation is not called', async (_, given, message) => {
@@ -173,7 +173,7 @@ describe('call options are validated', () => {
 
 	test('a function is rejected by policies other than a breaker', async () => {
 		await expect(policy.execute(load, load as never)).rejects.toThrow(
-			'Invalid argument "options": expected an object such as { signal, deadline }, got a function',
+			'Invalid option "options": expected an object such as { signal, deadline }, got a function',
 		)
 	})
 

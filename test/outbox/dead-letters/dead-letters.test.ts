@@ -75,7 +75,7 @@ describe('reading dead letters', () => {
 
 	it('rejects invalid arguments', async () => {
 		const { dead } = setUp([])
-		await expect(dead.list({ status: 'sent' })).rejects.toMatchObject({ optionPath: 'filter.status' })
+		await expect(dead.list({ status: 'sent' })).rejects.toMatchObject({ argument: 'filter.status' })
 		await expect(dead.list({}, { limit: 0 })).rejects.toMatchObject({ optionPath: 'limit' })
 		await expect(dead.list({}, { after: 'x' })).rejects.toMatchObject({ optionPath: 'after' })
 		await expect(dead.count({}, { limit: 1.5 })).rejects.toMatchObject({ optionPath: 'limit' })

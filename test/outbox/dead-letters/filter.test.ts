@@ -46,8 +46,18 @@ describe('a filter', () => {
 		[{ since: NOW }, 'filter.since'],
 		[{ until: new Date(Number.NaN) }, 'filter.until'],
 		[{ since: new Date(2), until: new Date(2) }, 'filter.until'],
-	])('is rejected if invalid: %o', (given, optionPath) => {
-		expect(() => toFilter(given as MessageFilter)).toThrow(expect.objectContaining({ optionPath }))
+	])('is rejected if invalid: %o', (given, argument) => {
+		const error = expect.objectContaining({ code: 'YAOKI_INVALID_ARGUMENT', argument })
+		expect(() => toFilter(given as MessageFilter)).toThrow(error)
+	})
+
+	it('with an unknown field is rejected with the valid names, or the nearest one', () => {
+		expect(() => toFilter({ destnation: 'b' } as MessageFilter)).toThrow(
+			'Invalid argument "filter.destnation": expected no such field (did you mean "destination"?), got "b"',
+		)
+		expect(() => toFilter({ limit: 5 } as MessageFilter)).toThrow(
+			'"filter.limit": expected no such field (valid fields: ids, status, ',
+		)
 	})
 
 	it.each([[null], [undefined], [idOf(1)], [[]]])('must be an object, not %o', (given) => {

@@ -155,7 +155,7 @@ describe('retry makes waiting messages due now', () => {
 
 	test('and rejects an unknown filter field', async () => {
 		await expect(open().outbox.retry({ destnation: 'b' } as object)).rejects.toMatchObject({
-			optionPath: 'filter.destnation',
+			argument: 'filter.destnation',
 		})
 	})
 })

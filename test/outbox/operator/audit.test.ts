@@ -92,9 +92,11 @@ test('rejects invalid filters, pages and operators', async () => {
 	await using here = await world()
 	const { outbox } = here
 	const invalid = (option: string) => ({ code: 'YAOKI_INVALID_OPTION', optionPath: option })
+	const invalidField = (argument: string) => ({ code: 'YAOKI_INVALID_ARGUMENT', argument })
+	await expect(outbox.audit(5 as never)).rejects.toMatchObject(invalidField('filter'))
 	// @ts-expect-error an unknown action
-	await expect(outbox.audit({ action: 'delete' })).rejects.toMatchObject(invalid('filter.action'))
-	await expect(outbox.audit({ messageId: 'x' })).rejects.toMatchObject(invalid('filter.messageId'))
+	await expect(outbox.audit({ action: 'delete' })).rejects.toMatchObject(invalidField('filter.action'))
+	await expect(outbox.audit({ messageId: 'x' })).rejects.toMatchObject(invalidField('filter.messageId'))
 	await expect(outbox.audit({}, { limit: 0 })).rejects.toMatchObject(invalid('limit'))
 	await expect(outbox.audit({}, { before: 1.5 })).rejects.toMatchObject(invalid('before'))
 	await expect(outbox.dead.discard({ topic: 'x' }, { by: '' })).rejects.toMatchObject(invalid('by'))

@@ -91,7 +91,7 @@ test('a redacted payload that is written back is rejected', async () => {
 	await using here = await outboxes({ redact })
 	const letter = await here.shown.find(here.id)
 	const edit = here.raw.dead.edit(here.id, { payload: letter?.payload })
-	await expect(edit).rejects.toMatchObject({ optionPath: 'changes.payload' })
+	await expect(edit).rejects.toMatchObject({ argument: 'changes.payload' })
 	expect(await here.raw.find(here.id)).toMatchObject({ status: 'dead', payload: PAYLOAD })
 })
 

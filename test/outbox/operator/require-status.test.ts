@@ -178,8 +178,8 @@ describe.each([
 
 	it('rejects another status than pending', async () => {
 		await using opened = await openQueue()
-		const optionPath = 'filter.status'
-		await expect(opened.outbox[action]({ status: 'dead' })).rejects.toMatchObject({ optionPath })
+		const argument = 'filter.status'
+		await expect(opened.outbox[action]({ status: 'dead' })).rejects.toMatchObject({ argument })
 		expect(await opened.outbox[action]({ status: 'pending', destination: 'sms' })).toBe(0)
 	})
 })

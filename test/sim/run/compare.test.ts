@@ -91,6 +91,16 @@ describe('replications', () => {
 })
 
 describe('a comparison', () => {
+	it.each([5, null, undefined, [], 'herd'])('rejects %j, which is no scenario', (given) => {
+		const error = expect.objectContaining({ argument: 'scenarios[1]', expected: 'an object' })
+		expect(() => compare([scene(), given as never])).toThrow(error)
+	})
+
+	it('rejects options that are no object', () => {
+		const error = expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath: 'options' })
+		expect(() => compare([scene()], 5 as never)).toThrow(error)
+	})
+
 	it('computes differences to the first scenario, seed by seed', () => {
 		const [none, retried] = compare([busy([]), busy(retrying)], { replications: 5 })
 		if (!none || !retried) expect.unreachable()
@@ -175,7 +185,6 @@ describe('a comparison', () => {
 		expect(() => compare([scene(), { ...scene({ policy: [] }), policies }])).toThrow(
 			'scenarios[1].policies.web()',
 		)
-		expect(() => compare([null as never])).toThrow('scenarios[0].services')
 	})
 
 	it.each([[[]], [undefined], [{}], ['two']])('rejects %j', (scenarios) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { InvalidOptionError } from 'yaoki'
+import { InvalidArgumentError, InvalidOptionError } from 'yaoki'
 import { type Scenario, type SimulationResult, simulate } from 'yaoki/sim'
 import { valid } from './valid.ts'
 
@@ -172,7 +172,8 @@ it('arbitrary JSON is rejected', () => {
 	fc.assert(
 		fc.property(fc.jsonValue(), (value) => {
 			expect(meet({ ...(value as object) } as Scenario)).toBeInstanceOf(InvalidOptionError)
-			expect(() => simulate(value as never)).toThrow(InvalidOptionError)
+			const isScenario = Object(value) === value && !Array.isArray(value)
+			expect(() => simulate(value as never)).toThrow(isScenario ? InvalidOptionError : InvalidArgumentError)
 		}),
 		{ numRuns: 300 },
 	)

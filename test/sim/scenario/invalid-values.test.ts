@@ -58,9 +58,8 @@ describe('an invalid scenario is rejected with the path of the invalid value', (
 	})
 
 	it.each([undefined, null, 5, 'herd', [], () => valid])('no scenario at all: %s', (scenario) => {
-		const { optionPath, message } = invalidOptionOf(scenario)
-		expect(optionPath).toBe('scenario')
-		expect(message).toContain('an object')
+		const expected = { argument: 'scenario', expected: 'an object' }
+		expect(() => simulate(scenario as never)).toThrow(expect.objectContaining(expected))
 	})
 
 	it('but not a valid one', () => {

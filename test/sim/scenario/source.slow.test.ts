@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { InvalidOptionError } from 'yaoki'
+import { InvalidArgumentError } from 'yaoki'
 import { type PolicyLayer, type PolicyModel, type SimulationResult, simulate } from 'yaoki/sim'
 import { ROOT, tsc } from '../../../scripts/tools.ts'
 import { Policy } from '../../../src/core/engine/policy.ts'
@@ -101,8 +101,8 @@ export const policy = pipeline(
 
 	test('rejects an invalid layer with its path', () => {
 		const odd = [{ timeoutMs: 1_000 }, { wait: 5 }] as unknown as PolicyLayer[]
-		expect(() => policyToTypeScript(odd)).toThrow(InvalidOptionError)
-		expect(() => policyToTypeScript(odd)).toThrow('Invalid option "layers[1]"')
+		expect(() => policyToTypeScript(odd)).toThrow(InvalidArgumentError)
+		expect(() => policyToTypeScript(odd)).toThrow('Invalid argument "layers[1]"')
 		expect(() => policyToTypeScript([{ retry: { budget: { kind: 'gold' } as never } }])).toThrow(
 			'budget.kind',
 		)

@@ -81,6 +81,11 @@ describe('changes applied to policies', () => {
 		})
 	})
 
+	it('rejects a policy that is a function', () => {
+		const apply = () => applyChanges({ client: () => retry() }, [change({ policy: 'client' })])
+		expect(apply).toThrow('Invalid argument "policies.client": expected layers as data')
+	})
+
 	it.each([
 		['the name of a policy in the scenario: client', { policy: 'other' }],
 		['a policy whose layer 1 is a retry', { layer: 1, option: 'maxRetries' }],
