@@ -36,7 +36,7 @@ export function postgresRig(): Rig {
 		anotherPool: postgres.anotherPool,
 		async tableStatistics() {
 			const { rows } = await postgres.pool.query(
-				`select n_tup_upd, n_tup_hot_upd, n_tup_del, seq_scan, coalesce(idx_scan, 0) as idx_scan
+				`select n_tup_upd, n_tup_hot_upd, n_tup_newpage_upd, n_tup_del, seq_scan, coalesce(idx_scan, 0) as idx_scan
 				from pg_stat_user_tables where schemaname = $1 and relname = 'outbox'`,
 				[opened.schema],
 			)
