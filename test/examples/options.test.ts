@@ -71,7 +71,7 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 	'idempotency idempotency option': readIdempotencyOptions(IDEMPOTENCY),
 	'outbox outbox option': readOutboxOptions({ store: sqliteOutboxStore(':memory:') }),
 	'http option': await httpPipeline(),
-	'grpc grpc client option': { name: lint(resilientInterceptor(grpc)).policy },
+	'grpc grpc client option': { name: lint(resilientInterceptor(grpc)).name },
 	'grpc grpc server option': readGrpcServerOptions({}, 'resilientServerInterceptor'),
 }
 /** Returns the name of the pipeline of an HTTP client, from its events. */

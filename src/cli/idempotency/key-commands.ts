@@ -41,7 +41,7 @@ export const show: Command = defineCommand({
 })
 
 /** Its lease has ended, and no request has taken it over. */
-const isAbandoned = ({ leaseMs }: StoredKey): boolean => leaseMs !== null && leaseMs <= 0
+const isAbandoned = ({ leaseLeftMs }: StoredKey): boolean => leaseLeftMs !== null && leaseLeftMs <= 0
 
 function renderKey(key: StoredKey, { runtime, columns }: CommandIo): string {
 	const when = (ms: number) => {
@@ -65,13 +65,13 @@ function renderKey(key: StoredKey, { runtime, columns }: CommandIo): string {
 }
 
 function describeState(key: StoredKey): string {
-	const { state, leaseMs } = key
+	const { state, leaseLeftMs } = key
 	if (state === 'unstored') return 'completed, without a stored response'
 	if (state === 'released') return 'released: its request failed, and the next one runs with the stored steps'
-	if (leaseMs === null) return state
+	if (leaseLeftMs === null) return state
 	return isAbandoned(key)
-		? `abandoned: its lease ended ${formatDuration(-leaseMs)} ago without a response`
-		: `running, lease ends in ${formatDuration(leaseMs)}`
+		? `abandoned: its lease ended ${formatDuration(-leaseLeftMs)} ago without a response`
+		: `running, lease ends in ${formatDuration(leaseLeftMs)}`
 }
 
 export const resolve: Command = defineCommand({

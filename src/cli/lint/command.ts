@@ -43,7 +43,7 @@ export const lint: Command = defineCommand({
 			() =>
 				sanitizeText(
 					reports
-						.map(({ name, report }) => (name === report.policy ? `${report}` : `${name}: ${report}`))
+						.map(({ name, report }) => (name === report.name ? `${report}` : `${name}: ${report}`))
 						.join('\n'),
 				),
 		)

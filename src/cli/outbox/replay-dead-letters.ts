@@ -102,7 +102,7 @@ async function replayUnchanged(
 	]
 	io.result({ ...report, expired }, sanitizeLine(parts.join(' ')))
 	if (expired > 0) io.note(EXPIRED_HINT)
-	const isComplete = (stoppedBy === undefined || stoppedBy === 'aborted') && expired === 0
+	const isComplete = (stoppedBy === undefined || stoppedBy === 'abort') && expired === 0
 	return isComplete ? 'ok' : 'checkFailed'
 }
 

@@ -34,13 +34,13 @@ export interface LintFinding {
 	readonly message: string
 	/** What to change, as a sentence. */
 	readonly fix: string
-	/** The name of the policy that has the problem. */
-	readonly policy: string
+	/** The name of the policy, client or engine that has the problem. */
+	readonly name: string
 }
 
 export const finding = (
 	code: FindingCode,
-	{ name: policy }: { readonly name: string },
+	{ name }: { readonly name: string },
 	message: string,
 	fix: string,
-): LintFinding => ({ code, message, fix, policy })
+): LintFinding => ({ code, message, fix, name })

@@ -19,8 +19,8 @@ export interface LintOptions {
 
 /** What `lint` returns: the worst case of a policy and its probable mistakes. `String(report)` is a text for logs. */
 export interface LintReport {
-	/** The policy's name. */
-	readonly policy: string
+	/** The name of the policy, client or engine. */
+	readonly name: string
 	/** The maximum duration of a call, queues included; Infinity if nothing limits it. */
 	readonly worstMs: number
 	/** The duration of a call whose operation hangs, with mean delays and empty queues. */
@@ -62,7 +62,7 @@ function toPolicy({ name, sample }: Inspection): Policy<unknown> {
 }
 
 class Report implements LintReport {
-	readonly policy: string
+	readonly name: string
 	readonly worstMs: number
 	readonly meanMs: number
 	readonly maxAttempts: number
@@ -76,7 +76,7 @@ class Report implements LintReport {
 		inspection: Inspection | undefined,
 	) {
 		const cost = computeCost(policies)
-		this.policy = name
+		this.name = name
 		this.worstMs = worstDuration(cost)
 		this.meanMs = cost.meanMs
 		this.maxAttempts = cost.attempts(Infinity)
@@ -92,11 +92,11 @@ class Report implements LintReport {
 	}
 
 	toString(): string {
-		const { policy, worstMs, meanMs, maxAttempts, amplification, findings } = this
+		const { name, worstMs, meanMs, maxAttempts, amplification, findings } = this
 		const attempts = `${maxAttempts} attempt${maxAttempts === 1 ? '' : 's'}`
 		return [
-			`${policy}: at most ${attempts}, worst case ${formatMs(worstMs)}, mean ${formatMs(meanMs)}, amplification ${amplification}`,
-			...findings.map((found) => `  ${found.code} (${found.policy}): ${found.message} ${found.fix}`),
+			`${name}: at most ${attempts}, worst case ${formatMs(worstMs)}, mean ${formatMs(meanMs)}, amplification ${amplification}`,
+			...findings.map((found) => `  ${found.code} (${found.name}): ${found.message} ${found.fix}`),
 		].join('\n')
 	}
 }

@@ -152,8 +152,8 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 	}
 
 	/** With jitter, because the clients of many keys may have been cut off by one crash. */
-	#retryAfterMs(leaseMs = MAX_RETRY_AFTER_MS): number {
-		return Math.min(leaseMs, MAX_RETRY_AFTER_MS) * (0.5 + this.#runtime.random() / 2)
+	#retryAfterMs(leaseLeftMs = MAX_RETRY_AFTER_MS): number {
+		return Math.min(leaseLeftMs, MAX_RETRY_AFTER_MS) * (0.5 + this.#runtime.random() / 2)
 	}
 
 	/** A response that the store has not confirmed is asked for here. */
@@ -501,7 +501,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> {
 		}
 		this.#purges.start()
 		if (result.kind === 'running')
-			return { kind: 'conflict', reason: 'in-progress', retryAfterMs: this.#retryAfterMs(result.leaseMs) }
+			return { kind: 'conflict', reason: 'in-progress', retryAfterMs: this.#retryAfterMs(result.leaseLeftMs) }
 		if (result.kind !== 'claimed') return toBegin(result)
 		const claim = new IdempotencyClaim(
 			{ id, token },

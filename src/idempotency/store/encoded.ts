@@ -42,7 +42,7 @@ export const decodeSteps = (steps: string | null): StoredSteps =>
 export interface KeyColumns {
 	readonly token: string
 	readonly state: StoredKey['state']
-	readonly leaseMs: number
+	readonly leaseLeftMs: number
 	readonly createdAt: number
 	readonly completedAt: number | null
 	readonly expiresAt: number
@@ -53,7 +53,7 @@ export interface KeyColumns {
 
 export const toStoredKey = (columns: KeyColumns): StoredKey => ({
 	...columns,
-	leaseMs: columns.state === 'running' ? columns.leaseMs : null,
+	leaseLeftMs: columns.state === 'running' ? columns.leaseLeftMs : null,
 	steps: Object.keys(decodeSteps(columns.steps)),
 })
 

@@ -185,7 +185,7 @@ class MemoryStore implements IdempotencyStore<never> {
 		return {
 			token,
 			state,
-			leaseMs: state === 'running' ? row.leaseUntil - now : null,
+			leaseLeftMs: state === 'running' ? row.leaseUntil - now : null,
 			createdAt,
 			completedAt,
 			expiresAt: this.#runtime.wallNow() + row.expiresAt - now,
@@ -248,7 +248,7 @@ class MemoryStore implements IdempotencyStore<never> {
 function resultFor(row: Row, request: IdempotencyClaimRequest, now: number): IdempotencyClaimResult {
 	const kind = decide(row, request, now)
 	if (kind === 'claimed') return { kind, steps: row.steps }
-	if (kind === 'running') return { kind, leaseMs: row.leaseUntil - now, token: row.token }
+	if (kind === 'running') return { kind, leaseLeftMs: row.leaseUntil - now, token: row.token }
 	if (kind !== 'completed') return { kind }
 	return row.response ? { kind, response: row.response } : { kind: 'unstored' }
 }

@@ -34,8 +34,8 @@ export type IdempotencyClaimResult =
 	| { readonly kind: 'completed'; readonly response: StoredResponse }
 	/** The key has completed without a stored response, because that was too large, or a function's result is not JSON. */
 	| { readonly kind: 'unstored' }
-	/** `leaseMs` is what remains of the lease. `token` is the token of the claim that holds the key. */
-	| { readonly kind: 'running'; readonly leaseMs: number; readonly token: string }
+	/** `leaseLeftMs` is what remains of the lease. `token` is the token of the claim that holds the key. */
+	| { readonly kind: 'running'; readonly leaseLeftMs: number; readonly token: string }
 	/** The lease of an earlier claim ended, and `abandoned` is `'reject'`. */
 	| { readonly kind: 'abandoned' }
 	/** The key was used for another request. */
@@ -76,7 +76,7 @@ export interface StoredKey {
 	readonly token: string
 	readonly state: 'running' | 'released' | 'completed' | 'unstored'
 	/** What remains of the lease; negative if it ended. Null if the key is not running. */
-	readonly leaseMs: number | null
+	readonly leaseLeftMs: number | null
 	readonly createdAt: number
 	readonly completedAt: number | null
 	readonly expiresAt: number

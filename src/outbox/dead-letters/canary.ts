@@ -58,7 +58,7 @@ export const SUCCEEDED: CanaryResult = {
 
 export const ABORTED: CanaryResult = {
 	...SUCCEEDED,
-	stoppedBy: 'aborted',
+	stoppedBy: 'abort',
 	reason: 'Aborted by the caller. Messages that were already replayed stay in the queue.',
 }
 

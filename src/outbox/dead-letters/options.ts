@@ -58,7 +58,7 @@ export type ReplayStop =
 	/** The messages of the canary had no result within `timeoutMs`. */
 	| 'timeout'
 	/** The caller's signal was aborted. */
-	| 'aborted'
+	| 'abort'
 
 /** What `outbox.dead.replay()` returns: how many messages are in the queue again, and what stopped it, if something did. */
 export interface ReplayReport {

@@ -46,7 +46,7 @@ export type ReleaseReason =
 	| 'stopping'
 	| 'paused'
 	| 'no-permit'
-	| 'retry-budget'
+	| 'budget'
 	| 'poison-check'
 	| 'lease-expired'
 	| 'not-first'

@@ -4,7 +4,7 @@
  * nothing is shown: a bug in it must not reveal what it was meant to hide.
  */
 import type { AuditRow, StoredMessage } from '../store/rows.ts'
-import type { DeadGroup, OutboxStore } from '../store/store.ts'
+import type { DeadGroupRow, OutboxStore } from '../store/store.ts'
 import { parseJson, toHeaders } from './record.ts'
 
 /** The parts of a message that a redaction may replace, and what it belongs to. */
@@ -99,9 +99,9 @@ function redactMessage(message: StoredMessage, redact: RedactMessage): StoredMes
 /** The error of a group is that of its oldest message, whose payload says what to hide in it. */
 async function redactGroups(
 	store: OutboxStore,
-	groups: readonly DeadGroup[],
+	groups: readonly DeadGroupRow[],
 	redact: RedactMessage,
-): Promise<readonly DeadGroup[]> {
+): Promise<readonly DeadGroupRow[]> {
 	const ids = groups.map(({ exampleId }) => exampleId)
 	const examples = ids.length === 0 ? [] : await store.list({ ids, status: 'dead' }, ids.length)
 	const messages = new Map(examples.map((one) => [one.id, redactMessage(one, redact).error?.message]))

@@ -72,7 +72,7 @@ export class Dispatcher {
 		if (budget && row.attempt > 1) {
 			if (!budget.canRetry(now)) {
 				const inMs = Math.ceil(Math.max(row.delayMs ?? baseDelayMs, MIN_BUDGET_DELAY_MS))
-				this.#parts.settler.release(state, delivery, 'retry-budget', inMs)
+				this.#parts.settler.release(state, delivery, 'budget', inMs)
 				return
 			}
 			budget.recordRetry(now)

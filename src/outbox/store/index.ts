@@ -25,7 +25,7 @@ export type {
 	TokenGrant,
 } from './rows.ts'
 export type {
-	DeadGroup,
+	DeadGroupRow,
 	DueDestinations,
 	MessageEdit,
 	OutboxStore,

@@ -170,7 +170,7 @@ export interface StoreFilter {
  * A group of dead letters with the same error fingerprint, cause and destination. For authors of stores: `OutboxStore.deadGroups` returns
  * it; users get a `DeadLetterGroup` from `outbox.dead.groups()`.
  */
-export interface DeadGroup {
+export interface DeadGroupRow {
 	readonly fingerprint: string
 	readonly cause: DeadLetterCause
 	readonly destination: string
@@ -195,7 +195,7 @@ export interface MessageEdit {
 /** Lists, replays and discards dead letters. */
 export interface DeadLetterStore {
 	/** Returns the largest groups first. */
-	deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroup[]>
+	deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroupRow[]>
 	/** Counts matching dead letters, up to `limit`. */
 	countDead(filter: StoreFilter, limit: number): Promise<CappedCount>
 	/**

@@ -23,12 +23,12 @@ export function listAlternatives(
 
 /** Returns the fit with each fault that ended while there were no attempts at the first and at the last possible end. */
 function withUnseenEnds(fit: Fit, found: readonly FoundFault[], resolutionMs: number): readonly Fit[] {
-	if (!found.some(({ endsBetween }) => isWide(endsBetween, resolutionMs))) return []
+	if (!found.some(({ endsBetweenMs }) => isWide(endsBetweenMs, resolutionMs))) return []
 	return [0, 1].map((side) => ({
 		...fit,
-		faults: found.map(({ fault, endsBetween }) => ({
+		faults: found.map(({ fault, endsBetweenMs }) => ({
 			...fault,
-			toMs: Math.max(fault.fromMs + 1, Math.round(endsBetween[side] ?? fault.toMs)),
+			toMs: Math.max(fault.fromMs + 1, Math.round(endsBetweenMs[side] ?? fault.toMs)),
 		})),
 	}))
 }

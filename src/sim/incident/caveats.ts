@@ -115,7 +115,7 @@ const PROBES = 'health checks of the service from that time'
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
 
 function listEdgeCaveats(
-	{ fault, startsBetween, endsBetween, isOngoing, isEndHidden }: FoundFault,
+	{ fault, startsBetweenMs, endsBetweenMs, isOngoing, isEndHidden }: FoundFault,
 	{ startedAt, resolutionMs }: Findings,
 ): Caveat[] {
 	const clock = (ms: number) => formatClock(startedAt + ms)
@@ -138,11 +138,11 @@ function listEdgeCaveats(
 			: []
 	const unseen = 'there were no attempts in between'
 	return [
-		...range('started', startsBetween, 'unseen-edge', unseen),
+		...range('started', startsBetweenMs, 'unseen-edge', unseen),
 		...(isEndHidden
-			? range('ended', endsBetween, 'hidden-end', 'the overload that followed looks the same', SERVICE_TIME)
-			: range('ended', endsBetween, 'unseen-edge', unseen, PROBES)),
-		...(isOngoing && !isWide(endsBetween, resolutionMs)
+			? range('ended', endsBetweenMs, 'hidden-end', 'the overload that followed looks the same', SERVICE_TIME)
+			: range('ended', endsBetweenMs, 'unseen-edge', unseen, PROBES)),
+		...(isOngoing && !isWide(endsBetweenMs, resolutionMs)
 			? [
 					{
 						code: 'ongoing-fault' as const,

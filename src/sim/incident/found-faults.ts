@@ -17,12 +17,12 @@ export function describeFaults(
 			.flatMap(({ faults }) => faults)
 			.filter(({ kind, fromMs }) => kind === fault.kind && fromMs === fault.fromMs)
 		const ends = [fault.toMs, ...alike.map(({ toMs }) => toMs)]
-		const [minMs, maxMs] = known?.endsBetween ?? [fault.toMs, fault.toMs]
+		const [minMs, maxMs] = known?.endsBetweenMs ?? [fault.toMs, fault.toMs]
 		const isEndHidden = Math.min(...ends) < minMs || Math.max(...ends) > maxMs
 		return {
 			...(known ?? countEvidence(fault, bins, pace)),
 			...{ fault: roundFault(fault), isEndHidden },
-			endsBetween: [
+			endsBetweenMs: [
 				roundToMicroseconds(Math.min(minMs, ...ends)),
 				roundToMicroseconds(Math.max(maxMs, ...ends)),
 			],
@@ -50,8 +50,8 @@ function countEvidence(fault: DetectedFault, bins: AttemptBins, { slowMs }: Pace
 		fault,
 		attempts: during.length,
 		symptoms: during.filter(shows).length,
-		startsBetween: [fromMs, fromMs],
-		endsBetween: [toMs, toMs],
+		startsBetweenMs: [fromMs, fromMs],
+		endsBetweenMs: [toMs, toMs],
 		isOngoing: toMs >= length * widthMs,
 		isEndHidden: false,
 	}

@@ -89,6 +89,7 @@ describe('show', () => {
 		expect((await yaoki('show', ...SELECTED)).stdout).toMatch(/state +abandoned: its lease ended .* ago/)
 		expect(JSON.parse((await yaoki('show', ...SELECTED, '--json')).stdout)).toMatchObject({
 			isAbandoned: true,
+			leaseLeftMs: expect.toSatisfy((leftMs) => leftMs <= 0, 'ended'),
 		})
 		await store.release(ref)
 		expect((await yaoki('show', ...SELECTED)).stdout).toMatch(/state +released/)

@@ -37,7 +37,7 @@ describe.skipIf(!HAS_REDIS)('Redis', () => {
 			const request = { fingerprint: 'f', token: 't', retentionMs: 86_400_000, abandoned: 'reject' } as const
 			expect((await yaoki('show', ...SELECTED, '--prefix', prefix)).code).toBe(3)
 			await store.claim({ id, ...request, leaseMs: 1 })
-			await vi.waitFor(async () => expect((await store.find(id))?.leaseMs).toBeLessThan(0))
+			await vi.waitFor(async () => expect((await store.find(id))?.leaseLeftMs).toBeLessThan(0))
 			expect((await yaoki('show', ...SELECTED, '--prefix', prefix)).stdout).toMatch(/state +abandoned/)
 			// Without the prefix it is another key.
 			expect((await yaoki('show', ...SELECTED)).code).toBe(3)

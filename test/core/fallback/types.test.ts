@@ -130,7 +130,7 @@ describe('the type of an alternative', () => {
 	})
 
 	test('is not needed by what accepts every policy', () => {
-		expect(lint(orNull).policy).toBe('pipeline')
+		expect(lint(orNull).name).toBe('pipeline')
 		expectTypeOf(orNull).toExtend<Policy<unknown>>()
 	})
 })

@@ -82,7 +82,7 @@ describe('maxAttempts', () => {
 			({ key }) => key ?? '',
 			() => pipeline(three(), timeout(50)),
 		)
-		expect(lint(perHost)).toMatchObject({ policy: 'keyed', maxAttempts: 3, worstMs: 450 })
+		expect(lint(perHost)).toMatchObject({ name: 'keyed', maxAttempts: 3, worstMs: 450 })
 		expect(perHost.size).toBe(0)
 	})
 })

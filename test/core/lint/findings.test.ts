@@ -28,7 +28,7 @@ const found = (...policies: readonly Policy<unknown>[]): readonly string[] =>
 	codes(pipeline(...policies, timeout(1_000)))
 
 const codes = (policy: Policy<unknown>, options?: LintOptions): readonly string[] =>
-	lint(policy, options).findings.map(({ code, policy: name }) => `${code} ${name}`)
+	lint(policy, options).findings.map(({ code, name }) => `${code} ${name}`)
 
 const messages = (policy: Policy<unknown>, options?: LintOptions): string =>
 	lint(policy, options)
@@ -341,7 +341,7 @@ describe('a report', () => {
 			code: 'no-jitter',
 			message: expect.stringContaining('retry together'),
 			fix: expect.stringContaining("'full'"),
-			policy: 'again',
+			name: 'again',
 		})
 	})
 

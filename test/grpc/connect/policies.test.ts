@@ -144,7 +144,7 @@ test('lint reads the interceptor', () => {
 	const interceptor = resilientConnectInterceptor(connect, {
 		serviceConfig: retrying({ maxAttempts: 5, codes: ['UNAVAILABLE', 'INVALID_ARGUMENT'] }),
 	})
-	expect(lint(interceptor)).toMatchObject({ policy: 'grpc', maxAttempts: 5 })
+	expect(lint(interceptor)).toMatchObject({ name: 'grpc', maxAttempts: 5 })
 })
 
 test('options are validated', () => {

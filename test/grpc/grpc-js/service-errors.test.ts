@@ -203,7 +203,7 @@ describe('lint', () => {
 			],
 		})
 		const report = lint(resilientInterceptor(grpc, { serviceConfig, name: 'users' }))
-		expect(report).toMatchObject({ policy: 'users', maxAttempts: 4, worstMs: 5_000 })
+		expect(report).toMatchObject({ name: 'users', maxAttempts: 4, worstMs: 5_000 })
 	})
 })
 

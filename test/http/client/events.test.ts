@@ -182,7 +182,7 @@ describe('inspection', () => {
 		const options = { timeout: 1_000, totalTimeoutMs: 5_000, maxRetries: 2, name: 'orders', runtime }
 		for (const inspectable of [new ResilientHttpClient(options), resilientFetch(options)]) {
 			const report = lint(inspectable)
-			expect(report).toMatchObject({ policy: 'orders', worstMs: 5_000, maxAttempts: 3 })
+			expect(report).toMatchObject({ name: 'orders', worstMs: 5_000, maxAttempts: 3 })
 			expect(report.findings.map(({ code }) => code)).not.toContain('no-timeout')
 		}
 	})

@@ -177,7 +177,7 @@ describe('a store that is away when the handler ends', () => {
 		const claim = claimOf(await begin())
 		const stored = engine.complete(claim, RESPONSE)
 		await runtime.advance(19_000)
-		expect((await memory.find(claim.ref.id))?.leaseMs).toBeGreaterThan(0)
+		expect((await memory.find(claim.ref.id))?.leaseLeftMs).toBeGreaterThan(0)
 		expect(claim.signal.aborted).toBe(false)
 		await runtime.advance(2_000)
 		expect(await stored).toBe(true)

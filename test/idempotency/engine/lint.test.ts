@@ -24,7 +24,7 @@ describe('lint of an engine', () => {
 	])('warns if principal reads a header that any client can set, of %s', (_, read) => {
 		const [found, ...others] = findingsOf({ principal: ({ raw }) => read(raw as never) as string })
 		expect(others).toEqual([])
-		expect(found).toMatchObject({ code: 'principal-from-header', policy: 'idempotency' })
+		expect(found).toMatchObject({ code: 'principal-from-header', name: 'idempotency' })
 		expect(found?.message).toContain('"x-user-id"')
 	})
 

@@ -53,7 +53,7 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 			for (const each of [one, two]) {
 				expect(await each.begin()).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 				const found = await each.run((engine) => engine.find(identityOf()))
-				assertNear(found?.leaseMs ?? undefined, LONG_MS - passedMs, 'the rest of the lease')
+				assertNear(found?.leaseLeftMs ?? undefined, LONG_MS - passedMs, 'the rest of the lease')
 			}
 			expect(await one.run((engine) => engine.complete(claim, RESPONSE))).toBe(true)
 			expect(await two.begin()).toEqual({ kind: 'replay', response: RESPONSE })
@@ -76,7 +76,7 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 			expect(await one.run((engine) => engine.heartbeat(claim))).toBe(true)
 			expect(await two.begin()).toMatchObject({ kind: 'conflict', reason: 'in-progress' })
 			const found = await two.run((engine) => engine.find(identityOf()))
-			assertNear(found?.leaseMs ?? undefined, LONG_MS, 'the rest of the lease')
+			assertNear(found?.leaseLeftMs ?? undefined, LONG_MS, 'the rest of the lease')
 		})
 
 		test('a key is abandoned when its lease has ended, not before', async () => {

@@ -112,7 +112,7 @@ const BROKEN: Readonly<Record<string, Break>> = {
 		async claim(request) {
 			const result = await store.claim(request)
 			const found = result.kind === 'mismatch' ? await store.find(request.id) : undefined
-			return found && (found.state === 'released' || Number(found.leaseMs) < 0)
+			return found && (found.state === 'released' || Number(found.leaseLeftMs) < 0)
 				? { kind: 'claimed', steps: {} }
 				: result
 		},
@@ -136,7 +136,7 @@ const BROKEN: Readonly<Record<string, Break>> = {
 	'the rest of the lease without the time that passed': (store) => ({
 		async claim(request) {
 			const result = await store.claim(request)
-			return result.kind === 'running' ? { ...result, leaseMs: request.leaseMs } : result
+			return result.kind === 'running' ? { ...result, leaseLeftMs: request.leaseMs } : result
 		},
 	}),
 	'the token of the request instead of the one that holds the key': (store) => ({

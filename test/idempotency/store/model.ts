@@ -57,7 +57,7 @@ const comparable = (key: StoredKey | undefined): unknown =>
 		createdAt: undefined,
 		expiresAt: undefined,
 		completedAt: key.completedAt !== null,
-		leaseMs: key.leaseMs !== null && Math.round(key.leaseMs / OFFSET_MS),
+		leaseLeftMs: key.leaseLeftMs !== null && Math.round(key.leaseLeftMs / OFFSET_MS),
 		steps: key.steps.toSorted(),
 	}
 
@@ -113,8 +113,8 @@ export async function compareStores(
 }
 
 function rounded(result: unknown): unknown {
-	const { leaseMs } = Object(result) as { readonly leaseMs?: unknown }
-	return typeof leaseMs === 'number'
-		? { ...Object(result), leaseMs: Math.round(leaseMs / OFFSET_MS) }
+	const { leaseLeftMs } = Object(result) as { readonly leaseLeftMs?: unknown }
+	return typeof leaseLeftMs === 'number'
+		? { ...Object(result), leaseLeftMs: Math.round(leaseLeftMs / OFFSET_MS) }
 		: result
 }

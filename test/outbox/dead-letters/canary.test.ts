@@ -163,12 +163,12 @@ describe('a canary replay', () => {
 		stop.abort()
 		await clock.advance(0)
 		expect(clock.pendingTimers).toBe(0)
-		expect(await report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'aborted' })
+		expect(await report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'abort' })
 	})
 
 	it('does nothing with an aborted signal', async () => {
 		const { replay, store } = setUp(50)
-		expect(await replay({ signal: AbortSignal.abort() })).toMatchObject({ replayed: 0, stoppedBy: 'aborted' })
+		expect(await replay({ signal: AbortSignal.abort() })).toMatchObject({ replayed: 0, stoppedBy: 'abort' })
 		expect(store.batches).toEqual([])
 	})
 

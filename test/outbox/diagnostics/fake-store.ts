@@ -7,7 +7,7 @@ import type {
 	RelayRow,
 	StoredMessage,
 } from '../../../src/outbox/store/rows.ts'
-import type { DeadGroup, MessageEdit, OutboxStore, StoreFilter } from '../../../src/outbox/store/store.ts'
+import type { DeadGroupRow, MessageEdit, OutboxStore, StoreFilter } from '../../../src/outbox/store/store.ts'
 import type { CappedCount, DestinationCounts, StoreStats } from '../../../src/outbox/store/store-stats.ts'
 
 export const NOW: number = Date.UTC(2026, 4, 15, 12)
@@ -168,7 +168,7 @@ export class FakeStore implements OutboxStore {
 			.slice(0, limit)
 	}
 
-	async deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroup[]> {
+	async deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroupRow[]> {
 		const groups = groupBy(this.#dead(filter), ({ error }) => error?.fingerprint ?? '')
 		return [...groups]
 			.map(([fingerprint, [first = BLANK, ...others]]) => ({

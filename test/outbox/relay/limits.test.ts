@@ -173,7 +173,7 @@ test('an exhausted budget postpones retries and drops none', async () => {
 	await here.clock.advance(60_000)
 	expect(here.sendings).toHaveLength(5)
 	expect((await here.outbox.list()).map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1])
-	expect(here.eventsOf('relay_released').every(({ reason }) => reason === 'retry-budget')).toBe(true)
+	expect(here.eventsOf('relay_released').every(({ reason }) => reason === 'budget')).toBe(true)
 	isDown = false
 	allowed = 5
 	await here.clock.advance(2_000)

@@ -87,11 +87,11 @@ describe.each(cases)('$name, from the events of $policy', ({ make, offMs, fault,
 			const [found] = readService(scenario).faults ?? []
 			expect(Math.abs((found?.fromMs ?? 0) - times.fromMs)).toBeLessThan(offMs)
 			expect(Math.abs((found?.toMs ?? 0) - times.toMs)).toBeLessThan(offMs)
-			const [{ startsBetween, endsBetween } = { startsBetween: [], endsBetween: [] }] = summary.faults
-			expect(startsBetween[0]).toBeLessThan(times.fromMs + 100)
-			expect(startsBetween[1]).toBeGreaterThan(times.fromMs - 100)
-			expect(endsBetween[0]).toBeLessThan(times.toMs + 100)
-			expect(endsBetween[1]).toBeGreaterThan(times.toMs - 100)
+			const [{ startsBetweenMs, endsBetweenMs } = { startsBetweenMs: [], endsBetweenMs: [] }] = summary.faults
+			expect(startsBetweenMs[0]).toBeLessThan(times.fromMs + 100)
+			expect(startsBetweenMs[1]).toBeGreaterThan(times.fromMs - 100)
+			expect(endsBetweenMs[0]).toBeLessThan(times.toMs + 100)
+			expect(endsBetweenMs[1]).toBeGreaterThan(times.toMs - 100)
 		})
 
 	test('has the normal service times', () => {

@@ -32,7 +32,7 @@ describe('a slowdown that retries turn into a lasting overload', () => {
 
 	test('has a hidden end: the caveat and the alternatives contain the true end', () => {
 		expect(codes(incident)).toContain('hidden-end')
-		const [min = 0, max = 0] = incident.summary.faults[0]?.endsBetween ?? []
+		const [min = 0, max = 0] = incident.summary.faults[0]?.endsBetweenMs ?? []
 		expect(min).toBeLessThan(20_000)
 		expect(max).toBeGreaterThan(20_000)
 		expect(incident.alternatives.length).toBeGreaterThan(0)

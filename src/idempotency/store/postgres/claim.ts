@@ -129,10 +129,10 @@ function toBlocked(row: FoundRow, request: IdempotencyClaimRequest): Idempotency
 function toResult(
 	kind: Exclude<IdempotencyClaimResult['kind'], 'claimed'>,
 	row: KeyRow,
-	leaseMs: number,
+	leaseLeftMs: number,
 ): IdempotencyClaimResult {
 	if (kind === 'completed') return { kind, response: decodeResponse(row.status, row.headers, row.body) }
-	return kind === 'running' ? { kind, leaseMs, token: row.token } : { kind }
+	return kind === 'running' ? { kind, leaseLeftMs, token: row.token } : { kind }
 }
 
 const MAX_TRIES = 20

@@ -87,12 +87,12 @@ with turn as materialized (
 delete from {s}.idempotency_keys where ctid = any (array (select ctid from expired)) and expires_at <= {now} returning 1`
 
 const FIND = `
-select token, state, lease_until - now as "leaseMs", created_at as "createdAt", completed_at as "completedAt",
+select token, state, lease_until - now as "leaseLeftMs", created_at as "createdAt", completed_at as "completedAt",
 	expires_at as "expiresAt", status, octet_length(body) as "bodyBytes", steps
 from (select {now} as now, * from {s}.idempotency_keys where id = $1::text) k where expires_at > now`
 
 /** Columns that `pg` returns as texts. */
-const TIMES = ['leaseMs', 'createdAt', 'completedAt', 'expiresAt'] as const
+const TIMES = ['leaseLeftMs', 'createdAt', 'completedAt', 'expiresAt'] as const
 
 /** Of no response: the key is completed, but repeated requests get none. */
 const UNSTORED = [null, null, null] as const

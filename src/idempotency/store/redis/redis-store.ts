@@ -124,8 +124,8 @@ function toClaimResult(kind: IdempotencyClaimResult['kind'], details: never): Id
 		return { kind, response: decodeResponse(Number(text(status)), text(headers), body) }
 	}
 	if (kind === 'running') {
-		const [leaseMs, token] = details as [number, Uint8Array]
-		return { kind, leaseMs: Number(leaseMs), token: text(token) }
+		const [leaseLeftMs, token] = details as [number, Uint8Array]
+		return { kind, leaseLeftMs: Number(leaseLeftMs), token: text(token) }
 	}
 	if (kind === 'claimed') return { kind, steps: toSteps(details) }
 	return { kind }
@@ -154,7 +154,7 @@ function toStoredKey([time, leftMs, bodyBytes, steps, fields]: FoundReply): Stor
 	return {
 		token,
 		state: state as StoredKey['state'],
-		leaseMs: state === 'running' ? Number(leaseUntil) - now : null,
+		leaseLeftMs: state === 'running' ? Number(leaseUntil) - now : null,
 		createdAt: Number(createdAt),
 		completedAt: completedAt ? Number(completedAt) : null,
 		expiresAt: now + leftMs,

@@ -146,7 +146,7 @@ export class SqliteKeys {
 		return toStoredKey({
 			token: String(token),
 			state: state as StoredKey['state'],
-			leaseMs: Number(leaseUntil) - now,
+			leaseLeftMs: Number(leaseUntil) - now,
 			createdAt: Number(createdAt),
 			completedAt: completedAt as number | null,
 			expiresAt: Number(expiresAt),
@@ -181,6 +181,6 @@ function toResult(row: SqlRow, request: IdempotencyClaimRequest, now: number): I
 	const kind = decide(key, request, now)
 	if (kind === 'claimed') return { kind, steps: decodeSteps(steps as string | null) }
 	if (kind === 'completed') return { kind, response: decodeResponse(Number(status), String(headers), body) }
-	if (kind === 'running') return { kind, leaseMs: leaseUntil - now, token: key.token }
+	if (kind === 'running') return { kind, leaseLeftMs: leaseUntil - now, token: key.token }
 	return { kind }
 }

@@ -28,11 +28,11 @@ export const claims: CaseTable = {
 		await t.letPass(t.shortMs)
 		const result = await t.claim()
 		assertThat(result.kind === 'running', `the claim: expected running, got ${result.kind}`)
-		const { leaseMs, token } = result
+		const { leaseLeftMs, token } = result
 		const maxMs = LONG_MS - t.shortMs
 		assertThat(
-			leaseMs > 0 && leaseMs <= maxMs,
-			`the rest of the lease: expected at most ${maxMs}, got ${leaseMs}`,
+			leaseLeftMs > 0 && leaseLeftMs <= maxMs,
+			`the rest of the lease: expected at most ${maxMs}, got ${leaseLeftMs}`,
 		)
 		assertEqual(token, claim.token, 'the token of the claim that holds the key')
 	},

@@ -60,7 +60,7 @@ export const leases: CaseTable = {
 		await t.abandoned()
 		await t.abandoned()
 		await t.claimed({ leaseMs: 2 * LONG_MS })
-		assertNear((await t.find()).leaseMs, 2 * LONG_MS, 'the lease')
+		assertNear((await t.find()).leaseLeftMs, 2 * LONG_MS, 'the lease')
 	},
 
 	'a heartbeat extends the lease': async (t) => {
@@ -68,7 +68,7 @@ export const leases: CaseTable = {
 		assertEqual(await t.store.heartbeat(claim, LONG_MS), true, 'the result of heartbeat')
 		await t.letPass(t.shortMs)
 		await t.expectKind('running')
-		assertNear((await t.find()).leaseMs, LONG_MS, 'the lease')
+		assertNear((await t.find()).leaseLeftMs, LONG_MS, 'the lease')
 	},
 
 	'a lease is counted from the last heartbeat': async (t) => {

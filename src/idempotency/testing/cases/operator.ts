@@ -163,28 +163,28 @@ export const find: CaseTable = {
 		const claim = await t.claimed()
 		await t.save(claim, { mail: '{"value":1}', ...CHARGE })
 		const found = await expectFound(t, { state: 'running', steps: ['charge', 'mail'] })
-		assertNear(found.leaseMs, LONG_MS, 'the lease')
+		assertNear(found.leaseLeftMs, LONG_MS, 'the lease')
 		assertEqual(found.completedAt, null, 'the time of completion')
 		assertNear(found.expiresAt, found.createdAt + 2 * LONG_MS, 'the time of expiry')
 	},
 
 	'find returns an abandoned key as running with a negative lease': async (t) => {
 		await t.abandoned()
-		const { leaseMs } = await expectFound(t, { state: 'running' })
-		assertEqual(Number(leaseMs) < 0, true, 'whether the lease is negative')
+		const { leaseLeftMs } = await expectFound(t, { state: 'running' })
+		assertEqual(Number(leaseLeftMs) < 0, true, 'whether the lease is negative')
 	},
 
 	'find returns a completed key with the status and the size of its response': async (t) => {
 		await t.completed()
 		const found = await expectFound(t, { state: 'completed', status: 201, bodyBytes: 2 })
-		assertEqual(found.leaseMs, null, 'the lease')
+		assertEqual(found.leaseLeftMs, null, 'the lease')
 		assertNear(found.completedAt, found.createdAt, 'the time of completion')
 	},
 
 	'find returns a key that was completed without a response as unstored': async (t) => {
 		await t.store.complete(await t.claimed(), undefined, LONG_MS)
 		const found = await expectFound(t, { state: 'unstored' })
-		assertEqual(found.leaseMs, null, 'the lease')
+		assertEqual(found.leaseLeftMs, null, 'the lease')
 		assertNear(found.completedAt, found.createdAt, 'the time of completion')
 	},
 
@@ -193,7 +193,7 @@ export const find: CaseTable = {
 		await t.save(claim, CHARGE)
 		await t.release(claim)
 		const found = await expectFound(t, { state: 'released', steps: ['charge'] })
-		assertEqual([found.leaseMs, found.completedAt], [null, null], 'lease and time of completion')
+		assertEqual([found.leaseLeftMs, found.completedAt], [null, null], 'lease and time of completion')
 	},
 
 	'a takeover keeps the time of creation': async (t) => {

@@ -164,10 +164,10 @@ export class StoreHarness {
 		const found = await this.store.find(id)
 		if (!found) return undefined
 		const hours = (ms: number) => Math.abs(Math.round(ms / (60 * MINUTE_MS)))
-		const { leaseMs, expiresAt, ...fixed } = found
+		const { leaseLeftMs, expiresAt, ...fixed } = found
 		return {
 			...fixed,
-			leaseHours: leaseMs === null ? null : hours(leaseMs),
+			leaseHours: leaseLeftMs === null ? null : hours(leaseLeftMs),
 			keptHours: hours(expiresAt - found.createdAt),
 		}
 	}

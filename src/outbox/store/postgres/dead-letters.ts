@@ -10,7 +10,7 @@ import { cappedCount } from '../count-limits.ts'
 import type { AuditAction, AuditRow, OperatorChange, OperatorNote } from '../rows.ts'
 import type {
 	AuditStore,
-	DeadGroup,
+	DeadGroupRow,
 	DeadLetterStore,
 	MessageEdit,
 	OutboxStore,
@@ -114,7 +114,7 @@ export function deadLetterOperations(
 			group by 1, 2, 3 order by count desc, seq limit ${parameters.add(limit, 'int')}
 		) g join {s}.outbox_dead e on e.seq = g.seq
 		order by g.count desc, g.seq`
-			const rows = await executor.runOnce<DeadGroup>(sql, parameters.values)
+			const rows = await executor.runOnce<DeadGroupRow>(sql, parameters.values)
 			return rows.map((row) => withNumbers(row, ['count', 'firstAt', 'lastAt']))
 		},
 		async countDead(filter, limit) {

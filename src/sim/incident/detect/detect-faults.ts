@@ -128,8 +128,8 @@ export interface FoundFault {
 	readonly attempts: number
 	readonly symptoms: number
 	/** Possible ranges of its start and end, in milliseconds of the scenario. */
-	readonly startsBetween: readonly [number, number]
-	readonly endsBetween: readonly [number, number]
+	readonly startsBetweenMs: readonly [number, number]
+	readonly endsBetweenMs: readonly [number, number]
 	/** True if it was not over when the events end. */
 	readonly isOngoing: boolean
 	/** True if overload followed and looks the same, so that its end is not visible. */
@@ -234,8 +234,8 @@ function createFault(
 		fault: { ...details, fromMs, toMs: Math.max(fromMs + 1, Math.round(ends.atMs)) },
 		attempts,
 		symptoms,
-		startsBetween: rangeOf(starts),
-		endsBetween: rangeOf(ends),
+		startsBetweenMs: rangeOf(starts),
+		endsBetweenMs: rangeOf(ends),
 		isOngoing,
 		isEndHidden: false,
 	}

@@ -138,7 +138,7 @@ test('times come from the server and are numbers', async () => {
 	expect(found).toEqual({
 		token: 't',
 		state: 'completed',
-		leaseMs: null,
+		leaseLeftMs: null,
 		createdAt: expect.any(Number),
 		completedAt: expect.any(Number),
 		expiresAt: Number(found?.completedAt) + RETENTION_MS,

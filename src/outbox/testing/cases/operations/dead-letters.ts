@@ -1,7 +1,7 @@
 /** Grouping, counting and replaying dead letters. */
 import assert from 'node:assert/strict'
 import type { StoredError } from '../../../message/message.ts'
-import type { DeadGroup, StoreFilter } from '../../../store/store.ts'
+import type { DeadGroupRow, StoreFilter } from '../../../store/store.ts'
 import { assertFields, assertNear, HOUR, sorted } from '../../harness/assertions.ts'
 import { type CaseTable, MANY, OPERATOR, type StoreHarness } from '../../harness/harness.ts'
 import { retry } from '../../harness/settlements.ts'
@@ -15,7 +15,7 @@ const note = (fingerprint: string, message = `failed as ${fingerprint}`): Stored
 /** Asserts some fields of each group, in this order. */
 const expectGroups = async (
 	t: StoreHarness,
-	expected: readonly Partial<DeadGroup>[],
+	expected: readonly Partial<DeadGroupRow>[],
 	filter: StoreFilter = {},
 	limit = MANY,
 ): Promise<void> => {
