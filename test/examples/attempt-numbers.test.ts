@@ -5,6 +5,7 @@ import { calculateDelay, explain, nextRetryAt, type RetryOptions, retry, schedul
 import { createServerContext, ResilientHttpClient } from 'yaoki/http'
 import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { type Exporter, logger, observe, openTelemetry } from 'yaoki/telemetry'
+import { claim } from '../cli/outbox/fixtures.ts'
 import { run } from '../cli/outbox/run-yaoki.ts'
 import { storingLogger } from '../telemetry/logs/lines.ts'
 import { startSdk } from '../telemetry/opentelemetry/sdk.ts'
@@ -39,6 +40,29 @@ async function failingCall(...exporters: Exporter[]): Promise<unknown> {
 	return result.ok || result.error
 }
 
+/** Enqueues one message to `mail`. */
+async function enqueueMail() {
+	const store = sqliteOutboxStore(temporaryFile())
+	const outbox = new Outbox({ store })
+	await outbox.migrate()
+	await outbox.enqueue({ topic: 'mail', payload: {} }, { withoutTransaction: true })
+	return { store, outbox }
+}
+
+/** Observes a relay that delivers a message, and returns the attempt of the handler. */
+async function delivery(...exporters: Exporter[]): Promise<number> {
+	const { outbox } = await enqueueMail()
+	const { promise, resolve } = Promise.withResolvers<number>()
+	const relay = new Relay(outbox, { destinations: { mail: (_, { attempt }) => resolve(attempt) } })
+	const stop = observe({ relay }, exporters)
+	await relay.start()
+	const first = await promise
+	await relay.stop()
+	stop()
+	await outbox.close()
+	return first
+}
+
 const FIRST: Readonly<Record<string, () => Promise<unknown> | unknown>> = {
 	'`calculateDelay(attempt, options)`': () => [0, 1].find((attempt) => calculateDelay(attempt, DELAYS) === 7),
 	'`nextRetryAt(now, attempt, options)`': () =>
@@ -67,18 +91,7 @@ const FIRST: Readonly<Record<string, () => Promise<unknown> | unknown>> = {
 	},
 	'`attempt` of the context of a server': () =>
 		createServerContext(new Request('http://api.example.com/')).attempt,
-	'`attempt` of the context of a message handler': async () => {
-		const outbox = new Outbox({ store: sqliteOutboxStore(temporaryFile()) })
-		await outbox.migrate()
-		const { promise, resolve } = Promise.withResolvers<number>()
-		const relay = new Relay(outbox, { destinations: { mail: (_, { attempt }) => resolve(attempt) } })
-		await relay.start()
-		await outbox.enqueue({ topic: 'mail', payload: {} }, { withoutTransaction: true })
-		const first = await promise
-		await relay.stop()
-		await outbox.close()
-		return first
-	},
+	'`attempt` of the context of a message handler': () => delivery(),
 	'`onRetry(error, attempt, delayMs)`': () =>
 		firstOf((see) => ({ onRetry: (_: unknown, attempt) => see(attempt, undefined) })),
 	'`attempt` of an event': async () => {
@@ -104,18 +117,28 @@ const FIRST: Readonly<Record<string, () => Promise<unknown> | unknown>> = {
 			await sdk.stop()
 		}
 	},
-	'`attempt` in `around` of an exporter': async () => {
+	'`attempt` in `around` of an exporter, for calls and deliveries': async () => {
 		const attempts: number[] = []
-		await failingCall({
+		const exporter: Exporter = {
 			name: 'attempts',
 			attach: () => ({
 				around(info, next) {
-					if (info.type === 'attempt') attempts.push(info.attempt)
+					if ('attempt' in info) attempts.push(info.attempt)
 					return next()
 				},
 			}),
-		})
-		return attempts[0]
+		}
+		await failingCall(exporter)
+		const [ofCall] = attempts.splice(0)
+		await delivery(exporter)
+		expect(attempts).toEqual([ofCall])
+		return ofCall
+	},
+	'`attempt` of a `ClaimedRow` of an outbox store': async () => {
+		const { store, outbox } = await enqueueMail()
+		const [row] = await claim(store, 'mail')
+		await outbox.close()
+		return row?.attempt
 	},
 	'`explain(error).attempts[].attempt`': async () => {
 		const attempts = explain(await failingCall())?.attempts.map(({ attempt }) => attempt)
