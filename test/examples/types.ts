@@ -183,6 +183,7 @@ export interface EventFields<Type> {
 	relay: Exclude<
 		keyof EventOf<RelayEvent, Type>,
 		| keyof RelayEvent
+		| 'destination'
 		| FactsOf<EventOf<RelayEvent, Type>>
 		| (EventOf<RelayEvent, Type> extends { readonly messageId: string }
 				? keyof EventOf<RelayEvent, 'relay_lease_lost'>

@@ -60,24 +60,24 @@ const formatTotals = (totals: RelayTotals): string =>
 function describeFailure(
 	event: RelayEvent & { type: 'relay_retry_scheduled' | 'relay_dead_letter' },
 ): string {
-	const { errorType = '', errorMessage = '', key } = event
+	const { errorType = '', errorMessage = '', destination } = event
 	const fallback = event.type === 'relay_dead_letter' ? event.cause : 'unknown error'
-	return `${[errorType, errorMessage].filter(Boolean).join(': ') || fallback} (${key})`
+	return `${[errorType, errorMessage].filter(Boolean).join(': ') || fallback} (${destination})`
 }
 
 function noticeFor(event: RelayEvent): string | undefined {
 	switch (event.type) {
 		case 'relay_state_change': {
-			const { key, to, pausedForMs, reason } = event
+			const { destination, to, pausedForMs, reason } = event
 			const paused = pausedForMs > 0 ? `, paused for ${formatDuration(pausedForMs)}` : ''
-			return `${key}: circuit ${to}${paused}${reason ? ` (${reason})` : ''}`
+			return `${destination}: circuit ${to}${paused}${reason ? ` (${reason})` : ''}`
 		}
 		case 'relay_paused':
-			return `${event.key}: paused for ${formatDuration(event.pausedForMs)}${event.reason ? ` (${event.reason})` : ''}`
+			return `${event.destination}: paused for ${formatDuration(event.pausedForMs)}${event.reason ? ` (${event.reason})` : ''}`
 		case 'relay_resumed':
-			return `${event.key}: resumed`
+			return `${event.destination}: resumed`
 		case 'relay_handlers_hung':
-			return `${event.key}: ${formatCount(event.count, 'request')} ignored the timeout and still run; sending resumes when one ends`
+			return `${event.destination}: ${formatCount(event.count, 'request')} ignored the timeout and still run; sending resumes when one ends`
 		case 'relay_store_error':
 			return `database error (${event.operation}: ${event.errorMessage}); retry in ${formatDuration(event.retryInMs)}`
 		case 'relay_store_recovered':

@@ -23,7 +23,7 @@ export interface EventBase {
 	readonly emitter: string
 	/** The name of the pipeline, if it has one. */
 	readonly pipeline?: string
-	/** The key of the policy in `keyed`, or of the call: an origin, a tenant, a destination. */
+	/** The key of the policy in `keyed`, or of the call: an origin, a tenant. */
 	readonly key?: string
 	/** Identifies the call, if a call caused the event. Unique across processes. */
 	readonly callId?: string

@@ -4,8 +4,7 @@ import type { DeadLetterCause } from '../message/message.ts'
 import type { PauseReason, SharedCircuitState } from '../store/rows.ts'
 
 interface DestinationEventBase extends EventBase {
-	/** The destination. */
-	readonly key: string
+	readonly destination: string
 }
 
 interface MessageEventBase extends DestinationEventBase {

@@ -137,7 +137,8 @@ export class Claimer {
 
 	#emitHung(state: DestinationState): void {
 		const count = state.newlyHung()
-		if (count > 0) this.#parts.context.emit({ type: 'relay_handlers_hung', key: state.destination, count })
+		if (count > 0)
+			this.#parts.context.emit({ type: 'relay_handlers_hung', destination: state.destination, count })
 	}
 
 	/** Returns true if messages were claimed, so that the next claim should follow immediately. */

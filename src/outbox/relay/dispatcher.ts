@@ -105,14 +105,14 @@ export class Dispatcher {
 
 	/** Aborts a delivery whose message another relay has or may have. */
 	loseLease(state: DestinationState, delivery: Delivery): void {
-		const { id: messageId, topic, destination: key, attempt: attempts } = delivery.row
+		const { id: messageId, topic, destination, attempt: attempts } = delivery.row
 		if (delivery.isSettled) return
 		delivery.isSettled = true
 		this.#parts.settler.releaseFollowers(state, delivery)
 		delivery.abort(new OutboxLeaseLostError(messageId))
 		delivery.list?.remove(delivery)
 		state.queued = state.queued.filter((one) => one !== delivery)
-		this.#parts.context.emit({ type: 'relay_lease_lost', messageId, topic, key, attempts })
+		this.#parts.context.emit({ type: 'relay_lease_lost', messageId, topic, destination, attempts })
 	}
 
 	/** Settles a delivery as failed after its timeout. It keeps its slot until the handler ends, because until then it may still send. */

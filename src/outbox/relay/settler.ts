@@ -188,8 +188,8 @@ export class Settler {
 			else if (settlement.type === 'dead') context.dead++
 		}
 		if (!context.hasListeners) return
-		const { id: messageId, topic, destination: key, attempt: attempts, dueAt } = delivery.row
-		const message = { messageId, topic, key, attempts }
+		const { id: messageId, topic, destination, attempt: attempts, dueAt } = delivery.row
+		const message = { messageId, topic, destination, attempts }
 		if (isLost) {
 			context.emit({ type: 'relay_lease_lost', ...message })
 			return

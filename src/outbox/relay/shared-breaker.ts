@@ -104,8 +104,8 @@ export class SharedBreaker {
 		to: typeof from,
 		opening: OpeningDetails,
 	): void {
-		const { destination: key, pausedForMs, reason } = circuit
-		const details = { key, pausedForMs, ...(reason === null ? {} : { reason }) }
+		const { destination, pausedForMs, reason } = circuit
+		const details = { destination, pausedForMs, ...(reason === null ? {} : { reason }) }
 		const facts = to === 'open' ? opening : {}
 		if (from !== to) this.#context.emit({ type: 'relay_state_change', from, to, ...details, ...facts })
 		else this.#context.emit({ type: pausedForMs > 0 ? 'relay_paused' : 'relay_resumed', ...details })

@@ -24,12 +24,12 @@ export function collectRelayEvents(metrics: MetricSet, source: ObservedSource): 
 			case 'relay_sent':
 			case 'relay_retry_scheduled':
 			case 'relay_dead_letter': {
-				const labels = [source.serviceOf(event), known.key] as const
+				const labels = [source.serviceOf(event), known.destination] as const
 				deliveries.get(labels.join('\n'), () => new DeliverySeries(metrics, labels)).record(known)
 				break
 			}
 			case 'relay_state_change':
-				count('yaoki_relay_transitions_total', event, known.key, known.from, known.to)
+				count('yaoki_relay_transitions_total', event, known.destination, known.from, known.to)
 				break
 			case 'relay_released':
 				count('yaoki_relay_released_messages_total', event, known.reason)
@@ -41,7 +41,7 @@ export function collectRelayEvents(metrics: MetricSet, source: ObservedSource): 
 				count('yaoki_relay_store_errors_total', event, known.operation)
 				break
 			case 'relay_handlers_hung':
-				count('yaoki_relay_hung_handlers_total', event, known.key)
+				count('yaoki_relay_hung_handlers_total', event, known.destination)
 				break
 		}
 	}

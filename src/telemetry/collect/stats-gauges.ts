@@ -38,7 +38,8 @@ const PAUSE_REASONS = ['operator', 'retry-after'] as const
 
 function* outboxGauges(source: ObservedSource, stats: OutboxStats): Generator<GaugeReading> {
 	const { destinations, circuits, throughput, relays, endedRelays } = stats
-	const serviceOf = (key?: string) => source.serviceOf({ type: 'stats', emitter: source.name, key })
+	const serviceOf = (destination?: string) =>
+		source.serviceOf({ type: 'stats', emitter: source.name, destination })
 	const service = serviceOf()
 	yield ['yaoki_outbox_throughput_messages_per_second', [service], throughput]
 	yield ['yaoki_outbox_relays', [service], relays.length]

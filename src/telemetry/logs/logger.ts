@@ -114,8 +114,12 @@ export function logger(target: LogTarget, options: LoggerOptions = {}): Exporter
 	}
 }
 
-/** Fields that distinguish causes. A key does not: an outage that affects 10,000 tenants is one cause. */
+/**
+ * Fields that distinguish causes. A key does not: an outage that affects 10,000 tenants is one cause. Destinations of a relay are few, and each
+ * is a dependency of its own.
+ */
 const CAUSE_FIELDS = [
+	'destination',
 	'stop',
 	'reason',
 	'from',
@@ -129,9 +133,7 @@ const CAUSE_FIELDS = [
 
 function causeOf(source: ObservedSource, event: EventBase): string {
 	const facts = CAUSE_FIELDS.map((field) => String(Reflect.get(event, field)))
-	// The keys of a relay are its destinations, which are few, and each is a dependency of its own.
-	const key = source.kind === 'relay' ? event.key : ''
-	return [source.serviceOf(event), event.emitter, key, event.type, ...facts]
+	return [source.serviceOf(event), event.emitter, event.type, ...facts]
 		.join('\n')
 		.slice(0, MAX_MESSAGE_LENGTH)
 }

@@ -6,6 +6,8 @@ import type { Observer } from '../../core/observe/observer.ts'
 export type ServiceFacts = Pick<EventBase, 'type' | 'emitter'> & {
 	readonly pipeline?: string | undefined
 	readonly key?: string | undefined
+	/** The destination, if a relay emits the event, or if it is a gauge of an outbox. */
+	readonly destination?: string | undefined
 	readonly call?: string | undefined
 	readonly method?: string | undefined
 }

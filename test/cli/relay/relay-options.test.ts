@@ -41,7 +41,7 @@ describe('parseHeaders', () => {
 })
 
 describe('RelaySummary', () => {
-	const base = { emitter: 'r', timestamp: 0, messageId: '1', topic: 't', key: 'billing', attempts: 1 }
+	const base = { emitter: 'r', timestamp: 0, messageId: '1', topic: 't', destination: 'billing', attempts: 1 }
 	const sent: RelayEvent = { ...base, type: 'relay_sent', durationMs: 1, lagMs: 1 }
 	const failed: RelayEvent = {
 		...{ ...base, type: 'relay_retry_scheduled', durationMs: 1, delayMs: 1 },
@@ -76,7 +76,7 @@ describe('RelaySummary', () => {
 	test.each<[RelayEvent, string]>([
 		[
 			{
-				...{ emitter: 'r', timestamp: 0, type: 'relay_state_change', key: 'billing', from: 'closed' },
+				...{ emitter: 'r', timestamp: 0, type: 'relay_state_change', destination: 'billing', from: 'closed' },
 				...{ to: 'open', pausedForMs: 10_000, reason: 'circuit-open' },
 			},
 			'billing: circuit open, paused for 10 s (circuit-open)',
@@ -89,7 +89,7 @@ describe('RelaySummary', () => {
 			'database error (claim: gone); retry in 500 ms',
 		],
 		[
-			{ emitter: 'r', timestamp: 0, type: 'relay_handlers_hung', key: 'billing', count: 16 },
+			{ emitter: 'r', timestamp: 0, type: 'relay_handlers_hung', destination: 'billing', count: 16 },
 			'billing: 16 requests ignored the timeout and still run; sending resumes when one ends',
 		],
 		[

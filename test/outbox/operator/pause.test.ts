@@ -30,7 +30,7 @@ test('every relay stops within its poll, finishes what is in flight and uses no 
 	const left = await here.outbox.list({}, { limit: 1_000 })
 	expect(left).toHaveLength(200 - sent)
 	expect(left.every(({ attempts, status }) => attempts === 0 && status === 'pending')).toBe(true)
-	const pause = { key: 'jobs', reason: 'operator', pausedForMs: Infinity }
+	const pause = { destination: 'jobs', reason: 'operator', pausedForMs: Infinity }
 	expect(here.eventsOf('relay_paused')).toMatchObject([pause])
 	expect(elsewhere.eventsOf('relay_paused')).toMatchObject([pause])
 })
@@ -69,7 +69,7 @@ test('a pause survives a restart of all relays, and resume ends it within a poll
 	expect(await here.outbox.resume('jobs')).toBe(false)
 	await here.clock.advance(POLL_MS)
 	expect(here.sendings).toHaveLength(3)
-	expect(elsewhere.eventsOf('relay_resumed')).toMatchObject([{ key: 'jobs', pausedForMs: 0 }])
+	expect(elsewhere.eventsOf('relay_resumed')).toMatchObject([{ destination: 'jobs', pausedForMs: 0 }])
 })
 
 test('a pause with forMs ends by itself, without waiting for the next poll', async () => {

@@ -87,7 +87,7 @@ test('emits relay_handlers_hung once when hung handlers occupy all slots', async
 	const options = { maxConcurrent: 2, timeoutMs: 200, circuitBreaker: false } as const
 	await here.relay({ jobs: () => new Promise(() => {}) }, options)
 	await here.clock.advance(10_000)
-	expect(here.eventsOf('relay_handlers_hung')).toMatchObject([{ key: 'jobs', count: 2 }])
+	expect(here.eventsOf('relay_handlers_hung')).toMatchObject([{ destination: 'jobs', count: 2 }])
 })
 
 test('a printed context shows only its attempt (regression: it showed other messages)', async () => {

@@ -17,7 +17,7 @@ test('emits each event once with all its fields', async () => {
 			throw permanent(new Error('never'))
 		},
 	}
-	for (const payload of Object.keys(plan)) await here.enqueue(1, { payload })
+	for (const payload of Object.keys(plan)) await here.enqueue(1, { payload, key: 'order-7' })
 	const relay = await here.relay(
 		{ jobs: ({ payload }) => plan[`${payload}`]?.() },
 		{ name: 'mail', retry: RETRY, circuitBreaker: false },
@@ -31,7 +31,7 @@ test('emits each event once with all its fields', async () => {
 		...['relay_dead_letter', 'relay_stopping', 'relay_stopped'],
 	])
 	expect(here.events.every((event) => event.emitter === 'mail' && event.timestamp > 0)).toBe(true)
-	const base = { topic: 'jobs', key: 'jobs', attempts: 1 }
+	const base = { topic: 'jobs', destination: 'jobs', attempts: 1 }
 	expect(here.eventsOf('relay_sent')).toMatchObject([{ ...base, durationMs: 40, lagMs: 40 }])
 	expect(here.eventsOf('relay_retry_scheduled')).toMatchObject([
 		{ ...base, delayMs: 1_000, errorType: 'PaperJam', errorMessage: 'again' },
@@ -40,6 +40,7 @@ test('emits each event once with all its fields', async () => {
 		{ ...base, cause: 'permanent', errorMessage: 'never' },
 		{ cause: 'retries-exhausted', attempts: 2, errorMessage: 'again' },
 	])
+	expect(here.events.filter((event) => 'key' in event)).toEqual([])
 	expect(JSON.parse(JSON.stringify(here.events))).toEqual(here.events)
 })
 

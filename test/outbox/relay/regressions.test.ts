@@ -46,7 +46,7 @@ test('a Retry-After pauses exactly as long as requested and does not open the ci
 	await here.clock.advance(1_000)
 	isBusy = false
 	expect(here.eventsOf('relay_state_change')).toEqual([])
-	expect(here.eventsOf('relay_paused')).toMatchObject([{ key: 'jobs', reason: 'retry-after' }])
+	expect(here.eventsOf('relay_paused')).toMatchObject([{ destination: 'jobs', reason: 'retry-after' }])
 	const before = here.sendings.length
 	await here.clock.advance(1_900)
 	expect(here.sendings).toHaveLength(before)

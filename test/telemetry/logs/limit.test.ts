@@ -130,8 +130,9 @@ describe('causes', () => {
 
 	test('of a relay are distinguished by destination', () => {
 		const { emit, lines } = limited({ kind: 'relay' })
-		for (const key of ['mail', 'billing', 'mail']) emit('relay_dead_letter', { key, cause: 'permanent' })
-		expect(lines.map(({ fields }) => fields['key'])).toEqual(['mail', 'billing'])
+		for (const destination of ['mail', 'billing', 'mail'])
+			emit('relay_dead_letter', { destination, cause: 'permanent' })
+		expect(lines.map(({ fields }) => fields['destination'])).toEqual(['mail', 'billing'])
 	})
 
 	test('beyond the maximum share a line, and every event is counted', () => {

@@ -139,7 +139,13 @@ test('a dead letter is an error, with its destination, message and cause, and re
 		['info', 'relay: relay stopped'],
 	])
 	expect(lines[1]?.fields).toMatchObject({
-		...{ event: 'relay_dead_letter', service: 'relay', key: 'mail', topic: 'mail', cause: 'permanent' },
+		...{
+			event: 'relay_dead_letter',
+			service: 'relay',
+			destination: 'mail',
+			topic: 'mail',
+			cause: 'permanent',
+		},
 		...{ messageId: id, statusCode: 422 },
 	})
 })

@@ -123,7 +123,7 @@ describe('events of policies', () => {
 })
 
 describe('events of relays', () => {
-	const delivery = { key: 'billing', messageId: '1', topic: 'order', attempts: 1 }
+	const delivery = { destination: 'billing', messageId: '1', topic: 'order', attempts: 1 }
 
 	test.each<[string, object, string[]]>([
 		[
@@ -158,7 +158,7 @@ describe('events of relays', () => {
 		],
 		[
 			'relay_state_change',
-			{ key: 'billing', from: 'closed', to: 'open', pausedForMs: 1 },
+			{ destination: 'billing', from: 'closed', to: 'open', pausedForMs: 1 },
 			['yaoki_relay_transitions_total{payments,billing,closed,open} 1'],
 		],
 		[
@@ -170,7 +170,7 @@ describe('events of relays', () => {
 		['relay_store_error', { operation: 'claim' }, ['yaoki_relay_store_errors_total{payments,claim} 1']],
 		[
 			'relay_handlers_hung',
-			{ key: 'billing', count: 4 },
+			{ destination: 'billing', count: 4 },
 			['yaoki_relay_hung_handlers_total{payments,billing} 1'],
 		],
 		['relay_started', {}, []],

@@ -189,6 +189,15 @@ test('gauges of an outbox are those of its destinations', async () => {
 			'yaoki_outbox_pause_state{orders,order.created,operator} 1',
 		]),
 	)
+	const perDestination = inMemoryMetrics()
+	const serviceOf: ObservedSource['serviceOf'] = ({ destination = 'orders' }) => destination
+	perDestination.attach(sourceOf({ kind: 'outbox', name: 'orders', serviceOf, stats: () => outbox.stats() }))
+	expect(linesOf(await perDestination.toPrometheus())).toEqual(
+		expect.arrayContaining([
+			'yaoki_outbox_due_messages{order.created,order.created} 1',
+			'yaoki_outbox_paused_destinations{orders} 1',
+		]),
+	)
 	// The age is 0 if the clock has not advanced since the message was enqueued.
 	expect(text.match(/^yaoki_outbox_oldest_age_seconds\{.*\} [\d.]+$/gm)).toHaveLength(1)
 })

@@ -62,7 +62,7 @@ test('answers which circuits open and fall back from half-open to open', () => {
 	change('half-open', 'closed')
 	breaker.isolate()
 	const relay = metrics.attach(sourceOf({ kind: 'relay', name: 'mail' }))
-	relay.onEvent?.(eventOf('relay_state_change', { key: 'smtp', from: 'closed', to: 'open' }))
+	relay.onEvent?.(eventOf('relay_state_change', { destination: 'smtp', from: 'closed', to: 'open' }))
 	const { total, services } = metrics.snapshot()
 	expect(services['payments']?.circuits).toEqual({ opened: 2, reopened: 1, state: 'isolated' })
 	expect(services['mail']?.circuits).toEqual({ opened: 1, reopened: 0, state: null })
@@ -72,13 +72,13 @@ test('answers which circuits open and fall back from half-open to open', () => {
 test('answers what ends up as a dead letter', () => {
 	const metrics = inMemoryMetrics()
 	const { onEvent } = metrics.attach(sourceOf({ kind: 'relay', name: 'mail' }))
-	for (const [key, cause] of [
+	for (const [destination, cause] of [
 		['smtp', 'permanent'],
 		['smtp', 'permanent'],
 		['sms', 'permanent'],
 		['sms', 'retries-exhausted'],
 	])
-		onEvent?.(eventOf('relay_dead_letter', { key, cause }))
+		onEvent?.(eventOf('relay_dead_letter', { destination, cause }))
 	expect(metrics.snapshot().services['mail']?.deadLetters).toEqual({
 		total: 4,
 		byCause: { permanent: 3, 'retries-exhausted': 1 },

@@ -112,7 +112,7 @@ describe('delivery', () => {
 
 describe('a handler that does not end', () => {
 	const failure = {
-		...{ timestamp: 0, emitter: 'relay', messageId: 'm-1', topic: 'order.placed', key: 'emails' },
+		...{ timestamp: 0, emitter: 'relay', messageId: 'm-1', topic: 'order.placed', destination: 'emails' },
 		...{ attempts: 1, durationMs: 5, cause: 'retries-exhausted' },
 	}
 

@@ -102,7 +102,7 @@ test('dead letters are counted by destination and cause', async () => {
 		type: 'relay_dead_letter',
 		timestamp: 0,
 		emitter: 'relay',
-		...{ key: 'billing', topic: 'order.placed', cause: 'permanent' },
+		...{ destination: 'billing', topic: 'order.placed', cause: 'permanent' },
 	})
 	expect(await counted('yaoki.relay.dead_letters')).toMatchObject([
 		{

@@ -120,7 +120,7 @@ test.skipIf(!HAS_PROMETHEUS)('promtool accepts the text (skipped without promtoo
 	client.onEvent?.(eventOf('retry_attempt', { method: 'GET', statusCode: 503 }))
 	client.onEvent?.(eventOf('state_change', { from: 'closed', to: 'open' }))
 	const relay = metrics.attach(sourceOf({ kind: 'relay', serviceOf }))
-	relay.onEvent?.(eventOf('relay_sent', { key: 'billing', durationMs: 1, lagMs: 1 }))
+	relay.onEvent?.(eventOf('relay_sent', { destination: 'billing', durationMs: 1, lagMs: 1 }))
 	const text = await metrics.toPrometheus()
 	// Throws if the exit code is not 0.
 	expect(execFileSync(PROMTOOL, ['check', 'metrics'], { input: text, encoding: 'utf8' })).toBe('')
