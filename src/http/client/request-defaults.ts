@@ -79,7 +79,9 @@ export function readDefaults(
 /** A page of a browser resolves relative URLs. */
 function requireScheme(url: string): string {
 	if (/^[a-z][\w+.-]*:/i.test(url) || page()) return url
-	throw new TypeError(`Invalid URL '${textForMessage(url)}': it is relative, and the client has no baseUrl`)
+	throw new TypeError(
+		`Invalid URL '${textForMessage(url)}': it is relative. Set baseUrl, or pass an absolute URL`,
+	)
 }
 
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i

@@ -36,11 +36,13 @@ describe('a mocked fetch', () => {
 })
 
 describe('a relative URL', () => {
-	it('says that the client has no baseUrl', async () => {
+	it('without a baseUrl says to set it', async () => {
 		const { client, sent } = recorder({ baseUrl: undefined })
 		for (const url of ['/users/7', 'users?at=12:30', './a'])
 			expect(await failure(client.get(url))).toMatchObject({
-				message: expect.stringMatching(/^Invalid URL '.+': it is relative, and the client has no baseUrl$/),
+				message: expect.stringMatching(
+					/^Invalid URL '.+': it is relative\. Set baseUrl, or pass an absolute URL$/,
+				),
 			})
 		expect(sent).toEqual([])
 	})
