@@ -54,7 +54,7 @@ function checkCombinations(args: SimulateArguments, json: boolean): void {
 	if (scenario === undefined && (args.tune || needing.some((value) => value !== undefined)))
 		throw new CliError('usage', `Missing argument NAME|FILE: ${SIMULATE_POSITIONALS.scenario.description}.`)
 	const given = {
-		...{ policy: args.policy, pipeline: args.pipeline, capacity: args.capacity },
+		...{ policy: args.policy, pipeline: args.pipeline, workers: args.workers },
 		fromPolicy: args.fromPolicy[0],
 	}
 	for (const [name, value] of Object.entries(given))

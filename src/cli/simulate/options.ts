@@ -31,7 +31,7 @@ export const SIMULATE_OPTIONS = {
 		max: 1e6,
 	}),
 	maxEvents: integer('N', 'end a run after this many events', { min: 1 }),
-	workers: integer('N', 'number of threads; default: number of cores', { short: 'w', min: 1, max: 512 }),
+	threads: integer('N', 'number of threads; default: number of cores', { min: 1, max: 512 }),
 	tune: flag('search for the smallest change to the policies that satisfies every --assert', 't'),
 	tunePolicy: text('NAME', 'with --tune: change this policy; default: all that are given as layers', {
 		multiple: true,
@@ -45,7 +45,7 @@ export const SIMULATE_OPTIONS = {
 	policy: text('FILE', 'with --incident: the policy to try, .json, .js or .ts'),
 	pipeline: text('NAME', 'with --incident: use the events of this pipeline'),
 	fromPolicy: text('NAME', 'with --incident: use the events of this policy', { multiple: true }),
-	capacity: integer('N', 'with --incident: how many requests the service processes concurrently', { min: 1 }),
+	workers: integer('N', 'with --incident: how many requests the service processes concurrently', { min: 1 }),
 }
 
 export const SIMULATE_POSITIONALS = {

@@ -70,8 +70,8 @@ async function load(options: SimulateOptions, signal: AbortSignal) {
 	}
 	if (file === undefined) throw new CliError('usage', 'Missing argument NAME|FILE.')
 	const { formatIncident, readIncident, suggestTimeout } = await import('./read-incident.ts')
-	const { policy, pipeline, fromPolicy, capacity } = options
-	const selection = { pipeline, workers: capacity, ...(fromPolicy.length > 0 && { policy: fromPolicy }) }
+	const { policy, pipeline, fromPolicy, workers } = options
+	const selection = { pipeline, workers, ...(fromPolicy.length > 0 && { policy: fromPolicy }) }
 	const found = await readIncident(file, selection, signal)
 	const { scenario: likely, alternatives } = found
 	const replay = { scenario: likely, alternatives, timeoutMs: suggestTimeout(found), policy }
@@ -99,7 +99,7 @@ async function simulateAll(
 	progress.update(0)
 	try {
 		return await runAll(plan, {
-			threads: options.workers ?? availableParallelism(),
+			threads: options.threads ?? availableParallelism(),
 			signal: io.signal,
 			onProgress: (done) => progress.update(done),
 			onOutput: (text) => io.note(text.trimEnd()),

@@ -36,7 +36,7 @@ export function listCaveats(findings: Findings): readonly Caveat[] {
 			{
 				what: 'why these attempts ended as they did',
 				shownBy:
-					'the true number of requests that the service processes concurrently (--capacity), or metrics of the service from that time',
+					'the true number of requests that the service processes concurrently (the option workers), or metrics of the service from that time',
 			},
 		)
 	if (backgroundErrorRate > 0)
@@ -67,7 +67,7 @@ function addWorkerCaveats({ workers: { estimate, between, isGiven } }: Findings,
 	const advice = 'Set the number of requests that the service processes concurrently, if you know it.'
 	const missing = min < max && {
 		what: 'how many requests the service processes concurrently',
-		shownBy: 'that number, from the configuration of the service (--capacity)',
+		shownBy: 'that number, from the configuration of the service (the option workers)',
 	}
 	if (estimate === Infinity)
 		add(

@@ -39,11 +39,11 @@ describe('invalid arguments exit with 2 and a message', () => {
 		[['--out', 'a.svg'], 'Missing argument NAME|FILE: a scenario'],
 		[['herd', '--incident', 'a.jsonl'], 'Give either "herd" or --incident, not both.'],
 		[['herd', '--policy', 'a.ts'], '--policy requires --incident.'],
-		[['herd', '--capacity', '5'], '--capacity requires --incident.'],
+		[['herd', '--workers', '5'], '--workers requires --incident.'],
 		[['herd', '--from-policy', 'x'], '--from-policy requires --incident.'],
 		[['herd', '--seed', ''], '--seed'],
 		[['herd', '--seed='], '--seed'],
-		[['herd', '--workers', '0'], '--workers'],
+		[['herd', '--threads', '0'], '--threads'],
 		[['herd', '--replications', '1.5'], '--replications'],
 		[['herd', '--out', 'a.png'], 'expected a file with extension .svg, .html, .json'],
 		[['herd', '--assert', 'speed<5'], 'Unknown value "speed" for --assert.'],
@@ -101,7 +101,7 @@ describe('missing names and files exit with 3', () => {
 describe('a study', () => {
 	test('prints a text, with progress on standard error', async () => {
 		const file = new Folder().write('pair.json', pair)
-		const { code, stdout, stderr } = await simulate([file, '-w', '1'])
+		const { code, stdout, stderr } = await simulate([file, '--threads', '1'])
 		expect(code).toBe(0)
 		expect(stdout).toContain('Two ways')
 		expect(stdout).not.toContain('\x1b')
@@ -134,7 +134,7 @@ describe('a study', () => {
 		const folder = new Folder()
 		for (const study of [pair, { ...pair, curves }]) {
 			const file = folder.write('study.json', study)
-			const { stdout } = await simulate([file, '--json', '-q', '-w', '2', '--timelines', timelines])
+			const { stdout } = await simulate([file, '--json', '-q', '--threads', '2', '--timelines', timelines])
 			for (const { runs } of JSON.parse(stdout).cases) {
 				const steps = runs.map(
 					(run: Partial<SimulationResult>) => run.timeline?.clients['web']?.started.length,
@@ -169,7 +169,7 @@ describe('a study', () => {
 
 	test('is colored only on a terminal', async () => {
 		const file = new Folder().write('pair.json', pair)
-		const args = [file, '-n', '1', '-q', '-w', '1']
+		const args = [file, '-n', '1', '-q', '--threads', '1']
 		expect((await simulate(args, { isTTY: true })).stdout).toContain('\x1b[')
 		expect((await simulate(args, { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\x1b[')
 		expect((await simulate([...args, '--no-color'], { isTTY: true })).stdout).not.toContain('\x1b[')
@@ -250,7 +250,7 @@ describe('Ctrl-C', () => {
 		const folder = new Folder()
 		const file = folder.write('study.json', study)
 		const out = folder.write('a.json', 'old')
-		const args = [file, '-w', '1', '--out', out, '--assert', 'requests<1']
+		const args = [file, '--threads', '1', '--out', out, '--assert', 'requests<1']
 		const { code, stdout, stderr } = await interruptWhen(args, 'simulating: 60 %')
 		expect(code).toBe(130)
 		expect(stdout).toContain('quick')
@@ -263,7 +263,7 @@ describe('Ctrl-C', () => {
 
 	test('is part of the data', async () => {
 		const file = new Folder().write('study.json', study)
-		const { code, stdout } = await interruptWhen([file, '-w', '1', '--json'], 'simulating: 60 %')
+		const { code, stdout } = await interruptWhen([file, '--threads', '1', '--json'], 'simulating: 60 %')
 		expect(code).toBe(130)
 		expect(JSON.parse(stdout)).toMatchObject({ interrupted: { ended: 1, partial: 1, planned: 2 } })
 	})

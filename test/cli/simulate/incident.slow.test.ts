@@ -29,7 +29,7 @@ function eventsOf(name: string): string {
 
 async function replay(args: readonly string[]) {
 	const terminal = new FakeTerminal({ columns: 120 })
-	const code = await runCli(['simulate', '-q', '-w', '1', '-n', '1', ...args], terminal, yaoki)
+	const code = await runCli(['simulate', '-q', '--threads', '1', '-n', '1', ...args], terminal, yaoki)
 	return { code, stdout: terminal.stdout.text, stderr: terminal.stderr.text }
 }
 
@@ -126,7 +126,10 @@ describe('a replay', () => {
 		expect(stdout).not.toContain('alternative')
 		const { incident, cases } = JSON.parse((await replay([...args, '--json'])).stdout)
 		expect(cases.map(({ name }: { name: string }) => name)).toEqual(['retry', 'retry, alternative 1'])
-		expect(incident.caveats.map(({ code }: { code: string }) => code)).toContain('unknown-workers')
+		const shownBy = 'that number, from the configuration of the service (the option workers)'
+		expect(incident.caveats).toContainEqual(
+			expect.objectContaining({ code: 'unknown-workers', missing: expect.objectContaining({ shownBy }) }),
+		)
 		const [{ policy, goodShare, scenarios, recovered, isDecided }] = incident.ranges
 		const isAgreed = recovered === 0 || recovered === scenarios
 		expect(isDecided).toBe(isAgreed && goodShare[1] - goodShare[0] <= 0.1)
@@ -138,7 +141,7 @@ describe('a replay', () => {
 
 	test('shows no range if the workers are given and the events leave no doubt', async () => {
 		const file = new Folder().write('events.jsonl', users)
-		const { stdout } = await replay(['--incident', file, '--capacity', '20', '--json'])
+		const { stdout } = await replay(['--incident', file, '--workers', '20', '--json'])
 		expect(JSON.parse(stdout).incident.ranges).toEqual([])
 	})
 

@@ -7,7 +7,7 @@ describe('the process', () => {
 	test('prints the same bytes with one thread and with two', async () => {
 		const file = new Folder().write('pair.json', pair)
 		const [one, two] = await Promise.all(
-			['1', '2'].map((workers) => yaoki(['simulate', file, '--json', '-q', '--workers', workers])),
+			['1', '2'].map((threads) => yaoki(['simulate', file, '--json', '-q', '--threads', threads])),
 		)
 		expect(one).toMatchObject({ code: 0, stderr: '' })
 		expect(JSON.parse(one?.stdout ?? '')).toMatchObject({ title: 'Two ways', runs: { made: 6, planned: 6 } })
@@ -21,7 +21,7 @@ describe('the process', () => {
 		const folder = new Folder()
 		const file = folder.write('my-service.ts', code)
 		const out = folder.at('my-service.svg')
-		const args = ['-n', '2', '-w', '1', '--out', out, '--assert', 'recoveredAfterMs<=1']
+		const args = ['-n', '2', '--threads', '1', '--out', out, '--assert', 'recoveredAfterMs<=1']
 		const { code: exit, stdout, stderr } = await yaoki(['simulate', file, ...args])
 		expect(exit).toBe(4)
 		expect(stdout).toContain('my-service')
@@ -60,9 +60,9 @@ describe('the process', () => {
 		const file = new Folder().write('mine.mjs', code)
 		const results = await Promise.all(
 			[
-				['-w', '1', '-n', '1'],
-				['-w', '1', '-n', '8'],
-				['-w', '4', '-n', '8'],
+				['--threads', '1', '-n', '1'],
+				['--threads', '1', '-n', '8'],
+				['--threads', '4', '-n', '8'],
 			].map((args) => yaoki(['simulate', file, '-q', ...args])),
 		)
 		expect(results[0]).toMatchObject({ code: 2, stdout: '' })
@@ -131,7 +131,7 @@ describe('the process', () => {
 	test('exits with 1 if a thread runs out of memory', async () => {
 		const hungry = "() => { const all = []; for (;;) all.push(new Array(1e5).fill('x')) }"
 		const file = new Folder().write('mine.mjs', withPolicy(hungry))
-		const child = new Spawned(MAIN, ['simulate', file, '-q', '-w', '1', '-n', '100'], {
+		const child = new Spawned(MAIN, ['simulate', file, '-q', '--threads', '1', '-n', '100'], {
 			node: ['--max-old-space-size=40'],
 		})
 		const { code, stderr } = await child.ended()
@@ -141,7 +141,7 @@ describe('the process', () => {
 
 	test('colors its result with FORCE_COLOR, and not with NO_COLOR', async () => {
 		const file = new Folder().write('pair.json', pair)
-		const args = ['simulate', file, '-q', '-n', '1', '-w', '1']
+		const args = ['simulate', file, '-q', '-n', '1', '--threads', '1']
 		const [forced, forbidden] = await Promise.all([
 			yaoki(args, { env: { FORCE_COLOR: '1' } }),
 			yaoki(args, { env: { FORCE_COLOR: '1', NO_COLOR: '1' } }),
@@ -155,7 +155,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
 	test('during a long run prints the result so far and exits with 130', async () => {
 		const study = { ...pair, variants: { quick: small, long: endless }, replications: 1 }
 		const file = new Folder().write('study.json', study)
-		const child = new Spawned(MAIN, ['simulate', file, '-w', '2'])
+		const child = new Spawned(MAIN, ['simulate', file, '--threads', '2'])
 		await child.prints('simulating: 60 %')
 		child.process.kill('SIGINT')
 		const { code, signal, stdout } = await child.ended()
@@ -167,7 +167,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
 	test('ends a function of the user that never returns', async () => {
 		const stuck = "() => { console.log('stuck'); for (;;); }"
 		const file = new Folder().write('mine.mjs', withPolicy(stuck))
-		const child = new Spawned(MAIN, ['simulate', file, '-w', '1'])
+		const child = new Spawned(MAIN, ['simulate', file, '--threads', '1'])
 		await child.prints('stuck')
 		child.process.kill('SIGINT')
 		expect(await child.ended()).toMatchObject({ code: 130, stdout: 'Interrupted after 0 of 10 runs.\n' })

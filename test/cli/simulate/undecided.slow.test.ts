@@ -19,7 +19,19 @@ async function replayLog(lines: readonly string[], args: readonly string[]) {
 	const layers = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeoutMs: 2_000 }]
 	const policy = folder.write('patient.json', JSON.stringify(layers))
 	const terminal = new FakeTerminal({ columns: 120 })
-	const command = ['simulate', '-q', '-w', '1', '-n', '1', '--incident', log, '--policy', policy, ...args]
+	const command = [
+		'simulate',
+		'-q',
+		'--threads',
+		'1',
+		'-n',
+		'1',
+		'--incident',
+		log,
+		'--policy',
+		policy,
+		...args,
+	]
 	const code = await runCli(command, terminal, yaoki)
 	return { code, stdout: terminal.stdout.text, stderr: terminal.stderr.text }
 }
@@ -100,7 +112,7 @@ describe('a log that its scenario does not reproduce', () => {
 		},
 		() => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout(500)),
 	)
-	const replayWrong = (...args: readonly string[]) => replayLog(lines, ['--capacity', '1', ...args])
+	const replayWrong = (...args: readonly string[]) => replayLog(lines, ['--workers', '1', ...args])
 	const REASON = 'the scenario does not reproduce the log'
 
 	test('gives no number, and says why', async () => {

@@ -62,7 +62,7 @@ async function drive(
 	search: Search,
 	input: WorkerInput,
 	targets: readonly TuneTarget[],
-	{ workers = availableParallelism() }: SimulateOptions,
+	{ threads = availableParallelism() }: SimulateOptions,
 	io: CommandIo,
 ): Promise<void> {
 	const progress = io.progress('tuning', search.progress.total)
@@ -72,7 +72,7 @@ async function drive(
 			input,
 			jobsOf(search, targets, () => progress.update(search.progress.done)),
 			{
-				...{ threads: workers, signal: io.signal, onProgress: () => {} },
+				...{ threads, signal: io.signal, onProgress: () => {} },
 				onOutput: (text) => io.note(text.trimEnd()),
 			},
 		)

@@ -45,7 +45,9 @@ describe('simulate --tune', () => {
 	test('finds a change in any of the policies, the same with one thread and two, and in the library', async () => {
 		const file = new Folder().write('chain.json', chain)
 		const args = [file, '--tune', ...one, '-n', '3', '--sensitivity', '--json', '-q']
-		const [first, second] = await Promise.all(['1', '2'].map((workers) => simulate([...args, '-w', workers])))
+		const [first, second] = await Promise.all(
+			['1', '2'].map((threads) => simulate([...args, '--threads', threads])),
+		)
 		expect(first).toMatchObject({ code: 0, stderr: '' })
 		expect(second?.stdout).toBe(first?.stdout)
 		const constraints = { amplification: { atMost: 1 } }
@@ -89,14 +91,14 @@ describe('simulate --tune', () => {
 	test('reports a run that throws, with its seed', async () => {
 		const code = `export default { ...${JSON.stringify(small)}, until: () => { throw new Error('no end') } }`
 		const file = new Folder().write('mine.mjs', code)
-		const { code: exit, stderr } = await simulate([file, '--tune', '-q', '-w', '2', '--seed', '7'])
+		const { code: exit, stderr } = await simulate([file, '--tune', '-q', '--threads', '2', '--seed', '7'])
 		expect(exit).toBe(1)
 		expect(stderr).toContain('mine: seed 7: no end\n')
 	})
 
 	test('prints the best so far after Ctrl-C, with exit code 130', async () => {
 		const file = new Folder().write('mine.json', { ...small, durationMs: 20_000 })
-		const args = [file, '--tune', '--assert', 'p99Ms<=1', '-n', '1', '-w', '1']
+		const args = [file, '--tune', '--assert', 'p99Ms<=1', '-n', '1', '--threads', '1']
 		const { code, stdout, stderr } = await simulate(args, 'tuning: 10 %')
 		expect(code).toBe(130)
 		expect(stdout).toContain('No policy so far satisfies all constraints.\n')
