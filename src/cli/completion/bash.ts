@@ -23,6 +23,9 @@ _${name}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
   local command= kind= words= flags= index word
   COMPREPLY=()
+  # Bash splits --flag=value into three words.
+  if [[ $current == "=" ]]; then current=
+  elif [[ $previous == "=" ]]; then previous="\${COMP_WORDS[COMP_CWORD-2]}"; fi
   for ((index = 1; index < COMP_CWORD; index++)); do
     word="\${COMP_WORDS[index]}"
     case "\${command:+$command }$word" in

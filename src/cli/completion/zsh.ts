@@ -5,6 +5,6 @@ import type { CompletedProgram } from './words.ts'
 export const zshScript = (program: CompletedProgram): string =>
 	`# Completion of ${program.name} for zsh. Load it with: eval "$(${program.name} completion zsh)"
 autoload -Uz compinit bashcompinit
-compinit
+(( $+functions[compdef] )) || compinit
 bashcompinit
 ${bashScript(program).split('\n').slice(1).join('\n')}`

@@ -67,5 +67,9 @@ function selectTargets(
 	}
 	if (found.length === 0)
 		throw new CliError('usage', `${file} exports no policy and no client.${listExports([...exports.keys()])}`)
-	return names.length === 0 ? found : found.filter(([name]) => names.includes(name))
+	const named = names.length === 0 ? found : found.filter(([name]) => names.includes(name))
+	// A policy that is exported twice is one policy, and any name says more than "default".
+	const isDefault = ([name]: (typeof found)[number]) => Number(name === 'default')
+	named.sort((a, b) => isDefault(a) - isDefault(b))
+	return named.filter(([, target], index) => named.findIndex(([, other]) => other === target) === index)
 }

@@ -46,6 +46,12 @@ describe.skipIf(!hasBash)('completion bash', () => {
 			['retry', 'replay', 'resume'],
 		],
 		[['schedule', '--jitter', 'p'], ['proportional']],
+		// Bash splits words at "=".
+		[['schedule', '--jitter', '=', 'p'], ['proportional']],
+		[
+			['schedule', '--growth', '='],
+			['exponential', 'linear', 'constant', 'fibonacci'],
+		],
 		[
 			['schedule', '--ji'],
 			['--jitter', '--jitter-factor', '--jitter-range'],
@@ -95,7 +101,8 @@ describe.skipIf(!hasBash)('completion bash', () => {
 
 test('completion zsh loads what runs the function', async () => {
 	const { stdout } = await run(['completion', 'zsh'])
-	expect(stdout).toContain('\nbashcompinit\n_yaoki() {\n')
+	// A second compinit costs a start of the shell, and may ask about insecure folders again.
+	expect(stdout).toContain('\n(( $+functions[compdef] )) || compinit\nbashcompinit\n_yaoki() {\n')
 })
 
 test('completion fish has a line for each word and option, with quoted texts', async () => {

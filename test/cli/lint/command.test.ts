@@ -52,6 +52,15 @@ describe('lint', () => {
 		expect(stdout).toContain('no-jitter')
 	})
 
+	test('lints a policy that is exported twice once, by a name and not as the default', async () => {
+		const file = write(`export { users as default }\n${USERS}export { users as zoo }\n`)
+		const { stdout, stderr } = await run(['lint', file, '--json'])
+		expect(JSON.parse(stdout).map((one: { export: string }) => one.export)).toEqual(['users'])
+		expect(stderr).toBe(`1 finding in ${file}\n`)
+		const named = await run(['lint', file, '--json', '--export', 'zoo'])
+		expect(JSON.parse(named.stdout)).toMatchObject([{ export: 'zoo' }])
+	})
+
 	test('--json prints each report with its export', async () => {
 		const { code, stdout } = await run(['lint', write(USERS), '--json', '--deadline-ms', '100'])
 		expect(code).toBe(4)
