@@ -110,7 +110,7 @@ export function toSelection(
 	}
 	if (ids && other) {
 		const expected = `no value beside ids (ids select messages by themselves: remove ${[other, ...more].join(', ')})`
-		invalidOption(`filter.${other}`, given[other], expected)
+		invalidArgument(`filter.${other}`, given[other], expected)
 	}
 	return filter
 }

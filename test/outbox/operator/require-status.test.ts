@@ -67,7 +67,7 @@ describe.each([
 		const { dead, onChanged } = setUp(ROWS)
 		const filter = { status: 'dead', ids: [idOf(1)], destination: 'elsewhere', cause: 'expired' } as const
 		await expect(dead[action](filter)).rejects.toMatchObject({
-			optionPath: 'filter.destination',
+			argument: 'filter.destination',
 			expected: 'no value beside ids (ids select messages by themselves: remove destination, cause)',
 		})
 		expect(onChanged).not.toHaveBeenCalled()
@@ -156,7 +156,7 @@ describe.each([
 		await using opened = await openQueue()
 		const { outbox, pending } = opened
 		await expect(outbox[action]({ ids: [pending], topic: 'mail' })).rejects.toMatchObject({
-			optionPath: 'filter.topic',
+			argument: 'filter.topic',
 			message: expect.stringContaining('ids select messages by themselves: remove topic'),
 		})
 	})
