@@ -3,7 +3,7 @@
  * returns an error (exit code 1) needs a person. Passwords are removed from messages and causes.
  */
 import { inspect } from 'node:util'
-import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { InvalidArgumentError, InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError, errorCode } from '../errors.ts'
 import { toFlag } from '../option-tables.ts'
 import {
@@ -25,7 +25,8 @@ const SQLITE_NOTADB = 26
 /** Returns the error to throw for an error of the database or of a store. `args` are the arguments of the command. */
 export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget, args: object = {}): unknown {
 	if (error instanceof CliError) return error
-	if (error instanceof InvalidOptionError) return withFlagName(error, args)
+	if (error instanceof InvalidOptionError) return withFlagName(error, error.optionPath, args)
+	if (error instanceof InvalidArgumentError) return withFlagName(error, error.argument, args)
 	const chain = errorChain(error)
 	const message = withPrepareFlag(removeSecrets(firstMessage(chain), target))
 	const cause = containsSecret(error, target) ? undefined : error
@@ -67,9 +68,9 @@ const withPrepareFlag = (text: string): string =>
 	text.replace('Create the store with { prepare: false }', 'Add --no-prepare')
 
 /** The outbox reports `filter.topic`; the user typed `--topic`. */
-function withFlagName(error: InvalidOptionError, args: object): Error {
-	const { optionPath, received, expected } = error
-	const name = optionPath.replace(/^filter\./, '')
+function withFlagName(error: InvalidOptionError | InvalidArgumentError, path: string, args: object): Error {
+	const { received, expected } = error
+	const name = path.replace(/^filter\./, '')
 	return Object.hasOwn(args, name) ? new InvalidOptionError(toFlag(name), received, expected) : error
 }
 

@@ -74,7 +74,7 @@ describe('lint reports an amount of jitter that the strategy does not use', () =
 		const policy = pipeline(retry({ ...presets.background, jitterStrategy: 'full' }), timeout(5_000))
 		expect(lint(policy).findings).toContainEqual({
 			code: 'unused-option',
-			policy: 'retry',
+			name: 'retry',
 			message: "jitterFactor has no effect, because jitterStrategy is 'full'.",
 			fix: "Remove it, or use jitterStrategy 'proportional'.",
 		})

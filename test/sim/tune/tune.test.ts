@@ -153,10 +153,6 @@ describe('an invalid search', () => {
 		['objective', () => tune('client', metastable, { constraints, objective: 'speed' as never })],
 		['an integer from 1 to 2', () => tune('client', metastable, { constraints, maxChanges: 3 })],
 		['goal', () => tune('client', metastable, { constraints, goal: 1 } as never)],
-		[
-			'layers as data',
-			() => tune('client', { ...metastable, policies: { client: () => retry() } }, { constraints }),
-		],
 	]
 	it.each(bad)('is rejected: %s', (message, search) => {
 		expect(search).toThrow(InvalidOptionError)
@@ -172,6 +168,10 @@ describe('an invalid search', () => {
 			() => tune(['client', 'other'], metastable, { constraints }),
 		],
 		['a non-empty list of scenarios', () => tune('client', [], { constraints })],
+		[
+			'layers as data',
+			() => tune('client', { ...metastable, policies: { client: () => retry() } }, { constraints }),
+		],
 	]
 	it.each(badArguments)('is rejected for an argument: %s', (message, search) => {
 		expect(search).toThrow(InvalidArgumentError)
