@@ -1,7 +1,8 @@
-/** Runs before `npm publish`: the address of the repository is a placeholder until there is one. */
+/** Runs before `npm publish`: the address of the repository is a placeholder until there is one, and translations must be current. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { staleTranslations } from './docs.ts'
 import { ROOT } from './tools.ts'
 
 const PLACEHOLDER = 'github.com/OWNER/'
@@ -11,10 +12,16 @@ export const withPlaceholder = (files: Readonly<Record<string, string>>): string
 	Object.keys(files).filter((name) => files[name]?.includes(PLACEHOLDER))
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-	const files = ['package.json', 'README.md'].map((name) => [name, readFileSync(join(ROOT, name), 'utf8')])
+	const files = ['package.json', 'README.md', 'README.ja.md'].map((name) => [
+		name,
+		readFileSync(join(ROOT, name), 'utf8'),
+	])
 	const found = withPlaceholder(Object.fromEntries(files))
-	if (found.length > 0) {
-		console.error(`Replace ${PLACEHOLDER} by the address of the repository in: ${found.join(', ')}`)
+	const problems = staleTranslations()
+	if (found.length > 0)
+		problems.push(`Replace ${PLACEHOLDER} by the address of the repository in: ${found.join(', ')}`)
+	if (problems.length > 0) {
+		console.error(problems.join('\n'))
 		process.exitCode = 1
 	}
 }

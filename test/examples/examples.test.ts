@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { retry } from 'yaoki'
+import { seededRandom } from 'yaoki/testing'
 import { createPaint, type Paint } from '../../examples/outage/chart.ts'
 import { simulateOutage } from '../../examples/outage/model.ts'
 import { report } from '../../examples/outage/report.ts'
@@ -50,6 +51,20 @@ test('every example has a test', () => {
 		'testing-your-code.ts',
 		'three-services.ts',
 	])
+})
+
+describe('getting started', () => {
+	const files = blocks(page('docs/guide/getting-started.md')).filter(({ file }) => file !== undefined)
+
+	test.each(files)('$file prints what the page shows', async ({ file = '', prints }) => {
+		vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
+		vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
+		try {
+			expect(`${await output(file.replace(/^examples\/|\.ts$/g, ''))}\n`).toBe(prints)
+		} finally {
+			vi.useRealTimers()
+		}
+	})
 })
 
 test('retry: fails twice and succeeds in the third attempt', async () => {

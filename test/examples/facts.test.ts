@@ -216,12 +216,23 @@ test('the decisions list exactly the installed dependencies', () => {
 	for (const name of Object.keys(manifest.overrides ?? {})) expect(text).toContain(`\`${name}\``)
 })
 
-test('README has at most 160 lines, starts with the install command, and has the two commands for a clone', () => {
+test('README has at most 180 lines, no list of parts on the first screen, starts with the install command, and has the two commands for a clone', () => {
 	const readme = page('README.md')
-	expect(readme.text.trimEnd().split('\n').length).toBeLessThanOrEqual(160)
+	expect(readme.text.trimEnd().split('\n').length).toBeLessThanOrEqual(180)
+	expect(readme.text.split('\n').slice(0, 40).join('\n')).not.toMatch(/^\|/m)
 	const [install, clone] = blocks(readme).filter(({ language }) => language === 'sh')
 	expect(install?.code.trim()).toBe('npm install yaoki')
 	expect(clone?.code).toMatch(/^npm ci && npm start .*\nnpm ci && npm test /)
+})
+
+test('the sizes in the README are the limits of the bundles', () => {
+	const limits: { name: string; limit: string }[] = JSON.parse(
+		readFileSync(join(ROOT, '.size-limit.json'), 'utf8'),
+	)
+	const text = page('README.md').text.replaceAll('`', '')
+	for (const { name, limit } of limits)
+		if (['retryWithBackoff', 'four policies in a pipeline', 'resilientFetch'].includes(name))
+			expect(text).toContain(`${name} ${limit}`)
 })
 
 test('the index of the guide links every example', () => {

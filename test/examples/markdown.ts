@@ -33,17 +33,19 @@ export interface Block {
 	/** `README.md:12`, for messages. */
 	readonly place: string
 	readonly language: string
+	/** The file of an example that the block contains: see scripts/docs.ts. */
+	readonly file: string | undefined
 	readonly code: string
 	/** The `text` block directly below: the documented output. */
 	readonly prints: string | undefined
 }
 
-const FENCE = /^```(\w*)\n(.*?)^```$\n*(?:^```text\n(.*?)^```$)?/gms
+const FENCE = /^```(\w*)(?: (\S+))?\n(.*?)^```$\n*(?:^```text\n(.*?)^```$)?/gms
 
 export function blocks({ path, text }: Page): readonly Block[] {
-	return [...text.matchAll(FENCE)].map(({ 1: language = '', 2: code = '', 3: prints, index }) => {
+	return [...text.matchAll(FENCE)].map(({ 1: language = '', 2: file, 3: code = '', 4: prints, index }) => {
 		const line = text.slice(0, index).split('\n').length
-		return { place: `${path}:${line}`, language, code, prints }
+		return { place: `${path}:${line}`, language, file, code, prints }
 	})
 }
 

@@ -7,11 +7,11 @@ import { type Block, blocks, pages, RECIPE_PAGES, ROOT } from './markdown.ts'
 import { network } from './network.ts'
 import { fileName, moduleOf } from './snippets.ts'
 
-/** Every `ts` block of the README and of docs/, except for the recipes. */
+/** Every `ts` block of the README and of docs/, except for the recipes and for files of examples, which examples.test.ts runs. */
 export const snippets: readonly Block[] = pages()
 	.filter(({ path }) => !RECIPE_PAGES.includes(path))
 	.flatMap(blocks)
-	.filter(({ language }) => language === 'ts')
+	.filter(({ language, file }) => language === 'ts' && file === undefined)
 
 /** Returns true if the example connects to a PostgreSQL server. */
 export const needsPostgres = ({ code }: Block): boolean => code.includes("from 'pg'")

@@ -6,7 +6,6 @@ import { withPlaceholder } from '../../scripts/publishable.ts'
 import { ROOT, readJson } from '../../scripts/tools.ts'
 
 const manifest = readJson(join(ROOT, 'package.json'))
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const address = String(manifest['homepage']).replace('#readme', '')
 
 describe('the manifest', () => {
@@ -52,12 +51,16 @@ describe('the manifest', () => {
 	})
 })
 
-test('the links of the README work outside of the repository, and lead to its files', () => {
-	const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
-	expect(links.length).toBeGreaterThan(20)
-	for (const link of links) {
-		expect(link).toMatch(/^(https:|#)/)
-		const path = link.replace(/#.*/, '').match(new RegExp(`^${address}/(?:blob|tree)/main/(.*)$`))?.[1]
-		if (link.startsWith(address)) expect(existsSync(join(ROOT, path ?? 'missing')), link).toBe(true)
-	}
-})
+test.each(['README.md', 'README.ja.md'])(
+	'the links of %s work outside of the repository, and lead to its files',
+	(file) => {
+		const readme = readFileSync(join(ROOT, file), 'utf8')
+		const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
+		expect(links.length).toBeGreaterThan(20)
+		for (const link of links) {
+			expect(link).toMatch(/^(https:|#)/)
+			const path = link.replace(/#.*/, '').match(new RegExp(`^${address}/(?:blob|tree)/main/(.*)$`))?.[1]
+			if (link.startsWith(address)) expect(existsSync(join(ROOT, path ?? 'missing')), link).toBe(true)
+		}
+	},
+)

@@ -1,0 +1,13 @@
+import { HttpError, presets, retry } from 'yaoki'
+
+// Your code. This service is busy at first.
+let requests = 0
+async function loadUser(id: string): Promise<string> {
+	requests++
+	if (requests < 3) throw new HttpError(503)
+	return `user ${id}`
+}
+
+const users = retry({ name: 'users', ...presets.interactive })
+const user = await users.execute(() => loadUser('7'))
+console.log(`${user}, after ${requests} requests`)

@@ -1,0 +1,55 @@
+/** Pages contain the files of examples as they are, and translations have the structure of their source. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { staleTranslations, withFiles } from '../../scripts/docs.ts'
+import { blocks, page, pages, ROOT } from './markdown.ts'
+
+describe('files of examples in pages', () => {
+	test.each(pages().map(({ path, text }) => [path, text] as const))('%s has the current ones', (_, text) => {
+		expect(text, 'run npm run docs').toBe(withFiles(text))
+	})
+
+	test('a fence with a region gets the lines between its marks', () => {
+		const read = () => 'one()\n// #region middle\nif (two()) {\n\tthree()\n}\n// #endregion\nfour()\n'
+		const fence = (path: string, code: string) => `\`\`\`ts examples/${path}\n${code}\`\`\`\n`
+		const middle = 'if (two()) {\n  three()\n}\n'
+		expect(withFiles(fence('a.ts#middle', 'old\n'), read)).toBe(fence('a.ts#middle', middle))
+		expect(withFiles(fence('a.ts', ''), read)).toBe(fence('a.ts', `one()\n${middle}four()\n`))
+		expect(() => withFiles(fence('a.ts#last', ''), read)).toThrow('examples/a.ts has no region last')
+	})
+
+	test('Getting started shows every file of its folder, in order', () => {
+		const shown = blocks(page('docs/guide/getting-started.md')).flatMap(({ file }) => file ?? [])
+		const files = readdirSync(join(ROOT, 'examples/getting-started')).sort()
+		expect(shown).toEqual(files.map((file) => `examples/getting-started/${file}`))
+	})
+})
+
+describe('translations', () => {
+	const translations = pages().filter(({ path }) => path.endsWith('.ja.md'))
+	const levels = (text: string) => text.replaceAll(/^```.*?^```$/gms, '').match(/^#+(?= )/gm)
+
+	test('exist', () => {
+		expect(translations.map(({ path }) => path)).toEqual(['README.ja.md', 'docs/guide/getting-started.ja.md'])
+	})
+
+	test.each(translations.map((each) => [each.path, each] as const))(
+		'%s has the headings and blocks of its source',
+		(path, translation) => {
+			const source = page(path.replace('.ja.md', '.md'))
+			expect(translation.text).toMatch(new RegExp(`\n<!-- source: ${source.path} sha256: \\w{64} -->\n$`))
+			expect(levels(translation.text)).toEqual(levels(source.text))
+			const codes = (one: typeof source) =>
+				blocks(one).map(({ language, file, code, prints }) => ({ language, file, code, prints }))
+			expect(codes(translation)).toEqual(codes(source))
+		},
+	)
+
+	test('are stale after a change of their source', () => {
+		const changed = (path: string) => page(path).text + (path === 'README.md' ? 'more' : '')
+		expect(staleTranslations(changed)).toContainEqual(
+			expect.stringMatching(/^README\.ja\.md: README\.md has changed, sha256: \w{64}$/),
+		)
+	})
+})
