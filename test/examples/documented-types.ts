@@ -2,7 +2,7 @@
  * Compares the guide with types, which have no value at run time. Writes a module that the compiler accepts only if a table names exactly
  * the members of its type. Reading the declarations as text would break with every change of their layout.
  */
-import { named, type Page, page, table, unquoted } from './markdown.ts'
+import { entriesOf, named, type Page, page, table, unquoted } from './markdown.ts'
 import type { EventFields, Events, Facts, Options } from './types.ts'
 
 type Rows = readonly (readonly string[])[]
@@ -12,6 +12,10 @@ const firstNames = (rows: Rows): readonly string[] =>
 	rows.flatMap(([cell = '']) => named(cell)).map((name) => unquoted(name).replace(/\(.*/, ''))
 
 const guide = (name: string): Page => page(`docs/guide/${name}.md`)
+
+/** The headings of a section of the index of errors. */
+const indexed = (section: string): readonly string[] =>
+	entriesOf(guide('errors'), section).map(({ heading }) => heading)
 
 /** The first column of each table of options. The compiler checks that no table is left out. */
 const optionTables: Readonly<Record<keyof Options, true>> = {
@@ -92,7 +96,11 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'changes of a dead letter': namedIn(dead, /^It changes .*?, validated/ms),
 		stoppedBy: firstNames(table(dead, '`stoppedBy`')),
 		cause: firstNames(table(dead, 'cause')),
-		'codes of errors': firstNames(table(events, 'code', 'error')),
+		'codes of errors': indexed('Error codes'),
+		'entries of problems': indexed('Problem codes'),
+		'entries of stop': indexed('Stop reasons'),
+		'entries of findings': indexed('Findings of lint'),
+		'findings of lint': firstNames(table(guide('lint'), '`code`', 'problem')),
 		'reason of BulkheadRejectedError': namedIn(events, /^`bulkhead-full`.*$/m),
 		'events of an outbox': firstNames(table(guide('outbox'), '`type`', 'when')),
 		'problems of idempotency': table(guide('idempotency'), 'the request').flatMap(([, , code = '']) =>

@@ -62,6 +62,28 @@ export function table({ path, text }: Page, ...header: readonly string[]): reado
 	return rest.slice(0, end < 0 ? undefined : end).map(cells)
 }
 
+/** A heading of the third level and the text below it. */
+export interface Entry {
+	readonly heading: string
+	readonly text: string
+}
+
+/** Returns the entries of a section, or of the whole page. */
+export function entriesOf({ path, text }: Page, section?: string): readonly Entry[] {
+	const sections = text.split('\n## ').slice(1)
+	const chosen = sections.filter((one) => section === undefined || one.startsWith(`${section}\n`))
+	if (chosen.length === 0) throw new Error(`${path} has no section ${section}`)
+	return chosen.flatMap((one) =>
+		one
+			.split('\n### ')
+			.slice(1)
+			.map((entry) => {
+				const end = entry.indexOf('\n')
+				return { heading: entry.slice(0, end), text: entry.slice(end).trim() }
+			}),
+	)
+}
+
 // Markdown escapes a bar inside a cell.
 const cells = (line: string): readonly string[] =>
 	line

@@ -15,6 +15,7 @@ import type {
 	HedgeOptions,
 	JitterStrategy,
 	KeyedOptions,
+	LintFinding,
 	PipelineOptions,
 	PolicyOptions,
 	RateLimiterOptions,
@@ -158,6 +159,10 @@ export interface Facts {
 	stoppedBy: Chosen<ReplayReport['stoppedBy']>
 	cause: DeadLetterCause
 	'codes of errors': YaokiErrorCode
+	'entries of problems': ProblemCode
+	'entries of stop': StopReason
+	'entries of findings': LintFinding['code']
+	'findings of lint': LintFinding['code']
 	'reason of BulkheadRejectedError': BulkheadRejectedError['reason']
 	'events of an outbox': OutboxEvent['type']
 	'checks of the outbox': HealthCheck['name']
