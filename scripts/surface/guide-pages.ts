@@ -16,7 +16,8 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	pipelines: 'pipeline keyed Policy PolicyOptions CallOptions CallContext Settled',
 	classification: 'classify isRetryable isRetryableNetworkError isRetryableStatus permanent Classifier',
 	'explain-and-events': 'explain YaokiError InvalidOptionError YaokiEvent EventBase ErrorFacts',
-	errors: 'InvalidArgumentError IdempotencySchemaError IdempotencyStoreError OutboxSchemaError RelayStoppedError',
+	errors:
+		'InvalidArgumentError IdempotencySchemaError IdempotencyStoreError OutboxSchemaError RelayStoppedError',
 	lint: 'lint',
 	runtime: 'Runtime',
 	testing: 'faults seededRandom skipDelays virtualRuntime',
