@@ -12,6 +12,7 @@ export interface SpawnOptions {
 	readonly node?: readonly string[]
 	readonly stdio?: StdioOptions
 	readonly env?: Readonly<Record<string, string>>
+	readonly cwd?: URL
 }
 
 export class Spawned {
@@ -23,10 +24,10 @@ export class Spawned {
 	constructor(
 		file: string,
 		args: readonly string[],
-		{ node = [], stdio = 'pipe', env = {} }: SpawnOptions = {},
+		{ node = [], stdio = 'pipe', env = {}, cwd }: SpawnOptions = {},
 	) {
 		// The environment is empty by default: the test runner sets color variables.
-		this.process = guard(spawn(process.execPath, [...node, file, ...args], { stdio, env }))
+		this.process = guard(spawn(process.execPath, [...node, file, ...args], { stdio, env, cwd }))
 		this.#closed = once(this.process, 'close')
 		this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
 			this.stdout += text
@@ -37,11 +38,11 @@ export class Spawned {
 		onTestFinished(() => void this.process.kill('SIGKILL'))
 	}
 
-	/** Waits until the text is on standard error. */
-	async prints(text: string): Promise<void> {
-		const { stderr } = this.process
-		while (!this.stderr.includes(text) && stderr)
-			await Promise.race([once(stderr, 'data'), this.#failOnExit(text)])
+	/** Waits until the text is on standard error, or on standard output. */
+	async prints(text: string, stream: 'stderr' | 'stdout' = 'stderr'): Promise<void> {
+		const pipe = this.process[stream]
+		while (!this[stream].includes(text) && pipe)
+			await Promise.race([once(pipe, 'data'), this.#failOnExit(text)])
 	}
 
 	async ended(): Promise<{

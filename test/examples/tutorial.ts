@@ -1,0 +1,53 @@
+/** Runs the programs of a tutorial with the commands of its page, and compares what they print with the page. */
+import { expect } from 'vitest'
+import { MAIN, Spawned } from '../cli/spawned.ts'
+import { type Block, blocks, type Page, page } from './markdown.ts'
+
+const FROM_SOURCE = ['--import', new URL('../shop/from-source.ts', import.meta.url).href]
+
+/** Replaces what differs between runs. */
+const inAnyRun = (text: string): string =>
+	text
+		.replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, 'ID')
+		.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'DATE')
+		.replaceAll(/\d+(?:\.\d+)? (?:ms|s|min|h)\b/g, 'TIME')
+		.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
+
+export class Tutorial {
+	readonly #page: Page
+	/** Blocks below the latest command. The tests follow the order of the page, so that a command can occur twice. */
+	#rest: readonly Block[]
+	readonly #folder: URL
+	readonly #env: Readonly<Record<string, string>>
+
+	/** The page is docs/guide/tutorial-NAME.md. */
+	constructor(name: string, folder: string, env: Readonly<Record<string, string>>) {
+		this.#page = page(`docs/guide/tutorial-${name}.md`)
+		this.#rest = blocks(this.#page)
+		this.#folder = new URL(`../../examples/${folder}/`, import.meta.url)
+		this.#env = env
+	}
+
+	/** Starts a program: `node server.ts` or `npx yaoki ...`. */
+	start(command: string): Spawned {
+		const [runner, program = '', ...args] = command.split(' ')
+		const file = runner === 'npx' ? MAIN : new URL(program, this.#folder).pathname
+		return new Spawned(file, args, { node: FROM_SOURCE, env: this.#env, cwd: this.#folder })
+	}
+
+	/** Runs a program until it ends. Returns its output, which is that of the page. `ID` in the command stands for `id`. */
+	async run(command: string, id = 'ID'): Promise<string> {
+		const { stdout, stderr } = await this.start(command.replace('ID', id)).ended()
+		const at = this.#rest.findIndex(({ code }) => inAnyRun(code) === `${command}\n`)
+		const shown = this.#rest[at]?.prints ?? `${command} is not on the page`
+		this.#rest = this.#rest.slice(at + 1)
+		expect(inAnyRun(stderr + stdout), command).toBe(inAnyRun(shown))
+		return stdout
+	}
+
+	/** Waits until a program prints a line that the page shows. */
+	async shows(program: Spawned, line: string): Promise<void> {
+		expect(inAnyRun(this.#page.text).includes(inAnyRun(line)), `the page shows: ${line}`).toBe(true)
+		await program.prints(line, 'stdout')
+	}
+}
