@@ -8,6 +8,7 @@ async function loadUser(id: string): Promise<string> {
 	return `user ${id}`
 }
 
+// lint: no-timeout (the next step adds one)
 const users = retry({ name: 'users', ...presets.interactive })
 const user = await users.execute(() => loadUser('7'))
 console.log(`${user}, after ${requests} requests`)

@@ -6,8 +6,8 @@ import { staleTranslations, withFiles } from '../../scripts/docs.ts'
 import { blocks, page, pages, ROOT } from './markdown.ts'
 
 describe('files of examples in pages', () => {
-	test.each(pages().map(({ path, text }) => [path, text] as const))('%s has the current ones', (_, text) => {
-		expect(text, 'run npm run docs').toBe(withFiles(text))
+	test('are the current ones', () => {
+		for (const { path, text } of pages()) expect(text, `${path}: run npm run docs`).toBe(withFiles(text))
 	})
 
 	test('a fence with a region gets the lines between its marks', () => {
