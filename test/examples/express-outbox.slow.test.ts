@@ -42,7 +42,7 @@ test('each committed order has one mail: after an outage, a crash and a wrong ad
 	await tutorial.shows(restarted, `sent ${second}, attempt 2`)
 
 	const dead = await place('node order.ts o-4 700 eve')
-	await tutorial.shows(restarted, `dead letter ${dead}`)
+	await tutorial.shows(restarted, `dead letter ${dead}: HTTP 422 for POST ${env.MAIL_URL}/mails\n`)
 	await tutorial.run('npx yaoki outbox list --groups')
 	await tutorial.run('npx yaoki outbox why ID', dead)
 	await tutorial.run('npx yaoki outbox replay ID --payload fixed.json --by ada --reason new-address', dead)
