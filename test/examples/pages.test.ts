@@ -24,6 +24,15 @@ describe('files of examples in pages', () => {
 		const files = readdirSync(join(ROOT, 'examples/getting-started')).sort()
 		expect(shown).toEqual(files.map((file) => `examples/getting-started/${file}`))
 	})
+
+	test.each([
+		['tutorial-outbox', 'express-outbox'],
+		['tutorial-safe-post', 'safe-post'],
+	])('%s shows every file of examples/%s', (name, folder) => {
+		const shown = blocks(page(`docs/guide/${name}.md`)).flatMap(({ file }) => file ?? [])
+		const files = readdirSync(join(ROOT, 'examples', folder))
+		expect(shown.sort()).toEqual(files.map((file) => `examples/${folder}/${file}`).sort())
+	})
 })
 
 describe('translations', () => {
