@@ -34,7 +34,7 @@ const ON_COMMAND_LINE: readonly Printed[] = [
 	['cli/io.ts', 1],
 	// The warnings of an outbox, which are in the other list.
 	['cli/outbox/open-outbox.ts', 1],
-	['cli/outbox/operator/pause-commands.ts', 1, 'Unknown destination'],
+	['cli/outbox/unknown-destination.ts', 1, 'Unknown destination'],
 	['cli/simulate/run-study.ts', 2, 'Output file not written', 'Event limit reached'],
 ]
 
