@@ -81,7 +81,8 @@ function createSkippingRuntime(runtime: Runtime): Runtime {
 		setTimer(ms, fn, kind) {
 			if (kind && kind !== 'wait') return runtime.setTimer(ms, fn, kind)
 			const wait = waits.add(now() + ms, fn)
-			queueMicrotask(endNext)
+			// Not queueMicrotask: some fake timers replace it.
+			void Promise.resolve().then(endNext)
 			return () => {
 				wait.fire = undefined
 			}

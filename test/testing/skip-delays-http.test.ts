@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { retry } from 'yaoki'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { skipDelays } from 'yaoki/testing'
 
@@ -15,6 +16,19 @@ function downService() {
 }
 
 describe('skipDelays', () => {
+	afterEach(() => void vi.useRealTimers())
+
+	it('does not hang while fake timers replace queueMicrotask, as those of Jest and sinon do', async () => {
+		vi.useFakeTimers({ toFake: ['queueMicrotask', 'setTimeout', 'clearTimeout', 'performance', 'Date'] })
+		const { fetch, requests } = downService()
+		expect((await skipDelays(resilientFetch({ ...SLOW, fetch }))(API)).status).toBe(503)
+		expect(requests()).toBe(4)
+		const policy = skipDelays(retry(SLOW))
+		expect(
+			await policy.execute(({ attempt }) => (attempt < 3 ? Promise.reject(new Error('down')) : attempt)),
+		).toBe(3)
+	})
+
 	it('returns a client with the same options, whose waits take no time', async () => {
 		const { fetch, requests } = downService()
 		const seen: number[] = []
