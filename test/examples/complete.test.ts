@@ -67,3 +67,14 @@ function isPublicFunction(member: object): boolean {
 		typeAnnotation?.typeAnnotation.type === 'TSFunctionType'
 	)
 }
+
+test('prose does not count what may grow, such as scenarios or presets', () => {
+	const number = 'three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen'
+	const noun =
+		'adapters|alerts|causes|checks|commands|credential headers|curves|differences|error codes|events|examples|exporters|(?:more )?fields|files|findings|lint rules|metrics|presets|programs|scenarios|stores|strategies|symptoms'
+	const counted = new RegExp(`\\b(?:${number}) (?:small |built-in |jitter |blocks of )?(?:${noun})\\b`, 'gi')
+	const found = pages()
+		.filter(({ path }) => !path.startsWith('docs/decisions/') && !path.startsWith('docs/scenarios/'))
+		.flatMap(({ path, text }) => (text.match(counted) ?? []).map((count) => `${path}: ${count}`))
+	expect(found).toEqual([])
+})
