@@ -42,7 +42,7 @@ describe('the slow examples in the documentation', () => {
 				await runSnippet(writeSnippet(folder, block), block)
 			} finally {
 				vi.unstubAllEnvs()
-				for (const pool of new Set(connect.mock.contexts as pg.Pool[])) await pool.end()
+				for (const pool of new Set(connect.mock.contexts as pg.Pool[])) if (!pool.ending) await pool.end()
 			}
 		})
 	})

@@ -20,6 +20,9 @@ export const needsPostgres = ({ code }: Block): boolean => code.includes("from '
 export const needsSeconds = (block: Block): boolean =>
 	needsPostgres(block) || block.code.includes('@electric-sql/pglite')
 
+/** Returns true if the example starts a server. Real sockets need real time. */
+const usesSockets = ({ code }: Block): boolean => code.includes('listen(')
+
 /** Creates a folder for modules inside the repository, so that imports of packages resolve. Git ignores it. */
 export function createFolder(): string {
 	const cache = join(ROOT, '.cache')
@@ -42,7 +45,7 @@ export async function runSnippet(file: string, block: Block): Promise<void> {
 		printed.push(parts.map(String).join(' '))
 	})
 	// Delays end immediately, and random numbers are the same in every run.
-	vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
+	if (!usesSockets(block)) vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
 	vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
 	vi.stubGlobal('fetch', network())
 	try {

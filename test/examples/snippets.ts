@@ -5,7 +5,7 @@
  *     calculateDelay(2, options) // => 4000
  *     retry({ maxRetries: 1.5 }) // => throws maxRetries: got 1.5
  *
- * A file of an example is created in a temporary folder.
+ * A file of an example is created in a temporary folder, and a server listens on a port of this process instead of 3000.
  */
 import type { Block } from './markdown.ts'
 import * as standIns from './stand-ins.ts'
@@ -18,6 +18,9 @@ const TOP = /^import [^']*'[^']+'$|^declare module .*?^}$/gms
 /** The files in examples: a database, an event log. */
 const FILE = /'(shop\.db|events\.jsonl)'/g
 
+/** Below the ports that the system gives to clients. */
+const PORT = String(20_000 + (process.pid % 10_000))
+
 /** Returns a file name with the page and the line. */
 export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
 
@@ -25,7 +28,8 @@ export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.
 export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string {
 	const top = code.match(TOP) ?? []
 	const lines = code.replace(TOP, '').split('\n')
-	const body = form === 'checked' ? inTemporaryFile(lines.map(withCheck).join('\n')) : lines.join('\n')
+	const body =
+		form === 'checked' ? onOwnPort(inTemporaryFile(lines.map(withCheck).join('\n'))) : lines.join('\n')
 	return [
 		...top,
 		// All of them: declarations of the example inside the function hide stand-ins of the same name.
@@ -36,6 +40,9 @@ export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string 
 		'',
 	].join('\n')
 }
+
+const onOwnPort = (body: string): string =>
+	body.includes('listen(3000') ? body.replaceAll(/\b3000\b/g, PORT) : body
 
 function inTemporaryFile(body: string): string {
 	if (body.search(FILE) < 0) return body
