@@ -67,7 +67,7 @@ export function exportsPage(
 
 const HEAD = `# All exports
 
-What each entry of the package exports: first what can be called, created or caught, then the types. \`npm run surface\` writes this page from
+*Reference*: what each entry of the package exports: first what can be called, created or caught, then the types. \`npm run surface\` writes this page from
 the doc comments, which an editor shows too.
 `
 

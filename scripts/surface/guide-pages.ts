@@ -15,7 +15,8 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	deadlines: 'Deadline DeadlineExceededError currentContext runWithContext withAmbientContext',
 	pipelines: 'pipeline keyed Policy PolicyOptions CallOptions CallContext Settled',
 	classification: 'classify isRetryable isRetryableNetworkError isRetryableStatus permanent Classifier',
-	'explain-and-events': 'explain YaokiError InvalidOptionError YaokiEvent EventBase ErrorFacts',
+	explain: 'explain YaokiError InvalidOptionError',
+	events: 'YaokiEvent EventBase ErrorFacts',
 	errors:
 		'InvalidArgumentError IdempotencySchemaError IdempotencyStoreError OutboxSchemaError RelayStoppedError',
 	lint: 'lint',

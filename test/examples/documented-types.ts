@@ -68,9 +68,10 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 }
 
 function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
-	const [backoff, events, http, client, relay, dead] = [
+	const [backoff, explain, events, http, client, relay, dead] = [
 		guide('backoff'),
-		guide('explain-and-events'),
+		guide('explain'),
+		guide('events'),
 		guide('http'),
 		guide('http-client'),
 		guide('relay'),
@@ -81,12 +82,12 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 	return {
 		growth: firstNames(table(backoff, '`growth`')),
 		jitterStrategy: firstNames(table(backoff, '`jitterStrategy`')),
-		stop: firstNames(table(events, '`stop`')),
+		stop: firstNames(table(explain, '`stop`')),
 		'fields of all events': firstNames(table(events, 'field of all events')),
 		'fields of gRPC events': firstNames(table(events, 'field of gRPC events')),
 		'error facts': firstNames(table(events, 'error fact')),
 		'reason of rejected': firstNames(table(events, '`reason` of `rejected`')),
-		explanation: namedIn(events, /^The object has.*?(?= \(`backoff`)/ms),
+		explanation: namedIn(explain, /^The object has.*?(?= \(`backoff`)/ms),
 		'beyond HttpOptions': namedIn(http, /^Both also take.*?\n\n/ms),
 		'stats of the client': named(stats?.[1] ?? ''),
 		'reason of relay_released': named(released?.[2] ?? '').slice(1),
@@ -101,7 +102,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'entries of stop': indexed('Stop reasons'),
 		'entries of findings': indexed('Findings of lint'),
 		'findings of lint': firstNames(table(guide('lint'), '`code`', 'problem')),
-		'reason of BulkheadRejectedError': namedIn(events, /^`bulkhead-full`.*$/m),
+		'reason of BulkheadRejectedError': namedIn(explain, /^`bulkhead-full`.*$/m),
 		'events of an outbox': firstNames(table(guide('outbox'), '`type`', 'when')),
 		'problems of idempotency': table(guide('idempotency'), 'the request').flatMap(([, , code = '']) =>
 			named(code),
@@ -135,7 +136,7 @@ export function documentedTypes(): string {
 		HEAD,
 		...options,
 		...facts,
-		...compareEvents('policy', table(guide('explain-and-events'), '`type`')),
+		...compareEvents('policy', table(guide('events'), '`type`')),
 		...compareEvents('relay', table(guide('relay'), '`type`', 'when')),
 		...compareEvents('idempotency', table(guide('idempotency'), '`type`', 'when')),
 		'',
