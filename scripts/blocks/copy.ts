@@ -13,9 +13,6 @@ const LIMIT_MS = 60_000
 const NETWORK = pathToFileURL(join(ROOT, 'scripts', 'blocks', 'network.ts')).href
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 
-/** Functions of blocks that no run calls, by their first line, with the reason. */
-const UNCALLED: Readonly<Record<string, string>> = {}
-
 /** Writes the block as it is. Returns its folder. */
 export function copyBlock(home: string, { place, code }: Block): string {
 	const folder = join(home, place.replaceAll(/[^\w.]/g, '-'))
@@ -62,14 +59,22 @@ export async function runCopy(folder: string, block: Block, env: Record<string, 
 /** Times and random numbers differ between runs. docs.test.ts compares the exact text. */
 const shape = (text: string): string => text.replaceAll(/[\d,.]+/g, '0').trim()
 
+/** A comment in a line says that its function does not run: the call is rejected, or a signal is needed. */
+const NOT_CALLED = /\/\/.*\bnot called\b/
+
 function uncalled(coverage: string, code: string): string[] {
 	return readdirSync(coverage)
 		.flatMap((file) => (JSON.parse(readFileSync(join(coverage, file), 'utf8')) as Coverage).result)
 		.filter(({ url }) => url.endsWith('/block.ts'))
 		.flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges.slice(0, 1)))
 		.filter(({ count }) => count === 0)
-		.map(({ startOffset, endOffset }) => code.slice(startOffset, endOffset).split('\n', 1)[0] ?? '')
-		.filter((line) => !(line in UNCALLED))
+		.map(({ startOffset }) => lineAt(code, startOffset))
+		.filter((line) => !NOT_CALLED.test(line))
+}
+
+function lineAt(code: string, offset: number): string {
+	const end = code.indexOf('\n', offset)
+	return code.slice(code.lastIndexOf('\n', offset) + 1, end < 0 ? undefined : end).trim()
 }
 
 /** The part of V8's report that is used. The first range of a function is the function. */
