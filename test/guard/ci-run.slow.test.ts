@@ -65,7 +65,7 @@ describe.runIf(process.platform === 'linux')('.ci/run', () => {
 		expect(code).toBe(0)
 		expect(lines.at(-1)).toBe('212 passed, 1 failed')
 		const steps = ['ci', 'test', 'run test:slow', 'run check', 'run chaos -- --rounds 200', 'run runtimes']
-		for (const name of [...steps, 'run recipes'])
+		for (const name of [...steps, 'run blocks', 'run recipes'])
 			expect(
 				lines.filter((line) => new RegExp(`^npm ${name} +\\d+\\.\\d +\\d+\\.\\d$`).test(line)),
 			).toHaveLength(2)
