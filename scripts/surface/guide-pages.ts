@@ -22,8 +22,9 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	lint: 'lint',
 	runtime: 'Runtime',
 	testing: 'faults seededRandom skipDelays virtualRuntime',
-	http: 'resilientFetch axiosAdapter undiciInterceptor isCachedResponse HttpError ResponseTooLargeError RequestOptions',
-	'http-client': 'ResilientHttpClient InvalidResponseError',
+	http: 'resilientFetch axiosAdapter undiciInterceptor HttpError RequestOptions',
+	'http-reference': 'ResponseTooLargeError',
+	'http-client': 'ResilientHttpClient InvalidResponseError isCachedResponse',
 	'retry-after': 'parseRetryAfter retryWithRetryAfter',
 	'across-services':
 		'createServerContext deadlineExceededResponse expressServerContext fastifyServerContext fetchServerContext getServerContext honoServerContext nodeServerContext',

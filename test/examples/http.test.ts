@@ -15,6 +15,7 @@ import { isIdempotentMethod, isSafeMethod } from '../../src/http/transport/metho
 import { named, page, table } from './markdown.ts'
 
 const http = page('docs/guide/http.md')
+const reference = page('docs/guide/http-reference.md')
 const services = page('docs/guide/across-services.md')
 const retryAfter = page('docs/guide/retry-after.md')
 
@@ -22,7 +23,7 @@ const retryAfter = page('docs/guide/retry-after.md')
 const firsts = (rows: readonly (readonly string[])[]): readonly string[] =>
 	rows.flatMap(([cell = '']) => named(cell)).map((name) => name.replace(/\(.*/, ''))
 const defaultOf = (option: string): string | undefined =>
-	table(http, 'option', 'default').find(([cell = '']) => named(cell)[0] === option)?.[1]
+	table(reference, 'option', 'default').find(([cell = '']) => named(cell)[0] === option)?.[1]
 
 test('defaults that depend on others or are objects match the code', () => {
 	const settings = readHttpOptions({}, HTTP_SCHEMA, 'resilientFetch')
@@ -30,7 +31,7 @@ test('defaults that depend on others or are objects match the code', () => {
 	const vetoes = settings.vetoes.map(([name, value]) => `'${name}': '${value}'`)
 	expect(defaultOf('retryVetoHeaders')).toBe(`\`{ ${vetoes.join(', ')} }\``)
 	const { maxConcurrent, maxQueue } = CLIENT_BULKHEAD
-	expect(http.text).toContain(
+	expect(reference.text).toContain(
 		`A client's default: ${maxConcurrent} concurrent requests, a queue of ${maxQueue}.`,
 	)
 })

@@ -98,9 +98,9 @@ export interface Options {
 	'simulator: quota budget option': Exclude<keyof QuotaBudgetOptions, 'runtime'>
 	'pipelines: pipeline option': keyof PipelineOptions
 	'pipelines: keyed option': keyof KeyedOptions
-	'http: option': keyof HttpOptions
-	'http: cache option': keyof CacheOptions
-	'http: request option': keyof RequestOptions
+	'http-reference: option': keyof HttpOptions
+	'http-reference: cache option': keyof CacheOptions
+	'http-reference: request option': keyof RequestOptions
 	'http-client: auth option': keyof AuthOptions
 	'http-client: client option': Exclude<keyof HttpClientOptions, keyof ResilientFetchOptions>
 	'retry-after: retry-after option': keyof RetryWithRetryAfterOptions
