@@ -1,9 +1,11 @@
 /**
  * `npm run blocks`: builds, packs and installs the package, copies every `ts` block of the documentation into a folder of its own in that project
  * as a reader would, and runs it. A block fails if it throws, does not end, prints other text than the page, or contains a function that was never
- * called: handlers have to run too. Arguments choose pages: `-- retry` runs the blocks of pages whose path contains "retry".
+ * called: handlers have to run too. Then the tests of the tutorials run with copies of their blocks. Arguments choose pages: `-- retry` runs the
+ * blocks of pages whose path contains "retry".
  */
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Block, blocks, pages, RECIPE_PAGES } from '../test/examples/markdown.ts'
 import { startPostgres } from '../test/real-postgres.ts'
@@ -15,53 +17,73 @@ import { ROOT, run } from './tools.ts'
 const AT_A_TIME = 3
 
 const chosen = process.argv.slice(2)
-const copied = pages()
+const isChosen = (path: string): boolean => chosen.length === 0 || chosen.some((text) => path.includes(text))
+
+const all = pages()
 	.filter(({ path }) => !RECIPE_PAGES.includes(path))
-	.filter(({ path }) => chosen.length === 0 || chosen.some((text) => path.includes(text)))
 	.flatMap(blocks)
-	.filter(({ language, file }) => language === 'ts' && file === undefined)
+	.filter(({ language }) => language === 'ts')
+/** Files of tutorials are programs that need each other. Those of Getting started run alone. */
+const alone = all.filter(
+	({ place, file = 'getting-started' }) => isChosen(place) && file.includes('getting-started'),
+)
 
 const built = run(process.execPath, ['scripts/build.ts'])
 if (!built.ok) throw new Error(`The build failed:\n${built.output}`)
 const packed = pack()
-linkPackages(packed.home)
-const postgres = await startPostgres()
-const { host, port, user, password, database } = postgres.connection
-const env = {
-	...{ PGHOST: host, PGPORT: String(port), PGUSER: user, PGPASSWORD: password, PGDATABASE: database },
-}
-let failed = 0
 try {
-	// Blocks with a server use the same port.
-	const [alone, together] = partition(copied, ({ code }) => /\blisten\(|from 'pg'/.test(code))
-	await Promise.all([inTurn(alone), ...Array.from({ length: AT_A_TIME - 1 }, () => inTurn(together))])
+	linkPackages(packed.home)
+	const failed = await runBlocks()
+	console.log(`${alone.length - failed} passed, ${failed} failed`)
+	process.exitCode = failed > 0 ? 1 : runTutorials()
 } finally {
-	await postgres[Symbol.asyncDispose]()
 	packed.remove()
 }
-console.log(`${copied.length - failed} passed, ${failed} failed`)
-process.exitCode = failed === 0 ? 0 : 1
 
-async function inTurn(queue: Block[]): Promise<void> {
-	for (let block = queue.shift(); block; block = queue.shift()) {
-		const faults = await runCopy(copyBlock(packed.home, block), block, env)
-		if (faults.length === 0) continue
-		failed++
-		console.log([block.place, ...faults].join('\n  '))
+/** Returns the number of blocks that failed. */
+async function runBlocks(): Promise<number> {
+	await using postgres = await startPostgres()
+	const { host, port, user, password, database } = postgres.connection
+	const env = {
+		...{ PGHOST: host, PGPORT: String(port), PGUSER: user, PGPASSWORD: password, PGDATABASE: database },
 	}
+	let failed = 0
+	const runInTurn = async (queue: Block[]) => {
+		for (let block = queue.shift(); block; block = queue.shift()) {
+			const faults = await runCopy(copyBlock(packed.home, block), block, env)
+			if (faults.length === 0) continue
+			failed++
+			console.log([block.place, ...faults].join('\n  '))
+		}
+	}
+	// Blocks with a server use the same ports, and those with PostgreSQL the same tables.
+	const isShared = ({ code }: Block) => /\blisten\(|from 'pg'/.test(code)
+	const others = alone.filter((block) => !isShared(block))
+	const queues = [alone.filter(isShared), ...Array<Block[]>(AT_A_TIME - 1).fill(others)]
+	await Promise.all(queues.map(runInTurn))
+	return failed
 }
 
-function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
-	return [all.filter(isFirst), all.filter((one) => !isFirst(one))]
+/** Returns the exit status. */
+function runTutorials(): number {
+	const tests = globSync('test/examples/*.slow.test.ts', { cwd: ROOT })
+		.filter((file) => readFileSync(join(ROOT, file), 'utf8').includes("'./tutorial.ts'"))
+		.filter(isChosen)
+	if (tests.length === 0) return 0
+	const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
+	const env = { ...process.env, YAOKI_PROJECT: packed.home }
+	const args = [vitest, 'run', '--project', 'slow', ...tests]
+	return spawnSync(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' }).status ?? 1
 }
 
 /** The packages that blocks import beside yaoki, with the versions of this repository. */
 function linkPackages(home: string): void {
-	const imported = copied.flatMap(({ code }) => [...code.matchAll(/from '((?:@[\w-]+\/)?[\w-]+)/g)])
-	for (const name of new Set(['@types/node', ...imported.map(([, found = '']) => found)])) {
-		if (name === 'yaoki' || name === 'node') continue
+	const names = all.flatMap(({ code }) => [...code.matchAll(/from '((?:@[\w-]+\/)?[\w-]+)/g)])
+	for (const name of new Set(names.map(([, found = '']) => found))) {
+		const installed = join(ROOT, 'node_modules', name)
 		const link = join(home, 'node_modules', name)
+		if (name === 'yaoki' || !existsSync(installed)) continue
 		mkdirSync(dirname(link), { recursive: true })
-		symlinkSync(join(ROOT, 'node_modules', name), link)
+		symlinkSync(installed, link)
 	}
 }

@@ -1,8 +1,15 @@
-/** Runs the programs of a tutorial with the commands of its page, and compares what they print with the page. */
+/**
+ * Runs the programs of a tutorial with the commands of its page, and compares what they print with the page. `npm run blocks` sets YAOKI_PROJECT: an
+ * empty project with the packed package, into which the blocks of the page are copied. Without it, the programs of examples/ run with the source.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
 import { MAIN, Spawned } from '../cli/spawned.ts'
 import { type Block, blocks, type Page, page } from './markdown.ts'
 
+const PROJECT = process.env['YAOKI_PROJECT']
 const FROM_SOURCE = ['--import', new URL('../shop/from-source.ts', import.meta.url).href]
 
 /** Replaces what differs between runs. */
@@ -24,15 +31,18 @@ export class Tutorial {
 	constructor(name: string, folder: string, env: Readonly<Record<string, string>>) {
 		this.#page = page(`docs/guide/tutorial-${name}.md`)
 		this.#rest = blocks(this.#page)
-		this.#folder = new URL(`../../examples/${folder}/`, import.meta.url)
+		this.#folder = PROJECT
+			? copyInto(join(PROJECT, folder), this.#rest)
+			: new URL(`../../examples/${folder}/`, import.meta.url)
 		this.#env = env
 	}
 
 	/** Starts a program: `node server.ts` or `npx yaoki ...`. */
 	start(command: string): Spawned {
 		const [runner, program = '', ...args] = command.split(' ')
-		const file = runner === 'npx' ? MAIN : new URL(program, this.#folder).pathname
-		return new Spawned(file, args, { node: FROM_SOURCE, env: this.#env, cwd: this.#folder })
+		const main = PROJECT ? join(PROJECT, 'node_modules/yaoki/dist/cli/main.js') : MAIN
+		const file = runner === 'npx' ? main : new URL(program, this.#folder).pathname
+		return new Spawned(file, args, { node: PROJECT ? [] : FROM_SOURCE, env: this.#env, cwd: this.#folder })
 	}
 
 	/** Runs a program until it ends. Returns its output, which is that of the page. `ID` in the command stands for `id`. */
@@ -50,4 +60,10 @@ export class Tutorial {
 		expect(inAnyRun(this.#page.text).includes(inAnyRun(line)), `the page shows: ${line}`).toBe(true)
 		await program.prints(line, 'stdout')
 	}
+}
+
+function copyInto(folder: string, shown: readonly Block[]): URL {
+	mkdirSync(folder, { recursive: true })
+	for (const { file, code } of shown) if (file) writeFileSync(join(folder, basename(file)), code)
+	return pathToFileURL(`${folder}/`)
 }
