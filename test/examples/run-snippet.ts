@@ -5,6 +5,7 @@ import { expect, vi } from 'vitest'
 import { seededRandom } from 'yaoki/testing'
 import { type Block, blocks, pages, RECIPE_PAGES, ROOT } from './markdown.ts'
 import { network } from './network.ts'
+import { namedFindings, recordedFindings } from './recorder.ts'
 import { fileName, moduleOf } from './snippets.ts'
 
 /** Every `ts` block of the README and of docs/, except for the recipes and for files of examples, which examples.test.ts runs. */
@@ -37,7 +38,13 @@ export function writeSnippet(folder: string, block: Block): string {
 	return file
 }
 
-/** Runs the module of an example, and compares what it prints with the `text` block below it. */
+/** Returns true if the example shows mistakes, or what `lint` says about them. */
+const showsFindings = ({ code }: Block): boolean => code.includes('// Bad') || code.includes('lint(')
+
+/**
+ * Runs the module of an example. Compares what it prints with the `text` block below it, and what `lint` finds in its policies with the codes that
+ * it names.
+ */
 export async function runSnippet(file: string, block: Block): Promise<void> {
 	const { default: run } = (await import(file)) as { default: () => Promise<void> }
 	const printed: string[] = []
@@ -48,6 +55,7 @@ export async function runSnippet(file: string, block: Block): Promise<void> {
 	if (!usesSockets(block)) vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
 	vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
 	vi.stubGlobal('fetch', network())
+	recordedFindings()
 	try {
 		await run()
 	} finally {
@@ -55,4 +63,6 @@ export async function runSnippet(file: string, block: Block): Promise<void> {
 		vi.unstubAllGlobals()
 	}
 	if (block.prints !== undefined) expect(`${printed.join('\n')}\n`).toBe(block.prints)
+	const found = recordedFindings()
+	if (!showsFindings(block)) expect(found).toEqual(namedFindings(block.code))
 }

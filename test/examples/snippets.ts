@@ -12,6 +12,7 @@ import * as standIns from './stand-ins.ts'
 
 /** Relative to a folder in .cache/. */
 const STAND_INS = '../../test/examples/stand-ins.ts'
+const RECORDER = '../../test/examples/recorder.ts'
 /** Statements for the top level of a module: imports and type augmentations. */
 const TOP = /^import [^']*'[^']+'$|^declare module .*?^}$/gms
 
@@ -30,15 +31,28 @@ export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string 
 	const lines = code.replace(TOP, '').split('\n')
 	const body =
 		form === 'checked' ? onOwnPort(inTemporaryFile(lines.map(withCheck).join('\n'))) : lines.join('\n')
+	const names = form === 'checked' ? top.flatMap(importedValues).join(', ') : ''
 	return [
 		...top,
+		`import { recorded } from '${RECORDER}'`,
+		`const imported = recorded({ ${names} })`,
 		// All of them: declarations of the example inside the function hide stand-ins of the same name.
 		`import { ${Object.keys(standIns).join(', ')} } from '${STAND_INS}'`,
 		'export default async (): Promise<void> => {',
+		`const { ${names} } = imported`,
 		body,
 		'}',
 		'',
 	].join('\n')
+}
+
+/** Returns the names of the values that a statement imports from the package. */
+function importedValues(statement: string): readonly string[] {
+	const [, names = ''] = /^import \{([^}]*)\} from 'yaoki(?:\/.+)?'$/.exec(statement) ?? []
+	return names
+		.split(',')
+		.map((name) => name.trim())
+		.filter((name) => name !== '' && !name.startsWith('type '))
 }
 
 const onOwnPort = (body: string): string =>
