@@ -8,7 +8,7 @@ async function loadUser(id: string): Promise<string> {
 	return `user ${id}`
 }
 
-// lint: no-timeout (the next step adds one)
+// lint: no-timeout (lint, the last step, would report that a timeout is missing; the next step adds it)
 const users = retry({ name: 'users', ...presets.interactive })
 const user = await users.execute(() => loadUser('7'))
 console.log(`${user}, after ${requests} requests`)
