@@ -26,6 +26,7 @@ describe('files of examples in pages', () => {
 	})
 
 	test.each([
+		['tutorial-after-an-incident', 'after-an-incident'],
 		['tutorial-outbox', 'express-outbox'],
 		['tutorial-safe-post', 'safe-post'],
 	])('%s shows every file of examples/%s', (name, folder) => {

@@ -25,15 +25,17 @@ export class Tutorial {
 	/** Blocks below the latest command. The tests follow the order of the page, so that a command can occur twice. */
 	#rest: readonly Block[]
 	readonly #folder: URL
+	readonly #cwd: URL
 	readonly #env: Readonly<Record<string, string>>
 
-	/** The page is docs/guide/tutorial-NAME.md. */
-	constructor(name: string, folder: string, env: Readonly<Record<string, string>>) {
+	/** The page is docs/guide/tutorial-NAME.md. Programs that write files run in a `cwd` of their own. */
+	constructor(name: string, folder: string, env: Readonly<Record<string, string>>, cwd?: string) {
 		this.#page = page(`docs/guide/tutorial-${name}.md`)
 		this.#rest = blocks(this.#page)
 		this.#folder = PROJECT
 			? copyInto(join(PROJECT, folder), this.#rest)
 			: new URL(`../../examples/${folder}/`, import.meta.url)
+		this.#cwd = cwd === undefined ? this.#folder : pathToFileURL(cwd)
 		this.#env = env
 	}
 
@@ -42,7 +44,7 @@ export class Tutorial {
 		const [runner, program = '', ...args] = command.split(' ')
 		const main = PROJECT ? join(PROJECT, 'node_modules/yaoki/dist/cli/main.js') : MAIN
 		const file = runner === 'npx' ? main : new URL(program, this.#folder).pathname
-		return new Spawned(file, args, { node: PROJECT ? [] : FROM_SOURCE, env: this.#env, cwd: this.#folder })
+		return new Spawned(file, args, { node: PROJECT ? [] : FROM_SOURCE, env: this.#env, cwd: this.#cwd })
 	}
 
 	/** Runs a program until it ends. Returns its output, which is that of the page. `ID` in the command stands for `id`. */
