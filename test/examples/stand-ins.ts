@@ -44,20 +44,6 @@ export async function chargeCard(
 
 export async function sendMail(_content: unknown): Promise<void> {}
 
-/** A log of events without an incident. */
-export const incidentLog = Array.from({ length: 300 }, (_, index) =>
-	JSON.stringify({
-		...{
-			type: 'retry_success',
-			emitter: 'users',
-			callId: `${index}`,
-			attempts: 1,
-			durationMs: 20 + (index % 7),
-		},
-		timestamp: 1_767_225_600_000 + 40 * index,
-	}),
-).join('\n')
-
 /** What code generation creates for a gRPC service. */
 export class UsersClient extends Client {}
 export const UsersService = { get: usersDefinition['Get'] as MethodDefinition<unknown, unknown> }
