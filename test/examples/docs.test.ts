@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tsc } from '../../scripts/tools.ts'
 import { documentedTypes } from './documented-types.ts'
-import { createFolder, needsSeconds, runSnippet, snippets, writeSnippet } from './run-snippet.ts'
+import { createFolder, isTestFile, needsSeconds, runSnippet, snippets, writeSnippet } from './run-snippet.ts'
 import { fileName, moduleOf } from './snippets.ts'
 
 describe('the examples in the documentation', () => {
@@ -30,7 +30,7 @@ describe('the examples in the documentation', () => {
 		expect(tsc('-p', folder).output).toBe('')
 	})
 
-	const fast = snippets.filter((block) => !needsSeconds(block))
+	const fast = snippets.filter((block) => !needsSeconds(block) && !isTestFile(block))
 	test.each(fast.map((block) => [block.place, block] as const))('%s runs', (_, block) =>
 		runSnippet(join(folder, fileName(block)), block),
 	)

@@ -21,6 +21,9 @@ export const needsPostgres = ({ code }: Block): boolean => code.includes("from '
 export const needsSeconds = (block: Block): boolean =>
 	needsPostgres(block) || block.code.includes('@electric-sql/pglite')
 
+/** Returns true if the example is a file of tests. `npm run blocks` runs it. */
+export const isTestFile = ({ code }: Block): boolean => code.includes("from 'vitest'")
+
 /** Returns true if the example starts a server. Real sockets need real time. */
 const usesSockets = ({ code }: Block): boolean => code.includes('listen(')
 

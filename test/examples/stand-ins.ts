@@ -53,12 +53,6 @@ export async function alwaysFails(): Promise<never> {
 	throw new HttpError(503)
 }
 
-/** Replaces the network. */
-export async function fetch(_url: string, init: { readonly signal?: AbortSignal } = {}): Promise<Response> {
-	init.signal?.throwIfAborted()
-	return new Response('{"id":"7","name":"Ada"}')
-}
-
 export const db = {
 	query: async (_sql: string, _values: readonly unknown[]): Promise<void> => {},
 }
