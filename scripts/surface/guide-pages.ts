@@ -31,11 +31,12 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 	grpc: 'resilientInterceptor resilientServerInterceptor resilientConnectInterceptor resilientConnectServerInterceptor resilientNiceMiddleware resilientChannelOptions parseServiceConfig getGrpcContext GrpcStatusError',
 	idempotency:
 		'idempotency expressIdempotency fastifyIdempotency fetchIdempotency honoIdempotency nodeIdempotency memoryIdempotencyStore postgresIdempotencyStore redisIdempotencyStore sqliteIdempotencyStore IdempotencyConflictError IdempotencyLeaseLostError IdempotencyResponseNotStoredError IdempotencyRequest IdempotencyStore idempotencyStoreConformance',
-	outbox:
-		'Outbox postgresOutboxStore sqliteOutboxStore InvalidMessageError MessageNotQueuedError OutboxTransactionError Message',
+	outbox: 'Outbox postgresOutboxStore sqliteOutboxStore InvalidMessageError OutboxTransactionError Message',
+	'outbox-reference': 'MessageNotQueuedError',
 	relay: 'Relay httpDestination MessageHandler RelayEvent',
 	'dead-letters': 'DeadLetterNotFoundError',
-	'outbox-operations': 'redactFields OutboxLeaseLostError OutboxStoreError',
+	'outbox-operations': 'redactFields',
+	'relay-crashes': 'OutboxLeaseLostError OutboxStoreError',
 	'outbox-stores': 'OutboxStore outboxStoreConformance',
 	metrics: 'observe inMemoryMetrics Exporter',
 	'metrics-endpoint': 'metricsEndpoint prometheus',

@@ -50,17 +50,17 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'idempotency: sqlite key option': true,
 	'idempotency: redis key option': true,
 	'idempotency: memory key option': true,
-	'outbox: outbox option': true,
-	'outbox: message field': true,
-	'outbox: enqueue option': true,
-	'relay: relay option': true,
-	'relay: destination option': true,
-	'relay: http destination option': true,
+	'outbox-reference: outbox option': true,
+	'outbox-reference: message field': true,
+	'outbox-reference: enqueue option': true,
+	'outbox-reference: relay option': true,
+	'outbox-reference: destination option': true,
+	'outbox-reference: http destination option': true,
 	'dead-letters: filter': true,
 	'dead-letters: replay option': true,
 	'outbox-stores: postgres option': true,
 	'outbox-stores: sqlite option': true,
-	'outbox-operations: `stats()`': true,
+	'outbox-reference: `stats()`': true,
 	'tracing: option': true,
 	'logging: logger option': true,
 	'event-log: event log option': true,
@@ -68,7 +68,7 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 }
 
 function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
-	const [backoff, explain, events, http, client, relay, dead] = [
+	const [backoff, explain, events, http, client, relay, dead, outbox] = [
 		guide('backoff'),
 		guide('explain'),
 		guide('events'),
@@ -76,8 +76,11 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		guide('http-client'),
 		guide('relay'),
 		guide('dead-letters'),
+		guide('outbox-reference'),
 	]
-	const released = table(relay, '`type`', 'when').find(([type]) => type === '`relay_released`')
+	const released = table(outbox, '`type`', 'when', 'its own fields').find(
+		([type]) => type === '`relay_released`',
+	)
 	const stats = table(client, '', '').find(([member]) => member === '`stats`')
 	return {
 		growth: firstNames(table(backoff, '`growth`')),
@@ -91,7 +94,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'beyond HttpOptions': namedIn(http, /^Both also take.*?\n\n/ms),
 		'stats of the client': named(stats?.[1] ?? ''),
 		'reason of relay_released': named(released?.[2] ?? '').slice(1),
-		'breaker of a relay': namedIn(relay, /^`circuitBreaker` takes.*?, as for/ms).slice(1),
+		'breaker of a relay': namedIn(outbox, /^`circuitBreaker` takes.*?, as for/ms).slice(1),
 		'retry of a relay': namedIn(relay, /^`retry` takes.*?A message/ms).slice(1),
 		'message of a handler': namedIn(relay, /The message has.*?\n\n/s),
 		'changes of a dead letter': namedIn(dead, /^It changes .*?, validated/ms),
@@ -103,11 +106,11 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'entries of findings': indexed('Findings of lint'),
 		'findings of lint': firstNames(table(guide('lint'), '`code`', 'problem')),
 		'reason of BulkheadRejectedError': namedIn(explain, /^`bulkhead-full`.*$/m),
-		'events of an outbox': firstNames(table(guide('outbox'), '`type`', 'when')),
+		'events of an outbox': firstNames(table(outbox, '`type`', 'when', 'fields')),
 		'problems of idempotency': table(guide('idempotency'), 'the request').flatMap(([, , code = '']) =>
 			named(code),
 		),
-		'checks of the outbox': firstNames(table(guide('outbox-operations'), 'check', 'fails if')),
+		'checks of the outbox': firstNames(table(outbox, 'check', 'fails if')),
 	}
 }
 
@@ -137,7 +140,7 @@ export function documentedTypes(): string {
 		...options,
 		...facts,
 		...compareEvents('policy', table(guide('events'), '`type`')),
-		...compareEvents('relay', table(guide('relay'), '`type`', 'when')),
+		...compareEvents('relay', table(guide('outbox-reference'), '`type`', 'when', 'its own fields')),
 		...compareEvents('idempotency', table(guide('idempotency'), '`type`', 'when')),
 		'',
 	].join('\n')

@@ -11,6 +11,7 @@ import { temporaryFolder } from '../temporary-file.ts'
 import { blocks, named, page, table } from './markdown.ts'
 
 const operations = page('docs/guide/outbox-operations.md')
+const reference = page('docs/guide/outbox-reference.md')
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -62,14 +63,14 @@ test('the commands for Kubernetes and cron print the documented lines and exit w
 test('the result with --json has the documented fields', async () => {
 	const { stdout } = await run(['outbox', 'check', '--json'], { DATABASE_URL: await brokenOutbox() })
 	const result = JSON.parse(stdout) as { checks: object[] }
-	const passage = /^With `--json`.*?\n\n/ms.exec(operations.text)?.[0] ?? ''
+	const passage = /^With `--json`.*?\n\n/ms.exec(reference.text)?.[0] ?? ''
 	const [, fields = '', ...names] = named(passage)
 	expect(fields).toBe(`{ ${Object.keys(result).join(', ')} }`)
 	for (const one of result.checks) expect(names).toEqual(Object.keys(one))
 })
 
 test('the table of checks names every option with its default', async () => {
-	const documented = table(operations, 'check', 'fails if').flatMap(([, , option = '', standard = '']) =>
+	const documented = table(reference, 'check', 'fails if').flatMap(([, , option = '', standard = '']) =>
 		option === '' ? [] : [[named(option)[0], named(standard)[0] ?? 'depends']],
 	)
 	const options = Object.entries(check.options).filter(([name]) => !(name in DATABASE_OPTIONS))

@@ -8,7 +8,7 @@ import { migrationsIn } from '../../src/outbox/store/postgres/schema.ts'
 import { PLAIN } from '../../src/text/style.ts'
 import { blocks, named, page, table, thousands } from './markdown.ts'
 
-const outbox = page('docs/guide/outbox.md')
+const reference = page('docs/guide/outbox-reference.md')
 const operations = page('docs/guide/outbox-operations.md')
 const stores = page('docs/guide/outbox-stores.md')
 
@@ -16,7 +16,7 @@ const firsts = (rows: readonly (readonly string[])[]): readonly string[] =>
 	rows.flatMap(([cell = '']) => named(cell)[0] ?? []).map((name) => name.replace(/\(.*/, ''))
 
 test('the fields of a message have the documented limits', () => {
-	const rows = table(outbox, 'message field', 'default')
+	const rows = table(reference, 'message field', 'default')
 	const limitOf = (field: string) =>
 		/At most ([\d,]+) bytes/.exec(rows.find(([cell]) => cell === field)?.[2] ?? '')?.[1]
 	for (const field of ['`topic`', '`destination`']) expect(limitOf(field)).toBe(thousands(NAME_BYTES))
@@ -68,7 +68,9 @@ describe('the command line', () => {
 	test('mentions only options that exist', async () => {
 		const commands = await Promise.all(yaoki.commands.map(({ load }) => load()))
 		const known = new Set(commands.flatMap(({ options }) => Object.keys(options)).map(flag))
-		for (const { text, path } of [commandLine, operations, stores, page('docs/guide/runbook.md')])
+		const others = ['outbox-reference', 'dead-letters', 'relay', 'message-order', 'relay-crashes', 'runbook']
+		const operated = others.map((name) => page(`docs/guide/${name}.md`))
+		for (const { text, path } of [commandLine, operations, stores, ...operated])
 			for (const [, name = ''] of text.matchAll(/--([a-z]+(?:-[a-z]+)*)/g))
 				expect([...known, ...Object.keys(GLOBAL_OPTIONS).map(flag)], `${path}: --${name}`).toContain(name)
 	})
@@ -78,8 +80,8 @@ describe('the command line', () => {
 
 test('the ledger in the guide is one that the demo prints', () => {
 	const shown =
-		blocks(page('docs/guide/outbox.md')).find(({ code }) => code.includes('received exactly once'))?.code ??
-		''
+		blocks(page('docs/guide/command-line.md')).find(({ code }) => code.includes('received exactly once'))
+			?.code ?? ''
 	const figures = (label: string): number[] =>
 		(
 			new RegExp(`^ *${label}.*$`, 'm')

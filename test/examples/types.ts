@@ -113,17 +113,17 @@ export interface Options {
 	'idempotency: sqlite key option': keyof SqliteIdempotencyStoreOptions
 	'idempotency: redis key option': keyof RedisIdempotencyStoreOptions
 	'idempotency: memory key option': keyof MemoryIdempotencyStoreOptions
-	'outbox: outbox option': keyof OutboxOptions
-	'outbox: message field': keyof NewMessage
-	'outbox: enqueue option': keyof EnqueueOptions
-	'relay: relay option': keyof RelayOptions | 'destinations'
-	'relay: destination option': keyof Destination
-	'relay: http destination option': Exclude<keyof HttpDestinationOptions, keyof DestinationOptions>
+	'outbox-reference: outbox option': keyof OutboxOptions
+	'outbox-reference: message field': keyof NewMessage
+	'outbox-reference: enqueue option': keyof EnqueueOptions
+	'outbox-reference: relay option': keyof RelayOptions | 'destinations'
+	'outbox-reference: destination option': keyof Destination
+	'outbox-reference: http destination option': Exclude<keyof HttpDestinationOptions, keyof DestinationOptions>
 	'dead-letters: filter': keyof MessageFilter
 	'dead-letters: replay option': keyof ReplayOptions
 	'outbox-stores: postgres option': keyof PostgresOutboxStoreOptions
 	'outbox-stores: sqlite option': keyof SqliteOutboxStoreOptions
-	'outbox-operations: `stats()`': keyof OutboxStats
+	'outbox-reference: `stats()`': keyof OutboxStats
 	'tracing: option': keyof OpenTelemetryOptions
 	'logging: logger option': keyof LoggerOptions
 	'event-log: event log option': keyof EventLogOptions
