@@ -39,10 +39,11 @@ const NO_OPTIONS: EnqueueOptions = Object.freeze({})
  *
  * @example
  * const outbox = new Outbox({ store: postgresOutboxStore({ client: pool }), topics: { 'order.created': OrderCreated } })
- * await client.query('BEGIN')
- * await client.query('INSERT INTO orders ...')
- * await outbox.enqueue({ topic: 'order.created', payload: order }, { tx: client })
- * await client.query('COMMIT')
+ * const tx = await pool.connect()
+ * await tx.query('BEGIN')
+ * await tx.query('INSERT INTO orders ...')
+ * await outbox.enqueue({ topic: 'order.created', payload: order }, { tx })
+ * await tx.query('COMMIT')
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
 export class Outbox<T extends Topics = Topics> {
@@ -112,7 +113,7 @@ export class Outbox<T extends Topics = Topics> {
 	 * @example
 	 * db.exec('BEGIN IMMEDIATE')
 	 * try {
-	 *   insertOrder.run(order.id)
+	 *   db.prepare('INSERT INTO orders VALUES (?)').run(order.id)
 	 *   outbox.enqueueSync({ topic: 'order.created', payload: order }, { tx: db })
 	 *   db.exec('COMMIT')
 	 * } catch (error) {

@@ -5,7 +5,7 @@
  *
  * @example
  * const random = seededRandom(7)
- * random() === seededRandom(7)() // true
+ * random() === seededRandom(7)() // => true
  */
 export function seededRandom(seed: number | string): () => number {
 	let [a, b, c, counter] = [...scramble(String(seed)), 1] as [number, number, number, number]

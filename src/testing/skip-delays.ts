@@ -15,7 +15,7 @@ import { EventHeap } from './event-heap.ts'
  * options and its own circuits.
  *
  * @example
- * const payments = skipDelays(productionPolicy)
+ * const payments = skipDelays(policy)
  * await expect(payments.execute(alwaysFails)).rejects.toThrow('down')
  */
 export function skipDelays<Substitute>(policy: Policy<Substitute>): Policy<Substitute>

@@ -23,7 +23,7 @@ const FILE = /'(shop\.db|events\.jsonl)'/g
 const PORT = String(20_000 + (process.pid % 10_000))
 
 /** Returns a file name with the page and the line. */
-export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
+export const fileName = ({ place }: Pick<Block, 'place'>): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
 
 /** Returns the module, with its comments as checks or as a reader copies it. */
 export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string {
@@ -63,7 +63,7 @@ function inTemporaryFile(body: string): string {
 	return `const fileOfExample = temporaryFile()\n${body.replaceAll(FILE, 'fileOfExample')}`
 }
 
-function withCheck(line: string): string {
+export function withCheck(line: string): string {
 	const throws = /^(\s*)(?!\s|\/\/)(.+?)\s+\/\/ => throws (.+)$/.exec(line)
 	if (throws) return `${throws[1]}checkThrows(() => ${throws[2]}, ${JSON.stringify(throws[3])})`
 	const promise = /^(\s*)(?!\s|\/\/)(?:const (\w+) = )?(.+?)\s+\/\/ => (.+)$/.exec(line)

@@ -13,7 +13,7 @@ export interface BackoffPreset {
  * Backoff options for common cases. To change some of them, spread the preset: `retry({ ...presets.background, maxRetries: 3 })`.
  *
  * @example
- * const user = await retryWithBackoff(loadUser, presets.interactive)
+ * const user = await retryWithBackoff(() => loadUser(id), presets.interactive)
  */
 export const presets: Readonly<
 	Record<'interactive' | 'background' | 'batch' | 'externalApi' | 'database' | 'messageQueue', BackoffPreset>

@@ -33,7 +33,7 @@ function findKind(text: string): FailureKind | 'unknown' {
  * `runtime` has the clock for a Retry-After that is a date. Default: the system's.
  *
  * @example
- * classify(new HttpError(503)).kind // 'throttled'
+ * classify(new HttpError(503)).kind // => 'throttled'
  */
 export function classify(
 	error: unknown,
@@ -74,7 +74,7 @@ export function isRetryable(error: unknown): boolean {
  * Returns true if a request that got this HTTP status is worth retrying. Use it where there is no error to pass to `isRetryable`.
  *
  * @example
- * isRetryableStatus(503) // true
+ * isRetryableStatus(503) // => true
  */
 export function isRetryableStatus(status: number): boolean {
 	return isRetryable({ status })

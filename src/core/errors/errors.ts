@@ -39,7 +39,7 @@ export interface UnknownOption {
  * it. Fix `optionPath`: `expected` says what is valid, and `suggestion` corrects a typing error.
  *
  * @example
- * retry({ maxRetries: 1.5 }) // Invalid option "maxRetries": expected an integer, 0 or more, got 1.5
+ * retry({ maxRetries: 1.5 }) // => throws Invalid option "maxRetries": expected an integer, 0 or more, got 1.5
  */
 export class InvalidOptionError extends YaokiError {
 	override readonly name = 'InvalidOptionError'
@@ -84,7 +84,7 @@ export class InvalidOptionError extends YaokiError {
  * it is asynchronous. Fix `argument`: `expected` says what is valid.
  *
  * @example
- * await retry().execute(3) // Invalid argument "fn": expected a function, got 3
+ * timeout(-1) // => throws Invalid argument "ms": expected a finite number, 0 or more, got -1
  */
 export class InvalidArgumentError extends YaokiError {
 	override readonly name = 'InvalidArgumentError'

@@ -34,7 +34,7 @@ function isSame(a: RetryOptions, b: RetryOptions): boolean {
  * The options may be those of a retry. Only the decorrelated strategies use `previousDelayMs`. Default: `baseDelayMs`.
  *
  * @example
- * calculateDelay(2, { baseDelayMs: 1000, jitterStrategy: 'none' }) // 4000
+ * calculateDelay(2, { baseDelayMs: 1000, jitterStrategy: 'none' }) // => 4000
  */
 export function calculateDelay(
 	attempt: number,
@@ -54,7 +54,7 @@ export function calculateDelay(
  * A decorrelated strategy also needs the previous delay, stored in the row; without it, every delay is computed like the first one.
  *
  * @example
- * await db.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(failedAt, 2, presets.background)])
+ * await pool.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(failedAt, 2, presets.background)])
  */
 export function nextRetryAt(
 	now: Date | number,

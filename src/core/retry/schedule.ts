@@ -32,7 +32,7 @@ const MAX_LISTED_RETRIES = 100_000
  * Returns the minimum, mean and maximum of each delay that a `retry` with these options makes, and the totals.
  *
  * @example
- * schedule(presets.background).total.maxMs // 40300
+ * schedule(presets.background).total.maxMs // => 40300
  */
 export function schedule(options: RetryOptions = {}): RetrySchedule {
 	const settings = readDelayOptions(options, 'schedule')

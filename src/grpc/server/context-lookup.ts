@@ -17,9 +17,11 @@ export function storeContext(metadata: object, context: GrpcServerContext): void
  * context without this function.
  *
  * @example
- * function get(call, callback) {
+ * import type { handleUnaryCall } from '@grpc/grpc-js'
+ *
+ * const get: handleUnaryCall<string, object> = (call, callback) => {
  *   const { signal } = getGrpcContext(call) ?? {}
- *   load(call.request.id, { signal }).then((user) => callback(null, user), callback)
+ *   loadUser(call.request, signal).then((user) => callback(null, user), callback)
  * }
  */
 export function getGrpcContext(

@@ -22,6 +22,8 @@ export interface FailedStatus {
  * receive the error of their own library.
  *
  * @example
+ * import * as grpc from '@grpc/grpc-js'
+ *
  * resilientInterceptor(grpc, { circuitBreaker: { isFailure: (error) => error instanceof GrpcStatusError && error.code === 14 } })
  */
 export class GrpcStatusError extends Error {

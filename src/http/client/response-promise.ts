@@ -19,6 +19,8 @@ export interface ResponsePromise extends Promise<Response> {
 	 * body is empty, not JSON, or does not match.
 	 *
 	 * @example
+	 * import * as z from 'zod'
+	 *
 	 * const user = await client.get('/users/7').json(z.object({ name: z.string() }))
 	 */
 	json<Output>(schema: StandardSchema<unknown, Output>): Promise<Output>

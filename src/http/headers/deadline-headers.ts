@@ -80,7 +80,7 @@ export const deadlineHeaderNames = (): string => Object.keys(FORMATS).join(', ')
  * Returns the header value for the remaining time: rounded down, and capped at what the header can express.
  *
  * @example
- * writeDeadline('grpc-timeout', 1_500.7) // '1500m'
+ * writeDeadline('grpc-timeout', 1_500.7) // => '1500m'
  */
 export function writeDeadline(header: DeadlineHeader, remainingMs: number): string {
 	checkAmount('remainingMs', remainingMs)

@@ -28,7 +28,7 @@ const MAX_FUTURE_MS = 50 * 31_556_952_000
  * first second of the next minute. `nowMs` determines the century of a two-digit year.
  *
  * @example
- * parseHttpDate('Sun, 06 Nov 1994 08:49:37 GMT', runtime.wallNow())   // 784111777000
+ * parseHttpDate('Sun, 06 Nov 1994 08:49:37 GMT', Date.now()) // => 784111777000
  */
 export function parseHttpDate(text: string, nowMs: number): number | undefined {
 	for (const form of FORMS) {

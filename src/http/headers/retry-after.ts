@@ -11,9 +11,9 @@ import { parseHttpDate } from './http-date.ts'
  * are invalid. The result is not capped, except at `Number.MAX_SAFE_INTEGER`, so that it stays exact.
  *
  * @example
- * parseRetryAfter('120')                                                            // 120000
- * parseRetryAfter('Sun, 06 Nov 1994 08:49:37 GMT', Date.UTC(1994, 10, 6, 8, 49))    // 37000
- * parseRetryAfter(response.headers.get('retry-after')) ?? 1_000
+ * parseRetryAfter('120') // => 120_000
+ * parseRetryAfter('Sun, 06 Nov 1994 08:49:37 GMT', Date.UTC(1994, 10, 6, 8, 49)) // => 37_000
+ * parseRetryAfter(new Response().headers.get('retry-after')) ?? 1_000 // => 1_000
  */
 export function parseRetryAfter(
 	value: string | readonly string[] | null | undefined,

@@ -33,7 +33,7 @@ export function readCallerRetry(headers: HeaderLookup): 'innermost' | 'outermost
  * Returns true if an inner retry layer has exhausted its retries for this response. The caller then does not retry.
  *
  * @example
- * if (saysRetriesExhausted(response.headers)) return response
+ * areRetriesExhausted(new Headers({ 'x-retries-exhausted': 'true' })) // => true
  */
 export const areRetriesExhausted = (headers: HeaderLookup): boolean =>
 	headers.get(RETRIES_EXHAUSTED) === 'true'

@@ -26,7 +26,7 @@ export interface RequestHooks {
 	 * credentials are not sent to other origins. The attempt waits for its promise. If it throws, the call ends with that error.
 	 *
 	 * @example
-	 * onRequest: async ({ headers }) => headers.set('authorization', `Bearer ${await getToken()}`)
+	 * resilientFetch({ onRequest: async ({ headers }) => headers.set('authorization', `Bearer ${await getToken()}`) })
 	 */
 	readonly onRequest?: Hook<[request: AttemptRequest], unknown> | undefined
 	/**
@@ -34,7 +34,9 @@ export interface RequestHooks {
 	 * place, for example with the status 429 for a page that says so. If it throws, the call ends with that error.
 	 *
 	 * @example
-	 * onResponse: (response) => response.headers.has('x-throttled') ? new Response(null, { status: 429 }) : undefined
+	 * resilientFetch({
+	 *   onResponse: ({ headers }) => (headers.has('x-throttled') ? new Response(null, { status: 429 }) : undefined),
+	 * })
 	 */
 	readonly onResponse?: Hook<[response: Response, request: AttemptRequest], HookResult> | undefined
 	/**
@@ -43,7 +45,7 @@ export interface RequestHooks {
 	 * any other; `throw permanent(error)` prevents a retry.
 	 *
 	 * @example
-	 * validateResponse: async (response) => (await response.json()).ok
+	 * resilientFetch({ validateResponse: async (response) => (await response.json()).ok })
 	 */
 	readonly validateResponse?:
 		| Hook<[response: Response, request: AttemptRequest], ValidationResult>
@@ -53,7 +55,7 @@ export interface RequestHooks {
 	 * for requests that neither their method nor an idempotency key makes safe to retry. Synchronous. Default: none of them is retried.
 	 *
 	 * @example
-	 * idempotent: ({ url }) => url.endsWith('/chat/completions')
+	 * resilientFetch({ idempotent: ({ url }) => url.endsWith('/chat/completions') })
 	 */
 	readonly idempotent?: Hook<[request: OutgoingRequest], boolean> | undefined
 }

@@ -10,7 +10,8 @@ import type { HttpResponse } from '../transport/transport.ts'
  * other ways to read the body. It is not retried; raise the limit, or ask for less.
  *
  * @example
- * if (error.code === 'YAOKI_RESPONSE_TOO_LARGE') console.log(error.policy, error.maxBytes)
+ * const error = await response.text().catch((error) => error)
+ * if (error instanceof ResponseTooLargeError) console.log(error.policy, error.maxBytes)
  */
 export class ResponseTooLargeError extends YaokiError {
 	override readonly name = 'ResponseTooLargeError'

@@ -38,7 +38,7 @@ type FastifyApp = {
  * applies to the instance it is registered with.
  *
  * @example
- * await app.register(fastifyServerContext({ maxDeadlineMs: 10_000, run: runWithContext }))
+ * await fastify.register(fastifyServerContext({ maxDeadlineMs: 10_000, run: runWithContext }))
  */
 export function fastifyServerContext(
 	options: ServerMiddlewareOptions = {},

@@ -15,7 +15,9 @@ type HonoContext = {
  * handler after it, pass `getServerContext(c)` to your policies and clients, so that they stop when the caller stops waiting.
  *
  * @example
- * app.use(honoServerContext({ maxDeadlineMs: 10_000 }))
+ * import { Hono } from 'hono'
+ *
+ * const app = new Hono().use(honoServerContext({ maxDeadlineMs: 10_000 }))
  */
 export function honoServerContext(
 	options: ServerMiddlewareOptions = {},

@@ -37,6 +37,8 @@ function contextOpener(
  * handler throws, the error is logged to the console, and the response is 502 after exhausted retries, otherwise 500.
  *
  * @example
+ * import { createServer } from 'node:http'
+ *
  * createServer(nodeServerContext(async (request, response, context) => {
  *   response.end(await policy.execute(({ signal }) => load(signal), context))
  * }))

@@ -33,7 +33,8 @@ function sendJson(response: NodeResponse, { status, body }: PlainResponse): void
  * Creates the response to a request whose deadline has expired: 504 with a short JSON body.
  *
  * @example
- * if (createServerContext(request).isExpired) return deadlineExceededResponse()
+ * const { isExpired } = createServerContext(request)
+ * const response = isExpired ? deadlineExceededResponse() : await handle(request)
  */
 export const deadlineExceededResponse = (): Response => toResponse(DEADLINE_EXCEEDED)
 

@@ -24,7 +24,9 @@ export type HonoContext = {
  * `onError` too. On Workers, pass `ctx` to `app.fetch`, or the option `waitUntil`: a request with a key is an error without it.
  *
  * @example
- * app.use('/charges', honoIdempotency(engine))
+ * import { Hono } from 'hono'
+ *
+ * const app = new Hono().use('/charges', honoIdempotency(engine))
  */
 export function honoIdempotency<Tx, C extends HonoContext = HonoContext>(
 	engine: IdempotencyEngine<Tx, C>,

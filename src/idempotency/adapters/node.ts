@@ -18,6 +18,8 @@ export type IdempotentNodeHandler<Req, Res, Tx = unknown> = (
  * with Retry-After for an `IdempotencyLeaseLostError`; a response whose head was sent is destroyed. To report errors elsewhere, catch them in the handler. The returned promise never rejects.
  *
  * @example
+ * import { createServer } from 'node:http'
+ *
  * const server = createServer(nodeIdempotency(engine, async (request, response, context) => {
  *   const charge = await context.step('charge', ({ idempotencyKey }) => stripe.charge(order, { idempotencyKey }))
  *   response.end(JSON.stringify(charge))

@@ -52,7 +52,7 @@ export interface IdempotencyContext<Tx = unknown> extends ContextBase {
 	 * @example
 	 * return prisma.$transaction(async (tx) => {
 	 *   const order = await tx.order.create({ data })
-	 *   const query = (text, values) => tx.$queryRawUnsafe(text, ...values)
+	 *   const query = (text: string, values: unknown[]) => tx.$queryRawUnsafe(text, ...values)
 	 *   return context.complete(Response.json(order, { status: 201 }), { tx: { query } })
 	 * })
 	 */

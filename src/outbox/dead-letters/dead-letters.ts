@@ -59,7 +59,7 @@ const REPLAY_SCHEMA: OptionSchema = { ...BATCH_SCHEMA, canary: 'any', timeoutMs:
  *
  * @example
  * const [worst] = await outbox.dead.groups()
- * await outbox.dead.replay({ fingerprint: worst.fingerprint }, { canary: true })
+ * if (worst) await outbox.dead.replay({ fingerprint: worst.fingerprint }, { canary: true })
  */
 export class DeadLetters {
 	readonly #parts: DeadLettersParts

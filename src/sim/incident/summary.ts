@@ -78,7 +78,7 @@ interface AttemptCounts {
  * Formats a summary as a text of several lines.
  *
  * @example
- * console.log(formatIncident(summary))
+ * console.log(formatIncident(scenarioFromIncident(lines).summary))
  */
 export function formatIncident(summary: IncidentSummary): string {
 	const { calls, attempts, serviceTime, pipeline, source, faults, caveats, startedAt, endedAt } = summary

@@ -48,7 +48,7 @@ const FIRST_MILLISECONDS = 1e11
  *
  * @example
  * const { arrivals, summary } = loadCurveFromCsv('time,rps\n0,100\n60,250\n120,180\n')
- * // summary.source: 'time in seconds, rps as calls per second'
+ * summary.source // => 'time in seconds, rps as calls per second'
  */
 export function loadCurveFromCsv(csv: string, options: LoadCurveFromCsvOptions = {}): LoadCurve {
 	if (typeof csv !== 'string') invalidArgument('csv', csv, 'CSV text')

@@ -31,7 +31,7 @@ const sample: Shape = (value, path) => {
  * `simulate`. The query must return calls per second, such as `sum(rate(http_requests_total[5m]))`, and not a counter.
  *
  * @example
- * const response = await fetch(`${prometheus}/api/v1/query_range?query=${query}&start=${start}&end=${end}&step=60`)
+ * const response = await fetch(url) // http://prometheus:9090/api/v1/query_range?query=...&start=...&end=...&step=60
  * const { arrivals } = loadCurveFromPrometheus(await response.text(), { repeat: true })
  */
 export function loadCurveFromPrometheus(

@@ -57,6 +57,8 @@ const timeChartSVG = (result: StudyResult, study: VariantStudy, chart: ChartName
  * Returns an HTML page with charts and tables of what `runStudy` returns. It is one file without external resources.
  *
  * @example
+ * import { writeFile } from 'node:fs/promises'
+ *
  * await writeFile('study.html', toHTML(runStudy(study)))
  */
 export function toHTML(given: StudyResult, options: ChartOptions = {}): string {

@@ -9,8 +9,8 @@ import type { StudyResult } from './study-result.ts'
  * Runs a study, or a single scenario, in this thread. `yaoki simulate` does the same on all cores.
  *
  * @example
- * const result = runStudy(await scenarios.herd(), { replications: 3 })
- * const svg = toSVG(result)
+ * const study = await scenarios['herd']?.()
+ * if (study) console.log(toText(runStudy(study, { replications: 3 })))
  */
 export function runStudy(given: Study | Scenario, options: ReplicateOptions = {}): StudyResult {
 	const study = toStudy(given, 'scenario')

@@ -88,7 +88,7 @@ export interface PolicyFactoryContext {
 	 * Creates a value once per run and returns the same one to all instances: a budget or a breaker that many clients share.
 	 *
 	 * @example
-	 * ({ once, runtime }) => retry({ budget: once('budget', () => retryBudget({ runtime })) })
+	 * const shared: PolicyModel = ({ once, runtime }) => retry({ budget: once('budget', () => retryBudget({ runtime })) })
 	 */
 	once<T>(name: string, make: () => T): T
 }

@@ -75,6 +75,9 @@ interface LoggedEvent {
  * Repeated lines are limited. A logger that fails never affects a call.
  *
  * @example
+ * import { pino } from 'pino'
+ * import winston from 'winston'
+ *
  * observe({ payments, client }, [logger(pino())])
  * observe({ payments, client }, [logger(winston.createLogger(), { order: 'message-first' })])
  * observe({ payments, client }, [logger(console, { level: 'warn' })])

@@ -37,6 +37,8 @@ const OBSERVED = new WeakMap<Exporter, Map<object, string>>()
  * once, as console warnings.
  *
  * @example
+ * import { pino } from 'pino'
+ *
  * const metrics = inMemoryMetrics()
  * const stop = observe({ payments, client, relay, outbox }, [metrics, logger(pino())])
  */

@@ -23,6 +23,8 @@ export type UndiciInterceptor = <D extends (options: never, handler: never) => b
  * called for each attempt. undici's own option `idempotent` says whether a request may be sent twice.
  *
  * @example
+ * import { Agent, request } from 'undici'
+ *
  * const dispatcher = new Agent().compose(undiciInterceptor({ maxRetries: 3 }))
  * const { statusCode, body } = await request('https://api.example.com/users/7', { dispatcher })
  */

@@ -101,7 +101,9 @@ const UNSTORED = [null, null, null] as const
  * Creates a store of idempotency keys in PostgreSQL, through a `pg` pool or a PGlite database. Create its table with `await store.migrate()`.
  *
  * @example
- * const store = postgresIdempotencyStore({ client: new pg.Pool({ connectionString }) })
+ * import { Pool } from 'pg'
+ *
+ * const store = postgresIdempotencyStore({ client: new Pool({ connectionString }) })
  * const engine = idempotency({ name: 'payments', store, principal: ({ raw }) => userOf(raw)?.id })
  */
 export function postgresIdempotencyStore<Client extends PgPool | PGliteLike>(

@@ -31,6 +31,8 @@ const DEFAULT_PREFIX = 'yaoki:idempotency:'
  * claims of its last moments; steps with derived keys cover that.
  *
  * @example
+ * import { Redis } from 'ioredis'
+ *
  * const store = redisIdempotencyStore({ client: new Redis() })
  * const engine = idempotency({ name: 'payments', store, principal: ({ raw }) => userOf(raw)?.id })
  */

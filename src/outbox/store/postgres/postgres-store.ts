@@ -31,7 +31,9 @@ export interface PostgresOutboxStore extends OutboxStore {
  * tables with `await outbox.migrate()`.
  *
  * @example
- * const outbox = new Outbox({ store: postgresOutboxStore({ client: new pg.Pool({ connectionString }) }) })
+ * import { Pool } from 'pg'
+ *
+ * const outbox = new Outbox({ store: postgresOutboxStore({ client: new Pool({ connectionString }) }) })
  */
 export function postgresOutboxStore(options: PostgresOutboxStoreOptions): PostgresOutboxStore {
 	const settings = readPostgresOptions(options)
