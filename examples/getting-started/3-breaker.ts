@@ -9,7 +9,7 @@ async function loadUser(_id: string, _signal: AbortSignal): Promise<string> {
 
 const users = pipeline(
 	{ name: 'users' },
-	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 }),
+	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_000, resetBackoff: {} }),
 	retry(presets.interactive),
 	timeout(1_000),
 )

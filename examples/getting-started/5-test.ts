@@ -4,7 +4,7 @@ import { skipDelays } from 'yaoki/testing'
 
 const users = pipeline(
 	{ name: 'users' },
-	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 }),
+	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_000, resetBackoff: {} }),
 	retry(presets.interactive),
 	timeout(1_000),
 )

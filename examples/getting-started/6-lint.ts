@@ -2,7 +2,7 @@ import { circuitBreaker, lint, pipeline, presets, retry, timeout } from 'yaoki'
 
 export const users = pipeline(
 	{ name: 'users' },
-	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 }),
+	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_000, resetBackoff: {} }),
 	retry(presets.interactive),
 	timeout(1_000),
 )
@@ -12,7 +12,7 @@ console.log(String(lint(users, { deadlineMs: 3_000 })))
 
 export const faster = pipeline(
 	{ name: 'faster' },
-	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 }),
+	circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_000, resetBackoff: {} }),
 	retry({ ...presets.interactive, maxRetries: 2 }),
 	timeout(800),
 )
