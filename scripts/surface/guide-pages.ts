@@ -30,7 +30,9 @@ export const GUIDE_PAGES: Readonly<Record<string, string>> = {
 		'createServerContext deadlineExceededResponse expressServerContext fastifyServerContext fetchServerContext getServerContext honoServerContext nodeServerContext',
 	grpc: 'resilientInterceptor resilientServerInterceptor resilientConnectInterceptor resilientConnectServerInterceptor resilientNiceMiddleware resilientChannelOptions parseServiceConfig getGrpcContext GrpcStatusError',
 	idempotency:
-		'idempotency expressIdempotency fastifyIdempotency fetchIdempotency honoIdempotency nodeIdempotency memoryIdempotencyStore postgresIdempotencyStore redisIdempotencyStore sqliteIdempotencyStore IdempotencyConflictError IdempotencyLeaseLostError IdempotencyResponseNotStoredError IdempotencyRequest IdempotencyStore idempotencyStoreConformance',
+		'idempotency expressIdempotency fastifyIdempotency fetchIdempotency honoIdempotency nodeIdempotency memoryIdempotencyStore postgresIdempotencyStore sqliteIdempotencyStore IdempotencyLeaseLostError IdempotencyResponseNotStoredError IdempotencyRequest',
+	'idempotency-functions': 'IdempotencyConflictError',
+	'idempotency-reference': 'redisIdempotencyStore IdempotencyStore idempotencyStoreConformance',
 	outbox: 'Outbox postgresOutboxStore sqliteOutboxStore InvalidMessageError OutboxTransactionError Message',
 	'outbox-reference': 'MessageNotQueuedError',
 	relay: 'Relay httpDestination MessageHandler RelayEvent',

@@ -44,12 +44,12 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'across-services: server option': true,
 	'grpc: grpc client option': true,
 	'grpc: grpc server option': true,
-	'idempotency: idempotency option': true,
-	'idempotency: web adapter option': true,
-	'idempotency: postgres key option': true,
-	'idempotency: sqlite key option': true,
-	'idempotency: redis key option': true,
-	'idempotency: memory key option': true,
+	'idempotency-reference: idempotency option': true,
+	'idempotency-reference: web adapter option': true,
+	'idempotency-reference: postgres key option': true,
+	'idempotency-reference: sqlite key option': true,
+	'idempotency-reference: redis key option': true,
+	'idempotency-reference: memory key option': true,
 	'outbox-reference: outbox option': true,
 	'outbox-reference: message field': true,
 	'outbox-reference: enqueue option': true,
@@ -107,8 +107,8 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'findings of lint': firstNames(table(guide('lint'), '`code`', 'problem')),
 		'reason of BulkheadRejectedError': namedIn(explain, /^`bulkhead-full`.*$/m),
 		'events of an outbox': firstNames(table(outbox, '`type`', 'when', 'fields')),
-		'problems of idempotency': table(guide('idempotency'), 'the request').flatMap(([, , code = '']) =>
-			named(code),
+		'problems of idempotency': table(guide('idempotency-reference'), 'the request').flatMap(
+			([, , code = '']) => named(code),
 		),
 		'checks of the outbox': firstNames(table(outbox, 'check', 'fails if')),
 	}
@@ -141,7 +141,7 @@ export function documentedTypes(): string {
 		...facts,
 		...compareEvents('policy', table(guide('events'), '`type`')),
 		...compareEvents('relay', table(guide('outbox-reference'), '`type`', 'when', 'its own fields')),
-		...compareEvents('idempotency', table(guide('idempotency'), '`type`', 'when')),
+		...compareEvents('idempotency', table(guide('idempotency-reference'), '`type`', 'when')),
 		'',
 	].join('\n')
 }

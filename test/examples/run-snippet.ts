@@ -24,8 +24,8 @@ export const needsSeconds = (block: Block): boolean =>
 /** Returns true if the example is a file of tests. `npm run blocks` runs it. */
 export const isTestFile = ({ code }: Block): boolean => code.includes("from 'vitest'")
 
-/** Returns true if the example starts a server. Real sockets need real time. */
-const usesSockets = ({ code }: Block): boolean => code.includes('listen(')
+/** Returns true if the example starts a server or connects to PostgreSQL. Real sockets need real time. */
+const usesSockets = (block: Block): boolean => block.code.includes('listen(') || needsPostgres(block)
 
 /** Creates a folder for modules inside the repository, so that imports of packages resolve. Git ignores it. */
 export function createFolder(): string {

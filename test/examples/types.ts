@@ -107,12 +107,12 @@ export interface Options {
 	'across-services: server option': keyof ServerMiddlewareOptions
 	'grpc: grpc client option': keyof GrpcClientOptions
 	'grpc: grpc server option': keyof GrpcServerOptions
-	'idempotency: idempotency option': keyof IdempotencyOptions
-	'idempotency: web adapter option': keyof WebAdapterOptions
-	'idempotency: postgres key option': keyof PostgresIdempotencyStoreOptions
-	'idempotency: sqlite key option': keyof SqliteIdempotencyStoreOptions
-	'idempotency: redis key option': keyof RedisIdempotencyStoreOptions
-	'idempotency: memory key option': keyof MemoryIdempotencyStoreOptions
+	'idempotency-reference: idempotency option': keyof IdempotencyOptions
+	'idempotency-reference: web adapter option': keyof WebAdapterOptions
+	'idempotency-reference: postgres key option': keyof PostgresIdempotencyStoreOptions
+	'idempotency-reference: sqlite key option': keyof SqliteIdempotencyStoreOptions
+	'idempotency-reference: redis key option': keyof RedisIdempotencyStoreOptions
+	'idempotency-reference: memory key option': keyof MemoryIdempotencyStoreOptions
 	'outbox-reference: outbox option': keyof OutboxOptions
 	'outbox-reference: message field': keyof NewMessage
 	'outbox-reference: enqueue option': keyof EnqueueOptions
