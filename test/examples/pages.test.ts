@@ -29,6 +29,7 @@ describe('files of examples in pages', () => {
 		['tutorial-after-an-incident', 'after-an-incident'],
 		['tutorial-outbox', 'express-outbox'],
 		['tutorial-safe-post', 'safe-post'],
+		['tutorial-settings', 'settings-survive'],
 	])('%s shows every file of examples/%s', (name, folder) => {
 		const shown = blocks(page(`docs/guide/${name}.md`)).flatMap(({ file }) => file ?? [])
 		const files = readdirSync(join(ROOT, 'examples', folder))

@@ -10,7 +10,11 @@ import { MAIN, Spawned } from '../cli/spawned.ts'
 import { type Block, blocks, type Page, page } from './markdown.ts'
 
 const PROJECT = process.env['YAOKI_PROJECT']
-const FROM_SOURCE = ['--import', new URL('../shop/from-source.ts', import.meta.url).href]
+/** Options of node: `yaoki` is the source. */
+export const FROM_SOURCE: readonly string[] = [
+	'--import',
+	new URL('../shop/from-source.ts', import.meta.url).href,
+]
 
 /** Replaces what differs between runs. */
 const inAnyRun = (text: string): string =>
@@ -39,9 +43,9 @@ export class Tutorial {
 		this.#env = env
 	}
 
-	/** Starts a program: `node server.ts` or `npx yaoki ...`. */
+	/** Starts a program: `node server.ts` or `npx yaoki ...`. Quotes may enclose an argument without spaces. */
 	start(command: string): Spawned {
-		const [runner, program = '', ...args] = command.split(' ')
+		const [runner, program = '', ...args] = command.replaceAll('"', '').split(' ')
 		const main = PROJECT ? join(PROJECT, 'node_modules/yaoki/dist/cli/main.js') : MAIN
 		const file = runner === 'npx' ? main : new URL(program, this.#folder).pathname
 		return new Spawned(file, args, { node: PROJECT ? [] : FROM_SOURCE, env: this.#env, cwd: this.#cwd })
@@ -50,11 +54,23 @@ export class Tutorial {
 	/** Runs a program until it ends. Returns its output, which is that of the page. `ID` in the command stands for `id`. */
 	async run(command: string, id = 'ID'): Promise<string> {
 		const { stdout, stderr } = await this.start(command.replace('ID', id)).ended()
+		expect(inAnyRun(stderr + stdout), command).toBe(inAnyRun(this.#shownBelow(command)))
+		return stdout
+	}
+
+	/** Does the same for a program that prints the same in every run, progress excepted. Returns the exit code. */
+	async runExactly(command: string): Promise<number | null> {
+		const { code, stdout, stderr } = await this.start(command).ended()
+		const errors = stderr.replaceAll(/^\w+: \d+ %\n/gm, '')
+		expect(stdout + errors, command).toBe(this.#shownBelow(command))
+		return code
+	}
+
+	#shownBelow(command: string): string {
 		const at = this.#rest.findIndex(({ code }) => inAnyRun(code) === `${command}\n`)
 		const shown = this.#rest[at]?.prints ?? `${command} is not on the page`
 		this.#rest = this.#rest.slice(at + 1)
-		expect(inAnyRun(stderr + stdout), command).toBe(inAnyRun(shown))
-		return stdout
+		return shown
 	}
 
 	/** Waits until a program prints a line that the page shows. */

@@ -1,0 +1,31 @@
+/** Three policies in two outages. */
+import type { PolicyModel, VariantStudy } from 'yaoki/sim'
+import { createStockPolicy } from './policy.ts'
+import { FAILOVER, SLOW, shop } from './stock.ts'
+
+const retries = { retry: { maxRetries: 3, baseDelayMs: 100 } }
+const today: PolicyModel = [retries, { timeoutMs: 500 }]
+const breaker = {
+	errorRateThreshold: 0.5,
+	minimumRequests: 20,
+	monitorWindowMs: 5_000,
+	resetTimeoutMs: 5_000,
+}
+const tuned: PolicyModel = [retries, { circuitBreaker: breaker }, { timeoutMs: 500 }]
+const better: PolicyModel = ({ runtime }) => createStockPolicy(runtime)
+
+const study: VariantStudy = {
+	title: 'Which policy survives?',
+	variants: {
+		'slow, today': shop(today, SLOW),
+		'slow, tuned': shop(tuned, SLOW),
+		'slow, better': shop(better, SLOW),
+		'failover, today': shop(today, FAILOVER),
+		'failover, tuned': shop(tuned, FAILOVER),
+		'failover, better': shop(better, FAILOVER),
+	},
+	measures: ['goodShare', 'amplification', 'recoveredAfterMs'],
+	replications: 5,
+}
+
+export default study
