@@ -1,8 +1,8 @@
-/** `node scripts/metrics-table.ts`: writes the table of all metrics in docs/guide/metrics.md. A test compares them. */
+/** `node scripts/metrics-table.ts`: writes the table of all metrics in docs/guide/metrics-reference.md. A test compares them. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { METRICS, type MetricDefinition } from '../src/telemetry/metrics/catalog.ts'
 
-const PAGE = new URL('../docs/guide/metrics.md', import.meta.url)
+const PAGE = new URL('../docs/guide/metrics-reference.md', import.meta.url)
 const HEADER = '| metric | type | labels | meaning |'
 
 /** Returns the table in Markdown. */

@@ -61,7 +61,7 @@ const optionTables: Readonly<Record<keyof Options, true>> = {
 	'outbox-stores: postgres option': true,
 	'outbox-stores: sqlite option': true,
 	'outbox-reference: `stats()`': true,
-	'tracing: option': true,
+	'tracing-reference: option': true,
 	'logging: logger option': true,
 	'event-log: event log option': true,
 	'testing: option': true,

@@ -124,7 +124,7 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['outbox-reference', 'destination option', destinationDefaults],
 	['outbox-stores', 'postgres option', postgresDefaults],
 	['outbox-stores', 'sqlite option', sqliteDefaults],
-	['tracing', 'option', readOpenTelemetryOptions],
+	['tracing-reference', 'option', readOpenTelemetryOptions],
 	['logging', 'logger option', (options) => plain(readLoggerOptions(options))],
 	['event-log', 'event log option', eventLogDefaults],
 ]

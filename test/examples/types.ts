@@ -124,7 +124,7 @@ export interface Options {
 	'outbox-stores: postgres option': keyof PostgresOutboxStoreOptions
 	'outbox-stores: sqlite option': keyof SqliteOutboxStoreOptions
 	'outbox-reference: `stats()`': keyof OutboxStats
-	'tracing: option': keyof OpenTelemetryOptions
+	'tracing-reference: option': keyof OpenTelemetryOptions
 	'logging: logger option': keyof LoggerOptions
 	'event-log: event log option': keyof EventLogOptions
 	'testing: option': Exclude<keyof FaultsOptions, keyof PolicyOptions>

@@ -4,7 +4,7 @@ import { OTEL_METRICS } from '../../../src/telemetry/opentelemetry/metric-defini
 import { SPAN_EVENTS } from '../../../src/telemetry/opentelemetry/span-events.ts'
 import { named, page, table } from '../../examples/markdown.ts'
 
-const tracing = page('docs/guide/tracing.md')
+const tracing = page('docs/guide/tracing-reference.md')
 
 test('lists every metric with its type, unit and attributes', () => {
 	const documented = table(tracing, 'metric', 'type').map(
