@@ -29,6 +29,7 @@ interface AlertState {
 }
 
 export interface RealPrometheus extends AsyncDisposable {
+	readonly url: string
 	/** Runs an instant query, at a time in seconds or now. Rejects with the error of Prometheus. */
 	query(expression: string, time?: number): Promise<readonly Sample[]>
 	alerts(): Promise<readonly AlertState[]>
@@ -38,6 +39,13 @@ export interface RealPrometheus extends AsyncDisposable {
 	 */
 	scraped(): Promise<Readonly<Record<string, number>>>
 }
+
+/** Returns a query of the dashboard for the job "shop", without the variables of Grafana. */
+export const withoutVariables = (query: string, window: string): string =>
+	query
+		.replaceAll(/\$__(?:rate_interval|interval|range)/g, window)
+		.replaceAll('"$job"', '"shop"')
+		.replaceAll('"$service"', '".*"')
 
 /** The longest wait for a condition. A test fails after it. */
 const PATIENCE = { timeout: 250_000, interval: 100 }
@@ -97,6 +105,7 @@ export async function startPrometheus(
 		throw error
 	}
 	return {
+		url,
 		query,
 		async alerts() {
 			const response = await fetch(`${url}/api/v1/rules`)

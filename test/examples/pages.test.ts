@@ -27,6 +27,7 @@ describe('files of examples in pages', () => {
 
 	test.each([
 		['tutorial-after-an-incident', 'after-an-incident'],
+		['tutorial-metrics', 'metrics-to-grafana'],
 		['tutorial-outbox', 'express-outbox'],
 		['tutorial-safe-post', 'safe-post'],
 		['tutorial-settings', 'settings-survive'],

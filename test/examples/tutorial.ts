@@ -23,6 +23,8 @@ const inAnyRun = (text: string): string =>
 		.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'DATE')
 		.replaceAll(/\d+(?:\.\d+)? (?:ms|s|min|h)\b/g, 'TIME')
 		.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
+		// The values of series, as a metrics endpoint and promtool print them.
+		.replaceAll(/(?<=\})(?: =>)? [\d.e+-]+(?: @\[[\d.]+\])?$/gm, ' VALUE')
 
 export class Tutorial {
 	readonly #page: Page
@@ -54,8 +56,13 @@ export class Tutorial {
 	/** Runs a program until it ends. Returns its output, which is that of the page. `ID` in the command stands for `id`. */
 	async run(command: string, id = 'ID'): Promise<string> {
 		const { stdout, stderr } = await this.start(command.replace('ID', id)).ended()
-		expect(inAnyRun(stderr + stdout), command).toBe(inAnyRun(this.#shownBelow(command)))
+		this.prints(command, stderr + stdout)
 		return stdout
+	}
+
+	/** Expects that the page shows this output below the command. */
+	prints(command: string, output: string): void {
+		expect(inAnyRun(output), command).toBe(inAnyRun(this.#shownBelow(command)))
 	}
 
 	/** Does the same for a program that prints the same in every run, progress excepted. Returns the exit code. */
@@ -67,7 +74,7 @@ export class Tutorial {
 	}
 
 	#shownBelow(command: string): string {
-		const at = this.#rest.findIndex(({ code }) => inAnyRun(code) === `${command}\n`)
+		const at = this.#rest.findIndex(({ code }) => inAnyRun(code) === inAnyRun(`${command}\n`))
 		const shown = this.#rest[at]?.prints ?? `${command} is not on the page`
 		this.#rest = this.#rest.slice(at + 1)
 		return shown

@@ -15,18 +15,11 @@ import {
 } from '../../src/telemetry/queries/five-questions.ts'
 import { ratio, total } from '../../src/telemetry/queries/promql.ts'
 import { eventually } from '../eventually.ts'
-import { HAS_PROMETHEUS, startPrometheus } from '../real-prometheus.ts'
+import { HAS_PROMETHEUS, startPrometheus, withoutVariables } from '../real-prometheus.ts'
 import { runOutage, startShop } from './outage/shop.ts'
 
 /** Longer than the run, so that nothing is left out. */
 const WINDOW = '10m'
-
-/** Replaces the variables of Grafana. */
-const substituted = (query: string): string =>
-	query
-		.replaceAll(/\$__(?:rate_interval|interval|range)/g, WINDOW)
-		.replaceAll('"$job"', '"shop"')
-		.replaceAll('"$service"', '".*"')
 
 const toCount = (definition: string): string =>
 	definition.replace(/^label_values\((.*), (\w+)\)$/s, 'count by ($2) ($1)')
@@ -79,7 +72,7 @@ describe.skipIf(!HAS_PROMETHEUS)('a real Prometheus', () => {
 		]
 		const empty: string[] = []
 		for (const query of queries) {
-			const samples = await server.query(substituted(query), times['shop'])
+			const samples = await server.query(withoutVariables(query, WINDOW), times['shop'])
 			if (!samples.some(({ value }) => Number.isFinite(value))) empty.push(query)
 		}
 		expect(empty).toEqual([])
