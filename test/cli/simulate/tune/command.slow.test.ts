@@ -109,7 +109,9 @@ describe('simulate --tune', () => {
 
 	test('finds full jitter and 2 retries for the retry storm of the examples, as the guide shows it', async () => {
 		const file = fileURLToPath(new URL('../../../../examples/retry-storm.json', import.meta.url))
-		const shown = blocks(page('docs/guide/simulate-your-service.md')).find(({ code }) => code.includes('--tune'))
+		const shown = blocks(page('docs/guide/simulate-your-service.md')).find(({ code }) =>
+			code.includes('--tune'),
+		)
 		const [, , , ...args] = shown?.code.trim().replaceAll('"', '').split(' ') ?? []
 		expect(args).toContain('--sensitivity')
 		const { code, stdout } = await simulate([file, ...args.slice(1), '-q'])
