@@ -14,11 +14,9 @@ export interface Page {
 export const page = (path: string): Page => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })
 
 /** Pages whose examples need packages of their own. `npm run recipes` compiles and runs them; see test/recipes. */
-export const RECIPE_PAGES: readonly string[] = [
-	'docs/guide/recipes.md',
-	'docs/guide/recipes-platforms.md',
-	'docs/guide/recipes-monitoring.md',
-]
+export const RECIPE_PAGES: readonly string[] = readdirSync(join(ROOT, 'docs/guide'))
+	.filter((file) => file.startsWith('recipes'))
+	.map((file) => `docs/guide/${file}`)
 
 /** Returns all pages: those at the root and in docs/. */
 export function pages(): readonly Page[] {

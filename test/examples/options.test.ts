@@ -71,8 +71,8 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 	'idempotency-reference idempotency option': readIdempotencyOptions(IDEMPOTENCY),
 	'outbox-reference outbox option': readOutboxOptions({ store: sqliteOutboxStore(':memory:') }),
 	'http-reference option': await httpPipeline(),
-	'grpc grpc client option': { name: lint(resilientInterceptor(grpc)).name },
-	'grpc grpc server option': readGrpcServerOptions({}, 'resilientServerInterceptor'),
+	'grpc-reference grpc client option': { name: lint(resilientInterceptor(grpc)).name },
+	'grpc-reference grpc server option': readGrpcServerOptions({}, 'resilientServerInterceptor'),
 }
 /** Returns the name of the pipeline of an HTTP client, from its events. */
 async function httpPipeline(): Promise<{ readonly name: string }> {
@@ -111,9 +111,13 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['http-reference', 'cache option', readCacheOptions],
 	['http-client', 'client option', (options) => onlyChecked(new ResilientHttpClient(options))],
 	['across-services', 'server option', serverDefaults],
-	['grpc', 'grpc client option', (options) => plain(readGrpcOptions(options, 'resilientInterceptor'))],
 	[
-		'grpc',
+		'grpc-reference',
+		'grpc client option',
+		(options) => plain(readGrpcOptions(options, 'resilientInterceptor')),
+	],
+	[
+		'grpc-reference',
 		'grpc server option',
 		(options) => plain(readGrpcServerOptions(options, 'resilientServerInterceptor')),
 	],

@@ -25,7 +25,7 @@ export const needsSeconds = (block: Block): boolean =>
 export const isTestFile = ({ code }: Block): boolean => code.includes("from 'vitest'")
 
 /** Returns true if the example starts a server or connects to PostgreSQL. Real sockets need real time. */
-const usesSockets = (block: Block): boolean => block.code.includes('listen(') || needsPostgres(block)
+const usesSockets = (block: Block): boolean => /listen\(|bindAsync\(/.test(block.code) || needsPostgres(block)
 
 /** Creates a folder for modules inside the repository, so that imports of packages resolve. Git ignores it. */
 export function createFolder(): string {

@@ -2,10 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client, type MethodDefinition } from '@grpc/grpc-js'
 import { expect, onTestFinished } from 'vitest'
 import { HttpError, type Policy, retry } from 'yaoki'
-import { usersDefinition } from '../grpc/support/users.ts'
 
 export const id = '7'
 export const url = 'https://example.com/users/7'
@@ -43,10 +41,6 @@ export async function chargeCard(
 }
 
 export async function sendMail(_content: unknown): Promise<void> {}
-
-/** What code generation creates for a gRPC service. */
-export class UsersClient extends Client {}
-export const UsersService = { get: usersDefinition['Get'] as MethodDefinition<unknown, unknown> }
 
 /** A service that always fails. */
 export async function alwaysFails(): Promise<never> {

@@ -105,8 +105,8 @@ export interface Options {
 	'http-client: client option': Exclude<keyof HttpClientOptions, keyof ResilientFetchOptions>
 	'retry-after: retry-after option': keyof RetryWithRetryAfterOptions
 	'across-services: server option': keyof ServerMiddlewareOptions
-	'grpc: grpc client option': keyof GrpcClientOptions
-	'grpc: grpc server option': keyof GrpcServerOptions
+	'grpc-reference: grpc client option': keyof GrpcClientOptions
+	'grpc-reference: grpc server option': keyof GrpcServerOptions
 	'idempotency-reference: idempotency option': keyof IdempotencyOptions
 	'idempotency-reference: web adapter option': keyof WebAdapterOptions
 	'idempotency-reference: postgres key option': keyof PostgresIdempotencyStoreOptions
