@@ -1,5 +1,5 @@
 /**
- * Turns an example of the documentation into a module: its imports, the functions that it assumes (stand-ins.ts), and its code as the body
+ * Turns an example of the documentation into a module: its imports, the functions for checks (stand-ins.ts), and its code as the body
  * of a function. Two kinds of comments become checks:
  *
  *     calculateDelay(2, options) // => 4000
@@ -36,7 +36,6 @@ export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string 
 		...top,
 		`import { recorded } from '${RECORDER}'`,
 		`const imported = recorded({ ${names} })`,
-		// All of them: declarations of the example inside the function hide stand-ins of the same name.
 		`import { ${Object.keys(standIns).join(', ')} } from '${STAND_INS}'`,
 		'export default async (): Promise<void> => {',
 		`const { ${names} } = imported`,
