@@ -70,12 +70,7 @@ export const yaoki: Program = {
 		entry('idempotency sql', 'print the migrations of the table of idempotency keys', keySchema, 'sql'),
 		entry('idempotency purge', 'delete idempotency keys whose retention is over', keyPurge, 'purge'),
 		entry('idempotency show', 'show what is stored for an idempotency key', keys, 'show'),
-		entry(
-			'idempotency resolve',
-			'decide about a key whose request ended without a response',
-			keys,
-			'resolve',
-		),
+		entry('idempotency resolve', 'decide what happens to a key whose request crashed', keys, 'resolve'),
 		entry('idempotency delete', 'forget a key, so that its next request runs', keys, 'deleteKey'),
 		entry('gen grafana', 'print a Grafana dashboard of the metrics', gen, 'grafana'),
 		entry('gen alerts', 'print Prometheus alert rules for the metrics', gen, 'alerts'),

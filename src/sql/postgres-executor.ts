@@ -249,7 +249,7 @@ export const inSchema = (sql: string, schema: string): string => sql.replaceAll(
 const nowSql = (offsetMs: number): string =>
 	offsetMs === 0 ? DATABASE_NOW : `(${DATABASE_NOW} + (${offsetMs})::bigint)`
 
-/** Returns a 64-bit hash in hexadecimal. Not `node:crypto`, because this floor runs anywhere. */
+/** Returns a 64-bit hash in hexadecimal. Not `node:crypto`, because this folder must run without Node. */
 function hashText(text: string, seed: number): string {
 	let a = 0xdeadbeef ^ seed
 	let b = 0x41c6ce57 ^ seed

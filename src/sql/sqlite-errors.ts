@@ -92,6 +92,6 @@ const PAUSE_GROWTH = 1.5
 export const mayWaitForBusy = (tries: number, waitedMs: number): boolean =>
 	tries < MIN_TRIES || waitedMs < BUSY_TIMEOUT_MS
 
-/** The pause after a number of others, with jitter. */
+/** Returns the pause before the next try, with jitter. */
 export const busyPauseMs = (pauses: number, random: number): number =>
 	Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * PAUSE_GROWTH ** pauses) * (0.5 + random)

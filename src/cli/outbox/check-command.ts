@@ -25,7 +25,7 @@ export const check: Command = defineCommand({
 		maxLag: text('5m', 'how late the oldest due message may be', { default: '5m' }),
 		maxAge: text('1h', 'how long the oldest message may wait, retries included', { default: '1h' }),
 		maxAttempts: integer('N', 'how many attempts a waiting message may have made', { default: 10, min: 0 }),
-		maxFailing: integer('PERCENT', 'share of a destination that may be failing; 100 disables it', {
+		maxFailing: integer('PERCENT', "percent of a destination's queue that may be failing; 100 disables it", {
 			...{ default: 50, min: 0, max: 100 },
 		}),
 		maxBlocked: integer('N', 'how many messages of a destination may wait behind blocked keys', {
@@ -34,7 +34,9 @@ export const check: Command = defineCommand({
 		maxDead: integer('N', 'how many dead letters are acceptable', { default: 0, min: 0 }),
 		minRelays: integer('N', 'how many relays must run; default 1 while messages are pending', { min: 0 }),
 		timeout: text('10s', 'how long the whole check may take; then the exit code is 5', { default: '10s' }),
-		maxSkew: text('5s', 'how much clocks may differ, or be set back', { default: '5s' }),
+		maxSkew: text('5s', 'allowed clock difference to the database, or set-back of its clock', {
+			default: '5s',
+		}),
 	},
 	async run(args, io) {
 		const limits = {

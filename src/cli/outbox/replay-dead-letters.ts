@@ -122,7 +122,7 @@ function rejectExpired(letters: readonly Letter[], now: number): void {
 	const ago = formatDuration(now - first.expiresAt.getTime())
 	throw new CliError(
 		'checkFailed',
-		`Message ${first.id} expired ${ago} ago${others}. It would die again immediately.`,
+		`Message ${first.id} expired ${ago} ago${others}. It would become a dead letter again immediately.`,
 		{ hint: EXPIRED_HINT },
 	)
 }

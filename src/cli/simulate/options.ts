@@ -9,11 +9,11 @@ export const SIMULATE_OPTIONS = {
 	out: text('FILE', 'write the result to a .svg, .html or .json file', { short: 'o', multiple: true }),
 	assert: text(
 		'CHECK',
-		"exit with 4 unless it holds in every run: 'p99Ms<500', 'VARIANT: amplification<1.2'",
+		"fail with exit code 4 unless this holds in every run: 'p99Ms<500', 'VARIANT: amplification<1.2'",
 		{ short: 'a', multiple: true },
 	),
 	chart: text('NAME', 'what is drawn over time: requests, work or responses', { choices: CHART_NAMES }),
-	service: text('NAME', 'show this service, in a panel of its own; all for every service', {
+	service: text('NAME', "show this service in its own panel; 'all' shows every service", {
 		multiple: true,
 	}),
 	timelines: text(

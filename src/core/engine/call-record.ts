@@ -90,8 +90,7 @@ export function closeRecord(call: RecordedCall): void {
 	}
 	const { rare, lastAttempt, value, parentCall, queuedMs } = call
 	call.stop ??= ok ? (rare?.isSubstituted ? 'fallback' : 'success') : (rare?.ending ?? 'not-retried')
-	// If no wait followed the last attempt, its end was just measured. A call that was rejected immediately took no
-	// time.
+	// Reuse the end of the last attempt if nothing was awaited since. A call that was rejected immediately took no time.
 	if (lastAttempt || rare || queuedMs !== undefined)
 		call.rareState.endedAt =
 			lastAttempt && lastAttempt.delayMs === undefined ? lastAttempt.endedAt : pipeline.runtime.now()

@@ -5,8 +5,8 @@ import { MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 export interface KeyedOptions extends PolicyOptions {
 	/**
 	 * The maximum number of keys. Beyond it the key that has been idle for longest is evicted, never one in use. Keys
-	 * whose circuit is open or isolated are kept in addition, up to as many of each again; beyond that one is
-	 * evicted with a warning on the console. Default 1,000.
+	 * with an open or isolated circuit are kept on top of the limit, up to `maxKeys` of each. Beyond that one is
+	 * evicted with a console warning. Default 1,000.
 	 */
 	readonly maxKeys?: number | undefined
 	/** A key that is idle for this long is evicted. Infinity: never. Default 600,000 (ten minutes). */

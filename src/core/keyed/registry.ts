@@ -36,7 +36,7 @@ const ISOLATED = 2
 export class Registry<V> {
 	readonly #entries = new Map<string, Entry<V>>()
 	readonly #idle = new LinkedList<Entry<V>>()
-	/** By `Entry.list`: idle entries, and those that are due for eviction but reject calls. */
+	/** Index 0: idle; 1: kept because they reject calls; 2: kept because isolated. */
 	readonly #lists = [this.#idle, new LinkedList<Entry<V>>(), new LinkedList<Entry<V>>()] as const
 	readonly #counts: [idle: number, blocking: number, isolated: number] = [0, 0, 0]
 	readonly #rule: BlockRule<V> | undefined

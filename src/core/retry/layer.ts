@@ -119,7 +119,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 		}
 		recordAttempt(call, 'unwanted-result')
 		if (call.isAborted) {
-			// A result that is not wanted is no result, so the caller's abort is the outcome.
+			// `retryResult` rejected the result, so the call ends with the caller's abort.
 			call.ok = false
 			call.value = call.options?.signal?.reason
 			return call.cancelledBy

@@ -59,10 +59,10 @@ export interface CallHost {
 	onEnd(code: StatusCode, isStarted: boolean): void
 }
 
-/** A client cancels at the same deadline, and its clock started earlier: by so much its cancellation may arrive before the deadline here. */
+/** The client's deadline timer started earlier, so its cancellation can arrive up to this much before the deadline here. */
 const CLIENT_AHEAD_MS = 10
 
-/** It is also the options of its call. */
+/** Also serves as the `CallOptions` of its call, to save an object. */
 export class ServerCall implements CallOptions, CallExtension, MethodName {
 	readonly name: string
 	readonly deadline: Deadline | undefined

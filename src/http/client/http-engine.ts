@@ -64,7 +64,7 @@ export class HttpEngine implements OtherOrigins {
 	readonly #origins: Registry<OriginPipeline>
 	readonly #parser: OriginParser
 	readonly #create: (key: string, base?: OriginPipeline) => OriginPipeline
-	/** By origin and principal. Without a rule, because warnings would contain credentials. */
+	/** By origin and principal. No eviction rule: its warning would print the key, which contains credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
 	/** True while the engine waits for an `online` event. */

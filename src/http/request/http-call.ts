@@ -47,7 +47,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	/** Also found in a copy of these options. */
 	readonly extension: this = this
 	readonly request: PreparedRequest
-	/** Those of the client, or of a route of its service config. */
+	/** Settings of the client. */
 	readonly settings: HttpSettings
 	readonly runtime: Runtime
 	readonly requestOptions: RequestOptions
@@ -300,7 +300,7 @@ export class HttpCall implements CallOptions, HttpAttempt {
 	}
 }
 
-/** Creates the error for a failed status, and pauses those that the response concerns if it asks for it. */
+/** Creates the error for a failed status. If the response has a Retry-After, pauses the origin or the principal. */
 function statusErrorOf(
 	response: HttpResponse,
 	{ settings, runtime }: Origin,

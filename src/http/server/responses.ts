@@ -38,7 +38,7 @@ function sendJson(response: NodeResponse, { status, body }: PlainResponse): void
  */
 export const deadlineExceededResponse = (): Response => toResponse(DEADLINE_EXCEEDED)
 
-/** Sends the same on Node's response. */
+/** Sends this response through Node's `ServerResponse`. */
 export const sendDeadlineExceeded = (response: NodeResponse): void => sendJson(response, DEADLINE_EXCEEDED)
 
 /** Returns true if a response with this status must report exhausted retries: callers retry only these statuses. */

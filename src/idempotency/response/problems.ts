@@ -39,7 +39,7 @@ const PROBLEMS: Record<ProblemCode, Problem> = {
 	'idempotency-key-reused': {
 		status: 422,
 		title: 'Idempotency key used for another request',
-		detail: 'The key belongs to a request with another content. Use a new key for a new request.',
+		detail: 'The key belongs to a different request. Use a new key for a new request.',
 	},
 	'request-in-progress': {
 		status: 409,

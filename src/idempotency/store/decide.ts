@@ -14,7 +14,7 @@ export function decide(
 	request: Pick<IdempotencyClaimRequest, 'fingerprint' | 'token' | 'abandoned' | 'endedToken'>,
 	now: number,
 ): IdempotencyClaimResult['kind'] {
-	// Before anything else, so that a request with another content learns nothing about the first.
+	// Before anything else, so that a different request learns nothing about the first.
 	if (fingerprint !== request.fingerprint) return 'mismatch'
 	if (state === 'completed' || state === 'unstored') return state
 	if (state === 'released' || token === request.token) return 'claimed'

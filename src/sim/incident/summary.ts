@@ -84,7 +84,10 @@ export function formatIncident(summary: IncidentSummary): string {
 	const { calls, attempts, serviceTime, pipeline, source, faults, caveats, startedAt, endedAt } = summary
 	const of = pipeline === undefined ? '' : ` in ${sanitizeLine(pipeline)}`
 	const unknown = calls.unknown > 0 ? `, ${formatNumber(calls.unknown)} unknown` : ''
-	const load = attempts.explainedByLoad > 0 ? `; load explains ${formatNumber(attempts.explainedByLoad)}` : ''
+	const load =
+		attempts.explainedByLoad > 0
+			? `, ${formatNumber(attempts.explainedByLoad)} of them because of overload`
+			: ''
 	return [
 		`Incident${of}: ${formatTime(startedAt)} to ${formatClock(endedAt)} UTC (${formatDuration(endedAt - startedAt, 2)})`,
 		`  lines     ${formatLines(summary)}`,

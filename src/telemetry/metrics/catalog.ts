@@ -22,7 +22,7 @@ export interface MetricDefinition {
 	readonly combination?: GaugeCombination
 }
 
-/** From S13: a retry takes as long as its backoff. */
+/** In seconds. A retry takes as long as its backoff. */
 const RETRY_BUCKETS = [0.1, 0.5, 1, 2, 5, 10, 30] as const
 const CALL_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
 const LAG_BUCKETS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400] as const

@@ -192,7 +192,9 @@ describe('replay of expired letters', () => {
 	test('rejects an expired id and changes nothing, because it would die again immediately', async () => {
 		const { code, stdout, stderr } = await env.cli(`replay ${fresh} ${stale}`)
 		expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
-		expect(stderr).toContain(`Message ${stale} expired 60 min ago. It would die again immediately.`)
+		expect(stderr).toContain(
+			`Message ${stale} expired 60 min ago. It would become a dead letter again immediately.`,
+		)
 		expect(stderr).toContain('--expires never')
 		expect(await statusOf(fresh)).toBe('dead')
 		expect(await env.cli(`replay ${stale} --payload ${payloadFile()}`)).toMatchObject({ code: 4 })

@@ -1,6 +1,6 @@
 /**
  * `outbox pause` and `outbox resume`. Closing a circuit is an option of `resume` and `retry` and not a command of its own: it is what an
- * operator means by "send now", and a command more would have to be known in an incident.
+ * operator means by "send now", and a separate command would be one more to remember during an incident.
  */
 import { describeOperatorPause } from '../../../outbox/diagnostics/why.ts'
 import { formatDuration } from '../../../text/format.ts'

@@ -94,7 +94,7 @@ from (select {now} as now, * from {s}.idempotency_keys where id = $1::text) k wh
 /** Columns that `pg` returns as texts. */
 const TIMES = ['leaseLeftMs', 'createdAt', 'completedAt', 'expiresAt'] as const
 
-/** Of no response: the key is completed, but repeated requests get none. */
+/** Columns of a completion without a stored response. */
 const UNSTORED = [null, null, null] as const
 
 /**

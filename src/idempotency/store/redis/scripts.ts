@@ -41,7 +41,7 @@ const CLAIM = `${NOW}
 local found = redis.call('HMGET', key, 'fingerprint', 'token', 'state', 'lease')
 local state = found[3]
 if found[1] then
-	-- Before anything else, so that a request with another content learns nothing about the first.
+	-- Before anything else, so that a different request learns nothing about the first.
 	if found[1] ~= ARGV[1] then return {'mismatch'} end
 	if state == 'completed' then return {'completed', redis.call('HMGET', key, 'status', 'headers', 'body')} end
 	if state == 'unstored' then return {'unstored'} end

@@ -180,7 +180,7 @@ const replaysOf = (destinations: string): string => `
  */
 export const REPLAYS: string = `select (${replaysOf('select distinct value as destination from json_array_elements_text($1::text::json)')}) as seq`
 
-/** Of these messages, returns those of whose key another relay has an earlier one in flight. */
+/** Returns the messages whose key has an earlier message in flight at another relay. */
 export const OVERTAKING: string = `
 with n as materialized (select {now} as ms)
 select r.id from json_to_recordset($1::text::json) as r(id text, destination text, key text, sequence bigint)
