@@ -54,8 +54,8 @@ export class Pipeline<Substitute> extends Policy<Substitute> {
  * that do not set their own.
  *
  * @example
- * const payments = pipeline({ name: 'payments' }, retry(presets.externalApi))
- * const receipt = await payments.execute(({ signal }) => charge(order, { signal }))
+ * const users = pipeline({ name: 'users' }, retry(presets.externalApi), timeout(5_000))
+ * const user = await users.execute(({ signal }) => loadUser(id, signal))
  */
 export function pipeline<Policies extends readonly Policy<unknown>[]>(
 	...policies: Policies

@@ -100,7 +100,7 @@ export abstract class Policy<out Substitute = never> {
 	 * Returns a function with the same signature that runs `fn` under this policy.
 	 *
 	 * @example
-	 * const chargeSafely = payments.wrap(charge)
+	 * const loadSafely = policy.wrap(loadUser)
 	 */
 	wrap<F extends AnyFunction>(fn: F): Wrapped<F, Substitute> {
 		const policy = this

@@ -33,7 +33,7 @@ export interface Explanation {
  * If the same error object ended several calls, the explanation is that of the latest. A result of `settle` is exact.
  *
  * @example
- * const result = await payments.settle(() => charge(order))
+ * const result = await policy.settle(() => loadUser(id))
  * console.log(String(explain(result)))
  */
 export function explain(errorOrSettled: unknown): Explanation | undefined {
