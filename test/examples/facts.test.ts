@@ -1,6 +1,6 @@
 /** Compares facts in the documentation with the code. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
 	adaptiveBulkhead,
@@ -164,8 +164,18 @@ describe('the README', () => {
 })
 
 describe('the pages', () => {
+	/** All pages. npm shows the README, so it links to the repository; these links become relative ones. */
+	const linking = () =>
+		pages().map(({ path, text }) => ({
+			path,
+			text: text.replaceAll(
+				/\(https:\/\/github\.com\/OWNER\/yaoki\/(?:blob|tree)\/main\//g,
+				`(${relative(dirname(path), '.') || '.'}/`,
+			),
+		}))
+
 	test('link only to files that exist', () => {
-		for (const { path, text } of pages()) {
+		for (const { path, text } of linking()) {
 			for (const [, target = ''] of text.matchAll(/\]\(([^)#]+)[^)]*\)/g)) {
 				if (target.startsWith('https://')) continue
 				expect(existsSync(join(ROOT, dirname(path), target)), `${path}: ${target}`).toBe(true)
@@ -179,7 +189,7 @@ describe('the pages', () => {
 				.toLowerCase()
 				.replaceAll(/[^\w\- ]/g, '')
 				.replaceAll(' ', '-')
-		for (const { path, text } of pages()) {
+		for (const { path, text } of linking()) {
 			for (const [, target = '', anchor = ''] of text.matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)) {
 				const there = page(target ? join(dirname(path), target) : path).text
 				const slugs = [...there.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => slugOf(heading))
