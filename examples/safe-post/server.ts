@@ -37,9 +37,11 @@ app.post('/charges', expressIdempotency(engine), express.json(), async (req) => 
 const { PORT = '3000' } = process.env
 const server = app.listen(Number(PORT), '127.0.0.1', () => console.log('The payment service listens.'))
 
-process.once('SIGTERM', () => {
+function stop(): void {
 	server.close(async () => {
 		await engine.close()
 		await pool.end()
 	})
-})
+}
+process.once('SIGINT', stop) // Ctrl-C
+process.once('SIGTERM', stop)

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { staleTranslations, withFiles } from '../../scripts/docs.ts'
-import { blocks, page, pages, ROOT } from './markdown.ts'
+import { blocks, type Page, page, pages, ROOT } from './markdown.ts'
 
 describe('files of examples in pages', () => {
 	test('are the current ones', () => {
@@ -35,6 +35,23 @@ describe('files of examples in pages', () => {
 		const shown = blocks(page(`docs/guide/${name}.md`)).flatMap(({ file }) => file ?? [])
 		const files = readdirSync(join(ROOT, 'examples', folder))
 		expect(shown.sort()).toEqual(files.map((file) => `examples/${folder}/${file}`).sort())
+	})
+})
+
+describe('pages of the guide', () => {
+	const guide = pages().filter(({ path }) => /^docs\/guide\/(?!README)/.test(path))
+	const KIND = /^# .*\n\n\*(Tutorial|How-to|Explanation|Reference)\*/
+	const kindOf = ({ text }: Page): string | undefined => KIND.exec(text)?.[1]
+
+	test('say under the title which kind of page they are', () => {
+		expect(guide.filter((one) => kindOf(one) === undefined).map(({ path }) => path)).toEqual([])
+	})
+
+	test('have at most 300 lines, without files of examples, unless they are reference', () => {
+		const lines = ({ text }: Page): number =>
+			text.replaceAll(/^```\w+ examples\/.*?^```$/gms, '').split('\n').length
+		const long = guide.filter((one) => kindOf(one) !== 'Reference' && lines(one) > 300)
+		expect(long.map(({ path }) => path)).toEqual([])
 	})
 })
 
