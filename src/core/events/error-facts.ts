@@ -11,7 +11,10 @@ export function describeError(error: unknown): { readonly errorType: string; rea
 		return {
 			errorType: String(name ?? typeof error),
 			errorMessage: toMessageText(
-				[message ?? (typeof error === 'object' ? '' : error), inner.code ?? inner.message]
+				[
+					message ?? (typeof error === 'object' ? '' : error),
+					/^YAOKI/.test(inner.code) ? inner.message : (inner.code ?? inner.message),
+				]
 					.map((text) => String(text ?? ''))
 					.filter(Boolean)
 					.join(': '),

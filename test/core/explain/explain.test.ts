@@ -146,6 +146,8 @@ describe('explain', () => {
 			[new TypeError('fetch failed', { cause }), 'fetch failed: ECONNREFUSED'],
 			[new Error('outer', { cause: new Error('inner') }), 'outer: inner'],
 			[new AggregateError([cause, new Error('y')], ''), 'ECONNREFUSED'],
+			// The message of an error of this package says more than its code, for example why a circuit is open.
+			[new Error('circuit is open', { cause: new HttpError(503) }), 'circuit is open: HTTP 503'],
 		] as const
 		for (const [error, text] of errors) {
 			await retry({ maxRetries: 0, runtime: clock }).settle(() => Promise.reject(error))
