@@ -111,6 +111,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 			([, , code = '']) => named(code),
 		),
 		'checks of the outbox': firstNames(table(outbox, 'check', 'fails if')),
+		measures: firstNames(table(guide('simulator'), 'measure')),
 	}
 }
 
@@ -121,6 +122,7 @@ const namedIn = ({ path, text }: Page, passage: RegExp): readonly string[] => {
 }
 
 const HEAD = `
+import type { Fault } from 'yaoki/sim'
 import type { EventFields, Events, Facts, Options } from '../../test/examples/types.ts'
 type Difference<Code, Docs> = { undocumented: Exclude<Code, Docs>; unknown: Exclude<Docs, Code> }
 type None = { undocumented: never; unknown: never }
@@ -135,6 +137,7 @@ export function documentedTypes(): string {
 		return compare(`Options['${key}']`, firstNames(table(guide(path), ...columns)))
 	})
 	const facts = Object.entries(documentedFacts()).map(([key, names]) => compare(`Facts['${key}']`, names))
+	const faults = table(guide('simulator'), '`kind`', 'what happens')
 	return [
 		HEAD,
 		...options,
@@ -142,6 +145,11 @@ export function documentedTypes(): string {
 		...compareEvents('policy', table(guide('events'), '`type`')),
 		...compareEvents('relay', table(guide('outbox-reference'), '`type`', 'when', 'its own fields')),
 		...compareEvents('idempotency', table(guide('idempotency-reference'), '`type`', 'when')),
+		...compareEvents('fault', faults),
+		...faults.map(
+			([kind = '', , , example = '']) =>
+				`;(${named(example)[0]}) satisfies Fault & { kind: '${named(kind)[0]}' }`,
+		),
 		'',
 	].join('\n')
 }

@@ -22,7 +22,7 @@ export const needsSeconds = (block: Block): boolean =>
 	needsPostgres(block) || block.code.includes('@electric-sql/pglite')
 
 /** Returns true if the example is a file of tests. `npm run blocks` runs it. */
-export const isTestFile = ({ code }: Block): boolean => code.includes("from 'vitest'")
+export const isTestFile = ({ code }: Block): boolean => /from '(?:vitest|node:test)'/.test(code)
 
 /** Returns true if the example starts a server or connects to PostgreSQL. Real sockets need real time. */
 const usesSockets = (block: Block): boolean => /listen\(|bindAsync\(/.test(block.code) || needsPostgres(block)

@@ -63,6 +63,7 @@ import type {
 	ReplayReport,
 	SqliteOutboxStoreOptions,
 } from 'yaoki/outbox'
+import type { Fault, MeasureName } from 'yaoki/sim'
 import type { LoggerOptions, OpenTelemetryOptions } from 'yaoki/telemetry'
 import type { EventLogOptions } from 'yaoki/telemetry/node'
 import type { FaultsOptions } from 'yaoki/testing'
@@ -166,19 +167,25 @@ export interface Facts {
 	'reason of BulkheadRejectedError': BulkheadRejectedError['reason']
 	'events of an outbox': OutboxEvent['type']
 	'checks of the outbox': HealthCheck['name']
+	measures: MeasureName
 	'problems of idempotency': ProblemCode
 }
 
 /** The error facts, for an event that has them: they have a table of their own. */
 type FactsOf<Event> = 'errorType' extends keyof Event ? keyof ErrorFacts : never
 
-/** The types of events, and the fields that belong to one type only. */
+/** The types of events or kinds of faults, and the fields that belong to one of them only. */
 export interface Events {
+	fault: Fault['kind']
 	policy: YaokiEvent['type']
 	relay: RelayEvent['type']
 	idempotency: IdempotencyEvent['type']
 }
 export interface EventFields<Type> {
+	fault: Exclude<
+		keyof Extract<Fault, { readonly kind: Type }>,
+		keyof Extract<Fault, { readonly kind: 'pause' }>
+	>
 	idempotency: Exclude<
 		keyof EventOf<IdempotencyEvent, Type>,
 		keyof EventBase | 'method' | 'route' | FactsOf<EventOf<IdempotencyEvent, Type>>
