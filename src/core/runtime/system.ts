@@ -30,7 +30,8 @@ const hasRequestTimers = 'WebSocketPair' in globalThis
 
 /**
  * The clock, and the `setTimeout` beside which it was looked up. In Node `performance` is a getter, which takes a quarter of
- * a clock read, so it is looked up again only if `setTimeout` is another one: fake timers replace both.
+ * a clock read, so it is looked up again only if `setTimeout` is another one: the fake timers of vitest and jest replace both, those of node:test
+ * replace only `setTimeout`.
  */
 let clock: Pick<Performance, 'now'>
 let clockTimers: unknown

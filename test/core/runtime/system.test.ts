@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { mock } from 'node:test'
 import { ModernFakeTimers } from '@jest/fake-timers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Deadline, retry, retryWithBackoff } from 'yaoki'
+import { CircuitOpenError, circuitBreaker, Deadline, pipeline, retry, retryWithBackoff, timeout } from 'yaoki'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 
 afterEach(() => {
 	vi.useRealTimers()
-	mock.timers.reset()
+	mock.reset()
 	vi.unstubAllGlobals()
 })
 
@@ -35,13 +35,17 @@ const FAKE_TIMERS: readonly FakeTimers[] = [
 	},
 	{
 		library: 'node:test',
-		start: () => mock.timers.enable({ apis: ['setTimeout', 'Date'] }),
+		// They do not replace performance.now. The guide shows this line.
+		start: () => {
+			mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+			mock.method(performance, 'now', () => Date.now())
+		},
 		tick: async (ms) => {
 			await turn()
 			mock.timers.tick(ms)
 			await turn()
 		},
-		end: () => mock.timers.reset(),
+		end: () => mock.reset(),
 	},
 	{
 		library: 'jest',
@@ -74,6 +78,21 @@ describe('the system runtime looks up globals when it is called', () => {
 			expect(attempts()).toBe(3)
 		} finally {
 			end()
+		}
+	})
+
+	it.each(FAKE_TIMERS)('open times and timeouts end with the fake timers of $library', async (fake) => {
+		fake.start()
+		try {
+			const breaker = circuitBreaker({ failureThreshold: 1, resetTimeoutMs: 30_000 })
+			const hung = pipeline(breaker, timeout(10_000)).settle(() => new Promise(() => {}))
+			await fake.tick(10_000)
+			expect((await hung).ok).toBe(false)
+			await expect(breaker.execute(() => 'ok')).rejects.toThrow(CircuitOpenError)
+			await fake.tick(30_000)
+			await expect(breaker.execute(() => 'ok')).resolves.toBe('ok')
+		} finally {
+			fake.end()
 		}
 	})
 
