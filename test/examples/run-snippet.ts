@@ -17,9 +17,9 @@ export const snippets: readonly Block[] = pages()
 /** Returns true if the example connects to a PostgreSQL server. */
 export const needsPostgres = ({ code }: Block): boolean => code.includes("from 'pg'")
 
-/** Returns true if the example needs PostgreSQL or starts PGlite, which takes seconds, and on a busy machine a minute. */
+/** Returns true if the example needs PostgreSQL, starts PGlite or runs a study of the simulator. Each takes seconds, on a busy machine up to a minute. */
 export const needsSeconds = (block: Block): boolean =>
-	needsPostgres(block) || block.code.includes('@electric-sql/pglite')
+	needsPostgres(block) || block.code.includes('@electric-sql/pglite') || block.code.includes('runStudy(')
 
 /** Returns true if the example is a file of tests. `npm run blocks` runs it. */
 export const isTestFile = ({ code }: Block): boolean => /from '(?:vitest|node:test)'/.test(code)
