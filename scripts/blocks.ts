@@ -19,8 +19,9 @@ const AT_A_TIME = 3
 const chosen = process.argv.slice(2)
 const isChosen = (path: string): boolean => chosen.length === 0 || chosen.some((text) => path.includes(text))
 
+// A translation has the blocks of its source.
 const all = pages()
-	.filter(({ path }) => !RECIPE_PAGES.includes(path))
+	.filter(({ path }) => !RECIPE_PAGES.includes(path) && !path.endsWith('.ja.md'))
 	.flatMap(blocks)
 	.filter(({ language }) => language === 'ts')
 /** Files of tutorials are programs that need each other. Those of Getting started run alone. */
