@@ -57,8 +57,7 @@ export default defineConfig({
 					exclude: [...MEMORY, '**/node_modules/**'],
 					testTimeout: 300_000,
 					hookTimeout: 300_000,
-					// Each file has its own process. Most wait for databases and timers, so two at a time keep the machine busy.
-					maxWorkers: 2,
+					// Each file has its own process. Most wait for databases and timers.
 					sequence: { groupOrder: 1 },
 				},
 			},
