@@ -64,7 +64,7 @@ export class HttpEngine implements OtherOrigins {
 	readonly #origins: Registry<OriginPipeline>
 	readonly #parser: OriginParser
 	readonly #create: (key: string, base?: OriginPipeline) => OriginPipeline
-	/** By origin and principal. No eviction rule: its warning would print the key, which contains credentials. */
+	/** The pauses, keyed by origin and principal. There is no eviction rule: its warning would print the key, which contains credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
 	/** True while the engine waits for an `online` event. */

@@ -172,7 +172,7 @@ function missText(
 	const { measure, actual, limit, seed, distance, scenario } = violation
 	const run = splitRuns(after?.runs ?? [], scenarios)[scenario]?.find((one) => one.seed === seed)
 	const value = run ? formatActual(measure, actual, run) : (actual ?? 'none')
-	// Of several limits, the one that the distance is measured to. A limit of 0 has no percentage.
+	// The distance is measured to one of the limits, which is named here. A limit of 0 has no percentage.
 	const bound = Object.values(limit).find((one) => one > 0 && relativeGap(actual, one) === distance)
 	const excess = actual === null || bound === undefined ? 0 : Math.round((100 * (actual - bound)) / bound)
 	const much = excess === 0 ? '' : `, ${Math.abs(excess)} % ${excess > 0 ? 'above' : 'below'} the limit`
