@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config'
 
 /** Tests that take long, start databases, processes or browsers, or measure memory. `npm run test:slow` runs them. */
 const SLOW = 'test/**/*.slow.test.ts'
+/** `npm run blocks` runs them with the packed package. Without it, they run with the source. */
+const TUTORIALS = 'test/examples/*.tutorial.test.ts'
 /** These measure memory, so they have no neighbors. */
 const MEMORY = ['test/**/memory.slow.test.ts', 'test/soak/**/*.slow.test.ts']
 const HTTP = 'test/http/**/*.test.ts'
@@ -22,9 +24,9 @@ export default defineConfig({
 		restoreMocks: true,
 		unstubGlobals: true,
 		// The second one prints the CPU time.
-		reporters: ['default', './test/cpu-time.ts'],
-		setupFiles: ['test/guard/end-with-runner.ts', 'test/real-timers.ts'],
-		globalSetup: 'test/shared-postgres.ts',
+		reporters: ['default', './test/support/cpu-time.ts'],
+		setupFiles: ['test/guard/end-with-runner.ts', 'test/support/real-timers.ts'],
+		globalSetup: 'test/support/shared-postgres.ts',
 		execArgv: ['--expose-gc'],
 		// Vitest leaves one core idle. Some tests wait for a server, so more workers than cores pay off.
 		maxWorkers: Math.ceil(1.5 * availableParallelism()),
@@ -34,7 +36,7 @@ export default defineConfig({
 				test: {
 					name: 'unit',
 					include: ['test/**/*.test.ts'],
-					exclude: [SLOW, HTTP, 'test/runtimes/**', 'test/recipes/**', '**/node_modules/**'],
+					exclude: [SLOW, TUTORIALS, HTTP, 'test/runtimes/**', 'test/recipes/**', '**/node_modules/**'],
 					// A worker runs many files. A process for each file would take as long as the tests.
 					isolate: false,
 				},
@@ -60,6 +62,10 @@ export default defineConfig({
 					// Each file has its own process. Most wait for databases and timers.
 					sequence: { groupOrder: 1 },
 				},
+			},
+			{
+				extends: true,
+				test: { name: 'tutorials', include: [TUTORIALS], testTimeout: 300_000, hookTimeout: 300_000 },
 			},
 			{
 				extends: true,

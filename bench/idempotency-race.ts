@@ -1,7 +1,7 @@
 /** Exactly once under concurrency, with the program of test/idempotency/processes: 200 requests with one key on four server processes. */
 import { DATABASES } from '../test/idempotency/processes/databases.ts'
 import { type RaceTotals, runRaces } from '../test/idempotency/processes/race.ts'
-import { HAS_REDIS } from '../test/real-redis.ts'
+import { HAS_REDIS } from '../test/support/real-redis.ts'
 import { column, type Figure, type Report } from './figure.ts'
 
 const ROUNDS = 1_000

@@ -21,18 +21,30 @@ if (!(rejectionCost >= 0 && rejectionCost <= 1))
 	throw new Error(`Invalid --rejection-cost: expected 0 to 1, got ${values['rejection-cost']}`)
 
 const model: Model = {
-	...{ clients: 50, callEveryMs: 1_000, capacity: 100, maxQueueMs: 500, rejectionCost },
-	...{ downFromMs: 10_000, downToMs: 30_000, endMs: 60_000 },
+	clients: 50,
+	callEveryMs: 1_000,
+	capacity: 100,
+	maxQueueMs: 500,
+	rejectionCost,
+	downFromMs: 10_000,
+	downToMs: 30_000,
+	endMs: 60_000,
 }
 
 // Both retry for 30 seconds, until the user gives up. They differ in how they wait.
 const naive: RetryOptions = {
-	...{ growth: 'constant', baseDelayMs: 500, jitterStrategy: 'none' },
-	...{ maxRetries: 60, shouldRetry: () => true },
+	growth: 'constant',
+	baseDelayMs: 500,
+	jitterStrategy: 'none',
+	maxRetries: 60,
+	shouldRetry: () => true,
 }
 const yaoki: RetryOptions = {
-	...{ baseDelayMs: 500, maxDelayMs: 10_000, jitterStrategy: 'full' },
-	...{ maxRetries: Infinity, maxElapsedMs: 30_000 },
+	baseDelayMs: 500,
+	maxDelayMs: 10_000,
+	jitterStrategy: 'full',
+	maxRetries: Infinity,
+	maxElapsedMs: 30_000,
 }
 
 const run = (options: RetryOptions) =>

@@ -3,9 +3,8 @@
  * and legend; in the page those are HTML, and the plot must fit a phone. So only the parts inside the frame are reused.
  */
 import type { FaultBand, ReferenceLine, Series } from '../src/sim/charts/chart-data.ts'
-import { drawBandLabels, placeBands } from '../src/sim/charts/fault-bands.ts'
 import { lineLayers, preparePanels, stackedLayers } from '../src/sim/charts/layers.ts'
-import { drawPlot, drawXAxis, tickTextWidth } from '../src/sim/charts/plot.ts'
+import { drawBandLabels, drawPlot, drawXAxis, placeBands, tickTextWidth } from '../src/sim/charts/plot.ts'
 import { linearScale } from '../src/sim/charts/scale.ts'
 import { ROOT_CLASS } from '../src/sim/charts/stylesheet.ts'
 import { element } from '../src/sim/charts/svg.ts'

@@ -2,8 +2,8 @@
 import { type Distribution, meanOf } from '../src/sim/kernel/distribution.ts'
 import type { Arrivals } from '../src/sim/scenario/arrivals-model.ts'
 import type { BudgetModel, PolicyLayer } from '../src/sim/scenario/layers.ts'
-import { literal } from '../src/sim/scenario/literal.ts'
 import type { ClientModel, Fault, Scenario, ServerModel } from '../src/sim/scenario/scenario.ts'
+import { literal } from '../src/sim/scenario/source.ts'
 import type { Settings } from './settings.ts'
 
 const DURATION_MS = 120_000

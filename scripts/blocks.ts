@@ -5,10 +5,10 @@
  * blocks of pages whose path contains "retry".
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Block, blocks, pages, RECIPE_PAGES } from '../test/examples/markdown.ts'
-import { startPostgres } from '../test/real-postgres.ts'
+import { startPostgres } from '../test/support/real-postgres.ts'
 import { copyBlock, runCopy } from './blocks/copy.ts'
 import { pack } from './pack.ts'
 import { ROOT, run } from './tools.ts'
@@ -46,7 +46,11 @@ async function runBlocks(): Promise<number> {
 	await using postgres = await startPostgres()
 	const { host, port, user, password, database } = postgres.connection
 	const env = {
-		...{ PGHOST: host, PGPORT: String(port), PGUSER: user, PGPASSWORD: password, PGDATABASE: database },
+		PGHOST: host,
+		PGPORT: String(port),
+		PGUSER: user,
+		PGPASSWORD: password,
+		PGDATABASE: database,
 	}
 	let failed = 0
 	const runInTurn = async (queue: Block[]) => {
@@ -67,13 +71,11 @@ async function runBlocks(): Promise<number> {
 
 /** Returns the exit status. */
 function runTutorials(): number {
-	const tests = globSync('test/examples/*.slow.test.ts', { cwd: ROOT })
-		.filter((file) => readFileSync(join(ROOT, file), 'utf8').includes("'./tutorial.ts'"))
-		.filter(isChosen)
+	const tests = globSync('test/examples/*.tutorial.test.ts', { cwd: ROOT }).filter(isChosen)
 	if (tests.length === 0) return 0
 	const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 	const env = { ...process.env, YAOKI_PROJECT: packed.home }
-	const args = [vitest, 'run', '--project', 'slow', ...tests]
+	const args = [vitest, 'run', '--project', 'tutorials', ...tests]
 	return spawnSync(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' }).status ?? 1
 }
 

@@ -19,7 +19,7 @@ import {
 	TAKEOVER_COLUMNS,
 	toTakeover,
 } from '../test/outbox/chaos/takeovers.ts'
-import { startPostgres } from '../test/real-postgres.ts'
+import { startPostgres } from '../test/support/real-postgres.ts'
 
 const { values } = parseArgs({
 	options: {
@@ -94,7 +94,8 @@ function run(database: ChaosDatabase, count: number): Promise<void> {
 function postgresDatabase(name: string): ChaosDatabase {
 	const schema = `chaos_${name}`
 	return {
-		...{ name, store: postgresOutboxStore({ client: pool, schema }) },
+		name,
+		store: postgresOutboxStore({ client: pool, schema }),
 		relayStore: { connection: postgres.connection, schema },
 		async transaction(work) {
 			const client = await pool.connect()
@@ -132,7 +133,9 @@ function sqliteDatabase(name: string): ChaosDatabase {
 	// The application's own connection, separate from the store's.
 	const database = new DatabaseSync(file, { timeout: 10_000 })
 	return {
-		...{ name, store: sqliteOutboxStore(file), relayStore: { file } },
+		name,
+		store: sqliteOutboxStore(file),
+		relayStore: { file },
 		async transaction(work) {
 			database.exec('BEGIN IMMEDIATE')
 			try {

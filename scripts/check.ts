@@ -63,8 +63,8 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 }
 
 /** The limits of the packed package. */
-const MAX_FILES = 170
-const MAX_BYTES = 2_550_000
+const MAX_FILES = 250
+const MAX_BYTES = 4_000_000
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(3)} MB`
 
@@ -100,8 +100,13 @@ function userTypes(packed: Packed): Ran {
 	function compiled(source: string, where: object): Ran {
 		writeFileSync(join(home, 'user.ts'), source)
 		const compilerOptions = {
-			...{ module: 'nodenext', target: 'es2023', ...where },
-			...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+			module: 'nodenext',
+			target: 'es2023',
+			...where,
+			strict: true,
+			exactOptionalPropertyTypes: true,
+			skipLibCheck: false,
+			noEmit: true,
 		}
 		writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.ts'] }))
 		return tsc('-p', home)

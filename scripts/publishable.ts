@@ -1,18 +1,26 @@
 /** Runs before `npm publish`: the address of the repository is a placeholder until there is one, and translations must be current. */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { staleTranslations } from './docs.ts'
-import { ROOT } from './tools.ts'
+import { ROOT, readJson } from './tools.ts'
 
 const PLACEHOLDER = 'github.com/OWNER/'
+
+/** Returns the pages of the package: the README, which npm always packs, and those in `files` of package.json. */
+export function packagedPages(): string[] {
+	const { files } = readJson(join(ROOT, 'package.json')) as { files: string[] }
+	return globSync(['README.md', ...files, ...files.map((folder) => `${folder}/**`)], { cwd: ROOT }).filter(
+		(file) => file.endsWith('.md'),
+	)
+}
 
 /** Returns the published files that still have the placeholder. */
 export const withPlaceholder = (files: Readonly<Record<string, string>>): string[] =>
 	Object.keys(files).filter((name) => files[name]?.includes(PLACEHOLDER))
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-	const files = ['package.json', 'README.md', 'README.ja.md'].map((name) => [
+	const files = ['package.json', ...packagedPages()].map((name) => [
 		name,
 		readFileSync(join(ROOT, name), 'utf8'),
 	])

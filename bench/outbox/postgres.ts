@@ -4,7 +4,7 @@
  * afterwards.
  */
 import pg from 'pg'
-import { startPostgres } from '../../test/real-postgres.ts'
+import { startPostgres } from '../../test/support/real-postgres.ts'
 
 /** PostgreSQL's defaults, instead of the settings for tests. */
 export const DURABLE = {

@@ -5,13 +5,7 @@ import { FAILOVER, SLOW, shop } from './stock.ts'
 
 const retries = { retry: { maxRetries: 3, baseDelayMs: 100 } }
 const today: PolicyModel = [retries, { timeoutMs: 500 }]
-const breaker = {
-	errorRateThreshold: 0.5,
-	minimumRequests: 20,
-	monitorWindowMs: 5_000,
-	resetTimeoutMs: 5_000,
-}
-const tuned: PolicyModel = [retries, { circuitBreaker: breaker }, { timeoutMs: 500 }]
+const tuned: PolicyModel = [retries, { circuitBreaker: { resetBackoff: {} } }, { timeoutMs: 500 }]
 const better: PolicyModel = ({ runtime }) => createStockPolicy(runtime)
 
 const study: VariantStudy = {

@@ -1,12 +1,5 @@
-/**
- * What the bundler's minifier does not do. The package has no room for indentation and long variables, but stacks must be readable and
- * users' bundlers must be able to drop what a program does not use:
- *
- * - Every statement and every member of a class starts on a line of its own: a file of one line would be printed whole under an uncaught error.
- * - Private methods keep their names, because stacks show them. The minifier can only shorten all private names or none.
- * - Calls and spreads at the top level are marked as pure. That is true (`sideEffects` is false in package.json), but a bundler uses
- *   that field for whole files only, and these files are large.
- */
+/** What the bundler does not do: marks for other bundlers in ES modules, and line breaks in compact CommonJS. */
+import type { OutputChunk } from 'rolldown'
 import { parseSync } from 'rolldown/utils'
 
 interface Node {
@@ -16,10 +9,38 @@ interface Node {
 	readonly [part: string]: unknown
 }
 
-interface Edit {
+interface Insertion {
 	readonly at: number
-	readonly until?: number
 	readonly text: string
+}
+
+type Code = Pick<OutputChunk, 'fileName' | 'code'>
+
+const PURE = '/* @__PURE__ */ '
+
+/**
+ * Marks calls and spreads at the top level as pure. They are (`sideEffects` is false in package.json), but a bundler
+ * uses that field for whole files only, and these files are large.
+ */
+export function markPure(chunk: Code): string {
+	const declarations = (parse(chunk)['body'] as Node[])
+		.filter(({ type }) => type === 'VariableDeclaration')
+		.flatMap((statement) => statement['declarations'] as Node[])
+	const marks = declarations.flatMap(({ init }) => {
+		const { type, start, end, properties } = Object(init) as Node
+		const isMarked = chunk.code.slice(0, start).trimEnd().endsWith('*/')
+		if ((type === 'CallExpression' || type === 'NewExpression') && !isMarked)
+			return [{ at: start, text: PURE }]
+		const hasSpread =
+			type === 'ObjectExpression' && (properties as Node[]).some((one) => one.type === 'SpreadElement')
+		return hasSpread
+			? [
+					{ at: start, text: `${PURE}(() => (` },
+					{ at: end, text: '))()' },
+				]
+			: []
+	})
+	return insert(chunk.code, marks)
 }
 
 /** The part of a node that lists statements or members. */
@@ -32,75 +53,30 @@ const LISTS: Readonly<Record<string, string>> = {
 	SwitchCase: 'consequent',
 }
 
-const PURE = '/*@__PURE__*/'
-
-/** `named` is the same code with all names. */
-export function finish(file: string, code: string, named: string): string {
-	const program = parse(file, code)
-	const edits = [
-		...lineBreaks(program),
-		...(file.endsWith('.cjs') ? [] : pureMarks(program, code)),
-		...methodNames(program, parse(file, named)),
-	]
-	let [text, from] = ['', 0]
-	for (const { at, until = at, text: inserted } of edits.sort((a, b) => a.at - b.at)) {
-		text += code.slice(from, at) + inserted
-		from = until
-	}
-	return text + code.slice(from)
-}
-
-function parse(file: string, code: string): Node {
-	const { program, errors } = parseSync(file, code)
-	if (errors[0]) throw new Error(`${file}: ${errors[0].message}`)
-	return program as unknown as Node
-}
-
-function lineBreaks(program: Node): Edit[] {
-	return nodesIn(program).flatMap((node) => {
+/** Starts every statement on a line of its own: a file of one line would be printed whole under an uncaught error. */
+export function breakLines(chunk: Code): string {
+	const breaks = nodesIn(parse(chunk)).flatMap((node) => {
 		const list = node[LISTS[node.type] ?? '']
 		return Array.isArray(list)
 			? list.map(({ start }: Node) => ({ at: start, text: start === 0 ? '' : '\n' }))
 			: []
 	})
+	return insert(chunk.code, breaks)
 }
 
-function pureMarks(program: Node, code: string): Edit[] {
-	return (program['body'] as Node[]).flatMap((statement) => {
-		if (statement.type !== 'VariableDeclaration') return []
-		return (statement['declarations'] as Node[]).flatMap(({ init }) => {
-			const { type, start, end, properties } = Object(init) as Node
-			const isMarked = code.slice(0, start).trimEnd().endsWith('*/')
-			if ((type === 'CallExpression' || type === 'NewExpression') && !isMarked)
-				return [{ at: start, text: PURE }]
-			const hasSpread =
-				type === 'ObjectExpression' && (properties as Node[]).some((one) => one.type === 'SpreadElement')
-			return hasSpread
-				? [
-						{ at: start, text: `${PURE}(()=>(` },
-						{ at: end, text: '))()' },
-					]
-				: []
-		})
-	})
+function parse({ fileName, code }: Code): Node {
+	const { program, errors } = parseSync(fileName, code)
+	if (errors[0]) throw new Error(`${fileName}: ${errors[0].message}`)
+	return program as unknown as Node
 }
 
-function methodNames(program: Node, named: Node): Edit[] {
-	const [short, long] = [nodesIn(program), nodesIn(named)]
-	if (short.length !== long.length) throw new Error('The minifier changed more than names.')
-	const methods = new Set(
-		long.map((node) => (node.type === 'MethodDefinition' ? privateName(node['key']) : undefined)),
-	)
-	return short.flatMap((node, index) => {
-		const name = privateName(long[index])
-		if (name === undefined || !methods.has(name)) return []
-		return [{ at: node.start, until: node.end, text: `#${name}` }]
-	})
-}
-
-function privateName(node: unknown): string | undefined {
-	const { type, name } = Object(node)
-	return type === 'PrivateIdentifier' ? String(name) : undefined
+function insert(code: string, insertions: Insertion[]): string {
+	let [result, from] = ['', 0]
+	for (const { at, text } of insertions.sort((a, b) => a.at - b.at)) {
+		result += code.slice(from, at) + text
+		from = at
+	}
+	return result + code.slice(from)
 }
 
 function nodesIn(value: unknown, found: Node[] = []): Node[] {

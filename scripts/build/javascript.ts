@@ -3,21 +3,43 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type OutputChunk, type Plugin, type RolldownBuild, rolldown } from 'rolldown'
 import { ROOT } from '../tools.ts'
-import { finish } from './finish.ts'
-import { COMMAND_ENTRIES, chunkOf, libraryEntries, ONCE, sourcePath } from './layout.ts'
+import { breakLines, markPure } from './finish.ts'
+import { COMMAND_ENTRIES, chunkOf, libraryEntries, OFF_CALL_PATH, ONCE, sourcePath } from './layout.ts'
 
 type Format = 'es' | 'cjs'
 
 /** Names of functions, classes and properties stay, so that stacks and `error.name` are readable. Variables become short. */
-const SHORT = { toplevel: true, keepNames: true }
+const COMPACT = {
+	compress: true,
+	mangle: { toplevel: true, keepNames: true },
+	codegen: { removeWhitespace: true },
+}
 
+/** Compact are the CommonJS copies of ES modules, which only Jest and old versions of Node load, and `OFF_CALL_PATH`. */
 export async function buildJavaScript(folder: string): Promise<void> {
-	const [modules, scripts] = await Promise.all([bundle('es'), bundle('cjs')])
+	const [{ modules, compactModules }, { scripts, compact }] = await Promise.all([
+		bundle('es', async (build) => ({
+			modules: await generate(build, 'es'),
+			compactModules: await generate(build, 'es', COMPACT),
+		})),
+		bundle('cjs', async (build) => ({
+			scripts: await generate(build, 'cjs'),
+			compact: await generate(build, 'cjs', COMPACT),
+		})),
+	])
 	const files = new Map([
-		...modules.map(({ fileName, code }) => [fileName, code] as const),
-		...scripts
-			.filter(isKept)
-			.map((chunk) => [chunk.fileName, withConditions(chunk, modules, scripts)] as const),
+		...modules.map((chunk) => [chunk.fileName, markPure(chunk)] as const),
+		...compactModules
+			.filter(({ name }) => OFF_CALL_PATH.includes(name))
+			.map((chunk) => [chunk.fileName, breakLines({ ...chunk, code: markPure(chunk) })] as const),
+		...compact.filter(isKept).map((chunk) => [chunk.fileName, breakLines(chunk)] as const),
+		...ONCE.map((name) => {
+			if (!OFF_CALL_PATH.includes(name))
+				return [scriptOf(name), withConditions(name, modules, scripts)] as const
+			const code = breakLines(find(compact, scriptOf(name)))
+			const broken = compact.map((chunk) => (chunk.name === name ? { ...chunk, code } : chunk))
+			return [scriptOf(name), withConditions(name, modules, broken)] as const
+		}),
 		...ONCE.map((name) => [moduleOf(name), wrapper(find(modules, moduleOf(name)))] as const),
 	])
 	for (const [name, code] of files) {
@@ -27,7 +49,10 @@ export async function buildJavaScript(folder: string): Promise<void> {
 	}
 }
 
-async function bundle(format: Format): Promise<OutputChunk[]> {
+async function bundle<Output>(
+	format: Format,
+	use: (build: RolldownBuild) => Promise<Output>,
+): Promise<Output> {
 	const build = await rolldown({
 		input: { ...libraryEntries(), ...COMMAND_ENTRIES },
 		external: [/^node:/, 'pg'],
@@ -39,24 +64,20 @@ async function bundle(format: Format): Promise<OutputChunk[]> {
 			if (log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') report(level, log)
 		},
 	})
-	const chunks = await generate(build, format, SHORT)
-	const named = await generate(build, format, false)
+	const output = await use(build)
 	await build.close()
-	return chunks.map((chunk) => ({
-		...chunk,
-		code: finish(chunk.fileName, chunk.code, find(named, chunk.fileName).code),
-	}))
+	return output
 }
 
 async function generate(
 	build: RolldownBuild,
 	format: Format,
-	mangle: typeof SHORT | false,
+	minify: typeof COMPACT | false = false,
 ): Promise<OutputChunk[]> {
 	const extension = format === 'es' ? '.js' : '.cjs'
 	const { output } = await build.generate({
 		format,
-		minify: { compress: true, mangle, codegen: { removeWhitespace: true } },
+		minify,
 		comments: { legal: false, annotation: true, jsdoc: false },
 		// Equal in both formats, because a chunk that exists once imports from either.
 		minifyInternalExports: false,
@@ -91,8 +112,7 @@ function find(chunks: readonly OutputChunk[], fileName: string): OutputChunk {
 
 /** Replaces the module of a chunk that exists once. */
 function wrapper({ exports, name }: OutputChunk): string {
-	const names = exports.join(',')
-	return `import chunk from"./${name}.cjs";export const{${names}}=chunk;`
+	return `import chunk from "./${name}.cjs";\nexport const { ${exports.join(', ')} } = chunk;\n`
 }
 
 /**
@@ -100,12 +120,12 @@ function wrapper({ exports, name }: OutputChunk): string {
  * needed in CommonJS only.
  */
 function withConditions(
-	chunk: OutputChunk,
+	once: string,
 	modules: readonly OutputChunk[],
 	scripts: readonly OutputChunk[],
 ): string {
-	if (!ONCE.some((name) => chunk.fileName === scriptOf(name))) return chunk.code
-	return chunk.code.replaceAll(/require\((["'`])\.\/([\w-]+)\.cjs\1\)/g, (all, quote, name) => {
+	const { code } = find(scripts, scriptOf(once))
+	return code.replaceAll(/require\((["'`])\.\/([\w-]+)\.cjs\1\)/g, (all, quote, name) => {
 		if (ONCE.includes(name) || name === 'rolldown-runtime') return all
 		const [module, script] = [find(modules, moduleOf(name)), find(scripts, scriptOf(name))]
 		const differing = [...module.exports, ...script.exports].filter(

@@ -42,9 +42,13 @@ export const COMMAND_ENTRIES: Readonly<Record<string, string>> = {
 /** Loaded on demand: the parts of the command, the studies of the simulator, and the queries of dashboards. */
 const ON_DEMAND = /^(cli\/|sim\/scenarios\/(?!catalog)|telemetry\/queries\/)/
 
+/** The commands that open a database are one chunk: each file of its own would be one more in the package. */
+const DATABASE_COMMANDS = /^cli\/(outbox|idempotency|database|schema)\//
+
 /** Returns the chunk that a source belongs to. `null`: the bundler decides. An entry itself only names exports, and is no part of a chunk. */
 export function chunkOf(id: string): string | null {
 	const path = sourcePath(id)
+	if (path !== undefined && DATABASE_COMMANDS.test(path)) return 'database-commands'
 	if (path === undefined || ON_DEMAND.test(path) || Object.values(libraryEntries()).includes(id)) return null
 	const [, suite] = /^(outbox|idempotency)\/testing\//.exec(path) ?? []
 	if (suite !== undefined) return `${suite}-testing`
@@ -63,3 +67,6 @@ export const sourcePath = (id: string): string | undefined =>
  * the program has loaded too, and Jest the CommonJS files.
  */
 export const ONCE: readonly string[] = ['outbox', 'outbox-testing', 'idempotency-testing', 'telemetry-node']
+
+/** Chunks that no call of an application runs through: so they are compact. */
+export const OFF_CALL_PATH: readonly string[] = ['sim', 'studies', 'outbox-testing', 'idempotency-testing']

@@ -124,13 +124,22 @@ function openVitest(include: readonly string[], instrumented: ReadonlyMap<string
 	return createVitest(
 		'test',
 		{
-			...{ root: ROOT, config: false, watch: false, reporters: [{}] },
-			...{ include: [...include], exclude: ['**/*.slow.test.ts'] },
-			...{ testTimeout: TIMEOUT_MS, hookTimeout: TIMEOUT_MS },
-			...{ runner: join(ROOT, 'scripts/mutate/runner.ts'), execArgv: ['--expose-gc'] },
-			...{ restoreMocks: true, unstubGlobals: true },
+			root: ROOT,
+			config: false,
+			watch: false,
+			reporters: [{}],
+			include: [...include],
+			exclude: ['**/*.slow.test.ts'],
+			testTimeout: TIMEOUT_MS,
+			hookTimeout: TIMEOUT_MS,
+			runner: join(ROOT, 'scripts/mutate/runner.ts'),
+			execArgv: ['--expose-gc'],
+			restoreMocks: true,
+			unstubGlobals: true,
 			// One mutant is active at a time.
-			...{ pool: 'forks', maxWorkers: 1, maxConcurrency: 1 },
+			pool: 'forks',
+			maxWorkers: 1,
+			maxConcurrency: 1,
 			// The cache on disk does not know of the mutants.
 			fsModuleCache: false,
 		},

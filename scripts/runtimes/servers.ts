@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
-import { startPostgres } from '../../test/real-postgres.ts'
+import { startPostgres } from '../../test/support/real-postgres.ts'
 import type { Urls } from './runtime.ts'
 import { storyTeller } from './stories.ts'
 

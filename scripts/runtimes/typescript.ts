@@ -61,14 +61,13 @@ export const withTypeScript: Runtime = {
 			writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
 			writeFileSync(join(folder, 'program.ts'), PROGRAM)
 			const compilerOptions = {
-				...{
-					target: 'es2022',
-					lib: ['es2023', 'dom', 'dom.iterable'],
-					types: ['node'],
-					strict: true,
-					noEmit: true,
-				},
-				...{ typeRoots: [join(HOME, 'node_modules', '@types')], ...options },
+				target: 'es2022',
+				lib: ['es2023', 'dom', 'dom.iterable'],
+				types: ['node'],
+				strict: true,
+				noEmit: true,
+				typeRoots: [join(HOME, 'node_modules', '@types')],
+				...options,
 			}
 			writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
 			const { ok, output } = run(process.execPath, [join(TYPESCRIPT, 'bin', 'tsc'), '-p', folder])

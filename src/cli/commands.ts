@@ -1,7 +1,6 @@
 /** All commands of `yaoki`, with the modules to load them from. */
 import { readFileSync } from 'node:fs'
-import type { Command } from './command.ts'
-import type { CommandEntry, Program } from './find-command.ts'
+import type { Command, CommandEntry, Program } from './command.ts'
 
 const entry = <Key extends string>(
 	name: string,
@@ -14,15 +13,14 @@ const simulate = () => import('./simulate/command.ts')
 const schedule = () => import('./schedule/command.ts')
 const lint = () => import('./lint/command.ts')
 const inspect = () => import('./outbox/inspect-commands.ts')
+const replay = () => import('./outbox/replay-command.ts')
 const requeue = () => import('./outbox/requeue-commands.ts')
-const schema = () => import('./outbox/schema-commands.ts')
+const schema = () => import('./schema/commands.ts')
 const health = () => import('./outbox/check-command.ts')
-const pausing = () => import('./outbox/operator/pause-commands.ts')
-const audit = () => import('./outbox/operator/audit-command.ts')
+const pausing = () => import('./outbox/pause-commands.ts')
+const audit = () => import('./outbox/audit-command.ts')
 const relay = () => import('./relay/command.ts')
 const keys = () => import('./idempotency/key-commands.ts')
-const keySchema = () => import('./idempotency/schema-commands.ts')
-const keyPurge = () => import('./idempotency/purge-command.ts')
 const demo = () => import('./demo/command.ts')
 const gen = () => import('./gen/commands.ts')
 const completion = async () => ({
@@ -46,15 +44,15 @@ export const yaoki: Program = {
 		entry('simulate', 'run policies against modelled services in virtual time', simulate, 'simulate'),
 		entry('schedule', 'show the delays of a retry policy', schedule, 'schedule'),
 		entry('lint', 'find probable mistakes in the policies of a file', lint, 'lint'),
-		entry('outbox migrate', 'create or update the outbox tables', schema, 'migrate'),
-		entry('outbox sql', 'print the migrations of the outbox tables', schema, 'sql'),
+		entry('outbox migrate', 'create or update the outbox tables', schema, 'outboxMigrate'),
+		entry('outbox sql', 'print the migrations of the outbox tables', schema, 'outboxSql'),
 		entry('outbox status', 'show counts of due, scheduled, in-flight and dead messages', inspect, 'status'),
 		entry('outbox list', 'list messages, or group dead letters by cause', inspect, 'list'),
 		entry('outbox show', 'show one message in full', inspect, 'show'),
 		entry('outbox why', 'explain why a message is not delivered yet', inspect, 'why'),
 		entry('outbox retry', 'make messages that wait for a retry due immediately', requeue, 'retry'),
 		entry('outbox expire', 'end queued messages: they become dead letters', requeue, 'expire'),
-		entry('outbox replay', 'put dead letters back into the queue', requeue, 'replay'),
+		entry('outbox replay', 'put dead letters back into the queue', replay, 'replay'),
 		entry('outbox discard', 'permanently delete dead letters', requeue, 'discard'),
 		entry('outbox pause', 'pause a destination until it is resumed, or for a time', pausing, 'pause'),
 		entry('outbox resume', 'end the pause of a destination, or close its circuit', pausing, 'resume'),
@@ -66,9 +64,19 @@ export const yaoki: Program = {
 		),
 		entry('outbox check', 'check the health of the outbox; exit code 4 if a check fails', health, 'check'),
 		entry('relay', 'send the messages of an outbox to a URL until stopped', relay, 'relay'),
-		entry('idempotency migrate', 'create or update the table of idempotency keys', keySchema, 'migrate'),
-		entry('idempotency sql', 'print the migrations of the table of idempotency keys', keySchema, 'sql'),
-		entry('idempotency purge', 'delete idempotency keys whose retention is over', keyPurge, 'purge'),
+		entry(
+			'idempotency migrate',
+			'create or update the table of idempotency keys',
+			schema,
+			'idempotencyMigrate',
+		),
+		entry(
+			'idempotency sql',
+			'print the migrations of the table of idempotency keys',
+			schema,
+			'idempotencySql',
+		),
+		entry('idempotency purge', 'delete idempotency keys whose retention is over', keys, 'purge'),
 		entry('idempotency show', 'show what is stored for an idempotency key', keys, 'show'),
 		entry('idempotency resolve', 'decide what happens to a key whose request crashed', keys, 'resolve'),
 		entry('idempotency delete', 'forget a key, so that its next request runs', keys, 'deleteKey'),

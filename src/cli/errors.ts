@@ -1,23 +1,15 @@
 /**
- * Exit codes, and the error that carries one. Commands throw; only `runCli` prints and sets the exit code, so no command ends
- * the process while another part is still writing.
+ * Exit codes, and the error that carries one. Commands throw; only `runCli` prints and sets the exit code, so
+ * no command ends the process while another part is still writing.
  */
 import { inspect } from 'node:util'
 import { YaokiError } from '../core/errors/errors.ts'
 
 /** How a run of the command line ended. Commands name the kind and never write a number. */
-export type ExitKind =
-	| 'ok'
-	| 'failure'
-	| 'usage'
-	| 'notFound'
-	| 'checkFailed'
-	| 'unreachable'
-	| 'forbidden'
-	| 'interrupted'
+export type ExitKind = keyof typeof EXIT_CODES
 
 /** Scripts branch on these numbers, so they are stable. Help prints them from this table. */
-export const EXIT_CODES: Readonly<Record<ExitKind, readonly [code: number, meaning: string]>> = {
+export const EXIT_CODES = {
 	ok: [0, 'success'],
 	failure: [1, 'failure'],
 	usage: [2, 'invalid arguments'],
@@ -27,7 +19,7 @@ export const EXIT_CODES: Readonly<Record<ExitKind, readonly [code: number, meani
 	forbidden: [6, 'the database user lacks a privilege'],
 	// Shells use 128 plus the signal number for a program that SIGINT ended.
 	interrupted: [130, 'interrupted by Ctrl-C'],
-}
+} as const
 
 export const exitCode = (kind: ExitKind): number => EXIT_CODES[kind][0]
 

@@ -1,12 +1,12 @@
 /**
- * Help texts, made from the tables. They start with examples: most readers want a line that works and then change it; the
- * reference follows.
+ * Help texts, made from the tables. They start with examples: most readers want a line that works and then
+ * change it; the reference follows.
  */
 import type { Style } from '../text/style.ts'
 import { formatPairs } from '../text/table.ts'
 import type { Command, Example } from './command.ts'
+import { type CommandEntry, commandsInGroup, type Program } from './command.ts'
 import { EXIT_CODES } from './errors.ts'
-import { type CommandEntry, commandsInGroup, type Program } from './find-command.ts'
 import {
 	GLOBAL_OPTIONS,
 	type Option,

@@ -1,7 +1,7 @@
 /**
- * What a command receives besides its arguments. A command has one result, given as data and as a text with the same content;
- * `--json` selects the data. So no command can forget `--json`, and standard output holds one document and nothing else.
- * Notes, warnings and progress go to standard error.
+ * What a command receives besides its arguments. A command has one result, given as data and as a text with
+ * the same content; `--json` selects the data. So no command can forget `--json`, and standard output holds
+ * one document and nothing else. Notes, warnings and progress go to standard error.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { escapeJson } from '../text/sanitize.ts'
@@ -20,7 +20,7 @@ export interface CommandIo {
 	readonly isTTY: boolean
 	readonly columns: number
 	readonly style: Style
-	/** Prints the result, once per run: `data` with `--json`, otherwise `text`. JSON turns NaN and Infinity into null. */
+	/** Prints the result, once per run: `data` with `--json`, in which NaN is null, otherwise `text`. */
 	result(data: unknown, text: string | (() => string)): void
 	/** Prints a note. Not with `--quiet`. */
 	note(text: string): void
@@ -51,7 +51,13 @@ export function createIo(
 		stdout.write(output === '' || output.endsWith('\n') ? output : `${output}\n`)
 	}
 	return {
-		...{ signal, runtime, env, json, result, isTTY: stdout.isTTY, style: reporter.styleFor(stdout) },
+		signal,
+		runtime,
+		env,
+		json,
+		result,
+		isTTY: stdout.isTTY,
+		style: reporter.styleFor(stdout),
 		// Read each time because a window can be resized.
 		get columns() {
 			return stdout.columns

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * The `yaoki` executable. Standard output is reserved for the result: other writes to it, for example a `console.log` in a
- * user's file, go to standard error. The process ends when all is written, even if a user's file left a timer or a connection open.
+ * The `yaoki` executable. Standard output is reserved for the result: other writes to it, for example a
+ * `console.log` in a user's file, go to standard error. The process ends when all is written, even if a
+ * user's file left a timer or a connection open.
  */
 import { yaoki } from './commands.ts'
 import { runCli } from './run.ts'

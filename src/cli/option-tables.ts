@@ -1,6 +1,6 @@
 /**
- * The options and positional arguments of a command, as tables. Help, parsing, error messages and the types of the values all
- * come from these tables, so they cannot contradict each other.
+ * The options and positional arguments of a command, as tables. Help, parsing, error messages and the types
+ * of the values all come from these tables, so they cannot contradict each other.
  */
 
 interface OptionBase {

@@ -1,7 +1,8 @@
 /**
- * Parses arguments by the tables of a command. Node's `parseArgs` splits them into tokens (`-qs7`, `--seed=7`, `--`) in its lax
- * mode: its strict mode throws before it returns a token, so `--help` after a mistake would not help, and its messages
- * know neither numbers nor the option that was probably meant. Values are checked here.
+ * Parses arguments by the tables of a command. Node's `parseArgs` splits them into tokens (`-qs7`,
+ * `--seed=7`, `--`) in its lax mode: its strict mode throws before it returns a token, so `--help` after a
+ * mistake would not help, and its messages know neither numbers nor the option that was probably meant.
+ * Values are checked here.
  */
 import { parseArgs } from 'node:util'
 import { InvalidOptionError } from '../core/errors/errors.ts'
@@ -22,8 +23,8 @@ export type Tokens = ReturnType<typeof tokenize>
 type OptionToken = Tokens['options'][number]
 
 /**
- * Splits arguments. An option has its name in the table, or undefined if it is unknown, its flag (`--seed`, `-s`), the whole argument
- * (`-qs7`, `--seed=7`) and its value, which is inline in both of these.
+ * Splits arguments. An option has its name in the table, or undefined if it is unknown, its flag (`--seed`,
+ * `-s`), the whole argument (`-qs7`, `--seed=7`) and its value, which is inline in both of these.
  */
 export function tokenize(args: readonly string[], table: OptionTable) {
 	const names = new Map(Object.keys(table).map((name) => [toKebabCase(name), name]))
@@ -34,7 +35,9 @@ export function tokenize(args: readonly string[], table: OptionTable) {
 	const { tokens } = parseArgs({
 		args: [...args],
 		options: Object.fromEntries(config),
-		...{ strict: false, allowPositionals: true, tokens: true },
+		strict: false,
+		allowPositionals: true,
+		tokens: true,
 	})
 	const options = tokens.flatMap((token) => {
 		if (token.kind !== 'option') return []
@@ -90,7 +93,7 @@ function parseOption(
 	return values[0] ?? option.default
 }
 
-/** A number as people write it. The empty string, `0x10` and `Infinity` usually come from a mistake in a script. */
+/** A number as people write it. An empty string, `0x10` and `Infinity` are mistakes of scripts. */
 const DECIMAL = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 function parseValue(flag: string, option: TextOption | NumberOption, text: string): string | number {

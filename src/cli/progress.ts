@@ -1,6 +1,6 @@
 /**
- * Progress on standard error: a bar on a terminal, otherwise at most ten lines, so that logs stay short. The bar is redrawn at
- * most ten times a second, so reporting progress is cheap however often a command does it.
+ * Progress on standard error: a bar on a terminal, otherwise at most ten lines, so that logs stay short. The
+ * bar is redrawn at most ten times a second, so reporting progress is cheap however often a command does it.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
 import type { OutputStream } from './terminal.ts'

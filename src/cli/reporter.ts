@@ -1,15 +1,14 @@
 /**
- * Prints notes, warnings, errors and progress to standard error, so that results can be piped. A progress bar is erased before
- * a line is printed and drawn again by its next update. Errors and warnings quote files and servers, so control characters
- * are replaced, and passwords of URLs are masked.
+ * Prints notes, warnings, errors and progress to standard error, so that results can be piped. A progress bar
+ * is erased before a line is printed and drawn again by its next update. Errors and warnings quote files and
+ * servers, so control characters are replaced, and passwords of URLs are masked.
  */
-import { inspect } from 'node:util'
+import { inspect, styleText } from 'node:util'
 import { maskSecrets } from '../text/mask-secrets.ts'
 import { sanitizeText } from '../text/sanitize.ts'
-import type { Style } from '../text/style.ts'
+import { PLAIN, type Style } from '../text/style.ts'
 import { type ExitKind, toFailure } from './errors.ts'
 import { NO_PROGRESS, type Progress, progressBar, progressLines } from './progress.ts'
-import { createStyle, isColored } from './style.ts'
 import type { OutputStream, Terminal } from './terminal.ts'
 
 /** The global flags of a run, without `--help`. */
@@ -86,3 +85,34 @@ const printable = (text: string): string => sanitizeText(maskSecrets(text))
 
 /** DEBUG is a list of program names that many programs share. */
 const isDebugEnabled = (list = ''): boolean => list.split(/[\s,]+/).some((name) => /^(yaoki|\*)$/.test(name))
+
+// The decision is made by isColored, so Node must not check process.stdout again (it does by default since
+// 22.13).
+const paint = (color: keyof Style) => (text: string) => styleText(color, text, { validateStream: false })
+
+const COLORED: Style = {
+	bold: paint('bold'),
+	dim: paint('dim'),
+	red: paint('red'),
+	green: paint('green'),
+	yellow: paint('yellow'),
+	cyan: paint('cyan'),
+}
+
+export const createStyle = (isOn: boolean): Style => (isOn ? COLORED : PLAIN)
+
+/**
+ * Returns whether an output is colored: by default if it is a terminal. Standard output and standard error
+ * decide separately because often only one of them is a terminal. `--no-color` and NO_COLOR win over
+ * FORCE_COLOR: escape codes in a file do more harm than plain text.
+ */
+export function isColored(
+	isTTY: boolean,
+	env: Readonly<Record<string, string | undefined>>,
+	noColor: boolean,
+): boolean {
+	if (noColor || env['NO_COLOR']) return false
+	const forced = env['FORCE_COLOR']
+	if (forced) return forced !== '0' && forced !== 'false'
+	return isTTY && env['TERM'] !== 'dumb'
+}

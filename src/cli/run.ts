@@ -1,10 +1,11 @@
 /**
- * One run of the command line, from arguments to an exit code. It never ends the process: the caller does that when all output
- * is written. JSON output, standard error, Ctrl-C and exit codes are handled here for all commands.
+ * One run of the command line, from arguments to an exit code. It never ends the process: the caller does
+ * that when all output is written. JSON output, standard error, Ctrl-C and exit codes are handled here for
+ * all commands.
  */
 import type { Command } from './command.ts'
+import { findCommand, type Program } from './command.ts'
 import { CliError, type ExitKind, exitCode } from './errors.ts'
-import { findCommand, type Program } from './find-command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { createIo } from './io.ts'
 import { GLOBAL_OPTIONS, PROGRAM_OPTIONS, type Values } from './option-tables.ts'
@@ -63,7 +64,7 @@ export async function runCli(args: readonly string[], terminal: Terminal, progra
 		})
 		const io = createIo(terminal, reporter, globals, stop.signal)
 		try {
-			const kind = await command.run(values, io)
+			const kind = (await command.run(values, io)) ?? 'ok'
 			io.finish()
 			return isInterrupted ? 'interrupted' : kind
 		} catch (error) {

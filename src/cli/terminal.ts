@@ -1,9 +1,10 @@
 /**
- * What the command line needs from its process, as an object that is passed in: tests pass a terminal of their own, and only
- * main.ts uses the real process.
+ * What the command line needs from its process, as an object that is passed in: tests pass a terminal of
+ * their own, and only main.ts uses the real process.
  *
- * A failed write is an event of its stream, and without a listener it ends the process with a stack trace; so a listener stays
- * attached to the end. A closed pipe is not a failure (`| head` has read enough); a full disk is.
+ * A failed write is an event of its stream, and without a listener it ends the process with a stack trace; so
+ * a listener stays attached to the end. A closed pipe is not a failure (`| head` has read enough); a full
+ * disk is.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
@@ -31,7 +32,7 @@ export interface Terminal {
 	readonly runtime: Runtime
 	/** Listens until the returned function is called. */
 	listen(events: TerminalEvents): () => void
-	/** Resolves when all output is written: with an error if standard output failed, unless its reader closed it. */
+	/** Resolves when all is written: with an error if standard output failed and was not just closed. */
 	flush(): Promise<Error | undefined>
 }
 
@@ -51,8 +52,8 @@ export interface ProcessLike {
 }
 
 /**
- * Returns the terminal of a real process. The SIGINT listener is removed by the first Ctrl-C, so a second one ends the process
- * even while JavaScript is busy.
+ * Returns the terminal of a real process. The SIGINT listener is removed by the first Ctrl-C, so a second one
+ * ends the process even while JavaScript is busy.
  */
 export function processTerminal(process: ProcessLike, runtime: Runtime = systemRuntime): Terminal {
 	const { env } = process
@@ -102,7 +103,8 @@ function processStream(stream: NodeStream, onError: () => void) {
 			if (!firstError) write(text)
 		},
 		async flush(): Promise<Error | undefined> {
-			// The callback of an empty write comes after all earlier writes, and reports an error before the error event does.
+			// The callback of an empty write comes after all earlier writes, and reports an error before the error
+			// event does.
 			const last = firstError ?? (await new Promise<unknown>((resolve) => write('', resolve)))
 			return last instanceof Error && !isClosedPipe(last) ? last : undefined
 		},

@@ -1,8 +1,9 @@
 /**
- * Files that the user names: read as text or JSON, and written for `--out`. Errors name the file. A file is written under a temporary name and
- * then renamed, so readers see the old or the new file, never a part.
+ * Files that the user names: read as text or JSON, and written for `--out`. Errors name the file. A file is
+ * written under a temporary name and then renamed, so readers see the old or the new file, never a part.
  */
 import { randomUUID } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
 import { readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { InvalidOptionError } from '../core/errors/errors.ts'
@@ -15,7 +16,7 @@ export function fileError(file: string, cause: unknown): CliError {
 	return new CliError('failure', `Cannot read ${file}: ${errorMessage(cause)}`, { cause })
 }
 
-/** Parses JSON. `name` is the file name for messages. Some editors write a byte order mark, which is not valid JSON. */
+/** Parses JSON. Some editors write a byte order mark, which is not valid JSON. */
 export function parseJson(name: string, text: string): unknown {
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ''))
@@ -57,3 +58,31 @@ export async function writeWholeFile(file: string, render: () => string): Promis
 		throw new CliError('failure', `Cannot write ${file}: ${errorMessage(cause)}`, { cause })
 	}
 }
+
+const OTHERS = 0o077
+
+/**
+ * Reads a secret from a file, so that it is not an argument: arguments are visible to every user of the
+ * machine. A file that others can read gets a warning only, because mounted secrets often have such modes.
+ */
+export function readSecretFile(file: string, warn: (text: string) => void): string {
+	try {
+		const stats = statSync(file)
+		// A pipe has no useful mode, and Windows has no modes.
+		const isOpenToOthers = stats.isFile() && process.platform !== 'win32' && (stats.mode & OTHERS) !== 0
+		if (isOpenToOthers) {
+			const mode = (stats.mode & 0o777).toString(8)
+			warn(`Other users can read ${file} (mode ${mode}). Change it with chmod 600.`)
+		}
+		return readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
+	} catch (error) {
+		throw fileError(file, error)
+	}
+}
+
+/** Returns lines with content. A line that starts with # is a comment. */
+export const contentLines = (text: string): readonly string[] =>
+	text
+		.split('\n')
+		.map((line) => line.trim())
+		.filter((line) => line !== '' && !line.startsWith('#'))

@@ -1,6 +1,7 @@
 /**
- * Loads a file of the user: JSON, the default export of a module, or all its exports. Node runs TypeScript by removing the types, so no build
- * and no loader is needed. Every error names the file because a command can have two.
+ * Loads a file of the user: JSON, the default export of a module, or all its exports. Node runs TypeScript by
+ * removing the types, so no build and no loader is needed. Every error names the file because a command can
+ * have two.
  */
 import { stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
@@ -53,7 +54,7 @@ async function checkFile(file: string, extensions: readonly string[]): Promise<v
 		)
 }
 
-/** Runs a check of a file's content. Errors get the file name, and invalid options the path to the part that is checked. */
+/** Checks a file's content. Errors name the file, and invalid options the part that is checked. */
 export function withFileContext<T>(file: string, path: string, check: () => T): T {
 	try {
 		return path === '' ? check() : withOptionPath(path, check)
@@ -105,7 +106,7 @@ export function importError(file: string, cause: unknown): CliError {
 	return new CliError(kind, `${file}: ${message}`, { cause, hint: 'Add --debug to see the stack trace.' })
 }
 
-/** Node loads a module as CommonJS unless its name or package.json says otherwise. V8 gives these errors no code. */
+/** Node loads a file as CommonJS unless its name or package.json says otherwise. The errors have no code. */
 function commonJsHint(file: string, { message, stack = '' }: Error): string | undefined {
 	const isModuleSyntax = /outside a module|token 'export'|top level bodies of modules/.test(message)
 	if (!isModuleSyntax || !stack.includes('/cjs/')) return undefined

@@ -1,7 +1,8 @@
 /** `yaoki`: policies, backoff, classification, deadlines. No dependency, and runs anywhere. */
+
+export type { JitterStrategy } from './backoff/formula.ts'
 export type { BackoffOptions } from './backoff/options.ts'
 export { type BackoffPreset, presets } from './backoff/presets.ts'
-export type { JitterStrategy } from './backoff/settings.ts'
 export type { Budget } from './budget/budget.ts'
 export {
 	RetryBudget,
@@ -19,10 +20,10 @@ export { type AdaptiveBulkhead, adaptiveBulkhead } from './bulkhead/adaptive-bul
 export type { AdaptiveBulkheadOptions } from './bulkhead/adaptive-options.ts'
 export { type Bulkhead, type BulkheadStats, bulkhead } from './bulkhead/bulkhead.ts'
 export type { BulkheadOptions } from './bulkhead/options.ts'
+export type { CircuitBreakerStats } from './circuit-breaker/circuit.ts'
 export { type CircuitBreaker, circuitBreaker } from './circuit-breaker/circuit-breaker.ts'
 export type { CircuitBreakerOptions } from './circuit-breaker/options.ts'
 export type { CircuitSnapshot } from './circuit-breaker/snapshot.ts'
-export type { CircuitBreakerStats } from './circuit-breaker/stats.ts'
 export type { Classification, Classifier, FailureKind } from './classify/classification.ts'
 export { classify, isRetryable, isRetryableNetworkError, isRetryableStatus } from './classify/classify.ts'
 export { permanent } from './classify/permanent.ts'

@@ -1,12 +1,12 @@
 /**
- * `yaoki/http`: a resilient `fetch`, an HTTP client with circuit breakers and bulkheads per origin, adapters for axios and undici,
- * Retry-After, and deadlines across services. Runs anywhere.
+ * `yaoki/http`: a resilient `fetch`, an HTTP client with circuit breakers and bulkheads per origin, adapters
+ * for axios and undici, Retry-After, and deadlines across services. Runs anywhere.
  */
 export { HttpError } from '../core/errors/errors.ts'
 export { type AxiosAdapterOptions, axiosAdapter } from './adapters/axios/axios-adapter.ts'
 export { undiciInterceptor } from './adapters/undici/undici-interceptor.ts'
 export { isCachedResponse } from './cache/cached-response.ts'
-export type { CacheOptions } from './cache/options.ts'
+export type { CacheOptions } from './cache/response-cache.ts'
 export type { AuthOptions } from './client/auth.ts'
 export type { HttpClientOptions } from './client/client-options.ts'
 export type { HttpClientInit } from './client/client-request.ts'
@@ -15,10 +15,9 @@ export { type ResilientFetch, type ResilientFetchOptions, resilientFetch } from 
 export { type HttpClientStats, ResilientHttpClient } from './client/resilient-http-client.ts'
 export type { ResponsePromise } from './client/response-promise.ts'
 export { type RetryWithRetryAfterOptions, retryWithRetryAfter } from './client/retry-with-retry-after.ts'
-export { parseRetryAfter } from './headers/retry-after.ts'
+export { parseRetryAfter } from './headers/retry-headers.ts'
 export type { HttpOptions } from './options/http-options.ts'
-export type { RequestHead } from './options/request-head.ts'
-export type { AttemptRequest } from './options/request-hooks.ts'
+export type { AttemptRequest, RequestHead } from './options/request-hooks.ts'
 export type { RequestOptions, ResilientRequestInit } from './options/request-options.ts'
 export { ResponseTooLargeError } from './request/limit-body.ts'
 export { fastifyServerContext } from './server/fastify.ts'

@@ -1,7 +1,7 @@
 /**
- * Passes a call's context to the calls inside it through AsyncLocalStorage, so that it need not be passed as an argument.
- * It is a subpath of its own because it needs a Node module, which Bun and Deno have too. A policy has to opt in: an async
- * context that applies to all policies would be hidden global state.
+ * Passes a call's context to the calls inside it through AsyncLocalStorage, so that it need not be passed as
+ * an argument. It is a subpath of its own because it needs a Node module, which Bun and Deno have too. A
+ * policy has to opt in: an async context that applies to all policies would be hidden global state.
  */
 
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
@@ -9,20 +9,20 @@ import type { UnboundLayer } from '../core/engine/compile.ts'
 import { Policy, type Settled } from '../core/engine/policy.ts'
 import { InvalidArgumentError } from '../core/errors/errors.ts'
 import type { PolicyListener } from '../core/events/events.ts'
-import { type EventFilter, OBSERVE, type Observation } from '../core/observe/observe.ts'
+import type { EventFilter } from '../core/observe/observation.ts'
 import { storage } from './storage.ts'
 
 /**
- * Returns the context of the call or request in which the current code runs, or undefined. `withAmbientContext` and `runWithContext` set
- * it.
+ * Returns the context of the call or request in which the current code runs, or undefined.
+ * `withAmbientContext` and `runWithContext` set it.
  */
 export function currentContext(): CallOptions | undefined {
 	return storage.getStore()
 }
 
 /**
- * Runs `fn` with these call options as context: all calls inside it, however deep, that use `withAmbientContext` inherit
- * them.
+ * Runs `fn` with these call options as context: all calls inside it, however deep, that use
+ * `withAmbientContext` inherit them.
  *
  * @example
  * await runWithContext({ deadline: Deadline.after(2_000) }, () => handle(request))
@@ -32,8 +32,9 @@ export function runWithContext<T>(options: CallOptions, fn: () => T): T {
 }
 
 /**
- * Returns a policy whose calls inherit deadline, signal, key and `idempotent` from the call or `runWithContext` around them, so that nested retries
- * do not multiply. Use it where you cannot pass a context as an argument. It must be outermost: `withAmbientContext(pipeline(...))`.
+ * Returns a policy whose calls inherit deadline, signal, key and `idempotent` from the call or
+ * `runWithContext` around them, so that nested retries do not multiply. Use it where you cannot pass a
+ * context as an argument. It must be outermost: `withAmbientContext(pipeline(...))`.
  *
  * @example
  * const inner = withAmbientContext(retry(presets.database))
@@ -74,9 +75,8 @@ class AmbientPolicy<Substitute> extends Policy<Substitute> {
 		return this.#policy.listen(listener, filter)
 	}
 
-	/** @internal */
-	override [OBSERVE](): Observation {
-		return { identity: this.#policy, ...this.#policy[OBSERVE]() }
+	override '~observable'(): object {
+		return { identity: this.#policy, ...this.#policy['~observable']() }
 	}
 
 	override leaves(): readonly Policy<unknown>[] {

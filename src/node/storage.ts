@@ -1,6 +1,6 @@
 /**
- * The async context of calls. `node:async_hooks` is not imported, so that `yaoki/grpc`, whose calls inherit this context, also loads where it
- * does not exist: there the context is always empty.
+ * The async context of calls. `node:async_hooks` is not imported, so that `yaoki/grpc`, whose calls inherit
+ * this context, also loads where it does not exist: there the context is always empty.
  */
 import type { CallOptions } from '../core/engine/call-options.ts'
 
@@ -33,12 +33,12 @@ export const storage: ContextStorage = hooks
 	? new hooks.AsyncLocalStorage()
 	: { getStore: () => undefined, run: (_, fn) => fn() }
 
-/** Captures the current async context. An AsyncResource takes 80 bytes, `AsyncLocalStorage.snapshot` 2,400. */
+/** Captures the async context. An AsyncResource takes 80 bytes, `AsyncLocalStorage.snapshot` 2,400. */
 export const captureScope = (): AsyncScope | undefined => hooks && new hooks.AsyncResource('yaoki')
 
 /**
- * Returns a function that runs others in the current async context: for events of a connection, which arrive in the context of the
- * connection.
+ * Returns a function that runs others in the current async context: for events of a connection, which arrive
+ * in the context of the connection.
  */
 export function captureContext(): RunInContext {
 	const scope = captureScope()

@@ -1,4 +1,7 @@
-/** `yaoki/outbox`: messages written in your own transaction, and relays that deliver them with retries that survive a restart. */
+/**
+ * `yaoki/outbox`: messages written in your own transaction, and relays that deliver them with retries that
+ * survive a restart.
+ */
 
 export type { Queryable } from '../sql/clients.ts'
 export type { DeadLetterGroup, ReplayReport } from './dead-letters/options.ts'
@@ -20,7 +23,7 @@ export type {
 	Topics,
 } from './message/message.ts'
 export type { RedactMessage } from './message/redact.ts'
-export { redactFields } from './message/redact-fields.ts'
+export { redactFields } from './message/redact.ts'
 export type { AuditRecord } from './operator/audit.ts'
 export { DeadLetterNotFoundError, MessageNotQueuedError } from './operator/require-status.ts'
 export { Outbox } from './outbox.ts'

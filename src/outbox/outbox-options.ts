@@ -13,8 +13,8 @@ import { readTopics, type Schemas } from './enqueue/schemas.ts'
 import type { OutsideTransaction } from './enqueue/transaction-check.ts'
 import type { Topics } from './message/message.ts'
 import type { RedactMessage } from './message/redact.ts'
-import { DEFAULT_DEDUPE_FOR_MS } from './store/insert-options.ts'
 import type { OutboxStore } from './store/store.ts'
+import { DEFAULT_DEDUPE_FOR_MS } from './store/stored-values.ts'
 
 /** Options of `new Outbox`. `store` is required. */
 export interface OutboxOptions<T extends Topics = Topics> {
@@ -22,27 +22,37 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	readonly store: OutboxStore
 	/** The outbox's name in events. Default `'outbox'`. */
 	readonly name?: string | undefined
-	/** A schema for each topic, of zod, valibot or any other library that follows Standard Schema. Default: any topic with any JSON payload. */
+	/**
+	 * A schema for each topic, of zod, valibot or any other library that follows Standard Schema. Default: any
+	 * topic with any JSON payload.
+	 */
 	readonly topics?: T | undefined
 	/** Maximum size of a payload, in bytes of JSON. Default 1,048,576. */
 	readonly maxPayloadBytes?: number | undefined
-	/** Keeps sent messages: `true` permanently, or for `keepForMs` milliseconds. Default false: they are deleted. */
+	/**
+	 * Keeps sent messages: `true` permanently, or for `keepForMs` milliseconds. Default false: they are
+	 * deleted.
+	 */
 	readonly history?: { readonly keepForMs: number } | boolean | undefined
 	/**
-	 * How long a `dedupeKey` rejects further messages, from the time when its message is due. A key is never free while its
-	 * message is queued or dead. Default 86,400,000: a day.
+	 * How long a `dedupeKey` rejects further messages, from the time when its message is due. A key is never
+	 * free while its message is queued or dead. Default 86,400,000: a day.
 	 */
 	readonly dedupeForMs?: number | undefined
 	/**
-	 * Whether transactions that enqueue messages of the same destination and key wait for each other until they end, so that the order
-	 * of enqueuing is the order of commits. Default true.
+	 * Whether transactions that enqueue messages of the same destination and key wait for each other until they
+	 * end, so that the order of enqueuing is the order of commits. Default true.
 	 */
 	readonly lockKeys?: boolean | undefined
-	/** How long records of replayed, edited and discarded dead letters and of pauses are kept, in milliseconds. Default 7,776,000,000 (90 days). */
+	/**
+	 * How long records of replayed, edited and discarded dead letters and of pauses are kept, in milliseconds.
+	 * Default 7,776,000,000 (90 days).
+	 */
 	readonly auditForMs?: number | undefined
 	/**
-	 * Replaces what `find`, `list`, `why`, `audit` and the dead letters show of payloads, headers and error messages, for example
-	 * `redactFields(['email'])`. Never changes what is stored or sent. Default: everything is shown.
+	 * Replaces what `find`, `list`, `why`, `audit` and the dead letters show of payloads, headers and error
+	 * messages, for example `redactFields(['email'])`. Never changes what is stored or sent. Default:
+	 * everything is shown.
 	 */
 	readonly redact?: RedactMessage | undefined
 	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */

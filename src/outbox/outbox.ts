@@ -1,10 +1,10 @@
 /**
- * The outbox as an application uses it: writes messages and returns information about them. Relays send them, in this process or in
- * another.
+ * The outbox as an application uses it: writes messages and returns information about them. Relays send them,
+ * in this process or in another.
  */
 
-import { Emitter } from '../core/emitter/emitter.ts'
-import { OBSERVE, type Observable, type Observation } from '../core/observe/observe.ts'
+import { Emitter } from '../core/observe/emitter.ts'
+import type { Observable, Observation } from '../core/observe/observation.ts'
 import type { MigrationReport } from '../sql/schema/migration.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
 import { type PageOptions, readPage } from './dead-letters/options.ts'
@@ -35,7 +35,8 @@ import type { OutboxStore } from './store/store.ts'
 const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 
 /**
- * Writes messages in your own transaction with `enqueue`; a `Relay` sends them afterwards, even if this process crashes.
+ * Writes messages in your own transaction with `enqueue`; a `Relay` sends them afterwards, even if this
+ * process crashes.
  *
  * @example
  * const outbox = new Outbox({ store: postgresOutboxStore({ client: pool }), topics: { 'order.created': OrderCreated } })
@@ -45,8 +46,7 @@ const NO_OPTIONS: EnqueueOptions = Object.freeze({})
  * await outbox.enqueue({ topic: 'order.created', payload: order }, { tx })
  * await tx.query('COMMIT')
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
-export class Outbox<T extends Topics = Topics> {
+export class Outbox<T extends Topics = Topics> implements Observable {
 	/** @internal */
 	readonly store: OutboxStore
 	/** @internal True if sent messages are kept. */
@@ -89,9 +89,10 @@ export class Outbox<T extends Topics = Topics> {
 	}
 
 	/**
-	 * Writes one message, or an array of messages (all or none). With `tx` they are sent after that transaction commits, and not
-	 * if it is rolled back. In a transaction of SQLite use `enqueueSync`: during an `await`, other callers of the connection would join the transaction.
-	 * Rejects with an InvalidMessageError, before anything is written, if a message is invalid.
+	 * Writes one message, or an array of messages (all or none). With `tx` they are sent after that transaction
+	 * commits, and not if it is rolled back. In a transaction of SQLite use `enqueueSync`: during an `await`,
+	 * other callers of the connection would join the transaction. Rejects with an InvalidMessageError, before
+	 * anything is written, if a message is invalid.
 	 */
 	enqueue(message: MessageFor<T>, options?: EnqueueOptions): Promise<EnqueueResult>
 	enqueue(messages: readonly MessageFor<T>[], options?: EnqueueOptions): Promise<EnqueueResult[]>
@@ -107,8 +108,9 @@ export class Outbox<T extends Topics = Topics> {
 	}
 
 	/**
-	 * Writes one message, or an array of messages, within the call: the way to enqueue in a transaction of SQLite. Throws what `enqueue` would reject with, so
-	 * that the transaction is rolled back. With `better-sqlite3`, call it in the function of `db.transaction`.
+	 * Writes one message, or an array of messages, within the call: the way to enqueue in a transaction of
+	 * SQLite. Throws what `enqueue` would reject with, so that the transaction is rolled back. With
+	 * `better-sqlite3`, call it in the function of `db.transaction`.
 	 *
 	 * @example
 	 * db.exec('BEGIN IMMEDIATE')
@@ -137,7 +139,10 @@ export class Outbox<T extends Topics = Topics> {
 		return stored && toRecord(stored)
 	}
 
-	/** Returns a page of matching messages, oldest first. Without a status: those in the queue and the dead letters. */
+	/**
+	 * Returns a page of matching messages, oldest first. Without a status: those in the queue and the dead
+	 * letters.
+	 */
 	async list(filter: MessageFilter = {}, options: PageOptions = {}): Promise<readonly MessageRecord[]> {
 		const { limit, after } = readPage(options)
 		const storeFilter = toFilter(filter)
@@ -146,18 +151,20 @@ export class Outbox<T extends Topics = Topics> {
 	}
 
 	/**
-	 * Makes messages that wait for a retry due now. Messages selected by `ids` become due even if they were scheduled by
-	 * `notBefore`. Returns how many were not due yet. Without conditions it requires `{ all: true }`. Throws a `MessageNotQueuedError` if one of
-	 * `ids` does not wait in the queue. For dead letters use `dead.replay`.
+	 * Makes messages that wait for a retry due now. Messages selected by `ids` become due even if they were
+	 * scheduled by `notBefore`. Returns how many were not due yet. Without conditions it requires
+	 * `{ all: true }`. Throws a `MessageNotQueuedError` if one of `ids` does not wait in the queue. For dead
+	 * letters use `dead.replay`.
 	 */
 	retry(filter: MessageFilter, options: SelectionOptions = {}): Promise<number> {
 		return this.#queued.retry(filter, options)
 	}
 
 	/**
-	 * Makes queued messages expire now: a relay moves them to the dead letters with the cause `expired`. This ends messages that are retried without
-	 * limit. Messages in flight are not changed. Returns how many had not expired yet. Without conditions it requires `{ all: true }`. Throws a
-	 * `MessageNotQueuedError` if one of `ids` does not wait in the queue.
+	 * Makes queued messages expire now: a relay moves them to the dead letters with the cause `expired`. This
+	 * ends messages that are retried without limit. Messages in flight are not changed. Returns how many had
+	 * not expired yet. Without conditions it requires `{ all: true }`. Throws a `MessageNotQueuedError` if one
+	 * of `ids` does not wait in the queue.
 	 *
 	 * @example
 	 * await outbox.expire({ destination: 'billing', until: new Date('2026-11-01') }, { reason: 'replaced by the monthly run' })
@@ -167,23 +174,25 @@ export class Outbox<T extends Topics = Topics> {
 	}
 
 	/**
-	 * Pauses a destination for all relays, until `resume` or for `forMs`. It survives restarts, and messages of the destination use no
-	 * attempts. Relays obey at their next poll at the latest; messages in flight are finished.
+	 * Pauses a destination for all relays, until `resume` or for `forMs`. It survives restarts, and messages of
+	 * the destination use no attempts. Relays obey at their next poll at the latest; messages in flight are
+	 * finished.
 	 */
 	pause(destination: string, options: PauseOptions = {}): Promise<void> {
 		return this.#control.pause(destination, options)
 	}
 
 	/**
-	 * Ends the pause of a destination; with `closeCircuit` also an open circuit and a Retry-After. Returns false if there was nothing to end.
+	 * Ends the pause of a destination; with `closeCircuit` also an open circuit and a Retry-After. Returns
+	 * false if there was nothing to end.
 	 */
 	resume(destination: string, options: ResumeOptions = {}): Promise<boolean> {
 		return this.#control.resume(destination, options)
 	}
 
 	/**
-	 * Closes the circuit of a destination and ends a Retry-After, because you know that it works again. A pause by `pause` stays. Returns false if
-	 * neither was active.
+	 * Closes the circuit of a destination and ends a Retry-After, because you know that it works again. A pause
+	 * by `pause` stays. Returns false if neither was active.
 	 */
 	closeCircuit(destination: string, options: OperatorOptions = {}): Promise<boolean> {
 		return this.#control.closeCircuit(destination, options)
@@ -210,17 +219,23 @@ export class Outbox<T extends Topics = Topics> {
 		return this.#emitter.subscribe(listener)
 	}
 
-	/** @internal */
-	[OBSERVE](): Observation {
-		return { kind: 'outbox', emitter: this.#emitter, stats: () => this.stats() }
+	'~observable'(): object {
+		const observation: Observation = { kind: 'outbox', events: this.#emitter, stats: () => this.stats() }
+		return observation
 	}
 
-	/** Wakes all relays. Only needed after a commit that the outbox cannot detect, for example if an ORM hides its client. */
+	/**
+	 * Wakes all relays. Only needed after a commit that the outbox cannot detect, for example if an ORM hides
+	 * its client.
+	 */
 	wake(): void {
 		this.#notifier.wake()
 	}
 
-	/** Stops the relays of this process and closes the connections that the outbox opened. A pool or client that you passed stays open. */
+	/**
+	 * Stops the relays of this process and closes the connections that the outbox opened. A pool or client that
+	 * you passed stays open.
+	 */
 	close(): Promise<void> {
 		this.#closed ??= this.#notifier.close().then(() => this.store.close())
 		return this.#closed
@@ -236,6 +251,3 @@ export class Outbox<T extends Topics = Topics> {
 		this.#emitter.emit({ type, count })
 	}
 }
-
-// biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
-export interface Outbox<T extends Topics> extends Observable {}

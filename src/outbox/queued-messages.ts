@@ -1,6 +1,6 @@
 /**
- * What an operator does with queued messages: make them due, or end them. In batches, because one transaction with a million rows
- * would lock and log all of them.
+ * What an operator does with queued messages: make them due, or end them. In batches, because one transaction
+ * with a million rows would lock and log all of them.
  */
 import { checkNames, type OptionSchema } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'

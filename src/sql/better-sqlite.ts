@@ -1,9 +1,10 @@
 /**
- * A `Database` of `better-sqlite3` as a store uses its own connection. A program that uses `better-sqlite3` must not open the same file with
- * `node:sqlite` too: the locks of a file belong to the process, so the two copies of SQLite in it do not exclude each other.
+ * A `Database` of `better-sqlite3` as a store uses its own connection. A program that uses `better-sqlite3`
+ * must not open the same file with `node:sqlite` too: the locks of a file belong to the process, so the two
+ * copies of SQLite in it do not exclude each other.
  *
- * Differences to `node:sqlite`: `all` and `run` each throw for the other's statements, numbered parameters (?1) are bound by an object, and rows
- * become arrays with `raw`.
+ * Differences to `node:sqlite`: `all` and `run` each throw for the other's statements, numbered parameters
+ * (?1) are bound by an object, and rows become arrays with `raw`.
  */
 import type { SqliteDatabase, SqliteStatement } from './clients.ts'
 

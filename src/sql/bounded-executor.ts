@@ -1,13 +1,15 @@
 /**
- * Runs the statements of a relay with plans that do not depend on statistics. A queue is analyzed while it is empty and holds thousands of messages a
- * second later, and a cached plan that reads the whole table outlives the growth of the table. So every statement carries settings that leave the
- * planner only indexes, positions (ctid) and nested loops; the statements are written so that one index fits each lookup.
+ * Runs the statements of a relay with plans that do not depend on statistics. A queue is analyzed while it is
+ * empty and holds thousands of messages a second later, and a cached plan that reads the whole table outlives
+ * the growth of the table. So every statement carries settings that leave the planner only indexes, positions
+ * (ctid) and nested loops; the statements are written so that one index fits each lookup.
  *
- * Settings and statement are one text. PostgreSQL runs it in one round trip as one transaction, and an error leaves nothing to roll back. Such a text
- * has no parameters, so values are literals and the statement is prepared by SQL.
+ * Settings and statement are one text. PostgreSQL runs it in one round trip as one transaction, and an error
+ * leaves nothing to roll back. Such a text has no parameters, so values are literals and the statement is
+ * prepared by SQL.
  *
- * Rejected: functions in the schema that carry the settings, because every change of a statement would be a migration; and settings of the connection,
- * because it belongs to the user.
+ * Rejected: functions in the schema that carry the settings, because every change of a statement would be a
+ * migration; and settings of the connection, because it belongs to the user.
  */
 import { TimeoutError } from '../core/errors/errors.ts'
 import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients.ts'
@@ -27,7 +29,8 @@ const SETTINGS = [
 	'enable_sort = off',
 	'enable_hashjoin = off',
 	'enable_mergejoin = off',
-	// Before PostgreSQL 18 a plan without alternative to these has an enormous cost, for which PostgreSQL would compile it.
+	// Before PostgreSQL 18 a plan without alternative to these has an enormous cost, for which PostgreSQL would
+	// compile it.
 	'jit = off',
 	// The parameters do not change the plan.
 	'plan_cache_mode = force_generic_plan',
@@ -92,8 +95,9 @@ export class BoundedExecutor implements StatementRunner {
 	}
 
 	/**
-	 * `next` is a second statement of the same transaction and round trip, which sees what was committed since the first one started. Its rows follow
-	 * those of the first. Limits do not apply to PGlite, which runs in this process.
+	 * `next` is a second statement of the same transaction and round trip, which sees what was committed since
+	 * the first one started. Its rows follow those of the first. Limits do not apply to PGlite, which runs in
+	 * this process.
 	 */
 	run<Row>(
 		sql: string,
@@ -154,7 +158,8 @@ export class BoundedExecutor implements StatementRunner {
 			throw signal.reason
 		}
 		const comment = limits ? `/* yaoki ${limits.label.replaceAll(/[^\w.: -]/g, '_')} */ ` : ''
-		// On another connection, and by the text: behind a pooler, this process does not know the number of the server's process.
+		// On another connection, and by the text: behind a pooler, this process does not know the number of the
+		// server's process.
 		const cancel = () => void pool.query(CANCEL, [comment]).catch(() => {})
 		signal?.addEventListener('abort', cancel)
 		let isBroken = false
@@ -205,7 +210,8 @@ export class BoundedExecutor implements StatementRunner {
 				return rowsOf(await client.query(`${before}${executions.join('; ')}`), length)
 			} catch (error) {
 				if (!isMissingStatement(error)) throw error
-				// Prepared a moment ago: the text ran on another connection of the server. Otherwise something removed it, for example DISCARD.
+				// Prepared a moment ago: the text ran on another connection of the server. Otherwise something
+				// removed it, for example DISCARD.
 				if (isNew) this.#canPrepare = false
 				namesOn(client).clear()
 			}

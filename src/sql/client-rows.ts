@@ -1,6 +1,6 @@
 /**
- * Reads the rows that a client of the user returned. `pg` and most others return `{ rows }`, TypeORM's manager an array of rows. Anything else is an
- * error immediately: it would be mistaken for an empty result.
+ * Reads the rows that a client of the user returned. `pg` and most others return `{ rows }`, TypeORM's
+ * manager an array of rows. Anything else is an error immediately: it would be mistaken for an empty result.
  */
 
 const MAX_LISTED_KEYS = 5

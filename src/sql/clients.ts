@@ -1,6 +1,6 @@
 /**
- * The database clients that stores use, described by their shape: the user brings the driver, and the package imports none. A `pg` client or
- * pool and PGlite have `query`; `node:sqlite` has `prepare`.
+ * The database clients that stores use, described by their shape: the user brings the driver, and the package
+ * imports none. A `pg` client or pool and PGlite have `query`; `node:sqlite` has `prepare`.
  */
 
 /** `pg`, PGlite, or any client that runs a text with `$1` parameters and returns rows. */
@@ -52,8 +52,8 @@ export interface SqliteStatement {
 }
 
 /**
- * A database client with your open transaction: the option `tx` of `outbox.enqueue`, `outbox.enqueueSync` and `context.complete`. For authors of
- * stores: `OutboxStore.insert` gets it.
+ * A database client with your open transaction: the option `tx` of `outbox.enqueue`, `outbox.enqueueSync` and
+ * `context.complete`. For authors of stores: `OutboxStore.insert` gets it.
  */
 export type Queryable = SqlClient | SqliteClient
 

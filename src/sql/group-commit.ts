@@ -1,10 +1,12 @@
 /**
- * Runs all work requested in one tick in one transaction: a commit waits for the disk, and a relay that settles and claims in the same tick
- * waits once instead of twice. The first run is optimistic. If one piece of work fails, everything is rolled back and each piece runs again in a
- * transaction of its own, so that only the failing one is rejected; work must therefore be repeatable. (A savepoint around each piece would
+ * Runs all work requested in one tick in one transaction: a commit waits for the disk, and a relay that
+ * settles and claims in the same tick waits once instead of twice. The first run is optimistic. If one piece
+ * of work fails, everything is rolled back and each piece runs again in a transaction of its own, so that
+ * only the failing one is rejected; work must therefore be repeatable. (A savepoint around each piece would
  * make SQLite copy every page it touches in every transaction, for a case that almost never happens.)
  *
- * While the database is busy, work is retried with growing, jittered pauses, so that relays do not collide again.
+ * While the database is busy, work is retried with growing, jittered pauses, so that relays do not collide
+ * again.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'

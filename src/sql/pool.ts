@@ -5,8 +5,9 @@ import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients
 const guarded = new WeakSet<PgPool>()
 
 /**
- * Keeps lost connections of a pool from ending the process: they emit an event, which would end it without a handler. The next query reports the
- * error. The handlers stay as long as the pool: an idle connection may be lost between the end of a store and `pool.end()`.
+ * Keeps lost connections of a pool from ending the process: they emit an event, which would end it without a
+ * handler. The next query reports the error. The handlers stay as long as the pool: an idle connection may be
+ * lost between the end of a store and `pool.end()`.
  */
 export function ignorePoolErrors(client: PgPool | PGliteLike): void {
 	if (isPGlite(client) || guarded.has(client)) return
@@ -22,8 +23,9 @@ const onConnect = (client?: unknown): void => {
 }
 
 /**
- * Waiting for a free connection of the user's pool, apart from the statement. A pool that is full is a bottleneck of this process, not a failure of the
- * database. A connection that must be opened is a matter of the database: its errors and its time count.
+ * Waiting for a free connection of the user's pool, apart from the statement. A pool that is full is a
+ * bottleneck of this process, not a failure of the database. A connection that must be opened is a matter of
+ * the database: its errors and its time count.
  */
 export interface PoolWait {
 	/** True while a statement waits for a connection of a full pool. It is assigned when the statement has its connection, in any case. */

@@ -1,7 +1,8 @@
 /**
- * Runs statements on PostgreSQL. Statements contain `{s}` for the schema and `{now}` for the database's time, and are completed once. A `pg`
- * pool prepares them under a name derived from their text, so that two stores on one pool (another schema, another version) never use each
- * other's. A single statement is one round trip; stores are built from those.
+ * Runs statements on PostgreSQL. Statements contain `{s}` for the schema and `{now}` for the database's time,
+ * and are completed once. A `pg` pool prepares them under a name derived from their text, so that two stores
+ * on one pool (another schema, another version) never use each other's. A single statement is one round trip;
+ * stores are built from those.
  */
 import { BoundedExecutor } from './bounded-executor.ts'
 import {
@@ -44,8 +45,8 @@ export interface PostgresSettings {
 export type ExplainError = (error: unknown, executor: SqlExecutor) => Promise<unknown>
 
 /**
- * Rounded down, so that a message is never due too early. Floating point holds milliseconds exactly for thousands of years; the decimals
- * of `extract` cost a tenth of an insert.
+ * Rounded down, so that a message is never due too early. Floating point holds milliseconds exactly for
+ * thousands of years; the decimals of `extract` cost a tenth of an insert.
  */
 export const DATABASE_NOW = "floor(date_part('epoch', clock_timestamp()) * 1000)::bigint"
 
@@ -90,8 +91,9 @@ export class PostgresExecutor implements SqlExecutor {
 	}
 
 	/**
-	 * Like `run`, at the default isolation level of the database. The caller repeats a statement that fails to serialize (40001). With `wait`, the
-	 * caller learns whether the statement waits for a connection, and can prevent that it runs afterwards.
+	 * Like `run`, at the default isolation level of the database. The caller repeats a statement that fails to
+	 * serialize (40001). With `wait`, the caller learns whether the statement waits for a connection, and can
+	 * prevent that it runs afterwards.
 	 */
 	runAtAnyLevel<Row>(sql: string, values: readonly SentValue[], wait?: PoolWait): Promise<readonly Row[]> {
 		const { client } = this.#settings
@@ -117,8 +119,8 @@ export class PostgresExecutor implements SqlExecutor {
 	}
 
 	/**
-	 * With another default isolation level, statements that meet others fail (40001) and can make the user's fail too. Then each statement
-	 * runs in a transaction that sets its level, for two more round trips.
+	 * With another default isolation level, statements that meet others fail (40001) and can make the user's
+	 * fail too. Then each statement runs in a transaction that sets its level, for two more round trips.
 	 */
 	async #sendAlone<Row>(sql: string, values: readonly Value[], isConstant: boolean): Promise<readonly Row[]> {
 		this.#isReadCommitted ??= await this.#readIsolationLevel()
@@ -145,8 +147,8 @@ export class PostgresExecutor implements SqlExecutor {
 	}
 
 	/**
-	 * Runs a statement on the user's connection, and returns what the client returns. Any client accepts a text with values; a `pg` client also
-	 * prepares it, which halves the cost of an insert.
+	 * Runs a statement on the user's connection, and returns what the client returns. Any client accepts a text
+	 * with values; a `pg` client also prepares it, which halves the cost of an insert.
 	 */
 	async runIn(tx: SqlClient, sql: string, values: readonly SentValue[]): Promise<unknown> {
 		if (serverStatus(tx) !== undefined) return this.#send(tx as Pick<PgClient, 'query'>, sql, values, true)
@@ -206,7 +208,8 @@ export class PostgresExecutor implements SqlExecutor {
 			} catch (error) {
 				if (!isLostStatement(error)) throw error
 				this.#stopPreparing()
-				// It failed before it ran, so it can be repeated. In a transaction the error has aborted everything; the next one works.
+				// It failed before it ran, so it can be repeated. In a transaction the error has aborted everything;
+				// the next one works.
 				if (client !== this.#settings.client) throw error
 			}
 		}

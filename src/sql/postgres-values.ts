@@ -37,3 +37,16 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** Checks an id before it is sent: PostgreSQL fails on a text that is not a UUID instead of finding nothing. */
 export const isUuid = (id: string): boolean => UUID.test(id)
+
+/** Returns a function that writes the text of a shape once, so that it is prepared once. */
+export function oneTextPerShape<Shape extends object>(
+	write: (shape: Shape) => string,
+): (shape: Shape) => string {
+	const texts = new Map<string, string>()
+	return (shape) => {
+		const name = Object.values(shape).join()
+		const text = texts.get(name) ?? write(shape)
+		texts.set(name, text)
+		return text
+	}
+}

@@ -35,8 +35,8 @@ export function runOn(tx: SqliteClient): RunStatement {
 const NO_ROWS: readonly unknown[] = []
 
 /**
- * `better-sqlite3`, which has `reader`, takes numbered parameters (?1) as an object. Its `all` throws for a statement that returns no rows, and its
- * `run` for one that does.
+ * `better-sqlite3`, which has `reader`, takes numbered parameters (?1) as an object. Its `all` throws for a
+ * statement that returns no rows, and its `run` for one that does.
  */
 function rowsOf(statement: Statement, params: readonly SqlParam[]): readonly unknown[] {
 	if (statement.reader === undefined) return statement.all(...params)

@@ -1,11 +1,12 @@
 /**
- * The single connection of a store, opened on first use: stores are created when a program starts, where neither a missing folder nor the
- * warning that `node:sqlite` prints on some versions is wanted.
+ * The single connection of a store, opened on first use: stores are created when a program starts, where
+ * neither a missing folder nor the warning that `node:sqlite` prints on some versions is wanted.
  *
- * SQLite must never wait by itself: that blocks the thread, which may be the one that runs the transaction it waits for. So `busy_timeout`
- * is 0, and group-commit.ts retries when the database is busy.
+ * SQLite must never wait by itself: that blocks the thread, which may be the one that runs the transaction it
+ * waits for. So `busy_timeout` is 0, and group-commit.ts retries when the database is busy.
  *
- * Rows are read as arrays: `node:sqlite` creates objects in V8's slow dictionary mode, which nearly doubled the time of a claim.
+ * Rows are read as arrays: `node:sqlite` creates objects in V8's slow dictionary mode, which nearly doubled
+ * the time of a claim.
  */
 import type { SqliteDatabase, SqliteStatement } from './clients.ts'
 
@@ -15,8 +16,9 @@ export type SqlRow = readonly SqlValue[]
 export type SqlParam = SqlValue | Uint8Array
 
 /**
- * A committed row survives a power failure: `synchronous = FULL`. `journal_size_limit` truncates the log after a burst. Checkpoints run
- * at 32 MB instead of 4: most rows of a queue are deleted by then, which increased drain throughput by a quarter.
+ * A committed row survives a power failure: `synchronous = FULL`. `journal_size_limit` truncates the log
+ * after a burst. Checkpoints run at 32 MB instead of 4: most rows of a queue are deleted by then, which
+ * increased drain throughput by a quarter.
  */
 const SETTINGS = `
 	PRAGMA busy_timeout = 0;

@@ -1,6 +1,6 @@
 /**
- * Classifies SQLite errors. The low byte of `errcode` is the kind, the other bits are details. `better-sqlite3` has names instead of numbers:
- * `SQLITE_BUSY_SNAPSHOT`, with the kind first.
+ * Classifies SQLite errors. The low byte of `errcode` is the kind, the other bits are details.
+ * `better-sqlite3` has names instead of numbers: `SQLITE_BUSY_SNAPSHOT`, with the kind first.
  */
 import { safeGet } from '../core/classify/safe-get.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Reads the state of a user's transaction from the client object, without a query: a query in a foreign transaction costs a round trip, and
- * aborts the transaction when it fails.
+ * Reads the state of a user's transaction from the client object, without a query: a query in a foreign
+ * transaction costs a round trip, and aborts the transaction when it fails.
  */
 import { isPGlite, type Queryable } from './clients.ts'
 

@@ -1,7 +1,7 @@
 /**
- * Scheduled events in a heap, ordered by (time, sequence). Events of the same time keep their insertion order, so that
- * every run is the same. A cancelled event stays in the heap and is skipped when its time comes: most timers are cancelled
- * late or never, and removing one from the middle would cost more.
+ * Scheduled events in a heap, ordered by (time, sequence). Events of the same time keep their insertion
+ * order, so that every run is the same. A cancelled event stays in the heap and is skipped when its time
+ * comes: most timers are cancelled late or never, and removing one from the middle would cost more.
  */
 export interface ScheduledEvent {
 	readonly at: number

@@ -1,5 +1,5 @@
 import type { BoundLayer, Call, Layer } from '../core/engine/call.ts'
-import { GO, type Step } from '../core/engine/layer.ts'
+import type { Step } from '../core/engine/layer.ts'
 import { LeafPolicy, type Policy } from '../core/engine/policy.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../core/engine/policy-options.ts'
 import { invalidOption, isAmount, type OptionSchema } from '../core/options/schema.ts'
@@ -59,6 +59,8 @@ class Faults extends LeafPolicy {
 }
 
 class FaultLayer implements Layer {
+	/** True if the attempt fails. */
+	declare readonly callState: boolean
 	readonly #settings: Settings
 	readonly #random: (() => number) | undefined
 
@@ -67,23 +69,23 @@ class FaultLayer implements Layer {
 		this.#random = settings.seed === undefined ? undefined : seededRandom(settings.seed)
 	}
 
-	enter(call: Call, bound: BoundLayer): Step {
+	enter(call: Call, bound: BoundLayer<FaultLayer>): Step {
 		const random = this.#random ?? (() => bound.runtime.random())
 		const { latencyMs = 0, errorRate } = this.#settings
 		const [min, max] = toRange(latencyMs)
 		const delayMs = min + random() * (max - min)
 		const fails = random() < errorRate
 		call.enterLayer(bound, fails)
-		return delayMs > 0 ? delayMs : this.resume(call, bound)
+		return delayMs > 0 ? call.wait(delayMs) : this.resume(call, bound)
 	}
 
-	resume(call: Call, bound: BoundLayer): Step {
+	resume(call: Call, bound: BoundLayer<FaultLayer>): Step {
 		call.startedAt = call.pipeline.runtime.now()
-		return call.layerState(bound) ? call.settle(false, this.#createError()) : GO
+		return call.layerState(bound) ? call.settle(false, this.#createError()) : 'continue'
 	}
 
 	leave(): Step {
-		return GO
+		return 'continue'
 	}
 
 	#createError(): unknown {

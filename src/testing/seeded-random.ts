@@ -1,7 +1,8 @@
 /**
- * Returns a random number generator, for tests that use random numbers of their own; `virtualRuntime({ seed })` has one. The same seed
- * gives the same numbers on every engine. It is sfc32, a small generator with 128 bits of state that passes the usual test batteries; 53
- * bits of two draws make one number in [0, 1).
+ * Returns a random number generator, for tests that use random numbers of their own;
+ * `virtualRuntime({ seed })` has one. The same seed gives the same numbers on every engine. It is sfc32, a
+ * small generator with 128 bits of state that passes the usual test batteries; 53 bits of two draws make one
+ * number in [0, 1).
  *
  * @example
  * const random = seededRandom(7)

@@ -2,17 +2,18 @@ import type { UnboundLayer } from '../core/engine/compile.ts'
 import type { LayerEnv } from '../core/engine/layer.ts'
 import { Policy } from '../core/engine/policy.ts'
 import type { PolicyListener } from '../core/events/events.ts'
-import { INSPECT, type Inspectable, isInspectable } from '../core/inspect/inspect.ts'
-import type { EventFilter } from '../core/observe/observe.ts'
+import { type Inspectable, inspectionOf } from '../core/observe/inspection.ts'
+import type { EventFilter } from '../core/observe/observation.ts'
 import { invalidArgument } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 
 /**
- * Returns a policy that runs the given one with delays that take no time, for tests: the same attempts without waiting. The policy's clock
- * advances by the skipped time, so that `maxElapsedMs` ends a call as usual. Concurrent calls share that clock, and a
- * `Deadline` has its own clock: if such details matter, use `virtualRuntime`. An HTTP client or a `resilientFetch` becomes a new one with the same
- * options and its own circuits.
+ * Returns a policy that runs the given one with delays that take no time, for tests: the same attempts
+ * without waiting. The policy's clock advances by the skipped time, so that `maxElapsedMs` ends a call as
+ * usual. Concurrent calls share that clock, and a `Deadline` has its own clock: if such details matter, use
+ * `virtualRuntime`. An HTTP client or a `resilientFetch` becomes a new one with the same options and its own
+ * circuits.
  *
  * @example
  * const payments = skipDelays(policy)
@@ -22,7 +23,7 @@ export function skipDelays<Substitute>(policy: Policy<Substitute>): Policy<Subst
 export function skipDelays<Client extends Inspectable>(client: Client): Client
 export function skipDelays(given: Policy<unknown> | Inspectable): unknown {
 	if (given instanceof Policy) return new SkipDelays(given)
-	const { runtime, withRuntime } = isInspectable(given) ? given[INSPECT]() : {}
+	const { runtime, withRuntime } = inspectionOf(given) ?? {}
 	if (!runtime || !withRuntime)
 		invalidArgument('policy', given, 'a policy, a pipeline, a ResilientHttpClient or a resilientFetch')
 	return withRuntime(createSkippingRuntime(runtime))

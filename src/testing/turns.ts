@@ -1,6 +1,7 @@
 /**
- * Turns of calls and timers. While the callback of a timer runs, or a call, other calls that may continue wait for their turn, in the order
- * in which they were woken. Promises do the same in production. So calls never nest, and events have the same order as there.
+ * Turns of calls and timers. While the callback of a timer runs, or a call, other calls that may continue
+ * wait for their turn, in the order in which they were woken. Promises do the same in production. So calls
+ * never nest, and events have the same order as there.
  */
 interface Job {
 	proceed(): void

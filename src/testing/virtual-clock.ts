@@ -1,6 +1,6 @@
 /**
- * A clock that moves from one scheduled event to the next. This is the part of a virtual runtime without promises: tests
- * add promises on top, the simulator uses it directly.
+ * A clock that moves from one scheduled event to the next. This is the part of a virtual runtime without
+ * promises: tests add promises on top, the simulator uses it directly.
  */
 import { checkAmount } from '../core/options/schema.ts'
 import { EventHeap, type ScheduledEvent } from './event-heap.ts'

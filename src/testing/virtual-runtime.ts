@@ -16,8 +16,8 @@ export interface VirtualRuntimeOptions {
 }
 
 /**
- * A runtime for tests whose clock moves only when the test calls `advance`, `runUntilIdle` or `runTimers`. `virtualRuntime()` creates it;
- * pass it as `runtime` to policies.
+ * A runtime for tests whose clock moves only when the test calls `advance`, `runUntilIdle` or `runTimers`.
+ * `virtualRuntime()` creates it; pass it as `runtime` to policies.
  */
 export interface VirtualRuntime extends Runtime {
 	/** Advances the clock by `ms`. Timers fire in order, and all promise jobs run before the next timer. */
@@ -40,7 +40,8 @@ export interface VirtualRuntime extends Runtime {
 }
 
 /**
- * Creates a virtual clock with seeded random numbers, for tests and simulations: no real waiting, the same run every time.
+ * Creates a virtual clock with seeded random numbers, for tests and simulations: no real waiting, the same
+ * run every time.
  *
  * @example
  * const clock = virtualRuntime({ seed: 7 })
@@ -56,9 +57,9 @@ export function virtualRuntime(options: VirtualRuntimeOptions = {}): VirtualRunt
 }
 
 /**
- * Resolves when every promise job that can run has run. Jobs create jobs, so no number of `await`s is enough; the next
- * macrotask comes after all of them. A message channel is a macrotask on every runtime, fake timers do not replace it, and
- * unlike `setTimeout` browsers do not delay it by 4 ms.
+ * Resolves when every promise job that can run has run. Jobs create jobs, so no number of `await`s is enough;
+ * the next macrotask comes after all of them. A message channel is a macrotask on every runtime, fake timers
+ * do not replace it, and unlike `setTimeout` browsers do not delay it by 4 ms.
  */
 function runPromiseJobs(): Promise<void> {
 	return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * Numbers, durations and lists as people read them. `toLocaleString` and `Intl` are not used: their output depends on the
- * data that the engine was built with, and the same report must be the same bytes everywhere.
+ * Numbers, durations and lists as people read them. `toLocaleString` and `Intl` are not used: their output
+ * depends on the data that the engine was built with, and the same report must be the same bytes everywhere.
  */
 
 /** Formats a number with thousands separators: `12,345.7`. From 1e9 on it uses the exponential form. */
@@ -29,13 +29,23 @@ export function formatSignificant(value: number): string {
 	return formatNumber(value, decimals).replace(/(?:\.0*|(?<!0)0+)$/, '')
 }
 
+/**
+ * Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `rough`. Computed through the
+ * decimal notation, because powers and logarithms are not exact on every engine.
+ */
+export function niceStep(rough: number): number {
+	const [digits = '1', exponent = '0'] = rough.toExponential().split('e')
+	const factor = [1, 2, 5, 10].find((nice) => nice >= Number(digits)) ?? 10
+	return Number(`${factor}e${exponent}`)
+}
+
 /** Returns the number of decimals that multiples of `step` need: 1 for 0.5, none for 20. */
 export function decimalsFor(step: number): number {
 	const exponent = Number(step.toExponential().split('e')[1] ?? 0)
 	return Math.max(0, -exponent)
 }
 
-/** Formats a share from 0 to 1, with the given decimals or about three significant digits: 0.1234 is `12.3 %`. */
+/** Formats a share from 0 to 1, by default with about three significant digits: 0.1234 is `12.3 %`. */
 export function formatPercent(share: number, decimals?: number): string {
 	const percent = share * 100
 	return `${decimals === undefined ? formatSignificant(percent) : formatNumber(percent, decimals)} %`
@@ -54,8 +64,8 @@ const UNITS: readonly (readonly [ms: number, name: string])[] = [
 ]
 
 /**
- * Formats a duration in the largest unit of which there are at least two (90 s says more than 1 min), or with `units` 2 also
- * in the next smaller unit: `850 ms`, `3 min`, `3 min 20 s`.
+ * Formats a duration in the largest unit of which there are at least two (90 s says more than 1 min), or with
+ * `units` 2 also in the next smaller unit: `850 ms`, `3 min`, `3 min 20 s`.
  */
 export function formatDuration(ms: number, units: 1 | 2 = 1): string {
 	const length = Math.max(0, ms)
@@ -68,7 +78,7 @@ export function formatDuration(ms: number, units: 1 | 2 = 1): string {
 	return `${Math.floor(length / size)} ${name} ${Math.floor((length % size) / next[0])} ${next[1]}`
 }
 
-/** Formats the time until or since a moment, given its distance from now: `in 12 s`, or for a negative one `3 min ago`. */
+/** Formats the time until or since a moment by its distance from now: `in 12 s`, `3 min ago`. */
 export function formatRelativeTime(offsetMs: number): string {
 	return offsetMs > 0 ? `in ${formatDuration(offsetMs)}` : `${formatDuration(-offsetMs)} ago`
 }

@@ -1,15 +1,15 @@
 /**
- * Removes passwords from texts that quote what a user typed: a URL in the wrong place is an unexpected argument, and its error must not print the
- * password. It may remove more than the password, never less.
+ * Removes passwords from texts that quote what a user typed: a URL in the wrong place is an unexpected
+ * argument, and its error must not print the password. It may remove more than the password, never less.
  */
 
 /** The value of a quoted keyword may contain spaces, so everything after it is removed. */
 const KEYWORD = /(password|passwd|secret|token)\s*=\s*(?:['"][\s\S]*|\S*)/gi
 
-/** Returns the text with passwords and parameters of URLs, and the value of `password=...`, replaced by `***`. */
+/** Returns the text with passwords, URL parameters and the value of `password=...` replaced by `***`. */
 export const maskSecrets = (text: string): string => text.replace(/\S+/g, maskUrl).replace(KEYWORD, '$1=***')
 
-/** A password may contain any character, also an @ that should have been encoded. Parameters may be passwords under any name. */
+/** A password may contain any character, even an @. Parameters may be passwords under any name. */
 function maskUrl(word: string): string {
 	const start = word.indexOf('://')
 	const colon = word.indexOf(':', start < 0 ? 0 : start + 3)

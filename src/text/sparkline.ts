@@ -3,8 +3,8 @@
 const BLOCKS = '▁▂▃▄▅▆▇█'
 
 /**
- * Draws values from 0 to `max` as blocks of eight heights, `▁▅█ ▃`; null is a gap. If there are more values than columns, a column
- * shows the highest of its values: an average would hide a short overload.
+ * Draws values from 0 to `max` as blocks of eight heights, `▁▅█ ▃`; null is a gap. If there are more values
+ * than columns, a column shows the highest of its values: an average would hide a short overload.
  */
 export function sparkline(
 	values: readonly (number | null)[],

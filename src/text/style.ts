@@ -1,6 +1,7 @@
 /**
- * Colors as an object that is passed in. Whether an output shows colors is known to the caller only, and `styleText` of
- * node:util does not exist everywhere. A color never carries information that the text does not.
+ * Colors as an object that is passed in. Whether an output shows colors is known to the caller only, and
+ * `styleText` of node:util does not exist everywhere. A color never carries information that the text does
+ * not.
  */
 
 /** Functions that emphasize a text, or return it unchanged. Tables and reports need no more. */

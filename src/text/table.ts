@@ -1,7 +1,7 @@
 /**
- * Tables as text, aligned by display width. A figure without its last digits or its unit is wrong, so figures are never
- * truncated: if a table is too wide, the names in its first column wrap, and if that is not enough the columns are split over
- * several tables that repeat the names.
+ * Tables as text, aligned by display width. A figure without its last digits or its unit is wrong, so figures
+ * are never truncated: if a table is too wide, the names in its first column wrap, and if that is not enough
+ * the columns are split over several tables that repeat the names.
  */
 import { formatSignificant } from './format.ts'
 import { sanitizeLine } from './sanitize.ts'
@@ -11,7 +11,7 @@ import { type Align, displayWidth, pad, wrap } from './width.ts'
 /** Rows of cells, with an optional head. */
 export interface Table {
 	readonly head?: readonly string[] | undefined
-	/** Numbers are formatted with about three significant digits; pass a text for another format. Rows may differ in length. */
+	/** Numbers get about three significant digits; otherwise pass a text. Rows may differ in length. */
 	readonly rows: readonly (readonly (string | number)[])[]
 	/** By column. Default: the first column to the left (names), the others to the right (figures). */
 	readonly align?: readonly Align[] | undefined
@@ -101,7 +101,7 @@ const MAX_LEFT = 34
 /** Longer lines are hard to read, however wide the terminal is. */
 const MAX_LINE = 110
 
-/** Formats pairs in two columns, indented, as in `--help`. The right column wraps; words are never broken. */
+/** Formats pairs in two columns, as in `--help`. The right column wraps; words are never broken. */
 export function formatPairs(
 	pairs: readonly (readonly [left: string, right: string])[],
 	width: number,

@@ -1,6 +1,7 @@
 /**
- * The width of a text, and what depends on it: padding, truncating and wrapping. A terminal shows East Asian characters and
- * most emoji two columns wide and combining marks zero columns wide, so `length` misaligns every table that contains them.
+ * The width of a text, and what depends on it: padding, truncating and wrapping. A terminal shows East Asian
+ * characters and most emoji two columns wide and combining marks zero columns wide, so `length` misaligns
+ * every table that contains them.
  */
 
 /** East Asian characters that are as wide as they are high. */
@@ -36,7 +37,7 @@ export function pad(text: string, width: number, align: Align = 'left'): string 
 	return align === 'left' ? text + spaces : spaces + text
 }
 
-/** Returns the text if it fits into `width`, otherwise as much of it as fits before an ellipsis: `a rathe…`. */
+/** Returns the text if it fits into `width`, otherwise what fits before an ellipsis: `a rathe…`. */
 export function truncate(text: string, width: number, measure: Measure = displayWidth): string {
 	if (measure(text) <= width) return text
 	let start = ''
@@ -48,12 +49,12 @@ export function truncate(text: string, width: number, measure: Measure = display
 }
 
 /**
- * What happens to a word that is wider than a line: it stays whole (commands in help texts must survive copy and paste), is
- * truncated, or continues on the next line.
+ * What happens to a word that is wider than a line: it stays whole (commands in help texts must survive copy
+ * and paste), is truncated, or continues on the next line.
  */
 export type LongWords = 'keep' | 'truncate' | 'break'
 
-/** Splits a text into lines of at most `width`. Lines break at white space and between East Asian characters. */
+/** Splits a text into lines of at most `width`, at white space and between East Asian characters. */
 export function wrap(
 	text: string,
 	width: number,

@@ -1,7 +1,8 @@
 /** A small program with a command that a test provides. */
+
+import type { CommandEntry, Program } from '../../src/cli/command.ts'
 import { type Command, defineCommand } from '../../src/cli/command.ts'
 import type { ExitKind } from '../../src/cli/errors.ts'
-import type { CommandEntry, Program } from '../../src/cli/find-command.ts'
 import type { CommandIo } from '../../src/cli/io.ts'
 import { runCli } from '../../src/cli/run.ts'
 import { type FakeOptions, FakeTerminal } from './fake-terminal.ts'
@@ -38,7 +39,8 @@ export interface FakeProgram extends Program {
 export function fakeProgram(work: RunCommand = () => 'ok'): FakeProgram {
 	const loaded: string[] = []
 	const entry = (name: string, summary: string, command: Command): CommandEntry => ({
-		...{ name, summary },
+		name,
+		summary,
 		load() {
 			loaded.push(name)
 			return Promise.resolve(command)

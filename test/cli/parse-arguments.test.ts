@@ -96,7 +96,9 @@ describe('options', () => {
 
 describe('numbers', () => {
 	const invalid = (optionPath: string, received: string, expected: string) => ({
-		...{ optionPath, received, expected },
+		optionPath,
+		received,
+		expected,
 	})
 
 	test('are parsed exactly, negative ones also after a space', () => {

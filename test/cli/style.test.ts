@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createStyle, isColored } from '../../src/cli/style.ts'
+import { createStyle, isColored } from '../../src/cli/reporter.ts'
 
 describe('an output', () => {
 	test.each<[string, boolean, Record<string, string>, boolean, boolean]>([

@@ -7,9 +7,9 @@ import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { type Exporter, logger, observe, openTelemetry } from 'yaoki/telemetry'
 import { claim } from '../cli/outbox/fixtures.ts'
 import { run } from '../cli/outbox/run-yaoki.ts'
+import { temporaryFile } from '../support/temporary-file.ts'
 import { storingLogger } from '../telemetry/logs/lines.ts'
 import { startSdk } from '../telemetry/opentelemetry/sdk.ts'
-import { temporaryFile } from '../temporary-file.ts'
 import { page, table } from './markdown.ts'
 
 /** The first delay differs from the others. */

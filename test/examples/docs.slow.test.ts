@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
-import { type PostgresDatabase, postgresDatabase } from '../postgres-database.ts'
+import { type PostgresDatabase, postgresDatabase } from '../support/postgres-database.ts'
 import {
 	createFolder,
 	needsPostgres,

@@ -15,8 +15,8 @@ const headings = (section: string): readonly string[] =>
 type Printed = readonly [file: string, calls: number, ...entries: readonly string[]]
 
 const ON_CONSOLE: readonly Printed[] = [
-	['core/engine/hooks.ts', 1, 'A hook failed'],
 	['core/keyed/registry.ts', 1, 'Evicted key'],
+	['core/options/hooks.ts', 1, 'A hook failed'],
 	['grpc/grpc-js/channel-retries.ts', 1, 'Retries in the channel'],
 	['grpc/grpc-js/channel-watch.ts', 1, 'Call without interceptor'],
 	['http/server/responses.ts', 2, 'A request handler failed'],
@@ -29,13 +29,13 @@ const ON_CONSOLE: readonly Printed[] = [
 ]
 
 const ON_COMMAND_LINE: readonly Printed[] = [
-	['cli/database/secret-file.ts', 1, 'Secret file readable by others'],
 	// It passes warnings on.
 	['cli/io.ts', 1],
 	// The warnings of an outbox, which are in the other list.
 	['cli/outbox/open-outbox.ts', 1],
-	['cli/outbox/unknown-destination.ts', 1, 'Unknown destination'],
+	['cli/outbox/pause-commands.ts', 1, 'Unknown destination'],
 	['cli/simulate/run-study.ts', 2, 'Output file not written', 'Event limit reached'],
+	['cli/user-files.ts', 1, 'Secret file readable by others'],
 ]
 
 /** The files that may print, and the one with the responses. */

@@ -303,8 +303,14 @@ describe('outage', () => {
 	})
 
 	const small = {
-		...{ clients: 5, callEveryMs: 1_000, capacity: 10, maxQueueMs: 500, rejectionCost: 0.1 },
-		...{ downFromMs: 2_000, downToMs: 6_000, endMs: 20_000 },
+		clients: 5,
+		callEveryMs: 1_000,
+		capacity: 10,
+		maxQueueMs: 500,
+		rejectionCost: 0.1,
+		downFromMs: 2_000,
+		downToMs: 6_000,
+		endMs: 20_000,
 	}
 	const run = (seed: number) => simulateOutage(small, (runtime) => retry({ maxRetries: 5, runtime }), seed)
 

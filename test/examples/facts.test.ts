@@ -248,7 +248,8 @@ test('the sizes in the README are the limits of the bundles', () => {
 test('the index of the guide links every example', () => {
 	const examples = readdirSync(join(ROOT, 'examples')).filter((file) => file.endsWith('.ts'))
 	const index = page('docs/guide/README.md').text
-	for (const file of examples) expect(index).toContain(`(../../examples/${file})`)
+	for (const file of examples)
+		expect(index).toContain(`(https://github.com/OWNER/yaoki/blob/main/examples/${file})`)
 })
 
 test('the table of commands in CONTRIBUTING lists every npm script', () => {

@@ -11,7 +11,7 @@ import {
 import { readQuota } from '../../src/http/headers/rate-limit-headers.ts'
 import { RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../../src/http/headers/retry-headers.ts'
 import { CLIENT_BULKHEAD, HTTP_SCHEMA, readHttpOptions } from '../../src/http/options/http-options.ts'
-import { isIdempotentMethod, isSafeMethod } from '../../src/http/transport/methods.ts'
+import { isIdempotentMethod, isSafeMethod } from '../../src/http/transport/request.ts'
 import { named, page, table } from './markdown.ts'
 
 const http = page('docs/guide/http.md')

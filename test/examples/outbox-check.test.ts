@@ -7,7 +7,7 @@ import { Outbox, sqliteOutboxStore } from '../../src/outbox/index.ts'
 import { toStoredError } from '../../src/outbox/message/stored-error.ts'
 import { beat, claim, enqueue, killMessages } from '../cli/outbox/fixtures.ts'
 import { run } from '../cli/outbox/run-yaoki.ts'
-import { temporaryFolder } from '../temporary-file.ts'
+import { temporaryFolder } from '../support/temporary-file.ts'
 import { blocks, named, page, table } from './markdown.ts'
 
 const operations = page('docs/guide/outbox-operations.md')

@@ -95,7 +95,11 @@ test('the ledger in the guide is one that the demo prints', () => {
 	const [byKill = 0] = figures('relay-1')
 	const [answered = 0] = figures('to \\d+ of them')
 	const ledger = createLedger({
-		...{ database: '', relays: [], committed: orders, left: 0, dead: 0 },
+		database: '',
+		relays: [],
+		committed: orders,
+		left: 0,
+		dead: 0,
 		received: new Map(orders.map((id) => [id, 1])),
 		rolledBack: figures('rolled back')[0] ?? 0,
 		duplicates: figures('duplicates rejected')[0] ?? 0,

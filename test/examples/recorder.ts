@@ -2,7 +2,7 @@
 import { lint } from 'yaoki'
 import { Pipeline } from '../../src/core/engine/pipeline.ts'
 import { isPolicy } from '../../src/core/engine/policy.ts'
-import { isInspectable } from '../../src/core/inspect/inspect.ts'
+import { inspectionOf } from '../../src/core/observe/inspection.ts'
 
 type Linted = Parameters<typeof lint>[0]
 
@@ -26,7 +26,7 @@ const recording = (factory: (...args: unknown[]) => unknown): object =>
 
 function record<Created>(created: Created, args: readonly unknown[]): Created {
 	for (const arg of args) outermost.delete(arg)
-	if (isPolicy(created) || isInspectable(created)) outermost.add(created)
+	if (isPolicy(created) || inspectionOf(created)) outermost.add(created)
 	return created
 }
 

@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { eventually } from '../eventually.ts'
+import { eventually } from '../support/eventually.ts'
 import { guard, guardedFolder } from './guard.ts'
 import { processesOf } from './processes.ts'
 
@@ -52,7 +52,9 @@ async function start(env: Readonly<Record<string, string>>) {
 		output += chunk
 	})
 	const ended = once(child, 'close').then(([code, signal]) => ({
-		...{ code, signal, lines: output.trimEnd().split('\n') },
+		code,
+		signal,
+		lines: output.trimEnd().split('\n'),
 		temporary: readdirSync(join(home, 'tmp')),
 	}))
 	return { child, home, ended }

@@ -1,7 +1,7 @@
 /** Starts servers and prints which, then waits to be killed. PostgreSQL runs a statement, so that it has a busy process. */
 import pg from 'pg'
-import { startPostgres } from '../real-postgres.ts'
-import { HAS_REDIS, startRedis } from '../real-redis.ts'
+import { startPostgres } from '../support/real-postgres.ts'
+import { HAS_REDIS, startRedis } from '../support/real-redis.ts'
 
 export interface Started {
 	/** Of the process that started the servers. */

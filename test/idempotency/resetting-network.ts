@@ -1,7 +1,7 @@
 /** A network between client and server that resets connections after a request has arrived: in the middle of its handler, or in its response. */
 import { connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { listen } from '../listen.ts'
+import { listen } from '../support/listen.ts'
 
 export interface ResettingNetwork {
 	readonly url: string

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type CallOptions, Deadline, explain, pipeline, retry, timeout } from 'yaoki'
 import { currentContext, runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
-import { dead, exceptCalls, settled, steady } from '../scenario.ts'
+import { dead, exceptCalls, settled, steady } from '../support/scenario.ts'
 
 const twice = { ...steady, maxRetries: 2 }
 

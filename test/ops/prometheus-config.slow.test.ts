@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { ROOT } from '../examples/markdown.ts'
-import { HAS_PROMETHEUS, PROMTOOL } from '../real-prometheus.ts'
+import { HAS_PROMETHEUS, PROMTOOL } from '../support/real-prometheus.ts'
 
 test.skipIf(!HAS_PROMETHEUS)('promtool accepts the configuration with its rules', async () => {
 	const config = join(ROOT, 'ops', 'prometheus', 'prometheus.yml')

@@ -1,8 +1,7 @@
 /** A store that keeps rows in an array, for tests of the outbox. Operations that those tests do not need reject. */
 
-import type { InsertOptions } from '../../src/outbox/store/insert-options.ts'
 import type { InsertResult, NewRow, StoredMessage } from '../../src/outbox/store/rows.ts'
-import type { OutboxStore, StoreFilter } from '../../src/outbox/store/store.ts'
+import type { InsertOptions, OutboxStore, StoreFilter } from '../../src/outbox/store/store.ts'
 import { isSqlClient, type Queryable } from '../../src/sql/clients.ts'
 
 export interface FakeStore extends OutboxStore {

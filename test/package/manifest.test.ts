@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exportedSubpaths } from '../../scripts/build/layout.ts'
-import { withPlaceholder } from '../../scripts/publishable.ts'
+import { packagedPages, withPlaceholder } from '../../scripts/publishable.ts'
 import { ROOT, readJson } from '../../scripts/tools.ts'
 
 const manifest = readJson(join(ROOT, 'package.json'))
@@ -51,16 +51,20 @@ describe('the manifest', () => {
 	})
 })
 
-test.each(['README.md', 'README.ja.md'])(
-	'the links of %s work outside of the repository, and lead to its files',
-	(file) => {
-		const readme = readFileSync(join(ROOT, file), 'utf8')
-		const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
-		expect(links.length).toBeGreaterThan(20)
-		for (const link of links) {
-			expect(link).toMatch(/^(https:|#)/)
-			const path = link.replace(/#.*/, '').match(new RegExp(`^${address}/(?:blob|tree)/main/(.*)$`))?.[1]
-			if (link.startsWith(address)) expect(existsSync(join(ROOT, path ?? 'missing')), link).toBe(true)
+describe('the documentation in the package', () => {
+	const files = packagedPages()
+
+	test('is README, changelog and guide', () => {
+		expect(files).toEqual(expect.arrayContaining(['README.md', 'README.ja.md', 'CHANGELOG.md']))
+		expect(files.filter((file) => file.startsWith('docs/guide/')).length).toBeGreaterThan(60)
+	})
+
+	test.each(files)('%s links only to files of the package, or to the repository', (file) => {
+		const text = readFileSync(join(ROOT, file), 'utf8')
+		for (const [, link = ''] of text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
+			const [, inRepository] = new RegExp(`^${address}/(?:blob|tree)/main/(.*)$`).exec(link) ?? []
+			if (inRepository !== undefined) expect(existsSync(join(ROOT, inRepository)), link).toBe(true)
+			else if (!link.startsWith('https:')) expect([...files, 'LICENSE']).toContain(join(dirname(file), link))
 		}
-	},
-)
+	})
+})

@@ -7,7 +7,11 @@ import { YAOKI } from './yaoki/stack.ts'
 const OUTAGE_MS = 2_000
 
 const PLAN: ShopPlan = {
-	...{ orders: 200, perSecond: 40, customers: 50, againMs: 500, restartMs: 500 },
+	orders: 200,
+	perSecond: 40,
+	customers: 50,
+	againMs: 500,
+	restartMs: 500,
 	bank: { workers: 8, serviceMs: 50 },
 	faults: [
 		{ kind: 'bank', afterOrders: 20, forMs: OUTAGE_MS },
@@ -29,8 +33,12 @@ test(
 
 		expect(ledgerOf(run)).toEqual({
 			accepted: 200,
-			...{ notAccepted: 0, chargedTwice: 0, notCharged: 0, chargedInVain: 0 },
-			...{ lost: 0, eventsLost: 0 },
+			notAccepted: 0,
+			chargedTwice: 0,
+			notCharged: 0,
+			chargedInVain: 0,
+			lost: 0,
+			eventsLost: 0,
 		})
 		expect(run.bank.failures).toBeGreaterThan(0)
 		expect(run.outages.map(({ fault }) => fault)).toEqual(PLAN.faults)

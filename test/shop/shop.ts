@@ -4,8 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { type RealPostgres, startPostgres } from '../real-postgres.ts'
-import { stablePort } from '../stable-port.ts'
+import { type RealPostgres, startPostgres } from '../support/real-postgres.ts'
+import { stablePort } from '../support/stable-port.ts'
 import type { BankReport } from './bank.ts'
 import type { MailReport } from './mail.ts'
 import { type Fault, type Note, now, type Sale, type ServiceName, type ShopPlan } from './plan.ts'
@@ -71,7 +71,10 @@ export async function runShop(stack: Stack, plan: ShopPlan, options: ShopOptions
 		const sales = await supervisor.call<Sale[]>('storefront', 'sales')
 		await mailsArrived(supervisor, sales.length, signal)
 		return {
-			...{ plan, openedAt, outages, sales },
+			plan,
+			openedAt,
+			outages,
+			sales,
 			stored: await shop.stored(),
 			bank: await supervisor.call('bank', 'report'),
 			mail: await supervisor.call('mail', 'report'),
@@ -102,9 +105,13 @@ async function openShop(stack: Stack, plan: ShopPlan, postgres: RealPostgres, su
 	for (const [name, program] of Object.entries(programs)) {
 		if (!program) continue
 		await supervisor.start(name, program, {
-			...{ port: ports[name] ?? 0, database: url, plan },
-			...{ orders: origin('orders'), payments: origin('payments') },
-			...{ bank: origin('bank'), mail: origin('mail') },
+			port: ports[name] ?? 0,
+			database: url,
+			plan,
+			orders: origin('orders'),
+			payments: origin('payments'),
+			bank: origin('bank'),
+			mail: origin('mail'),
 		})
 	}
 	return {

@@ -2,9 +2,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { eventually } from '../eventually.ts'
 import { end, guard } from '../guard/guard.ts'
 import { processesOf } from '../guard/processes.ts'
+import { eventually } from '../support/eventually.ts'
 
 const PROGRAM = fileURLToPath(new URL('./start-bank.ts', import.meta.url))
 

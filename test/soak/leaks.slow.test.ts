@@ -22,7 +22,7 @@ import {
 	timeout,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { heapBytes } from '../heap.ts'
+import { heapBytes } from '../support/heap.ts'
 
 afterEach(() => void vi.useRealTimers())
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { bulkhead, hedge, pipeline, rateLimiter, retry, timeout } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { steady } from '../scenario.ts'
+import { steady } from '../support/scenario.ts'
 
 test('retries a callback operation that settles in its abort listener after a timeout', () => {
 	const clock = virtualRuntime()

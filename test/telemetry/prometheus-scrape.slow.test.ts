@@ -14,8 +14,8 @@ import {
 	type Share,
 } from '../../src/telemetry/queries/five-questions.ts'
 import { ratio, total } from '../../src/telemetry/queries/promql.ts'
-import { eventually } from '../eventually.ts'
-import { HAS_PROMETHEUS, startPrometheus, withoutVariables } from '../real-prometheus.ts'
+import { eventually } from '../support/eventually.ts'
+import { HAS_PROMETHEUS, startPrometheus, withoutVariables } from '../support/real-prometheus.ts'
 import { runOutage, startShop } from './outage/shop.ts'
 
 /** Longer than the run, so that nothing is left out. */

@@ -7,7 +7,7 @@ export function sourceOf(part: Partial<ObservedSource> = {}): ObservedSource {
 		name: 'payments',
 		kind: 'policy',
 		serviceOf: () => part.name ?? 'payments',
-		policies: undefined,
+		members: undefined,
 		stats: undefined,
 		...part,
 	}

@@ -9,8 +9,8 @@ import { ResilientHttpClient } from 'yaoki/http'
 import { idempotency, memoryIdempotencyStore, nodeIdempotency } from 'yaoki/idempotency'
 import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { inMemoryMetrics, logger, observe, openTelemetry, prometheus } from 'yaoki/telemetry'
-import { listen } from '../listen.ts'
-import { temporaryFile } from '../temporary-file.ts'
+import { listen } from '../support/listen.ts'
+import { temporaryFile } from '../support/temporary-file.ts'
 import { startSdk } from './opentelemetry/sdk.ts'
 
 const fast = { baseDelayMs: 1, maxDelayMs: 2 }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { classify, pipeline, retry } from 'yaoki'
 import { faults, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { settled } from '../scenario.ts'
+import { settled } from '../support/scenario.ts'
 
 let clock: VirtualRuntime
 beforeEach(() => {

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { pipeline, retry } from 'yaoki'
 import { faults, seededRandom, virtualRuntime } from 'yaoki/testing'
 import { EventHeap } from '../../src/testing/event-heap.ts'
-import { steady } from '../scenario.ts'
+import { steady } from '../support/scenario.ts'
 
 describe('virtual time', () => {
 	it('passes only when advanced, and timers fire in order', async () => {

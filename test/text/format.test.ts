@@ -9,6 +9,7 @@ import {
 	formatRelativeTime,
 	formatSignificant,
 	joinList,
+	niceStep,
 } from '../../src/text/format.ts'
 import { didYouMean, nearestName } from '../../src/text/nearest.ts'
 
@@ -52,6 +53,29 @@ describe('formatSignificant', () => {
 
 it('decimalsFor returns the decimals of a step', () => {
 	expect([20, 1, 0.5, 0.02].map(decimalsFor)).toEqual([0, 0, 1, 2])
+})
+
+describe('niceStep', () => {
+	it.each([
+		[1, 1],
+		[1.1, 2],
+		[2.5, 5],
+		[5.5, 10],
+		[0.003, 0.005],
+		[12_000, 20_000],
+		[99, 100],
+	])('rounds %d up to %d', (rough, step) => expect(niceStep(rough)).toBe(step))
+
+	it('is 1, 2 or 5 times a power of ten, at least what was asked for, and less than 2.5 times of it', () => {
+		fc.assert(
+			fc.property(fc.double({ min: 1e-200, max: 1e200, noNaN: true }), (rough) => {
+				const step = niceStep(rough)
+				expect(step.toExponential()).toMatch(/^[125]e/)
+				expect(step).toBeGreaterThanOrEqual(rough * (1 - 1e-12))
+				expect(step).toBeLessThanOrEqual(rough * 2.5 * (1 + 1e-12))
+			}),
+		)
+	})
 })
 
 describe('formatPercent', () => {

@@ -1,11 +1,9 @@
 /** `yaoki completion SHELL`: a static script, because a shell that starts Node for each Tab is slow. */
+import type { Program } from '../command.ts'
 import { type Command, defineCommand } from '../command.ts'
-import type { Program } from '../find-command.ts'
 import { unknownName } from '../parse-arguments.ts'
-import { bashScript } from './bash.ts'
-import { fishScript } from './fish.ts'
+import { bashScript, fishScript, zshScript } from './scripts.ts'
 import { completionWords } from './words.ts'
-import { zshScript } from './zsh.ts'
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
 const SHELLS = Object.keys(SCRIPTS)
@@ -28,7 +26,6 @@ export const completionOf = (program: Program): Command =>
 			if (!isShell(shell)) throw unknownName('SHELL', shell, SHELLS)
 			const script = SCRIPTS[shell](await completionWords(program))
 			io.result({ shell, script }, script)
-			return 'ok'
 		},
 	})
 

@@ -1,5 +1,5 @@
-/** What can be completed, read from the tables of all commands, so that a script cannot offer an option that does not exist. */
-import type { Program } from '../find-command.ts'
+/** What can be completed, from the tables of all commands, so that only existing options are offered. */
+import type { Program } from '../command.ts'
 import { GLOBAL_OPTIONS, type Option, type OptionTable, PROGRAM_OPTIONS, toFlag } from '../option-tables.ts'
 
 export interface CompletedOption {
@@ -26,7 +26,7 @@ export interface CompletedProgram {
 	readonly commands: readonly CompletedCommand[]
 }
 
-/** Loads every command of the program. The first entry is the program itself; groups come before their commands. */
+/** Loads every command. The first entry is the program; groups come before their commands. */
 export async function completionWords({ name, commands }: Program): Promise<CompletedProgram> {
 	const loaded = await Promise.all(
 		commands.map(async (entry): Promise<CompletedCommand> => {

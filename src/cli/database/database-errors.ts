@@ -1,6 +1,7 @@
 /**
- * Turns database errors into exit codes. An unreachable database (exit code 5) is worth trying again later; a database that
- * returns an error (exit code 1) needs a person. Passwords are removed from messages and causes.
+ * Turns database errors into exit codes. An unreachable database (exit code 5) is worth trying again later; a
+ * database that returns an error (exit code 1) needs a person. Passwords are removed from messages and
+ * causes.
  */
 import { inspect } from 'node:util'
 import { InvalidArgumentError, InvalidOptionError } from '../../core/errors/errors.ts'
@@ -22,7 +23,7 @@ const UNREACHABLE_MESSAGES =
 const SQLITE_CANTOPEN = 14
 const SQLITE_NOTADB = 26
 
-/** Returns the error to throw for an error of the database or of a store. `args` are the arguments of the command. */
+/** Returns the error to throw for one of the database or a store. `args` are those of the command. */
 export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget, args: object = {}): unknown {
 	if (error instanceof CliError) return error
 	if (error instanceof InvalidOptionError) return withFlagName(error, error.optionPath, args)
@@ -36,7 +37,8 @@ export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget,
 	const denied = chain.find(({ code }) => code === '42501')
 	if (denied && target.kind === 'postgres')
 		return new CliError('forbidden', `${target.name}: ${removeSecrets(firstMessage([denied]), target)}`, {
-			...{ hint: missingGrant(String(denied.message), target), cause },
+			hint: missingGrant(String(denied.message), target),
+			cause,
 		})
 	const code = String(errorCode(error) ?? '')
 	const [, group = '', isSchema] = /^YAOKI_(OUTBOX|IDEMPOTENCY)(_SCHEMA$)?/.exec(code) ?? []

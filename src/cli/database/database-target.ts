@@ -1,12 +1,12 @@
 /**
- * Resolves which database a command uses, before anything is opened. Messages use `name`, which contains only the public parts
- * of the URL, so a password cannot be printed by mistake.
+ * Resolves which database a command uses, before anything is opened. Messages use `name`, which contains only
+ * the public parts of the URL, so a password cannot be printed by mistake.
  */
 import { fileURLToPath } from 'node:url'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError } from '../errors.ts'
 import { type Arguments, flag, text, toFlag } from '../option-tables.ts'
-import { contentLines, readSecretFile } from './secret-file.ts'
+import { contentLines, readSecretFile } from '../user-files.ts'
 
 /** Options that are the same for all tables. */
 const COMMON_OPTIONS = {
@@ -42,7 +42,7 @@ export type DatabaseArguments = Arguments<typeof DATABASE_OPTIONS>
 interface TargetBase {
 	/** For messages. */
 	readonly name: string
-	/** The flags that select this database again, each with a leading space and without a password; may be empty. */
+	/** The flags that select this database again, without a password, each after a space; may be empty. */
 	readonly flags: string
 }
 
@@ -160,7 +160,7 @@ function selectDatabase(
 /** In the place of a flag. */
 const PG_VARIABLES = 'PG*'
 
-/** The driver reads the variables itself, and more of them than appear in messages: a password file, certificates. */
+/** The driver reads the variables itself, and more of them than messages show, such as certificates. */
 function targetOfVariables(env: Readonly<Record<string, string | undefined>>): PostgresTarget {
 	const {
 		PGHOST: host = '',
@@ -173,7 +173,12 @@ function targetOfVariables(env: Readonly<Record<string, string | undefined>>): P
 	const server = `${isSocket ? '' : host || 'localhost'}${port ? `:${port}` : ''}`
 	const name = `postgres://${user ? `${user}@` : ''}${server}/${database}${isSocket ? `?host=${host}` : ''}`
 	return {
-		...{ kind: 'postgres', url: '', schema: undefined, prepare: true, name, flags: '' },
+		kind: 'postgres',
+		url: '',
+		schema: undefined,
+		prepare: true,
+		name,
+		flags: '',
 		secrets: password ? [password] : [],
 	}
 }
@@ -241,20 +246,19 @@ function parsePostgres(flag: string, url: string): PostgresTarget {
 	const parsed = URL.canParse(url) ? new URL(url) : undefined
 	if (!parsed) throw invalidTarget(flag, 'postgres:...')
 	const { username, password, host, pathname, search, hash, searchParams } = parsed
-	// An unencoded / or # in a password ends the host too early, and the rest would be printed as the name of the database.
+	// An unencoded / or # in a password ends the host too early, and the rest would be printed as the name of
+	// the database.
 	const isCut = pathname.includes('@') || (username === '' && (search + hash).includes('@'))
 	if (isCut) throw invalidTarget(flag, 'postgres:... (encode special characters of the password, / as %2F)')
 	const user = username === '' ? '' : `${username}@`
 	const server = host || searchParams.get('host') || 'localhost'
 	const secrets = [password, decode(password), ...secretParameters(searchParams)]
 	return {
-		...{
-			kind: 'postgres',
-			url,
-			schema: undefined,
-			prepare: true,
-			name: `postgres://${user}${server}${pathname}`,
-		},
+		kind: 'postgres',
+		url,
+		schema: undefined,
+		prepare: true,
+		name: `postgres://${user}${server}${pathname}`,
 		flags: '',
 		secrets: secrets.filter((text) => text !== ''),
 	}

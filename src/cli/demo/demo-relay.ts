@@ -4,7 +4,7 @@ import { httpDestination } from '../../outbox/destinations/http-destination.ts'
 import { Outbox } from '../../outbox/outbox.ts'
 import { Relay } from '../../outbox/relay/relay.ts'
 import { openStore } from '../outbox/open-outbox.ts'
-import { every } from '../relay/every.ts'
+import { every } from '../relay/summary.ts'
 import { RELAY_HEADER } from './receiver.ts'
 import type { FromRelay, RelayCounts, RelayInput } from './relay-process.ts'
 
@@ -22,7 +22,11 @@ export async function runDemoRelay(
 	const { leaseMs, breakerMs, timeoutMs } = schedule
 	try {
 		const relay = new Relay(outbox, {
-			...{ name, leaseMs, maxConcurrent: 16, pollMs: 200, rampUpMs: breakerMs },
+			name,
+			leaseMs,
+			maxConcurrent: 16,
+			pollMs: 200,
+			rampUpMs: breakerMs,
 			destinations: { orders: httpDestination({ url: to, headers: { [RELAY_HEADER]: name }, timeoutMs }) },
 			// About as many as are in flight, so that a kill leaves few messages locked by its lease.
 			batchSize: 32,

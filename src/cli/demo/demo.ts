@@ -1,4 +1,4 @@
-/** The demo itself: orders are produced, the receiver fails by the schedule, a relay is killed, and everything is counted. */
+/** The demo itself: produces orders, lets the receiver fail, kills a relay, and counts everything. */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
 import { formatCount } from '../../text/format.ts'
@@ -41,7 +41,7 @@ export class Demo {
 		this.#failure.promise.catch(() => {})
 	}
 
-	/** Runs the demo and returns its ledger. `signal` ends the orders early; messages in flight are still delivered. */
+	/** Returns the ledger. `signal` ends the orders early; messages in flight are still delivered. */
 	run(signal: AbortSignal): Promise<Ledger> {
 		return Promise.race([this.#run(signal), this.#failure.promise])
 	}
@@ -73,19 +73,20 @@ export class Demo {
 		const remaining = await this.#drain()
 		await Promise.all(this.#relays.map((relay) => relay.stop(runtime)))
 		return createLedger({
-			...{
-				...remaining,
-				database: shop.name,
-				committed: await shop.orderIds(),
-				rolledBack: this.#rolledBack,
-			},
-			...{ received: receiver.orders, faults: receiver.faults, kills: this.#kills },
-			...{ duplicates: receiver.duplicates, duplicatesByKill: receiver.duplicatesByKill },
+			...remaining,
+			database: shop.name,
+			committed: await shop.orderIds(),
+			rolledBack: this.#rolledBack,
+			received: receiver.orders,
+			faults: receiver.faults,
+			kills: this.#kills,
+			duplicates: receiver.duplicates,
+			duplicatesByKill: receiver.duplicatesByKill,
 			relays: this.#relays.map(({ name, pid, counts }) => ({ name, pid, sent: counts.sent })),
 		})
 	}
 
-	/** Each order has its own time, so that the rate does not depend on the precision of timers or a busy disk. */
+	/** Each order has its own time: the rate must not depend on timers or a busy disk. */
 	async #produceOrders(signal: AbortSignal): Promise<void> {
 		const { shop, schedule, runtime } = this.#parts
 		const startedAt = runtime.now()

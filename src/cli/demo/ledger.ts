@@ -1,6 +1,6 @@
 /**
- * The ledger at the end of the demo. Committed orders are read from the database and received orders from the receiver, and
- * both are compared by id: equal sums prove nothing.
+ * The ledger at the end of the demo. Committed orders are read from the database and received orders from the
+ * receiver, and both are compared by id: equal sums prove nothing.
  */
 import { formatCount, formatNumber } from '../../text/format.ts'
 import { formatPairs } from '../../text/table.ts'
@@ -47,7 +47,12 @@ export function createLedger(input: LedgerInput) {
 	const phantom = [...received.keys()].filter((order) => !committed.has(order))
 	const problems = lost.length + repeated.length + phantom.length + base.left + base.dead
 	return {
-		...{ ...base, committed: committed.size, lost, repeated, phantom, duplicatesRejected: duplicates },
+		...base,
+		committed: committed.size,
+		lost,
+		repeated,
+		phantom,
+		duplicatesRejected: duplicates,
 		receivedOnce: committed.size - lost.length - repeated.length,
 		kills: kills.map((kill) => {
 			const { answered, unanswered } = duplicatesByKill.get(kill.relay) ?? { answered: 0, unanswered: 0 }
@@ -91,7 +96,7 @@ export function renderLedger(ledger: Ledger, { style, columns }: Format): string
 	return [style.bold(`Ledger, ${ledger.database}`), ...formatPairs(rows, columns), conclusion].join('\n')
 }
 
-/** Acked messages are not sent again. Messages that were sent but not acked are, whether a response had arrived or not. */
+/** Only acked messages are not sent again, even if a response had arrived for others. */
 function describeKill({ duplicatesRejected, duplicatesAnswered }: Ledger['kills'][number]): string {
 	const count = formatNumber(duplicatesRejected)
 	if (duplicatesRejected === 0) return count

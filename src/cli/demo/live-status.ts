@@ -1,11 +1,11 @@
 /**
- * The counts while the demo runs: a block that is redrawn on a terminal, otherwise a line per second, which suits a log. It goes
- * to standard error, so standard output contains only the ledger.
+ * The counts while the demo runs: a block that is redrawn on a terminal, otherwise a line per second, which
+ * suits a log. It goes to standard error, so standard output contains only the ledger.
  */
 import { formatNumber } from '../../text/format.ts'
 import { wrap } from '../../text/width.ts'
 import type { CommandIo } from '../io.ts'
-import { every } from '../relay/every.ts'
+import { every } from '../relay/summary.ts'
 import { formatFaults, type Receiver } from './receiver.ts'
 import type { RelayProcess } from './relay-process.ts'
 

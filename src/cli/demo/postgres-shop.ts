@@ -1,4 +1,4 @@
-/** The shop in a PostgreSQL database that others may use too: in a schema of its own, which is dropped at the end. */
+/** The shop in a PostgreSQL database of others: in its own schema, which is dropped at the end. */
 import { randomBytes } from 'node:crypto'
 import { Outbox } from '../../outbox/outbox.ts'
 import { postgresOutboxStore } from '../../outbox/store/postgres/postgres-store.ts'

@@ -1,7 +1,7 @@
 /**
- * The receiver of the demo: a server on loopback that fails on purpose. Like a good receiver, it remembers the Idempotency-Key
- * of each message and rejects duplicates with status 200. It counts orders by their own id, so a mistake in detecting duplicates
- * would show in the ledger.
+ * The receiver of the demo: a server on loopback that fails on purpose. Like a good receiver, it remembers
+ * the Idempotency-Key of each message and rejects duplicates with status 200. It counts orders by their own
+ * id, so a mistake in detecting duplicates would show in the ledger.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -34,7 +34,7 @@ interface Delivery {
 
 const SERVER_ERROR_SHARE = 0.04
 const HANG_SHARE = 0.01
-/** Delay between accepting an order and the response: a relay that is killed in between causes a duplicate. */
+/** Delay of the response: a relay that is killed in between causes a duplicate. */
 const RESPONSE_DELAY_MS = { min: 10, spread: 30 }
 
 export class Receiver {
@@ -85,8 +85,8 @@ export class Receiver {
 	}
 
 	/**
-	 * From now on, duplicates of messages from this relay count as caused by the kill: the relay could not ack them. Some were
-	 * answered before, because relays ack many messages at a time.
+	 * From now on, duplicates of messages from this relay count as caused by the kill: the relay could not ack
+	 * them. Some were answered before, because relays ack many messages at a time.
 	 */
 	markKilled(relay: string): void {
 		this.duplicatesByKill.set(relay, { answered: 0, unanswered: 0 })

@@ -1,4 +1,4 @@
-/** A relay process of the demo as its parent sees it, and the messages between the two. No process outlives the demo. */
+/** A relay process as the demo sees it, and their messages. No process outlives the demo. */
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { SharedCircuitState } from '../../outbox/store/rows.ts'
@@ -34,7 +34,7 @@ const WORKER_FILE = new URL(`./relay-worker${import.meta.url.slice(-3)}`, import
 const STOP_TIMEOUT_MS = 10_000
 const MAX_OUTPUT = 2000
 
-/** Called if a process ends without `kill` or `stop`: with its error, or without one if it was killed from outside. */
+/** Called if a process ends by itself: with its error, or without one if it was killed from outside. */
 export type OnUnexpectedExit = (relay: RelayProcess, error: Error | undefined) => void
 
 export class RelayProcess {

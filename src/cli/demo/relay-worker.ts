@@ -1,6 +1,7 @@
 /**
- * The main module of a relay process, which the demo can kill. It ends when the parent stops it or is gone, so a demo that was
- * killed leaves no process behind. Ctrl-C and SIGHUP reach all processes of a terminal and are handled by the parent.
+ * The main module of a relay process, which the demo can kill. It ends when the parent stops it or is gone,
+ * so a demo that was killed leaves no process behind. Ctrl-C and SIGHUP reach all processes of a terminal and
+ * are handled by the parent.
  */
 import { runDemoRelay } from './demo-relay.ts'
 import type { FromRelay, ToRelay } from './relay-process.ts'

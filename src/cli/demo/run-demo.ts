@@ -1,8 +1,8 @@
 /** Sets up the demo and removes every process, file and table that it created, however it ends. */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
+import type { CommandResult } from '../command.ts'
 import { toCliError } from '../database/database-errors.ts'
 import { type PostgresTarget, resolveTarget } from '../database/database-target.ts'
-import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { Demo } from './demo.ts'
 import { renderLedger } from './ledger.ts'
@@ -11,13 +11,13 @@ import { Receiver } from './receiver.ts'
 import { createSchedule } from './schedule.ts'
 import type { Shop } from './shop.ts'
 
-/** A supervisor and a closed window clean up like Ctrl-C. A second signal of the same kind ends the process. */
+/** A supervisor and a closed window clean up like Ctrl-C. A second such signal ends the process. */
 const TERMINATION = ['SIGTERM', 'SIGHUP'] as const
 
 export async function runDemo(
 	{ seconds, database }: { readonly seconds: number; readonly database: string | undefined },
 	io: CommandIo,
-): Promise<ExitKind> {
+): CommandResult {
 	const { env, runtime } = io
 	const target = resolvePostgres(database, env)
 	try {
@@ -51,7 +51,7 @@ export async function runDemo(
 	}
 }
 
-/** Returns the PostgreSQL database, or undefined for SQLite. A DATABASE_URL of another kind is ignored: the demo creates its own file. */
+/** Returns the PostgreSQL database; undefined for SQLite, for which the demo creates its own file. */
 function resolvePostgres(database: string | undefined, env: CommandIo['env']): PostgresTarget | undefined {
 	const url = database ?? env['DATABASE_URL'] ?? ''
 	if (/^postgres(ql)?:/i.test(url)) {

@@ -1,6 +1,6 @@
 /**
- * When each event of the demo happens, as a share of its duration: ten seconds show the same events as thirty. Leases and
- * timeouts have a minimum, below which a busy machine would look like a broken one.
+ * When each event of the demo happens, as a share of its duration: ten seconds show the same events as
+ * thirty. Leases and timeouts have a minimum, below which a busy machine would look like a broken one.
  */
 
 export type DemoSchedule = ReturnType<typeof createSchedule>
@@ -14,13 +14,15 @@ export function createSchedule(seconds: number) {
 	const produceMs = total - clamp(1500, total * 0.3, 3000)
 	const outageMs = clamp(500, produceMs * 0.2, 5000)
 	return {
-		...{ ordersPerSecond: 100, produceMs },
+		ordersPerSecond: 100,
+		produceMs,
 		outage: { fromMs: produceMs * 0.35, toMs: produceMs * 0.35 + outageMs },
 		/** From here on a relay is killed as soon as it is busy. */
 		killAtMs: produceMs * 0.75,
 		/** Single failures, so that each kind occurs even in a short demo. */
 		failures: (['serverErrors', 'hung', 'tooManyRequests'] as const).map((fault, index) => ({
-			...{ fault, atMs: produceMs * (0.05 + 0.05 * index) },
+			fault,
+			atMs: produceMs * (0.05 + 0.05 * index),
 		})),
 		/** Timeout of a request; requests that hang take longer. */
 		timeoutMs: clamp(1000, total / 20, 1500),

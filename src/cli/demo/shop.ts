@@ -1,4 +1,4 @@
-/** A shop database with an outbox, and what the demo does with it. SQLite and PostgreSQL look the same to the demo. */
+/** A shop database with an outbox. SQLite and PostgreSQL look the same to the demo. */
 import type { Outbox } from '../../outbox/index.ts'
 import type { StoreTarget } from '../outbox/open-outbox.ts'
 

@@ -1,6 +1,7 @@
 /**
- * The alert rules: for the error rate, for each of the five questions, and for the outbox. Ratios require a number of calls, so that one retry at night is not
- * 100 %, and divide by nothing that can be 0. Series of processes that do not exist any more end by themselves, so no rule uses `absent`.
+ * The alert rules: for the error rate, for each of the five questions, and for the outbox. Ratios require a
+ * number of calls, so that one retry at night is not 100 %, and divide by nothing that can be 0. Series of
+ * processes that do not exist any more end by themselves, so no rule uses `absent`.
  */
 import {
 	circuitRejections,
@@ -8,16 +9,28 @@ import {
 	deadLetters,
 	destinationsReopened,
 	failedCalls,
+	failureRates,
 	rescuedCalls,
 	retriedCalls,
 	retriesPerCall,
+	type Share,
 	storedDeadLetters,
 } from '../../telemetry/queries/five-questions.ts'
 import { gauge, ratio, type Scope } from '../../telemetry/queries/promql.ts'
-import type { AlertRule } from './alert-rule.ts'
+import { formatCount } from '../../text/format.ts'
 import { type AlertSettings, DEFAULT_SETTINGS } from './alert-settings.ts'
-import { burnRateRules } from './burn-rate-rules.ts'
-import { inWords, toPrometheusDuration } from './durations.ts'
+
+export interface AlertRule {
+	readonly alert: string
+	/** Lines of PromQL. */
+	readonly expression: readonly string[]
+	/** How long the expression must be true. */
+	readonly for: string
+	/** `critical`: messages are lost or hours late. `warning`: look today. `info`: a reminder. */
+	readonly severity: 'critical' | 'warning' | 'info'
+	readonly summary: string
+	readonly description: string
+}
 
 const over = (window: string): Scope => ({ where: {}, window })
 const by = ['destination']
@@ -33,67 +46,58 @@ export function alertRules(settings: AlertSettings = DEFAULT_SETTINGS): readonly
 	]
 }
 
+/** Fires if a ratio of the last 10 minutes is beyond its limit, and `counted` has enough calls. */
+const ratioRule = (
+	alert: string,
+	{ part, whole }: Share,
+	limit: string,
+	counted: string,
+	texts: Pick<AlertRule, 'summary' | 'description'>,
+): AlertRule => ({
+	alert,
+	expression: [`${ratio(part, whole)} ${limit}`, `and ${counted}`],
+	for: '5m',
+	severity: 'warning',
+	...texts,
+})
+
 function errorRateRule({ maxErrorRate, minCalls }: AlertSettings): AlertRule {
 	const failed = failedCalls(over('10m'))
-	return {
-		alert: 'YaokiErrorRateHigh',
-		expression: [
-			`${ratio(failed.part, failed.whole)} > ${maxErrorRate}`,
-			`and ${failed.whole} >= ${minCalls}`,
-		],
-		for: '5m',
-		severity: 'warning',
+	return ratioRule('YaokiErrorRateHigh', failed, `> ${maxErrorRate}`, `${failed.whole} >= ${minCalls}`, {
 		summary: 'Many calls to {{ $labels.service }} fail',
 		description:
 			'{{ $value | humanizePercentage }} of the calls to {{ $labels.service }} ({{ $labels.job }}) in the last 10 minutes failed or were rejected.',
-	}
+	})
 }
 
 function retryRules(settings: AlertSettings): readonly AlertRule[] {
 	const { maxRetryRate, minRetrySuccess, maxRetriesPerCall, minCalls } = settings
 	const recently = over('10m')
-	const [retried, rescued, retries] = [
-		retriedCalls(recently),
-		rescuedCalls(recently),
-		retriesPerCall(recently),
-	]
+	const retried = retriedCalls(recently)
+	const rescued = rescuedCalls(recently)
+	const retries = retriesPerCall(recently)
 	return [
-		{
-			alert: 'YaokiRetryRateHigh',
-			expression: [
-				`${ratio(retried.part, retried.whole)} > ${maxRetryRate}`,
-				`and ${retried.part} >= ${minCalls}`,
-			],
-			for: '5m',
-			severity: 'warning',
+		ratioRule('YaokiRetryRateHigh', retried, `> ${maxRetryRate}`, `${retried.part} >= ${minCalls}`, {
 			summary: 'Many calls to {{ $labels.service }} are retried',
 			description:
 				'{{ $value | humanizePercentage }} of the calls to {{ $labels.service }} ({{ $labels.job }}) in the last 10 minutes needed a retry.',
-		},
-		{
-			alert: 'YaokiRetriesFail',
-			expression: [
-				`${ratio(rescued.part, rescued.whole)} < ${minRetrySuccess}`,
-				`and ${rescued.whole} >= ${minCalls}`,
-			],
-			for: '5m',
-			severity: 'warning',
+		}),
+		ratioRule('YaokiRetriesFail', rescued, `< ${minRetrySuccess}`, `${rescued.whole} >= ${minCalls}`, {
 			summary: 'Retries of calls to {{ $labels.service }} fail',
 			description:
 				'Only {{ $value | humanizePercentage }} of the retried calls to {{ $labels.service }} ({{ $labels.job }}) in the last 10 minutes succeeded.',
-		},
-		{
-			alert: 'YaokiRetriesPerCallHigh',
-			expression: [
-				`${ratio(retries.part, retries.whole)} > ${maxRetriesPerCall}`,
-				`and ${retries.part} >= ${minCalls}`,
-			],
-			for: '5m',
-			severity: 'warning',
-			summary: 'Calls to {{ $labels.service }} need many retries',
-			description:
-				'A call to {{ $labels.service }} ({{ $labels.job }}) needed {{ $value | printf "%.1f" }} retries on average in the last 10 minutes.',
-		},
+		}),
+		ratioRule(
+			'YaokiRetriesPerCallHigh',
+			retries,
+			`> ${maxRetriesPerCall}`,
+			`${retries.part} >= ${minCalls}`,
+			{
+				summary: 'Calls to {{ $labels.service }} need many retries',
+				description:
+					'A call to {{ $labels.service }} ({{ $labels.job }}) needed {{ $value | printf "%.1f" }} retries on average in the last 10 minutes.',
+			},
+		),
 	]
 }
 
@@ -204,3 +208,78 @@ function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSett
 		},
 	]
 }
+
+const UNITS = [
+	['d', 86_400_000, 'day'],
+	['h', 3_600_000, 'hour'],
+	['m', 60_000, 'minute'],
+	['s', 1_000, 'second'],
+	['ms', 1, 'millisecond'],
+] as const
+
+/** The largest unit that leaves no fraction: 90 s stay seconds. */
+const unitOf = (ms: number) => UNITS.find(([, size]) => ms >= size && ms % size === 0) ?? UNITS[4]
+
+/** Returns a duration as Prometheus writes it: `5m`. */
+export function toPrometheusDuration(ms: number): string {
+	const [unit, size] = unitOf(Math.round(ms))
+	return `${Math.round(ms) / size}${unit}`
+}
+
+/** Returns a duration for a sentence: `5 minutes`. */
+function inWords(ms: number): string {
+	const [, size, name] = unitOf(Math.round(ms))
+	return formatCount(Math.round(ms) / size, name)
+}
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+type BurnRate = readonly [
+	/** How many times too fast the budget is spent. */
+	factor: number,
+	longMs: number,
+	shortMs: number,
+	forMs: number,
+	severity: AlertRule['severity'],
+]
+
+/**
+ * Burn-rate alerts of a service level objective, with the four pairs of windows of the SRE workbook. A long
+ * window measures how much of the error budget of 30 days is spent; the short one ends the alert soon after
+ * the cause. One window alone either fires for a short spike, or keeps firing for hours after it.
+ */
+const BURN_RATES: readonly BurnRate[] = [
+	[14.4, HOUR, 5 * MINUTE, 2 * MINUTE, 'critical'],
+	[6, 6 * HOUR, 30 * MINUTE, 15 * MINUTE, 'critical'],
+	[3, DAY, 2 * HOUR, HOUR, 'warning'],
+	[1, 3 * DAY, 6 * HOUR, 3 * HOUR, 'warning'],
+]
+
+/** The rules of `--slo`, the fastest first. None without it. */
+const burnRateRules = ({ slo, minCalls }: AlertSettings): readonly AlertRule[] =>
+	slo === undefined ? [] : BURN_RATES.map((one) => toRule(one, slo, minCalls))
+
+function toRule(rate: BurnRate, slo: number, minCalls: number): AlertRule {
+	const [factor, longMs, shortMs, forMs, severity] = rate
+	const window = toPrometheusDuration(longMs)
+	const long = failureRates({ where: {}, window })
+	const short = failureRates({ where: {}, window: toPrometheusDuration(shortMs) })
+	const limit = rounded(factor * (1 - slo))
+	return {
+		alert: `YaokiSloBurn${window}`,
+		expression: [
+			`${ratio(long.part, long.whole)} > ${limit}`,
+			`and ${ratio(short.part, short.whole)} > ${limit}`,
+			`and ${long.whole} * ${longMs / 1_000} >= ${minCalls}`,
+		],
+		for: toPrometheusDuration(forMs),
+		severity,
+		summary: `Calls to {{ $labels.service }} fail too often for an SLO of ${rounded(slo * 100)} %`,
+		description: `{{ $value | humanizePercentage }} of the calls to {{ $labels.service }} ({{ $labels.job }}) within ${inWords(longMs)} failed or were rejected. ${factor === 1 ? 'The error budget does not last' : `The error budget is spent more than ${factor} times too fast`}.`,
+	}
+}
+
+/** Returns the number without the last digits of a binary fraction. */
+const rounded = (value: number): number => Number(value.toPrecision(9))

@@ -1,57 +1,50 @@
-/** The limits of the alert rules: options of `gen alerts`, their defaults, and the values that the rules use. */
+/** The limits of the alert rules: options of `gen alerts`, defaults, and values of the rules. */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { type Arguments, integer, number, text } from '../option-tables.ts'
 import { parseDuration } from '../outbox/parse-time.ts'
 
 export const ALERT_OPTIONS = {
-	// Below 95 %, an error rate of 100 % would not spend the error budget 14.4 times too fast: the first alert could never fire.
+	// Below 95 %, an error rate of 100 % would not spend the error budget 14.4 times too fast: the first alert
+	// could never fire.
 	slo: number('PERCENT', 'share of calls that should succeed, such as 99.9: adds burn-rate alerts', {
-		...{ min: 95, max: 99.999 },
+		min: 95,
+		max: 99.999,
 	}),
 	minCalls: integer('N', 'calls that a ratio needs; services with less traffic raise no such alert', {
-		...{ default: 20, min: 1 },
+		default: 20,
+		min: 1,
 	}),
 	maxErrorPercent: number('PERCENT', 'share of calls that may fail or be rejected', {
-		...{ default: 5, min: 0, max: 99 },
+		default: 5,
+		min: 0,
+		max: 99,
 	}),
 	maxRetryPercent: number('PERCENT', 'share of calls that may be retried', { default: 10, min: 0, max: 99 }),
 	minRetrySuccessPercent: number('PERCENT', 'share of the retried calls that should succeed', {
-		...{ default: 50, min: 1, max: 100 },
+		default: 50,
+		min: 1,
+		max: 100,
 	}),
 	maxRetriesPerCall: number('N', 'retries per call on average', { default: 0.5, min: 0 }),
 	maxOpen: text('5m', 'how long a circuit may be open while it rejects calls', { default: '5m' }),
 	minReopened: integer('N', 'failed probes of a circuit in 15 minutes that raise an alert', {
-		...{ default: 3, min: 1 },
+		default: 3,
+		min: 1,
 	}),
 	maxIsolated: text('1h', 'how long a circuit may be isolated', { default: '1h' }),
 	maxDeadLetters: integer('N', 'new dead letters of a destination in 15 minutes without an alert', {
-		...{ default: 0, min: 0 },
+		default: 0,
+		min: 0,
 	}),
 	maxAge: text('1h', 'how long the oldest message may wait, retries included', { default: '1h' }),
 	maxLag: text('5m', 'how late the oldest due message may be', { default: '5m' }),
 	maxWithoutRelay: text('2m', 'how long messages may be due without a relay', { default: '2m' }),
 } as const
 
-/** Shares are from 0 to 1. */
-export interface AlertSettings {
-	/** Undefined: no burn-rate alerts. */
-	readonly slo: number | undefined
-	readonly minCalls: number
-	readonly maxErrorRate: number
-	readonly maxRetryRate: number
-	readonly minRetrySuccess: number
-	readonly maxRetriesPerCall: number
-	readonly openMs: number
-	readonly minReopened: number
-	readonly isolatedMs: number
-	readonly maxDeadLetters: number
-	readonly ageMs: number
-	readonly lagMs: number
-	readonly withoutRelayMs: number
-}
+export type AlertSettings = ReturnType<typeof readAlertSettings>
 
-/** Throws for a duration that is invalid. */
-export const readAlertSettings = (args: Arguments<typeof ALERT_OPTIONS>): AlertSettings => ({
+/** Shares are from 0 to 1. Without `slo` there are no burn-rate alerts. */
+export const readAlertSettings = (args: Arguments<typeof ALERT_OPTIONS>) => ({
 	slo: args.slo === undefined ? undefined : share(args.slo),
 	minCalls: args.minCalls,
 	maxErrorRate: share(args.maxErrorPercent),
@@ -77,7 +70,7 @@ export const DEFAULT_SETTINGS: AlertSettings = readAlertSettings(
 	) as Arguments<typeof ALERT_OPTIONS>,
 )
 
-/** Returns the URL of a runbook without a fragment, because each alert adds its own. Throws for anything but a page. */
+/** Rejects a fragment, because each alert adds its own, and anything but a page. */
 export function readRunbookUrl(flag: string, given: string): string {
 	const url = URL.canParse(given) ? new URL(given) : undefined
 	if (url === undefined || !/^https?:$/.test(url.protocol))

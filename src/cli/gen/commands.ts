@@ -116,13 +116,12 @@ async function deliver(
 	out: string | undefined,
 	data: unknown,
 	content: string,
-): Promise<'ok'> {
+): Promise<undefined> {
 	if (out === undefined) {
 		io.result(data, content)
-		return 'ok'
+		return
 	}
 	await checkOutFile(out)
 	await writeWholeFile(out, () => (io.json ? `${JSON.stringify(data, undefined, 2)}\n` : content))
 	io.note(`wrote ${out}`)
-	return 'ok'
 }

@@ -19,11 +19,13 @@ const ANY = 0.01
 const THRESHOLDS: AnswerThresholds = {
 	retryRate: { warning: DEFAULT_SETTINGS.maxRetryRate / 2, critical: DEFAULT_SETTINGS.maxRetryRate },
 	retrySuccess: {
-		...{ warning: (1 + DEFAULT_SETTINGS.minRetrySuccess) / 2, critical: DEFAULT_SETTINGS.minRetrySuccess },
+		warning: (1 + DEFAULT_SETTINGS.minRetrySuccess) / 2,
+		critical: DEFAULT_SETTINGS.minRetrySuccess,
 	},
 	circuitsOpened: { warning: ANY, critical: DEFAULT_SETTINGS.minReopened },
 	retriesPerCall: {
-		...{ warning: DEFAULT_SETTINGS.maxRetriesPerCall / 2, critical: DEFAULT_SETTINGS.maxRetriesPerCall },
+		warning: DEFAULT_SETTINGS.maxRetriesPerCall / 2,
+		critical: DEFAULT_SETTINGS.maxRetriesPerCall,
 	},
 	deadLetters: {
 		warning: DEFAULT_SETTINGS.maxDeadLetters + ANY,
@@ -133,8 +135,10 @@ function layout(groups: readonly PanelGroup[], rewriting: Rewriting) {
 			const column = index % perLine
 			const x = columnAt(column)
 			return draw(++id, panel, rewriting, {
-				...{ x, y: y + Math.floor(index / perLine) * h },
-				...{ w: columnAt(column + 1) - x, h },
+				x,
+				y: y + Math.floor(index / perLine) * h,
+				w: columnAt(column + 1) - x,
+				h,
 			})
 		})
 		y += Math.ceil(panels.length / perLine) * h
@@ -184,7 +188,10 @@ const STATES = [
 	{ value: '2', text: 'half-open', color: 'yellow' },
 ]
 
-/** The thresholds of a panel, as Grafana writes them: each color applies from its value on, and the first one to all lower values. Yellow is left out if it would begin where red begins. */
+/**
+ * The thresholds of a panel, as Grafana writes them: each color applies from its value on, and the first one
+ * to all lower values. Yellow is left out if it would begin where red begins.
+ */
 function thresholdSteps({ warning, critical }: Thresholds) {
 	const step = (color: string, value: number | null) => ({ color, value })
 	if (warning > critical)
@@ -206,7 +213,11 @@ function fieldDefaults({ kind, unit, thresholds }: Panel) {
 	// A service without retries has no share of them.
 	if (kind === 'number')
 		return {
-			...{ min: 0, ...max, decimals: 2, noValue: '-', color: { mode: 'thresholds' } },
+			min: 0,
+			...max,
+			decimals: 2,
+			noValue: '-',
+			color: { mode: 'thresholds' },
 			...(thresholds && { thresholds: thresholdSteps(thresholds) }),
 		}
 	return { min: 0, ...max, custom: { drawStyle: 'line', lineWidth: 1, fillOpacity: 5, showPoints: 'never' } }

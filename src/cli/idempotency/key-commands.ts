@@ -1,19 +1,59 @@
 /**
- * `idempotency show` prints what is stored for a key; `idempotency resolve` decides about one whose request ended without a response;
- * `idempotency delete` forgets one.
+ * `idempotency show` prints what is stored for a key; `idempotency resolve` decides about one whose request
+ * ended without a response; `idempotency delete` forgets one; `idempotency purge` deletes keys whose
+ * retention is over. A key belongs to an engine, a principal, a method and a route. Only their hash is stored,
+ * so keys cannot be listed.
  */
 import { readFile } from 'node:fs/promises'
+import { identityHash } from '../../idempotency/key/identity.ts'
+import { parseKey } from '../../idempotency/key/parse-key.ts'
 import type { StoredKey, StoredResponse } from '../../idempotency/store/store.ts'
 import { formatCount, formatDuration } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatPairs } from '../../text/table.ts'
 import { type Command, defineCommand } from '../command.ts'
+import { IDEMPOTENCY_DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { flag, integer, text } from '../option-tables.ts'
+import { type Arguments, flag, integer, text } from '../option-tables.ts'
 import { parseDuration, relativeTo } from '../outbox/parse-time.ts'
 import { fileError } from '../user-files.ts'
-import { KEY, KEY_OPTIONS, keyId, unknownKey } from './key-arguments.ts'
+import { withStore } from './open-store.ts'
+
+const KEY_OPTIONS = {
+	...IDEMPOTENCY_DATABASE_OPTIONS,
+	name: text('NAME', 'option "name" of the engine; required', { short: 'n' }),
+	principal: text('ID', 'what the option "principal" of the engine returned; required', { short: 'p' }),
+	method: text('METHOD', 'method of the request', { short: 'm', default: 'POST' }),
+	route: text('PATH', 'path of the request, or what the option "route" returned; required', { short: 'r' }),
+}
+
+const KEY = {
+	key: { placeholder: 'KEY', description: 'value of the Idempotency-Key header' },
+} as const
+
+/** For the examples. */
+const EXAMPLE_KEY = '8e03978e-40d5 -n payments -p user-7 -r /charges'
+
+/** The longest key that the engine can be configured for. */
+const MAX_KEY_LENGTH = 8_192
+
+/** Returns the id of the key in the store. Neither key nor principal are repeated in messages. */
+async function keyId(args: Arguments<typeof KEY_OPTIONS, typeof KEY>): Promise<string> {
+	const { key, name, principal, method, route } = args
+	const parsed = parseKey(key, MAX_KEY_LENGTH)
+	if (parsed.kind === 'malformed') throw new CliError('usage', `KEY is invalid: ${parsed.detail}`)
+	if (parsed.kind === 'missing') throw new CliError('usage', 'KEY is empty.')
+	if (name === undefined || name === '') throw new CliError('usage', '--name is required.')
+	if (principal === undefined || principal === '') throw new CliError('usage', '--principal is required.')
+	if (route === undefined || route === '') throw new CliError('usage', '--route is required.')
+	return identityHash(name, { principal, method: method.toUpperCase(), route, key: parsed.key })
+}
+
+const unknownKey = (): CliError =>
+	new CliError('notFound', 'Nothing is stored for this name, key, principal, method and route.', {
+		hint: 'Check all five. A key is deleted when its retention is over, and when its request failed without stored steps.',
+	})
 
 export const show: Command = defineCommand({
 	examples: [
@@ -30,12 +70,10 @@ export const show: Command = defineCommand({
 	positionals: KEY,
 	async run(args, io) {
 		const id = await keyId(args)
-		const { withStore } = await import('./open-store.ts')
 		return withStore(args, io, async (store) => {
 			const found = await store.find(id)
 			if (!found) throw unknownKey()
 			io.result({ id, ...found, isAbandoned: isAbandoned(found) }, () => renderKey(found, io))
-			return 'ok' as const
 		})
 	},
 })
@@ -76,12 +114,9 @@ function describeState(key: StoredKey): string {
 
 export const resolve: Command = defineCommand({
 	examples: [
+		[`yaoki idempotency resolve ${EXAMPLE_KEY} --rerun`, 'nothing happened: the next request may run'],
 		[
-			'yaoki idempotency resolve 8e03978e-40d5 -n payments -p user-7 -r /charges --rerun',
-			'nothing happened: the next request may run',
-		],
-		[
-			'yaoki idempotency resolve 8e03978e-40d5 -n payments -p user-7 -r /charges --status 201 --body-file charge.json',
+			`yaoki idempotency resolve ${EXAMPLE_KEY} --status 201 --body-file charge.json`,
 			'the charge exists: repeated requests get this response',
 		],
 	],
@@ -104,7 +139,6 @@ export const resolve: Command = defineCommand({
 		const retentionMs = parseDuration('--retention', args.retention, 1)
 		const id = await keyId(args)
 		const response = status === undefined ? undefined : await toResponse(status, args)
-		const { withStore } = await import('./open-store.ts')
 		return withStore(args, io, async (store) => {
 			const isResolved = await store.resolve(id, response, retentionMs)
 			if (!isResolved) throw notAbandoned(await store.find(id))
@@ -113,21 +147,14 @@ export const resolve: Command = defineCommand({
 					? 'The next request with this key runs.'
 					: `Repeated requests with this key get ${status}.`
 			io.result({ id, decision: status === undefined ? 'rerun' : 'response', status: status ?? null }, text)
-			return 'ok' as const
 		})
 	},
 })
 
 export const deleteKey: Command = defineCommand({
 	examples: [
-		[
-			'yaoki idempotency delete 8e03978e-40d5 -n payments -p user-7 -r /charges',
-			'what would be deleted; exit code 2',
-		],
-		[
-			'yaoki idempotency delete 8e03978e-40d5 -n payments -p user-7 -r /charges --yes',
-			'delete it: the next request runs like a first one',
-		],
+		[`yaoki idempotency delete ${EXAMPLE_KEY}`, 'what would be deleted; exit code 2'],
+		[`yaoki idempotency delete ${EXAMPLE_KEY} --yes`, 'delete it: the next request runs like a first one'],
 	],
 	options: {
 		...KEY_OPTIONS,
@@ -138,7 +165,6 @@ export const deleteKey: Command = defineCommand({
 	async run(args, io) {
 		const { yes, force } = args
 		const id = await keyId(args)
-		const { withStore } = await import('./open-store.ts')
 		return withStore(args, io, async (store) => {
 			const found = await store.find(id)
 			if (!found) throw unknownKey()
@@ -154,7 +180,6 @@ export const deleteKey: Command = defineCommand({
 				})
 			}
 			io.result({ id, deleted: true, state: found.state }, `Deleted a key that was ${describeState(found)}.`)
-			return 'ok' as const
 		})
 	},
 })
@@ -179,3 +204,40 @@ function notAbandoned(key: StoredKey | undefined): CliError {
 	if (!key) return unknownKey()
 	return new CliError('notFound', `The key is ${describeState(key)}. Only an abandoned key can be resolved.`)
 }
+
+/** `purge` runs as a cron job: a long run says how far it is, and Ctrl-C ends it after a batch. */
+const NOTE_EVERY_MS = 5_000
+
+export const purge: Command = defineCommand({
+	examples: [
+		['yaoki idempotency purge', 'for a cron job: delete keys whose retention is over'],
+		['yaoki idempotency purge --batch-size 100', 'with shorter transactions'],
+	],
+	options: {
+		...IDEMPOTENCY_DATABASE_OPTIONS,
+		batchSize: integer('N', 'keys that one statement deletes', { min: 1, max: 100_000, default: 1_000 }),
+	},
+	async run(args, io) {
+		return withStore(args, io, async (store, target) => {
+			if (target.kind === 'redis') {
+				io.result({ purged: 0, isComplete: true }, 'Redis deletes expired keys by itself.')
+				return
+			}
+			let purged = 0
+			let notedAt = io.runtime.now()
+			for (;;) {
+				const count = await store.purge(args.batchSize)
+				purged += count
+				if (count < args.batchSize || io.signal.aborted) break
+				if (io.runtime.now() - notedAt < NOTE_EVERY_MS) continue
+				notedAt = io.runtime.now()
+				io.note(`Deleted ${formatCount(purged, 'key')} so far.`)
+			}
+			const isComplete = !io.signal.aborted
+			io.result(
+				{ purged, isComplete },
+				`Deleted ${formatCount(purged, 'expired key')}.${isComplete ? '' : ' There may be more.'}`,
+			)
+		})
+	},
+})

@@ -1,10 +1,10 @@
 /**
- * `yaoki lint FILE`: `lint` of the root entry for everything that a module exports, as a CI check without a test of its own. Importing the
- * module runs it; there is no other way to know what it exports.
+ * `yaoki lint FILE`: `lint` of the root entry for everything that a module exports, as a CI check without a
+ * test of its own. Importing the module runs it; there is no other way to know what it exports.
  */
 import { isPolicy, type Policy } from '../../core/engine/policy.ts'
-import { type Inspectable, isInspectable } from '../../core/inspect/inspect.ts'
 import { lint as lintPolicy } from '../../core/lint/lint.ts'
+import { type Inspectable, inspectionOf } from '../../core/observe/inspection.ts'
 import { formatCount } from '../../text/format.ts'
 import { sanitizeText } from '../../text/sanitize.ts'
 import { type Command, defineCommand } from '../command.ts'
@@ -15,7 +15,7 @@ import { listExports, loadExports, withFileContext } from '../user-modules.ts'
 
 type Target = Policy<unknown> | Inspectable
 
-const isTarget = (value: unknown): value is Target => isPolicy(value) || isInspectable(value)
+const isTarget = (value: unknown): value is Target => isPolicy(value) || inspectionOf(value) !== undefined
 
 export const lint: Command = defineCommand({
 	examples: [

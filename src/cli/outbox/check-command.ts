@@ -1,4 +1,4 @@
-/** `yaoki outbox check`: a health check for monitoring, by its exit code. Each check is one line, so that a failed one can be read in a log. */
+/** `yaoki outbox check`: a health check for monitoring, by its exit code. Each check is one line. */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
 import type { Outbox } from '../../outbox/index.ts'
@@ -12,6 +12,7 @@ import { failed, formatCapped, type HealthCheck, passed, renderCheck } from './h
 import { checkQueue, type QueueLimits } from './health/queue-checks.ts'
 import { checkClock, checkPaused, checkRelays } from './health/relay-checks.ts'
 import type { OpenOutbox } from './open-outbox.ts'
+import { withOutbox } from './open-outbox.ts'
 import { parseDuration } from './parse-time.ts'
 
 export const check: Command = defineCommand({
@@ -26,10 +27,13 @@ export const check: Command = defineCommand({
 		maxAge: text('1h', 'how long the oldest message may wait, retries included', { default: '1h' }),
 		maxAttempts: integer('N', 'how many attempts a waiting message may have made', { default: 10, min: 0 }),
 		maxFailing: integer('PERCENT', "percent of a destination's queue that may be failing; 100 disables it", {
-			...{ default: 50, min: 0, max: 100 },
+			default: 50,
+			min: 0,
+			max: 100,
 		}),
 		maxBlocked: integer('N', 'how many messages of a destination may wait behind blocked keys', {
-			...{ default: 0, min: 0 },
+			default: 0,
+			min: 0,
 		}),
 		maxDead: integer('N', 'how many dead letters are acceptable', { default: 0, min: 0 }),
 		minRelays: integer('N', 'how many relays must run; default 1 while messages are pending', { min: 0 }),
@@ -49,7 +53,6 @@ export const check: Command = defineCommand({
 			dead: args.maxDead,
 			minRelays: args.minRelays,
 		}
-		const { withOutbox } = await import('./open-outbox.ts')
 		const timeoutMs = parseDuration('--timeout', args.timeout)
 		return withOutbox({ ...args, timeoutMs }, io, async (open) => {
 			const checks = await checkHealth(open, limits, io.runtime)

@@ -2,10 +2,12 @@
 import type { MessageFilter } from '../../outbox/index.ts'
 import { isMessageId } from '../../outbox/message/filter.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
-import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
-import { type Arguments, flag, text, toFlag } from '../option-tables.ts'
+import { type Arguments, text, toFlag } from '../option-tables.ts'
 import { parseMoment } from './parse-time.ts'
+
+/** For the examples of commands. */
+export const EXAMPLE_ID = '019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77'
 
 export const QUEUE_FILTER_OPTIONS = {
 	topic: text('TOPIC', 'messages of this topic', { short: 't' }),
@@ -41,22 +43,6 @@ export const LETTER_IDS = {
 	ids: { placeholder: 'ID', description: 'ids of dead letters', optional: true, multiple: true },
 } as const
 
-export const REPLAY_OPTIONS = {
-	...DATABASE_OPTIONS,
-	...FILTER_OPTIONS,
-	all: flag('all dead letters'),
-	canary: flag('replay 1, then 10, then the rest; stop if they fail again', 'c'),
-	timeout: text('1m', 'with --canary: how long to wait for each step', { default: '1m' }),
-	payload: text('FILE|-', 'with one ID: JSON file with a new payload, or - for standard input'),
-	expires: text(
-		'never|2h|DATE',
-		'set a new expiry; without it expired letters are skipped, with exit code 4',
-	),
-	...OPERATOR_OPTIONS,
-}
-
-export type ReplayArguments = Arguments<typeof REPLAY_OPTIONS, typeof LETTER_IDS>
-
 export type FilterArguments = Arguments<typeof QUEUE_FILTER_OPTIONS> & {
 	readonly cause?: DeadLetterCause | undefined
 	readonly status?: MessageStatus | undefined
@@ -67,7 +53,12 @@ export type FilterArguments = Arguments<typeof QUEUE_FILTER_OPTIONS> & {
 export function toFilter(args: FilterArguments, now: number): MessageFilter {
 	const { ids = [], status, topic, destination, key, cause, fingerprint, since, until } = args
 	const filter: MessageFilter = {
-		...{ status, topic, destination, key, cause, fingerprint },
+		status,
+		topic,
+		destination,
+		key,
+		cause,
+		fingerprint,
 		ids: ids.length > 0 ? ids.map(requireId) : undefined,
 		since: since === undefined ? undefined : parseMoment('--since', since, now),
 		until: until === undefined ? undefined : parseMoment('--until', until, now),
@@ -81,8 +72,8 @@ function requireId(id: string): string {
 }
 
 /**
- * Returns the filter, and throws unless it selects something or `--all` is given alone: no command changes all by accident. Ids are given
- * alone too: a filter would skip one of them silently.
+ * Returns the filter, and throws unless it selects something or `--all` is given alone: no command changes
+ * all by accident. Ids are given alone too: a filter would skip one of them silently.
  */
 export function toSelection(args: FilterArguments & { readonly all: boolean }, now: number): MessageFilter {
 	const filter = toFilter(args, now)

@@ -4,13 +4,14 @@ import type { Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { OutboxStore } from '../../outbox/store/store.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
-import { type Command, defineCommand } from '../command.ts'
+import { type Command, type CommandResult, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
-import { CliError, type ExitKind } from '../errors.ts'
+import { CliError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { flag, integer, text } from '../option-tables.ts'
-import { FILTER_OPTIONS, REDACT_OPTION, toFilter } from './filter-options.ts'
+import { EXAMPLE_ID, FILTER_OPTIONS, REDACT_OPTION, toFilter } from './filter-options.ts'
 import type { OpenArguments } from './open-outbox.ts'
+import { withOutbox } from './open-outbox.ts'
 import { renderGroups, renderList, renderMessage } from './render-messages.ts'
 import { renderStatus } from './render-status.ts'
 
@@ -20,14 +21,11 @@ export const status: Command = defineCommand({
 		['yaoki outbox status --json', 'the same for a program'],
 	],
 	options: DATABASE_OPTIONS,
-	async run(args, io) {
-		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(args, io, async ({ outbox, target: { name } }) => {
+	run: (args, io) =>
+		withOutbox(args, io, async ({ outbox, target: { name } }) => {
 			const stats = await outbox.stats()
 			io.result({ database: name, ...stats }, () => renderStatus(name, stats, io))
-			return 'ok' as const
-		})
-	},
+		}),
 })
 
 const NO_PAYLOAD = flag('leave out payload and headers')
@@ -66,7 +64,6 @@ export const list: Command = defineCommand({
 			)
 		if (groups && after !== undefined)
 			throw new CliError('usage', '--groups cannot be combined with --after.')
-		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox, store }) => {
 			if (groups) {
 				const found = await outbox.dead.groups(filter, { limit })
@@ -78,12 +75,11 @@ export const list: Command = defineCommand({
 					io.note(`There may be more. Continue with --after ${found.at(-1)?.id}, or raise --limit.`)
 				await notePauses(found, store, io)
 			}
-			return 'ok' as const
 		})
 	},
 })
 
-/** Pauses by an operator explain why listed messages are not sent. Standard output has only messages, so that programs can read it. */
+/** Notes explain why listed messages are not sent. Standard output has only messages, for programs. */
 async function notePauses(
 	messages: readonly MessageRecord[],
 	store: OutboxStore,
@@ -112,19 +108,17 @@ async function explain(
 	args: OpenArguments,
 	io: CommandIo,
 	print: (message: MessageRecord, why: string) => void,
-): Promise<ExitKind> {
-	const { withOutbox } = await import('./open-outbox.ts')
+): CommandResult {
 	return withOutbox(args, io, async ({ outbox }) => {
 		const message = await requireMessage(outbox, id)
 		print(message, await outbox.why(message.id))
-		return 'ok' as const
 	})
 }
 
 export const show: Command = defineCommand({
 	examples: [
-		['yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77', 'status, attempts, last error and payload'],
-		['yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --redact email,iban', 'without personal data'],
+		[`yaoki outbox show ${EXAMPLE_ID}`, 'status, attempts, last error and payload'],
+		[`yaoki outbox show ${EXAMPLE_ID} --redact email,iban`, 'without personal data'],
 	],
 	options: { ...DATABASE_OPTIONS, noPayload: NO_PAYLOAD, ...REDACT_OPTION },
 	positionals: MESSAGE_ID,
@@ -137,10 +131,7 @@ export const show: Command = defineCommand({
 
 export const why: Command = defineCommand({
 	examples: [
-		[
-			'yaoki outbox why 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
-			'waits for a retry, destination paused, dead, no relay, ...',
-		],
+		[`yaoki outbox why ${EXAMPLE_ID}`, 'waits for a retry, destination paused, dead, no relay, ...'],
 	],
 	options: { ...DATABASE_OPTIONS, ...REDACT_OPTION },
 	positionals: MESSAGE_ID,

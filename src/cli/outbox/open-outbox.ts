@@ -1,14 +1,13 @@
 /**
- * Opens the outbox for a command and closes it when the command ends. All commands use it, so an unreachable database has the
- * same message and exit code everywhere.
+ * Opens the outbox for a command and closes it when the command ends. All commands use it, so an unreachable
+ * database has the same message and exit code everywhere. The outbox is loaded here, when a command runs: help
+ * must not wait for it.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { RedactMessage } from '../../outbox/message/redact.ts'
-import { redactFields } from '../../outbox/message/redact-fields.ts'
-import { Outbox } from '../../outbox/outbox.ts'
-import { postgresOutboxStore } from '../../outbox/store/postgres/postgres-store.ts'
-import { sqliteOutboxStore } from '../../outbox/store/sqlite/sqlite-store.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
 import type { OutboxStore } from '../../outbox/store/store.ts'
+import type { CommandResult } from '../command.ts'
 import { notInTime, toCliError } from '../database/database-errors.ts'
 import {
 	type DatabaseArguments,
@@ -27,28 +26,31 @@ export interface OpenOutbox {
 }
 
 export interface OpenArguments extends DatabaseArguments {
-	/** Allows to create a missing SQLite file. Only for migrations: a misspelled name must not look like an empty outbox. */
+	/** Creates a missing SQLite file. Only for migrations: a misspelled name must not look empty. */
 	readonly canCreate?: boolean
 	readonly keepHistory?: boolean
-	/** How long the command may use the database, from the connection to the last statement. Default: no limit. */
+	/** How long the command may use the database, connecting included. Default: no limit. */
 	readonly timeoutMs?: number
 	/** Names of fields that are not shown. Default: YAOKI_REDACT. */
 	readonly redact?: string | undefined
 }
 
-export async function withOutbox<T>(
+export async function withOutbox(
 	args: OpenArguments,
 	io: Pick<CommandIo, 'env' | 'runtime' | 'warn'>,
-	use: (open: OpenOutbox) => Promise<T>,
-): Promise<T> {
+	use: (open: OpenOutbox) => CommandResult,
+): CommandResult {
 	const { canCreate = false, keepHistory = false } = args
 	const target = resolveTarget(args, io.env, io.warn)
 	if (!canCreate) requireFile(target, 'outbox')
-	const run = async (signal?: AbortSignal): Promise<T> => {
+	const run = async (signal?: AbortSignal) => {
+		const { Outbox } = await import('../../outbox/outbox.ts')
 		const { store, close } = await openStore(target, signal)
 		const outbox = new Outbox({
-			...{ store, history: keepHistory, runtime: io.runtime },
-			redact: toRedact(args.redact ?? io.env['YAOKI_REDACT'] ?? ''),
+			store,
+			history: keepHistory,
+			runtime: io.runtime,
+			redact: await toRedact(args.redact ?? io.env['YAOKI_REDACT'] ?? ''),
 			onWarning: (text) => io.warn(text),
 		})
 		try {
@@ -66,7 +68,7 @@ export async function withOutbox<T>(
 	}
 }
 
-/** Rejects after `timeoutMs`, whatever the database does. The aborted signal ends the connections: they would keep the process alive. */
+/** Rejects after `timeoutMs`. The signal ends connections, which would keep the process alive. */
 function within<T>(
 	timeoutMs: number,
 	runtime: Runtime,
@@ -83,12 +85,14 @@ function within<T>(
 	})
 }
 
-function toRedact(list: string): RedactMessage | undefined {
+async function toRedact(list: string): Promise<RedactMessage | undefined> {
 	const names = list
 		.split(',')
 		.map((name) => name.trim())
 		.filter((name) => name !== '')
-	return names.length === 0 ? undefined : redactFields(names)
+	if (names.length === 0) return undefined
+	const { redactFields } = await import('../../outbox/message/redact.ts')
+	return redactFields(names)
 }
 
 /** What a store needs of a target, as data that can be posted to another process. */
@@ -101,8 +105,11 @@ export async function openStore(
 	target: StoreTarget,
 	signal?: AbortSignal,
 ): Promise<{ store: OutboxStore; close(): Promise<void> }> {
-	if (target.kind === 'sqlite')
+	if (target.kind === 'sqlite') {
+		const { sqliteOutboxStore } = await import('../../outbox/store/sqlite/sqlite-store.ts')
 		return { store: sqliteOutboxStore({ file: target.file }), close: async () => {} }
+	}
+	const { postgresOutboxStore } = await import('../../outbox/store/postgres/postgres-store.ts')
 	const pool = await openPostgresPool(target, signal)
 	const { schema, prepare } = target
 	try {

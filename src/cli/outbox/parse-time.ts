@@ -1,4 +1,4 @@
-/** Parses durations and moments as people type them: `2h`, `5m`, `2026-03-14`. Milliseconds are for programs, with `--json`. */
+/** Parses durations and moments as people type them: `2h`, `5m`, `2026-03-14`. */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { formatRelativeTime } from '../../text/format.ts'
 
@@ -28,7 +28,7 @@ export function parseMoment(flag: string, text: string, now: number): Date {
 	throw new InvalidOptionError(flag, text, `${EXPECTED_DURATION} ago, or a date such as 2026-03-14T09:30Z`)
 }
 
-/** Returns a moment in the future, or null for `never`. A past expiry is rejected: it would discard the messages. */
+/** Returns a future moment, or null for `never`. A past expiry would discard the messages. */
 export function parseExpiry(flag: string, text: string, now: number): Date | null {
 	if (text === 'never') return null
 	const moment = momentAt(text, 1, now)

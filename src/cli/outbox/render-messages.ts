@@ -1,6 +1,6 @@
 /**
- * Messages as text. In a list, errors are below their message: an error text has any length and does not fit into a table.
- * Texts of users are sanitized before they are printed.
+ * Messages as text. In a list, errors are below their message: an error text has any length and does not fit
+ * into a table. Texts of users are sanitized before they are printed.
  */
 import type { DeadLetterGroup } from '../../outbox/dead-letters/options.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'

@@ -1,8 +1,10 @@
 /**
- * The commands that change messages: `outbox retry`, `outbox expire`, `outbox replay` and `outbox discard`. Each needs ids, a filter or `--all`.
+ * The commands that change messages: `outbox retry`, `outbox expire` and `outbox discard`; `outbox replay` has a
+ * file of its own.
+ * Each needs ids, a filter or `--all`.
  *
- * `retry` with a filter leaves scheduled messages without an attempt alone: a reminder for tomorrow must not go out because
- * billing is back. `discard` is the only command that loses data, so it needs `--yes`.
+ * `retry` with a filter leaves scheduled messages without an attempt alone: a reminder for tomorrow must not
+ * go out because billing is back. `discard` is the only command that loses data, so it needs `--yes`.
  */
 import { describeOpenReason, describeOperatorPause } from '../../outbox/diagnostics/why.ts'
 import { requireDeadLetters } from '../../outbox/operator/require-status.ts'
@@ -14,24 +16,21 @@ import { DATABASE_OPTIONS } from '../database/database-target.ts'
 import { CliError } from '../errors.ts'
 import { flag } from '../option-tables.ts'
 import {
+	EXAMPLE_ID,
 	FILTER_OPTIONS,
 	LETTER_IDS,
 	OPERATOR_OPTIONS,
 	QUEUE_FILTER_OPTIONS,
-	REPLAY_OPTIONS,
-	type ReplayArguments,
 	toSelection,
 } from './filter-options.ts'
-import { warnIfUnknown } from './unknown-destination.ts'
+import { withOutbox } from './open-outbox.ts'
+import { warnIfUnknown } from './pause-commands.ts'
 
 export const retry: Command = defineCommand({
 	examples: [
 		['yaoki outbox retry --destination billing', 'billing has recovered: skip the remaining backoff'],
 		['yaoki outbox retry --destination billing --close-circuit', 'and do not wait for a probe'],
-		[
-			'yaoki outbox retry 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
-			'one message, even if it is scheduled for later',
-		],
+		[`yaoki outbox retry ${EXAMPLE_ID}`, 'one message, even if it is scheduled for later'],
 	],
 	options: {
 		...DATABASE_OPTIONS,
@@ -53,7 +52,6 @@ export const retry: Command = defineCommand({
 		const { all, closeCircuit, destination, by, reason } = args
 		if (closeCircuit && destination === undefined)
 			throw new CliError('usage', '--close-circuit requires --destination, without IDs.')
-		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox, store, target }) => {
 			const retried = await outbox.retry(filter, { all })
 			const circuitClosed =
@@ -70,7 +68,6 @@ export const retry: Command = defineCommand({
 			]
 			io.result({ retried, circuitClosed }, sanitizeLine(texts.filter(Boolean).join(' ')))
 			if (destination !== undefined && retried === 0) await warnIfUnknown(store, destination, io)
-			return 'ok' as const
 		})
 	},
 })
@@ -96,10 +93,7 @@ async function describeBlock(
 
 export const expire: Command = defineCommand({
 	examples: [
-		[
-			'yaoki outbox expire 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
-			'end one message that is retried without limit',
-		],
+		[`yaoki outbox expire ${EXAMPLE_ID}`, 'end one message that is retried without limit'],
 		['yaoki outbox expire --destination billing --until 2h', 'end older messages of a destination'],
 	],
 	options: {
@@ -114,44 +108,13 @@ export const expire: Command = defineCommand({
 	async run(args, io) {
 		const filter = toSelection(args, io.runtime.wallNow())
 		const { all, by, reason } = args
-		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox }) => {
 			const expired = await outbox.expire(filter, { all, by, reason })
 			const text = `${formatCount(expired, 'message')} expired. A relay moves them to the dead letters.`
 			io.result({ expired }, expired === 0 ? 'No queued message matches.' : text)
-			return 'ok' as const
 		})
 	},
 })
-
-export const replay: Command = defineCommand({
-	examples: [
-		['yaoki outbox replay --fingerprint 3f9a0c1d2e4b --canary', 'one group of failures, step by step'],
-		['yaoki outbox replay --destination billing --since 2h', 'recent dead letters of one destination'],
-		[
-			'yaoki outbox replay 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --payload fixed.json',
-			'one letter with a corrected payload',
-		],
-		['yaoki outbox replay --cause expired --expires 2h', 'expired letters, with a new expiry in two hours'],
-	],
-	options: REPLAY_OPTIONS,
-	positionals: LETTER_IDS,
-	async run(args, io) {
-		checkReplayArguments(args)
-		toSelection(args, io.runtime.wallNow())
-		const { replayDeadLetters } = await import('./replay-dead-letters.ts')
-		return replayDeadLetters(args, io)
-	},
-})
-
-function checkReplayArguments({ all, canary, payload, expires, ids }: ReplayArguments): void {
-	if (payload !== undefined && (ids.length !== 1 || canary || all))
-		throw new CliError('usage', '--payload requires exactly one ID, without --all and --canary.')
-	if (canary && expires !== undefined)
-		throw new CliError('usage', '--expires cannot be combined with --canary.', {
-			hint: 'Replay one letter by its ID first, then the others.',
-		})
-}
 
 export const discard: Command = defineCommand({
 	examples: [
@@ -170,7 +133,6 @@ export const discard: Command = defineCommand({
 	async run(args, io) {
 		const { all, yes, by, reason } = args
 		const filter = toSelection(args, io.runtime.wallNow())
-		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox, store }) => {
 			if (!yes) {
 				await requireDeadLetters(store, filter.ids, 'discarded')
@@ -180,7 +142,6 @@ export const discard: Command = defineCommand({
 			}
 			const report = await outbox.dead.discard(filter, { all, by, reason, signal: io.signal })
 			io.result(report, `Discarded ${formatCount(report.discarded, 'dead letter')}.`)
-			return 'ok' as const
 		})
 	},
 })

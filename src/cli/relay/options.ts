@@ -1,10 +1,9 @@
-/** The options of `yaoki relay`. URL and headers can contain secrets, so no message repeats them, and they can be given without an argument. */
-
+/** The options of `yaoki relay`. URL and headers may be secrets, so no message repeats them. */
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
-import { contentLines, readSecretFile } from '../database/secret-file.ts'
 import { CliError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
+import { contentLines, readSecretFile } from '../user-files.ts'
 
 export const RELAY_OPTIONS = {
 	...DATABASE_OPTIONS,
@@ -13,7 +12,10 @@ export const RELAY_OPTIONS = {
 	header: text("'NAME: VALUE'", 'header of every request', { short: 'H', multiple: true }),
 	headerFile: text('FILE', "file with a header per line: 'NAME: VALUE'; also in YAOKI_HEADERS"),
 	maxConcurrent: integer('N', 'maximum number of messages in flight per destination', {
-		...{ short: 'c', min: 1, max: 10_000, default: 16 },
+		short: 'c',
+		min: 1,
+		max: 10_000,
+		default: 16,
 	}),
 	timeout: text('30s', 'timeout of a request', { default: '30s' }),
 	lease: text('60s', 'time without a heartbeat after which other relays take over its messages', {
@@ -49,7 +51,7 @@ export function readHeaders(
 	}
 }
 
-/** Returns what must not be printed: values of headers, and all of the URL but its origin, because webhooks have their secret in the path. */
+/** Returns what must not be printed: headers, and the URL but its origin, as webhooks have secret paths. */
 export function relaySecrets(url: URL, headers: Readonly<Record<string, string>>): readonly string[] {
 	const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ')])
 	const parameters = [...url.searchParams].map(([, value]) => value)

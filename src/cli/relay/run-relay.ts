@@ -1,25 +1,25 @@
 /**
- * The work of `yaoki relay`. Ctrl-C arrives as `io.signal`; SIGTERM, with which a supervisor stops a service, is handled here
- * because only a command that runs permanently has messages to finish. A second signal of the same kind ends the process.
+ * The work of `yaoki relay`. Ctrl-C arrives as `io.signal`; SIGTERM, with which a supervisor stops a service,
+ * is handled here because only a command that runs permanently has messages to finish. A second signal of the
+ * same kind ends the process.
  */
 import { httpDestination } from '../../outbox/destinations/http-destination.ts'
 import { Relay } from '../../outbox/relay/relay.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
+import type { CommandResult } from '../command.ts'
 import { removeSecrets } from '../database/database-errors.ts'
-import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { withOutbox } from '../outbox/open-outbox.ts'
 import { parseDuration } from '../outbox/parse-time.ts'
-import { every } from './every.ts'
 import { parseDestinationUrl, type RelayArguments, readHeaders, relaySecrets } from './options.ts'
-import { RelaySummary } from './summary.ts'
+import { every, RelaySummary } from './summary.ts'
 
 const REPORT_INTERVAL_MS = 5000
 /** The limits of the relay's own options, so that messages name the flag. */
 const MIN_LEASE_MS = 50
 const MIN_TIMEOUT_MS = 1
 
-export async function runRelay(args: RelayArguments, io: CommandIo): Promise<ExitKind> {
+export async function runRelay(args: RelayArguments, io: CommandIo): CommandResult {
 	const url = parseDestinationUrl(args.to ?? (io.env['YAOKI_TO'] || undefined))
 	const headers = readHeaders(args, io)
 	const secrets = relaySecrets(url, headers)
@@ -33,7 +33,11 @@ export async function runRelay(args: RelayArguments, io: CommandIo): Promise<Exi
 			if (text !== undefined) io.note(sanitizeLine(removeSecrets(text, target, secrets)))
 		}
 		const relay = new Relay(outbox, {
-			...{ name: 'yaoki-relay', maxConcurrent: args.maxConcurrent, leaseMs, timeoutMs, runtime: io.runtime },
+			name: 'yaoki-relay',
+			maxConcurrent: args.maxConcurrent,
+			leaseMs,
+			timeoutMs,
+			runtime: io.runtime,
 			destinations: Object.fromEntries(names.map((name) => [name, destination])),
 			onEvent: (event) => note(summary.add(event)),
 		})
@@ -52,7 +56,6 @@ export async function runRelay(args: RelayArguments, io: CommandIo): Promise<Exi
 			await relay.stop({ timeoutMs: 0 })
 		}
 		io.result(summary.totals, summary.text())
-		return 'ok' as const
 	})
 }
 

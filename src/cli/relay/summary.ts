@@ -1,7 +1,8 @@
 /**
- * Sums up what a relay does. A line per message would flood a log, so counts are printed every few seconds; a change of the
- * situation (a circuit opens, the database fails) is reported immediately.
+ * Sums up what a relay does. A line per message would flood a log, so counts are printed every few seconds; a
+ * change of the situation (a circuit opens, the database fails) is reported immediately.
  */
+import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
@@ -85,4 +86,14 @@ function noticeFor(event: RelayEvent): string | undefined {
 		default:
 			return undefined
 	}
+}
+
+/** Calls a function at an interval until the returned function is called. */
+export function every(runtime: Runtime, intervalMs: number, run: () => void): () => void {
+	const fire = () => {
+		run()
+		cancel = runtime.setTimer(intervalMs, fire)
+	}
+	let cancel = runtime.setTimer(intervalMs, fire)
+	return () => cancel()
 }

@@ -1,17 +1,20 @@
 /**
- * `yaoki schedule`: the delays of backoff options before they are written into a program. The figures are those of `schedule` in the root
- * entry, with retries from 1. Options without effect are errors, because a table that ignores one looks right.
+ * `yaoki schedule`: the delays of backoff options before they are written into a program. The figures are
+ * those of `schedule` in the root entry, with retries from 1. Options without effect are errors, because a
+ * table that ignores one looks right.
  */
+
+import type { JitterStrategy, NamedGrowth } from '../../core/backoff/formula.ts'
 import { GROWTHS, JITTERS } from '../../core/backoff/formula.ts'
 import { type BackoffOptions, selectJitter } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
-import type { JitterStrategy, NamedGrowth } from '../../core/backoff/settings.ts'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
+import type { RetrySchedule } from '../../core/retry/schedule.ts'
 import { schedule as computeSchedule } from '../../core/retry/schedule.ts'
+import { formatTable, type TableOptions } from '../../text/table.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { integer, number, text } from '../option-tables.ts'
-import { scheduleText } from './schedule-text.ts'
 
 const namesOf = <Name extends string>(table: Readonly<Record<Name, unknown>>) => Object.keys(table) as Name[]
 
@@ -54,8 +57,14 @@ export const schedule: Command = defineCommand({
 	async run({ preset, base, cap, retries, growth, factor, jitter, jitterFactor, jitterRange }, io) {
 		const chosen = preset === undefined ? undefined : presets[preset]
 		const given: BackoffOptions = {
-			...{ baseDelayMs: base, maxDelayMs: cap, maxRetries: retries, growth, factor },
-			...{ jitterStrategy: jitter ?? chosen?.jitterStrategy, jitterFactor, jitterRangeMs: jitterRange },
+			baseDelayMs: base,
+			maxDelayMs: cap,
+			maxRetries: retries,
+			growth,
+			factor,
+			jitterStrategy: jitter ?? chosen?.jitterStrategy,
+			jitterFactor,
+			jitterRangeMs: jitterRange,
 		}
 		const { delays, total } = withFlags(() => {
 			checkEffects(given, selectJitter(given))
@@ -66,7 +75,6 @@ export const schedule: Command = defineCommand({
 			total,
 		}
 		io.result(result, () => scheduleText(result, { width: io.columns, style: io.style }))
-		return 'ok'
 	},
 })
 
@@ -101,4 +109,35 @@ function withFlags<T>(compute: () => T): T {
 		const inFlags = Object.entries(FLAGS).reduce((all, [name, flag]) => all.replaceAll(name, flag), expected)
 		throw new InvalidOptionError(FLAGS[optionPath] ?? optionPath, received, inFlags)
 	}
+}
+
+const BAR_COLUMNS = 16
+
+interface NumberedDelays extends Pick<RetrySchedule, 'total'> {
+	/** Retries count from 1. */
+	readonly delays: readonly (RetrySchedule['total'] & { readonly retry: number })[]
+}
+
+/** Returns a table with bars: `█` reaches to the mean and `░` to the maximum. */
+function scheduleText({ delays, total }: NumberedDelays, options: TableOptions): string {
+	if (delays.length === 0) return 'No retries, so no delays.'
+	const longestMs = Math.max(...delays.map(({ maxMs = 0 }) => maxMs))
+	const bar = (meanMs: number, maxMs: number): string => {
+		const columns = (ms: number) => (longestMs > 0 ? Math.round((ms / longestMs) * BAR_COLUMNS) : 0)
+		return '█'.repeat(columns(meanMs)) + '░'.repeat(columns(maxMs) - columns(meanMs))
+	}
+	let soFarMs = 0
+	const rows = delays.map(({ retry, minMs = 0, meanMs = 0, maxMs = 0 }) => {
+		soFarMs += maxMs
+		return [String(retry), minMs, meanMs, maxMs, soFarMs, bar(meanMs, maxMs)]
+	})
+	const { minMs = 0, meanMs = 0, maxMs = 0 } = total
+	return formatTable(
+		{
+			head: ['retry', 'min ms', 'mean ms', 'max ms', 'max so far', ''],
+			rows: [...rows, ['total', minMs, meanMs, maxMs]],
+			align: ['right', 'right', 'right', 'right', 'right', 'left'],
+		},
+		options,
+	)
 }

@@ -1,7 +1,7 @@
 /**
- * Assertions for CI pipelines: `recoveredAfterMs<=5000`, or for one variant `full jitter: amplification<1.2`. They compare one
- * measure with a number; use `expectResilience` in a test for anything else. Every run must pass: a policy that survives nine
- * of ten seeds does not survive, so there is no assertion about means.
+ * Assertions for CI pipelines: `recoveredAfterMs<=5000`, or for one variant `full jitter: amplification<1.2`.
+ * They compare one measure with a number; use `expectResilience` in a test for anything else. Every run must
+ * pass: a policy that survives nine of ten seeds does not survive, so there is no assertion about means.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { MEASURE_NAMES, MEASURES, type Measure } from '../../sim/measure/measures.ts'
@@ -27,7 +27,7 @@ const PATTERN =
 const EXPECTED =
 	"a measure, one of < <= > >=, and a number, such as 'recoveredAfterMs<=5000' or 'VARIANT: amplification<1.2'"
 
-/** Parses the value of one `--assert`. Variant and measure must exist in the study. Without a variant it applies to all. */
+/** Parses one `--assert`. Its variant and measure must exist. Without a variant it applies to all. */
 export function parseAssertion(text: string, study: Study) {
 	const colon = text.lastIndexOf(':')
 	const variant = colon < 0 ? undefined : text.slice(0, colon).trimEnd()
@@ -49,8 +49,9 @@ const isComparison = (text: string | undefined): text is Operator =>
 	text === '<' || text === '<=' || text === '>' || text === '>='
 
 /**
- * Checks an assertion against every run of its variants, for an incident in all scenarios that its events allow. `actual` is null for a run without the value; `recovery` is the
- * reason. If the log is not reproduced, every run fails: a run of another incident shows nothing.
+ * Checks an assertion against every run of its variants, for an incident in all scenarios that its events
+ * allow. `actual` is null for a run without the value; `recovery` is the reason. If the log is not
+ * reproduced, every run fails: a run of another incident shows nothing.
  */
 export function checkAssertion(assertion: Assertion, { cases }: StudyResult, isReproduced = true) {
 	const { text, variant, measure, comparison, bound } = assertion

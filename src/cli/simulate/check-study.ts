@@ -1,7 +1,8 @@
 /**
- * Checks the content of a user's file and names the path of an invalid value: `Invalid option "variants.fast.services.api.workers"`.
- * Scenarios without functions are built once before anything runs, so that a mistake in the last variant is not reported after
- * minutes. Scenarios with functions are built in a worker, where a function that never returns can be interrupted.
+ * Checks the content of a user's file and names the path of an invalid value:
+ * `Invalid option "variants.fast.services.api.workers"`. Scenarios without functions are built once before
+ * anything runs, so that a mistake in the last variant is not reported after minutes. Scenarios with
+ * functions are built in a worker, where a function that never returns can be interrupted.
  */
 import { basename, extname } from 'node:path'
 import { invalidOption } from '../../core/options/schema.ts'

@@ -29,8 +29,7 @@ export const simulate: Command = defineCommand({
 		const seed = parseSeed(args.seed)
 		if (args.list || (args.scenario === undefined && args.incident === undefined)) {
 			const { listScenarios } = await import('./study-source.ts')
-			await listScenarios(io)
-			return 'ok'
+			return listScenarios(io)
 		}
 		if (args.tune) {
 			const { runTune } = await import('./tune/run-tune.ts')
@@ -54,7 +53,9 @@ function checkCombinations(args: SimulateArguments, json: boolean): void {
 	if (scenario === undefined && (args.tune || needing.some((value) => value !== undefined)))
 		throw new CliError('usage', `Missing argument NAME|FILE: ${SIMULATE_POSITIONALS.scenario.description}.`)
 	const given = {
-		...{ policy: args.policy, pipeline: args.pipeline, workers: args.workers },
+		policy: args.policy,
+		pipeline: args.pipeline,
+		workers: args.workers,
 		fromPolicy: args.fromPolicy[0],
 	}
 	for (const [name, value] of Object.entries(given))

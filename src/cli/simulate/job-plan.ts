@@ -1,7 +1,7 @@
 /**
- * Splits a study into jobs for threads. A job has several seeds of one case while much is left, so that threads rarely wait for
- * the next job; at the end a job is a single run, so that no thread is idle while another has many left. The split does not
- * affect the result, which is ordered by case and seed.
+ * Splits a study into jobs for threads. A job has several seeds of one case while much is left, so that
+ * threads rarely wait for the next job; at the end a job is a single run, so that no thread is idle while
+ * another has many left. The split does not affect the result, which is ordered by case and seed.
  */
 import type { Timelines } from '../../sim/report/study-json.ts'
 import { DEFAULT_REPLICATIONS, seedsFor } from '../../sim/run/replicate.ts'

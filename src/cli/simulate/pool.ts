@@ -1,8 +1,8 @@
 /**
- * Runs jobs on worker threads. Each thread receives its next job when it has finished the last, or when the result of another
- * thread makes one available. Results of a plan are ordered by case and seed, so they do not depend on the number or the speed of
- * threads. Neither does the error: of several failed runs the first in that order is reported, so earlier runs are awaited. All
- * threads have ended before a function settles.
+ * Runs jobs on worker threads. Each thread receives its next job when it has finished the last, or when the
+ * result of another thread makes one available. Results of a plan are ordered by case and seed, so they do
+ * not depend on the number or the speed of threads. Neither does the error: of several failed runs the first
+ * in that order is reported, so earlier runs are awaited. All threads have ended before a function settles.
  */
 import { Worker } from 'node:worker_threads'
 import type { SimulationResult } from '../../sim/measure/result.ts'
@@ -25,8 +25,8 @@ export interface PoolResult {
 	/** How many runs have ended. */
 	readonly ended: number
 	/**
-	 * How many of `runs` are incomplete. Only a case without an ended run has them: among ended runs they would distort every
-	 * mean.
+	 * How many of `runs` are incomplete. Only a case without an ended run has them: among ended runs they would
+	 * distort every mean.
 	 */
 	readonly partial: number
 }
@@ -98,7 +98,7 @@ export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolR
 	return { runs, ended, partial }
 }
 
-/** Runs the jobs of a queue until it has none left. Returns how many runs ended, and the latest report of those that did not. */
+/** Runs all jobs of a queue. Returns how many runs ended, and the latest report of the others. */
 export async function runJobs(workerData: WorkerInput, queue: JobQueue, options: PoolOptions) {
 	const { signal, onProgress, onOutput } = options
 	const threads: PoolThread[] = []
@@ -165,7 +165,10 @@ export async function runJobs(workerData: WorkerInput, queue: JobQueue, options:
 
 	const spawn = () => {
 		const worker = new Worker(WORKER_FILE, {
-			...{ workerData, stdout: true, stderr: true, resourceLimits: LIMITS },
+			workerData,
+			stdout: true,
+			stderr: true,
+			resourceLimits: LIMITS,
 		})
 		const thread: PoolThread = { worker, job: undefined, ended: new Set(), current: undefined }
 		threads.push(thread)
@@ -192,8 +195,9 @@ export async function runJobs(workerData: WorkerInput, queue: JobQueue, options:
 }
 
 /**
- * Lets an idle thread exit by itself. Node can crash with SIGSEGV when threads are terminated and started in quick succession
- * (nodejs/node#56312), so force is only used on a thread that is running, or that code of the user keeps alive.
+ * Lets an idle thread exit by itself. Node can crash with SIGSEGV when threads are terminated and started in
+ * quick succession (nodejs/node#56312), so force is only used on a thread that is running, or that code of
+ * the user keeps alive.
  */
 async function endIdle(worker: Worker): Promise<void> {
 	if (worker.threadId < 0) return

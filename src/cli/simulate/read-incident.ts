@@ -1,9 +1,9 @@
 /** Reads the events of an incident as a stream, because a log is larger than what is kept of it. */
 import { createReadStream } from 'node:fs'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { niceStep } from '../../sim/charts/scale.ts'
 import type { Incident } from '../../sim/incident/incident.ts'
 import { type IncidentOptions, IncidentReader } from '../../sim/incident/reader.ts'
+import { niceStep } from '../../text/format.ts'
 import { CliError } from '../errors.ts'
 import { fileError } from '../user-files.ts'
 import { withFileContext } from '../user-modules.ts'
@@ -46,6 +46,6 @@ function withFlagHint(error: unknown): unknown {
 		: new CliError(kind, message, { cause, hint: `Select one with ${flag} NAME.` })
 }
 
-/** Returns a round timeout of at least three times the p99 latency: it ends hanging requests and no others. */
+/** Returns a round timeout, three times the p99 latency or more: it ends only hanging requests. */
 export const suggestTimeout = ({ summary }: Incident): number =>
 	niceStep(Math.max(100, 3 * summary.serviceTime.p99Ms))

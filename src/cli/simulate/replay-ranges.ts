@@ -1,12 +1,10 @@
 /**
- * The results of an incident replay over all scenarios that the events allow. Where these agree, charts and tables show one of them. Where they
- * do not, they show the scenario with the lowest and the one with the highest share of good calls, so that no single figure passes for a result.
- * Where the scenario does not reproduce the log, they show none: its runs are of another incident.
+ * The results of an incident replay over all scenarios that the events allow. Where these agree, charts and
+ * tables show one of them. Where they do not, they show the scenario with the lowest and the one with the
+ * highest share of good calls, so that no single figure passes for a result. Where the scenario does not
+ * reproduce the log, they show none: its runs are of another incident.
  */
-
-import type { Caveat } from '../../sim/incident/caveat.ts'
-import type { IncidentSummary } from '../../sim/incident/summary.ts'
-import { listFindings } from '../../sim/incident/summary.ts'
+import { type Caveat, type IncidentSummary, listFindings } from '../../sim/incident/summary.ts'
 import {
 	formatShares,
 	formatVerdict,
@@ -16,8 +14,8 @@ import {
 	listMissing,
 	type ReplayVerdict,
 } from '../../sim/incident/verdict.ts'
-import { faultPeriods } from '../../sim/measure/fault-periods.ts'
-import { faultsOf } from '../../sim/model/fault-schedule.ts'
+import { faultPeriods } from '../../sim/measure/recovery-tracker.ts'
+import { scheduledFaults } from '../../sim/model/fault-schedule.ts'
 import { casesWithRuns, type StudyCaseResult, type StudyResult } from '../../sim/report/study-result.ts'
 import { NOT_REPRODUCED } from '../../sim/run/expect.ts'
 import { isGrid } from '../../sim/run/study.ts'
@@ -40,7 +38,10 @@ export const policyOf = (variant: string): string => variant.split(SEPARATOR)[0]
 
 /** The result of a replay, as reports show it. */
 export interface ReplayResult {
-	/** Nothing if the log is not reproduced. Otherwise a case per policy or, where its scenarios disagree, the one with the lowest and the one with the highest share of good calls. */
+	/**
+	 * Nothing if the log is not reproduced. Otherwise a case per policy or, where its scenarios disagree, the
+	 * one with the lowest and the one with the highest share of good calls.
+	 */
 	readonly shown: StudyResult
 	/** The range of each policy. Empty if there is only one scenario, and it reproduces the log. */
 	readonly ranges: readonly PolicyRange[]
@@ -59,7 +60,8 @@ export function splitAlternatives(result: StudyResult, caveats: readonly Caveat[
 	const variants = Object.fromEntries(cases.map(({ case: { name, scenario } }) => [name, scenario]))
 	return {
 		shown: {
-			...{ study: { ...study, variants }, cases },
+			study: { ...study, variants },
+			cases,
 			planned: (result.planned / result.cases.length) * cases.length,
 		},
 		ranges: judged.map(({ policy, verdict }) => ({ policy, ...verdict })),
@@ -74,7 +76,7 @@ function judgePolicy(
 ): { readonly verdict: ReplayVerdict; readonly cases: readonly StudyCaseResult[] } {
 	const own = result.cases.filter(({ case: { name } }) => policyOf(name) === policy)
 	const verdict = judgeReplay(
-		own.map(({ case: one, runs }) => ({ runs, hasFault: faultsOf(one.scenario).length > 0 })),
+		own.map(({ case: one, runs }) => ({ runs, hasFault: scheduledFaults(one.scenario).length > 0 })),
 		caveats,
 	)
 	if (!verdict.isReproduced) return { verdict, cases: [] }
@@ -91,7 +93,7 @@ function judgePolicy(
 /** Returns whether no scenario has shorter faults than the first. */
 function hasShortestFaults([first, ...others]: readonly StudyCaseResult[]): boolean {
 	const lengthOf = ({ case: { scenario } }: StudyCaseResult): number =>
-		faultPeriods(faultsOf(scenario)).reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
+		faultPeriods(scheduledFaults(scenario)).reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
 	return first !== undefined && others.every((other) => lengthOf(first) <= lengthOf(other))
 }
 
@@ -135,7 +137,7 @@ export function formatRanges({ ranges, isShortest }: ReplayResult, width: number
 	return `${title}\n${formatTable({ head: ['', 'good', 'recovers in', 'decided'], rows }, { width })}`
 }
 
-/** Returns what every artefact of a replay must show: faults, caveats, the range of each policy, and what would decide it. */
+/** Returns what every output of a replay must show: faults, caveats, ranges, what would decide them. */
 const listNotes = (ranges: readonly PolicyRange[], summary: IncidentSummary): readonly string[] => [
 	...listFindings(summary),
 	...ranges.map(({ policy, ...verdict }) => sanitizeLine(`${policy}: ${formatVerdict(verdict)}.`)),

@@ -1,7 +1,7 @@
 /**
- * Replays an incident with other policies: the same calls and the same faults, with a few typical policies or with the one that
- * the user asks about. The typical policies use defaults: first the user needs to know which kind of policy helps, then which
- * settings.
+ * Replays an incident with other policies: the same calls and the same faults, with a few typical policies or
+ * with the one that the user asks about. The typical policies use defaults: first the user needs to know
+ * which kind of policy helps, then which settings.
  */
 import { basename } from 'node:path'
 import { invalidOption } from '../../core/options/schema.ts'

@@ -1,7 +1,7 @@
 /**
- * Runs the simulations of a job and reports them. It is a generator of reports instead of a function that posts them, so it
- * needs no threads and tests can read its reports. A simulation advances in slices of virtual time, because a run of minutes
- * must report its progress and, for Ctrl-C, its result so far.
+ * Runs the simulations of a job and reports them. It is a generator of reports instead of a function that
+ * posts them, so it needs no threads and tests can read its reports. A simulation advances in slices of
+ * virtual time, because a run of minutes must report its progress and, for Ctrl-C, its result so far.
  */
 import { inspect } from 'node:util'
 import { hasFunction } from '../../sim/kernel/suppress-stacks.ts'
@@ -40,7 +40,7 @@ export interface RunFailure {
 export interface JobContext {
 	readonly cases: readonly StudyCase[]
 	readonly maxEvents: number | undefined
-	/** Whether all results include timelines, which are the largest part of a report. The first of each case always does. */
+	/** Whether all results have timelines, the largest part of a report. The first of a case always has. */
 	readonly keepsTimelines: boolean
 	/** Indices of the cases that this thread has built before. */
 	readonly triedCases: Set<number>
@@ -102,8 +102,9 @@ function scenarioOf({ caseIndex, changes }: Job, cases: readonly StudyCase[]): S
 }
 
 /**
- * Builds a scenario with functions once before its first run. A policy instance that is used in two runs is rejected in the
- * second; without this, the number of threads would decide whether a thread reaches a second run.
+ * Builds a scenario with functions once before its first run. A policy instance that is used in two runs is
+ * rejected in the second; without this, the number of threads would decide whether a thread reaches a second
+ * run.
  */
 function tryFunctions(scenario: Scenario): void {
 	if (hasFunction(scenario)) new Simulation(scenario)

@@ -1,8 +1,10 @@
 /**
- * Runs a study on all cores and prints its result, also if it was interrupted: first the result, then files, then warnings. Failed
- * assertions come last, so the reason for the exit code is the last line on the screen.
+ * Runs a study on all cores and prints its result, also if it was interrupted: first the result, then files,
+ * then warnings. Failed assertions come last, so the reason for the exit code is the last line on the screen.
  */
 import { availableParallelism } from 'node:os'
+import { extname } from 'node:path'
+import { InvalidOptionError } from '../../core/errors/errors.ts'
 import type { IncidentSummary } from '../../sim/incident/summary.ts'
 import { isReproduced } from '../../sim/incident/verdict.ts'
 import { serviceNames, withChartOptions } from '../../sim/report/chart-subject.ts'
@@ -11,13 +13,13 @@ import { toStudyResult } from '../../sim/report/run-study.ts'
 import { type Timelines, toJSON } from '../../sim/report/study-json.ts'
 import type { StudyResult } from '../../sim/report/study-result.ts'
 import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
-import { CliError, type ExitKind, toFailure } from '../errors.ts'
+import { CliError, toFailure } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { unknownName } from '../parse-arguments.ts'
+import { checkOutFile, writeWholeFile } from '../user-files.ts'
 import { type AssertionResult, assertionError, checkAssertion, parseAssertion } from './assertions.ts'
 import { countRuns, planJobs, type RunOptions } from './job-plan.ts'
 import type { SimulateArguments } from './options.ts'
-import { checkOutFiles, type FileContents, formatJson, writeOutFile } from './out-files.ts'
 import { FailedRunError, type PoolResult, runAll } from './pool.ts'
 import {
 	formatRanges,
@@ -31,7 +33,7 @@ import { loadStudy, resolveSource, type StudyRequest } from './study-source.ts'
 /** The arguments of the command, with a parsed seed. */
 export type SimulateOptions = Omit<SimulateArguments, 'seed'> & RunOptions
 
-export async function runStudy(options: SimulateOptions, io: CommandIo): Promise<ExitKind> {
+export async function runStudy(options: SimulateOptions, io: CommandIo): Promise<undefined> {
 	await checkOutFiles(options.out)
 	const loaded = await loadOrAbort(options, io.signal)
 	const { incident } = loaded
@@ -43,18 +45,23 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 	const caveats = incident?.data.caveats ?? []
 	const checked = isComplete ? assertions.map((one) => checkAssertion(one, all, isReproduced(caveats))) : []
 	const output: StudyOutput = {
-		...{ ...counts, all, replay: splitAlternatives(all, caveats), incident, planned: all.planned },
-		...{ assertions: checked, maxEvents: options.maxEvents, timelines: options.timelines },
+		...counts,
+		all,
+		replay: splitAlternatives(all, caveats),
+		incident,
+		planned: all.planned,
+		assertions: checked,
+		maxEvents: options.maxEvents,
+		timelines: options.timelines,
 	}
 	printResult(output, io)
 	await writeFiles(options.out, output, io)
 	warnAboutEventLimits(output, io)
 	const error = assertionError(checked)
 	if (error) throw error
-	return 'ok'
 }
 
-/** Loads a study until the signal aborts: loading, for example a module that waits for a server, may never end. */
+/** Loads a study until the signal aborts: a module that waits for a server may never end. */
 export function loadOrAbort(options: SimulateOptions, signal: AbortSignal): ReturnType<typeof load> {
 	const aborted = Promise.withResolvers<never>()
 	signal.addEventListener('abort', () => aborted.reject(signal.reason))
@@ -214,3 +221,31 @@ function warnAboutEventLimits({ all, maxEvents }: StudyOutput, io: CommandIo): v
 		)
 	}
 }
+
+/** The content of a file by its extension, rendered on demand. */
+export type FileContents = Readonly<Record<'.svg' | '.html' | '.json', () => string>>
+
+type Extension = keyof FileContents
+const EXTENSIONS: readonly Extension[] = ['.svg', '.html', '.json']
+
+/** Throws for files that cannot be written, before anything runs: not after a minute of work. */
+export async function checkOutFiles(files: readonly string[]): Promise<void> {
+	for (const file of files) {
+		if (extensionOf(file) === undefined)
+			throw new InvalidOptionError('--out', file, `a file with extension ${EXTENSIONS.join(', ')}`)
+		await checkOutFile(file)
+	}
+}
+
+/** A list of numbers with a line each. In JSON, line ends are only between its parts. */
+const NUMBER_LIST = /\[\n\t+[-+.\de]+(?:,\n\t+[-+.\de]+)*\n\t+\]/g
+
+/** Formats data for people, with each list of numbers in one line: a timeline has thousands of them. */
+export const formatJson = (data: object): string =>
+	`${JSON.stringify(data, undefined, '\t').replace(NUMBER_LIST, (list) => list.replace(/\n\t+/g, ''))}\n`
+
+export const writeOutFile = (file: string, contents: FileContents): Promise<void> =>
+	writeWholeFile(file, contents[extensionOf(file) ?? '.json'])
+
+const extensionOf = (file: string): Extension | undefined =>
+	EXTENSIONS.find((extension) => extension === extname(file).toLowerCase())

@@ -1,6 +1,7 @@
 /**
- * Where a study comes from, as data that can be posted to a worker thread. Functions cannot be posted and scenarios can contain
- * them, so each thread loads the study itself. An incident is the exception: it is plain data, and its log is read only once.
+ * Where a study comes from, as data that can be posted to a worker thread. Functions cannot be posted and
+ * scenarios can contain them, so each thread loads the study itself. An incident is the exception: it is
+ * plain data, and its log is read only once.
  */
 import { sep } from 'node:path'
 import { isGrid, type Study } from '../../sim/run/study.ts'
@@ -26,7 +27,7 @@ export interface StudyRequest {
 	readonly variants: readonly string[]
 }
 
-/** Returns the source that an argument names. Built-in scenarios come first; a file of the same name is `./herd`. */
+/** Built-in scenarios come first; a file of the same name is `./herd`. */
 export function resolveSource(argument: string): StudySource {
 	if (Object.hasOwn(scenarios, argument)) return { kind: 'built-in', name: argument }
 	const isFile = hasFileExtension(argument) || argument.includes('/') || argument.includes(sep)
@@ -77,12 +78,14 @@ export function checkVariantName(flag: string, name: string, study: Study): void
 	if (!names.includes(name)) throw unknownName(flag, name, names)
 }
 
-export async function listScenarios(io: CommandIo): Promise<void> {
+export async function listScenarios(io: CommandIo): Promise<undefined> {
 	const studies = await Promise.all(
 		Object.entries(scenarios).map(async ([name, load]) => ({ name, study: await load() })),
 	)
 	const data = studies.map(({ name, study }) => ({
-		...{ name, title: study.title, description: study.description },
+		name,
+		title: study.title,
+		description: study.description,
 		variants: variantNames(study),
 	}))
 	const pairs = data.map(({ name, title }) => [name, title] as const)

@@ -1,16 +1,16 @@
 /**
  * The means of decorrelated delays, by numeric integration.
  *
- * Let g_k(x) be the mean of the k-th delay from now if the previous delay was x. Then g_0(x) = x. One uniform draw from
- * [base, m) with m = 3x (capped) gives g_k(x) = (1 / (m - base)) * integral of g_(k-1) from base to m. The mean of the
- * n-th delay is g_n(base).
+ * Let g_k(x) be the mean of the k-th delay from now if the previous delay was x. Then g_0(x) = x. One uniform
+ * draw from [base, m) with m = 3x (capped) gives g_k(x) = (1 / (m - base)) * integral of g_(k-1) from base to
+ * m. The mean of the n-th delay is g_n(base).
  *
- * The g_k have kinks at cap / 3^j and start at base, so the edges of the panels are base * 3^j and cap / 3^j. Between two
- * edges each g_k is smooth, and multiplication by 3 maps a panel onto another panel, node onto node. So g_k is needed at
- * Chebyshev nodes only, without interpolation. 17 nodes per panel are far more accurate than the documented 1e-6;
- * sampling would need about 10^12 draws for that.
+ * The g_k have kinks at cap / 3^j and start at base, so the edges of the panels are base * 3^j and cap / 3^j.
+ * Between two edges each g_k is smooth, and multiplication by 3 maps a panel onto another panel, node onto
+ * node. So g_k is needed at Chebyshev nodes only, without interpolation. 17 nodes per panel are far more
+ * accurate than the documented 1e-6; sampling would need about 10^12 draws for that.
  */
-import type { BackoffSettings } from './settings.ts'
+import type { BackoffSettings } from './formula.ts'
 
 const LAST_NODE = 16
 const NODES = Array.from({ length: LAST_NODE + 1 }, (_, i) => i)
@@ -25,7 +25,8 @@ export function decorrelatedMeans(settings: BackoffSettings, count: number): num
 
 	const edges = panelEdges(base, cap)
 	const xs: Table = edges.slice(1).map((right, i) => nodesBetween(edges[i] ?? base, right))
-	// By how many panels a multiplication by 3 moves x. If 3 * base is above the cap, 3x is beyond the last panel.
+	// By how many panels a multiplication by 3 moves x. If 3 * base is above the cap, 3x is beyond the last
+	// panel.
 	const panelShift =
 		3 * base > cap ? xs.length : edges.findIndex((edge) => edge > 3 * base * (1 - EDGE_TOLERANCE))
 	const weights = integrationWeights()
@@ -52,7 +53,7 @@ export function decorrelatedMeans(settings: BackoffSettings, count: number): num
 /** Two edges with a smaller relative difference are the same edge with a rounding error. */
 const EDGE_TOLERANCE = 1e-9
 
-/** Returns base * 3^j and cap / 3^j, sorted. If cap is base * 3^k, up to rounding, both give the same edges. */
+/** Returns base * 3^j and cap / 3^j, sorted, without duplicates up to rounding. */
 function panelEdges(base: number, cap: number): number[] {
 	const rising: number[] = []
 	for (let edge = base; edge < cap * (1 - EDGE_TOLERANCE); edge *= 3) rising.push(edge)
@@ -80,7 +81,7 @@ function runningIntegral(values: Table, xs: Table, weights: Table): number[][] {
 	})
 }
 
-/** Returns a matrix. Row i integrates, from -1 to node i, the polynomial through the values at the nodes of [-1, 1]. */
+/** Returns a matrix. Row i integrates the polynomial through the nodes of [-1, 1] from -1 to node i. */
 function integrationWeights(): number[][] {
 	const chebyshev = (k: number, node: number): number =>
 		Math.cos((k * Math.PI * (LAST_NODE - node)) / LAST_NODE)

@@ -1,16 +1,47 @@
 /**
- * The backoff formula: `min(growth(attempt), maxDelayMs)`, then jitter. The cap comes before the jitter, so that the
- * clients of a fleet stay spread out when they reach the cap. `decorrelated-aws`, the published form, caps after the
- * draw and bunches at the cap; it exists for comparisons.
+ * The backoff formula: `min(growth(attempt), maxDelayMs)`, then jitter. The cap comes before the jitter, so
+ * that the clients of a fleet stay spread out when they reach the cap. `decorrelated-aws`, the published
+ * form, caps after the draw and bunches at the cap; it exists for comparisons.
  */
 import { checkRange } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { BackoffSettings, JitterStrategy, NamedGrowth } from './settings.ts'
+
+export type NamedGrowth = 'exponential' | 'linear' | 'constant' | 'fibonacci'
+
+/** A named curve, a list in milliseconds whose last value repeats, or a function of the attempt (from 0). */
+export type BackoffGrowth = NamedGrowth | readonly number[] | ((attempt: number) => number)
+
+/**
+ * How a delay is randomized. Use it as `jitterStrategy` of everything that retries, such as `retry`. The
+ * guide has the formula of each.
+ */
+export type JitterStrategy =
+	| 'none'
+	| 'full'
+	| 'equal'
+	| 'decorrelated'
+	| 'decorrelated-aws'
+	| 'proportional'
+	| 'additive'
+
+/** Validated backoff options, with every default filled in. */
+export interface BackoffSettings {
+	readonly baseDelayMs: number
+	readonly maxDelayMs: number
+	readonly factor: number
+	readonly jitterFactor: number
+	readonly jitterRangeMs: number
+	readonly maxRetries: number
+	/** Infinity if there is no limit. */
+	readonly maxElapsedMs: number
+	readonly growth: BackoffGrowth
+	readonly jitterStrategy: JitterStrategy
+}
 
 /** The part of a runtime that draws random numbers. */
 export type RandomSource = Pick<Runtime, 'random'>
 
-/** Returns the delay after the failure of `attempt` (from 0), in milliseconds. The settings must be validated. */
+/** Returns the delay after `attempt` (from 0) has failed, in milliseconds. */
 export function computeDelayMs(
 	settings: BackoffSettings,
 	attempt: number,
@@ -32,7 +63,7 @@ export const GROWTHS: Record<NamedGrowth, (base: number, attempt: number, factor
 	},
 }
 
-/** Returns `min(growth(attempt), maxDelayMs)`. Growth reaches Infinity around attempt 1,000; the cap bounds that too. */
+/** Returns `min(growth(attempt), maxDelayMs)`. Around attempt 1,000 growth reaches Infinity. */
 export function computeStepMs(settings: BackoffSettings, attempt: number): number {
 	const { growth, baseDelayMs, maxDelayMs, factor } = settings
 	let step: number

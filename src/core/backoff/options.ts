@@ -6,28 +6,30 @@ import {
 	type OptionSchema,
 	readOptions,
 } from '../options/schema.ts'
+import type { BackoffGrowth, BackoffSettings, JitterStrategy } from './formula.ts'
 import { GROWTHS, JITTERS } from './formula.ts'
-import type { BackoffGrowth, BackoffSettings, JitterStrategy } from './settings.ts'
 
 /**
- * The delay before each retry, and the number of retries. Everything in the package that retries takes these options: `retry`,
- * `calculateDelay`, `schedule`, HTTP clients and the `retry` option of a `Relay`.
+ * The delay before each retry, and the number of retries. Everything in the package that retries takes these
+ * options: `retry`, `calculateDelay`, `schedule`, HTTP clients and the `retry` option of a `Relay`.
  */
 export interface BackoffOptions {
 	/** The first step in milliseconds. A step is the delay before jitter. Default 1,000. */
 	readonly baseDelayMs?: number | undefined
 	/** The maximum of every step in milliseconds; jitter is applied after it. Default 30,000. */
 	readonly maxDelayMs?: number | undefined
-	/** How steps grow: a named curve, a list whose last value repeats, or a function. Default `'exponential'`. */
+	/** How delays grow: a curve, a list whose last value repeats, or a function. Default `'exponential'`. */
 	readonly growth?: BackoffGrowth | undefined
 	/** The factor of exponential growth: each step is `factor` times the step before it. Default 2. */
 	readonly factor?: number | undefined
 	/**
-	 * How the delays are randomized, so that clients do not retry at the same time. Default `'full'`; `'proportional'` with
-	 * `jitterFactor`, `'additive'` with `jitterRangeMs`.
+	 * How the delays are randomized, so that clients do not retry at the same time. Default `'full'`;
+	 * `'proportional'` with `jitterFactor`, `'additive'` with `jitterRangeMs`.
 	 */
 	readonly jitterStrategy?: JitterStrategy | undefined
-	/** `'proportional'` jitter adds at most this share of a step, 0 to 1. Default 0.3. Selects that strategy. */
+	/**
+	 * `'proportional'` jitter adds at most this share of a step, 0 to 1. Default 0.3. Selects that strategy.
+	 */
 	readonly jitterFactor?: number | undefined
 	/** `'additive'` jitter adds at most this many milliseconds. Default 1,000. Selects that strategy. */
 	readonly jitterRangeMs?: number | undefined
@@ -49,7 +51,7 @@ export const BACKOFF_SCHEMA: OptionSchema = {
 	maxElapsedMs: [0, MAX_NUMBER, Infinity],
 }
 
-/** Validates the options and fills in every default. `read` are the options as read by a schema that has more than these. */
+/** Validates the options and fills in every default. `read`: the options, read by a larger schema. */
 export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	options: BackoffOptions,
 	read: Settings = readOptions(options, BACKOFF_SCHEMA),
@@ -82,7 +84,7 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	return settings
 }
 
-/** Returns the strategy that the options name or, by the amount of jitter, imply; `otherwise` if they do neither. */
+/** Returns the strategy that the options name or imply by an amount of jitter; else `otherwise`. */
 export function selectJitter(
 	{ jitterStrategy, jitterFactor, jitterRangeMs }: BackoffOptions,
 	otherwise: JitterStrategy = 'full',

@@ -1,4 +1,4 @@
-import type { JitterStrategy } from './settings.ts'
+import type { JitterStrategy } from './formula.ts'
 
 /** The backoff options of one of the `presets`. Pass it to `retry` or `retryWithBackoff`. */
 export interface BackoffPreset {
@@ -10,7 +10,8 @@ export interface BackoffPreset {
 }
 
 /**
- * Backoff options for common cases. To change some of them, spread the preset: `retry({ ...presets.background, maxRetries: 3 })`.
+ * Backoff options for common cases. To change some of them, spread the preset:
+ * `retry({ ...presets.background, maxRetries: 3 })`.
  *
  * @example
  * const user = await retryWithBackoff(() => loadUser(id), presets.interactive)

@@ -1,15 +1,17 @@
 /**
- * Budgets keep retries from becoming the load that keeps a service down. A limit per call cannot do that: when all calls
- * fail, three retries each are four times the traffic. A budget is shared by many calls and knows their sum. It is an
- * interface and not one class with modes, so that a bundle contains only the budget that is used.
+ * Budgets keep retries from becoming the load that keeps a service down. A limit per call cannot do that:
+ * when all calls fail, three retries each are four times the traffic. A budget is shared by many calls and
+ * knows their sum. It is an interface and not one class with modes, so that a bundle contains only the budget
+ * that is used.
  */
 import { readPolicyOptions } from '../engine/policy-options.ts'
 import { mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
- * Decides whether a retry or a hedge may repeat a call. `retryBudget` and `tokenBudget` create one; pass it as `budget` to `retry`, `hedge`
- * or a client. `now` is always in monotonic milliseconds; by default it comes from the budget's own runtime.
+ * Decides whether a retry or a hedge may repeat a call. `retryBudget` and `tokenBudget` create one; pass it
+ * as `budget` to `retry`, `hedge` or a client. `now` is always in monotonic milliseconds; by default it comes
+ * from the budget's own runtime.
  *
  * @example
  * const budget: Budget = retryBudget({ maxRetryRatio: 0.2 })
@@ -23,7 +25,10 @@ export interface Budget {
 	canRetry(now?: number, isTimeout?: boolean): boolean
 	/** Counts a retry or a hedge. */
 	recordRetry(now?: number, isTimeout?: boolean): void
-	/** Counts the end of an attempt. `chargedFor`: the cause of the latest retry of this call; undefined if the call was not retried. */
+	/**
+	 * Counts the end of an attempt. `chargedFor`: the cause of the latest retry of this call; undefined if the
+	 * call was not retried.
+	 */
 	recordOutcome(ok: boolean, chargedFor?: 'timeout' | 'failure'): void
 	/** Returns the number of retries that are allowed now. */
 	available(now?: number): number
@@ -31,7 +36,7 @@ export interface Budget {
 
 /** Options that all budgets share. */
 export interface BudgetOptions {
-	/** The clock of a budget that counts over a window; the other budgets do not use it. Default: the system's. */
+	/** The clock of a budget that counts over a window. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 

@@ -4,7 +4,7 @@ import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Budget } from './budget.ts'
 
-/** Counts a call in the budget once, however many layers share the budget and however deep calls are nested. */
+/** Counts a call in the budget once, even if several layers or nested calls share the budget. */
 export function recordRequestOnce(call: Call, budget: Budget, runtime: Runtime): void {
 	let root = call
 	for (let outer: Call | undefined = call; outer; outer = outer.rare?.branchOf ?? outer.parentCall)

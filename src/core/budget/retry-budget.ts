@@ -1,8 +1,11 @@
 /**
- * Retries as a share of the calls in a time window, with a minimum for low traffic. The share is computed in integer
- * millionths: in floating point, 0.1 added ten times is less than 1, and the tenth call would not earn its retry.
- * Tokens that calls add and retries remove would be shorter, but they outlive the traffic that earned them.
+ * Retries as a share of the calls in a time window, with a minimum for low traffic. The share is computed in
+ * integer millionths: in floating point, 0.1 added ten times is less than 1, and the tenth call would not
+ * earn its retry. Tokens that calls add and retries remove would be shorter, but they outlive the traffic
+ * that earned them.
  */
+
+import { withOptionPath } from '../options/option-path.ts'
 import type { OptionSchema } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
@@ -41,8 +44,8 @@ const takeShare = (ratio: number, count: number): number =>
 	Math.floor((Math.round(ratio * 1e6) * count) / 1e6)
 
 /**
- * A budget that allows retries up to a share of the calls or up to a number per second, whichever is greater. `retryBudget()` creates it
- * too. Share one as `budget` between all policies that call the same service.
+ * A budget that allows retries up to a share of the calls or up to a number per second, whichever is greater.
+ * `retryBudget()` creates it too. Share one as `budget` between all policies that call the same service.
  *
  * @example
  * const budget = new RetryBudget({ maxRetryRatio: 0.1, windowMs: 10_000, minRetriesPerSecond: 10 })
@@ -108,3 +111,15 @@ export class RetryBudget implements Budget {
 export function retryBudget(options?: RetryBudgetOptions): RetryBudget {
 	return new RetryBudget(options)
 }
+
+/** Returns the budget, or a retry budget with these options. */
+export function createBudget(
+	given: Budget | RetryBudgetOptions | undefined,
+	runtime: Runtime,
+): Budget | undefined {
+	if (!given) return undefined
+	return isBudget(given) ? given : withOptionPath('budget', () => new RetryBudget({ runtime, ...given }))
+}
+
+const isBudget = (given: Budget | RetryBudgetOptions): given is Budget =>
+	typeof (given as Budget).canRetry === 'function'

@@ -1,7 +1,8 @@
 /**
- * Retry throttling as gRPC specifies it (proposal A6): failures drain a bucket, successes refill it slowly, and retries
- * stop while it is at most half full. It counts outcomes, whereas a RetryBudget counts traffic, so it needs no clock.
- * Tokens are counted in integer thousandths, as in gRPC; with fractions, sums would miss the threshold.
+ * Retry throttling as gRPC specifies it (proposal A6): failures drain a bucket, successes refill it slowly,
+ * and retries stop while it is at most half full. It counts outcomes, whereas a RetryBudget counts traffic,
+ * so it needs no clock. Tokens are counted in integer thousandths, as in gRPC; with fractions, sums would
+ * miss the threshold.
  */
 import type { OptionSchema } from '../options/schema.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
@@ -10,7 +11,9 @@ import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from
 export interface TokenBudgetOptions extends BudgetOptions {
 	/** The size of the bucket, which starts full. Above 0, at most 1,000. Default 10. */
 	readonly maxTokens?: number | undefined
-	/** The tokens that a success adds; a failure removes 1. Decimals after the third are dropped. Default 0.1. */
+	/**
+	 * The tokens that a success adds; a failure removes 1. Decimals after the third are dropped. Default 0.1.
+	 */
 	readonly tokenRatio?: number | undefined
 }
 
@@ -30,8 +33,8 @@ export const TOKEN_BUDGET_SCHEMA: OptionSchema = {
 const toThousandths = (amount: number): number => Math.floor(amount * 1_000 + 1e-6)
 
 /**
- * A retry budget as in gRPC: a failure removes a token, a success adds a part of one, and retries stop while the bucket is at most half
- * full. `tokenBudget()` creates it; pass it as `budget` to `retry` or `hedge`.
+ * A retry budget as in gRPC: a failure removes a token, a success adds a part of one, and retries stop while
+ * the bucket is at most half full. `tokenBudget()` creates it; pass it as `budget` to `retry` or `hedge`.
  */
 export class TokenBudget implements Budget {
 	#max: number

@@ -8,15 +8,15 @@ import { BulkheadLayer } from './layer.ts'
 import { AdaptiveLimit } from './limits.ts'
 
 /**
- * The maximum length of a latency measurement, in multiples of a call's duration. It usually takes two or three; but
- * if a few calls take twenty times as long as the others, half of this value was seen to end one in five measurements
- * too early and to leave the server underused.
+ * The maximum length of a latency measurement, in multiples of a call's duration. It usually takes two or
+ * three; but if a few calls take twenty times as long as the others, half of this value was seen to end one
+ * in five measurements too early and to leave the server underused.
  */
 const MEASUREMENT_CALLS = 10
 
 /**
- * A bulkhead that finds its own limit: it raises the limit while latency stays low, and lowers it when calls become slow or fail.
- * `adaptiveBulkhead()` creates it.
+ * A bulkhead that finds its own limit: it raises the limit while latency stays low, and lowers it when calls
+ * become slow or fail. `adaptiveBulkhead()` creates it.
  *
  * @example
  * const policy = adaptiveBulkhead({ minConcurrent: 5, maxConcurrent: 100 })

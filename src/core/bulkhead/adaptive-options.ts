@@ -6,8 +6,8 @@ import { QUEUE_SCHEMA, type QueueOptions, type QueueSettings } from './options.t
 /** Options of `adaptiveBulkhead`: how it finds its limit, and within which bounds. */
 export interface AdaptiveBulkheadOptions extends QueueOptions {
 	/**
-	 * How the limit is found: `'gradient'` compares the latency with the latency of a server without a queue; `'aimd'` uses only failures
-	 * (and calls slower than `latencyLimitMs`). Default `'gradient'`.
+	 * How the limit is found: `'gradient'` compares the latency with the latency of a server without a queue;
+	 * `'aimd'` uses only failures (and calls slower than `latencyLimitMs`). Default `'gradient'`.
 	 */
 	readonly algorithm?: LimitSettings['algorithm'] | undefined
 	/** The minimum of the limit. Default 1. */

@@ -4,7 +4,10 @@ import { mergeOptions } from '../options/schema.ts'
 import { BulkheadLayer } from './layer.ts'
 import { type BulkheadOptions, readBulkheadOptions } from './options.ts'
 
-/** How many calls run and how many wait, with the limits. Read it from `stats` of a `Bulkhead` or an `AdaptiveBulkhead`. */
+/**
+ * How many calls run and how many wait, with the limits. Read it from `stats` of a `Bulkhead` or an
+ * `AdaptiveBulkhead`.
+ */
 export interface BulkheadStats {
 	/** Calls that hold a slot. */
 	readonly concurrent: number
@@ -16,9 +19,9 @@ export interface BulkheadStats {
 }
 
 /**
- * A policy that limits the number of concurrent calls, so that one slow dependency cannot exhaust the process. `bulkhead()` creates it. A
- * free slot goes to the next call in the queue. If the queue is full, or a call waits in it for too long, the call is rejected with a
- * `BulkheadRejectedError`.
+ * A policy that limits the number of concurrent calls, so that one slow dependency cannot exhaust the
+ * process. `bulkhead()` creates it. A free slot goes to the next call in the queue. If the queue is full, or
+ * a call waits in it for too long, the call is rejected with a `BulkheadRejectedError`.
  */
 export class Bulkhead extends LeafPolicy {
 	/** @internal */

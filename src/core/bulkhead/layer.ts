@@ -1,8 +1,8 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
-import { requireSync } from '../engine/hooks.ts'
-import { GO, PARK, type Step } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { BulkheadRejectedError, DeadlineExceededError } from '../errors/errors.ts'
+import { requireSync } from '../options/hooks.ts'
 import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { findTimeoutList, type TimeoutEntry, type TimeoutList } from '../runtime/timeout-list.ts'
@@ -16,6 +16,8 @@ const HOLD_TIME_WEIGHT = 0.2
 const RESUMED_PER_CLOCK_READ = 64
 
 export class BulkheadLayer implements ObservableLayer {
+	/** A call that gets a slot immediately stores only the run since which it holds the slot. */
+	declare readonly callState: number | QueuedCall
 	readonly slots: Slots<QueuedCall>
 	settings: QueueSettings
 	limit: number
@@ -35,9 +37,8 @@ export class BulkheadLayer implements ObservableLayer {
 		this.slots = new Slots(limit, settings.maxQueue)
 	}
 
-	enter(call: Call, bound: BoundLayer): Step {
+	enter(call: Call, bound: BoundLayer<BulkheadLayer>): Step {
 		const { slots } = this
-		// A call that gets a slot immediately stores only the run since which it holds the slot.
 		if (!slots.enter()) return this.#queue(call, bound)
 		const needsTime = this.onRelease || call.options?.deadline
 		return call.enterLayer(
@@ -46,7 +47,7 @@ export class BulkheadLayer implements ObservableLayer {
 		)
 	}
 
-	resume(call: Call, bound: BoundLayer): Step {
+	resume(call: Call, bound: BoundLayer<BulkheadLayer>): Step {
 		const waiting = call.layerState(bound) as QueuedCall
 		const { runtime } = bound
 		if (waiting.state !== 'inside') {
@@ -64,22 +65,22 @@ export class BulkheadLayer implements ObservableLayer {
 			call.queuedMs = (call.queuedMs ?? 0) + now - (waiting.startedAt ?? now)
 			waiting.since = now
 		}
-		return GO
+		return 'continue'
 	}
 
-	leave(call: Call, bound: BoundLayer): Step {
+	leave(call: Call, bound: BoundLayer<BulkheadLayer>): Step {
 		const state = call.layerState(bound)
 		if (state instanceof QueuedCall) this.#leave(call, bound, state)
-		else if (call.rare?.orphans?.length) this.#release(call, bound, state as number)
+		else if (call.rare?.orphans?.length) this.#release(call, bound, state)
 		else this.slots.exit()?.call.wake?.()
-		return GO
+		return 'continue'
 	}
 
 	#leave(call: Call, bound: BoundLayer, state: QueuedCall): void {
 		const { since, turn } = state
 		state.list?.remove(state)
-		// A call that left between getting its slot and running says nothing about latency. And it is measured once: if a
-		// classifier throws, the call leaves a second time and then frees the slot.
+		// A call that left between getting its slot and running says nothing about latency. And it is measured
+		// once: if a classifier throws, the call leaves a second time and then frees the slot.
 		state.since = undefined
 		if (since !== undefined) {
 			const heldMs = bound.runtime.now() - since
@@ -96,7 +97,7 @@ export class BulkheadLayer implements ObservableLayer {
 		for (const { call } of this.slots.resize(limit, this.settings.maxQueue)) call.wake?.()
 	}
 
-	#queue(call: Call, bound: BoundLayer): Step {
+	#queue(call: Call, bound: BoundLayer<BulkheadLayer>): Step {
 		const { slots, settings, limit } = this
 		const { maxQueue, queueTimeoutMs, priority } = settings
 		const { runtime } = bound
@@ -123,10 +124,10 @@ export class BulkheadLayer implements ObservableLayer {
 			this.#list = findTimeoutList(runtime, queueTimeoutMs, this.#list)
 			this.#list.add(waiting, now)
 		}
-		return PARK
+		return 'park'
 	}
 
-	/** Returns true if this call, or one around it, holds a slot: its slot would not become free while it waits. */
+	/** True if this call or a parent call holds a slot, which would not become free while it waits. */
 	#isHeldBy(call: Call | undefined): boolean {
 		for (let outer = call; outer; outer = outer.parentCall)
 			for (let bound = outer.current; bound; bound = bound.outer) if (bound.layer === this) return true
@@ -138,7 +139,7 @@ export class BulkheadLayer implements ObservableLayer {
 		return call.reject(new BulkheadRejectedError(this.name, reason, why, call.pipeline.name))
 	}
 
-	/** Frees a slot: now or, if an operation of this call is still running without it, when that operation ends. */
+	/** Frees a slot: now or, if an operation of this call is still running, when that operation ends. */
 	#release(call: Call, bound: BoundLayer, since: number, waiting?: QueuedCall): void {
 		const { slots } = this
 		const late = call.rare?.orphans?.filter(({ run, index }) => run > since && index > bound.index)
@@ -186,7 +187,7 @@ export class QueuedCall implements Waiter<QueuedCall>, TimeoutEntry {
 	readonly turn: number
 	/** When it entered the queue. */
 	startedAt: number | undefined
-	/** When it got its slot, if that was measured. After it got the slot and before it runs, it may still be aborted. */
+	/** When it got its slot, if that was measured. It may still be aborted before it runs. */
 	since: number | undefined
 	state: WaiterState
 	timeoutMs: number | undefined

@@ -1,12 +1,13 @@
 /**
- * Finds the concurrency limit from the outcomes of calls. It decides once per round, which is as many completed calls
- * as there are slots: a single call is mostly noise, and a limit that was just lowered must not be lowered again
- * because of calls that began under the old one.
+ * Finds the concurrency limit from the outcomes of calls. It decides once per round, which is as many
+ * completed calls as there are slots: a single call is mostly noise, and a limit that was just lowered must
+ * not be lowered again because of calls that began under the old one.
  *
  * `gradient` compares the current latency with the latency without queueing at the server. The published form
- * estimates the latter by a long-term mean; under sustained load that mean learns the queue, and the limit drifts to
- * its maximum. Here it is measured: in rounds that used little of the limit and, if there were none for long, by
- * lowering the limit for one round. At an overloaded server this removes the queue and almost none of the throughput.
+ * estimates the latter by a long-term mean; under sustained load that mean learns the queue, and the limit
+ * drifts to its maximum. Here it is measured: in rounds that used little of the limit and, if there were none
+ * for long, by lowering the limit for one round. At an overloaded server this removes the queue and almost
+ * none of the throughput.
  */
 import { isAmount } from '../options/schema.ts'
 
@@ -31,8 +32,9 @@ export interface LimitSettings {
 type NextLimit = (limit: number, latencyMs: number, unloadedMs: number, tolerance: number) => number
 
 export const ALGORITHMS: Record<LimitSettings['algorithm'], NextLimit> = {
-	// The limit times the latency ratio, at least half of the limit, plus a small queue so that growth is tried;
-	// averaged with the old limit. One millisecond on both sides keeps clock granularity from looking like a queue.
+	// The limit times the latency ratio, at least half of the limit, plus a small queue so that growth is
+	// tried; averaged with the old limit. One millisecond on both sides keeps clock granularity from looking
+	// like a queue.
 	gradient: (limit, latencyMs, unloadedMs, tolerance) =>
 		(limit * (1 + Math.max(0.5, Math.min(1, (tolerance * (unloadedMs + 1)) / (latencyMs + 1)))) +
 			Math.sqrt(limit) / 2) /
@@ -59,7 +61,8 @@ export class AdaptiveLimit implements LimitAlgorithm {
 	#isProbing = false
 	#roundsToProbe = ROUNDS_BETWEEN_PROBES
 	/**
-	 * This round: completed calls still needed, calls that counted, their mean latency, and the maximum concurrency.
+	 * This round: completed calls still needed, calls that counted, their mean latency, and the maximum
+	 * concurrency.
 	 */
 	#left: number
 	#counted = 0
@@ -121,8 +124,8 @@ export class AdaptiveLimit implements LimitAlgorithm {
 		if (!this.#isStale) {
 			const isUnloaded = this.#peak <= this.#probeLimit
 			const unloaded = this.#unloadedMs ?? mean
-			// Calls that take half as long even under load have become faster. (A smaller difference may be random, and
-			// must not accumulate.)
+			// Calls that take half as long even under load have become faster. (A smaller difference may be random,
+			// and must not accumulate.)
 			this.#unloadedMs = isUnloaded || mean * 2 < unloaded ? (unloaded + mean) / 2 : unloaded
 			if (isUnloaded) {
 				this.#isProbing = false
@@ -135,7 +138,8 @@ export class AdaptiveLimit implements LimitAlgorithm {
 				this.#isProbing = settings.algorithm === 'gradient' && --this.#roundsToProbe <= 0
 			}
 		}
-		// The first calls to complete after a jump are the fastest. Taken for all, they would make the others look slow.
+		// The first calls to complete after a jump are the fastest. Taken for all, they would make the others
+		// look slow.
 		this.#begin(concurrent, wasProbing !== this.#isProbing)
 	}
 

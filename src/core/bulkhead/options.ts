@@ -9,8 +9,8 @@ export interface QueueOptions extends PolicyOptions {
 	/** A call that has been queued for this long is rejected. Infinity: never. Default 30,000. */
 	readonly queueTimeoutMs?: number | undefined
 	/**
-	 * How long an operation that outlives its call, for example because it ignores a timeout, may keep its slot.
-	 * Default: until it settles.
+	 * How long an operation that outlives its call, for example because it ignores a timeout, may keep its
+	 * slot. Default: until it settles.
 	 */
 	readonly abandonAfterMs?: number | undefined
 	/** Queued calls with a higher number go first; equal ones in order of arrival. Default: all are equal. */

@@ -1,8 +1,8 @@
 /**
- * Which calls hold a slot and which are queued, as a state machine that wakes no call itself. A slot that becomes
- * free goes to the next call in the queue in the same step, so there is never a free slot beside a queue: a newcomer
- * checks only one number, and cannot overtake a queued call. (The usual alternative counts the slot as free until the
- * woken caller runs, and lets a newcomer take it in between.)
+ * Which calls hold a slot and which are queued, as a state machine that wakes no call itself. A slot that
+ * becomes free goes to the next call in the queue in the same step, so there is never a free slot beside a
+ * queue: a newcomer checks only one number, and cannot overtake a queued call. (The usual alternative counts
+ * the slot as free until the woken caller runs, and lets a newcomer take it in between.)
  */
 import { type Link, LinkedList } from '../structures/linked-list.ts'
 
@@ -66,9 +66,9 @@ export class Slots<W extends Waiter<W>> extends LinkedList<W> {
 	/**
 	 * Leaves the queue or frees the slot. Returns the call that holds the slot now and must be woken, if any.
 	 *
-	 * One method for both, which does nothing the second time: an abort may come after the slot was handed over and
-	 * before its new owner runs, and an operation may settle after its slot was reclaimed. Two methods would leak a
-	 * slot in the first case and free one twice in the second.
+	 * One method for both, which does nothing the second time: an abort may come after the slot was handed over
+	 * and before its new owner runs, and an operation may settle after its slot was reclaimed. Two methods
+	 * would leak a slot in the first case and free one twice in the second.
 	 */
 	leave(waiter: W): W | undefined {
 		const { state } = waiter
@@ -79,8 +79,8 @@ export class Slots<W extends Waiter<W>> extends LinkedList<W> {
 	}
 
 	/**
-	 * Changes the limits. Returns the calls that got a slot through them and must be woken. Running and queued calls
-	 * stay.
+	 * Changes the limits. Returns the calls that got a slot through them and must be woken. Running and queued
+	 * calls stay.
 	 */
 	resize(maxConcurrent: number, maxQueue: number): readonly W[] {
 		this.#maxConcurrent = maxConcurrent

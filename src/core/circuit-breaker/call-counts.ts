@@ -1,6 +1,6 @@
 /**
- * What a circuit counts while it is closed. A base class and not a part, because there may be a breaker for each of ten
- * thousand hosts: most circuits count nothing but successes, and never allocate a window.
+ * What a circuit counts while it is closed. A base class and not a part, because there may be a breaker for
+ * each of ten thousand hosts: most circuits count nothing but successes, and never allocate a window.
  */
 import { TimeWindow } from '../structures/time-window.ts'
 import type { CircuitSettings } from './options.ts'
@@ -12,8 +12,9 @@ export class CallCounts {
 	/** When each failure since the last success occurred, as far as they are within the window. */
 	failures: number[] | undefined
 	/**
-	 * Recent successes that are not in the window yet, and when the first of them was; undefined if the clock was not
-	 * read. Not the last: successes in short steps would all count as recent, however long ago they began.
+	 * Recent successes that are not in the window yet, and when the first of them was; undefined if the clock
+	 * was not read. Not the last: successes in short steps would all count as recent, however long ago they
+	 * began.
 	 */
 	#recentSuccesses = 0
 	#recentAt: number | undefined
@@ -51,8 +52,8 @@ export class CallCounts {
 			if (this.failures) this.failures.push(now)
 			else this.failures = [now]
 			const { failures } = this
-			// Each failure enters and leaves once, and the circuit opens at the threshold, so this is cheap and the list is
-			// bounded.
+			// Each failure enters and leaves once, and the circuit opens at the threshold, so this is cheap and the
+			// list is bounded.
 			while (now - (failures[0] ?? now) > monitorWindowMs) failures.shift()
 			if (failures.length >= failureThreshold) return true
 		}
@@ -60,8 +61,8 @@ export class CallCounts {
 	}
 
 	/**
-	 * Adds the pending successes to the window. Those without a time are assumed to be spread evenly since the last
-	 * clock read.
+	 * Adds the pending successes to the window. Those without a time are assumed to be spread evenly since the
+	 * last clock read.
 	 */
 	flushPendingSuccesses(now: number): void {
 		const undated = this.#pendingSuccesses

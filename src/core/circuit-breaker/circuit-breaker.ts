@@ -1,5 +1,4 @@
 import type { CallContext, CallOptions } from '../engine/call-options.ts'
-import { REJECTED } from '../engine/layer.ts'
 import { createCall, LeafPolicy } from '../engine/policy.ts'
 import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { finishRejection } from '../engine/rejection.ts'
@@ -7,18 +6,18 @@ import { rejectSoon, run } from '../engine/runner.ts'
 import { CIRCUIT_OPEN, CircuitOpenError, circuitOpenMessage } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { mergeOptions } from '../options/schema.ts'
+import type { CircuitBreakerStats } from './circuit.ts'
 import { isolate } from './isolation.ts'
 import { CircuitBreakerLayer, DEFAULT_NAME } from './layer.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
 import { type CircuitSnapshot, restoreSnapshot, takeSnapshot } from './snapshot.ts'
-import type { CircuitBreakerStats } from './stats.ts'
 
 /** Provides the result while the circuit rejects calls. */
 type OpenFallback<T> = (error: CircuitOpenError, context: CallContext) => T
 
 /**
- * A policy that stops calling a dependency that fails. `circuitBreaker()` creates it. After too many failures the circuit opens, and calls
- * are rejected immediately with a `CircuitOpenError` until a few probes succeed.
+ * A policy that stops calling a dependency that fails. `circuitBreaker()` creates it. After too many failures
+ * the circuit opens, and calls are rejected immediately with a `CircuitOpenError` until a few probes succeed.
  *
  * @example
  * const breaker = circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 })
@@ -36,8 +35,8 @@ export class CircuitBreaker extends LeafPolicy {
 	}
 
 	/**
-	 * Like `execute` of every policy. A function as the second argument is a fallback: it provides the result if the
-	 * circuit rejects the call. Its context has the call's key, signal and deadline.
+	 * Like `execute` of every policy. A function as the second argument is a fallback: it provides the result
+	 * if the circuit rejects the call. Its context has the call's key, signal and deadline.
 	 */
 	override execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>>
 	override execute<T, F = T>(
@@ -55,13 +54,14 @@ export class CircuitBreaker extends LeafPolicy {
 		let result: Promise<unknown>
 		const runAround = call.pipeline.observer?.run
 		const step = runAround ? undefined : call.begin()
-		if (step === REJECTED) {
+		if (step === 'rejected') {
 			const { runtime } = call.pipeline
-			const retryAfterMs = this.layer.retryAfterMs(call.now(runtime))
-			// Most of the cost of an error is the depth of its stack. So it is created here, not further in, and without
-			// the constructors, which would add frames. It is indistinguishable from `new CircuitOpenError`.
+			const retryAfterMs = this.layer.circuit.retryAfterMs(call.now(runtime))
+			// Most of the cost of an error is the depth of its stack. So it is created here, not further in, and
+			// without the constructors, which would add frames. It is indistinguishable from
+			// `new CircuitOpenError`.
 			const whenMs = Math.ceil(retryAfterMs)
-			const error = new Error(circuitOpenMessage(this.name, whenMs), this.layer.rejectionCause)
+			const error = new Error(circuitOpenMessage(this.name, whenMs), this.layer.circuit.rejectionCause)
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
 			Object.assign(error, {
 				name: 'CircuitOpenError',
@@ -89,18 +89,19 @@ export class CircuitBreaker extends LeafPolicy {
 	/** The counts of the window or, while half-open, of the probes. */
 	get stats(): CircuitBreakerStats {
 		const { runtime } = this.env
-		return this.layer.stats(runtime.now(), runtime)
+		return this.layer.circuit.stats(runtime.now(), runtime)
 	}
 
-	/** Closes the circuit and clears its counts. An isolated circuit stays isolated, and its release closes it. */
+	/** Closes the circuit and clears its counts. An isolated circuit closes when it is released. */
 	reset(): void {
-		this.layer.reset()
+		this.layer.circuit.reset()
 	}
 
 	/**
-	 * Rejects all calls until the returned function is called, for example while an operator has taken a dependency out of
-	 * service. The release restores the state that the isolation found: closed with its counts, open for the rest of its
-	 * time, or half-open. If several callers isolate the circuit, the last one to release it restores the state.
+	 * Rejects all calls until the returned function is called, for example while an operator has taken a
+	 * dependency out of service. The release restores the state that the isolation found: closed with its
+	 * counts, open for the rest of its time, or half-open. If several callers isolate the circuit, the last one
+	 * to release it restores the state.
 	 *
 	 * @example
 	 * const release = payments.isolate()
@@ -109,22 +110,22 @@ export class CircuitBreaker extends LeafPolicy {
 	 */
 	isolate(): () => void {
 		const { runtime } = this.env
-		return isolate(this.layer, runtime.now(), runtime)
+		return isolate(this.layer.circuit, runtime.now(), runtime)
 	}
 
 	/** Returns the breaker's state as plain data, for a process that is about to end. */
 	snapshot(): CircuitSnapshot {
 		const { runtime } = this.env
-		return takeSnapshot(this.layer, runtime.now(), runtime.wallNow(), runtime)
+		return takeSnapshot(this.layer.circuit, runtime.now(), runtime.wallNow(), runtime)
 	}
 
 	/** Takes over the state of another breaker, aged by the wall clock. Throws if the snapshot is invalid. */
 	restore(snapshot: CircuitSnapshot): void {
 		const { runtime } = this.env
-		restoreSnapshot(this.layer, snapshot, runtime.now(), runtime.wallNow())
+		restoreSnapshot(this.layer.circuit, snapshot, runtime.now(), runtime.wallNow())
 	}
 
-	/** Changes settings. The state, the windows and the failure count stay, and a current open time does not change. */
+	/** Changes settings. State, windows, failure count and a current open time stay. */
 	update(options: Changes<CircuitBreakerOptions>): void {
 		const { runtime } = this.env
 		const next = mergeOptions(this.options, options)

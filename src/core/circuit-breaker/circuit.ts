@@ -1,11 +1,12 @@
 /**
- * Decides whether a call passes. A synchronous state machine that receives the time and the outcome. The end of the
- * open time and a hung probe are noticed by the next caller, so that ten thousand breakers own no timer. A timer each
- * would wake the process for circuits without calls, and decide nothing earlier than the next call can.
+ * Decides whether a call passes. A synchronous state machine that receives the time and the outcome. The end
+ * of the open time and a hung probe are noticed by the next caller, so that ten thousand breakers own no
+ * timer. A timer each would wake the process for circuits without calls, and decide nothing earlier than the
+ * next call can.
  *
- * Every call gets a ticket. While the circuit is closed it is the generation, one number for all calls, which costs
- * nothing. A half-open circuit numbers each probe, so that it knows whose slot is free again. Tickets of an earlier
- * state are ignored.
+ * Every call gets a ticket. While the circuit is closed it is the generation, one number for all calls, which
+ * costs nothing. A half-open circuit numbers each probe, so that it knows whose slot is free again. Tickets
+ * of an earlier state are ignored.
  */
 import type { RandomSource } from '../backoff/formula.ts'
 import type { CircuitState } from '../events/events.ts'
@@ -13,7 +14,36 @@ import { CallCounts } from './call-counts.ts'
 import { nextOpenState, type OpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
 import { type Outcomes, sums } from './outcomes.ts'
-import type { CircuitBreakerStats } from './stats.ts'
+
+/** The state and the counts of a circuit. Read it from `stats` of a `CircuitBreaker`. */
+export interface CircuitBreakerStats {
+	readonly state: CircuitState
+	/** Failed calls in the window or, while half-open, failed and slow probes. */
+	readonly failureCount: number
+	/** Successful calls in the window or, while half-open, successful probes. */
+	readonly successCount: number
+	/** The share of failed calls; 0 if there were no calls. */
+	readonly errorRate: number
+	readonly slowCallCount: number
+	/** The share of slow calls; 0 if there were no calls. */
+	readonly slowCallRate: number
+	/** Consecutive failures within the window; 0 if that rule is off. */
+	readonly consecutiveFailures: number
+	/** Calls rejected since the circuit was last closed. */
+	readonly rejectedCount: number
+	/** The time until a call may pass; 0 if one may pass now, Infinity while isolated. */
+	readonly retryAfterMs: number
+	/**
+	 * True if the circuit is open and its open time has passed: the next call is a probe. A circuit has no
+	 * timer, so without calls it stays open.
+	 */
+	readonly canProbe: boolean
+}
+
+/** The circuit's layer. A function instead would be a closure for each of ten thousand circuits. */
+interface CircuitListener {
+	onChange(from: CircuitState, to: CircuitState): void
+}
 
 const NO_PROBE = [0, Infinity] as const
 
@@ -24,21 +54,26 @@ export class Circuit extends CallCounts {
 	/** Undefined while closed. */
 	openState: OpenState | undefined
 
-	/** Called after every change of state. The layer overrides it. */
-	onChange(_from: CircuitState, _to: CircuitState): void {}
+	/** Notified after every change of state. */
+	listener: CircuitListener | undefined
+
+	constructor(settings: CircuitSettings, listener?: CircuitListener) {
+		super(settings)
+		this.listener = listener
+	}
 
 	/**
-	 * Admits a call and returns its ticket, or returns -1 to reject it. A caller that finds `state` closed may use
-	 * `generation` as the ticket and skip reading the clock.
+	 * Admits a call and returns its ticket, or returns -1 to reject it. A caller that finds `state` closed may
+	 * use `generation` as the ticket and skip reading the clock.
 	 */
 	admit(now: number, source: RandomSource): number {
 		this.expireProbe(now, source)
-		const outage = this.openState
-		if (!outage) return this.generation
-		const { probes, until } = outage
+		const { openState } = this
+		if (!openState) return this.generation
+		const { probes, until } = openState
 		const from = this.state
 		if (from === 'half-open' ? probes.size >= this.settings.halfOpenMaxConcurrent : now < until) {
-			outage.rejected++
+			openState.rejected++
 			return -1
 		}
 		this.state = 'half-open'
@@ -50,8 +85,8 @@ export class Circuit extends CallCounts {
 	}
 
 	/**
-	 * Records a success of an admitted call whose time may be unknown, for closed circuits without a rate rule. Most
-	 * circuits have nothing else to record, and never allocate a window.
+	 * Records a success of an admitted call whose time may be unknown, for closed circuits without a rate rule.
+	 * Most circuits have nothing else to record, and never allocate a window.
 	 */
 	recordSuccessFast(ticket: number, now: number | undefined): void {
 		if (ticket !== this.generation) return
@@ -64,8 +99,8 @@ export class Circuit extends CallCounts {
 	}
 
 	/**
-	 * Records a failure of an admitted call. `retryAfterMs` is the wait that the dependency asked for. `error` is kept for
-	 * as long as the circuit is not closed, if it opens the circuit.
+	 * Records a failure of an admitted call. `retryAfterMs` is the wait that the dependency asked for. `error`
+	 * is kept for as long as the circuit is not closed, if it opens the circuit.
 	 */
 	fail(
 		ticket: number,
@@ -79,8 +114,8 @@ export class Circuit extends CallCounts {
 	}
 
 	/**
-	 * An admitted call says nothing about the dependency: it was cancelled, or rejected further in. Frees its probe
-	 * slot.
+	 * An admitted call says nothing about the dependency: it was cancelled, or rejected further in. Frees its
+	 * probe slot.
 	 */
 	ignore(ticket: number, now: number, source: RandomSource): void {
 		this.expireProbe(now, source)
@@ -88,16 +123,18 @@ export class Circuit extends CallCounts {
 	}
 
 	/**
-	 * Fails a hung probe as of the moment when its time was over: a caller that comes much later is the next probe
-	 * immediately. Every method that depends on the time does this first, so the missing timer is not observable.
+	 * Fails a hung probe as of the moment when its time was over: a caller that comes much later is the next
+	 * probe immediately. Every method that depends on the time does this first, so the missing timer is not
+	 * observable.
 	 */
 	expireProbe(now: number, source: RandomSource): void {
-		for (let outage = this.openState; outage && this.state === 'half-open'; outage = this.openState) {
-			const [[ticket, startedAt] = NO_PROBE] = outage.probes
+		while (this.openState && this.state === 'half-open') {
+			const { openState } = this
+			const [[ticket, startedAt] = NO_PROBE] = openState.probes
 			const dueAt = startedAt + this.settings.probeTimeoutMs
 			if (now < dueAt) return
-			outage.probes.delete(ticket)
-			this.#countProbe(outage, dueAt, true, undefined, undefined, source)
+			openState.probes.delete(ticket)
+			this.#countProbe(openState, dueAt, true, undefined, undefined, source)
 		}
 	}
 
@@ -107,13 +144,14 @@ export class Circuit extends CallCounts {
 	}
 
 	/**
-	 * Returns the time until a call may pass: the rest of the open time. If all probe slots are in use, it is unknown when a probe ends: usually long
-	 * before its timeout, so the answer is not longer than the last open time.
+	 * Returns the time until a call may pass: the rest of the open time. If all probe slots are in use, it is
+	 * unknown when a probe ends: usually long before its timeout, so the answer is not longer than the last
+	 * open time.
 	 */
 	retryAfterMs(now: number): number {
-		const outage = this.openState
-		if (!outage) return 0
-		const { probes, until, delayMs } = outage
+		const { openState } = this
+		if (!openState) return 0
+		const { probes, until, delayMs } = openState
 		const { halfOpenMaxConcurrent, probeTimeoutMs } = this.settings
 		// An open circuit has no probes, and a half-open one is past its open time.
 		if (probes.size < halfOpenMaxConcurrent) return Math.max(0, until - now)
@@ -121,7 +159,7 @@ export class Circuit extends CallCounts {
 		return Math.max(0, Math.min(startedAt + probeTimeoutMs - now, delayMs || Infinity))
 	}
 
-	/** Closes the circuit and clears its counts. An isolated circuit stays isolated, and its release closes it. */
+	/** Closes the circuit and clears its counts. An isolated circuit closes when it is released. */
 	reset(): void {
 		this.replaceState('closed')
 	}
@@ -175,13 +213,14 @@ export class Circuit extends CallCounts {
 			return
 		}
 		this.expireProbe(now, source)
-		const outage = this.openState
-		if (outage?.probes.delete(ticket)) this.#countProbe(outage, now, outcome > 0, retryAfterMs, error, source)
+		const { openState } = this
+		if (openState?.probes.delete(ticket))
+			this.#countProbe(openState, now, outcome > 0, retryAfterMs, error, source)
 	}
 
-	/** Counts a probe that has ended. Failures open the circuit as soon as their share of all judged probes is reached. */
+	/** Counts a probe that has ended. Failed probes open the circuit when they reach their share. */
 	#countProbe(
-		outage: OpenState,
+		openState: OpenState,
 		now: number,
 		hasFailed: boolean,
 		retryAfterMs: number | undefined,
@@ -189,9 +228,9 @@ export class Circuit extends CallCounts {
 		source: RandomSource,
 	): void {
 		const { successThreshold, halfOpenFailureRate } = this.settings
-		if (hasFailed) outage.failures++
-		else outage.successes++
-		const { successes, failures } = outage
+		if (hasFailed) openState.failures++
+		else openState.successes++
+		const { successes, failures } = openState
 		if (failures && failures / successThreshold >= halfOpenFailureRate)
 			this.#open(now, retryAfterMs, error, source)
 		else if (successes + failures >= successThreshold) this.replaceState('closed')
@@ -201,13 +240,13 @@ export class Circuit extends CallCounts {
 		this.enterState('open', nextOpenState(this.settings, this.openState, at, retryAfterMs, source, error))
 	}
 
-	/** Enters a state with these counts, or lets the release of an isolation enter it. Counts that are not passed are cleared. */
+	/** Enters a state with these counts. An isolated circuit enters it when it is released. */
 	replaceState(state: CircuitState, openState?: OpenState, outcomes?: Outcomes, failures?: number[]): void {
-		const outage = this.openState
+		const current = this.openState
 		this.replaceCounts(outcomes, failures)
-		if (outage?.isolation) {
-			Object.assign(outage.isolation, { state, openState })
-			outage.rejected = 0
+		if (current?.isolation) {
+			Object.assign(current.isolation, { state, openState })
+			current.rejected = 0
 		} else this.enterState(state, openState)
 	}
 
@@ -221,6 +260,6 @@ export class Circuit extends CallCounts {
 	}
 
 	#notifyChange(from: CircuitState): void {
-		if (from !== this.state) this.onChange(from, this.state)
+		if (from !== this.state) this.listener?.onChange(from, this.state)
 	}
 }

@@ -1,7 +1,7 @@
 /**
- * The last calls, whenever they were: a ring of their outcomes with running sums, so that a call costs the same
- * however large the window is. It has the same `add` and `sum` as a TimeWindow and ignores the time. One byte per
- * call; a list of objects would take forty times as much.
+ * The last calls, whenever they were: a ring of their outcomes with running sums, so that a call costs the
+ * same however large the window is. It has the same `add` and `sum` as a TimeWindow and ignores the time. One
+ * byte per call; a list of objects would take forty times as much.
  */
 export class CountWindow {
 	readonly #ring: Uint8Array

@@ -1,24 +1,24 @@
-/** The isolation of a circuit by an operator. Not a part of the circuit, because most circuits are never isolated. */
+/** The isolation of a circuit by an operator. Apart, because most circuits are never isolated. */
 import type { RandomSource } from '../backoff/formula.ts'
 import type { Circuit } from './circuit.ts'
 import { createIsolation } from './open-state.ts'
 
 /**
- * Rejects all calls until every caller has released the isolation. The release restores the state that the isolation
- * found, and the time in between has passed: windows and the open time are older by it. Results of calls from before,
- * probes too, are those of an earlier state.
+ * Rejects all calls until every caller has released the isolation. The release restores the state that the
+ * isolation found, and the time in between has passed: windows and the open time are older by it. Results of
+ * calls that started before, probes included, belong to an earlier state and are ignored.
  */
 export function isolate(circuit: Circuit, now: number, source: RandomSource): () => void {
 	circuit.expireProbe(now, source)
 	circuit.flushPendingSuccesses(now)
 	const before = circuit.openState
-	const outage = before?.isolation ? before : createIsolation(circuit.state, before)
-	const { isolation } = outage
+	const isolated = before?.isolation ? before : createIsolation(circuit.state, before)
+	const { isolation } = isolated
 	// Before listeners are notified, because a listener may isolate and release the circuit too.
 	if (isolation) isolation.handles++
-	if (outage !== before) {
+	if (isolated !== before) {
 		before?.probes.clear()
-		circuit.enterState('isolated', outage)
+		circuit.enterState('isolated', isolated)
 	}
 	let isHeld = true
 	return () => {
@@ -26,7 +26,7 @@ export function isolate(circuit: Circuit, now: number, source: RandomSource): ()
 		isHeld = false
 		if (--isolation.handles) return
 		const { state, openState } = isolation
-		if (openState) openState.rejected = outage.rejected
+		if (openState) openState.rejected = isolated.rejected
 		circuit.enterState(state, openState)
 	}
 }

@@ -1,13 +1,13 @@
 import type { RandomSource } from '../backoff/formula.ts'
 import { CANCELLED } from '../classify/classification.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
-import { notify, requireSync } from '../engine/hooks.ts'
-import { GO, type RareFacts, type Step } from '../engine/layer.ts'
+import type { RareFacts, Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { rejectLazily } from '../engine/rejection.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import { errorFacts } from '../events/error-facts.ts'
 import type { CircuitState } from '../events/events.ts'
+import { notify, requireSync } from '../options/hooks.ts'
 import { Circuit } from './circuit.ts'
 import type { CircuitBreakerSettings } from './options.ts'
 
@@ -17,31 +17,33 @@ export const DEFAULT_NAME = 'circuitBreaker'
 /** Read the clock only once per 64 consecutive successes. */
 const SUCCESSES_PER_CLOCK_READ = 64
 
-/**
- * The circuit as a layer. One object instead of two, because there may be a breaker for each of ten thousand hosts.
- */
-export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
-	declare settings: CircuitBreakerSettings
+/** Asks a circuit whether a call may pass, and tells it how the call ended. */
+export class CircuitBreakerLayer implements ObservableLayer {
+	readonly circuit: Circuit
+	settings: CircuitBreakerSettings
 	emit: Emit | undefined
 	emitsRoutine = false
 	key: string | undefined
-	/** The call whose entry or outcome is being recorded, while there is a listener: the cause of a change of state. */
+	/** While there is a listener, the call that is being recorded: the cause of a change of state. */
 	#cause: Call | undefined
 
 	/** True if only consecutive failures count. Then successes need no clock read. */
 	isPlain: boolean
 
 	constructor(settings: CircuitBreakerSettings) {
-		super(settings)
+		this.settings = settings
+		this.circuit = new Circuit(settings, this)
 		this.isPlain = isPlain(settings)
 	}
 
-	override update(settings: CircuitBreakerSettings, now: number, source: RandomSource): void {
-		super.update(settings, now, source)
+	update(settings: CircuitBreakerSettings, now: number, source: RandomSource): void {
+		// A hung probe is noticed first, and notifies the hook of the settings so far.
+		this.circuit.update(settings, now, source)
+		this.settings = settings
 		this.isPlain = isPlain(settings)
 	}
 
-	override onChange(from: CircuitState, to: CircuitState): void {
+	onChange(from: CircuitState, to: CircuitState): void {
 		const { onStateChange, name = DEFAULT_NAME, shadow } = this.settings
 		// The event comes first, because the hook may change the state again.
 		this.emit?.(this.#cause, undefined, { type: 'state_change', from, to, ...(shadow && { shadow }) })
@@ -51,8 +53,9 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 
 	enter(call: Call, bound: BoundLayer): Step {
 		// The duration matters only to a rule for slow calls and to listeners.
-		return this.state === 'closed' && !this.emitsRoutine && this.settings.slowCallMs === Infinity
-			? call.enterLayer(bound, this.generation)
+		const { state, generation } = this.circuit
+		return state === 'closed' && !this.emitsRoutine && this.settings.slowCallMs === Infinity
+			? call.enterLayer(bound, generation)
 			: this.#enter(call, bound)
 	}
 
@@ -61,66 +64,69 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const { runtime } = bound
 		const now = call.now(runtime)
 		this.#cause = this.emit && call
-		const ticket = this.admit(now, runtime)
+		const ticket = this.circuit.admit(now, runtime)
 		this.#cause = undefined
 		if (ticket >= 0) return call.enterLayer(bound, { ticket, since: now })
 		const make = this.rejection(call, bound, now)
 		// Entered without state: the layers inside lead back to this one.
 		if (!make) return call.enterLayer(bound)
-		// Without an outer layer, the error is created further out, because most of its cost is the depth of the stack.
+		// Without an outer layer, the error is created further out, because most of its cost is the depth of the
+		// stack.
 		return call.current ? call.reject(make()) : rejectLazily(call, make)
 	}
 
-	/** Reports that the circuit rejects a call, and returns a function that creates the error; undefined in shadow mode. */
+	/** Reports a rejected call. Returns a function that creates the error; undefined in shadow mode. */
 	rejection(call: Call, bound: BoundLayer, now: number): (() => CircuitOpenError) | undefined {
 		const { name = DEFAULT_NAME, shadow } = this.settings
-		const retryAfterMs = Math.ceil(this.retryAfterMs(now))
+		const retryAfterMs = Math.ceil(this.circuit.retryAfterMs(now))
 		this.emit?.(call, bound, {
 			type: 'rejected',
-			reason: this.state === 'isolated' ? 'isolated' : 'circuit-open',
+			reason: this.circuit.state === 'isolated' ? 'isolated' : 'circuit-open',
 			...(retryAfterMs < Infinity && { retryAfterMs }),
 			...(shadow && { shadow }),
 		})
 		return shadow
 			? undefined
-			: () => new CircuitOpenError(name, retryAfterMs, this.rejectionCause, call.pipeline.name)
+			: () => new CircuitOpenError(name, retryAfterMs, this.circuit.rejectionCause, call.pipeline.name)
 	}
 
 	leave(call: Call, bound: BoundLayer): Step {
 		const { runtime } = bound
 		const state = call.layerState(bound) as number | TimedCall | undefined
-		if (state === undefined) return GO
+		if (state === undefined) return 'continue'
 		if (typeof state !== 'number') {
 			this.#recordOutcome(call, bound, state.ticket, state.since)
-			return GO
+			return 'continue'
 		}
 		// A call's time is on its pipeline's clock, and is of no use to a breaker with its own runtime.
 		const since = runtime === call.pipeline.runtime ? call.startedAt : undefined
 		if (!call.ok || this.emitsRoutine || this.settings.isFailureResult)
 			this.#recordOutcome(call, bound, state, since)
-		else if (!this.isPlain) this.succeed(state, runtime.now(), 0, runtime)
+		else if (!this.isPlain) this.circuit.succeed(state, runtime.now(), 0, runtime)
 		else
-			this.recordSuccessFast(
+			this.circuit.recordSuccessFast(
 				state,
 				since ?? (call.pipeline.consecutiveSuccesses % SUCCESSES_PER_CLOCK_READ ? undefined : runtime.now()),
 			)
-		return GO
+		return 'continue'
 	}
 
 	/**
-	 * Counts the success of a probe that has not ended, because its response has begun: a long stream is not a hung one. Its end
-	 * then counts nothing.
+	 * Counts the success of a probe that has not ended, because its response has begun: a long stream is not a
+	 * hung one. Its end then counts nothing.
 	 */
 	confirmProbe(call: Call, bound: BoundLayer): void {
 		const state = call.layerState(bound) as number | TimedCall | undefined
 		if (typeof state !== 'object') return
 		const { runtime } = bound
 		this.#cause = this.emit && call
-		this.succeed(state.ticket, runtime.now(), 0, runtime)
+		this.circuit.succeed(state.ticket, runtime.now(), 0, runtime)
 		this.#cause = undefined
 	}
 
-	/** Returns what counts in place of a failure; undefined for the failure itself. A breaker for another protocol replaces it. */
+	/**
+	 * Returns what counts in place of a failure; undefined: the failure counts. gRPC replaces this function.
+	 */
 	outcomeInstead({ rare }: Call): RareFacts['circuitOutcome'] {
 		return rare?.circuitOutcome
 	}
@@ -134,13 +140,14 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 			this.#count(call, bound, ticket, since, runtime.now(), isBad)
 			return
 		}
-		// A hook threw, here (then this runs a second time) or further in: that says nothing about the dependency.
+		// A hook threw, here (then this runs a second time) or further in: that says nothing about the
+		// dependency.
 		const { kind, retryAfterMs } = call.stop === 'hook-threw' ? CANCELLED : call.classify(bound)
 		// If the classification has recorded the attempt, the clock was just read.
 		const recorded = call.lastAttempt === lastAttempt ? undefined : call.lastAttempt
 		const now = recorded && runtime === pipeline.runtime ? recorded.endedAt : runtime.now()
 		const instead = this.outcomeInstead(call)
-		if (kind === 'cancelled' || instead === 'nothing') this.ignore(ticket, now, runtime)
+		if (kind === 'cancelled' || instead === 'nothing') this.circuit.ignore(ticket, now, runtime)
 		else {
 			const counts = isFailure ? requireSync('isFailure', isFailure(value)) : kind !== 'permanent'
 			this.#count(call, bound, ticket, since, now, counts && !instead, retryAfterMs)
@@ -168,8 +175,9 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 					: { type: 'success', durationMs },
 			)
 		this.#cause = emit && call
-		if (isFailure) this.fail(ticket, now, durationMs, retryAfterMs, runtime, call.ok ? undefined : call.value)
-		else this.succeed(ticket, now, durationMs, runtime)
+		if (isFailure)
+			this.circuit.fail(ticket, now, durationMs, retryAfterMs, runtime, call.ok ? undefined : call.value)
+		else this.circuit.succeed(ticket, now, durationMs, runtime)
 		this.#cause = undefined
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * What a circuit knows since it was last closed. A separate object, because a closed circuit needs none of it, and
- * most of ten thousand circuits are closed.
+ * What a circuit knows since it was last closed. A separate object, because a closed circuit needs none of
+ * it, and most of ten thousand circuits are closed.
  */
 
 import type { RandomSource } from '../backoff/formula.ts'

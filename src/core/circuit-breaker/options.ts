@@ -1,8 +1,8 @@
+import type { BackoffSettings } from '../backoff/formula.ts'
 import { readBackoff } from '../backoff/options.ts'
-import type { BackoffSettings } from '../backoff/settings.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { CircuitState, YaokiEvent } from '../events/events.ts'
-import type { Hook } from '../options/hook.ts'
+import type { Hook } from '../options/hooks.ts'
 import { withOptionPath } from '../options/option-path.ts'
 import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
@@ -10,9 +10,10 @@ import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions }
 export const MAX_OPEN_MS = 2_000
 
 /**
- * Fills in the defaults of a breaker that the package creates itself, in HTTP clients, gRPC and the idempotency store. From the study
- * `breakers`: open times add up along a chain of services, so they stay short, and one probe that hangs, for example on a request whose first
- * attempt still runs, does not block the others. Relays have their own maximum: no caller waits for a message.
+ * Fills in the defaults of a breaker that the package creates itself, in HTTP clients, gRPC and the
+ * idempotency store. From the study `breakers`: open times add up along a chain of services, so they stay
+ * short, and one probe that hangs, for example on a request whose first attempt still runs, does not block
+ * the others. Relays have their own maximum: no caller waits for a message.
  */
 export const recoveringBreaker = (given: CircuitBreakerOptions): CircuitBreakerOptions =>
 	given.resetBackoff === false
@@ -33,28 +34,30 @@ interface ResetBackoffOptions {
 	readonly initialMs?: number | undefined
 	/** Each open time is `factor` times the one before it. Default 1.5. */
 	readonly factor?: number | undefined
-	/** Jitter that spreads the probes of a fleet. Default `'equal'`, which never waits less than half a step. */
+	/**
+	 * Jitter that spreads the probes of a fleet. Default `'equal'`, which never waits less than half a step.
+	 */
 	readonly jitterStrategy?: 'equal' | 'full' | 'decorrelated' | 'none' | undefined
 }
 
 /** Options of `circuitBreaker`: when the circuit opens, and when it closes again. */
 export interface CircuitBreakerOptions extends PolicyOptions {
 	/**
-	 * This many consecutive failures within `monitorWindowMs` open the circuit. Default 5. Infinity switches the rule
-	 * off, so that only rates count.
+	 * This many consecutive failures within `monitorWindowMs` open the circuit. Default 5. Infinity switches
+	 * the rule off, so that only rates count.
 	 */
 	readonly failureThreshold?: number | undefined
 	/**
-	 * This many successful probes close a half-open circuit. With `halfOpenFailureRate`, the number of probes that are
-	 * judged. Default 2.
+	 * This many successful probes close a half-open circuit. With `halfOpenFailureRate`, the number of probes
+	 * that are judged. Default 2.
 	 */
 	readonly successThreshold?: number | undefined
 	/**
-	 * The share of `successThreshold` probes whose failure opens a half-open circuit again, from 0 to 1. Below it, the
-	 * circuit closes when that many probes have ended. Default 0: one failed probe opens it.
+	 * The share of `successThreshold` probes whose failure opens a half-open circuit again, from 0 to 1. Below
+	 * it, the circuit closes when that many probes have ended. Default 0: one failed probe opens it.
 	 */
 	readonly halfOpenFailureRate?: number | undefined
-	/** How long the circuit stays open before a call may probe; the maximum with `resetBackoff`. Default 30,000. */
+	/** How long the circuit stays open before a probe; with `resetBackoff` the maximum. Default 30,000. */
 	readonly resetTimeoutMs?: number | undefined
 	/** The maximum number of concurrent probes. Further calls are rejected. Default 1. */
 	readonly halfOpenMaxConcurrent?: number | undefined
@@ -69,22 +72,23 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 */
 	readonly slowCallMs?: number | undefined
 	/**
-	 * The share of slow calls in the window that opens the circuit; above 0, up to 1. Default 0.5 with `slowCallMs`: at
-	 * 1, a single fast response, for example from a cache, would keep the circuit closed.
+	 * The share of slow calls in the window that opens the circuit; above 0, up to 1. Default 0.5 with
+	 * `slowCallMs`: at 1, a single fast response, for example from a cache, would keep the circuit closed.
 	 */
 	readonly slowCallRateThreshold?: number | undefined
 	/**
-	 * The number of last calls over which rates are computed, up to 1,000,000. Default: off; rates are computed over `monitorWindowMs`.
+	 * The number of last calls over which rates are computed, up to 1,000,000. Default: off; rates are computed
+	 * over `monitorWindowMs`.
 	 */
 	readonly windowSize?: number | undefined
 	/**
-	 * A probe that takes this long has failed, so that a hung probe does not block the circuit. It must be longer than a
-	 * normal slow call, or the circuit cannot close. Default 10,000.
+	 * A probe that takes this long has failed, so that a hung probe does not block the circuit. It must be
+	 * longer than a normal slow call, or the circuit cannot close. Default 10,000.
 	 */
 	readonly probeTimeoutMs?: number | undefined
 	/**
-	 * If the failure that opens the circuit has a longer Retry-After, the circuit stays open for that time instead, up to this limit. 0
-	 * ignores Retry-After. Default 60,000.
+	 * If the failure that opens the circuit has a longer Retry-After, the circuit stays open for that time
+	 * instead, up to this limit. 0 ignores Retry-After. Default 60,000.
 	 */
 	readonly maxRetryAfterMs?: number | undefined
 	/**
@@ -101,7 +105,7 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	readonly isFailure?: Hook<[error: unknown], boolean> | undefined
 	/** Return true if this result counts as a failure. Default: no result does. */
 	readonly isFailureResult?: Hook<[value: unknown], boolean> | undefined
-	/** Called after every change of state. `source` names the breaker and, in `keyed` or an HTTP client, its key. */
+	/** Called after every change of state. `source` names the breaker and its key, if it has one. */
 	readonly onStateChange?: ((from: CircuitState, to: CircuitState, source: CircuitSource) => void) | undefined
 	/** Called with every event of this breaker. */
 	readonly onEvent?: ((event: YaokiEvent) => void) | undefined
@@ -136,9 +140,9 @@ export interface CircuitSettings {
 export type CircuitBreakerSettings = Omit<CircuitBreakerOptions, keyof CircuitSettings> & CircuitSettings
 
 /**
- * The defaults are from the study `breakers` of the simulator. A factor of 2 lost twice as many calls after an outage of 20 s and spared a
- * service that is down nothing: most requests to it are the retries of probes. Jitter that is added to a step is not accepted: cut off at
- * `resetTimeoutMs`, open times would bunch there.
+ * The defaults are from the study `breakers` of the simulator. A factor of 2 lost twice as many calls after
+ * an outage of 20 s and spared a service that is down nothing: most requests to it are the retries of probes.
+ * Jitter that is added to a step is not accepted: cut off at `resetTimeoutMs`, open times would bunch there.
  */
 const RESET_BACKOFF_SCHEMA: OptionSchema = {
 	initialMs: [1, MAX_NUMBER, 1_000],

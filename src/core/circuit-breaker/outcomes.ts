@@ -1,7 +1,7 @@
 /**
- * The outcomes of calls, over time or over the last calls. An outcome is one number, so that a call is recorded once
- * for all rules: 0 success, 1 failure, 2 slow success, 3 slow failure. If no call counts as slow, a window has only
- * the first two, which halves a breaker's memory.
+ * The outcomes of calls, over time or over the last calls. An outcome is one number, so that a call is
+ * recorded once for all rules: 0 success, 1 failure, 2 slow success, 3 slow failure. If no call counts as
+ * slow, a window has only the first two, which halves a breaker's memory.
  */
 import { TimeWindow } from '../structures/time-window.ts'
 import { CountWindow } from './count-window.ts'
@@ -9,14 +9,15 @@ import type { CircuitSettings } from './options.ts'
 
 export type Outcomes = TimeWindow | CountWindow
 
-/** For a count window each call, oldest first, one digit each; for a time window the number of each outcome. */
+/** Count window: one digit per call, oldest first. Time window: the number of each outcome. */
 export type SavedOutcomes = string | readonly number[]
 
 const kindsOf = ({ slowCallMs }: CircuitSettings): number => (slowCallMs < Infinity ? 4 : 2)
 
 /**
- * Creates a window with the saved outcomes of another: a count window keeps the last ones, a time window keeps all as
- * if they had happened at `at`. Between the two kinds nothing is carried over, because counts have no order.
+ * Creates a window with the saved outcomes of another: a count window keeps the last ones, a time window
+ * keeps all as if they had happened at `at`. Between the two kinds nothing is carried over, because counts
+ * have no order.
  */
 export function openWindow(settings: CircuitSettings, saved?: SavedOutcomes, at = 0): Outcomes {
 	const { windowSize, monitorWindowMs } = settings

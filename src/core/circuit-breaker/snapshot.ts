@@ -1,7 +1,8 @@
 /**
- * A circuit as plain JSON, from a process that ends to one that starts. A snapshot from a file or from another
- * version may contain anything, so every field is validated before one is used: a NaN would end an open time
- * immediately. Times are relative to the wall time `at`, because a monotonic clock means nothing in another process.
+ * A circuit as plain JSON, from a process that ends to one that starts. A snapshot from a file or from
+ * another version may contain anything, so every field is validated before one is used: a NaN would end an
+ * open time immediately. Times are relative to the wall time `at`, because a monotonic clock means nothing in
+ * another process.
  */
 import type { RandomSource } from '../backoff/formula.ts'
 import type { CircuitState } from '../events/events.ts'
@@ -12,8 +13,8 @@ import type { CircuitSettings } from './options.ts'
 import { openWindow, type SavedOutcomes, saveOutcomes } from './outcomes.ts'
 
 /**
- * The state of a circuit breaker as plain JSON. Save what `snapshot()` of a `CircuitBreaker` returns before a process ends, and pass it to
- * `restore()` in the next one.
+ * The state of a circuit breaker as plain JSON. Save what `snapshot()` of a `CircuitBreaker` returns before a
+ * process ends, and pass it to `restore()` in the next one.
  */
 export interface CircuitSnapshot {
 	readonly version: 1
@@ -29,13 +30,13 @@ export interface CircuitSnapshot {
 	readonly delayMs: number
 	/** The age of each consecutive failure. */
 	readonly failureAgesMs: readonly number[]
-	/** For a count window each call, oldest first, one digit each; for a time window the number of each outcome. */
+	/** Count window: one digit per call, oldest first. Time window: the number of each outcome. */
 	readonly outcomes: SavedOutcomes
 }
 
 /**
- * Returns the state of a circuit. An isolated circuit is saved with the state that its release would restore: its handles do not
- * survive the process, and nothing else could release it.
+ * Returns the state of a circuit. An isolated circuit is saved with the state that its release would restore:
+ * its handles do not survive the process, and nothing else could release it.
  */
 export function takeSnapshot(
 	circuit: Circuit,
@@ -45,23 +46,23 @@ export function takeSnapshot(
 ): CircuitSnapshot {
 	circuit.expireProbe(now, source)
 	circuit.flushPendingSuccesses(now)
-	const { state, openState: outage } = circuit.openState?.isolation ?? circuit
+	const { state, openState } = circuit.openState?.isolation ?? circuit
 	return {
 		version: 1,
 		at: wallNow,
 		state: state === 'isolated' ? 'closed' : state,
-		openForMs: outage ? Math.max(0, outage.until - now) : 0,
-		failedProbes: outage?.failedProbes ?? 0,
-		delayMs: outage?.delayMs ?? 0,
+		openForMs: openState ? Math.max(0, openState.until - now) : 0,
+		failedProbes: openState?.failedProbes ?? 0,
+		delayMs: openState?.delayMs ?? 0,
 		failureAgesMs: circuit.failures?.map((at) => now - at) ?? [],
 		outcomes: saveOutcomes(circuit.outcomes, now),
 	}
 }
 
 /**
- * Restores the state of another circuit, aged by the wall clock. A clock that jumped back ages nothing, one that
- * jumped ahead ages everything. Half-open is restored as open with no wait left, because its probes are gone. An
- * isolated circuit stays isolated, and its release restores this state.
+ * Restores the state of another circuit, aged by the wall clock. A clock that jumped back ages nothing, one
+ * that jumped ahead ages everything. Half-open is restored as open with no wait left, because its probes are
+ * gone. An isolated circuit stays isolated, and its release restores this state.
  */
 export function restoreSnapshot(
 	circuit: Circuit,
@@ -104,7 +105,7 @@ function checkSnapshot(snapshot: CircuitSnapshot): void {
 		invalidArgument('snapshot.outcomes', outcomes, 'digits from 0 to 3, or a list of four counts')
 }
 
-/** Returns the times of the failures, oldest first, at most as many as the rule needs; none if that rule is off. */
+/** Returns the times of the failures that the rule needs, oldest first; none if the rule is off. */
 const failureTimes = (
 	{ failureAgesMs }: CircuitSnapshot,
 	{ failureThreshold }: CircuitSettings,
@@ -115,6 +116,6 @@ const failureTimes = (
 		.slice(failureThreshold < Infinity ? -failureThreshold : Infinity)
 		.map((ageMs) => at - ageMs)
 
-/** Returns the longest time that a circuit with these settings is open. A longer time in a snapshot is a mistake. */
+/** Returns the longest open time with these settings. A longer time in a snapshot is a mistake. */
 const longestOpenMs = ({ resetTimeoutMs, maxRetryAfterMs }: CircuitSettings): number =>
 	Math.max(resetTimeoutMs, maxRetryAfterMs)

@@ -1,6 +1,7 @@
 /**
- * Reads the wait that a dependency asked for from the error that a client threw: most clients keep the response's headers, not the wait.
- * An error that has a `retryAfterMs`, even an undefined one, has decided itself (as `HttpError` does), and its headers are not read.
+ * Reads the wait that a dependency asked for from the error that a client threw: most clients keep the
+ * response's headers, not the wait. An error that has a `retryAfterMs`, even an undefined one, has decided
+ * itself (as `HttpError` does), and its headers are not read.
  */
 import {
 	type HeaderLookup,
@@ -27,7 +28,8 @@ function readWait(error: ErrorLike, runtime: Runtime): number | undefined {
 	const { retryAfter } = error
 	const wait = readRetryAfterHeaders(headersOf(error), runtime.wallNow(), parseFixdate)
 	if (wait !== undefined) return wait
-	// Seconds, as in the header and in most clients. discord.js, whose errors also have `timeToReset`, counts milliseconds.
+	// Seconds, as in the header and in most clients. discord.js, whose errors also have `timeToReset`, counts
+	// milliseconds.
 	if (typeof retryAfter === 'number') return 'timeToReset' in error ? retryAfter : retryAfter * SECOND_MS
 	return retryAfter === undefined ? undefined : readWaitMs([retryAfter], runtime.wallNow(), parseFixdate)
 }
@@ -41,7 +43,7 @@ export function readHeader(error: ErrorLike, name: string): string | null | unde
 	}
 }
 
-/** Looks headers up in a `Headers`, a Map or an object, whatever the case of its names. Several lines are joined by commas. */
+/** Reads a header of a `Headers`, a Map or an object, in any case. Several lines are joined by commas. */
 function headersOf(error: ErrorLike): HeaderLookup {
 	const headers: object = Object(responseOf(error)?.headers ?? error.headers ?? error.responseHeaders)
 	if ('get' in headers && typeof headers.get === 'function' && !(headers instanceof Map)) {

@@ -1,4 +1,4 @@
-import type { Hook } from '../options/hook.ts'
+import type { Hook } from '../options/hooks.ts'
 
 /**
  * What a failure means. Read it as `classify(error).kind`.
@@ -10,7 +10,10 @@ import type { Hook } from '../options/hook.ts'
  */
 export type FailureKind = 'throttled' | 'transient' | 'permanent' | 'cancelled'
 
-/** What `classify` returns: the kind of a failure, and how long to wait if the dependency said so. A `Classifier` returns it too. */
+/**
+ * What `classify` returns: the kind of a failure, and how long to wait if the dependency said so. A
+ * `Classifier` returns it too.
+ */
 export interface Classification {
 	readonly kind: FailureKind
 	/** False if nothing about the error was recognized; the kind is then `transient`. */
@@ -22,8 +25,8 @@ export interface Classification {
 export const CANCELLED: Classification = /* @__PURE__ */ Object.freeze({ kind: 'cancelled', isKnown: true })
 
 /**
- * Your own classifier of errors, for the option `classify` of a policy or client. Return a classification, or call `next` for the package's
- * one.
+ * Your own classifier of errors, for the option `classify` of a policy or client. Return a classification, or
+ * call `next` for the package's one.
  *
  * @example
  * const classifier: Classifier = (error, next) =>

@@ -1,6 +1,6 @@
 /**
- * One classifier for every part of the package. It matches names, codes and statuses instead of using `instanceof`,
- * because errors cross realms, bundles and copies of packages.
+ * One classifier for every part of the package. It matches names, codes and statuses instead of using
+ * `instanceof`, because errors cross realms, bundles and copies of packages.
  */
 
 import type { Runtime } from '../runtime/runtime.ts'
@@ -16,7 +16,8 @@ const MAX_CACHED_LENGTH = 1_000
 function findKind(text: string): FailureKind | 'unknown' {
 	const cached = kindCache.get(text)
 	if (cached) return cached
-	// A client's own `retryable: true` overrides what its codes say, but not `permanent()`, which comes first in the list.
+	// A client's own `retryable: true` overrides what its codes say, but not `permanent()`, which comes first
+	// in the list.
 	const first = /^retryable$/m.test(text)
 		? KINDS.filter(([kind], index) => index < 2 || kind !== 'permanent')
 		: KINDS
@@ -29,8 +30,8 @@ function findKind(text: string): FailureKind | 'unknown' {
 /**
  * Returns what a failure means: `{ kind, isKnown, retryAfterMs? }`.
  *
- * `signal` is the caller's own. If it is aborted, every error is `cancelled`; otherwise an AbortError is `transient`.
- * `runtime` has the clock for a Retry-After that is a date. Default: the system's.
+ * `signal` is the caller's own. If it is aborted, every error is `cancelled`; otherwise an AbortError is
+ * `transient`. `runtime` has the clock for a Retry-After that is a date. Default: the system's.
  *
  * @example
  * classify(new HttpError(503)).kind // => 'throttled'
@@ -59,8 +60,8 @@ export const extendClassifier = (
 ): ((error: unknown) => Classification) => (own ? (error) => own(error, next) : next)
 
 /**
- * Returns true if the error is known to be throttled or transient. Unknown errors return false. Use it as `shouldRetry` to retry known
- * errors only.
+ * Returns true if the error is known to be throttled or transient. Unknown errors return false. Use it as
+ * `shouldRetry` to retry known errors only.
  *
  * @example
  * const policy = retry({ shouldRetry: isRetryable })
@@ -71,7 +72,8 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /**
- * Returns true if a request that got this HTTP status is worth retrying. Use it where there is no error to pass to `isRetryable`.
+ * Returns true if a request that got this HTTP status is worth retrying. Use it where there is no error to
+ * pass to `isRetryable`.
  *
  * @example
  * isRetryableStatus(503) // => true
@@ -81,8 +83,8 @@ export function isRetryableStatus(status: number): boolean {
 }
 
 /**
- * Returns true if the connection failed or broke, for example ECONNRESET or a DNS failure. Use it as `shouldRetry` to retry these errors
- * only.
+ * Returns true if the connection failed or broke, for example ECONNRESET or a DNS failure. Use it as
+ * `shouldRetry` to retry these errors only.
  *
  * @example
  * const policy = retry({ shouldRetry: isRetryableNetworkError })

@@ -1,19 +1,19 @@
 /**
- * What clients and services call their failures: one list of patterns over the signals of an error (error-signals.ts),
- * tried in this order. Patterns instead of lists of codes, because cloud SDKs vary the same few words
- * (ThrottlingException, RequestThrottled, ...) and patterns are smaller. They ignore case, and are written in lower case
- * because the rest of a bundle is too: it is a seventh smaller after compression.
+ * What clients and services call their failures: one list of patterns over the signals of an error
+ * (error-signals.ts), tried in this order. Patterns instead of lists of codes, because cloud SDKs vary the
+ * same few words (ThrottlingException, RequestThrottled, ...) and patterns are smaller. They ignore case, and
+ * are written in lower case because the rest of a bundle is too: it is a seventh smaller after compression.
  */
 import type { FailureKind } from './classification.ts'
 
-/** A connection could not be made, or broke: Node, undici, axios, browsers, Deno, Bun, node:tls, DNS, drivers, mail. */
+/** Failed or broken connections: Node, undici, axios, browsers, Deno, Bun, TLS, DNS, drivers, mail. */
 const NETWORK =
 	'\\be(conn(reset|refused|aborted|ection)|notfound|pipe|timedout|ai_(again|fail)|servfail|refused|dns|addrnotavail|(host|net)(unreach|down))\\b|' +
 	'connect enoent|und_err_socket|err_(network|stream_prem)|socket hang up|(fetch|load) failed|failed to fetch|network ?(error|request|conn)|' +
 	'^terminated$|error (sending request|reading a|in \\w+ stream)|connection.(is |was )?(closed|terminated|appears|error|lost)|' +
 	"(unable to|could not) connect|fied hostname|secure (tls|conn)|been aborted|isn't writeable|^grpc 14$|^p10(01|17)$"
 
-/** Timeouts and aborts, locks, exhausted pools, a Redis server that cannot serve now, transient SQLSTATEs, other drivers. */
+/** Timeouts, aborts, locks, exhausted pools, Redis that cannot serve now, transient SQLSTATEs, drivers. */
 const TEMPORARY =
 	// A status makes a business code such as `invalid_timeout` permanent.
 	'^\\w*(time_?d?_?out|abort|cancell?e|retriesper|_busy|_locked)\\w*$(?![^]*^http 4(?!08|25))|requesttimeout|timed out|timeout ex(pir|ceeded)|read timeout|base.+ locked|' +
@@ -22,16 +22,17 @@ const TEMPORARY =
 	'^code (notwritablep|\\w+steppeddown|shutdownin|writeconf|interrupted|maxtimems)'
 
 /**
- * The request or the program itself is wrong: fetch wraps a bad URL in "fetch failed", and a missing function may be named networkError.
- * Assertions, clones, body limits, compressed data and a proxy without credentials too. Data that ends too early (Z_BUF_ERROR) may be complete the next time.
+ * The request or the program itself is wrong: fetch wraps a bad URL in "fetch failed", and a missing function
+ * may be named networkError. Assertions, clones, body limits, compressed data and a proxy without credentials
+ * too. Data that ends too early (Z_BUF_ERROR) may be complete the next time.
  */
 const MISTAKE =
 	'scheme$|(proxy response|tunnel .+) .?407|unsupported.protocol|bad port|unexpected redirect|redirect count|^`url|(err|yaoki)_(http_|fr_)?(async|invalid|bad_opt|too_many)|' +
 	'^can\\S+ \\w+ prop|is not (a (func|cons)|itera|defined)|\\(eval|^insufficient_quota$|^(assertion|dataclone)e|max\\w+length(?! size of -)|^(z_[dn]|zstd_|err__)'
 
 /**
- * SQLSTATEs of bad data, constraints, privileges, names and syntax; Prisma; modules; certificates. All but codes that accompany a status, and MySQL's
- * limits of a user, which have the SQLSTATE of a syntax error.
+ * SQLSTATEs of bad data, constraints, privileges, names and syntax; Prisma; modules; certificates. All but
+ * codes that accompany a status, and MySQL's limits of a user, which have the SQLSTATE of a syntax error.
  */
 const REJECTED =
 	'^((2[1238]|3[df]|42)...|p(10(0[039]|1[0-6])|2(?!024|028|034|037)\\d{3})|' +
@@ -42,7 +43,7 @@ const REJECTED =
 const FILES =
 	'^e(noent|acces|perm|exist|not(dir|empty|sup)|isdir|rofs|nametoolong|loop|xdev|inval|badf|fbig|nosys)\\b(?![^]*connect enoent)'
 
-/** Constraints, whatever their name contains, and other statements that a database rejects; rejected mail. */
+/** Constraints and other statements that a database rejects; rejected mail. */
 const DRIVERS =
 	'constraint fail|violates .+constraint|^sqlite_(constr|error|readonly|mis|auth|range|notadb|toobig)|^sqlite (1|8|1[89]|2[01356])$|' +
 	'^sequelize\\w+constr|^(sequel|prisma)\\w+validatione|^(code (1062|11000)|er_(dup|no_def)\\w+)$|errno 1062|' +

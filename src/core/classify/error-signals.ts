@@ -1,7 +1,8 @@
 /**
- * Collects what identifies an error into one text, one signal per line: codes, names, messages and statuses, and those of
- * its causes. Libraries keep the same fact in different fields; once collected, one ordered list of patterns classifies
- * all of them. (Rejected: a check per field. It was twice the size and repeated its precedence at every nesting level.)
+ * Collects what identifies an error into one text, one signal per line: codes, names, messages and statuses,
+ * and those of its causes. Libraries keep the same fact in different fields; once collected, one ordered list
+ * of patterns classifies all of them. (Rejected: a check per field. It was twice the size and repeated its
+ * precedence at every nesting level.)
  */
 import { CIRCUIT_OPEN } from '../errors/errors.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -31,16 +32,16 @@ const line = (text: unknown): string =>
 const codeLine = (code: unknown): string =>
 	typeof code === 'string' || (typeof code === 'number' && code > 0) ? line(`code ${code}`) : ''
 
-/** What identifies an error, and the longest wait that it, one of its causes or one of its parts asks for. */
+/** What identifies an error, and the longest wait that it, its causes or its parts ask for. */
 interface Signals {
 	readonly text: string
 	readonly retryAfterMs: number | undefined
 }
 
 /**
- * Returns what identifies an Error that has only a message, and a timeout of this package that user code has not changed: its fields are
- * name, code, policy, pipeline and timeoutMs. Most errors are one of these, and the thirty fields that they lack take three times as long as
- * this check. Returns undefined for all others.
+ * Returns what identifies an Error that has only a message, and a timeout of this package that user code has
+ * not changed: its fields are name, code, policy, pipeline and timeoutMs. Most errors are one of these, and
+ * the thirty fields that they lack take three times as long as this check. Returns undefined for all others.
  */
 function textOfPlain(thrown: unknown): string | undefined {
 	if (!isErrorLike(thrown) || isMarkedPermanent(thrown)) return undefined
@@ -69,7 +70,7 @@ export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): 
 	/** Created for the first error that has causes or parts. */
 	let seen: unknown[] | undefined
 
-	/** The outermost decision counts. An error that says only that retries were exhausted, as in kafkajs, decides nothing. */
+	/** The outermost decision counts. "Retries exhausted", as in kafkajs, decides nothing. */
 	const writeVerdict = (error: ErrorLike): void => {
 		const { retryable, retriable, isRetryable, $retryable, name } = error
 		if (typeof $retryable === 'object' && $retryable)
@@ -113,12 +114,14 @@ export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): 
 		// The lower byte is the result code without its extension.
 		if (typeof errcode === 'number') text += `sqlite ${errcode & 255}\n`
 		if (typeof error.command === 'string') text += `smtp ${Number(error.responseCode)}\n`
-		// With a status, causes and messages are skipped: a message may quote a URL or a body, which would mislead. Only the
-		// `reason` of a part counts, which is GCP's error code. A 413 and a 403 with Retry-After are classified like a 429.
+		// With a status, causes and messages are skipped: a message may quote a URL or a body, which would
+		// mislead. Only the `reason` of a part counts, which is GCP's error code. A 413 and a 403 with
+		// Retry-After are classified like a 429.
 		for (const part of Array.isArray(errors) ? errors.slice(0, MAX_ERRORS) : [])
 			if (!http) add(part)
 			else if (isErrorLike(part)) text += line(part.reason)
-		// A DOMException has small numeric codes too, so a gRPC code counts only beside gRPC's `details` or `metadata`.
+		// A DOMException has small numeric codes too, so a gRPC code counts only beside gRPC's `details` or
+		// `metadata`.
 		const isGrpc = typeof code === 'number' && code > 0 && code < 17
 		if (isGrpc && (error.details ?? error.metadata) !== undefined) text += `grpc ${code}\n`
 		else if (http)
@@ -137,7 +140,7 @@ export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): 
 const wrapped = (value: unknown): unknown =>
 	isErrorLike(value) && value.message !== undefined ? value : undefined
 
-/** Returns the cause, or the error in a field that ORMs and SDKs use instead. Such a field may also hold something else. */
+/** Returns the cause, or the error in a field that ORMs and SDKs use instead. */
 const causeOf = ({ cause, original, driverError, detail }: ErrorLike): unknown =>
 	cause ?? wrapped(original) ?? wrapped(driverError) ?? wrapped(detail)
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors/errors.ts'
 
-/** All copies of the package in a program share the marks: its ES modules and its CommonJS files may both be loaded. */
+/** Shared by all copies of the package: ES modules and CommonJS files may both be loaded. */
 const MARKS = /* @__PURE__ */ Symbol.for('yaoki.permanent')
 const marked: WeakSet<object> = /* @__PURE__ */ sharedMarks()
 

@@ -1,6 +1,7 @@
 /**
- * Deadlines are passed down from call to call, so that every layer knows the remaining time and does not start work whose
- * result comes too late. They use the monotonic clock, so a jump of the wall clock does not move them.
+ * Deadlines are passed down from call to call, so that every layer knows the remaining time and does not
+ * start work whose result comes too late. They use the monotonic clock, so a jump of the wall clock does not
+ * move them.
  */
 import { DeadlineExceededError } from '../errors/errors.ts'
 import { checkAmount, invalidArgument } from '../options/schema.ts'
@@ -8,8 +9,8 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 
 /**
- * The point in time by which a call must have finished, retries included. Pass it as `deadline` in the call options of `execute`, or create
- * it from a header with `Deadline.fromHeader`.
+ * The point in time by which a call must have finished, retries included. Pass it as `deadline` in the call
+ * options of `execute`, or create it from a header with `Deadline.fromHeader`.
  *
  * @example
  * const deadline = Deadline.after(2_000)
@@ -36,8 +37,8 @@ export class Deadline {
 	}
 
 	/**
-	 * Returns the deadline that another machine sent in a header, as `toHeader` writes it, but at most `maxMs` from now.
-	 * Returns undefined if the value is not an integer. Default of `maxMs`: no limit.
+	 * Returns the deadline that another machine sent in a header, as `toHeader` writes it, but at most `maxMs`
+	 * from now. Returns undefined if the value is not an integer. Default of `maxMs`: no limit.
 	 *
 	 * @example
 	 * const deadline = Deadline.fromHeader(request.headers.get('x-request-timeout-ms'), { maxMs: 30_000 })
@@ -51,8 +52,8 @@ export class Deadline {
 	}
 
 	/**
-	 * Returns the remaining milliseconds for a header, rounded down. They are relative, because the clocks of two machines
-	 * differ.
+	 * Returns the remaining milliseconds for a header, rounded down. They are relative, because the clocks of
+	 * two machines differ.
 	 */
 	toHeader(): string {
 		return String(Math.floor(this.remainingMs))
@@ -68,7 +69,7 @@ export class Deadline {
 		return this.remainingMs === 0
 	}
 
-	/** Returns a deadline `marginMs` earlier, for a call further down, so that time is left to respond. Default 100. */
+	/** Returns a deadline `marginMs` earlier, for an inner call: time is left to respond. Default 100. */
 	child(marginMs = 100): Deadline {
 		checkAmount('marginMs', marginMs)
 		if (this.remainingMs <= marginMs) {
@@ -101,7 +102,7 @@ export class Deadline {
 		return () => cancel?.()
 	}
 
-	/** A signal that aborts at the deadline with a DeadlineExceededError. Created, with its timer, when first read. */
+	/** A signal that aborts at the deadline with a DeadlineExceededError. Created when first read. */
 	get signal(): AbortSignal {
 		if (!this.#controller) {
 			const controller = new AbortController()

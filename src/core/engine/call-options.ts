@@ -1,8 +1,8 @@
 import type { Deadline } from '../deadline/deadline.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
-import type { CallExtension } from '../extension/call-extension.ts'
 import { nearestName } from '../options/nearest-name.ts'
 import { invalidOption, isObject } from '../options/schema.ts'
+import type { CallExtension } from './call-extension.ts'
 
 /** Options of one call, the same for every policy: the second argument of `execute` and `settle`. */
 export interface CallOptions {
@@ -23,9 +23,10 @@ export interface CallOptions {
 }
 
 /**
- * The information about the current attempt that an operation receives from `execute`, `settle` and `bind`. Pass it on as call options,
- * `inner.execute(fn, ctx)`, so that nested retries do not multiply. Its properties are getters, and a copy by `{ ...ctx }` loses them; to
- * add to it, set it as the parent: `{ parent: ctx, name: 'inner' }`.
+ * The information about the current attempt that an operation receives from `execute`, `settle` and `bind`.
+ * Pass it on as call options, `inner.execute(fn, ctx)`, so that nested retries do not multiply. Its
+ * properties are getters, and a copy by `{ ...ctx }` loses them; to add to it, set it as the parent:
+ * `{ parent: ctx, name: 'inner' }`.
  *
  * @example
  * await policy.execute(({ signal, attempt }) => fetch(url, { signal, headers: { 'x-attempt': String(attempt) } }))
@@ -61,8 +62,8 @@ export function inheritCallOptions(own: CallOptions, parent: CallOptions): CallO
 const NAMES = ['signal', 'deadline', 'name', 'key', 'idempotent', 'parent']
 
 /**
- * Returns the error of invalid call options, such as a misspelt name or a bare signal; undefined if they are valid. It is
- * returned because a call never throws.
+ * Returns the error of invalid call options, such as a misspelt name or a bare signal; undefined if they are
+ * valid. It is returned because a call never throws.
  */
 export function findInvalidOption(given: CallOptions): InvalidOptionError | undefined {
 	if (!isObject(given)) return invalid(given)

@@ -11,10 +11,10 @@ import {
 	findRecord,
 	type StopReason,
 } from '../explain/record.ts'
+import { requireSync } from '../options/hooks.ts'
 import { invalidOption } from '../options/schema.ts'
 import type { CallOptions } from './call-options.ts'
 import { Context } from './context.ts'
-import { requireSync } from './hooks.ts'
 import type { CompiledPipelineOf, RareFacts } from './layer.ts'
 
 /** The part of a call that its record needs. */
@@ -54,7 +54,8 @@ export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void
 	const { lastAttempt, attempt, startedAt, queuedMs } = call
 	// An immediate repeat belongs to the same attempt and has its own entry.
 	if (lastAttempt?.attempt === attempt && lastAttempt.delaySource !== 'immediate') {
-		// An attempt that was followed by a wait is decided: an abort during the wait does not change its outcome.
+		// An attempt that was followed by a wait is decided: an abort during the wait does not change its
+		// outcome.
 		if (lastAttempt.delayMs === undefined) lastAttempt.outcome = outcome
 		return
 	}
@@ -73,8 +74,8 @@ export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void
 }
 
 /**
- * Closes the record of a call in which a failure occurred: why no further attempt was made, and when. From now on
- * `explain` finds the record.
+ * Closes the record of a call in which a failure occurred: why no further attempt was made, and when. From
+ * now on `explain` finds the record.
  */
 export function closeRecord(call: RecordedCall): void {
 	const { pipeline, ok } = call
@@ -90,7 +91,8 @@ export function closeRecord(call: RecordedCall): void {
 	}
 	const { rare, lastAttempt, value, parentCall, queuedMs } = call
 	call.stop ??= ok ? (rare?.isSubstituted ? 'fallback' : 'success') : (rare?.ending ?? 'not-retried')
-	// Reuse the end of the last attempt if nothing was awaited since. A call that was rejected immediately took no time.
+	// Reuse the end of the last attempt if nothing was awaited since. A call that was rejected immediately took
+	// no time.
 	if (lastAttempt || rare || queuedMs !== undefined)
 		call.rareState.endedAt =
 			lastAttempt && lastAttempt.delayMs === undefined ? lastAttempt.endedAt : pipeline.runtime.now()
@@ -123,8 +125,8 @@ export const isPassedOn = (stop: StopReason | undefined): boolean =>
 	stop === 'should-retry-false' || stop === 'permanent' || stop === 'cancelled'
 
 /**
- * Returns true if the call failed with an error whose retries an inner call has exhausted, or with one that has it as a
- * cause. The operation may have handled that error and failed with another.
+ * Returns true if the call failed with an error whose retries an inner call has exhausted, or with one that
+ * has it as a cause. The operation may have handled that error and failed with another.
  */
 export function isInnerFailure({ rare, attempt, value }: RecordedCall): boolean {
 	const inner = rare?.innerFailure

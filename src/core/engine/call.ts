@@ -1,12 +1,12 @@
 /**
- * One call on its way through the layers of a pipeline: a state machine without promises and timers. A runner drives
- * it: it runs the operation on `GO`, waits as long as a step says, and reports the result back. Production uses a
- * runner with promises (runner.ts), virtual time one with callbacks (`yaoki/testing`). Both drive this same machine,
- * so what is simulated is what runs.
+ * One call on its way through the layers of a pipeline: a state machine without promises and timers. A runner
+ * drives it: it runs the operation on the step `run`, waits on `wait` and `park`, and reports the result back.
+ * Production uses a runner with promises (runner.ts), virtual time one with callbacks (`yaoki/testing`). Both
+ * drive this same machine, so what is simulated is what runs.
  *
- * The layers form a chain, outermost first. A call enters them in turn. On the way out each layer that it entered
- * receives the outcome, innermost first, and may ask for the part inside it to run again. Rejected alternative:
- * functions around functions, which cost one async function per layer.
+ * The layers form a chain, outermost first. A call enters them in turn. On the way out each layer that it
+ * entered receives the outcome, innermost first, and may ask for the part inside it to run again. Rejected
+ * alternative: functions around functions, which cost one async function per layer.
  */
 import type { Classification } from '../classify/classification.ts'
 import { InvalidArgumentError } from '../errors/errors.ts'
@@ -15,17 +15,7 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { type CallContext, type CallOptions, checkSignals } from './call-options.ts'
 import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
-import {
-	type BoundLayerOf,
-	type CompiledPipelineOf,
-	DONE,
-	GO,
-	type LayerEnv,
-	type LayerOf,
-	OVER,
-	type RareStateOf,
-	type Step,
-} from './layer.ts'
+import type { BoundLayerOf, CompiledPipelineOf, LayerEnv, LayerOf, RareStateOf, Step } from './layer.ts'
 import { type Scope, type SignalLink, scopeSignal } from './scope.ts'
 
 export type RareState = RareStateOf<Call>
@@ -54,24 +44,20 @@ export class Call implements CallRecord, Scope {
 	lastAttempt: AttemptEntry | undefined
 	/** The innermost layer that the call has entered. */
 	current: BoundLayer | undefined
-	/** The layer to enter next; undefined at the operation. */
-	next: BoundLayer | undefined
 	/** The innermost part that can be aborted separately. */
 	scope: Scope = this
-	/**
-	 * Per-layer state, indexed by layer position. Four fields instead of an array: allocating an array per call is
-	 * expensive, and few pipelines have more than four layers.
-	 */
-	state0: unknown
-	state1: unknown
-	state2: unknown
-	state3: unknown
+	/** What the layers remember about this call, by their position. Undefined while no layer remembers anything. */
+	states: unknown[] | undefined
 	/** How long the next attempt has waited in queues; undefined if the call has not waited in one. */
 	queuedMs: number | undefined
+	/** How long a step `wait` takes. */
+	waitMs = 0
 	/** Ends the current wait or, after an interruption, the wait for the operation. Set by the runner. */
 	wake: (() => void) | undefined
-	/** Odd while the operation is running. The result of an earlier run is ignored. */
+	/** Counts starts, ends and interruptions of the operation: the result of an earlier run is ignored. */
 	run = 0
+	/** `running`: the operation runs and may outlive its call. `over`: the call has settled. */
+	phase: 'idle' | 'running' | 'over' = 'idle'
 	rare: RareState | undefined
 
 	constructor(
@@ -87,7 +73,6 @@ export class Call implements CallRecord, Scope {
 	begin(): Step {
 		const { pipeline } = this
 		const { observer } = pipeline
-		this.next = pipeline.first
 		if (this.needsTimes) this.startedAt = pipeline.runtime.now()
 		// Rejected before any layer is entered: there is nothing to count, to retry or to replace.
 		const { operation } = this
@@ -122,13 +107,12 @@ export class Call implements CallRecord, Scope {
 		return this.isOver ? { signal: options?.signal } : options
 	}
 
-	/** True if the call has settled. */
-	get isOver(): boolean {
-		return this.run < 0
-	}
-
 	get isAborted(): boolean {
 		return this.options?.signal?.aborted === true
+	}
+
+	get isOver(): boolean {
+		return this.phase === 'over'
 	}
 
 	/** What cancelled the call from outside, if anything did. */
@@ -162,27 +146,19 @@ export class Call implements CallRecord, Scope {
 	}
 
 	/** Enters a layer: it will receive the outcome of the part inside it. `state` is kept for it until then. */
-	enterLayer(bound: BoundLayer, state?: unknown): Step {
+	enterLayer<L extends Layer>(bound: BoundLayer<L>, state?: L['callState']): Step {
 		this.current = bound
-		const { index } = bound
-		if (index === 0) this.state0 = state
-		else if (index === 1) this.state1 = state
-		else if (index === 2) this.state2 = state
-		else if (index === 3) this.state3 = state
-		else {
-			const { rareState } = this
-			rareState.states ??= []
-			rareState.states[index] = state
+		if (state !== undefined || this.states) {
+			// Room for the usual number of layers: growing the list would cost more.
+			this.states ??= [undefined, undefined, undefined, undefined]
+			this.states[bound.index] = state
 		}
-		return GO
+		return 'continue'
 	}
 
 	/** Returns the state that a layer stored. */
-	layerState({ index }: BoundLayer): unknown {
-		if (index === 0) return this.state0
-		if (index === 1) return this.state1
-		if (index === 2) return this.state2
-		return index === 3 ? this.state3 : this.rare?.states?.[index]
+	layerState<L extends Layer>({ index }: BoundLayer<L>): L['callState'] {
+		return this.states?.[index]
 	}
 
 	/** A wait is over, or the caller's abort or an interruption ended it. */
@@ -191,11 +167,17 @@ export class Call implements CallRecord, Scope {
 		return this.rare?.interruption?.unwind(this) ?? this.runEnter(this.current)
 	}
 
+	/** Returns the step that waits for this time. */
+	wait(ms: number): Step {
+		this.waitMs = ms
+		return 'wait'
+	}
+
 	/** A retry runs the part inside it again. */
 	nextAttempt(): Step {
 		this.attempt++
 		this.startedAt = this.pipeline.runtime.now()
-		return GO
+		return 'continue'
 	}
 
 	/** The operation has settled. */
@@ -226,20 +208,22 @@ export class Call implements CallRecord, Scope {
 		const { options } = this
 		try {
 			if (options) checkSignals(options)
-			let step: Step = GO
-			if (resumed) {
-				this.next = resumed.next
-				step = resumed.layer.resume?.(this, resumed) ?? GO
-			}
-			if (step === GO) options?.deadline?.throwIfExpired()
-			for (let bound = this.next; step === GO && bound; bound = this.next) {
-				this.next = bound.next
-				step = bound.layer.enter(this, bound)
-			}
-			return step
+			const step = resumed?.layer.resume?.(this, resumed) ?? 'continue'
+			if (step !== 'continue') return step
+			options?.deadline?.throwIfExpired()
+			return this.enterFrom(resumed ? resumed.next : this.pipeline.first)
 		} catch (error) {
 			return this.reject(error, this.cancelledBy ?? 'hook-threw')
 		}
+	}
+
+	/** Enters the layers from this one inward to the operation. */
+	enterFrom(first: BoundLayer | undefined): Step {
+		for (let bound = first; bound; bound = bound.next) {
+			const step = bound.layer.enter(this, bound)
+			if (step !== 'continue') return step
+		}
+		return 'run'
 	}
 
 	/** Passes the outcome to the layers from here out to `until`, unless one of them runs its inner part again. */
@@ -247,24 +231,24 @@ export class Call implements CallRecord, Scope {
 		for (let bound = this.current; bound && bound !== until; bound = this.current) {
 			try {
 				const step = bound.layer.leave(this, bound)
-				if (step !== GO && !this.rare?.interruption) return step
+				if (step !== 'continue' && !this.rare?.interruption) return step
 				this.current = bound.outer
 			} catch (error) {
 				this.hookThrew(error, bound)
 			}
 		}
-		if (until) return GO
+		if (until) return 'continue'
 		this.rare?.link?.unlink?.()
 		if (this.ok && !this.lastAttempt) this.pipeline.consecutiveSuccesses++
 		else closeRecord(this)
-		this.run = OVER
+		this.phase = 'over'
 		this.pipeline.observer?.onEnd(this)
-		return DONE
+		return 'done'
 	}
 
 	/**
-	 * A hook threw. Its layer receives this error as the outcome; if it throws again, the call continues without that
-	 * layer.
+	 * A hook threw. Its layer receives this error as the outcome; if it throws again, the call continues
+	 * without that layer.
 	 */
 	hookThrew(error: unknown, bound?: BoundLayer): void {
 		if (this.lastAttempt?.attempt !== this.attempt) recordAttempt(this, this.ok ? 'success' : 'transient')

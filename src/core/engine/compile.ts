@@ -6,9 +6,10 @@ import type { LayerEnv } from './layer.ts'
 import type { PolicyOptions } from './policy-options.ts'
 
 /**
- * After this many consecutive successes, a call without options starts without reading the clock, which would cost as
- * much as the rest of the policy. A failure switches it back on. Call options, a listener of the pipeline, `settle` and `exactTimes` keep it on. The price:
- * the record of the first failure after such a period lacks the start of the call, its time in queues and the times relative to the start. Nothing else
+ * After this many consecutive successes, a call without options starts without reading the clock, which would
+ * cost as much as the rest of the policy. A failure switches it back on. Call options, a listener of the
+ * pipeline, `settle` and `exactTimes` keep it on. The price: the record of the first failure after such a
+ * period lacks the start of the call, its time in queues and the times relative to the start. Nothing else
  * depends on it.
  */
 const UNMEASURED_AFTER = 100

@@ -8,8 +8,8 @@ interface Asked {
 }
 
 /**
- * One per attempt, so that an operation that outlives its attempt still reads its own number. The signal is created
- * on first read.
+ * One per attempt, so that an operation that outlives its attempt still reads its own number. The signal is
+ * created on first read.
  */
 export class Context implements CallContext {
 	readonly #call: Asked

@@ -1,19 +1,19 @@
 /**
- * How a timeout or a hedge ends a part of a call, whatever its operation is doing. Not part of call.ts, so that
- * pipelines without them do not bundle it.
+ * How a timeout or a hedge ends a part of a call, whatever its operation is doing. Not part of call.ts, so
+ * that pipelines without them do not bundle it.
  */
 
 import type { StopReason } from '../explain/record.ts'
 import type { BoundLayer, Call, RareState } from './call.ts'
-import { DONE, type Orphan, type Step } from './layer.ts'
+import type { Orphan, Step } from './layer.ts'
 import { abortScope, type Scope } from './scope.ts'
 
 type Interruption = NonNullable<RareState['interruption']>
 
 /**
- * Ends the part inside `bound`, or the whole call, with this error, and aborts the scope's signal. The layer `bound`
- * itself receives the error as the outcome. The layers in between are left by the runner, in the caller's async
- * context, not here in a timer's.
+ * Ends the part inside `bound`, or the whole call, with this error, and aborts the scope's signal. The layer
+ * `bound` itself receives the error as the outcome. The layers in between are left by the runner, in the
+ * caller's async context, not here in a timer's.
  */
 export function interrupt(
 	call: Call,
@@ -28,7 +28,7 @@ export function interrupt(
 		!call.isOver && (!rareState.interruption || indexOf(rareState.interruption.bound) > indexOf(bound))
 	if (isFirst) {
 		rareState.interruption = { bound, error, stop, unwind }
-		if (call.run % 2) trackOrphan(call)
+		if (call.phase === 'running') trackOrphan(call)
 	}
 	// Only now: the operation may settle when its signal aborts, and that result must be ignored.
 	abortScope(scope, error)
@@ -45,7 +45,7 @@ function unwind(this: Interruption, call: Call): Step {
 	rareState.ending = stop
 	rareState.interruption = undefined
 	rareState.substitute = undefined
-	if (!bound) return DONE
+	if (!bound) return 'done'
 	if (call.stop === stop) call.stop = undefined
 	return call.runLeave()
 }
@@ -58,23 +58,32 @@ export function notifyPending(call: Call): void {
 		bound.layer.onPending?.(call, bound)
 }
 
+/** The operation starts. Returns the number of its run. */
+export function beginRun(call: Call): number {
+	call.phase = 'running'
+	return ++call.run
+}
+
 /** The operation of a run has ended. Returns whether the call still waits for it. */
 export function endRun(call: Call, turn: number): boolean {
 	const isInTime = turn === call.run
-	if (isInTime) call.run++
-	else
+	if (isInTime) {
+		call.run++
+		call.phase = 'idle'
+	} else
 		for (const late of call.rare?.orphans ?? [])
 			if (late.run === turn && late.index === Infinity) for (const end of late.onEnd.splice(0)) end()
 	return isInTime
 }
 
 /**
- * The operation is still running, but its call no longer waits for it. Layers that hold a resource for it learn when
- * it ends.
+ * The operation is still running, but its call no longer waits for it. Layers that hold a resource for it
+ * learn when it ends.
  */
 function trackOrphan(from: Call): void {
 	const onEnd: Orphan['onEnd'] = []
 	let run = from.run++
+	from.phase = 'idle'
 	let index = Infinity
 	for (let call: Call | undefined = from; call; ) {
 		const rare: RareState = call.rareState

@@ -1,91 +1,86 @@
 /**
- * The production runner for calls that may settle before their operation does, because of a timeout or a hedge.
+ * The runners for calls that may settle before their operation does, because of a timeout or a
+ * hedge.
  *
- * Many operations settle immediately, so the call first checks in the next microtask, which runs after that of an
- * operation that has settled by then. Only if it has not, the runner creates what an interruption needs: a promise that
- * ends with the operation or with an interruption, and whose continuation runs in the caller's async context.
- * Operations that settle immediately pay for none of it.
+ * Many operations settle immediately, so the call first checks in the next microtask, which runs after that
+ * of an operation that has settled by then. Only if it has not, the runner creates what an interruption
+ * needs: a promise that ends with the operation or with an interruption, and whose continuation runs in the
+ * caller's async context. Operations that settle immediately pay for none of it.
  *
- * All promises from the operation to the caller form one chain, each with a single continuation: along such a chain V8
- * finds the callers for the stack of an error. A result promise that is resolved from elsewhere would end it.
+ * All promises from the operation to the caller form one chain, each with a single continuation: along such a
+ * chain V8 finds the callers for the stack of an error. A result promise that is resolved from elsewhere
+ * would end it.
  */
 import type { Call } from './call.ts'
-import { endRun, notifyPending } from './interrupt.ts'
-import { DONE, type Step } from './layer.ts'
-import { captureResolve, isWait, lastResolve, nextMicrotask, operationOf, wait } from './runner.ts'
+import { beginRun, endRun, notifyPending } from './interrupt.ts'
+import type { PromiseRunner, Step } from './layer.ts'
+import { advance, nextMicrotask, run, startAttempt, wait } from './runner.ts'
 
 /** The next step of the call; undefined if it was interrupted. */
-type RunEnd = Step | undefined
+type AttemptEnd = Step | undefined
 
-/** Starts the operation and checks in the next microtask whether it has settled. */
-export function runInterruptibly(call: Call, step: Step): Promise<unknown> {
-	if (isWait(step)) return runWait(call, step)
-	// As startRun, which would cost each call one more object for the variables of its continuations.
-	const turn = ++call.run
-	let settled: Promise<RunEnd>
-	try {
-		settled = Promise.resolve(operationOf(call)(call.context())).then(
-			(value) => settle(call, turn, true, value),
-			(error) => settle(call, turn, false, error),
-		)
-	} catch (error) {
-		settled = Promise.resolve(settle(call, turn, false, error))
-	}
-	return nextMicrotask.then(() => (call.isOver ? advance(call, DONE) : finishRun(call, settled)))
+/** Checks in the next microtask after the start of the operation whether it has settled. */
+export const runInterruptibly: PromiseRunner<Call> = {
+	start(call) {
+		const settled = start(call)
+		return nextMicrotask.then(() => (call.isOver ? advance(call, 'done') : finish(call, settled)))
+	},
+	attempt,
+	wait: waitPending,
+	resume,
 }
 
-/** The same for an operation that never settles immediately: accepts interruptions from the start. */
-export const runPending = (call: Call, step: Step): Promise<unknown> =>
-	isWait(step) ? runWait(call, step) : finishRun(call, startRun(call))
+/** For operations that never settle immediately: accepts interruptions from the start. */
+export const runPending: PromiseRunner<Call> = {
+	start: (call) => finish(call, start(call)),
+	attempt,
+	wait: waitPending,
+	resume,
+}
 
 /** Runs a branch of a call from this step on and calls `ended`. The outcome is in the branch itself. */
 export function runBranch(call: Call, step: Step, ended: () => void): void {
-	call.rareState.onBranchEnd = ended
-	void advance(call, step)
+	void run(call, step).then(ended)
 }
 
-/** Returns the result, or a promise of it. */
-function advance(call: Call, step: Step): unknown {
-	if (step === DONE) {
-		call.rare?.onBranchEnd?.()
-		if (call.ok) return call.value
-		// A rejected promise without a handler would cost more.
-		throw call.value
-	}
-	return call.lastAttempt ? runLoop(call, step) : runInterruptibly(call, step)
+/** Starts the operation. The promise resolves when it has settled, with undefined if the call no longer waits for it. */
+const start = (call: Call): Promise<AttemptEnd> => startAttempt(call, settle, beginRun(call))
+
+const settle = (call: Call, ok: boolean, value: unknown, turn: number): AttemptEnd =>
+	endRun(call, turn) ? call.settle(ok, value) : undefined
+
+const finish = (call: Call, settled: Promise<AttemptEnd>): Promise<unknown> =>
+	untilEnd(call, settled).then((end) => advance(call, nextStep(call, end)))
+
+function attempt(call: Call): Promise<Step> {
+	return untilEnd(call, start(call)).then((end) => nextStep(call, end))
 }
 
-const runWait = (call: Call, step: Step): Promise<unknown> =>
-	pendingWait(call, step).then(() => advance(call, resume(call)))
+/** Returns a promise that resolves when the operation has settled, or when an interruption wakes the call. */
+function untilEnd(call: Call, settled: Promise<AttemptEnd>): Promise<AttemptEnd> {
+	if (call.phase !== 'running' && !call.rare?.interruption) return settled
+	return new Promise((wake: (end?: AttemptEnd) => void) => {
+		call.wake = wake
+		void settled.then(wake)
+		notifyPending(call)
+		if (call.rare?.interruption) wake()
+	})
+}
+
+/** An interruption may still come after the operation has settled, before the call continues. */
+const nextStep = (call: Call, end: AttemptEnd): Step =>
+	end === undefined || call.rare?.interruption ? resume(call) : end
 
 /** Layers are notified after the wait has begun, so that one that sees nothing to wait for can end it. */
-function pendingWait(call: Call, step: Step): Promise<void> {
+function waitPending(call: Call, step: Step): Promise<void> {
 	const over = wait(call, step)
 	notifyPending(call)
 	return over
 }
 
-const finishRun = (call: Call, settled: Promise<RunEnd>): Promise<unknown> =>
-	untilEnd(call, settled).then((end) => advance(call, nextStep(call, end)))
-
-/** An interruption may still come after the operation has settled, before the call continues. */
-const nextStep = (call: Call, end: RunEnd): Step =>
-	end === undefined || call.rare?.interruption ? resume(call) : end
-
-/** Runs the attempts after a failure in a loop, as the other runner does. */
-async function runLoop(call: Call, from: Step): Promise<unknown> {
-	for (let step = from; step !== DONE; ) {
-		if (isWait(step)) {
-			await pendingWait(call, step)
-			step = resume(call)
-		} else step = nextStep(call, await untilEnd(call, startRun(call)))
-	}
-	return advance(call, DONE)
-}
-
 /**
- * The error of a timeout was created in the callback of a timer. Here V8 finds the callers, so its stack is captured again. The reason of
- * an abort is the caller's own and stays untouched.
+ * The error of a timeout was created in the callback of a timer. Here V8 finds the callers, so its stack is
+ * captured again. The reason of an abort is the caller's own and stays untouched.
  */
 function resume(call: Call): Step {
 	const { interruption } = call.rare ?? {}
@@ -93,33 +88,4 @@ function resume(call: Call): Step {
 	const capture: unknown = isOwn && Reflect.get(Error, 'captureStackTrace')
 	if (typeof capture === 'function') capture(Object(interruption?.error), resume)
 	return call.resume()
-}
-
-/** Starts the operation. The promise resolves when it has settled, with undefined if the call no longer waits for it. */
-function startRun(call: Call): Promise<RunEnd> {
-	const turn = ++call.run
-	try {
-		return Promise.resolve(operationOf(call)(call.context())).then(
-			(value) => settle(call, turn, true, value),
-			(error) => settle(call, turn, false, error),
-		)
-	} catch (error) {
-		return Promise.resolve(settle(call, turn, false, error))
-	}
-}
-
-const settle = (call: Call, turn: number, ok: boolean, value: unknown): RunEnd =>
-	endRun(call, turn) ? call.settle(ok, value) : undefined
-
-/** Returns a promise that resolves when the operation has settled, or when an interruption wakes the call. */
-function untilEnd(call: Call, settled: Promise<RunEnd>): Promise<RunEnd> {
-	// The run is even if the operation has ended, and if an interruption has ended the wait for it.
-	if (!(call.run % 2) && !call.rare?.interruption) return settled
-	const ended = new Promise<RunEnd>(captureResolve)
-	const wake = lastResolve as (end?: RunEnd) => void
-	call.wake = wake
-	void settled.then(wake)
-	notifyPending(call)
-	if (call.rare?.interruption) wake()
-	return ended
 }

@@ -1,30 +1,31 @@
 /**
- * What a policy is to the engine: two synchronous halves around the operation. `enter` admits the call, rejects it, or
- * returns a wait; `leave` receives the outcome. Neither knows promises or timers. `Call` is a type parameter here
- * because a call knows its layers, and one of the two files must come first.
+ * What a policy is to the engine: two synchronous halves around the operation. `enter` admits the call,
+ * rejects it, or returns a wait; `leave` receives the outcome. Neither knows promises or timers. `Call` is a
+ * type parameter here because a call knows its layers, and one of the two files must come first.
  */
 import type { Classification } from '../classify/classification.ts'
-import type { PolicyListener } from '../events/events.ts'
 import type { CallRecord, StopReason } from '../explain/record.ts'
+import type { CallTimes, PipelineObserver } from '../observe/call-observer.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { CallContext } from './call-options.ts'
 import type { Scope, SignalLink } from './scope.ts'
 
-/** What comes next: one of the constants below or, from 0 up, a wait in milliseconds. A number costs no allocation. */
-export type Step = number
-/** Continue: inward to the operation, or outward to the result. */
-export const GO = -1
-/** The call is settled. */
-export const DONE = -2
-/** Wait until `call.wake()` is called. */
-export const PARK = -3
-/** On the way out: run `call.rare.substitute`, and pass its outcome to the same layer. */
-export const SUBSTITUTE = -4
-/** The outermost layer rejected the call, and `call.value` creates the error. */
-export const REJECTED = -5
-
-/** In place of a run number: the call is settled, and every later result is ignored. */
-export const OVER: number = -(2 ** 30)
+/**
+ * What happens next to a call. A layer returns a step to the engine, and the engine returns a step to its
+ * host.
+ *
+ * - `continue`: goes on to the next layer, inward on the way in and outward on the way out. A host never
+ *   receives it.
+ * - `run`: runs the operation or, if there is one, its substitute. The outcome goes to the innermost layer
+ *   that the call has entered.
+ * - `wait`: waits for `call.waitMs`, then resumes the layer that asked for it.
+ * - `park`: waits until `call.wake()` is called, then resumes the layer that asked for it.
+ * - `rejected`: the outermost layer rejected the call, and the host creates the error (rejection.ts).
+ * - `done`: the call has settled.
+ *
+ * Strings that are written in the source are compared by address, so a step costs no allocation.
+ */
+export type Step = 'continue' | 'run' | 'wait' | 'park' | 'rejected' | 'done'
 
 /** What a layer inherits from its pipeline, unless its policy has its own. */
 export interface LayerEnv {
@@ -39,7 +40,7 @@ export interface LayerEnv {
 /** A layer at its position in a pipeline. */
 export interface BoundLayerOf<Call, L = LayerOf<Call>> extends LayerEnv {
 	readonly layer: L
-	/** Counted from 0, outermost first. A call stores the layer's state under this index. */
+	/** Counted from 0, outermost first. */
 	readonly index: number
 	/** The next layer outward. */
 	readonly outer: BoundLayerOf<Call> | undefined
@@ -48,71 +49,49 @@ export interface BoundLayerOf<Call, L = LayerOf<Call>> extends LayerEnv {
 }
 
 /**
- * Both halves of a policy. A layer stores what it must remember about a call in the call itself, so that a layer without
- * state allocates nothing. (Measured alternative: one object per layer and call; four of them cost 1.5 bare awaits.)
+ * Both halves of a policy. A layer stores what it must remember about a call in the call itself, so that a
+ * layer without state allocates nothing. (Measured alternative: one object per layer and call; four of them
+ * cost 1.5 bare awaits.)
  */
 export interface LayerOf<Call> {
+	/** Never set: the type of what this layer remembers about a call (`call.enterLayer`, `call.layerState`). */
+	readonly callState?: unknown
 	/** How production runs calls through this layer, if it may settle a call while the operation is still running. */
-	readonly runner?: Runner<Call>
+	readonly runner?: PromiseRunner<Call>
 	/** Admits the call (`call.enterLayer`), rejects it (`call.reject`) or returns a wait. */
 	enter(call: Call, bound: BoundLayerOf<Call>): Step
 	/** The operation did not settle synchronously, or a wait begins. Called every time that happens. */
 	onPending?(call: Call, bound: BoundLayerOf<Call>): void
 	/** The wait that this layer returned is over. */
 	resume?(call: Call, bound: BoundLayerOf<Call>): Step
-	/** Receives the outcome of a call that entered. `GO` passes it outward; a number reruns the inner part after that wait. */
+	/** Receives the outcome of a call that entered. `continue` passes it outward. Any other step runs the inner part again. */
 	leave(call: Call, bound: BoundLayerOf<Call>): Step
 }
 
-type Runner<Call> = (call: Call, step: Step) => Promise<unknown>
+/** How attempts and waits of a call begin and end in production. */
+export interface PromiseRunner<Call> {
+	/** Runs the first attempt and all that follows. Returns the result of the call. */
+	start(call: Call): Promise<unknown>
+	/** Runs a later attempt. The promise resolves with the step after it. */
+	attempt(call: Call): Promise<Step>
+	/** Returns a promise that resolves when a `wait` or `park` is over. */
+	wait(call: Call, step: Step): Promise<void>
+	/** Continues the call after the wait. */
+	resume(call: Call): Step
+}
 
 /** A pipeline, compiled once and shared by all its calls. */
 export interface CompiledPipelineOf<Call> extends LayerEnv {
 	readonly name: string
 	readonly first: BoundLayerOf<Call> | undefined
 	/** The runner of its calls, if any layer may settle a call while the operation is still running. */
-	readonly runner: Runner<Call> | undefined
+	readonly runner: PromiseRunner<Call> | undefined
 	/** The number of successful calls since the last failure. */
 	consecutiveSuccesses: number
 	/** After this many of them a plain call is not measured. */
 	readonly unmeasuredAfter: number
-	/** Undefined while no listener needs the ends of calls, so that they then cost one comparison. */
-	observer: CallObserver<Call> | undefined
-}
-
-/** Is called when a call begins, when it begins and ends to wait, and when it has settled. */
-export interface CallObserver<Call> {
-	/** Starts a call inside the functions that probes run around it; undefined without such functions. */
-	run: ((call: Call, start: (call: Call) => Promise<unknown>) => Promise<unknown>) | undefined
-	listeners: readonly PolicyListener[]
-	probes: readonly CallProbe<Call>[]
-	onBegin(call: Call): void
-	onWait(call: Call): void
-	onResume(call: Call): void
-	onEnd(call: Call): void
-}
-
-/** A part of telemetry that measures calls without their events, or runs functions around them. */
-export interface CallProbe<Call> {
-	around?(call: Call, next: () => Promise<unknown>): Promise<unknown>
-	onBegin?(call: Call, times: CallTimes): void
-	/** `times` is undefined if the call was rejected before it began, or began before the probe was added. */
-	onEnd(call: Call, times: CallTimes | undefined, outcome: CallOutcome): void
-}
-
-export type CallOutcome = 'success' | 'fallback' | 'failure' | 'rejected'
-
-/** What an observer measures about a call, on the pipeline's clock. */
-export interface CallTimes {
-	readonly begunAt: number | undefined
-	/** How often the operation was called, hedges included. */
-	attempts: number
-	/** The time in queues and for rate limits. */
-	queuedMs: number
-	/** The time in delays of retries. */
-	backoffMs: number
-	/** The current wait. */
-	wait: { readonly since: number; readonly isBackoff: boolean } | undefined
+	/** Undefined while no observer needs the ends of calls, so that they then cost one comparison. */
+	observer: PipelineObserver<Call> | undefined
 }
 
 /** An operation that is still running although its call no longer waits for it. */
@@ -149,13 +128,13 @@ export interface RareFacts {
 	/** True if an inner retry left retrying to the outermost one. */
 	isDeferredToOuter?: boolean
 	/**
-	 * What a breaker counts in place of this failure: a success if the service that was called works, nothing if the failure does not
-	 * concern it.
+	 * What a breaker counts in place of this failure: a success if the service that was called works, nothing
+	 * if the failure does not concern it.
 	 */
 	circuitOutcome?: 'success' | 'nothing' | undefined
 	/**
-	 * How many retries count so far, if not all do. -1 if the service still works on an earlier attempt: the next one only asks for its result
-	 * and does not count.
+	 * How many retries count so far, if not all do. -1 if the service still works on an earlier attempt: the
+	 * next one only asks for its result and does not count.
 	 */
 	countedRetries?: number
 	endedAt?: number
@@ -178,14 +157,10 @@ interface Interruption<Call> {
 
 /** State that few calls need, in an object of its own that is created on first use. */
 export interface RareStateOf<Call> extends RareFacts {
-	/** Called when a branch has ended. */
-	onBranchEnd?: () => void
 	/** The part inside `bound`, or the whole call, must end, whatever the operation does. */
 	interruption?: Interruption<Call> | undefined
 	/** Operations that are still running without a call that waits for them. */
 	orphans?: Orphan[]
-	/** The state of layers from the fifth on. */
-	states?: unknown[]
 	/** What runs instead of the operation. */
 	substitute?: ((context: CallContext) => unknown) | undefined
 	/** The budgets that have recorded this call. */

@@ -1,7 +1,7 @@
 import { UNNAMED } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
-import { combineEnds } from '../observe/combine-ends.ts'
-import type { EventFilter } from '../observe/observe.ts'
+import type { EventFilter } from '../observe/observation.ts'
+import { combineEnds } from '../observe/subscribe.ts'
 import { invalidArgument, isObject, type OptionSchema } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
@@ -11,8 +11,9 @@ import { NO_OPTIONS, POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from
 /** Options of a pipeline, the first argument of `pipeline(options, ...policies)`. Its policies inherit runtime and classifier. */
 export interface PipelineOptions extends PolicyOptions {
 	/**
-	 * Measures every call, which costs about as much as a policy. By default a call after 100 consecutive successes is measured only if a listener of the pipeline,
-	 * call options or `settle` need it, and `explain` has no times if it fails. Default false.
+	 * Measures every call, which costs about as much as a policy. By default a call after 100 consecutive
+	 * successes is measured only if a listener of the pipeline, call options or `settle` need it, and `explain`
+	 * has no times if it fails. Default false.
 	 */
 	readonly exactTimes?: boolean | undefined
 }
@@ -50,8 +51,8 @@ export class Pipeline<Substitute> extends Policy<Substitute> {
 }
 
 /**
- * Composes policies, outermost first. Pipelines can be nested. Options before the first policy apply to all policies
- * that do not set their own.
+ * Composes policies, outermost first. Pipelines can be nested. Options before the first policy apply to all
+ * policies that do not set their own.
  *
  * @example
  * const users = pipeline({ name: 'users' }, retry(presets.externalApi), timeout(5_000))
@@ -81,9 +82,9 @@ export function pipeline(
 			twice.name,
 			'each bulkhead once: a call would wait for the slot that it holds',
 		)
-	// Compiled now, so that the policies know the runtime and the name before the first call, and those that are invalid here
-	// throw. Single policies without options inherit nothing, and their first call compiles: a pipeline that is never used
-	// is smaller by a fifth.
+	// Compiled now, so that the policies know the runtime and the name before the first call, and those that
+	// are invalid here throw. Single policies without options inherit nothing, and their first call compiles: a
+	// pipeline that is never used is smaller by a fifth.
 	if (hasOptions || leaves.some((leaf, index) => leaf !== given[index])) composed.compiled()
 	return composed
 }

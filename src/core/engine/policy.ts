@@ -1,19 +1,13 @@
 import { pipelineNameOf } from '../errors/errors.ts'
-import { createEvent, observeCalls } from '../events/call-event.ts'
+import { createEvent } from '../events/create-event.ts'
 import { type EventDetails, isRoutineEvent, type PolicyListener } from '../events/events.ts'
 import { attachRecord } from '../explain/record.ts'
-import { combineEnds } from '../observe/combine-ends.ts'
-import {
-	type EventFilter,
-	OBSERVE,
-	type Observable,
-	type Observation,
-	type ObservedPipeline,
-} from '../observe/observe.ts'
+import type { EventFilter, Observable, Observation } from '../observe/observation.ts'
+import { subscribeTo } from '../observe/subscribe.ts'
+import { notify } from '../options/hooks.ts'
 import { Call, type CompiledPipeline, type Layer, type Operation } from './call.ts'
 import { type CallContext, type CallOptions, findInvalidOption, inheritCallOptions } from './call-options.ts'
 import { compilePipeline, DEFAULT_ENV, inheritEnv, type UnboundLayer } from './compile.ts'
-import { notify } from './hooks.ts'
 import type { LayerEnv } from './layer.ts'
 import type { PolicyOptions } from './policy-options.ts'
 import { run } from './runner.ts'
@@ -27,8 +21,8 @@ export type Settled<T> =
 type AnyFunction = (...args: never[]) => unknown
 
 /**
- * A function with the same signature. A function that was not async now returns a promise, and the result of a fallback
- * is added to the function's own.
+ * A function with the same signature. A function that was not async now returns a promise, and the result of
+ * a fallback is added to the function's own.
  */
 type Wrapped<F extends AnyFunction, Substitute> = [ReturnType<F>, Substitute] extends [
 	Promise<unknown>,
@@ -41,12 +35,11 @@ type Wrapped<F extends AnyFunction, Substitute> = [ReturnType<F>, Substitute] ex
 export type SubstituteOf<P> = P extends Policy<infer Substitute> ? Substitute : never
 
 /**
- * What `retry()`, `timeout()`, `pipeline()` and the other factories of policies return. Call `execute` to run an operation under it.
- * `Substitute` is what a fallback in it may return in place of the operation's result. A function that accepts every policy takes a
- * `Policy<unknown>`.
+ * What `retry()`, `timeout()`, `pipeline()` and the other factories of policies return. Call `execute` to run
+ * an operation under it. `Substitute` is what a fallback in it may return in place of the operation's result.
+ * A function that accepts every policy takes a `Policy<unknown>`.
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
-export abstract class Policy<out Substitute = never> {
+export abstract class Policy<out Substitute = never> implements Observable {
 	/** Never set. Without it the compiler cannot infer `Substitute` from a subclass: the methods that return it are generic. */
 	declare protected readonly substitute: Substitute
 	/** The name in events and in `explain`. */
@@ -75,8 +68,8 @@ export abstract class Policy<out Substitute = never> {
 	}
 
 	/**
-	 * Runs `fn` under this policy and returns `{ ok, value | error }` instead of rejecting. `explain(result)` refers to
-	 * exactly this call.
+	 * Runs `fn` under this policy and returns `{ ok, value | error }` instead of rejecting. `explain(result)`
+	 * refers to exactly this call.
 	 */
 	async settle<T>(
 		fn: (context: CallContext) => T,
@@ -124,25 +117,33 @@ export abstract class Policy<out Substitute = never> {
 	}
 
 	/**
-	 * Subscribes to every event of this policy, or of all policies of a pipeline, and to the `call` event of every call.
-	 * Returns a function that unsubscribes.
+	 * Subscribes to every event of this policy, or of all policies of a pipeline, and to the `call` event of
+	 * every call. Returns a function that unsubscribes.
 	 */
 	subscribe(listener: PolicyListener): () => void {
-		return subscribeTo(this.compiled(), this.listen(listener), listener)
+		const compiled = this.compiled()
+		return subscribeTo({ compiled, listen: (...subscription) => this.listen(...subscription) }, listener)
 	}
 
 	/** @internal The same without `call` events: a pipeline around this policy emits those of its own calls. */
 	abstract listen(listener: PolicyListener, filter?: EventFilter): () => void
 
-	/** @internal */
-	[OBSERVE](): Observation {
-		const pipeline: ObservedPipeline = {
-			compiled: this.compiled(),
-			// A single policy is observed with the calls of all pipelines that contain it.
-			listen: (listener, filter) =>
-				this.listen(listener, this.leaves()[0] === this ? { ...filter, onlyPipeline: undefined } : filter),
+	'~observable'(): object {
+		const observation: Observation = {
+			kind: 'policy',
+			calls: (attach) =>
+				attach({
+					compiled: this.compiled(),
+					// A single policy is observed with the calls of all pipelines that contain it.
+					listen: (listener, filter) =>
+						this.listen(
+							listener,
+							this.leaves()[0] === this ? { ...filter, onlyPipeline: undefined } : filter,
+						),
+				}),
+			members: () => [['', this]],
 		}
-		return { kind: 'policy', pipelines: (attach) => attach(pipeline), policies: () => [['', this]] }
+		return observation
 	}
 
 	/** @internal The single policies that this one consists of. */
@@ -173,18 +174,6 @@ export abstract class Policy<out Substitute = never> {
 	setKey(key: string): void {
 		for (const leaf of this.leaves()) if (leaf !== this) leaf.setKey?.(key)
 	}
-}
-
-// biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
-export interface Policy<out Substitute> extends Observable {}
-
-/** Adds the `call` events to a subscription to the events of policies. Returns a function that ends both. */
-export function subscribeTo(
-	pipeline: CompiledPipeline,
-	endPolicies: () => void,
-	listener: PolicyListener,
-): () => void {
-	return combineEnds([endPolicies, observeCalls(pipeline, (event) => notify('a listener', listener, event))])
 }
 
 /** Creates a call with options of the user. If they are invalid, it is rejected. */
@@ -246,13 +235,14 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 
 	/** @internal */
 	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
-		// An object per subscription: a function that subscribes twice is called twice, and each unsubscribe removes one.
+		// An object per subscription: a function that subscribes twice is called twice, and each unsubscribe
+		// removes one.
 		const subscription = { ...filter, listener }
 		const set = (listeners: readonly Subscription[]) => {
 			this.#listeners = listeners
 			this.setListening(
 				listeners.length > 0,
-				listeners.some(({ skipsRoutine }) => !skipsRoutine),
+				listeners.some(({ level }) => level !== 'notable'),
 			)
 		}
 		set([...this.#listeners, subscription])
@@ -286,8 +276,8 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 		const pipeline = pipelineNameOf(call?.pipeline.name ?? this.env.pipeline, this.name)
 		const event = createEvent(call, { emitter: this.name, pipeline, key: this.layer.key, runtime }, details)
 		const isRoutine = isRoutineEvent(event)
-		for (const { listener, skipsRoutine, onlyPipeline } of this.#listeners) {
-			if (skipsRoutine && isRoutine) continue
+		for (const { listener, level, onlyPipeline } of this.#listeners) {
+			if (isRoutine && level === 'notable') continue
 			if (onlyPipeline && call && call.pipeline !== onlyPipeline) continue
 			notify('a listener', listener, event)
 		}

@@ -1,18 +1,18 @@
 /**
- * Rejections whose error is created further out than where they are decided: most of the cost of an error is the depth
- * of its stack, and an open circuit rejects thousands of calls.
+ * Rejections whose error is created further out than where they are decided: most of the cost of an error is
+ * the depth of its stack, and an open circuit rejects thousands of calls.
  */
 import { attachRecord } from '../explain/record.ts'
 import type { Call } from './call.ts'
-import { OVER, REJECTED, type Step } from './layer.ts'
+import type { Step } from './layer.ts'
 
 /** The outermost layer rejects the call; the runner creates the error. */
 export function rejectLazily(call: Call, create: () => unknown): Step {
 	call.stop = 'rejected'
 	call.value = create
 	call.pipeline.consecutiveSuccesses = 0
-	call.run = OVER
-	return REJECTED
+	call.phase = 'over'
+	return 'rejected'
 }
 
 /** Records the error of a lazy rejection, and returns it. */

@@ -1,8 +1,8 @@
 /**
- * The signals that operations see. A scope is a part of a call that can be aborted separately: the whole call, the
- * part inside a timeout, a branch of a hedge. Its signal is created on first read, and linked to the outer signals
- * only while the scope lasts, so that no listener stays on a long-lived signal and nothing is aborted after success.
- * (`AbortSignal.any` would keep the link for as long as the caller's signal lives.)
+ * The signals that operations see. A scope is a part of a call that can be aborted separately: the whole
+ * call, the part inside a timeout, a branch of a hedge. Its signal is created on first read, and linked to
+ * the outer signals only while the scope lasts, so that no listener stays on a long-lived signal and nothing
+ * is aborted after success. (`AbortSignal.any` would keep the link for as long as the caller's signal lives.)
  */
 import type { CallOptions } from './call-options.ts'
 
@@ -33,8 +33,9 @@ export function abortScope(scope: Scope, reason: unknown): void {
 }
 
 /**
- * The signal is created when it is read: an operation that has settled rarely reads it, and a signal costs more than the rest of a
- * timeout. A class, because each object literal with a getter costs as much as the signal.
+ * The signal is created when it is read: an operation that has settled rarely reads it, and a signal costs
+ * more than the rest of a timeout. A class, because each object literal with a getter costs as much as the
+ * signal.
  */
 class AbortedLink implements SignalLink {
 	readonly reason: unknown

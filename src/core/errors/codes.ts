@@ -1,6 +1,8 @@
-// One list: the compiler rejects a code that is missing here, and a test one that is missing in docs/guide/errors.md.
+// One list: the compiler rejects a code that is missing here, and a test one that is missing in
+// docs/guide/errors.md.
 /**
- * All values of `code` of a `YaokiError`, of every subpath. Use it as the type where you compare or map codes, for example to HTTP statuses.
+ * All values of `code` of a `YaokiError`, of every subpath. Use it as the type where you compare or map
+ * codes, for example to HTTP statuses.
  */
 export type YaokiErrorCode =
 	| 'YAOKI_ASYNC_HOOK'

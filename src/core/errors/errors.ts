@@ -1,13 +1,13 @@
 /**
- * The errors of the package. What a program needs (which policy rejected, when to retry, which option is wrong) is in
- * fields; the message is for people and may change. Where two copies of the package or two realms may meet, match on
- * `code` or `name` instead of `instanceof`.
+ * The errors of the package. What a program needs (which policy rejected, when to retry, which option is
+ * wrong) is in fields; the message is for people and may change. Where two copies of the package or two
+ * realms may meet, match on `code` or `name` instead of `instanceof`.
  */
 import type { YaokiErrorCode } from './codes.ts'
 
 /**
- * Base class of every error that the package creates. Compare its `code`, which also works with two copies of the package, or use
- * `instanceof`. Errors thrown by user code are never wrapped.
+ * Base class of every error that the package creates. Compare its `code`, which also works with two copies of
+ * the package, or use `instanceof`. Errors thrown by user code are never wrapped.
  */
 export class YaokiError extends Error {
 	override readonly name: string = 'YaokiError'
@@ -18,7 +18,9 @@ export class YaokiError extends Error {
 		this.code = code
 	}
 
-	/** @internal Returns the error as other callers may see it, as the cause of their rejection by a breaker. */
+	/**
+	 * @internal Returns the error as other callers may see it, as the cause of their rejection by a breaker.
+	 */
 	toCause(): YaokiError {
 		return this
 	}
@@ -35,8 +37,9 @@ export interface UnknownOption {
 }
 
 /**
- * An option has an invalid value or an unknown name. Functions that create policies and clients throw it; calls with invalid options reject with
- * it. Fix `optionPath`: `expected` says what is valid, and `suggestion` corrects a typing error.
+ * An option has an invalid value or an unknown name. Functions that create policies and clients throw it;
+ * calls with invalid options reject with it. Fix `optionPath`: `expected` says what is valid, and
+ * `suggestion` corrects a typing error.
  *
  * @example
  * retry({ maxRetries: 1.5 }) // => throws Invalid option "maxRetries": expected an integer, 0 or more, got 1.5
@@ -47,7 +50,9 @@ export class InvalidOptionError extends YaokiError {
 	readonly optionPath: string
 	/** The value that was passed. */
 	readonly received: unknown
-	/** What is valid: a phrase such as `an integer, 0 or more`. For an unknown name, the list of valid names. */
+	/**
+	 * What is valid: a phrase such as `an integer, 0 or more`. For an unknown name, the list of valid names.
+	 */
 	readonly expected: string
 	/** The nearest valid name, if the name is unknown and looks like a typo. */
 	readonly suggestion: string | undefined
@@ -80,8 +85,9 @@ export class InvalidOptionError extends YaokiError {
 }
 
 /**
- * An argument that is not an option is invalid: a function, a policy, a duration, a text to be read. The function throws it, or rejects with it if
- * it is asynchronous. Fix `argument`: `expected` says what is valid.
+ * An argument that is not an option is invalid: a function, a policy, a duration, a text to be read. The
+ * function throws it, or rejects with it if it is asynchronous. Fix `argument`: `expected` says what is
+ * valid.
  *
  * @example
  * timeout(-1) // => throws Invalid argument "ms": expected a finite number, 0 or more, got -1
@@ -125,11 +131,11 @@ function show(value: unknown): string {
 /** The name of a pipeline that was given none. */
 export const UNNAMED = 'pipeline'
 
-/** Returns the name of a pipeline for events and errors; undefined if it has none, or is the policy alone. */
+/** Returns the name of a pipeline; undefined if it has none, or is the policy alone. */
 export const pipelineNameOf = (pipeline: string | undefined, policy: string): string | undefined =>
 	pipeline === UNNAMED || pipeline === policy ? undefined : pipeline
 
-/** Begins the message of every error that a policy creates: `payments/circuitBreaker: circuit is open, retry in 30 s`. */
+/** Begins the message of a policy's error: `payments/circuitBreaker: circuit is open, ...`. */
 function prefixed(policy: string, pipeline: string | undefined, message: string): string {
 	const name = pipelineNameOf(pipeline, policy)
 	return `${name === undefined ? '' : `${name}/`}${policy}: ${message}`
@@ -142,8 +148,9 @@ export const formatMs = (ms: number): string =>
 const retryIn = (ms: number): string => `retry in ${formatMs(ms)}`
 
 /**
- * The circuit is open or isolated: `circuitBreaker` rejects with it, and the operation was not called. Use a fallback, or try again after
- * `retryAfterMs`. `cause` is the error that opened the circuit, if there is one: an error of another call.
+ * The circuit is open or isolated: `circuitBreaker` rejects with it, and the operation was not called. Use a
+ * fallback, or try again after `retryAfterMs`. `cause` is the error that opened the circuit, if there is one:
+ * an error of another call.
  */
 export class CircuitOpenError extends YaokiError {
 	override readonly name = 'CircuitOpenError'
@@ -174,8 +181,9 @@ export const circuitOpenMessage = (policy: string, retryAfterMs: number, pipelin
 	)
 
 /**
- * The bulkhead and its queue are full, or the call waited in the queue for too long. `bulkhead` and `adaptiveBulkhead` reject with it; the
- * operation was not called. Shed the load, or raise `maxConcurrent` if the dependency can handle more.
+ * The bulkhead and its queue are full, or the call waited in the queue for too long. `bulkhead` and
+ * `adaptiveBulkhead` reject with it; the operation was not called. Shed the load, or raise `maxConcurrent` if
+ * the dependency can handle more.
  */
 export class BulkheadRejectedError extends YaokiError {
 	override readonly name = 'BulkheadRejectedError'
@@ -183,7 +191,10 @@ export class BulkheadRejectedError extends YaokiError {
 	readonly policy: string
 	/** The name of the pipeline that the call ran through, if it has one. */
 	readonly pipeline: string | undefined
-	/** `nested-call`: no slot was free, and the call was made inside a call that holds a slot of the same bulkhead. */
+	/**
+	 * `nested-call`: no slot was free, and the call was made inside a call that holds a slot of the same
+	 * bulkhead.
+	 */
 	readonly reason: 'bulkhead-full' | 'queue-timeout' | 'nested-call'
 
 	constructor(policy: string, reason: BulkheadRejectedError['reason'], message: string, pipeline?: string) {
@@ -195,8 +206,8 @@ export class BulkheadRejectedError extends YaokiError {
 }
 
 /**
- * The operation took longer than its timeout. `timeout` and HTTP clients reject with it, never for the caller's own abort. The operation
- * may still take effect.
+ * The operation took longer than its timeout. `timeout` and HTTP clients reject with it, never for the
+ * caller's own abort. The operation may still take effect.
  */
 export class TimeoutError extends YaokiError {
 	override readonly name = 'TimeoutError'
@@ -215,13 +226,15 @@ export class TimeoutError extends YaokiError {
 }
 
 /**
- * The caller's deadline has expired, or too little time is left to wait in the queue of a bulkhead. Policies and HTTP clients reject with
- * it; a retry that stops before the deadline throws the last error instead. Do not retry: the caller no longer waits. `child` and
- * `throwIfExpired` of a `Deadline` throw it too.
+ * The caller's deadline has expired, or too little time is left to wait in the queue of a bulkhead. Policies
+ * and HTTP clients reject with it; a retry that stops before the deadline throws the last error instead. Do
+ * not retry: the caller no longer waits. `child` and `throwIfExpired` of a `Deadline` throw it too.
  */
 export class DeadlineExceededError extends YaokiError {
 	override readonly name = 'DeadlineExceededError'
-	/** The name of the policy that rejected the call because too little time was left; undefined if the deadline expired. */
+	/**
+	 * The policy that rejected the call, because too little time was left; undefined if the deadline expired.
+	 */
 	readonly policy: string | undefined
 	/** The name of the pipeline of that policy, if it has one. */
 	readonly pipeline: string | undefined
@@ -234,8 +247,9 @@ export class DeadlineExceededError extends YaokiError {
 }
 
 /**
- * A rate limiter or a throttle rejected the call, and the operation was not called. `rateLimiter`, `adaptiveThrottle` and a pause by
- * Retry-After in an HTTP client reject with it. Try again after `retryAfterMs`.
+ * A rate limiter or a throttle rejected the call, and the operation was not called. `rateLimiter`,
+ * `adaptiveThrottle` and a pause by Retry-After in an HTTP client reject with it. Try again after
+ * `retryAfterMs`.
  */
 export class RateLimitedError extends YaokiError {
 	override readonly name = 'RateLimitedError'
@@ -281,9 +295,9 @@ export function quoteBody(body: unknown): string {
 }
 
 /**
- * An HTTP response that is not a success. `ResilientHttpClient` and `retryWithRetryAfter` throw it, and your own code may; decide by
- * `statusCode` and `body`. The message quotes the first 200 characters of a `body` that is a string. The HttpErrors of `yaoki/http` do not
- * quote it.
+ * An HTTP response that is not a success. `ResilientHttpClient` and `retryWithRetryAfter` throw it, and your
+ * own code may; decide by `statusCode` and `body`. The message quotes the first 200 characters of a `body`
+ * that is a string. The HttpErrors of `yaoki/http` do not quote it.
  *
  * @example
  * if (!response.ok) throw new HttpError(response.status, await response.text())
@@ -296,7 +310,10 @@ export class HttpError extends YaokiError {
 	readonly retryAfterMs: number | undefined
 	/** The time that was left, if a request was not retried because the server asked for a longer wait. */
 	declare readonly remainingMs?: number | undefined
-	/** The response itself, with its headers, if `yaoki/http` threw the error. In hooks of an adapter it has only the commonly used part of a `Response`. */
+	/**
+	 * The response itself, with its headers, if `yaoki/http` threw the error. In hooks of an adapter it has
+	 * only the commonly used part of a `Response`.
+	 */
 	declare readonly response?: Response | undefined
 
 	constructor(

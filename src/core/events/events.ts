@@ -1,19 +1,20 @@
 /**
- * Everything that policies emit, as one union of plain objects: `JSON.stringify` writes an event as one line and
- * `JSON.parse` reads the same object back. Logs, metrics and traces are listeners. All facts are fields, so that no
- * listener has to parse a message.
+ * Everything that policies emit, as one union of plain objects: `JSON.stringify` writes an event as one line
+ * and `JSON.parse` reads the same object back. Logs, metrics and traces are listeners. All facts are fields,
+ * so that no listener has to parse a message.
  */
 import type { AttemptOutcome, DelaySource, StopReason } from '../explain/record.ts'
 
 /**
- * The state of a circuit: `currentState` of a `CircuitBreaker`, `from` and `to` of the event `state_change`. `closed`: calls pass. `open`:
- * calls are rejected. `half-open`: a few probes pass. `isolated`: calls are rejected until the isolation is released.
+ * The state of a circuit: `currentState` of a `CircuitBreaker`, `from` and `to` of the event `state_change`.
+ * `closed`: calls pass. `open`: calls are rejected. `half-open`: a few probes pass. `isolated`: calls are
+ * rejected until the isolation is released.
  */
 export type CircuitState = 'closed' | 'open' | 'half-open' | 'isolated'
 
 /**
- * The fields that all events share, in every part of the package. `onEvent` of an `Exporter` gets it, for listeners of several kinds of
- * events.
+ * The fields that all events share, in every part of the package. `onEvent` of an `Exporter` gets it, for
+ * listeners of several kinds of events.
  */
 export interface EventBase {
 	readonly type: string
@@ -35,13 +36,16 @@ export interface EventBase {
 	readonly method?: string
 }
 
-/** What is known about an error, as fields. Events of failures, such as `retry_attempt`, `failure` and `relay_dead_letter`, have them. */
+/**
+ * What is known about an error, as fields. Events of failures, such as `retry_attempt`, `failure` and
+ * `relay_dead_letter`, have them.
+ */
 export interface ErrorFacts {
 	/** The error's `name`. */
 	readonly errorType?: string
 	/**
-	 * The error's message, with that of its cause. At most 1,000 characters; URLs in it are reduced to origin and path. Do not parse it:
-	 * use the other fields for decisions.
+	 * The error's message, with that of its cause. At most 1,000 characters; URLs in it are reduced to origin
+	 * and path. Do not parse it: use the other fields for decisions.
 	 */
 	readonly errorMessage?: string
 	/** The error's `code`: `ECONNRESET`, `YAOKI_TIMEOUT`, a SQLSTATE, ... */
@@ -50,7 +54,7 @@ export interface ErrorFacts {
 	readonly statusCode?: number
 	/** The timeout that expired. */
 	readonly timeoutMs?: number
-	/** The wait that the dependency asked for, or the time until the policy that rejected the call accepts calls again. */
+	/** The wait that the dependency asked for, or the time until the policy accepts calls again. */
 	readonly retryAfterMs?: number
 }
 
@@ -141,7 +145,7 @@ interface HedgeEvent extends EventBase {
 	readonly hedge: number
 }
 
-/** A part of a response has arrived. Emitted by clients with `downloadProgress`, also after the `call` event. */
+/** A part of a response has arrived; with `downloadProgress`, also after the `call` event. */
 interface DownloadProgressEvent extends EventBase {
 	readonly type: 'download_progress'
 	/** The bytes so far, after decompression. */
@@ -157,11 +161,14 @@ interface LimitChangeEvent extends EventBase {
 	readonly to: number
 }
 
+/** How a call ended. `rejected`: a policy rejected the call. `failure`: any other error. */
+export type CallOutcome = 'success' | 'fallback' | 'failure' | 'rejected'
+
 /** A call has ended: the last event of the call, emitted by the policy or client that was called. */
 export interface CallEvent extends EventBase, ErrorFacts {
 	readonly type: 'call'
-	/** `rejected`: a policy rejected the call. `failure`: any other error. Details are in `stop`. */
-	readonly outcome: 'success' | 'fallback' | 'failure' | 'rejected'
+	/** Details are in `stop`. */
+	readonly outcome: CallOutcome
 	/** How often the operation was called, hedges included; 0 if the call was rejected before. */
 	readonly attempts: number
 	/** The time from the call to its result, waits included. */
@@ -175,7 +182,8 @@ export interface CallEvent extends EventBase, ErrorFacts {
 }
 
 /**
- * Every event that a policy emits, discriminated by `type`. Listeners of `policy.subscribe` and of the `onEvent` option of clients get it.
+ * Every event that a policy emits, discriminated by `type`. Listeners of `policy.subscribe` and of the
+ * `onEvent` option of clients get it.
  */
 export type YaokiEvent =
 	| RetryAttemptEvent
@@ -191,6 +199,12 @@ export type YaokiEvent =
 	| LimitChangeEvent
 	| DownloadProgressEvent
 	| CallEvent
+
+/** A line of an event log that stands for this many events, which the log could not write. */
+export interface DroppedEvents extends EventBase {
+	readonly type: 'telemetry_events_dropped'
+	readonly count: number
+}
 
 /** Returns true for an event that every call causes, also one that succeeds at the first attempt. */
 export const isRoutineEvent = (event: YaokiEvent): boolean =>
@@ -210,8 +224,8 @@ type Details<Event> = Event extends RetryAttemptEvent
 export type EventDetails = Details<YaokiEvent>
 
 /**
- * A listener is called synchronously with every event. If it throws, the error is reported as a console warning and
- * does not affect the call.
+ * A listener is called synchronously with every event. If it throws, the error is reported as a console
+ * warning and does not affect the call.
  *
  * @example
  * const unsubscribe = policy.subscribe((event) => console.log(JSON.stringify(event)))

@@ -7,7 +7,10 @@ import type { AttemptEntry, AttemptRecord, CallRecord, StopReason } from './reco
 export interface Explanation {
 	/** The call's name, or that of its policy. */
 	readonly name?: string
-	/** Wall time, milliseconds since 1970. Not measured if no attempt failed, nor after 100 consecutive successes without `exactTimes`. */
+	/**
+	 * Wall time, milliseconds since 1970. Not measured if no attempt failed, nor after 100 consecutive
+	 * successes without `exactTimes`.
+	 */
 	readonly startedAt?: number
 	/** The duration of the whole call. Not measured if `startedAt` is not. */
 	readonly durationMs?: number
@@ -26,11 +29,12 @@ export interface Explanation {
 }
 
 /**
- * Returns what happened to the call that ended with this error or settled result: every attempt, the reason for every
- * delay and the reason for the stop. An error of your own with a `cause` that ended a call is explained by that call. Returns undefined for primitives
- * and for errors that did not end a call.
+ * Returns what happened to the call that ended with this error or settled result: every attempt, the reason
+ * for every delay and the reason for the stop. An error of your own with a `cause` that ended a call is
+ * explained by that call. Returns undefined for primitives and for errors that did not end a call.
  *
- * If the same error object ended several calls, the explanation is that of the latest. A result of `settle` is exact.
+ * If the same error object ended several calls, the explanation is that of the latest. A result of `settle`
+ * is exact.
  *
  * @example
  * const result = await policy.settle(() => loadUser(id))

@@ -1,24 +1,26 @@
 /**
- * The record of one call, written from its first failure on. A call without a failure has no record, so the success path
- * does not pay for one. Records are attached to errors and settled results by private fields: nothing is visible on the
- * user's objects, and no record outlives them.
+ * The record of one call, written from its first failure on. A call without a failure has no record, so the
+ * success path does not pay for one. Records are attached to errors and settled results by private fields:
+ * nothing is visible on the user's objects, and no record outlives them.
  */
 import type { FailureKind } from '../classify/classification.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
- * Why a call made no more attempts. Read it as `explain(error)?.stop`, or as `stop` of the events `call` and `retry_failure`.
+ * Why a call made no more attempts. Read it as `explain(error)?.stop`, or as `stop` of the events `call` and
+ * `retry_failure`.
  *
  * - `success`: the call succeeded. `fallback`: a fallback replaced the failure.
- * - `retries-exhausted`: `maxRetries` was reached. `elapsed-limit`: `maxElapsedMs` was reached. `budget`: the retry budget
- *   was exhausted. `deadline`: the next attempt would have been too late. `timeout`: a timeout ended the call. `retry-after`:
- *   the dependency asked for a longer wait than allowed.
- * - `permanent`, `cancelled`: the kind of the failure. `should-retry-false`: `shouldRetry` returned false. `hook-threw`: a
- *   decision hook threw. `abort`: the caller aborted.
- * - `not-retried`: the pipeline has no retry policy. `inner-retry`: the retries of an inner policy or call are exhausted.
+ * - `retries-exhausted`: `maxRetries` was reached. `elapsed-limit`: `maxElapsedMs` was reached. `budget`: the
+ *   retry budget was exhausted. `deadline`: the next attempt would have been too late. `timeout`: a timeout
+ *   ended the call. `retry-after`: the dependency asked for a longer wait than allowed.
+ * - `permanent`, `cancelled`: the kind of the failure. `should-retry-false`: `shouldRetry` returned false.
+ *   `hook-threw`: a decision hook threw. `abort`: the caller aborted.
+ * - `not-retried`: the pipeline has no retry policy. `inner-retry`: the retries of an inner policy or call
+ *   are exhausted.
  * - `rejected`: a policy rejected the call. `interrupted`: another request ended a hedged call.
- * - HTTP only: `not-idempotent`: the request must not be sent twice. `body-used`: its body can be sent only once.
- *   `server-veto`: the server forbade a retry (gRPC too).
+ * - HTTP only: `not-idempotent`: the request must not be sent twice. `body-used`: its body can be sent only
+ *   once. `server-veto`: the server forbade a retry (gRPC too).
  * - gRPC only: `committed`: the response had begun, or the messages no longer fit into the buffer.
  */
 export type StopReason =
@@ -44,13 +46,18 @@ export type StopReason =
 	| 'committed'
 	| 'retry-after'
 
-/** What determined a delay. `immediate`: there was none, because the attempt was repeated with a changed request. */
+/** What determined a delay. `immediate`: no delay, because the request was changed. */
 export type DelaySource = 'backoff' | 'retry-after' | 'delay-for' | 'immediate'
 
-/** How an attempt ended. `unwanted-result`: the operation returned a value, and `retryResult` asked for a retry. */
+/**
+ * How an attempt ended. `unwanted-result`: the operation returned a value, and `retryResult` asked for a
+ * retry.
+ */
 export type AttemptOutcome = 'success' | 'unwanted-result' | FailureKind
 
-/** One attempt of a call, with its outcome and the delay after it: an element of `explain(error)?.attempts`. */
+/**
+ * One attempt of a call, with its outcome and the delay after it: an element of `explain(error)?.attempts`.
+ */
 export interface AttemptRecord {
 	/** Counted from 1. */
 	readonly attempt: number
@@ -74,7 +81,7 @@ export interface RetryDelay {
 	readonly source: DelaySource
 }
 
-/** An attempt while its record is written. All fields exist from the start: one object shape is faster than several. */
+/** An attempt while its record is written. All fields exist from the start, for one object shape. */
 export interface AttemptEntry {
 	/** A linked list, not an array: half the bytes for the usual one or two attempts. */
 	readonly previous: AttemptEntry | undefined
@@ -84,7 +91,9 @@ export interface AttemptEntry {
 	readonly startedAt: number | undefined
 	readonly endedAt: number
 	outcome: AttemptOutcome
-	/** The thrown value. Results are not stored: a call that polls for a large result would hold all of them. */
+	/**
+	 * The thrown value. Results are not stored: a call that polls for a large result would hold all of them.
+	 */
 	readonly error: unknown
 	delayMs: number | undefined
 	delaySource: DelaySource | undefined
@@ -118,10 +127,10 @@ export interface CallRecord {
 }
 
 /**
- * Stores a record in a private field of the user's object. The field is invisible and is collected with the object. A
- * WeakMap would do the same, but V8's young-generation collector treats its entries as alive: every failed call was
- * copied twice, which took half the time of a service that was down. Objects that reject private fields (non-extensible
- * ones, in some engines) are stored in a WeakMap.
+ * Stores a record in a private field of the user's object. The field is invisible and is collected with the
+ * object. A WeakMap would do the same, but V8's young-generation collector treats its entries as alive: every
+ * failed call was copied twice, which took half the time of a service that was down. Objects that reject
+ * private fields (non-extensible ones, in some engines) are stored in a WeakMap.
  */
 class RecordField extends (ReturnArgument as unknown as new (target: object) => object) {
 	#record: CallRecord

@@ -1,7 +1,6 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
 import type { CallContext } from '../engine/call-options.ts'
-import { requireSync } from '../engine/hooks.ts'
-import { GO, type Step, SUBSTITUTE } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/policy.ts'
 import {
 	type Changes,
@@ -10,7 +9,8 @@ import {
 	readPolicyOptions,
 } from '../engine/policy-options.ts'
 import { errorFacts } from '../events/error-facts.ts'
-import type { Hook } from '../options/hook.ts'
+import type { Hook } from '../options/hooks.ts'
+import { requireSync } from '../options/hooks.ts'
 import { invalidOption, mergeOptions, type OptionSchema } from '../options/schema.ts'
 import { LastGoodValue } from './last-good-value.ts'
 
@@ -31,7 +31,7 @@ type ResultOf<A> = A extends LastGoodValue
 
 /** Options of `fallback`, its second argument: which errors it handles, and further alternatives. */
 export interface FallbackOptions<Other = unknown> extends PolicyOptions {
-	/** Return true if the fallback handles this error. Default: every error. The caller's own abort is never replaced. */
+	/** Return true if the fallback handles this error. Default: every error but the caller's own abort. */
 	readonly when?: Hook<[error: unknown], boolean> | undefined
 	/** Further alternatives, in this order. The next one is tried if an alternative fails or has no value. */
 	readonly orElse?: readonly Other[] | undefined
@@ -40,7 +40,8 @@ export interface FallbackOptions<Other = unknown> extends PolicyOptions {
 const FALLBACK_SCHEMA: OptionSchema = { when: 'function', orElse: 'any', ...POLICY_SCHEMA }
 
 /**
- * A policy that replaces the failure of a call with another result. `fallback()` creates it. It never replaces the caller's own abort.
+ * A policy that replaces the failure of a call with another result. `fallback()` creates it. It never
+ * replaces the caller's own abort.
  *
  * @example
  * const policy = fallback(() => loadFromReplica(id), { orElse: [lastGoodValue(60_000), undefined] })
@@ -73,6 +74,8 @@ function read(options: FallbackOptions): FallbackOptions {
 }
 
 export class FallbackLayer implements ObservableLayer {
+	/** How many alternatives were tried. */
+	declare readonly callState: number
 	readonly first: unknown
 	settings: FallbackOptions
 	emit: Emit | undefined
@@ -82,31 +85,31 @@ export class FallbackLayer implements ObservableLayer {
 		this.settings = settings
 	}
 
-	enter(call: Call, bound: BoundLayer): Step {
+	enter(call: Call, bound: BoundLayer<FallbackLayer>): Step {
 		// After a failed alternative, an outer retry may run the operation again, and its result counts.
 		if (call.rare) call.rare.isSubstituted = false
 		return call.enterLayer(bound, 0)
 	}
 
-	leave(call: Call, bound: BoundLayer): Step {
+	leave(call: Call, bound: BoundLayer<FallbackLayer>): Step {
 		const { first, settings, emit } = this
 		const { value: error, rare } = call
-		const tried = call.layerState(bound) as number
+		const tried = call.layerState(bound)
 		const alternatives = [first, ...(settings.orElse ?? [])]
 		if (rare) rare.substitute = undefined
 		if (call.ok) {
-			// Only now: if the alternative fails too, the decision of an inner retry still stands, and outer layers need
-			// it.
+			// Only now: if the alternative fails too, the decision of an inner retry still stands, and outer layers
+			// need it.
 			if (tried) call.stop = undefined
 			else
 				for (const alternative of alternatives)
 					if (alternative instanceof LastGoodValue) alternative.keep(call, bound)
-			return GO
+			return 'continue'
 		}
-		if (rare?.interruption || call.isAborted) return GO
+		if (rare?.interruption || call.isAborted) return 'continue'
 		if (!tried) {
 			call.classify(bound)
-			if (settings.when && !requireSync('when', settings.when(error))) return GO
+			if (settings.when && !requireSync('when', settings.when(error))) return 'continue'
 		}
 		for (let i = tried; i < alternatives.length; i++) {
 			const alternative = alternatives[i]
@@ -118,20 +121,21 @@ export class FallbackLayer implements ObservableLayer {
 			call.rareState.isSubstituted = true
 			if (typeof alternative === 'function') {
 				call.rareState.substitute = (context: CallContext) => alternative(error, context)
-				return SUBSTITUTE
+				return 'run'
 			}
 			call.ok = true
 			call.value = found.value
 			call.stop = undefined
-			return GO
+			return 'continue'
 		}
-		return GO
+		return 'continue'
 	}
 }
 
 /**
- * Creates a policy that replaces the failure of a call with a value, the result of a function, or `lastGoodValue()`; never the caller's own abort.
- * Put it first in a pipeline, outside `retry` and `circuitBreaker`.
+ * Creates a policy that replaces the failure of a call with a value, the result of a function, or
+ * `lastGoodValue()`; never the caller's own abort. Put it first in a pipeline, outside `retry` and
+ * `circuitBreaker`.
  *
  * @example
  * const prices = pipeline(fallback([]), retry(), timeout(2_000))

@@ -6,8 +6,8 @@ import { checkAmount } from '../options/schema.ts'
 const MAX_RESULTS = 1_000
 
 /**
- * An alternative of a fallback: the last good result, unless it is too old. `lastGoodValue` creates it; pass it to `fallback`, or in its
- * option `orElse`.
+ * An alternative of a fallback: the last good result, unless it is too old. `lastGoodValue` creates it; pass
+ * it to `fallback`, or in its option `orElse`.
  */
 export class LastGoodValue {
 	readonly #maxAgeMs: number
@@ -37,9 +37,9 @@ export class LastGoodValue {
 }
 
 /**
- * Creates a fallback alternative: the last good result that is not older than `maxAgeMs` and belongs to a call with
- * the same `key`. Set a key on calls whose results differ, by user or by argument; otherwise one caller gets the
- * result of another.
+ * Creates a fallback alternative: the last good result that is not older than `maxAgeMs` and belongs to a
+ * call with the same `key`. Set a key on calls whose results differ, by user or by argument; otherwise one
+ * caller gets the result of another.
  *
  * @example
  * const rates = pipeline(fallback(lastGoodValue(60_000)), retry())

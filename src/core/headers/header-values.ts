@@ -1,11 +1,13 @@
 /**
- * Reads values of headers, and Retry-After. HTTP trims a field value of spaces and tabs only, and a number consists of digits only:
- * `String.trim` would also remove a no-break space, and `Number` would also accept `1e3`, `0x10` and the empty string.
+ * Reads values of headers, and Retry-After. HTTP trims a field value of spaces and tabs only, and a number
+ * consists of digits only: `String.trim` would also remove a no-break space, and `Number` would also accept
+ * `1e3`, `0x10` and the empty string.
  *
- * Retry-After is parsed strictly, because a wrong guess is a wait that the server did not ask for: a value is digits or an HTTP date, and one
- * malformed line makes all lines invalid. Nothing is capped here: the policy decides whether an hour is too long, and its error can then say
- * how long the server asked for. The parser of dates is a parameter: `yaoki/http` reads all three forms and leap seconds, which costs 0.5 kB;
- * core itself reads the one form that servers may send.
+ * Retry-After is parsed strictly, because a wrong guess is a wait that the server did not ask for: a value is
+ * digits or an HTTP date, and one malformed line makes all lines invalid. Nothing is capped here: the policy
+ * decides whether an hour is too long, and its error can then say how long the server asked for. The parser
+ * of dates is a parameter: `yaoki/http` reads all three forms and leap seconds, which costs 0.5 kB; core
+ * itself reads the one form that servers may send.
  */
 
 /** Looks up a header by its lower-case name: a `Headers` object, or anything with the same method. */
@@ -15,7 +17,7 @@ export interface HeaderLookup {
 
 const isBlank = (text: string, index: number): boolean => text[index] === ' ' || text[index] === '\t'
 
-/** Returns the value without leading and trailing spaces and tabs. A regular expression would be quadratic in a long run of spaces. */
+/** Removes spaces and tabs around a value. A regular expression would take quadratic time. */
 export function trimBlanks(text: string): string {
 	let start = 0
 	let end = text.length
@@ -42,12 +44,12 @@ export const parseFixdate: DateParser = (text) => {
 	return new Date(time).toUTCString() === text ? time : undefined
 }
 
-/** Several lines arrive as one, joined by commas. A comma after a lower-case letter belongs to a date: it follows the day name. */
+/** Splits joined lines. A comma after a lower-case letter follows the day name of a date. */
 const LINE_SEPARATOR = /(?<![a-z]),/
 
 const SECONDS = /^\d+$/
 
-/** Returns the wait that the lines of a Retry-After header ask for, in milliseconds, or undefined if one is invalid. */
+/** Returns the wait of a Retry-After header in milliseconds; undefined if one of its lines is invalid. */
 export function readWaitMs(
 	lines: readonly unknown[],
 	nowMs: number,
@@ -65,12 +67,13 @@ export function readWaitMs(
 	return Number.isNaN(longest) ? undefined : Math.min(longest, Number.MAX_SAFE_INTEGER)
 }
 
-/** These come first: servers that send them (OpenAI, Azure) also send Retry-After, rounded up to whole seconds. */
+/** Read first: OpenAI and Azure also send Retry-After, rounded up to whole seconds. */
 const MILLISECOND_HEADERS = ['retry-after-ms', 'x-ms-retry-after-ms']
 
 /**
- * Returns the wait that a response asks for by any of its headers, in milliseconds, or undefined. A date is compared with the clock that
- * wrote it, the response's own Date: on a machine whose clock is five minutes slow the wait would otherwise be five minutes too long.
+ * Returns the wait that a response asks for by any of its headers, in milliseconds, or undefined. A date is
+ * compared with the clock that wrote it, the response's own Date: on a machine whose clock is five minutes
+ * slow the wait would otherwise be five minutes too long.
  */
 export function readRetryAfterHeaders(
 	headers: HeaderLookup,

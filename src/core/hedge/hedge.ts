@@ -4,15 +4,19 @@ import { mergeOptions } from '../options/schema.ts'
 import { HedgeLayer } from './layer.ts'
 import { type HedgeOptions, readHedgeOptions } from './options.ts'
 
-/** The current delay before a hedge sends its second request; undefined while too few latencies are known. Read it from `stats` of a `Hedge`. */
+/**
+ * The current delay before a hedge sends its second request; undefined while too few latencies are known.
+ * Read it from `stats` of a `Hedge`.
+ */
 export interface HedgeStats {
 	/** The delay before a call is hedged; undefined while too few latencies are known. */
 	readonly delayMs: number | undefined
 }
 
 /**
- * A policy that sends a second request if the first takes longer than usual, returns the first result and aborts the others. `hedge()`
- * creates it. Only for idempotent operations: calls with `idempotent: false` are never hedged.
+ * A policy that sends a second request if the first takes longer than usual, returns the first result and
+ * aborts the others. `hedge()` creates it. Only for idempotent operations: calls with `idempotent: false` are
+ * never hedged.
  */
 export class Hedge extends LeafPolicy {
 	/** @internal */

@@ -1,13 +1,13 @@
 /**
- * A hedge is a branch of the call that begins with a wait: it is created together with the call, in the caller's
- * async context, and parked until its time comes. The first branch is the call itself, so a call that settles in time
- * pays for nothing else.
+ * A hedge is a branch of the call that begins with a wait: it is created together with the call, in the
+ * caller's async context, and parked until its time comes. The first branch is the call itself, so a call
+ * that settles in time pays for nothing else.
  */
 import { type BoundLayer, Call, type Layer } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
 import { interrupt } from '../engine/interrupt.ts'
 import { runBranch } from '../engine/interruptible-runner.ts'
-import { GO, PARK, type Step } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import type { Emit } from '../engine/policy.ts'
 import { abortScope, type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { YaokiError } from '../errors/errors.ts'
@@ -25,16 +25,19 @@ const lost = (): YaokiError => new YaokiError('YAOKI_CANCELLED', 'another reques
 export interface HedgeRule {
 	canSend(call: Call): boolean
 	/**
-	 * Returns the delay before the next hedge after a request has failed: 0 sends it now, Infinity sends no more. Undefined: the failure
-	 * ends the call.
+	 * Returns the delay before the next hedge after a request has failed: 0 sends it now, Infinity sends no
+	 * more. Undefined: the failure ends the call.
 	 */
 	delayAfterFailure(call: Call): number | undefined
-	/** Returns the error of a call whose deadline has passed while hedges are in flight. Default: that of the first request. */
+	/**
+	 * Returns the error if the deadline passes while hedges are in flight. Default: the first request's error.
+	 */
 	expired?(call: Call): unknown
 }
 
 /** The layer that hedges calls. */
 export interface Hedging extends Layer {
+	readonly callState?: HedgedCall | Branch | undefined
 	readonly settings: HedgeSettings
 	readonly latencies: LatencyHistogram
 	readonly emit: Emit | undefined
@@ -42,7 +45,7 @@ export interface Hedging extends Layer {
 	readonly delayMs: number | undefined
 }
 
-/** Undefined if the other requests would fail alike, or a hook threw: then there is nothing left to wait for. */
+/** Undefined if the other requests would fail too, or a hook threw: then the call ends. */
 export function delayAfterFailure(
 	call: Call,
 	bound: BoundLayer<Hedging>,
@@ -127,7 +130,8 @@ export class HedgedCall implements Scope {
 			hedge.call.rareState.parentScope = within
 			const now = bound.runtime.now()
 			bound.layer.latencies.record(now - hedge.sentAt)
-			// The first request has taken at least this long. Without it, the percentile would learn only from fast calls.
+			// The first request has taken at least this long. Without it, the percentile would learn only from fast
+			// calls.
 			bound.layer.latencies.record(now - (this.since ?? now))
 			bound.layer.emit?.(call, bound, { type: 'hedge', outcome: 'won', hedge: hedge.number })
 		}
@@ -167,11 +171,11 @@ export function prepare(hedged: HedgedCall, number: number, delayMs: number): vo
 	const hedge = new Branch(hedged, child, number)
 	hedged.hedges.push(hedge)
 	// The outer layers belong to the call. A pending branch shows them state that they already know.
-	for (let { outer } = bound; outer; { outer } = outer) child.enterLayer(outer, call.layerState(outer))
+	child.states = call.states?.slice()
 	child.enterLayer(bound, hedge)
 	findTimeoutList(runtime, delayMs, undefined).add(hedge, runtime.now())
 	const start = call.rare?.branch ?? runBranch
-	start(child, PARK, () => hedge.ended())
+	start(child, 'park', () => hedge.ended())
 }
 
 /** Starts a hedge, if it is still useful and the budget and the deadline allow it. */
@@ -192,7 +196,7 @@ export function send(hedge: Branch): Step {
 	hedge.sentAt = call.startedAt = now
 	const { delayMs } = layer
 	if (number < maxHedges && delayMs !== undefined) prepare(hedged, number + 1, delayMs)
-	return GO
+	return 'continue'
 }
 
 /** One of the requests after the first. */

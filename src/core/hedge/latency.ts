@@ -1,9 +1,9 @@
 /**
- * Recent latencies as a histogram whose buckets grow by a factor: eight per doubling, so that a percentile is at most
- * 4.5 % off, from an eighth of a millisecond to more than four hours, in under a kilobyte. A sorted list would be
- * exact, but costs more with every call that it keeps. Old calls are forgotten by halves: when the newer half is
- * full, the older one is dropped. (Halving all counts would need only one half, but slow calls, which are alone in
- * their buckets, would vanish first, and the percentiles of interest are theirs.)
+ * Recent latencies as a histogram whose buckets grow by a factor: eight per doubling, so that a percentile is
+ * at most 4.5 % off, from an eighth of a millisecond to more than four hours, in under a kilobyte. A sorted
+ * list would be exact, but costs more with every call that it keeps. Old calls are forgotten by halves: when
+ * the newer half is full, the older one is dropped. (Halving all counts would need only one half, but slow
+ * calls, which are alone in their buckets, would vanish first, and the percentiles of interest are theirs.)
  */
 const PER_DOUBLING = 8
 const LEAST_EXPONENT = -3

@@ -1,7 +1,7 @@
 import { recordRequestOnce } from '../budget/deposit.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { runInterruptibly } from '../engine/interruptible-runner.ts'
-import { GO, PARK, type Step } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { nextStart } from '../explain/exhausted-retries.ts'
 import {
@@ -18,11 +18,13 @@ import { LatencyHistogram } from './latency.ts'
 import type { HedgeSettings } from './options.ts'
 
 export class HedgeLayer implements ObservableLayer, Hedging {
+	/** Undefined for a call that must not be sent twice. */
+	declare readonly callState: HedgedCall | Branch | undefined
 	readonly runner: typeof runInterruptibly = runInterruptibly
 	readonly latencies: LatencyHistogram = new LatencyHistogram()
 	settings: HedgeSettings
 	emit: Emit | undefined
-	/** Default: a permanent failure ends the call; after any other failure of the first request no more hedges are sent. */
+	/** Default: a permanent failure ends the call; after another failure no more hedges are sent. */
 	rule: HedgeRule | undefined
 
 	constructor(settings: HedgeSettings) {
@@ -39,7 +41,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 	}
 
 	enter(call: Call, bound: BoundLayer<HedgeLayer>): Step {
-		if (call.options?.idempotent === false) return GO
+		if (call.options?.idempotent === false) return 'continue'
 		const { budget } = this.settings
 		const { runtime } = bound
 		if (budget) recordRequestOnce(call, budget, runtime)
@@ -49,7 +51,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 	}
 
 	/** Only calls that do not settle immediately are hedged. */
-	onPending(call: Call, bound: BoundLayer): void {
+	onPending(call: Call, bound: BoundLayer<HedgeLayer>): void {
 		const hedged = call.layerState(bound)
 		if (!(hedged instanceof HedgedCall)) return
 		// The last hedge may have ended after the call itself had failed, and before its wait began.
@@ -61,7 +63,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 	}
 
 	/** For a hedge: its time has come. For the call itself: all others have ended, or one has won. */
-	resume(call: Call, bound: BoundLayer): Step {
+	resume(call: Call, bound: BoundLayer<HedgeLayer>): Step {
 		const hedged = call.layerState(bound)
 		if (hedged instanceof Branch) return send(hedged)
 		const isExpired = call.options?.deadline?.isExpired && hedged instanceof HedgedCall && hedged.isInFlight
@@ -72,10 +74,10 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 		return call.runLeave()
 	}
 
-	leave(call: Call, bound: BoundLayer): Step {
+	leave(call: Call, bound: BoundLayer<HedgeLayer>): Step {
 		const hedged = call.layerState(bound)
 		if (hedged instanceof Branch) return hedged.leave()
-		if (!(hedged instanceof HedgedCall)) return GO
+		if (!(hedged instanceof HedgedCall)) return 'continue'
 		const { winner } = hedged
 		// An outer layer has already interrupted the call: later results are ignored.
 		const isInterrupted = call.rare?.interruption
@@ -84,7 +86,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 			if (delayMs !== undefined) {
 				hedged.hasFailed = true
 				hedged.reschedule(delayMs)
-				if (hedged.isPending) return PARK
+				if (hedged.isPending) return 'park'
 			}
 		} else if (winner && !isInterrupted) {
 			call.ok = winner.hasSucceeded
@@ -97,6 +99,6 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 		// By its rule, each of these requests was a retry of the one before.
 		else if (this.rule && hedged.hasFailed && !isInterrupted) call.rareState.finalSince = nextStart()
 		hedged.end()
-		return GO
+		return 'continue'
 	}
 }

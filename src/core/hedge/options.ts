@@ -8,8 +8,8 @@ export interface HedgeOptions extends PolicyOptions {
 	/** The delay before a hedge. Default: the `percentile` of recent latencies. */
 	readonly delayMs?: number | undefined
 	/**
-	 * The latency percentile after which a hedge is sent, 0 to 100. Without known latencies nothing is hedged. Default
-	 * 95.
+	 * The latency percentile after which a hedge is sent, 0 to 100. Without known latencies nothing is hedged.
+	 * Default 95.
 	 */
 	readonly percentile?: number | undefined
 	/** The maximum number of hedges per call. Each is sent one delay after the one before it. Default 1. */

@@ -1,6 +1,6 @@
 /**
- * The type of a value after a round trip through JSON: payloads of the outbox and results of steps are stored as JSON, so a `Date` is read as a string. A
- * type that still says `Date` would allow `getTime` on a string.
+ * The type of a value after a round trip through JSON: payloads of the outbox and results of steps are stored
+ * as JSON, so a `Date` is read as a string. A type that still says `Date` would allow `getTime` on a string.
  */
 
 /** Unchanged by JSON. An undefined property is omitted, which reads as undefined. */
@@ -13,8 +13,8 @@ type Lost = symbol | ((...args: never[]) => unknown)
 type Rejected = bigint | Lost | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
 
 /**
- * The type after JSON. A type that JSON does not change stays as it is. For an interface this cannot be known in advance, so it is mapped, as late
- * as possible because it may be recursive.
+ * The type after JSON. A type that JSON does not change stays as it is. For an interface this cannot be known
+ * in advance, so it is mapped, as late as possible because it may be recursive.
  */
 export type Jsonified<T> = unknown extends T ? T : T extends Json ? T : Mapped<T>
 

@@ -1,18 +1,18 @@
 import type { BoundLayer, Layer } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
 import { bindLayers, DEFAULT_ENV, type UnboundLayer } from '../engine/compile.ts'
-import { requireSync } from '../engine/hooks.ts'
 import { runInterruptibly } from '../engine/interruptible-runner.ts'
-import { GO, type LayerEnv } from '../engine/layer.ts'
+import type { LayerEnv } from '../engine/layer.ts'
 import { isPolicy, Policy, type SubstituteOf } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import type { PolicyListener } from '../events/events.ts'
-import type { EventFilter } from '../observe/observe.ts'
+import type { EventFilter } from '../observe/observation.ts'
+import { ObservedMembers } from '../observe/observed-members.ts'
+import { requireSync } from '../options/hooks.ts'
 import { invalidArgument, mergeOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { blockOf } from './block.ts'
 import { type KeyedOptions, readKeyedOptions } from './options.ts'
-import { type Entry, Registry } from './registry.ts'
+import { blockOf, type Entry, Registry } from './registry.ts'
 
 /** The policy of one key, and its bound layers for each position at which the keyed policy occurs. */
 interface KeyEntry<P extends Policy<unknown>> {
@@ -26,8 +26,9 @@ export type KeyStats<P extends Policy<unknown>> = P extends { readonly stats: in
 	: Readonly<Record<string, unknown>>
 
 /**
- * One policy per key, such as a breaker per host or a bulkhead per tenant. `keyed()` creates it. A policy is created on the first call with
- * its key, and evicted if it is idle for too long or there are too many keys. A policy whose circuit is open or isolated is not evicted.
+ * One policy per key, such as a breaker per host or a bulkhead per tenant. `keyed()` creates it. A policy is
+ * created on the first call with its key, and evicted if it is idle for too long or there are too many keys.
+ * A policy whose circuit is open or isolated is not evicted.
  *
  * @example
  * const perHost = keyed(({ key }) => key ?? 'default', () => circuitBreaker())
@@ -38,7 +39,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 	readonly #registry: Registry<KeyEntry<P>>
 	readonly #layer: Layer
 	readonly #make: (key: string) => P
-	readonly #listeners = new Set<(policy: P) => void>()
+	readonly #leaves = new ObservedMembers<Policy<unknown>>(() => this.#currentLeaves())
 	#options: KeyedOptions
 	/** The clock of the calls: a pipeline may have provided it. */
 	#runtime: Runtime
@@ -62,11 +63,11 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 				const key = requireSync('the key function', keyOf(call.options ?? {}))
 				if (typeof key !== 'string') invalidArgument('keyOf(call)', key, 'a string')
 				const entry = registry.acquire(key, call.now(bound.runtime), this.#createEntry)
-				call.next = boundLayersOf(entry.value, bound)
-				return call.enterLayer(bound, entry)
+				call.enterLayer(bound, entry)
+				return call.enterFrom(boundLayersOf(entry.value, bound))
 			},
-			// Until then the key's policy is not evicted; nor while an operation is still running without its call, because
-			// it may hold a slot in a bulkhead.
+			// Until then the key's policy is not evicted; nor while an operation is still running without its call,
+			// because it may hold a slot in a bulkhead.
 			leave: (call, bound) => {
 				const entry = call.layerState(bound) as Entry<KeyEntry<P>>
 				const release = () => registry.release(entry, bound.runtime.now())
@@ -75,7 +76,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 					onEnd.push(release)
 				}
 				release()
-				return GO
+				return 'continue'
 			},
 		}
 	}
@@ -100,8 +101,8 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 	}
 
 	/**
-	 * Returns the policy of a key, created on first use. Call it again instead of storing the result: an idle policy may be
-	 * evicted and replaced.
+	 * Returns the policy of a key, created on first use. Call it again instead of storing the result: an idle
+	 * policy may be evicted and replaced.
 	 *
 	 * @example
 	 * const release = perHost.get('api.example.com').isolate()
@@ -140,24 +141,11 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 
 	/** @internal Subscribes to the policies of all keys, present and future. */
 	override listen(listener: PolicyListener, filter?: EventFilter): () => void {
-		// By policy, because `make` may return the same one for several keys; weakly, because keys come and go.
-		const ends = new WeakMap<Policy<unknown>, () => void>()
-		let isSubscribed = true
-		const listen = (policy: P) => {
-			for (const leaf of policy.leaves())
-				if (!ends.has(leaf))
-					ends.set(
-						leaf,
-						leaf.listen((event) => isSubscribed && listener(event), filter),
-					)
-		}
-		for (const [, policy] of this.entries()) listen(policy)
-		this.#listeners.add(listen)
-		return () => {
-			isSubscribed = false
-			this.#listeners.delete(listen)
-			for (const [, policy] of this.entries()) for (const leaf of policy.leaves()) ends.get(leaf)?.()
-		}
+		return this.#leaves.observe((_, listen) => listen(listener, filter))
+	}
+
+	*#currentLeaves(): Iterable<Policy<unknown>> {
+		for (const [, policy] of this.entries()) yield* policy.leaves()
 	}
 
 	/** @internal */
@@ -177,7 +165,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 		const policy = this.#make(key)
 		if (!isPolicy(policy)) invalidArgument(`make('${key}')`, policy, 'a policy')
 		policy.setKey?.(key)
-		for (const listen of this.#listeners) listen(policy)
+		for (const leaf of policy.leaves()) this.#leaves.add(leaf)
 		return { policy, chains: new WeakMap() }
 	}
 }
@@ -204,7 +192,8 @@ function boundLayersOf(
 }
 
 /**
- * Keeps one policy per key, such as a breaker per host. In a pipeline, each call runs through the policy of its key.
+ * Keeps one policy per key, such as a breaker per host. In a pipeline, each call runs through the policy of
+ * its key.
  *
  * @example
  * const perTenant = keyed(({ key }) => key ?? 'anonymous', () => bulkhead({ maxConcurrent: 5 }))

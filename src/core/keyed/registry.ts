@@ -1,12 +1,14 @@
 /**
- * One value per key, for any number of keys in bounded memory. Only idle entries are in the eviction list, in the
- * order in which they were released: the entry to evict is always the first, and nothing is searched, sorted or
- * timed. (A Map in order of use needs no list, but then every eviction has to step over long-running calls at its
- * front.)
+ * One value per key, for any number of keys in bounded memory. Only idle entries are in the eviction list, in
+ * the order in which they were released: the entry to evict is always the first, and nothing is searched,
+ * sorted or timed. (A Map in order of use needs no list, but then every eviction has to step over
+ * long-running calls at its front.)
  *
- * An entry that rejects calls is not evicted, because its calls would pass again. When its turn comes it moves to a
- * list of its own, which is bounded too, and examined only when an entry is created.
+ * An entry that rejects calls is not evicted, because its calls would pass again. When its turn comes it
+ * moves to a list of its own, which is bounded too, and examined only when an entry is created.
  */
+
+import type { Policy } from '../engine/policy.ts'
 import { type Link, LinkedList } from '../structures/linked-list.ts'
 
 /** Whether a value rejects calls: 2 because it is isolated, 1 for another reason, 0 not at all. */
@@ -51,16 +53,16 @@ export class Registry<V> {
 	}
 
 	/**
-	 * Above `maxKeys` only while entries are in use or reject calls. Idle entries count until the next access finds them
-	 * expired.
+	 * Above `maxKeys` only while entries are in use or reject calls. Idle entries count until the next access
+	 * finds them expired.
 	 */
 	get size(): number {
 		return this.#entries.size
 	}
 
 	/**
-	 * Returns the entry of a key, creating it if needed, and keeps it until `release`. Every `acquire` needs exactly
-	 * one `release`.
+	 * Returns the entry of a key, creating it if needed, and keeps it until `release`. Every `acquire` needs
+	 * exactly one `release`.
 	 */
 	acquire(key: string, now: number, make: (key: string) => V): Entry<V> {
 		this.#evict(now)
@@ -106,7 +108,7 @@ export class Registry<V> {
 		return this.#entries.get(key)?.value
 	}
 
-	/** Deletes a key, even one in use: current users keep the entry, and the next `acquire` creates a new one. */
+	/** Deletes a key. Calls that use its entry keep it, and the next `acquire` creates a new one. */
 	delete(key: string): boolean {
 		const entry = this.#entries.get(key)
 		if (!entry) return false
@@ -159,7 +161,9 @@ export class Registry<V> {
 		}
 	}
 
-	/** Examines the first entry of each list: it moves to the end or, if it no longer rejects calls, is the next to be evicted. */
+	/**
+	 * Moves the first entry of each list to its end or, if it accepts calls again, makes it the next to evict.
+	 */
 	#examineBlocking({ blockOf }: BlockRule<V>): void {
 		for (const list of this.#lists) {
 			const { first } = list
@@ -195,4 +199,25 @@ export class Registry<V> {
 			`yaoki: evicted '${key}', which ${state}. Increase ${this.#rule?.limitName} (${this.#maxKeys})`,
 		)
 	}
+}
+
+/** What shows whether a policy rejects calls: a circuit's statistics, or the policies of its keys. */
+interface Blocking {
+	readonly stats?: { readonly state?: unknown; readonly retryAfterMs?: number }
+	entries?(): Iterable<readonly [key: string, policy: Policy<unknown>]>
+}
+
+/**
+ * Returns whether a policy rejects calls because a circuit is open or isolated. It reads statistics instead
+ * of checking classes, so that programs without a breaker do not load one.
+ */
+export function blockOf(policy: Policy<unknown>): Block {
+	return Math.max(0, ...policy.leaves().map(blockOfLeaf)) as Block
+}
+
+function blockOfLeaf(leaf: Policy<unknown> & Blocking): Block {
+	if (leaf.entries) return Math.max(0, ...[...leaf.entries()].map(([, policy]) => blockOf(policy))) as Block
+	const { state, retryAfterMs = 0 } = leaf.stats ?? {}
+	if (state === undefined || !(retryAfterMs > 0)) return 0
+	return retryAfterMs === Infinity ? 2 : 1
 }

@@ -1,6 +1,6 @@
 import { Pipeline } from '../engine/pipeline.ts'
 import { isPolicy, type Policy } from '../engine/policy.ts'
-import { INSPECT, type Inspectable, type Inspection, isInspectable } from '../inspect/inspect.ts'
+import { type Inspectable, type Inspection, inspectionOf } from '../observe/inspection.ts'
 import { checkNames, invalidArgument, type OptionSchema, readOptions } from '../options/schema.ts'
 import { Timeout } from '../timeout/timeout.ts'
 import { finding, type LintFinding } from './finding.ts'
@@ -17,7 +17,10 @@ export interface LintOptions {
 	readonly deadlineMs?: number | undefined
 }
 
-/** What `lint` returns: the worst case of a policy and its probable mistakes. `String(report)` is a text for logs. */
+/**
+ * What `lint` returns: the worst case of a policy and its probable mistakes. `String(report)` is a text for
+ * logs.
+ */
 export interface LintReport {
 	/** The name of the policy, client or engine. */
 	readonly name: string
@@ -36,15 +39,15 @@ export interface LintReport {
 const LINT_SCHEMA: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] }
 
 /**
- * Returns the worst case of a policy and its probable mistakes, without running it: the maximum duration and number of
- * attempts, unusual settings, and policies in the wrong order.
+ * Returns the worst case of a policy and its probable mistakes, without running it: the maximum duration and
+ * number of attempts, unusual settings, and policies in the wrong order.
  *
  * @example
  * const { findings } = lint(payments, { deadlineMs: 30_000 })
  * expect(findings).toEqual([])
  */
 export function lint(policyOrClient: Policy<unknown> | Inspectable, options: LintOptions = {}): LintReport {
-	const inspection = isInspectable(policyOrClient) ? policyOrClient[INSPECT]() : undefined
+	const inspection = inspectionOf(policyOrClient)
 	const policy = inspection ? toPolicy(inspection) : policyOrClient
 	if (!isPolicy(policy)) invalidArgument('policyOrClient', policy, 'a policy or a client')
 	checkNames(options, LINT_SCHEMA, 'lint')

@@ -1,6 +1,6 @@
 /**
- * Policies that defeat each other. Only what is wrong in every case is reported: a breaker or a bulkhead inside a retry is
- * often right, and is reported only if the numbers make it a mistake.
+ * Policies that defeat each other. Only what is wrong in every case is reported: a breaker or a bulkhead
+ * inside a retry is often right, and is reported only if the numbers make it a mistake.
  */
 import { CircuitOpenError } from '../errors/errors.ts'
 import { finding, type LintFinding } from './finding.ts'
@@ -77,7 +77,7 @@ function checkTimeout(timeout: TimeoutInfo, inner: readonly PolicyInfo[]): reado
 	return found
 }
 
-/** Compares a timeout around a retry with what the retry can take. `attempt` are the policies inside the retry. */
+/** Compares a timeout with the duration of the retry inside it. `attempt`: the policies in the retry. */
 function checkTotalTimeout(
 	timeout: TimeoutInfo,
 	retry: RetryInfo,
@@ -136,8 +136,8 @@ function checkRetry(retry: RetryInfo, inner: readonly PolicyInfo[]): readonly Li
 }
 
 /**
- * Reports retries that all run while the circuit is still open. By default a retry does not repeat rejected calls; if it
- * does, it waits for the circuit's `retryAfterMs`.
+ * Reports retries that all run while the circuit is still open. By default a retry does not repeat rejected
+ * calls; if it does, it waits for the circuit's `retryAfterMs`.
  */
 function checkOpenCircuitRetries(retry: RetryInfo, breaker: BreakerInfo): readonly LintFinding[] {
 	const { resetTimeoutMs, resetBackoff } = breaker.settings
@@ -150,7 +150,7 @@ function checkOpenCircuitRetries(retry: RetryInfo, breaker: BreakerInfo): readon
 	return [finding('open-circuit-retried', retry, message, fix)]
 }
 
-/** Returns the sum of the retry's delays while a circuit rejects it; undefined if it does not retry the rejection. */
+/** Returns the sum of the retry's delays for a rejection; undefined if it does not retry rejections. */
 function totalDelayWhileOpen({ settings, classify }: RetryInfo, error: CircuitOpenError): number | undefined {
 	const { shouldRetry, delayFor } = settings
 	const { max } = attemptStarts(settings)

@@ -1,13 +1,13 @@
 /**
- * Describes the policies of a pipeline for lint, outermost first. Policies are recognized by the classes of their layers
- * and not by a field that each would carry, so that programs without lint do not pay for it.
+ * Describes the policies of a pipeline for lint, outermost first. Policies are recognized by the classes of
+ * their layers and not by a field that each would carry, so that programs without lint do not pay for it.
  */
 import type { BackoffOptions } from '../backoff/options.ts'
 import type { Budget } from '../budget/budget.ts'
 import { RetryBudget } from '../budget/retry-budget.ts'
 import { TokenBudget } from '../budget/token-budget.ts'
 import { BulkheadLayer } from '../bulkhead/layer.ts'
-import type { QueueSettings } from '../bulkhead/options.ts'
+import type { BulkheadOptions, QueueSettings } from '../bulkhead/options.ts'
 import { CircuitBreakerLayer } from '../circuit-breaker/layer.ts'
 import type { CircuitBreakerSettings } from '../circuit-breaker/options.ts'
 import type { Classification } from '../classify/classification.ts'
@@ -36,7 +36,7 @@ export interface RetryInfo extends Info<'retry'> {
 	readonly classify: (error: unknown) => Classification
 	/** True if it leaves every failure to a retry further out. */
 	readonly alwaysDefers: boolean
-	/** True if a retry further in asks the outermost to retry. Failures that do not pass that retry are retried here. */
+	/** True if an inner retry leaves retrying to the outermost one. */
 	readonly sometimesDefers: boolean
 }
 
@@ -44,6 +44,8 @@ interface BulkheadInfo extends Info<'bulkhead'> {
 	readonly settings: QueueSettings
 	/** Undefined for an adaptive bulkhead. */
 	readonly maxConcurrent: number | undefined
+	/** The queue length that the user chose; undefined for the default. */
+	readonly givenQueue: number | undefined
 }
 
 export interface BreakerInfo extends Info<'breaker'> {
@@ -110,7 +112,8 @@ function describePolicy(leaf: Policy<unknown>): PolicyInfo {
 	if (layer instanceof TimeoutLayer) return { kind: 'timeout', name, ms: layer.ms }
 	if (layer instanceof BulkheadLayer) {
 		const { settings, limit, onRelease } = layer
-		return { kind: 'bulkhead', name, settings, maxConcurrent: onRelease ? undefined : limit }
+		const { maxQueue: givenQueue } = leaf['options'] as BulkheadOptions
+		return { kind: 'bulkhead', name, settings, maxConcurrent: onRelease ? undefined : limit, givenQueue }
 	}
 	if (layer instanceof CircuitBreakerLayer) return { kind: 'breaker', name, settings: layer.settings }
 	if (layer instanceof HedgeLayer) return { kind: 'hedge', name, settings: layer.settings }
@@ -128,7 +131,7 @@ function getLayer(leaf: Policy<unknown>): UnboundLayer | undefined {
 	return leaf instanceof LeafPolicy ? leaf.layers(leaf['env'])[0] : undefined
 }
 
-/** Returns the retries per call that the budget allows while all calls fail; undefined if that is unknown. */
+/** Returns the retries per call that the budget allows while all calls fail, if that is known. */
 export function getRetryRatio(budget: Budget | undefined): number | undefined {
 	if (budget instanceof RetryBudget) return budget.settings.maxRetryRatio
 	// Only successes refill it.

@@ -1,4 +1,4 @@
-/** Settings outside the ranges that work in practice, and settings without effect. Each policy is checked alone. */
+/** Settings outside the ranges that work in practice, or without effect. Each policy is checked alone. */
 import { presets } from '../backoff/presets.ts'
 import type { RetrySettings } from '../retry/options.ts'
 import { type FindingCode, finding, type LintFinding } from './finding.ts'
@@ -33,13 +33,13 @@ function listRanges(policy: PolicyInfo): readonly Range[] {
 			['half-open-probes', 'halfOpenMaxConcurrent', halfOpenMaxConcurrent, 1, 3],
 		]
 	}
-	// A bulkhead without a queue is a decision, not a wrong size.
-	if (policy.kind !== 'bulkhead' || !policy.maxConcurrent || !policy.settings.maxQueue) return []
-	const { maxConcurrent, settings } = policy
-	return [['queue-size', 'maxQueue', settings.maxQueue, 2 * maxConcurrent, 5 * maxConcurrent]]
+	// A bulkhead without a queue is a decision, not a wrong size. Nor is the default a mistake of the user.
+	if (policy.kind !== 'bulkhead' || !policy.maxConcurrent || !policy.givenQueue) return []
+	const { maxConcurrent, givenQueue } = policy
+	return [['queue-size', 'maxQueue', givenQueue, 2 * maxConcurrent, 5 * maxConcurrent]]
 }
 
-/** Settings with the delays of a preset may also have its number of retries, even outside the usual range. */
+/** With the delays of a preset, its number of retries is fine too, even outside the usual range. */
 function listRetryRanges(settings: RetrySettings): readonly Range[] {
 	const { baseDelayMs, maxDelayMs, maxRetries, growth, jitterStrategy, jitterFactor } = settings
 	const similar = Object.values(presets).filter(
@@ -51,7 +51,8 @@ function listRetryRanges(settings: RetrySettings): readonly Range[] {
 		ranges.push(['base-delay', 'baseDelayMs', baseDelayMs, 100, 1_000])
 		ranges.push(['max-delay', 'maxDelayMs', maxDelayMs, 30_000, 60_000])
 	}
-	if (!similar.some((preset) => preset.maxRetries === maxRetries))
+	// A retry without retries is a decision, not a wrong number.
+	if (maxRetries > 0 && !similar.some((preset) => preset.maxRetries === maxRetries))
 		ranges.push(['retry-count', 'maxRetries', maxRetries, 2, 5])
 	if (jitterStrategy === 'proportional') ranges.push(['jitter-factor', 'jitterFactor', jitterFactor, 0, 0.5])
 	return ranges
@@ -76,7 +77,10 @@ function checkUnused(policy: PolicyInfo): readonly LintFinding[] {
 	})
 }
 
-/** The amounts of jitter, and the strategy that uses each. Spreading a preset leaves one behind, so an unused one is no error. */
+/**
+ * The amounts of jitter, and the strategy that uses each. Spreading a preset leaves one behind, so an unused
+ * one is no error.
+ */
 const JITTER_AMOUNTS = [
 	['jitterFactor', 'proportional'],
 	['jitterRangeMs', 'additive'],

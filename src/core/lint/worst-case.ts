@@ -1,10 +1,10 @@
 /**
- * The worst case of one call: its duration and its number of attempts. It is computed from the operation outwards: each
- * policy derives its cost from the cost of what is inside it.
+ * The worst case of one call: its duration and its number of attempts. It is computed from the operation
+ * outwards: each policy derives its cost from the cost of what is inside it.
  *
- * The bound is exact only if it is known which failures are retried, so the ways in which a call can end are kept apart as
- * in the engine: a retry acts on failures that no inner retry has handled. On rejections, and on what an inner retry has
- * passed on as permanent or cancelled, it acts only if it is configured to.
+ * The bound is exact only if it is known which failures are retried, so the ways in which a call can end are
+ * kept apart as in the engine: a retry acts on failures that no inner retry has handled. On rejections, and
+ * on what an inner retry has passed on as permanent or cancelled, it acts only if it is configured to.
  */
 import { LastGoodValue } from '../fallback/last-good-value.ts'
 import type { HedgeSettings } from '../hedge/options.ts'
@@ -16,7 +16,7 @@ import type { FallbackInfo, PolicyInfo } from './parse-pipeline.ts'
 interface Cost {
 	/** Ends with a failure that no retry has handled. */
 	readonly unretriedMs: number
-	/** Ends because a policy rejects the call, or with a failure that a retry has passed on as permanent or cancelled. */
+	/** A rejection, or a failure that a retry has passed on as permanent or cancelled. */
 	readonly rejectedMs: number
 	/** Ends with a failure after a retry has made its last attempt. */
 	readonly exhaustedMs: number
@@ -181,8 +181,8 @@ function addRetry(inner: Cost, settings: RetrySettings): Cost {
 		shouldRetry || classify ? inner.rejectedMs : NEVER,
 		retryResult ? inner.successMs : NEVER,
 	)
-	// Any attempt can end with a failure that this retry passes on. With its own conditions an outer retry may well act on it;
-	// otherwise it is permanent or cancelled, and an outer retry treats it like a rejection.
+	// Any attempt can end with a failure that this retry passes on. With its own conditions an outer retry may
+	// well act on it; otherwise it is permanent or cancelled, and an outer retry treats it like a rejection.
 	const passedOnMs = Math.max(inner.unretriedMs, inner.rejectedMs)
 	const lastAttempt = {
 		...inner,

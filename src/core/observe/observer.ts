@@ -1,29 +1,44 @@
-/** What an observer receives: the ends of calls, events, and what `around` runs. Leaf types, without imports from the engine. */
-import type { EventBase } from '../events/events.ts'
-import type { CallExtension } from '../extension/call-extension.ts'
+/** What an observer receives: events, the ends of calls, and what `around` runs. */
+
+import type { CallExtension } from '../engine/call-extension.ts'
+import type { CallOutcome, EventBase } from '../events/events.ts'
+
+/**
+ * How much a subscription receives. `all`: every event, `call` events included. `notable`: no `call` events,
+ * and no events that every call causes (`success` and `failure` of a circuit breaker, `retry_success` after a
+ * single attempt), so that a call that succeeds at the first attempt creates no event.
+ */
+export type ObservationLevel = 'notable' | 'all'
 
 /** Runs `next` exactly once and synchronously, and returns what it returned. */
 export type Around = (info: AroundInfo, next: () => unknown) => unknown
 
 /** All functions must not throw: telemetry catches the errors of user code itself. */
 export interface Observer {
-	/**
-	 * Receives events. Without `isComplete` those of routine calls are left out: `call`, `success`, `failure` of a circuit breaker, and
-	 * `retry_success` after a single attempt.
-	 */
+	/** Receives events, as many as `level` says. */
 	onEvent?(event: EventBase): void
-	/** True to receive every event. */
-	readonly isComplete?: boolean
+	/** Which events `onEvent` receives. Default `notable`. */
+	readonly level?: ObservationLevel
 	/** Receives the end of every call of a policy or client. */
 	onCallEnd?(end: CallEnd): void
-	/** Runs `next` exactly once and synchronously, for example in an async context, and returns what it returned. */
+	/** Runs `next`, for example in an async context. */
 	readonly around?: Around
-	/** Returns false if `onCallEnd` is not needed for this call. Default: it is. Asked only with `isAroundSafe`. */
-	wantsCallEnd?(call: CallInfo | undefined): boolean
-	/** Returns false if `around` is not needed for the attempts of this call. Default: it is. Called after `around` has received the call. */
-	wantsAttempts?(call: CallInfo): boolean
-	/** True if `around` runs `next` exactly once, returns its result and catches its own errors: then telemetry does not check that. */
-	readonly isAroundSafe?: boolean
+	/**
+	 * Only for an observer that catches its own errors, and whose `around` runs `next` exactly once and returns
+	 * its result: then telemetry does not check that, and leaves out what the observer does not need.
+	 */
+	readonly trusted?: TrustedObserver
+}
+
+/** What an observer needs of a call. */
+interface TrustedObserver {
+	/** Returns false if `onCallEnd` is not needed for this call. */
+	wantsCallEnd(call: CallInfo | undefined): boolean
+	/**
+	 * Returns false if `around` is not needed for the attempts of this call. Called after `around` has received
+	 * the call.
+	 */
+	wantsAttempts(call: CallInfo): boolean
 }
 
 /** The end of a call: the facts of a `call` event without those that are expensive. */
@@ -37,7 +52,7 @@ export interface CallEnd {
 	readonly call: string | undefined
 	/** The method of the request, if the call sends one. */
 	readonly method: string | undefined
-	readonly outcome: 'success' | 'fallback' | 'failure' | 'rejected'
+	readonly outcome: CallOutcome
 	/** How often the operation was called, hedges included. */
 	readonly attempts: number
 	/** How many of the attempts were retries. */
@@ -45,7 +60,10 @@ export interface CallEnd {
 	readonly durationMs: number
 	readonly queuedMs: number
 	readonly backoffMs: number
-	/** The error, if the outcome is `failure` or `rejected`. If a policy rejected a retry, the error of the first attempt, which is the cause. */
+	/**
+	 * The error, if the outcome is `failure` or `rejected`. If a policy rejected a retry, the error of the
+	 * first attempt, which is the cause.
+	 */
 	readonly error: unknown
 	/** The info that `around` received for this call, if there is an `around`. */
 	readonly info: CallInfo | undefined
@@ -73,7 +91,7 @@ export interface CallState {
 	set(owner: object, value: unknown): unknown
 }
 
-/** One attempt of a call. `next` returns what the operation returns; a promise in place of another thenable. */
+/** One attempt of a call. `next` returns what the operation returns; any thenable as a promise. */
 export interface AttemptInfo {
 	readonly type: 'attempt'
 	readonly call: CallInfo

@@ -1,6 +1,7 @@
 /**
- * The name that a misspelled word probably means. A missing, extra or wrong letter and two swapped letters count as one error
- * each. A name with more errors than a third of its letters is not suggested: a wrong suggestion costs more than none.
+ * The name that a misspelled word probably means. A missing, extra or wrong letter and two swapped letters
+ * count as one error each. A name with more errors than a third of its letters is not suggested: a wrong
+ * suggestion costs more than none.
  */
 
 /** Returns the candidate nearest to the word, the first among equals, or undefined if none is near. */
@@ -15,7 +16,7 @@ export function nearestName(word: string, candidates: readonly string[]): string
 	return best ?? candidates.find((candidate) => isPartOf(candidate, word) || isPartOf(word, candidate))
 }
 
-/** Returns true if the other name has all words of this one, in their order: `slowCallMs` and `slowCallDurationMs`, `retry` and `maxRetries`. */
+/** True if `other` has all words of `name`, in order: `retry` and `maxRetries`. */
 function isPartOf(name: string, other: string): boolean {
 	let rest = wordsOf(other)
 	return (
@@ -30,7 +31,7 @@ function isPartOf(name: string, other: string): boolean {
 
 const wordsOf = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase())
 
-/** Returns the number of typing errors between two words. Three rows of the table suffice: a swap looks back two rows. */
+/** Returns the number of typing errors between two words. A swap looks back two rows of the table. */
 export function editDistance(a: string, b: string): number {
 	let before: number[] = []
 	let above = Array.from({ length: b.length + 1 }, (_, column) => column)

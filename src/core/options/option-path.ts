@@ -1,8 +1,8 @@
 import { InvalidArgumentError, InvalidOptionError } from '../errors/errors.ts'
 
 /**
- * Runs `create`, and prefixes the path of an invalid option with `prefix`, so that the error names the option as the
- * user wrote it: with the prefix `cache`, `maxEntries` becomes `cache.maxEntries`.
+ * Runs `create`, and prefixes the path of an invalid option with `prefix`, so that the error names the option
+ * as the user wrote it: with the prefix `cache`, `maxEntries` becomes `cache.maxEntries`.
  */
 export function withOptionPath<T>(prefix: string, create: () => T): T {
 	try {
@@ -15,8 +15,8 @@ export function withOptionPath<T>(prefix: string, create: () => T): T {
 }
 
 /**
- * Runs `read`, which checks the fields of an argument that is no options object, with the checks of options. With the argument `filter`, an
- * invalid `topic` becomes the invalid argument `filter.topic`.
+ * Runs `read`, which checks the fields of an argument that is no options object, with the checks of options.
+ * With the argument `filter`, an invalid `topic` becomes the invalid argument `filter.topic`.
  */
 export function withArgumentPath<T>(argument: string, read: () => T): T {
 	try {

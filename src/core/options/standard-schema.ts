@@ -1,6 +1,6 @@
 /**
- * The part of the Standard Schema interface (version 1) that is used here; Zod, Valibot, ArkType and others implement it. A structural type,
- * because types do not justify a dependency.
+ * The part of the Standard Schema interface (version 1) that is used here; Zod, Valibot, ArkType and others
+ * implement it. A structural type, because types do not justify a dependency.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
 	readonly '~standard': {

@@ -1,5 +1,5 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
-import { GO, PARK, type Step } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { RateLimitedError } from '../errors/errors.ts'
 import type { CancelTimer, Runtime } from '../runtime/runtime.ts'
@@ -10,11 +10,13 @@ import { StartQueue } from './start-queue.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 export class RateLimiterLayer implements ObservableLayer {
+	/** Undefined for a call that does not wait. */
+	declare readonly callState: WaitingCall | undefined
 	settings: RateLimiterSettings
 	readonly queue: StartQueue<WaitingCall>
 	name = ''
 	emit: Emit | undefined
-	/** One timer, for the first waiting call, the start for which it is set, and the timer implementation that has it. */
+	/** The timer of the first waiting call, its start, and the `setTimer` that has it. */
 	#cancelTimer: CancelTimer | undefined
 	#timerStart: number | undefined
 	#timerSource: object | undefined
@@ -29,7 +31,7 @@ export class RateLimiterLayer implements ObservableLayer {
 		)
 	}
 
-	enter(call: Call, bound: BoundLayer): Step {
+	enter(call: Call, bound: BoundLayer<RateLimiterLayer>): Step {
 		const { queue, settings } = this
 		const now = call.now(bound.runtime)
 		const waitMs = queue.next(now) - now
@@ -45,22 +47,22 @@ export class RateLimiterLayer implements ObservableLayer {
 		// If the timer is late, calls wait whose start has come: they are first.
 		if (waitMs <= 0 && queue.firstStart === undefined) {
 			queue.reserve(now)
-			return GO
+			return 'continue'
 		}
 		const waiting = new WaitingCall(call, now)
 		queue.wait(waiting, now)
 		call.enterLayer(bound, waiting)
 		this.#setTimer(bound.runtime)
-		return PARK
+		return 'park'
 	}
 
-	resume(call: Call, bound: BoundLayer): Step {
+	resume(call: Call, bound: BoundLayer<RateLimiterLayer>): Step {
 		const waiting = call.layerState(bound)
-		if (waiting instanceof WaitingCall) {
+		if (waiting) {
 			if (waiting.start === undefined) {
 				// Its start has not come: the deadline has expired, on a clock of its own.
 				call.options?.deadline?.throwIfExpired()
-				return PARK
+				return 'park'
 			}
 			call.queuedMs = (call.queuedMs ?? 0) + bound.runtime.now() - waiting.since
 		}
@@ -69,16 +71,17 @@ export class RateLimiterLayer implements ObservableLayer {
 	}
 
 	/** A call that was interrupted before its start leaves the start to the next one. */
-	leave(call: Call, bound: BoundLayer): Step {
+	leave(call: Call, bound: BoundLayer<RateLimiterLayer>): Step {
 		const waiting = call.layerState(bound)
-		if (!(waiting instanceof WaitingCall)) return GO
+		if (!waiting) return 'continue'
 		call.enterLayer(bound)
 		const { start } = waiting
-		// After its start, the call has just been woken and did not run. Timers are late, but the next call may have this start.
+		// After its start, the call has just been woken and did not run. Timers are late, but the next call may
+		// have this start.
 		if (start === undefined) this.queue.leave(waiting, bound.runtime.now())
 		else this.queue.cancel(start, start)
 		this.#setTimer(bound.runtime)
-		return GO
+		return 'continue'
 	}
 
 	/** Cancels an unused start; a waiting call may get it. */
@@ -101,7 +104,7 @@ export class RateLimiterLayer implements ObservableLayer {
 				: runtime.setTimer(Math.max(0, firstStart - runtime.now()), () => this.#start(firstStart, runtime))
 	}
 
-	/** Wakes the calls whose start has come. The timer is believed, because fake timers may leave the clock as it is. */
+	/** Wakes the calls that are due. Trusts the timer: fake timers may not move the clock. */
 	#start(timerStart: number, runtime: Runtime): void {
 		this.#timerStart = this.#cancelTimer = undefined
 		const { queue } = this

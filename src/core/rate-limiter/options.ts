@@ -1,7 +1,7 @@
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { OptionSchema } from '../options/schema.ts'
 
-/** `'token-bucket'` allows a burst and then an even rate; `'sliding-window'` limits every interval exactly. */
+/** `'token-bucket'`: a burst, then an even rate. `'sliding-window'`: limits every interval exactly. */
 type RateLimiterAlgorithm = 'token-bucket' | 'sliding-window'
 
 /** Options of `rateLimiter`. */
@@ -10,11 +10,11 @@ export interface RateLimiterOptions extends PolicyOptions {
 	readonly limit?: number | undefined
 	/** The interval of `limit`, an integer, at most a day. Default 1,000. */
 	readonly intervalMs?: number | undefined
-	/** The number of calls that may start together after an idle time, an integer. Token bucket only. Default: `limit`. */
+	/** How many calls may start together after an idle time. Token bucket only. Default: `limit`. */
 	readonly burst?: number | undefined
 	/** How calls are counted. Default `'token-bucket'`. */
 	readonly algorithm?: RateLimiterAlgorithm | undefined
-	/** The longest time that a call waits; calls that would wait longer are rejected. Default 0: no call waits. */
+	/** Calls that would wait longer are rejected. Default 0: no call waits. */
 	readonly maxWaitMs?: number | undefined
 }
 

@@ -21,8 +21,8 @@ export interface RateLimiterStats {
 }
 
 /**
- * A policy that limits how many calls start per interval. `rateLimiter()` creates it. Calls above the limit wait, up to `maxWaitMs`, or are
- * rejected with a `RateLimitedError` that has `retryAfterMs`.
+ * A policy that limits how many calls start per interval. `rateLimiter()` creates it. Calls above the limit
+ * wait, up to `maxWaitMs`, or are rejected with a `RateLimitedError` that has `retryAfterMs`.
  */
 export class RateLimiter extends LeafPolicy {
 	readonly #layer: RateLimiterLayer
@@ -43,8 +43,8 @@ export class RateLimiter extends LeafPolicy {
 	}
 
 	/**
-	 * Reserves the next start for a call that you make without this policy, however long the wait is. Its time is fixed:
-	 * it does not move up when earlier calls leave.
+	 * Reserves the next start for a call that you make without this policy, however long the wait is. Its time
+	 * is fixed: it does not move up when earlier calls leave.
 	 *
 	 * @example
 	 * const { delayMs } = limiter.reserve()
@@ -65,7 +65,9 @@ export class RateLimiter extends LeafPolicy {
 		}
 	}
 
-	/** Changes the given options. Reservations stay; the algorithm cannot change, because it would lose them. */
+	/**
+	 * Changes the given options. Reservations stay; the algorithm cannot change, because it would lose them.
+	 */
 	update(options: Omit<Changes<RateLimiterOptions>, 'algorithm'>): void {
 		if ('algorithm' in options)
 			invalidOption('algorithm', options.algorithm, 'no value: it cannot be changed after creation')
@@ -79,8 +81,8 @@ export class RateLimiter extends LeafPolicy {
 }
 
 /**
- * Creates a policy that limits how many calls start per interval; further calls wait up to `maxWaitMs` or are rejected. Put it inside a
- * retry, so that every attempt counts.
+ * Creates a policy that limits how many calls start per interval; further calls wait up to `maxWaitMs` or are
+ * rejected. Put it inside a retry, so that every attempt counts.
  *
  * @example
  * const limiter = rateLimiter({ limit: 100, intervalMs: 60_000, maxWaitMs: 5_000 })

@@ -1,7 +1,8 @@
 /**
- * Never more than `limit` starts in any interval of `intervalMs`, exactly: the latest starts are stored, and the next one
- * waits until the oldest of `limit` starts is one interval old. Fixed windows, or the weighted mean of two, need only two
- * numbers, but allow up to twice the limit around a window's border, and a server that counts exactly would return 429.
+ * Never more than `limit` starts in any interval of `intervalMs`, exactly: the latest starts are stored, and
+ * the next one waits until the oldest of `limit` starts is one interval old. Fixed windows, or the weighted
+ * mean of two, need only two numbers, but allow up to twice the limit around a window's border, and a server
+ * that counts exactly would return 429.
  */
 import { type Pacer, TICKS, tickAfter } from './pacer.ts'
 

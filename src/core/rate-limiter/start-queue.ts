@@ -1,13 +1,15 @@
 /**
- * Which call gets which start. A pacer reserves starts at fixed times; the calls that wait for them form a queue, and the
- * first call has the first start, the second the second. When a call leaves, all calls behind it move up by one start, and
- * the last start is free. So nothing waits for a call that has left, however many leave and in whatever order.
+ * Which call gets which start. A pacer reserves starts at fixed times; the calls that wait for them form a
+ * queue, and the first call has the first start, the second the second. When a call leaves, all calls behind
+ * it move up by one start, and the last start is free. So nothing waits for a call that has left, however
+ * many leave and in whatever order.
  *
- * Only the latest reservation of a pacer can be undone, because later ones depend on the others. A start in the middle,
- * before one that was reserved without waiting in the queue, stays taken in the pacer and goes to the next call.
+ * Only the latest reservation of a pacer can be undone, because later ones depend on the others. A start in
+ * the middle, before one that was reserved without waiting in the queue, stays taken in the pacer and goes to
+ * the next call.
  *
- * (Rejected: a timer per call that is set again when the call moves up. An abort of one of 10,000 calls would set up to
- * 10,000 timers.)
+ * (Rejected: a timer per call that is set again when the call moves up. An abort of one of 10,000 calls would
+ * set up to 10,000 timers.)
  */
 import { type Link, LinkedList } from '../structures/linked-list.ts'
 import type { Pacer } from './pacer.ts'

@@ -1,7 +1,7 @@
 /**
- * A token bucket without a refill timer: the state is the number of tokens taken since the bucket was last full. An
- * integer count is exact. (Rejected: a next start time to which each call adds an interval. A third of a second added a
- * million times is not a million thirds.)
+ * A token bucket without a refill timer: the state is the number of tokens taken since the bucket was last
+ * full. An integer count is exact. (Rejected: a next start time to which each call adds an interval. A third
+ * of a second added a million times is not a million thirds.)
  */
 import { type Pacer, TICKS, tickAfter } from './pacer.ts'
 
@@ -35,7 +35,8 @@ export class TokenBucket implements Pacer {
 			this.#fullAt = this.#latest
 			this.#taken = 0
 		} else if (refilled >= this.#limit) {
-			// The same state relative to one interval later: the numbers stay small enough to be exact under any load.
+			// The same state relative to one interval later: the numbers stay small enough to be exact under any
+			// load.
 			this.#fullAt += this.#intervalTicks
 			this.#taken -= this.#limit
 		}
@@ -64,7 +65,8 @@ export class TokenBucket implements Pacer {
 		const tick = tickAfter(now)
 		const last = this.#refillTick(Math.max(0, this.#taken - this.#burst))
 		if (last > tick) {
-			// Calls are waiting. The new rate starts when the last of them empties the bucket, or a new call would overtake them.
+			// Calls are waiting. The new rate starts when the last of them empties the bucket, or a new call would
+			// overtake them.
 			this.#fullAt = last
 			this.#taken = burst
 		} else {

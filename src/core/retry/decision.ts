@@ -1,6 +1,6 @@
 /**
- * Decides whether a call is retried and after which delay. Synchronous and without a clock: the outcome and the
- * remaining time are parameters.
+ * Decides whether a call is retried and after which delay. Synchronous and without a clock: the outcome and
+ * the remaining time are parameters.
  */
 
 import type { RandomSource } from '../backoff/formula.ts'
@@ -8,18 +8,18 @@ import { computeDelayMs } from '../backoff/formula.ts'
 import { askedWaitMs } from '../classify/asked-wait.ts'
 import type { Classification } from '../classify/classification.ts'
 import { isErrorLike } from '../classify/error-like.ts'
-import { requireSync } from '../engine/hooks.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
+import { requireSync } from '../options/hooks.ts'
 import { isAmount } from '../options/schema.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import type { RetrySettings } from './options.ts'
 import { addRetryAfterJitter } from './retry-after.ts'
 
 /**
- * Returns why there is no next attempt, as far as the outcome decides it. `classification` is undefined for a result.
- * `shouldRetry` is called after the last attempt only if there is a retry further out, which needs to know whether this one
- * would have retried the failure. `counted` is the number of retries so far that count.
+ * Returns why there is no next attempt, as far as the outcome decides it. `classification` is undefined for a
+ * result. `shouldRetry` is called after the last attempt only if there is a retry further out, which needs to
+ * know whether this one would have retried the failure. `counted` is the number of retries so far that count.
  */
 export function stopReason(
 	{ maxRetries, shouldRetry }: RetrySettings,
@@ -43,10 +43,11 @@ export interface NextWait extends RetryDelay {
 }
 
 /**
- * Returns the delay before the next attempt. `classification` is undefined for a result. `previousDelayMs` is the last
- * backoff delay; a Retry-After wait does not count. Jitter comes on top of a Retry-After, which is capped before it, unless it
- * `isExact`. A Retry-After of 0 or a date in the past names no wait, so the backoff applies: without one, a service that
- * sends 0 with every error would get all retries within a moment.
+ * Returns the delay before the next attempt. `classification` is undefined for a result. `previousDelayMs` is
+ * the last backoff delay; a Retry-After wait does not count. Jitter comes on top of a Retry-After, which is
+ * capped before it, unless it `isExact`. A Retry-After of 0 or a date in the past names no wait, so the
+ * backoff applies: without one, a service that sends 0 with every error would get all retries within a
+ * moment.
  */
 export function nextWait(
 	settings: RetrySettings,
@@ -81,8 +82,8 @@ const retryAfter = (error: unknown, { retryAfterMs }: Classification): number | 
 	retryAfterMs ?? (isErrorLike(error) ? askedWaitMs(error, systemRuntime) : undefined)
 
 /**
- * No attempt starts that cannot finish: the limits are checked before the wait and, because timers may be late, after
- * it.
+ * No attempt starts that cannot finish: the limits are checked before the wait and, because timers may be
+ * late, after it.
  */
 export function limitPassed(
 	waitMs: number,

@@ -10,8 +10,8 @@ interface CacheEntry {
 }
 
 /**
- * Settings by options object: delays are computed for every row of a table with the same object, and validation takes some
- * hundred times as long as the formula.
+ * Settings by options object: delays are computed for every row of a table with the same object, and
+ * validation takes some hundred times as long as the formula.
  */
 const cache: WeakMap<RetryOptions, CacheEntry> = /* @__PURE__ */ new WeakMap()
 
@@ -31,7 +31,8 @@ function isSame(a: RetryOptions, b: RetryOptions): boolean {
 /**
  * Returns the delay after the failure of `attempt` (from 0), in milliseconds.
  *
- * The options may be those of a retry. Only the decorrelated strategies use `previousDelayMs`. Default: `baseDelayMs`.
+ * The options may be those of a retry. Only the decorrelated strategies use `previousDelayMs`. Default:
+ * `baseDelayMs`.
  *
  * @example
  * calculateDelay(2, { baseDelayMs: 1000, jitterStrategy: 'none' }) // => 4000
@@ -51,7 +52,8 @@ export function calculateDelay(
 /**
  * Returns the time of the next attempt, for a row in a database: `now` plus `calculateDelay(...)`.
  *
- * A decorrelated strategy also needs the previous delay, stored in the row; without it, every delay is computed like the first one.
+ * A decorrelated strategy also needs the previous delay, stored in the row; without it, every delay is
+ * computed like the first one.
  *
  * @example
  * await pool.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(failedAt, 2, presets.background)])

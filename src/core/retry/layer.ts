@@ -3,14 +3,14 @@ import type { Budget } from '../budget/budget.ts'
 import { isTimeout, recordRequestOnce } from '../budget/deposit.ts'
 import type { BoundLayer, Call, Layer } from '../engine/call.ts'
 import { isPassedOn, recordAttempt } from '../engine/call-record.ts'
-import { notify, requireSync } from '../engine/hooks.ts'
-import { GO, type Step } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import { findExhausted, nextStart } from '../explain/exhausted-retries.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
+import { notify, requireSync } from '../options/hooks.ts'
 import { limitPassed, nextWait, stopReason } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
-/** Questions for the result of an earlier attempt are never more frequent, whatever server and settings say. */
+/** The shortest interval between questions for the result of an earlier attempt. */
 const MIN_PENDING_MS = 100
 
 /** Called for every wait and, without one, for the end of a call. */
@@ -22,6 +22,8 @@ export type RetryObserver = (
 ) => void
 
 export class RetryLayer implements Layer {
+	/** Before the first failure, only the number of the start. */
+	declare readonly callState: number | RetryState
 	settings: RetrySettings
 	/** Undefined while there is no listener, so that events then cost one comparison. */
 	observer: RetryObserver | undefined
@@ -52,7 +54,7 @@ export class RetryLayer implements Layer {
 		if (!call.ok && wait && !call.rare?.interruption)
 			call.rareState.finalSince = startOf(call, bound, 'start')
 		notifyObserver(call, bound)
-		return GO
+		return 'continue'
 	}
 
 	resume(call: Call, bound: BoundLayer<RetryLayer>): Step {
@@ -84,7 +86,7 @@ export class RetryState {
 }
 
 /** Returns the state so far; before the first failure, the shared initial state. */
-function retryState(call: Call, bound: BoundLayer): RetryState {
+function retryState(call: Call, bound: BoundLayer<RetryLayer>): RetryState {
 	const state = call.layerState(bound)
 	return state instanceof RetryState ? state : INITIAL_STATE
 }
@@ -92,8 +94,8 @@ function retryState(call: Call, bound: BoundLayer): RetryState {
 const INITIAL_STATE: RetryState = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new RetryState(0))
 
 /** Returns the number of a start. Before the first failure the number itself is the state. */
-function startOf(call: Call, bound: BoundLayer, which: 'start' | 'attemptStart'): number {
-	const state = call.layerState(bound) as number | RetryState
+function startOf(call: Call, bound: BoundLayer<RetryLayer>, which: 'start' | 'attemptStart'): number {
+	const state = call.layerState(bound)
 	return typeof state === 'number' ? state : state[which]
 }
 
@@ -143,7 +145,8 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 		!(isPassedOn(call.stop) && isShared(budget, bound.next))
 	)
 		budget.recordOutcome(false)
-	// Before the wait is computed: a call whose time is over draws no random number, whatever ended first in this instant.
+	// Before the wait is computed: a call whose time is over draws no random number, whatever ended first in
+	// this instant.
 	const over = stop ?? exceededLimit(call, bound, 0)
 	if (over) return over
 	const { backoffAttempt, hasExactWaits } = bound.layer
@@ -167,8 +170,8 @@ function isShared(budget: Budget, inner: BoundLayer | undefined): boolean {
 }
 
 /**
- * Returns true if this retry leaves retrying to an outer one. By default the innermost retries, because it is nearest
- * the failure, unless one of them asks for the outermost.
+ * Returns true if this retry leaves retrying to an outer one. By default the innermost retries, because it is
+ * nearest the failure, unless one of them asks for the outermost.
  */
 function isDeferredToOuter(call: Call, bound: BoundLayer<RetryLayer>): boolean {
 	const isAsked =
@@ -182,7 +185,7 @@ function isDeferredToOuter(call: Call, bound: BoundLayer<RetryLayer>): boolean {
 
 export const isEdgeOnly = ({ nested }: RetrySettings): boolean => nested === 'outermost'
 
-/** Returns true if there is a retry that passes the test, from this layer of the call outward or in a call around it. */
+/** True if a retry around this layer, in this call or a parent call, passes the test. */
 export function hasRetry(
 	call: Call,
 	from: BoundLayer | undefined,
@@ -215,7 +218,7 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 		else notify('onRetry', onRetry, value, state.attempt, delayMs)
 	}
 	notifyObserver(call, bound, wait)
-	return delayMs
+	return call.wait(delayMs)
 }
 
 function notifyObserver(call: Call, bound: BoundLayer<RetryLayer>, wait?: RetryDelay): void {

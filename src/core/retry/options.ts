@@ -1,10 +1,10 @@
+import type { BackoffSettings } from '../backoff/formula.ts'
 import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/options.ts'
-import type { BackoffSettings } from '../backoff/settings.ts'
 import type { Budget } from '../budget/budget.ts'
 import { checkBudget } from '../budget/deposit.ts'
 import type { Deadline } from '../deadline/deadline.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
-import type { Hook } from '../options/hook.ts'
+import type { Hook } from '../options/hooks.ts'
 import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** The result for which `retryResult` asked for a retry. */
@@ -20,33 +20,35 @@ export interface RetryOptions<Result = unknown> extends BackoffOptions, PolicyOp
 	 */
 	readonly shouldRetry?: Hook<[error: unknown, attempt: number], boolean> | undefined
 	/**
-	 * Return true to retry on this result. `attempt` counts from 0. If the retries are exhausted, the last result is
-	 * returned. A declared type of the value is the type that operations must return.
+	 * Return true to retry on this result. `attempt` counts from 0. If the retries are exhausted, the last
+	 * result is returned. A declared type of the value is the type that operations must return.
 	 */
 	readonly retryResult?: Hook<[value: Result, attempt: number], boolean> | undefined
 	/**
-	 * Returns a delay that replaces the backoff; undefined keeps the backoff. `attempt` counts from 0. If `retryResult` asked
-	 * for the retry, the error is undefined and the result is in the last argument. Default: the wait that the error asks for, plus
-	 * jitter of up to a quarter of it and at least up to 100 ms; if it asks for 0, the backoff.
+	 * Returns a delay that replaces the backoff; undefined keeps the backoff. `attempt` counts from 0. If
+	 * `retryResult` asked for the retry, the error is undefined and the result is in the last argument.
+	 * Default: the wait that the error asks for, plus jitter of up to a quarter of it and at least up to 100
+	 * ms; if it asks for 0, the backoff.
 	 */
 	readonly delayFor?:
 		| Hook<[error: unknown, attempt: number, unwanted?: UnwantedResult], number | undefined>
 		| undefined
 	/**
-	 * The longest wait that a dependency may ask for with Retry-After. If it asks for more, the call ends with its error, and `explain` reports
-	 * `retry-after`. A delay from `delayFor` is not limited. Default 60,000.
+	 * The longest wait that a dependency may ask for with Retry-After. If it asks for more, the call ends with
+	 * its error, and `explain` reports `retry-after`. A delay from `delayFor` is not limited. Default 60,000.
 	 */
 	readonly maxRetryAfterMs?: number | undefined
 	/** Limits retries across calls and policies. Default: no budget. */
 	readonly budget?: Budget | undefined
 	/**
-	 * Which policy retries if retries are nested: the `'innermost'`, which is nearest to the failure, or the `'outermost'`, for retries at
-	 * the edge only. It is enough that one of the nested policies sets it. Default `'innermost'`.
+	 * Which policy retries if retries are nested: the `'innermost'`, which is nearest to the failure, or the
+	 * `'outermost'`, for retries at the edge only. It is enough that one of the nested policies sets it.
+	 * Default `'innermost'`.
 	 */
 	readonly nested?: 'innermost' | 'outermost' | undefined
 	/**
-	 * Called before each wait. `attempt` counts from 1. If `retryResult` asked for the retry, the error is undefined and the
-	 * result is in the last argument.
+	 * Called before each wait. `attempt` counts from 1. If `retryResult` asked for the retry, the error is
+	 * undefined and the result is in the last argument.
 	 */
 	readonly onRetry?:
 		| Hook<[error: unknown, attempt: number, delayMs: number, unwanted?: UnwantedResult], void>
@@ -81,7 +83,7 @@ export function readRetryOptions(options: RetryOptions, owner = 'retry'): RetryS
 	return readSettings(options, readPolicyOptions(options, owner, RETRY_SCHEMA))
 }
 
-/** The same for functions that only compute delays. Of a runtime they need nothing but its random numbers. */
+/** Options of functions that only compute delays. They need only the random numbers of a runtime. */
 export function readDelayOptions(options: RetryOptions, owner: string): RetrySettings {
 	checkNames(options, RETRY_SCHEMA, owner)
 	return readSettings(options, readOptions(options, RETRY_SCHEMA))

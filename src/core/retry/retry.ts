@@ -62,7 +62,10 @@ export class Retry<Result = unknown> extends LeafPolicy {
 	}
 }
 
-/** An operation that returns `T`. With a `retryResult` that declares another type, an operation of that type is expected instead. */
+/**
+ * An operation that returns `T`. With a `retryResult` that declares another type, an operation of that type
+ * is expected instead.
+ */
 type OperationOf<T, Result, Args extends readonly unknown[] = []> = ((
 	context: CallContext,
 	...args: Args

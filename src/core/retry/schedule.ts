@@ -1,14 +1,15 @@
 /**
- * The delays of a whole retry policy, computed and not sampled. The bounds are the formula's own; the means are closed
- * forms or, for the decorrelated strategies, a numeric integral. The figures in the documentation come from here.
+ * The delays of a whole retry policy, computed and not sampled. The bounds are the formula's own; the means
+ * are closed forms or, for the decorrelated strategies, a numeric integral. The figures in the documentation
+ * come from here.
  */
 import { decorrelatedMeans } from '../backoff/decorrelated-means.ts'
+import type { BackoffSettings } from '../backoff/formula.ts'
 import { computeStepMs } from '../backoff/formula.ts'
-import type { BackoffSettings } from '../backoff/settings.ts'
 import { invalidOption } from '../options/schema.ts'
 import { type RetryOptions, readDelayOptions } from './options.ts'
 
-/** The minimum, mean and maximum delay in milliseconds. All three are undefined if a function computes the delay. */
+/** Delays in milliseconds; all undefined if a function computes the delay. */
 interface DelayRange {
 	readonly minMs: number | undefined
 	readonly meanMs: number | undefined
@@ -29,7 +30,8 @@ export interface RetrySchedule {
 const MAX_LISTED_RETRIES = 100_000
 
 /**
- * Returns the minimum, mean and maximum of each delay that a `retry` with these options makes, and the totals.
+ * Returns the minimum, mean and maximum of each delay that a `retry` with these options makes, and the
+ * totals.
  *
  * @example
  * schedule(presets.background).total.maxMs // => 40300

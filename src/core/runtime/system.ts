@@ -1,6 +1,6 @@
 /**
- * The runtime of production. Globals are looked up when they are used: vitest, jest and node:test install fake timers
- * after this module is loaded, and a stored reference would bypass them.
+ * The runtime of production. Globals are looked up when they are used: vitest, jest and node:test install
+ * fake timers after this module is loaded, and a stored reference would bypass them.
  */
 import type { CancelTimer, Runtime, TimerKind } from './runtime.ts'
 
@@ -23,15 +23,16 @@ function keepAlive(timer: unknown, isNeeded: boolean): void {
 }
 
 /**
- * True on Cloudflare Workers. A timer belongs to the request that set it and never fires after that request has ended,
- * so no timer is shared. `WebSocketPair` exists with every compatibility date, `navigator.userAgent` does not.
+ * True on Cloudflare Workers. A timer belongs to the request that set it and never fires after that request
+ * has ended, so no timer is shared. `WebSocketPair` exists with every compatibility date,
+ * `navigator.userAgent` does not.
  */
 const hasRequestTimers = 'WebSocketPair' in globalThis
 
 /**
- * The clock, and the `setTimeout` beside which it was looked up. In Node `performance` is a getter, which takes a quarter of
- * a clock read, so it is looked up again only if `setTimeout` is another one: the fake timers of vitest and jest replace both, those of node:test
- * replace only `setTimeout`.
+ * The clock, and the `setTimeout` beside which it was looked up. In Node `performance` is a getter, which
+ * takes a quarter of a clock read, so it is looked up again only if `setTimeout` is another one: the fake
+ * timers of vitest and jest replace both, those of node:test replace only `setTimeout`.
  */
 let clock: Pick<Performance, 'now'>
 let clockTimers: unknown
@@ -69,3 +70,19 @@ function chainTimers(ms: number, ...rest: [fn: () => void, kind: TimerKind | und
 	if (current.keepAlive) cancel.keepAlive = (isNeeded) => current.keepAlive?.(isNeeded)
 	return cancel
 }
+
+/**
+ * Returns a registry that notices when objects are no longer used, or undefined if the runtime has none:
+ * Cloudflare Workers with a compatibility date before 2025-05-05. Call it on first use, because a module must
+ * load there too.
+ */
+export const createRegistry = <T>(onCollected: (held: T) => void): FinalizationRegistry<T> | undefined =>
+	typeof FinalizationRegistry === 'function' ? new FinalizationRegistry(onCollected) : undefined
+
+/** Returns a random UUID. Ignores the runtime's seed: two test runs must not share idempotency keys. */
+export const randomUuid = (): string =>
+	// Missing in pages that were not loaded over TLS.
+	crypto.randomUUID?.() ?? `${digits(8)}-${digits(4)}-4${digits(3)}-a${digits(3)}-${digits(12)}`
+
+const digits = (count: number): string =>
+	Array.from(crypto.getRandomValues(new Uint8Array(count)), (byte) => (byte % 16).toString(16)).join('')

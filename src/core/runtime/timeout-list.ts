@@ -1,10 +1,11 @@
 /**
- * Timeouts of equal length, in the order in which they expire, which is the order in which they started. One timer serves
- * all of them, because setting and clearing a timer for each call costs ten times as much as the call. The timer keeps
- * running when its entry is removed; when it fires, it is set again for the first entry in the list.
+ * Timeouts of equal length, in the order in which they expire, which is the order in which they started. One
+ * timer serves all of them, because setting and clearing a timer for each call costs ten times as much as the
+ * call. The timer keeps running when its entry is removed; when it fires, it is set again for the first entry
+ * in the list.
  *
- * A list belongs to one timer implementation: a timer set under fake timers must not block later real ones. Where a
- * timer ends with the request that set it, each call has a list of its own.
+ * A list belongs to one timer implementation: a timer set under fake timers must not block later real ones.
+ * Where a timer ends with the request that set it, each call has a list of its own.
  */
 import type { CancelTimer, Runtime } from './runtime.ts'
 
@@ -12,7 +13,7 @@ import type { CancelTimer, Runtime } from './runtime.ts'
 export interface TimeoutEntry {
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined
-	/** When it was added. Not the end: the start is a number object that the call already has, so it costs no memory. */
+	/** When it was added. The call already has this number as an object, so it costs no memory. */
 	startedAt: number | undefined
 	/** The list that contains it; undefined if none does. */
 	list: TimeoutList | undefined
@@ -23,7 +24,9 @@ export class TimeoutList {
 	readonly ms: number
 	readonly runtime: Runtime
 	readonly source: object
-	/** The cached first entry; undefined if not searched for yet. Updating it in every `add` is too expensive. */
+	/**
+	 * The cached first entry; undefined until it is searched for. Updating it in every `add` is too expensive.
+	 */
 	first: TimeoutEntry | undefined
 	last: TimeoutEntry | undefined
 	timer: CancelTimer | undefined
@@ -90,7 +93,7 @@ const endOf = ({ startedAt = 0 }: TimeoutEntry, ms: number): number => startedAt
 
 const lists = new WeakMap<object, Map<number, TimeoutList>>()
 
-/** Returns the list for timeouts of this length. `latest` is the list used before, which is usually the same. */
+/** Returns the list for timeouts of this length. `latest`: the list used before, usually the same one. */
 export function findTimeoutList(runtime: Runtime, ms: number, latest: TimeoutList | undefined): TimeoutList {
 	const source = runtime.timerSource?.() ?? runtime
 	if (latest?.source === source && latest.ms === ms && latest.runtime === runtime) return latest

@@ -1,7 +1,7 @@
 /**
- * An intrusive doubly linked list. Queued objects exist for their call anyway, so inserting allocates nothing, and removing
- * one from the middle, as every abort does, is O(1). (An array needs a search; a Set leaves a hole for each removed entry,
- * which rehashing pays for later.)
+ * An intrusive doubly linked list. Queued objects exist for their call anyway, so inserting allocates
+ * nothing, and removing one from the middle, as every abort does, is O(1). (An array needs a search; a Set
+ * leaves a hole for each removed entry, which rehashing pays for later.)
  */
 export interface Link<L> {
 	previous: L | undefined

@@ -1,7 +1,8 @@
 /**
- * Counts over the latest `windowMs`: a ring of buckets with running sums. `add` and `sum` are O(1) and there is no timer:
- * expired buckets are cleared at the next access, after any idle time. The price is resolution: a record expires with its
- * bucket, up to a tenth of the window early. (A list of times would be exact, but grows with the load.)
+ * Counts over the latest `windowMs`: a ring of buckets with running sums. `add` and `sum` are O(1) and there
+ * is no timer: expired buckets are cleared at the next access, after any idle time. The price is resolution:
+ * a record expires with its bucket, up to a tenth of the window early. (A list of times would be exact, but
+ * grows with the load.)
  */
 const BUCKETS = 10
 
@@ -52,8 +53,8 @@ export class TimeWindow {
 	}
 
 	/**
-	 * Changes the length. The counts stay, as if all of them had just been recorded. With the same length nothing changes, or
-	 * a configuration that is applied again and again would keep old counts alive.
+	 * Changes the length. The counts stay, as if all of them had just been recorded. With the same length
+	 * nothing changes, or a configuration that is applied again and again would keep old counts alive.
 	 */
 	resize(now: number, windowMs: number): void {
 		if (windowMs === this.#windowMs) return

@@ -1,5 +1,5 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
-import { GO, type Step } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { RateLimitedError } from '../errors/errors.ts'
@@ -14,8 +14,9 @@ export interface AdaptiveThrottleStats {
 }
 
 /**
- * A policy that rejects a share of the calls locally while the dependency is overloaded: the fewer calls the dependency accepts, the fewer
- * are sent. `adaptiveThrottle()` creates it. A rejected call fails immediately with a `RateLimitedError`.
+ * A policy that rejects a share of the calls locally while the dependency is overloaded: the fewer calls the
+ * dependency accepts, the fewer are sent. `adaptiveThrottle()` creates it. A rejected call fails immediately
+ * with a `RateLimitedError`.
  */
 export class AdaptiveThrottle extends LeafPolicy {
 	readonly #layer: ThrottleLayer
@@ -62,11 +63,11 @@ class ThrottleLayer implements ObservableLayer {
 		return call.reject(new RateLimitedError(this.name, undefined, call.pipeline.name, undefined, why))
 	}
 
-	/** A permanent failure is a response, so the dependency accepted the call; a cancelled call was not turned down. */
+	/** With a permanent failure the dependency has accepted the call. A cancelled call was not rejected. */
 	leave(call: Call, bound: BoundLayer): Step {
 		const kind = call.ok ? 'permanent' : call.classify(bound).kind
 		if (kind === 'permanent' || kind === 'cancelled') this.decision.accept(bound.runtime.now())
-		return GO
+		return 'continue'
 	}
 }
 

@@ -1,10 +1,11 @@
 /**
- * The probability of rejecting a call locally because the dependency is overloaded: client-side adaptive throttling from
- * Google's SRE book. Calls that are rejected here count as requests too, so the share that is sent falls with the share
- * that is accepted, and some calls always test whether the overload is over. A breaker would send all or nothing.
+ * The probability of rejecting a call locally because the dependency is overloaded: client-side adaptive
+ * throttling from Google's SRE book. Calls that are rejected here count as requests too, so the share that is
+ * sent falls with the share that is accepted, and some calls always test whether the overload is over. A
+ * breaker would send all or nothing.
  *
- * The formula alone sends hardly any call after a long outage, one in a thousand at 10 calls per second, and needs
- * up to 17 minutes after it to send most calls again. So the probability has a limit.
+ * The formula alone sends hardly any call after a long outage, one in a thousand at 10 calls per second, and
+ * needs up to 17 minutes after it to send most calls again. So the probability has a limit.
  */
 import { TimeWindow } from '../structures/time-window.ts'
 import type { ThrottleSettings } from './options.ts'

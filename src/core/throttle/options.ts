@@ -8,8 +8,9 @@ export interface AdaptiveThrottleOptions extends PolicyOptions {
 	/** The window over which calls are counted, in ten buckets. At most a day. Default 120,000. */
 	readonly windowMs?: number | undefined
 	/**
-	 * The greatest share of calls that is rejected, from 0 to 1. The rest tests whether the dependency has recovered, so a
-	 * lower value recovers sooner and sends more calls to a dependency that is down. Default 0.9.
+	 * The greatest share of calls that is rejected, from 0 to 1. The rest tests whether the dependency has
+	 * recovered, so a lower value recovers sooner and sends more calls to a dependency that is down. Default
+	 * 0.9.
 	 */
 	readonly maxRejectionRate?: number | undefined
 	/** The minimum number of calls in the window before one is rejected, an integer. Default 10. */

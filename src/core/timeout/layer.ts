@@ -2,13 +2,14 @@ import type { BoundLayer, Call } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
 import { interrupt } from '../engine/interrupt.ts'
 import { runInterruptibly } from '../engine/interruptible-runner.ts'
-import { GO, type Step } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { TimeoutError } from '../errors/errors.ts'
 import { findTimeoutList, type TimeoutEntry, type TimeoutList } from '../runtime/timeout-list.ts'
 
 export class TimeoutLayer implements ObservableLayer {
+	declare readonly callState: TimeoutScope
 	readonly runner: typeof runInterruptibly = runInterruptibly
 	ms: number
 	name = ''
@@ -27,7 +28,7 @@ export class TimeoutLayer implements ObservableLayer {
 
 	/** An operation that settles immediately needs no timeout entry and no clock read. */
 	onPending(call: Call, bound: BoundLayer<TimeoutLayer>): void {
-		const scope = call.layerState(bound) as TimeoutScope
+		const scope = call.layerState(bound)
 		if (scope.limit) return
 		const { runtime } = bound
 		scope.limit = new TimeoutLimit(call, bound, scope)
@@ -36,15 +37,15 @@ export class TimeoutLayer implements ObservableLayer {
 		if (call.options) scope.limit.watch(call.options)
 	}
 
-	leave(call: Call, bound: BoundLayer): Step {
-		const scope = call.layerState(bound) as TimeoutScope
+	leave(call: Call, bound: BoundLayer<TimeoutLayer>): Step {
+		const scope = call.layerState(bound)
 		const { limit, link, within } = scope
 		limit?.list?.remove(limit)
 		limit?.unwatch?.()
 		link?.unlink?.()
 		if (within) call.scope = within
 		scope.within = undefined
-		return GO
+		return 'continue'
 	}
 }
 
@@ -96,8 +97,8 @@ class TimeoutLimit implements TimeoutEntry {
 	}
 
 	/**
-	 * Ends the part inside at the caller's abort and at the deadline too, as if the operation had failed at that moment: a caller that
-	 * has left must not wait for an operation that ignores its signal.
+	 * Ends the part inside at the caller's abort and at the deadline too, as if the operation had failed at
+	 * that moment: a caller that has left must not wait for an operation that ignores its signal.
 	 */
 	watch({ signal, deadline }: CallOptions): void {
 		const { call, bound, scope } = this

@@ -7,9 +7,10 @@ import { TimeoutLayer } from './layer.ts'
 export type TimeoutOptions = PolicyOptions
 
 /**
- * A policy that limits the duration of an operation: of each attempt inside a retry, of the whole call outside. `timeout()` creates it. The
- * operation's signal is aborted. The caller gets a `TimeoutError` even if the operation ignores its signal. The caller's abort and the
- * deadline end the call in the same way, with the caller's reason.
+ * A policy that limits the duration of an operation: of each attempt inside a retry, of the whole call
+ * outside. `timeout()` creates it. The operation's signal is aborted. The caller gets a `TimeoutError` even
+ * if the operation ignores its signal. The caller's abort and the deadline end the call in the same way, with
+ * the caller's reason.
  *
  * @example
  * const policy = pipeline(timeout(10_000), retry(), timeout(2_000))

@@ -10,7 +10,7 @@ export interface AttemptOwner {
 /** What an attempt sends. */
 export type AttemptRequest = Omit<RpcRequest, 'signal'>
 
-/** One attempt of a call: a request to the transport, and the part of its response that has not been read. */
+/** One attempt of a call: a request to the transport, until its response has been read. */
 export class Attempt {
 	readonly #owner: AttemptOwner
 	readonly #next: RpcNext

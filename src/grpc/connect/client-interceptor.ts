@@ -6,21 +6,22 @@ import type { ConnectInterceptor, ConnectModule, RpcNext } from './connect-types
 import { RpcErrors } from './errors.ts'
 
 /**
- * The interceptor for clients of Connect that `resilientConnectInterceptor` returns. Its calls share the policies, so create one per
- * server.
+ * The interceptor for clients of Connect that `resilientConnectInterceptor` returns. Its calls share the
+ * policies, so create one per server.
  */
 export type ResilientConnectInterceptor = ConnectInterceptor & GrpcInterceptor<GrpcClientStats>
 
 /**
- * Creates an interceptor for clients of @connectrpc/connect, whatever protocol they use: retries and hedging as in gRPC proposal A6, a
- * circuit breaker, a bulkhead, a budget, and deadlines that calls inherit. Callers receive a `ConnectError`; if a policy has rejected the
- * call, the error of the policy is its `cause`.
+ * Creates an interceptor for clients of @connectrpc/connect, whatever protocol they use: retries and hedging
+ * as in gRPC proposal A6, a circuit breaker, a bulkhead, a budget, and deadlines that calls inherit. Callers
+ * receive a `ConnectError`; if a policy has rejected the call, the error of the policy is its `cause`.
  *
  * @example
  * import * as connect from '@connectrpc/connect'
  * import { createGrpcTransport } from '@connectrpc/connect-node'
  *
- * const resilient = resilientConnectInterceptor(connect, { serviceConfig: parseServiceConfig(json), bulkhead: {} })
+ * const serviceConfig = parseServiceConfig(json)
+ * const resilient = resilientConnectInterceptor(connect, { serviceConfig, bulkhead: {} })
  * const transport = createGrpcTransport({ baseUrl, interceptors: [resilient] })
  * const users = connect.createClient(Users, transport)
  */

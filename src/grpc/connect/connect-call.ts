@@ -1,10 +1,12 @@
 /**
- * One call of a client. It sends a request whenever the policies ask for an attempt, and passes the response of the attempt that the call is
- * committed to on to the caller.
+ * One call of a client. It sends a request whenever the policies ask for an attempt, and passes the response
+ * of the attempt that the call is committed to on to the caller.
  */
 import { interrupt } from '../../core/engine/interrupt.ts'
 import { attachRecord } from '../../core/explain/record.ts'
+import { ActiveAttempts } from '../policy/active-attempts.ts'
 import {
+	DiscardedError,
 	expired,
 	invalidMetadata,
 	isAtDeadline,
@@ -13,22 +15,18 @@ import {
 	stopOf,
 	stoppedReading,
 } from '../policy/call-failures.ts'
+import { confirmProbe, mayBeProbe } from '../policy/grpc-breaker.ts'
 import type { GrpcEngine } from '../policy/grpc-engine.ts'
-import { setLostConnection } from '../policy/lost-connection.ts'
-import { readContext, ThrownByHook } from '../policy/parent-context.ts'
-import { confirmProbe, mayBeProbe } from '../policy/probes.ts'
-import { Rpc } from '../policy/rpc.ts'
-import { DiscardedError } from '../status/discarded-error.ts'
+import { Rpc, readContext, ThrownByHook } from '../policy/rpc.ts'
+import { setLostConnection } from '../status/failure-facts.ts'
 import { CANCELLED, type StatusCode } from '../status/status.ts'
 import type { GrpcStatusError } from '../status/status-error.ts'
 import { Attempt, type AttemptOwner } from './attempt.ts'
 import type { RpcNext, RpcRequest, RpcResponse } from './connect-types.ts'
 import type { RpcErrors } from './errors.ts'
-import { untilCommitted } from './header-wait.ts'
-import { KeptMessage } from './kept-message.ts'
 import { findInvalidHeader, headerOfAttempt, readTimeout } from './request-header.ts'
-import { MessageReader, type MessagesOwner, RequestMessages } from './request-messages.ts'
-import { ResponseStream, type StreamOwner } from './response-stream.ts'
+import { KeptMessage, MessageReader, RequestMessages } from './request-messages.ts'
+import { ResponseStream, type StreamOwner, untilCommitted } from './response-stream.ts'
 
 /** What the calls of an interceptor share. */
 export interface ClientEnvironment {
@@ -41,7 +39,8 @@ interface Reply {
 	reject(error: unknown): void
 }
 
-export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, StreamOwner {
+export class ConnectCall implements AttemptOwner, StreamOwner {
+	readonly rpc: Rpc
 	readonly #environment: ClientEnvironment
 	readonly #request: RpcRequest
 	readonly #next: RpcNext
@@ -49,7 +48,7 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 	readonly #isTimeoutLonger: boolean
 	/** The request messages, if they are kept for retries. */
 	#kept: KeptMessage | RequestMessages | undefined
-	readonly #active: Attempt[] = []
+	readonly #active = new ActiveAttempts<Attempt>()
 	#attempts = 0
 	#isRepeated = false
 	#isOver = false
@@ -67,16 +66,17 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		const timeoutMs = readTimeout(header) ?? Infinity
 		const context = readContext(engine.settings.getContext)
 		const parent = context instanceof ThrownByHook ? undefined : context
-		super(target, timeoutMs, parent, engine.runtime)
+		const rpc = new Rpc(target, timeoutMs, parent, engine.runtime)
+		this.rpc = rpc
 		this.#environment = environment
 		this.#request = request
 		this.#next = next
-		this.#isTimeoutLonger = this.givenMs < timeoutMs
+		this.#isTimeoutLonger = rpc.givenMs < timeoutMs
 		const aborted = [signal, parent?.signal].find((given) => given?.aborted)
 		const invalid = findInvalidHeader(header)
-		if (context instanceof ThrownByHook) this.rejection = { error: context.error, stop: 'hook-threw' }
-		else if (aborted) this.rejection = rejectionOf(this.#abortFailure(aborted))
-		else if (invalid) this.rejection = { error: invalidMetadata(invalid), stop: 'permanent' }
+		if (context instanceof ThrownByHook) rpc.rejection = { error: context.error, stop: 'hook-threw' }
+		else if (aborted) rpc.rejection = rejectionOf(this.#abortFailure(aborted))
+		else if (invalid) rpc.rejection = { error: invalidMetadata(invalid), stop: 'permanent' }
 	}
 
 	run(): Promise<RpcResponse> {
@@ -84,9 +84,14 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		const response = new Promise<RpcResponse>((resolve, reject) => {
 			this.#caller = { resolve, reject }
 		})
-		const call = engine.createCall(this, () => this.#startAttempt())
-		if (this.target.isRepeatable && !this.rejection) this.#keepMessages()
-		if (!this.rejection) this.#linkSignals()
+		const { rpc } = this
+		const call = engine.createCall(
+			rpc,
+			() => this.#startAttempt(),
+			() => this.#findServer(),
+		)
+		if (rpc.target.isRepeatable && !rpc.rejection) this.#keepMessages()
+		if (!rpc.rejection) this.#linkSignals()
 		void engine.run(call).then(
 			() => this.#end(undefined),
 			(error) => this.#end(this.#toCaller(error)),
@@ -94,7 +99,7 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		return response
 	}
 
-	override findServer(): string {
+	#findServer(): string {
 		const { url } = this.#request
 		return URL.canParse(url) ? new URL(url).origin : url
 	}
@@ -103,14 +108,14 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		if (!response.stream) {
 			this.#commit(attempt)
 			this.#response = response
-			this.#remove(attempt)
+			this.#active.remove(attempt)
 			attempt.succeed()
 			return
 		}
 		const source = (response.message as AsyncIterable<unknown>)[Symbol.asyncIterator]()
 		// The headers of a probe are held back too, because a stream that fails begins with the same headers.
-		const isDirect = this.isCommitted || !this.target.isRepeatable
-		if (isDirect && !mayBeProbe(this)) this.#deliver(attempt, response, source)
+		const isDirect = this.rpc.isCommitted || !this.rpc.target.isRepeatable
+		if (isDirect && !mayBeProbe(this.rpc)) this.#deliver(attempt, response, source)
 		else void this.#deliverAfterFirst(attempt, response, source)
 	}
 
@@ -121,34 +126,23 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 			this.#send(attempt)
 			return
 		}
-		this.#remove(attempt)
+		this.#active.remove(attempt)
 		const failure = errors.toStatus(error, (code) => this.#isInherited(code))
-		if (errors.isConnectionLost(error, this.hasDelivered))
-			setLostConnection(failure, { peer: this.findServer(), attempt: attempt.number })
+		if (errors.isConnectionLost(error, this.rpc.hasDelivered))
+			setLostConnection(failure, { peer: this.#findServer(), attempt: attempt.number })
 		attempt.fail(failure)
 	}
 
-	onBufferFull(): void {
-		this.committedBy = 'buffer'
-		const [furthest] = this.#active.toSorted((a, b) => b.sentMessages - a.sentMessages)
-		if (furthest) this.#commit(furthest)
-		this.isCommitted = true
-	}
-
-	onRequestError(): void {
-		this.isCommitted = true
-	}
-
 	onStreamMessage(): void {
-		this.hasDelivered = true
+		this.rpc.hasDelivered = true
 	}
 
 	onStreamEnd(): void {
-		for (const attempt of this.#active.splice(0)) attempt.succeed()
+		for (const attempt of this.#active.removeAll()) attempt.succeed()
 	}
 
 	onStreamError(error: unknown): void {
-		for (const attempt of [...this.#active]) this.onError(attempt, error)
+		for (const attempt of this.#active.all) this.onError(attempt, error)
 	}
 
 	onStreamStop(): void {
@@ -156,10 +150,11 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 	}
 
 	#startAttempt(): Promise<void> {
-		if (this.cancellation) throw this.cancellation
+		const { cancellation } = this.rpc
+		if (cancellation) throw cancellation
 		const number = this.#environment.engine.countAttempt()
 		const attempt = new Attempt(this, this.#next, this.#attempts++, number)
-		this.#active.push(attempt)
+		this.#active.add(attempt)
 		this.#send(attempt)
 		return attempt.ended
 	}
@@ -169,8 +164,8 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		const { header } = request
 		const { previousAttempts } = attempt
 		const isFirst = previousAttempts === 0
-		const remainingMs = isFirst && !this.#isTimeoutLonger ? undefined : this.deadline?.remainingMs
-		const isUnchanged = remainingMs === undefined && !this.target.isRepeatable
+		const remainingMs = isFirst && !this.#isTimeoutLonger ? undefined : this.rpc.deadline?.remainingMs
+		const isUnchanged = remainingMs === undefined && !this.rpc.target.isRepeatable
 		const kept = this.#kept
 		const reader = kept instanceof RequestMessages ? new MessageReader(kept) : undefined
 		const message = kept instanceof KeptMessage && !isFirst ? kept.message : request.message
@@ -185,18 +180,29 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		)
 	}
 
-	/** True if the request can be sent again because the server has not seen it. gRPC allows that once per call. */
+	/** True if a request that the server has not seen can be sent again. gRPC allows that once per call. */
 	get #canRepeat(): boolean {
-		return !this.#isRepeated && !this.isCommitted && (this.#kept !== undefined || !this.#request.stream)
+		return !this.#isRepeated && !this.rpc.isCommitted && (this.#kept !== undefined || !this.#request.stream)
 	}
 
 	#keepMessages(): void {
 		const { buffer } = this.#environment.engine
 		const { stream, message } = this.#request
-		this.#kept = stream
-			? new RequestMessages(this, buffer, message as AsyncIterable<unknown>)
-			: KeptMessage.keep(message, buffer)
-		if (!this.#kept) this.onBufferFull()
+		if (stream) {
+			const source = message as AsyncIterable<unknown>
+			this.#kept = new RequestMessages(this.rpc, buffer, source, () => this.#onBufferFull())
+			return
+		}
+		const kept = new KeptMessage(buffer)
+		if (kept.keep(message)) this.#kept = kept
+		else this.#onBufferFull()
+	}
+
+	#onBufferFull(): void {
+		this.rpc.committedBy = 'buffer'
+		const best = this.#active.mostAdvanced
+		if (best) this.#commit(best)
+		this.rpc.isCommitted = true
 	}
 
 	async #deliverAfterFirst(
@@ -222,7 +228,7 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		first?: Promise<IteratorResult<unknown>>,
 	): void {
 		this.#commit(attempt)
-		confirmProbe(this)
+		confirmProbe(this.rpc)
 		this.#stream = new ResponseStream(this, source, first)
 		this.#caller?.resolve({ ...response, message: this.#stream.open() })
 		this.#caller = undefined
@@ -230,33 +236,27 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 
 	/** From now on only this attempt counts. */
 	#commit(attempt: Attempt): void {
-		this.isCommitted = true
+		this.rpc.isCommitted = true
 		this.#kept?.releaseSpace()
 		if (this.#kept instanceof RequestMessages) this.#kept.dropBefore(attempt.sentMessages)
 		const { errors } = this.#environment
-		for (const other of this.#active.filter((active) => active !== attempt)) {
-			this.#remove(other)
+		for (const other of this.#active.removeOthers(attempt)) {
 			const error = new DiscardedError()
 			other.abort(error, errors.create(error.message, CANCELLED))
 		}
 	}
 
-	#remove(attempt: Attempt): void {
-		const index = this.#active.indexOf(attempt)
-		if (index >= 0) this.#active.splice(index, 1)
-	}
-
 	#linkSignals(): void {
-		for (const signal of [this.#request.signal, this.parent?.signal]) {
+		for (const signal of [this.#request.signal, this.rpc.parent?.signal]) {
 			if (!signal) continue
 			const listener = () => this.#cancel(this.#abortFailure(signal))
 			signal.addEventListener('abort', listener)
 			this.#cleanups.push(() => signal.removeEventListener('abort', listener))
 		}
-		const { deadline } = this
+		const { deadline, isDeadlineInherited } = this.rpc
 		// Core rejects a call whose deadline has passed before.
 		if (!deadline || deadline.isExpired) return
-		this.#cleanups.push(deadline.onExpiry((error) => this.#cancel(expired(error, this.isDeadlineInherited))))
+		this.#cleanups.push(deadline.onExpiry((error) => this.#cancel(expired(error, isDeadlineInherited))))
 	}
 
 	#abortFailure(signal: AbortSignal): GrpcStatusError {
@@ -266,23 +266,24 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 	}
 
 	#isInherited(code: StatusCode): boolean {
-		return this.isDeadlineInherited && isAtDeadline(code, this.deadline)
+		return this.rpc.isDeadlineInherited && isAtDeadline(code, this.rpc.deadline)
 	}
 
 	/** Ends the call immediately, also while it waits in a queue or for a retry. */
 	#cancel(failure: GrpcStatusError): void {
-		const { call } = this
-		if (this.#isOver || this.cancellation || !call) return
-		this.cancellation = failure
-		// In a microtask, because a listener of the call's own events may ask for it; and first, because the attempts end in microtasks too.
+		const { call, cancellation } = this.rpc
+		if (this.#isOver || cancellation || !call) return
+		this.rpc.cancellation = failure
+		// In a microtask, because a listener of the call's own events may cancel it. Before the attempts are
+		// aborted, because they end in microtasks too.
 		queueMicrotask(() => interrupt(call, undefined, call, failure, stopOf(failure)))
 		const reason = this.#environment.errors.toCaller(failure)
-		for (const attempt of this.#active.splice(0)) attempt.abort(failure, reason)
+		for (const attempt of this.#active.removeAll()) attempt.abort(failure, reason)
 	}
 
 	#toCaller(failure: unknown): unknown {
 		const error = this.#environment.errors.toCaller(failure)
-		if (this.call) attachRecord(error, this.call)
+		if (this.rpc.call) attachRecord(error, this.rpc.call)
 		return error
 	}
 
@@ -292,9 +293,9 @@ export class ConnectCall extends Rpc implements AttemptOwner, MessagesOwner, Str
 		const { engine, errors } = this.#environment
 		for (const cleanup of this.#cleanups.splice(0)) cleanup()
 		this.#kept?.close()
-		for (const attempt of this.#active.splice(0))
+		for (const attempt of this.#active.removeAll())
 			attempt.abort(new DiscardedError(), errors.create('the call has ended', CANCELLED))
-		engine.end(this, error === undefined)
+		engine.end(this.rpc, error === undefined)
 		if (error !== undefined) {
 			this.#stream?.fail(error)
 			this.#caller?.reject(error)

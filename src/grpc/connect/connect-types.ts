@@ -30,7 +30,7 @@ export interface RpcErrorClass {
 	[Symbol.hasInstance](value: unknown): value is RpcError
 }
 
-/** What the interceptors need of the module that the user passes: `import * as connect from '@connectrpc/connect'`. */
+/** The part of the module that the user passes: `import * as connect from '@connectrpc/connect'`. */
 export interface ConnectModule {
 	readonly ConnectError: abstract new (...args: never[]) => Error
 }

@@ -3,8 +3,8 @@ import { isRetryableNetworkError } from '../../core/classify/classify.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { invalidArgument } from '../../core/options/schema.ts'
-import { setOversized } from '../status/oversized.ts'
-import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
+import { setOversized } from '../status/failure-facts.ts'
+import { PUSHBACK_KEY, parsePushback } from '../status/retry-metadata.ts'
 import {
 	CANCELLED,
 	DEADLINE_EXCEEDED,
@@ -61,7 +61,7 @@ export class RpcErrors {
 		return failure
 	}
 
-	/** Returns the status of a call whose signal was aborted: by the caller, or by Connect because its timeout has passed. */
+	/** Returns the status of a call that the caller has aborted, or Connect because its timeout has passed. */
 	toCancellation(reason: unknown): GrpcStatusError {
 		const isError = reason instanceof this.#ConnectError
 		const isExpired = isError && reason.code === DEADLINE_EXCEEDED
@@ -96,7 +96,7 @@ export class RpcErrors {
 		}
 	}
 
-	/** Returns the error with this pushback. A received error is copied too: Connect does not send the metadata of those. */
+	/** Returns the error with this pushback. Connect does not send the metadata of a received error. */
 	withPushback(error: RpcError, pushback: string): RpcError {
 		const { rawMessage, code, details, isWireError, cause = error } = error
 		const metadata = isWireError ? new Headers() : new Headers(error.metadata)
@@ -104,10 +104,11 @@ export class RpcErrors {
 		return new this.#ConnectError(rawMessage, code, metadata, details, cause)
 	}
 
-	/** Returns true if the connection was lost while the request was in flight; `isReading`: after a message of a response stream. */
+	/** Returns true if the connection was lost in flight; `isReading`: after a message of a response stream. */
 	isConnectionLost(thrown: unknown, isReading: boolean): boolean {
 		const error = this.#ConnectError.from(thrown)
-		// For a stream that breaks off, Connect reports an error of its own without a cause. Before 2.2 it does not say whether an error is its own.
+		// For a stream that breaks off, Connect reports an error of its own without a cause. Before 2.2 it does
+		// not say whether an error is its own.
 		if (isReading) return error.isWireError === false && error.code !== DEADLINE_EXCEEDED
 		return error.isConnectionLost || (isLost(error) && !CONNECTING.has(safeGet(error.cause, 'syscall')))
 	}
@@ -126,8 +127,8 @@ export class RpcErrors {
 }
 
 /**
- * Connect for Node reports a lost connection as Aborted or Internal, and Connect for browsers as Unknown. In gRPC it is UNAVAILABLE, which
- * is the code that service configs name.
+ * Connect for Node reports a lost connection as Aborted or Internal, and Connect for browsers as Unknown. In
+ * gRPC it is UNAVAILABLE, which is the code that service configs name.
  */
 const isLost = ({ cause, isWireError }: RpcError): boolean =>
 	!isWireError && cause !== undefined && isRetryableNetworkError(cause)

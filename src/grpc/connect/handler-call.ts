@@ -1,13 +1,13 @@
 /** A call of a server between its handler and the client. */
 import { safeMessage } from '../../core/classify/safe-get.ts'
 import { findRecord } from '../../core/explain/record.ts'
-import { storeContext } from '../server/context-lookup.ts'
 import type { ServerFailure } from '../server/failure.ts'
 import { DO_NOT_RETRY, forbidsRetry } from '../server/pushback.ts'
 import type { CallDriver, ServerCall } from '../server/server-call.ts'
 import type { GrpcServerContext } from '../server/server-context.ts'
+import { storeContext } from '../server/server-context.ts'
 import type { ServerEngine } from '../server/server-engine.ts'
-import { PUSHBACK_KEY } from '../status/pushback.ts'
+import { PUSHBACK_KEY } from '../status/retry-metadata.ts'
 import { DEADLINE_EXCEEDED, INTERNAL } from '../status/status.ts'
 import type { RpcNext, RpcRequest, RpcResponse } from './connect-types.ts'
 import type { RpcErrors } from './errors.ts'
@@ -93,7 +93,8 @@ export class HandlerCall implements CallDriver, StreamOwner {
 
 	async #handle(context: GrpcServerContext): Promise<void> {
 		const call = this.#call
-		// Connect aborts its signal also when a call has succeeded, and handlers may rely on it to release resources.
+		// Connect aborts its signal also when a call has succeeded, and handlers may rely on it to release
+		// resources.
 		const signal = AbortSignal.any([this.#request.signal, context.signal])
 		try {
 			const response = await this.#next({ ...this.#request, signal })
@@ -124,7 +125,8 @@ export class HandlerCall implements CallDriver, StreamOwner {
 		const code = error?.code ?? INTERNAL
 		this.#call.finish(code, error?.rawMessage ?? safeMessage(thrown))
 		if (!forbidsRetry(engine.settings, context, code)) return error ?? thrown
-		// The pushback of a received error was for the calls of this server. Before Connect 2.2 only the record of the call shows that it was received.
+		// The pushback of a received error was for the calls of this server. Before Connect 2.2 only the record
+		// of the call shows that it was received.
 		const isReceived = error?.isWireError ?? findRecord(error)
 		if (error && !isReceived && error.metadata.has(PUSHBACK_KEY)) return error
 		// Connect itself reports other errors like this.
@@ -132,8 +134,9 @@ export class HandlerCall implements CallDriver, StreamOwner {
 	}
 
 	/**
-	 * The deadline has passed, the client has cancelled or has disconnected, or the server shuts down. Once a handler runs, only a passed deadline
-	 * ends the call here: a server that shuts down may let its handlers respond, and Connect stops a handler when it cannot send to the client.
+	 * The deadline has passed, the client has cancelled or has disconnected, or the server shuts down. Once a
+	 * handler runs, only a passed deadline ends the call here: a server that shuts down may let its handlers
+	 * respond, and Connect stops a handler when it cannot send to the client.
 	 */
 	#onAbort(): void {
 		const call = this.#call

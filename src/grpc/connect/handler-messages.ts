@@ -1,6 +1,7 @@
 /**
- * The response messages of a handler. A handler that is a generator runs while a message is read, so each read happens in the async context of
- * the call. After the end of a call the generator is stopped where it waits, so that its `finally` blocks run.
+ * The response messages of a handler. A handler that is a generator runs while a message is read, so each
+ * read happens in the async context of the call. After the end of a call the generator is stopped where it
+ * waits, so that its `finally` blocks run.
  */
 import type { ServerCall } from '../server/server-call.ts'
 

@@ -1,10 +1,12 @@
 /**
- * Messages are kept for retries as copies: an application may change a message, or the array of its bytes, after it was sent, and a retry must
- * not send the change. Generators that yield the same object again and again are common.
+ * Messages are kept for retries as copies: an application may change a message, or the array of its bytes,
+ * after it was sent, and a retry must not send the change. Generators that yield the same object again and
+ * again are common.
  *
- * The size is estimated from the values of the fields. Exact sizes would need the encoder of @bufbuild/protobuf, which the interceptor does not
- * have; the encoder that Connect exports (`encodeBinaryHeader`) returns base64, which takes longer than the call itself for large messages.
- * What makes messages large, text and bytes, is estimated well.
+ * The size is estimated from the values of the fields. Exact sizes would need the encoder of
+ * @bufbuild/protobuf, which the interceptor does not have; the encoder that Connect exports
+ * (`encodeBinaryHeader`) returns base64, which takes longer than the call itself for large messages. What
+ * makes messages large, text and bytes, is estimated well.
  */
 
 /** The tag of a field and its length or value, if it is short. */

@@ -1,8 +1,8 @@
 /** The headers of outgoing requests, and the timeout of incoming ones. */
 import { type DeadlineHeader, readDeadline, writeDeadline } from '../../http/headers/deadline-headers.ts'
-import { PREVIOUS_ATTEMPTS_KEY } from '../status/previous-attempts.ts'
+import { PREVIOUS_ATTEMPTS_KEY } from '../status/retry-metadata.ts'
 
-/** The header that carries the timeout depends on the protocol: Connect has its own, gRPC and gRPC-Web share one. */
+/** The header with the timeout. Connect has its own, gRPC and gRPC-Web share one. */
 function timeoutHeaderOf(header: Headers): DeadlineHeader {
 	const isGrpc = header.get('content-type')?.startsWith('application/grpc')
 	return isGrpc ? 'grpc-timeout' : 'connect-timeout-ms'
@@ -12,7 +12,7 @@ function timeoutHeaderOf(header: Headers): DeadlineHeader {
 export const readTimeout = (header: Headers): number | undefined =>
 	readDeadline(header, [timeoutHeaderOf(header)])
 
-/** Returns a copy of the headers for an attempt. `remainingMs` is the time that is left; undefined leaves the timeout as it is. */
+/** Returns the headers of an attempt. Without `remainingMs`, the timeout stays as it is. */
 export function headerOfAttempt(
 	header: Headers,
 	previousAttempts: number,

@@ -1,23 +1,16 @@
 /**
- * The request messages of a streaming call, kept until the call is committed so that each attempt can send all of them. A message is read from
- * the caller when the first attempt needs it: the transport asks for the next message when it has sent the last one, so the caller is never
- * ahead of the fastest attempt. What the others have not sent yet is kept, up to the limit of the buffer.
+ * The request messages of a streaming call, kept until the call is committed so that each attempt can send
+ * all of them. A message is read from the caller when the first attempt needs it: the transport asks for the
+ * next message when it has sent the last one, so the caller is never ahead of the fastest attempt. What the
+ * others have not sent yet is kept, up to the limit of the buffer.
  */
-import type { BufferLimit } from '../policy/buffer-limit.ts'
+import { type BufferLimit, KeptMessages } from '../policy/kept-messages.ts'
+import type { Rpc } from '../policy/rpc.ts'
 import { copyMessage, estimateBytes } from './message-copy.ts'
 
-/** The call that the messages belong to. */
-export interface MessagesOwner {
-	readonly isCommitted: boolean
-	/** A message did not fit into the buffer. The call must be committed. */
-	onBufferFull(): void
-	/** The caller's messages ended with an error. No attempt can send them. */
-	onRequestError(): void
-}
-
-export class RequestMessages {
-	readonly #owner: MessagesOwner
-	readonly #limit: BufferLimit
+export class RequestMessages extends KeptMessages {
+	readonly #rpc: Rpc
+	readonly #onBufferFull: () => void
 	readonly #source: AsyncIterable<unknown>
 	#iterator: AsyncIterator<unknown> | undefined
 	/** The read from the caller that is in flight. */
@@ -25,14 +18,15 @@ export class RequestMessages {
 	readonly #messages: unknown[] = []
 	/** The number of the first message that is still here. */
 	#first = 0
-	#reservedBytes = 0
 	#isDone = false
 	#isClosed = false
 	#error: { readonly reason: unknown } | undefined
 
-	constructor(owner: MessagesOwner, limit: BufferLimit, source: AsyncIterable<unknown>) {
-		this.#owner = owner
-		this.#limit = limit
+	/** `onBufferFull` is called if a message does not fit into the buffer. It must commit the call. */
+	constructor(rpc: Rpc, limit: BufferLimit, source: AsyncIterable<unknown>, onBufferFull: () => void) {
+		super(limit)
+		this.#rpc = rpc
+		this.#onBufferFull = onBufferFull
 		this.#source = source
 	}
 
@@ -43,7 +37,7 @@ export class RequestMessages {
 			if (index < this.#messages.length) {
 				const value = this.#messages[index]
 				reader.position++
-				if (this.#owner.isCommitted) this.dropBefore(reader.position)
+				if (this.#rpc.isCommitted) this.dropBefore(reader.position)
 				return { done: false, value }
 			}
 			if (this.#error) throw this.#error.reason
@@ -55,16 +49,10 @@ export class RequestMessages {
 	}
 
 	/** The call has ended. A message that the caller is about to yield is not kept. */
-	close(): void {
+	override close(): void {
 		this.#isClosed = true
 		this.#messages.length = 0
-		this.releaseSpace()
-	}
-
-	/** Messages are no longer kept for retries. */
-	releaseSpace(): void {
-		this.#limit.release(this.#reservedBytes)
-		this.#reservedBytes = 0
+		super.close()
 	}
 
 	/** Forgets the messages before this number. */
@@ -82,22 +70,19 @@ export class RequestMessages {
 			const { done, value } = await this.#iterator.next()
 			if (this.#isClosed) return
 			if (done) this.#isDone = true
-			else this.#messages.push(this.#owner.isCommitted ? value : this.#keep(value))
+			else this.#messages.push(this.#rpc.isCommitted ? value : this.#keep(value))
 		} catch (reason) {
 			this.#error = { reason }
-			this.#owner.onRequestError()
+			// No attempt can send the caller's messages.
+			this.#rpc.isCommitted = true
 		}
 		this.#reading = undefined
 	}
 
 	/** Returns a copy; the message itself if it does not fit into the buffer. */
 	#keep(message: unknown): unknown {
-		const bytes = estimateBytes(message)
-		if (this.#limit.reserve(bytes, this.#reservedBytes)) {
-			this.#reservedBytes += bytes
-			return copyMessage(message)
-		}
-		this.#owner.onBufferFull()
+		if (this.reserve(estimateBytes(message))) return copyMessage(message)
+		this.#onBufferFull()
 		return message
 	}
 }
@@ -130,5 +115,17 @@ export class MessageReader implements AsyncIterableIterator<unknown> {
 	throw(error: unknown): Promise<IteratorResult<unknown>> {
 		this.isClosed = true
 		return Promise.reject(error)
+	}
+}
+
+/** The request message of a unary call. */
+export class KeptMessage extends KeptMessages {
+	message: unknown
+
+	/** Keeps a copy of the message. Returns false if it does not fit into the buffer. */
+	keep(message: unknown): boolean {
+		if (!this.reserve(estimateBytes(message))) return false
+		this.message = copyMessage(message)
+		return true
 	}
 }

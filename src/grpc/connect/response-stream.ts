@@ -1,8 +1,11 @@
 /**
- * The response messages of a streaming call on their way to the caller. The call ends when the caller has read the last one, and the caller
- * receives the end after that: statistics, the bulkhead and `explain` then show it already.
+ * The response messages of a streaming call on their way to the caller. The call ends when the caller has
+ * read the last one, and the caller receives the end after that: statistics, the bulkhead and `explain` then
+ * show it already.
  */
-import { createRegistry } from '../../core/runtime/collected.ts'
+
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { createRegistry } from '../../core/runtime/system.ts'
 
 /** The call that the response belongs to. */
 export interface StreamOwner {
@@ -38,7 +41,7 @@ export class ResponseStream {
 		this.#first = first
 	}
 
-	/** Returns the stream for the caller. If it is no longer used and was not read to its end, the call is cancelled. */
+	/** Returns the stream for the caller. If the caller drops it before its end, the call is cancelled. */
 	open(): AsyncIterable<unknown> {
 		const reader = new StreamReader(this)
 		unused ??= createRegistry((stream) => stream.stop())
@@ -140,3 +143,19 @@ class StreamReader implements AsyncIterableIterator<unknown> {
 
 /** A caller that leaves a `for await` loop early does not end the call: Connect hides `return` from it. */
 let unused: FinalizationRegistry<ResponseStream> | undefined
+
+/**
+ * gRPC commits a call when the headers of the response arrive. Connect sends the status of a failed stream
+ * after the headers, in the body, and its servers do so for gRPC too. So the headers are held until the first
+ * message or the end of the stream has arrived, but not for long: a server that sends nothing else has sent
+ * them on purpose, and the caller may wait for them before it sends more.
+ */
+const HEADER_WAIT_MS = 100
+
+/** Resolves with the first message, the end, or the time limit. Rejects if the stream begins to fail. */
+export function untilCommitted(first: Promise<unknown>, runtime: Runtime): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const stopTimer = runtime.setTimer(HEADER_WAIT_MS, resolve, 'limit')
+		first.then(() => resolve(), reject).finally(stopTimer)
+	})
+}

@@ -9,15 +9,17 @@ import { HandlerCall, type ServerEnvironment } from './handler-call.ts'
 export type ResilientConnectServerInterceptor = ConnectInterceptor & GrpcInterceptor<GrpcServerStats>
 
 /**
- * Creates an interceptor for servers of @connectrpc/connect, whatever protocols they serve. It ends calls at their deadline, runs handlers in a
- * context that the calls inside them inherit, and limits concurrent calls. A rejected call gets the code Unavailable with the time after
- * which the client may retry. The signal of the `HandlerContext` is aborted when the call ends; `getGrpcContext` returns the context.
+ * Creates an interceptor for servers of @connectrpc/connect, whatever protocols they serve. It ends calls at
+ * their deadline, runs handlers in a context that the calls inside them inherit, and limits concurrent calls.
+ * A rejected call gets the code Unavailable with the time after which the client may retry. The signal of the
+ * `HandlerContext` is aborted when the call ends; `getGrpcContext` returns the context.
  *
  * @example
  * import * as connect from '@connectrpc/connect'
  * import { connectNodeAdapter } from '@connectrpc/connect-node'
  *
- * const resilient = resilientConnectServerInterceptor(connect, { defaultDeadlineMs: 10_000, bulkhead: { maxConcurrent: 100 } })
+ * const options = { defaultDeadlineMs: 10_000, bulkhead: { maxConcurrent: 100 } }
+ * const resilient = resilientConnectServerInterceptor(connect, options)
  * const handler = connectNodeAdapter({ routes, interceptors: [resilient] })
  */
 export function resilientConnectServerInterceptor(

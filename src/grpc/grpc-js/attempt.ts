@@ -30,12 +30,13 @@ export class Attempt implements GrpcListener {
 	readonly number: number
 	/** Called with the failure, or undefined for OK. */
 	readonly end: ((failure: Error | undefined) => void) | undefined
-	/** The next active attempt of the call. */
-	sibling: Attempt | undefined
-	/** Response headers without the content type of gRPC, such as those of a proxy's page. The caller gets them with a message, or if the call ends with this attempt. */
+	/**
+	 * Response headers without the content type of gRPC, such as a proxy's page has. The caller gets them
+	 * with a message, or if the call ends with this attempt.
+	 */
 	foreignHeaders: GrpcMetadata | undefined
 	/** The number of messages that were sent. */
-	sent = 0
+	sentMessages = 0
 	#last: OutgoingMessage | undefined
 	/** True until grpc-js has acknowledged the last message. */
 	#isWriting = false
@@ -75,7 +76,8 @@ export class Attempt implements GrpcListener {
 
 	/** Returns true if there may be something else to send. */
 	#sendNext(): boolean {
-		// The half-close waits too: grpc-js 1.12.0 to 1.14.2 ends the stream without a message that it is still writing.
+		// The half-close waits too: grpc-js 1.12.0 to 1.14.2 ends the stream without a message that it is still
+		// writing.
 		if (this.#isOver || this.#isWriting) return false
 		const { messages, isHalfClosed } = this.#owner
 		const next = this.#last ? this.#last.following : messages.first
@@ -93,7 +95,7 @@ export class Attempt implements GrpcListener {
 	#send(outgoing: OutgoingMessage): void {
 		const { serializer, isRequestStream } = this.#owner
 		this.#last = outgoing
-		this.sent++
+		this.sentMessages++
 		// A single message needs no flow control.
 		this.#isWriting = isRequestStream
 		if (!isRequestStream) outgoing.acknowledgeSoon()

@@ -11,13 +11,13 @@ export interface ResilientChannelOptions {
 }
 
 /**
- * Returns channel options with the service config, for example its load balancing, without what `resilientInterceptor` does: otherwise
- * grpc-js would retry as well. Its transparent retries, of requests that have not reached a server, remain. A service config from DNS is
- * ignored.
+ * Returns channel options with the service config, for example its load balancing, without what
+ * `resilientInterceptor` does: otherwise grpc-js would retry as well. Its transparent retries, of requests
+ * that have not reached a server, remain. A service config from DNS is ignored.
  *
- * grpc-js waits for up to two minutes before it connects again to a server that was away, and fails all calls in the meantime. Here it is as long
- * as a circuit can be open. To change it, write `'grpc.max_reconnect_backoff_ms'` after these options. Without a service config, this is the only
- * option.
+ * grpc-js waits for up to two minutes before it connects again to a server that was away, and fails all calls
+ * in the meantime. Here it is as long as a circuit can be open. To change it, write
+ * `'grpc.max_reconnect_backoff_ms'` after these options. Without a service config, this is the only option.
  *
  * @example
  * const client = new UsersClient(address, credentials, { ...resilientChannelOptions(config), interceptors: [interceptor] })
@@ -41,8 +41,8 @@ export function resilientChannelOptions(config?: ServiceConfig): Partial<Resilie
 }
 
 /**
- * An entry without retries, hedging and timeout. grpc-js would also read a timeout of half a second as 5 nanoseconds, and reject an empty
- * method.
+ * An entry without retries, hedging and timeout. grpc-js would also read a timeout of half a second as 5
+ * nanoseconds, and reject an empty method.
  */
 function entryFor({ names, config }: MethodConfigEntry): object {
 	const { waitForReady, maxRequestMessageBytes, maxResponseMessageBytes } = config

@@ -1,7 +1,8 @@
 /**
- * Reports a channel that retries by itself, with a service config among its options, beside an interceptor that retries too: 4 attempts around
- * 4 attempts are 16 requests. An interceptor does not get the options of its channel, so they are read from the fields of grpc-js's own
- * objects. If another version of it has other fields, nothing is reported.
+ * Reports a channel that retries by itself, with a service config among its options, beside an interceptor
+ * that retries too: 4 attempts around 4 attempts are 16 requests. An interceptor does not get the options of
+ * its channel, so they are read from the fields of grpc-js's own objects. If another version of it has other
+ * fields, nothing is reported.
  */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import type { GrpcCall } from './grpc-types.ts'

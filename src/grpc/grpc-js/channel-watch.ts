@@ -1,10 +1,11 @@
 /**
- * `resilientChannelOptions` switches the retries of grpc-js off. If the calls of that channel do not pass an interceptor, because nice-grpc
- * ignores the interceptors of clients or they were forgotten, nothing retries. A channel reports nothing about its calls, but Node
- * publishes the start of each HTTP/2 stream: the first request of a method with a policy shows whether an interceptor has seen that method.
- * Older versions of Node, and other runtimes, do not publish it; there nothing is reported.
+ * `resilientChannelOptions` switches the retries of grpc-js off. If the calls of that channel do not pass an
+ * interceptor, because nice-grpc ignores the interceptors of clients or they were forgotten, nothing retries.
+ * A channel reports nothing about its calls, but Node publishes the start of each HTTP/2 stream: the first
+ * request of a method with a policy shows whether an interceptor has seen that method. Older versions of
+ * Node, and other runtimes, do not publish it; there nothing is reported.
  */
-import type { ServiceConfig } from '../service-config/service-config.ts'
+import { parsePath, type ServiceConfig } from '../service-config/service-config.ts'
 
 const STREAM_START = 'http2.client.stream.start'
 /** A generic client may create any number of paths. From this number on it is not known which were seen. */
@@ -53,9 +54,9 @@ function onStreamStart(message: unknown): void {
 	const { headers = {} } = message as StreamStart
 	const { ':path': path, 'user-agent': userAgent } = headers
 	if (typeof path !== 'string' || !String(userAgent).includes('grpc-node-js')) return
-	const end = path.lastIndexOf('/')
+	const { service, method } = parsePath(path)
 	const repeating = [...watched].filter((config) => {
-		const { retryPolicy, hedgingPolicy } = config.find(path.slice(1, end), path.slice(end + 1)) ?? {}
+		const { retryPolicy, hedgingPolicy } = config.find(service, method) ?? {}
 		return retryPolicy ?? hedgingPolicy
 	})
 	if (repeating.length === 0) return

@@ -1,24 +1,22 @@
 /**
- * One call of a client: the object that grpc-js drives in place of its own. It starts an attempt whenever the policies ask for one, sends the
- * messages so far to it, and passes the response of the attempt that the call is committed to on to the caller.
+ * One call of a client: the object that grpc-js drives in place of its own. It starts an attempt whenever the
+ * policies ask for one, sends the messages so far to it, and passes the response of the attempt that the call
+ * is committed to on to the caller.
  *
- * It implements the interface of grpc-js's InterceptingCall instead of using that class, which would create a dozen objects for every call.
+ * It implements the interface of grpc-js's InterceptingCall instead of using that class, which would create a
+ * dozen objects for every call.
  */
-import type { Call, Operation } from '../../core/engine/call.ts'
-import { Context } from '../../core/engine/context.ts'
 import { attachRecord } from '../../core/explain/record.ts'
-import { invalidMetadata } from '../policy/call-failures.ts'
+import { ActiveAttempts } from '../policy/active-attempts.ts'
+import { DiscardedError, invalidMetadata } from '../policy/call-failures.ts'
 import { CallbackRpc } from '../policy/callback-rpc.ts'
+import { confirmProbe } from '../policy/grpc-breaker.ts'
 import type { GrpcEngine } from '../policy/grpc-engine.ts'
-import { setLostConnection } from '../policy/lost-connection.ts'
-import { readContext, ThrownByHook } from '../policy/parent-context.ts'
-import { confirmProbe } from '../policy/probes.ts'
-import { rpcOf } from '../policy/rpc.ts'
-import { DiscardedError } from '../status/discarded-error.ts'
+import { Rpc, readContext, ThrownByHook } from '../policy/rpc.ts'
+import { setLostConnection } from '../status/failure-facts.ts'
 import { CANCELLED, OK } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { Attempt, type AttemptOwner, NO_CONTEXT } from './attempt.ts'
-import { cancelAll, mostAdvanced, without } from './attempt-list.ts'
 import { reportChannelRetries } from './channel-retries.ts'
 import { setIntercepted } from './channel-watch.ts'
 import type {
@@ -52,8 +50,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 	#listener: Partial<GrpcListener> | undefined
 	#metadata: InitialMetadata | undefined
 	#unlinkParent: (() => void) | undefined
-	/** The attempts that have not ended, as a linked list: most calls have one. */
-	#active: Attempt | undefined
+	readonly #active = new ActiveAttempts<Attempt>()
 	/** The last attempt that was started, or the one that the call is committed to. */
 	#latest: Attempt | undefined
 	#attempts = 0
@@ -78,13 +75,14 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 		const found = readContext(engine.settings.getContext)
 		const isThrown = found instanceof ThrownByHook
 		const context = inheritedContext(options, isThrown ? undefined : found, runtime)
-		super(engine.methodOf(options.method_definition.path), callerMs, context, runtime, givenAt)
+		const target = engine.methodOf(options.method_definition.path)
+		super(new Rpc(target, callerMs, context, runtime, givenAt))
 		this.#environment = environment
-		if (this.target.isRepeatable) setIntercepted(this.target.path)
+		if (target.isRepeatable) setIntercepted(target.path)
 		this.#callerOptions = options
 		this.#nextCall = nextCall
-		if (isThrown) this.rejection = { error: found.error, stop: 'hook-threw' }
-		const { givenMs } = this
+		if (isThrown) this.rpc.rejection = { error: found.error, stop: 'hook-threw' }
+		const { givenMs } = this.rpc
 		this.#options = givenMs < callerMs || options.parent ? attemptOptions(options, givenMs, runtime) : options
 		this.messages = new MessageBuffer(engine.buffer)
 	}
@@ -104,15 +102,22 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 	start(metadata: GrpcMetadata, listener?: Partial<GrpcListener>): void {
 		this.#listener = listener
 		this.#metadata = metadata
-		if (this.parent || this.#callerOptions.parent)
-			this.#unlinkParent = linkParent(this.#callerOptions, this.parent, (error) => this.#cancel(error))
+		const { rpc } = this
+		if (rpc.parent || this.#callerOptions.parent)
+			this.#unlinkParent = linkParent(this.#callerOptions, rpc.parent, (error) => this.#cancel(error))
 		const invalid = findInvalidMetadata(metadata)
-		if (this.cancellation) this.rejection = { error: this.cancellation, stop: 'abort' }
-		else if (invalid) this.rejection ??= { error: invalidMetadata(invalid), stop: 'permanent' }
-		// An interceptor further in may add to the metadata of the first attempt, and the caller may change it before the next one.
-		const copy = this.target.isRepeatable ? copyMetadata(metadata) : undefined
+		if (rpc.cancellation) rpc.rejection = { error: rpc.cancellation, stop: 'abort' }
+		else if (invalid) rpc.rejection ??= { error: invalidMetadata(invalid), stop: 'permanent' }
+		// An interceptor further in may add to the metadata of the first attempt, and the caller may change it
+		// before the next one.
+		const copy = rpc.target.isRepeatable ? copyMetadata(metadata) : undefined
 		const { engine } = this.#environment
-		this.begin(engine.createCall(this, attemptOf), engine)
+		const call = engine.createCall(
+			rpc,
+			() => this.#attempt(),
+			() => this.#findServer(),
+		)
+		this.begin(call, engine)
 		this.#isRunning = true
 		if (copy || this.#attempts === 0) this.#metadata = copy ?? copyMetadata(metadata)
 	}
@@ -127,7 +132,8 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 			outgoing.acknowledgeSoon()
 			return
 		}
-		if (this.target.isRepeatable && !this.isCommitted && this.#keep(outgoing)) outgoing.acknowledgeSoon()
+		const { target, isCommitted } = this.rpc
+		if (target.isRepeatable && !isCommitted && this.#keep(outgoing)) outgoing.acknowledgeSoon()
 		this.messages.push(outgoing)
 		this.#sendPending()
 	}
@@ -139,7 +145,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 
 	startRead(): void {
 		this.#isReading = true
-		for (let attempt = this.#active; attempt; attempt = attempt.sibling) attempt.startRead()
+		for (const attempt of this.#active.all) attempt.startRead()
 	}
 
 	/** Ends the call immediately, also while it waits in a queue or for a retry. */
@@ -161,21 +167,21 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 			return
 		}
 		this.#commit(attempt)
-		if (this.#isStream) confirmProbe(this)
+		if (this.#isStream) confirmProbe(this.rpc)
 		this.#listener?.onReceiveMetadata?.(metadata)
 	}
 
 	onMessage(attempt: Attempt, message: unknown): void {
 		this.#commit(attempt)
 		this.#deliverForeignHeaders(attempt)
-		if (!this.#hasMessage && this.#isStream) confirmProbe(this)
+		if (!this.#hasMessage && this.#isStream) confirmProbe(this.rpc)
 		this.#hasMessage = true
-		this.hasDelivered = this.#options.method_definition.responseStream
+		this.rpc.hasDelivered = this.#options.method_definition.responseStream
 		this.#listener?.onReceiveMessage?.(message)
 	}
 
 	onStatus(attempt: Attempt, status: GrpcStatus, isDiscarded: boolean): void {
-		const discarded = isDiscarded && (this.cancellation ?? new DiscardedError())
+		const discarded = isDiscarded && (this.rpc.cancellation ?? new DiscardedError())
 		const failure = discarded || this.#failureOf(attempt, status)
 		if (attempt.end) attempt.end(failure)
 		else {
@@ -192,46 +198,47 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 			this.#ok = status
 			this.#commit(attempt)
 		}
-		this.#active = without(this.#active, attempt)
+		this.#active.remove(attempt)
 		if (isOk) return undefined
-		const failure = failureOf(this, status)
+		const failure = failureOf(this.rpc, status)
 		if (isConnectionLost(status))
 			setLostConnection(failure, { peer: attempt.call.getPeer(), attempt: attempt.number })
 		return failure
 	}
 
 	onSent(): void {
-		if (this.isCommitted || !this.target.isRepeatable) this.messages.dropFirst()
+		const { isCommitted, target } = this.rpc
+		if (isCommitted || !target.isRepeatable) this.messages.dropFirst()
 	}
 
-	/** Returns the target of the channel. Only a call of the channel reports it, so one is created and never started. */
-	override findServer(): string {
+	/** Returns the target of the channel. Only a call knows it, so one is created and never started. */
+	#findServer(): string {
 		return this.#nextCall({ ...this.#options, deadline: Infinity, parent: undefined }).getPeer()
 	}
 
 	/** Starts an attempt and returns a promise of its end, for core's runner with promises. */
-	attempt(): Promise<void> {
+	#attempt(): Promise<void> {
 		return new Promise((resolve, reject) => {
 			this.startAttempt(0, (failure) => (failure ? reject(failure) : resolve()))
 		})
 	}
 
-	protected override startAttempt(run: number, end?: (failure: Error | undefined) => void): void {
-		if (this.cancellation) throw this.cancellation
+	override startAttempt(run: number, end?: (failure: Error | undefined) => void): void {
+		const { rpc } = this
+		if (rpc.cancellation) throw rpc.cancellation
 		const { engine } = this.#environment
 		const number = engine.countAttempt()
 		const call = this.#nextCall(this.#optionsNow)
-		if (this.#attempts === 0 && this.target.isRepeatable) reportChannelRetries(call)
-		if (this.cancellation) {
+		if (this.#attempts === 0 && rpc.target.isRepeatable) reportChannelRetries(call)
+		if (rpc.cancellation) {
 			call.cancelWithStatus(CANCELLED, 'the call has ended')
-			throw this.cancellation
+			throw rpc.cancellation
 		}
 		const attempt = new Attempt(this, call, number, run, end)
-		attempt.sibling = this.#active
-		this.#active = attempt
+		this.#active.add(attempt)
 		this.#latest = attempt
 		// Nothing will be sent again after this attempt.
-		if (this.isCommitted) this.messages.releaseSpace()
+		if (rpc.isCommitted) this.messages.releaseSpace()
 		call.start(this.#metadataOf(this.#attempts++), attempt)
 		attempt.sendPending()
 		if (this.#isReading) attempt.startRead()
@@ -239,78 +246,76 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 
 	/** The deadline of a later attempt is computed again: the wall clock may have jumped. */
 	get #optionsNow(): GrpcCallOptions {
-		const { deadline } = this
+		const { deadline } = this.rpc
 		if (!this.#isRunning || !deadline) return this.#options
 		return attemptOptions(this.#options, deadline.remainingMs, this.#environment.engine.runtime)
 	}
 
 	#sendPending(): void {
-		for (let attempt = this.#active; attempt; attempt = attempt.sibling) attempt.sendPending()
+		for (const attempt of this.#active.all) attempt.sendPending()
 	}
 
 	#metadataOf(previousAttempts: number): GrpcMetadata {
 		const initial = this.#metadata as InitialMetadata
-		const { waitForReady } = this.target.config ?? {}
+		const { waitForReady } = this.rpc.target.config ?? {}
 		// The first attempt has the caller's own metadata.
 		if (!this.#isRunning && waitForReady === undefined) return initial as GrpcMetadata
 		return attemptMetadata(initial, previousAttempts, waitForReady, this.#environment.grpc)
 	}
 
 	/**
-	 * Keeps a message for retries. If it does not fit, the call is committed to the attempt that has sent the most messages or, during a
-	 * wait, to the next one.
+	 * Keeps a message for retries. If it does not fit, the call is committed to the attempt that has sent the
+	 * most messages or, during a wait, to the next one.
 	 */
 	#keep(outgoing: OutgoingMessage): boolean {
 		try {
 			if (this.messages.keep(outgoing, this.#options.method_definition, this.serializer)) return true
 		} catch {
 			// grpc-js serializes it again, and ends the call with the error. No attempt could send it.
-			this.isCommitted = true
+			this.rpc.isCommitted = true
 			return false
 		}
-		this.committedBy = 'buffer'
-		const best = mostAdvanced(this.#active)
+		this.rpc.committedBy = 'buffer'
+		const best = this.#active.mostAdvanced
 		if (best) this.#commit(best)
-		else this.isCommitted = true
+		else this.rpc.isCommitted = true
 		return false
 	}
 
 	/** From now on only this attempt counts. */
 	#commit(attempt: Attempt): void {
-		if (this.isCommitted && !this.#active?.sibling) return
-		this.isCommitted = true
+		if (this.rpc.isCommitted && this.#active.all.length <= 1) return
+		this.rpc.isCommitted = true
 		this.#latest = attempt
 		this.messages.releaseSpace()
-		if (attempt.sent > 0) this.messages.dropFirst()
-		this.#active = without(this.#active, attempt)
-		this.#cancelAttempts(CANCELLED, 'another request of this call was answered first')
-		attempt.sibling = undefined
-		this.#active = attempt
+		if (attempt.sentMessages > 0) this.messages.dropFirst()
+		const others = this.#active.removeOthers(attempt)
+		this.#cancelAttempts(others, CANCELLED, 'another request of this call was answered first')
 	}
 
 	#cancel(error: GrpcStatusError): void {
-		if (this.#isOver || this.cancellation) return
-		this.cancellation = error
-		this.#cancelAttempts(error.code, error.details)
+		if (this.#isOver || this.rpc.cancellation) return
+		this.rpc.cancellation = error
+		this.#cancelAttempts(this.#active.removeAll(), error.code, error.details)
 		this.interrupt(error)
 	}
 
-	#cancelAttempts(code: number, details: string): void {
-		const active = this.#active
-		this.#active = undefined
-		cancelAll(active, code, details, this.#environment.engine.runtime)
+	#cancelAttempts(attempts: readonly Attempt[], code: number, details: string): void {
+		const { runtime } = this.#environment.engine
+		for (const attempt of attempts) attempt.cancel(code, details, runtime)
 	}
 
-	protected override onEnd(ok: boolean, error: unknown): void {
+	override onEnd(ok: boolean, error: unknown): void {
 		const { grpc, engine } = this.#environment
 		const status = ok && this.#ok ? this.#ok : failedStatus(error, grpc)
 		this.#isOver = true
 		this.#unlinkParent?.()
-		this.#cancelAttempts(CANCELLED, 'the call has ended')
-		this.messages.clear()
-		engine.end(this, status.code === OK)
-		if (status.code !== OK && this.call) attachRecord(status.metadata, this.call)
-		// As without the interceptor, the caller's callback is called later, and its errors are uncaught exceptions.
+		this.#cancelAttempts(this.#active.removeAll(), CANCELLED, 'the call has ended')
+		this.messages.close()
+		engine.end(this.rpc, status.code === OK)
+		if (status.code !== OK && this.rpc.call) attachRecord(status.metadata, this.rpc.call)
+		// As without the interceptor, the caller's callback is called later, and its errors are uncaught
+		// exceptions.
 		if (this.#isInStatus && this.#isRunning) this.#deliver(status)
 		else queueMicrotask(() => this.#deliver(status))
 	}
@@ -327,10 +332,4 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 			this.#listener?.onReceiveMessage?.(null)
 		this.#listener?.onReceiveStatus?.(status)
 	}
-}
-
-/** Starts an attempt of the call that receives this context. One function for all calls. */
-const attemptOf: Operation = (context) => {
-	const call = context instanceof Context ? Context.callOf(context) : undefined
-	return (rpcOf(call as Call) as ClientCall).attempt()
 }

@@ -6,7 +6,10 @@ import { ClientCall, type ClientEnvironment } from './client-call.ts'
 import type { GrpcCallOptions, GrpcModule, GrpcNextCall } from './grpc-types.ts'
 import { MessageSerializer } from './message-buffer.ts'
 
-/** The interceptor for clients of grpc-js that `resilientInterceptor` returns. Its calls share the policies, so create one per server. */
+/**
+ * The interceptor for clients of grpc-js that `resilientInterceptor` returns. Its calls share the policies,
+ * so create one per server.
+ */
 export type ResilientInterceptor<Grpc extends GrpcModule = GrpcModule> = ((
 	options: GrpcCallOptions,
 	nextCall: (options: never) => unknown,
@@ -14,8 +17,9 @@ export type ResilientInterceptor<Grpc extends GrpcModule = GrpcModule> = ((
 	GrpcInterceptor<GrpcClientStats>
 
 /**
- * Creates an interceptor for clients of @grpc/grpc-js: retries and hedging as in gRPC proposal A6, a circuit breaker, a bulkhead, a budget, and
- * deadlines that calls inherit. Pass `resilientChannelOptions(config)` to the client too, so that grpc-js does not retry as well.
+ * Creates an interceptor for clients of @grpc/grpc-js: retries and hedging as in gRPC proposal A6, a circuit
+ * breaker, a bulkhead, a budget, and deadlines that calls inherit. Pass `resilientChannelOptions(config)` to
+ * the client too, so that grpc-js does not retry as well.
  *
  * @example
  * import * as grpc from '@grpc/grpc-js'

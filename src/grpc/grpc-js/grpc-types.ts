@@ -75,7 +75,7 @@ export interface GrpcCallOptions {
 
 export type GrpcNextCall = (options: GrpcCallOptions) => GrpcCall
 
-/** What the interceptor needs of the module that the user passes: `import * as grpc from '@grpc/grpc-js'`. */
+/** The part of the module that the user passes: `import * as grpc from '@grpc/grpc-js'`. */
 export interface GrpcModule {
 	readonly Metadata: new (options?: GrpcMetadataOptions) => GrpcMetadata
 	readonly InterceptingCall: abstract new (...args: never[]) => object

@@ -1,9 +1,9 @@
 /**
- * The outgoing messages of a call, kept until the call is committed so that each attempt can send all of them. They are kept as bytes: an
- * application may change a message after it was sent, and a retry must not send the change. Without this, every attempt would also serialize
- * them again.
+ * The outgoing messages of a call, kept until the call is committed so that each attempt can send all of
+ * them. They are kept as bytes: an application may change a message after it was sent, and a retry must not
+ * send the change. Without this, every attempt would also serialize them again.
  */
-import type { BufferLimit } from '../policy/buffer-limit.ts'
+import { KeptMessages } from '../policy/kept-messages.ts'
 import type { GrpcCall, GrpcMessageContext, GrpcMethodDefinition, Serialize } from './grpc-types.ts'
 
 /** A message takes memory even if it is empty, and a stream may have any number of them. */
@@ -48,7 +48,7 @@ export class MessageSerializer {
 	readonly #wrappers = new WeakSet<Serialize>()
 	#sending: OutgoingMessage | undefined
 
-	/** Serializes a message of a call. From now on the call uses the bytes of messages that are sent by `send`. */
+	/** Serializes a message of a call. From now on the call uses the bytes of messages that `send` sends. */
 	serialize(definition: GrpcMethodDefinition, message: unknown): Uint8Array {
 		const { requestSerialize } = definition
 		if (!this.#wrappers.has(requestSerialize)) definition.requestSerialize = this.#wrap(requestSerialize)
@@ -70,7 +70,8 @@ export class MessageSerializer {
 		if (known) return known
 		const wrapper: Serialize = (message) => {
 			const sending = this.#sending
-			// An interceptor further in may send another message, or send it later: then it is serialized as it is now.
+			// An interceptor further in may send another message, or send it later: then it is serialized as it is
+			// now.
 			return sending?.bytes && sending.message === message ? sending.bytes : serialize(message)
 		}
 		this.#wrapped.set(serialize, wrapper)
@@ -80,18 +81,12 @@ export class MessageSerializer {
 }
 
 /** The messages of a call, as a linked list: one that no attempt needs anymore is garbage. */
-export class MessageBuffer {
-	readonly #limit: BufferLimit
+export class MessageBuffer extends KeptMessages {
 	/** The first message, for attempts that start later; undefined after `dropFirst`. */
 	first: OutgoingMessage | undefined
 	#last: OutgoingMessage | undefined
 	/** The first message that may not be acknowledged yet. */
 	#waiting: OutgoingMessage | undefined
-	#reservedBytes = 0
-
-	constructor(limit: BufferLimit) {
-		this.#limit = limit
-	}
 
 	push(outgoing: OutgoingMessage): void {
 		if (this.#last) this.#last.following = outgoing
@@ -104,17 +99,9 @@ export class MessageBuffer {
 	/** Serializes a message and keeps its bytes for retries. Returns false if they do not fit. */
 	keep(outgoing: OutgoingMessage, definition: GrpcMethodDefinition, serializer: MessageSerializer): boolean {
 		const bytes = serializer.serialize(definition, outgoing.message)
-		const size = Math.max(bytes.length, MIN_MESSAGE_BYTES)
-		if (!this.#limit.reserve(size, this.#reservedBytes)) return false
-		this.#reservedBytes += size
+		if (!this.reserve(Math.max(bytes.length, MIN_MESSAGE_BYTES))) return false
 		outgoing.bytes = bytes
 		return true
-	}
-
-	/** Messages are no longer kept for retries. */
-	releaseSpace(): void {
-		this.#limit.release(this.#reservedBytes)
-		this.#reservedBytes = 0
 	}
 
 	/** No more attempts start. */
@@ -122,9 +109,9 @@ export class MessageBuffer {
 		this.first = undefined
 	}
 
-	/** Forgets all messages. Those that were never written are acknowledged: the caller may still wait for that. */
-	clear(): void {
-		this.releaseSpace()
+	/** Acknowledges the messages that were never written: the caller may still wait for that. */
+	override close(): void {
+		super.close()
 		this.dropFirst()
 		for (; this.#waiting; this.#waiting = this.#waiting.following) this.#waiting.acknowledgeSoon()
 	}

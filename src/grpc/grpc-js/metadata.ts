@@ -1,12 +1,12 @@
-import { PREVIOUS_ATTEMPTS_KEY } from '../status/previous-attempts.ts'
+import { PREVIOUS_ATTEMPTS_KEY } from '../status/retry-metadata.ts'
 import type { GrpcMetadata, GrpcMetadataOptions, GrpcModule } from './grpc-types.ts'
 
-/** Headers of HTTP/1 connections. HTTP/2 forbids them, and they come with the headers of an HTTP request that are passed on. */
+/** Headers of HTTP/1 connections, which HTTP/2 forbids. Callers pass them on from HTTP requests. */
 const CONNECTION_KEYS: ReadonlySet<string> = /* @__PURE__ */ new Set(
 	'connection,http2-settings,keep-alive,proxy-connection,transfer-encoding,upgrade'.split(','),
 )
 
-/** Headers of which Node sends one value only. Those that grpc-js sets itself are left out. */
+/** Headers of which Node sends one value only. Headers that grpc-js sets itself are left out. */
 const SINGLE_VALUE_KEYS: ReadonlySet<string> = /* @__PURE__ */ new Set(
 	(
 		'access-control-allow-credentials,access-control-max-age,access-control-request-method,age,authorization,content-encoding,' +
@@ -17,9 +17,9 @@ const SINGLE_VALUE_KEYS: ReadonlySet<string> = /* @__PURE__ */ new Set(
 )
 
 /**
- * Returns what is wrong with outgoing metadata; undefined if HTTP/2 can send it. Without this check Node does not send the request, and
- * grpc-js opens new connections and tries again until the deadline, or without end. Values that are not strings are left to grpc-js, which
- * sends a number as its digits.
+ * Returns what is wrong with outgoing metadata; undefined if HTTP/2 can send it. Without this check Node does
+ * not send the request, and grpc-js opens new connections and tries again until the deadline, or without end.
+ * Values that are not strings are left to grpc-js, which sends a number as its digits.
  */
 export function findInvalidMetadata(metadata: GrpcMetadata): string | undefined {
 	for (const key of keysOf(metadata)) {
@@ -42,7 +42,7 @@ interface StoredMetadata {
 	readonly internalRepr?: unknown
 }
 
-/** The metadata of a call as it was at the start; of empty metadata, which most calls have, only its options. */
+/** The metadata of a call at its start. For empty metadata, which most calls have, only its options. */
 export type InitialMetadata = GrpcMetadata | GrpcMetadataOptions
 
 export function copyMetadata(metadata: GrpcMetadata): InitialMetadata {
@@ -58,7 +58,7 @@ function keysOf(metadata: GrpcMetadata): Iterable<string> {
 	return internalRepr instanceof Map ? internalRepr.keys() : Object.keys(metadata.getMap())
 }
 
-/** Returns the metadata of an attempt. `waitForReady` is that of the method config. */
+/** Returns the metadata of an attempt. `waitForReady` comes from the method config. */
 export function attemptMetadata(
 	initial: InitialMetadata,
 	previousAttempts: number,

@@ -1,4 +1,4 @@
-/** What a call inherits: from the call or request around it, and from the handler's call that grpc-js takes as `parent`. */
+/** What a call inherits from the async context, and from its `parent` in grpc-js. */
 import { Deadline } from '../../core/deadline/deadline.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -25,7 +25,8 @@ export function remainingMs(deadline: GrpcCallOptions['deadline'], runtime: Runt
 }
 
 /**
- * Returns the options of an attempt. They have no parent: grpc-js would add a listener to it for every attempt, and remove none of them.
+ * Returns the options of an attempt. They have no parent: grpc-js would add a listener to it for every
+ * attempt, and remove none of them.
  */
 export function attemptOptions(
 	options: GrpcCallOptions,
@@ -36,7 +37,7 @@ export function attemptOptions(
 	return { ...options, parent: undefined, deadline: deadline < Infinity ? deadline : options.deadline }
 }
 
-/** Returns what the call inherits; `context` is the call or request around it. */
+/** Returns what the call inherits. `context` is its parent call in the async context. */
 export function inheritedContext(
 	options: GrpcCallOptions,
 	context: CallOptions | undefined,
@@ -51,7 +52,7 @@ export function inheritedContext(
 	}
 }
 
-/** Calls `cancel` when the call or request around ends. Returns a function that undoes this; undefined if nothing can abort the call. */
+/** Calls `cancel` when the parent call ends. Returns a function that undoes this, if there is a parent. */
 export function linkParent(
 	options: GrpcCallOptions,
 	context: CallOptions | undefined,

@@ -1,15 +1,15 @@
-/** From the status of an attempt to the failure that policies see, and from the failure of a call to the status that the caller receives. */
+/** Translates the status of an attempt into a failure, and the failure of a call into the caller's status. */
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { isAtDeadline } from '../policy/call-failures.ts'
 import type { Rpc } from '../policy/rpc.ts'
-import { setOversized } from '../status/oversized.ts'
-import { PUSHBACK_KEY, parsePushback } from '../status/pushback.ts'
+import { setOversized } from '../status/failure-facts.ts'
+import { PUSHBACK_KEY, parsePushback } from '../status/retry-metadata.ts'
 import { RESOURCE_EXHAUSTED, UNAVAILABLE } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { statusOf } from '../status/to-status.ts'
 import type { GrpcMetadata, GrpcModule, GrpcStatus } from './grpc-types.ts'
 
-/** Details of the status if a message is above `grpc.max_send_message_length`. Nothing else distinguishes it from a status of the server. */
+/** Details of a message above `grpc.max_send_message_length`. Nothing else tells it from a server's. */
 const OVERSIZED = 'Attempted to send message with a size larger than '
 
 type StatusText = Pick<GrpcStatus, 'code' | 'details'>
@@ -28,7 +28,7 @@ export function failureOf(rpc: Rpc, { code, details, metadata }: GrpcStatus): Gr
 	return failure
 }
 
-/** Nothing but the text distinguishes it from a status of the server. A connection that could not be established has another text. */
+/** Nothing else tells it from a server's status. A connection that was not established has another text. */
 const LOST_CONNECTION = /^(Connection dropped|(read|write) E(CONNRESET|TIMEDOUT|PIPE))$/
 
 /** Returns true if the connection was lost while the attempt was in flight. */

@@ -1,9 +1,9 @@
-import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
-import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
-import type { GrpcListener } from './grpc-event.ts'
+import type { YaokiEvent } from '../../core/events/events.ts'
+import type { Inspectable, InspectableObservation } from '../../core/observe/inspection.ts'
+import type { StatusName } from '../status/status.ts'
 
 /** What an interceptor has besides its function. */
-export interface GrpcInterceptor<Stats> extends Inspectable, Observable {
+export interface GrpcInterceptor<Stats> extends Inspectable {
 	/** Subscribes to every event of every call. Returns a function that unsubscribes. */
 	subscribe(listener: GrpcListener): () => void
 	/** Totals, and the current state of the policies. */
@@ -14,8 +14,7 @@ export interface GrpcInterceptor<Stats> extends Inspectable, Observable {
 interface InterceptorEngine<Stats> {
 	readonly stats: Stats
 	subscribe(listener: GrpcListener): () => void
-	inspect(): Inspection
-	observation(): Observation
+	observation(): InspectableObservation
 }
 
 /** Adds what every interceptor has to its function. */
@@ -28,9 +27,30 @@ export function extendInterceptor<F extends object, Stats>(
 		get stats() {
 			return engine.stats
 		},
-		[INSPECT]: () => engine.inspect(),
-		[OBSERVE]: () => engine.observation(),
+		'~observable': () => engine.observation(),
 	}
 	return Object.defineProperties(interceptor, Object.getOwnPropertyDescriptors(members)) as F &
 		GrpcInterceptor<Stats>
 }
+
+/** The fields that a gRPC call adds to its events. */
+export interface GrpcEventFields {
+	/** The name of the service with its package, such as `'shop.Users'`. `method` is the name of the method. */
+	readonly grpcService?: string
+	/** How the last attempt ended, or the status that a rejected call ends with, such as `'UNAVAILABLE'`. */
+	readonly grpcStatus?: StatusName
+	/** `'buffer'` if the call could no longer be retried because its messages exceeded the buffer. */
+	readonly grpcCommittedBy?: 'buffer'
+}
+
+/**
+ * An event of a gRPC interceptor: one of a policy, with the service and the status of the call. Listeners of
+ * `interceptor.subscribe` and of the option `onEvent` get it. Events that no call caused have neither service
+ * nor status.
+ *
+ * @example
+ * interceptor.subscribe(({ type, grpcService, method, grpcStatus }) => console.log(type, grpcService, method, grpcStatus))
+ */
+export type GrpcEvent = YaokiEvent & GrpcEventFields
+
+export type GrpcListener = (event: GrpcEvent) => void

@@ -1,6 +1,7 @@
 /** Runs an attempt of nice-grpc as a request that calls of Connect can send. */
 import type { RpcRequest, RpcResponse } from '../connect/connect-types.ts'
-import { PREVIOUS_ATTEMPTS_KEY } from '../status/previous-attempts.ts'
+import { parsePath } from '../service-config/service-config.ts'
+import { PREVIOUS_ATTEMPTS_KEY } from '../status/retry-metadata.ts'
 import { setTrailer } from './call-error.ts'
 import type { NiceCall, NiceCallOptions, NiceMetadata, NiceModule } from './nice-types.ts'
 
@@ -21,15 +22,14 @@ export function requestOf(
 	call: NiceCall<unknown, unknown>,
 	{ metadata, signal }: NiceCallOptions,
 ): RpcRequest {
-	const { path } = call.method
-	const end = path.lastIndexOf('/')
+	const { service, method } = parsePath(call.method.path)
 	const header = new Headers({ 'content-type': 'application/grpc' })
 	const timeout = metadata?.get(TIMEOUT_KEY)
 	if (typeof timeout === 'string') header.set(TIMEOUT_KEY, timeout)
 	return {
 		url: '',
-		service: { typeName: path.slice(path.startsWith('/') ? 1 : 0, end) },
-		method: { name: path.slice(end + 1) },
+		service: { typeName: service },
+		method: { name: method },
 		stream: call.requestStream,
 		message: call.request,
 		header,

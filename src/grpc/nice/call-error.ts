@@ -1,8 +1,8 @@
-/** The error of an attempt, in the form that calls of Connect work with. Callers of nice-grpc receive a `ClientError`. */
+/** The error of an attempt, as calls of Connect need it. Callers of nice-grpc receive a `ClientError`. */
 import { safeGet, safeMessage } from '../../core/classify/safe-get.ts'
 import type { RpcError } from '../connect/connect-types.ts'
 import { isConnectionLost, isOversizedStatus } from '../grpc-js/statuses.ts'
-import { PUSHBACK_KEY } from '../status/pushback.ts'
+import { PUSHBACK_KEY } from '../status/retry-metadata.ts'
 import { UNKNOWN } from '../status/status.ts'
 import type { NiceMetadata } from './nice-types.ts'
 

@@ -11,14 +11,16 @@ import { CallError, trailerOf } from './call-error.ts'
 import type { NiceCall, NiceCallOptions, NiceMiddleware, NiceModule } from './nice-types.ts'
 
 /**
- * The middleware for clients of nice-grpc that `resilientNiceMiddleware` returns. Its calls share the policies, so create one per server.
+ * The middleware for clients of nice-grpc that `resilientNiceMiddleware` returns. Its calls share the
+ * policies, so create one per server.
  */
 export type ResilientNiceMiddleware = NiceMiddleware & GrpcInterceptor<GrpcClientStats>
 
 /**
- * Creates a middleware for clients of nice-grpc, which ignores interceptors of grpc-js: retries and hedging as in gRPC proposal A6, a circuit
- * breaker, a bulkhead, a budget, and deadlines that calls inherit. Pass `resilientChannelOptions(config)` to the channel too, so that grpc-js
- * does not retry as well. Callers receive a `ClientError`; if a policy has rejected the call, the error of the policy is its `cause`.
+ * Creates a middleware for clients of nice-grpc, which ignores interceptors of grpc-js: retries and hedging
+ * as in gRPC proposal A6, a circuit breaker, a bulkhead, a budget, and deadlines that calls inherit. Pass
+ * `resilientChannelOptions(config)` to the channel too, so that grpc-js does not retry as well. Callers
+ * receive a `ClientError`; if a policy has rejected the call, the error of the policy is its `cause`.
  *
  * @example
  * import * as nice from 'nice-grpc'
@@ -55,7 +57,8 @@ export function resilientNiceMiddleware(
 			const shown = toCaller(nice, call.method.path, error)
 			const trailer = trailerOf(shown)
 			if (trailer) callOptions.onTrailer?.(trailer as never)
-			if (running.call) attachRecord(shown as Error, running.call)
+			const { call: coreCall } = running.rpc
+			if (coreCall) attachRecord(shown as Error, coreCall)
 			throw shown
 		}
 	}

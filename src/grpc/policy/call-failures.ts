@@ -1,20 +1,20 @@
 /** Failures of calls that do not come from the server. */
 import type { Deadline } from '../../core/deadline/deadline.ts'
-import type { DeadlineExceededError } from '../../core/errors/errors.ts'
+import { type DeadlineExceededError, YaokiError } from '../../core/errors/errors.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import { CANCELLED, DEADLINE_EXCEEDED, INTERNAL, type StatusCode } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
 import { statusOf } from '../status/to-status.ts'
 import type { Rejection } from './rpc.ts'
 
-/** An attempt may end a little before the deadline: libraries truncate milliseconds, timers may fire early, and servers have clocks of their own. */
+/** An attempt may end a little before the deadline: libraries truncate milliseconds, and clocks differ. */
 const DEADLINE_TOLERANCE_MS = 5
 
 /** Returns true if this code reports that the deadline of the call itself has passed. */
 export const isAtDeadline = (code: StatusCode, deadline: Deadline | undefined): boolean =>
 	code === DEADLINE_EXCEEDED && deadline !== undefined && deadline.remainingMs < DEADLINE_TOLERANCE_MS
 
-/** Returns the failure of a call whose caller, or the call or request around, has ended. */
+/** Returns the failure of a call whose parent call has ended. */
 export function parentFailure(reason: unknown): GrpcStatusError {
 	const isDeadline = statusOf(reason).code === DEADLINE_EXCEEDED
 	const code = isDeadline ? DEADLINE_EXCEEDED : CANCELLED
@@ -27,7 +27,7 @@ export function parentFailure(reason: unknown): GrpcStatusError {
 export const invalidMetadata = (details: string): GrpcStatusError =>
 	new GrpcStatusError({ code: INTERNAL, details, metadata: undefined })
 
-/** Returns the failure of a call whose deadline has passed; `isInherited`: that of the call or request around. */
+/** Returns the failure of a call whose deadline, or with `isInherited` its parent's, has passed. */
 export const expired = (error: DeadlineExceededError, isInherited: boolean): GrpcStatusError =>
 	new GrpcStatusError(
 		{ code: DEADLINE_EXCEEDED, details: error.message, metadata: undefined, isInherited },
@@ -48,3 +48,10 @@ export const stopOf = ({ code }: GrpcStatusError): StopReason =>
 
 /** Returns the rejection of a call that was cancelled before it begins. */
 export const rejectionOf = (error: GrpcStatusError): Rejection => ({ error, stop: stopOf(error) })
+
+/** Ends an attempt of a hedged call that another attempt has answered. It is no failure of the server. */
+export class DiscardedError extends YaokiError {
+	constructor() {
+		super('YAOKI_CANCELLED', 'another request of this call was answered first')
+	}
+}

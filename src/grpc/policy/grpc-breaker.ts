@@ -1,14 +1,15 @@
 /**
- * A circuit breaker that knows what the failures of gRPC calls say about a server. Some say little: a deadline that was too short for any
- * server, streams that end because the connection that they share was lost, and a message that was never sent.
+ * A circuit breaker that knows what the failures of gRPC calls say about a server. Some say little: a
+ * deadline that was too short for any server, streams that end because the connection that they share was
+ * lost, and a message that was never sent.
  */
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
-import type { Call } from '../../core/engine/call.ts'
-import { isOversized } from '../status/oversized.ts'
+import type { BoundLayer, Call } from '../../core/engine/call.ts'
+import { isOversized, type LostConnection, lostConnectionOf } from '../status/failure-facts.ts'
 import { DEADLINE_EXCEEDED } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
-import { type LostConnection, lostConnectionOf } from './lost-connection.ts'
 import { type Rpc, rpcOf } from './rpc.ts'
 
 /** A deadline loses some time between the caller and the interceptor. */
@@ -49,8 +50,9 @@ export class GrpcBreaker extends CircuitBreaker {
 	}
 
 	/**
-	 * The attempts of a lost connection fail together, and count once. Those that had started when a loss was counted were on the same connection:
-	 * a comparison of times would have to guess how long a busy process takes to report all of them.
+	 * The attempts of a lost connection fail together, and count once. An attempt that had started when a loss
+	 * was counted was on the same connection: a comparison of times would have to guess how long a busy process
+	 * takes to report all of them.
 	 */
 	#isKnownLoss({ hasDelivered }: Rpc, { peer, attempt }: LostConnection): boolean {
 		if (hasDelivered || attempt <= (this.#losses.get(peer) ?? 0)) return true
@@ -58,4 +60,22 @@ export class GrpcBreaker extends CircuitBreaker {
 		this.#losses.set(peer, this.#facts.attempts)
 		return false
 	}
+}
+
+/** Returns the breaker of a call if its circuit is half-open. The call need not be a probe. */
+function halfOpenBreaker({ call }: Rpc): BoundLayer<CircuitBreakerLayer> | undefined {
+	for (let bound = call?.pipeline.first; bound; bound = bound.next)
+		if (bound.layer instanceof CircuitBreakerLayer)
+			return bound.layer.circuit.state === 'half-open'
+				? (bound as BoundLayer<CircuitBreakerLayer>)
+				: undefined
+	return undefined
+}
+
+export const mayBeProbe = (rpc: Rpc): boolean => halfOpenBreaker(rpc) !== undefined
+
+/** The response of a stream has begun. A probe has succeeded then, because a stream may run for hours. */
+export function confirmProbe(rpc: Rpc): void {
+	const bound = halfOpenBreaker(rpc)
+	if (bound && rpc.call) bound.layer.confirmProbe(rpc.call, bound)
 }

@@ -1,32 +1,31 @@
-/** The part that the client interceptors for grpc-js and Connect share: runs each call through the pipeline of its method. */
+/** What the client interceptors share: runs each call through the pipeline of its method. */
 import type { Budget } from '../../core/budget/budget.ts'
-import { createBudget } from '../../core/budget/create-budget.ts'
+import { createBudget } from '../../core/budget/retry-budget.ts'
 import { TokenBudget, type TokenBudgetStats } from '../../core/budget/token-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
-import type { CircuitBreakerStats } from '../../core/circuit-breaker/stats.ts'
+import type { CircuitBreakerStats } from '../../core/circuit-breaker/circuit.ts'
 import { Call, type Operation } from '../../core/engine/call.ts'
 import type { Step } from '../../core/engine/layer.ts'
-import { subscribeTo } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
-import type { Inspection } from '../../core/inspect/inspect.ts'
-import type { Observation } from '../../core/observe/observe.ts'
+import type { FindingCode, LintFinding } from '../../core/lint/finding.ts'
+import type { InspectableObservation } from '../../core/observe/inspection.ts'
+import { observePipelines } from '../../core/observe/observed-members.ts'
+import { subscribeTo } from '../../core/observe/subscribe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import type { GrpcListener } from '../interceptor/grpc-event.ts'
+import type { GrpcListener } from '../interceptor/grpc-interceptor.ts'
 import type { MethodConfig } from '../service-config/service-config.ts'
-import { BufferLimit } from './buffer-limit.ts'
-import { adaptFinding } from './lint-findings.ts'
-import type { MethodPipeline } from './method-pipeline.ts'
-import { MethodPipelines, type SharedPolicies } from './method-pipelines.ts'
+import { BufferLimit } from './kept-messages.ts'
+import { type MethodPipeline, MethodPipelines, type SharedPolicies } from './method-pipelines.ts'
 import { MethodTable } from './method-table.ts'
 import type { GrpcSettings } from './options.ts'
+import { RetryLimits } from './retry-limits.ts'
 import { type GrpcMethod, type Rpc, rpcOf } from './rpc.ts'
-import { RetryLimits } from './throttle.ts'
 
 /**
- * Totals, and the current state of the policies of a client. `stats` of a `ResilientInterceptor`, a `ResilientConnectInterceptor` or a
- * `ResilientNiceMiddleware` returns it.
+ * Totals, and the current state of the policies of a client. `stats` of a `ResilientInterceptor`, a
+ * `ResilientConnectInterceptor` or a `ResilientNiceMiddleware` returns it.
  */
 export interface GrpcClientStats {
 	readonly calls: number
@@ -79,10 +78,13 @@ export class GrpcEngine {
 		return this.#methods.get(path)
 	}
 
-	/** Creates the call of an Rpc. `attempt` starts an attempt and returns a promise of its end. */
-	createCall(rpc: Rpc, attempt: Operation): Call {
+	/**
+	 * Creates the call of an Rpc. `attempt` starts an attempt and returns a promise of its end. `findServer`
+	 * returns the server that is called, as far as it is known before an attempt.
+	 */
+	createCall(rpc: Rpc, attempt: Operation, findServer: () => string): Call {
 		const { target } = rpc
-		const key = this.#breakerKeyOf(rpc)
+		const key = this.#breakerKeyOf(rpc, findServer)
 		const entry = key ? this.#pipelines.acquire(key, this.runtime.now()) : undefined
 		if (entry) {
 			rpc.key = key
@@ -94,7 +96,7 @@ export class GrpcEngine {
 		return call
 	}
 
-	/** Runs a call. The promise settles when its last attempt has ended, or a policy has rejected it. Then `end` must be called. */
+	/** Runs a call until its last attempt has ended or a policy has rejected it. Then `end` must be called. */
 	run(call: Call): Promise<unknown> {
 		const runAround = call.pipeline.observer?.run
 		const start = () => run(call, this.begin(call))
@@ -112,7 +114,7 @@ export class GrpcEngine {
 	}
 
 	/** Returns `''` for a call without a key of its own. */
-	#breakerKeyOf(rpc: Rpc): string {
+	#breakerKeyOf(rpc: Rpc, findServer: () => string): string {
 		const { circuitBreakerKey } = this.settings
 		if (!circuitBreakerKey || rpc.rejection) return ''
 		try {
@@ -123,7 +125,7 @@ export class GrpcEngine {
 					method,
 					// On demand, because grpc-js needs another call for it.
 					get target() {
-						return rpc.findServer()
+						return findServer()
 					},
 				}),
 			)
@@ -167,33 +169,32 @@ export class GrpcEngine {
 	}
 
 	subscribe(listener: GrpcListener): () => void {
-		return this.#pipelines.observers.observe(({ compiled, listen }) =>
-			subscribeTo(compiled, listen(listener), listener),
-		)
+		return observePipelines(this.#pipelines.observed, (pipeline) => subscribeTo(pipeline, listener))
 	}
 
-	observation(): Observation {
+	observation(): InspectableObservation {
 		return {
 			kind: 'policy',
 			identity: this,
-			pipelines: (attach) => this.#pipelines.observers.observe(attach),
-			policies: () => this.#policies(),
+			calls: (attach) => observePipelines(this.#pipelines.observed, attach),
+			members: () => this.#policies(),
 			stats: () => this.stats,
-		}
-	}
-
-	inspect(): Inspection {
-		const config = this.#mostAttempts()
-		return {
-			name: this.settings.name ?? 'grpc',
-			sample: () => ({
-				policies: new MethodPipelines(this.#shared).find(undefined, config).policies,
-				totalTimeoutMs: config?.timeoutMs ?? Infinity,
-				timeoutMs: Infinity,
-			}),
-			adaptFinding,
-			policies: () => this.#policies(),
-			stats: () => this.stats,
+			inspection: {
+				name: this.settings.name ?? 'grpc',
+				sample: () => {
+					const config = this.#mostAttempts()
+					return {
+						policies: new MethodPipelines(this.#shared).find(undefined, config).policies,
+						totalTimeoutMs: config?.timeoutMs ?? Infinity,
+						timeoutMs: Infinity,
+					}
+				},
+				adaptFinding: (finding) => {
+					// The deadline also ends the wait in the queue, so the default queueTimeoutMs is not a mistake.
+					const isDefaultWait = this.settings.bulkhead?.queueTimeoutMs === undefined
+					return finding.code === 'wait-outlasts-timeout' && isDefaultWait ? undefined : adaptFinding(finding)
+				},
+			},
 		}
 	}
 
@@ -207,4 +208,26 @@ export class GrpcEngine {
 		const attempts = (config: MethodConfig) => (config.retryPolicy ?? config.hedgingPolicy)?.maxAttempts ?? 1
 		return configs.toSorted((a, b) => attempts(b) - attempts(a))[0]
 	}
+}
+
+/** What `lint` reports about a gRPC client, in the terms of its service config. */
+/** Ranges of core's own options. A6 limits attempts and jitter, and the config states the backoffs. */
+const FOR_CORE: ReadonlySet<FindingCode> = new Set([
+	'base-delay',
+	'max-delay',
+	'retry-count',
+	'jitter-factor',
+])
+
+const FIXES: Partial<Record<FindingCode, string>> = {
+	'no-timeout': 'Set timeout in the method config, or a deadline for each call.',
+	'no-attempt-timeout':
+		'Use a hedgingPolicy where a server may hang: gRPC has no timeout for a single attempt.',
+	'wait-outlasts-timeout': 'Set queueTimeoutMs of the bulkhead below the timeout of the method config.',
+}
+
+/** Returns undefined for a finding that does not apply to gRPC. */
+function adaptFinding(finding: LintFinding): LintFinding | undefined {
+	const { code, fix } = finding
+	return FOR_CORE.has(code) ? undefined : { ...finding, fix: FIXES[code] ?? fix }
 }

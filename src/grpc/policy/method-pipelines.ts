@@ -4,14 +4,20 @@ import type { TokenBudget } from '../../core/budget/token-budget.ts'
 import type { Bulkhead } from '../../core/bulkhead/bulkhead.ts'
 import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { recoveringBreaker } from '../../core/circuit-breaker/options.ts'
-import { blockOf } from '../../core/keyed/block.ts'
-import { type Entry, Registry } from '../../core/keyed/registry.ts'
-import { PipelineObservers } from '../../core/observe/pipeline-observers.ts'
+import type { Classifier } from '../../core/classify/classification.ts'
+import type { CompiledPipeline } from '../../core/engine/call.ts'
+import { Pipeline } from '../../core/engine/pipeline.ts'
+import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
+import type { PolicyListener } from '../../core/events/events.ts'
+import { blockOf, type Entry, Registry } from '../../core/keyed/registry.ts'
+import type { EventFilter, ObservedPipeline } from '../../core/observe/observation.ts'
+import { ObservedMembers } from '../../core/observe/observed-members.ts'
+import { listenExcept } from '../../core/observe/subscribe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { MethodConfig } from '../service-config/service-config.ts'
+import { classifyStatus, GrpcStatusError } from '../status/status-error.ts'
 import { AttemptLayer } from './attempt-layer.ts'
 import { type BreakerFacts, GrpcBreaker } from './grpc-breaker.ts'
-import { MethodPipeline } from './method-pipeline.ts'
 import type { GrpcSettings } from './options.ts'
 import { GrpcHedge, GrpcRetry } from './repeat-policies.ts'
 
@@ -40,9 +46,9 @@ export interface BreakerGroup {
 export class MethodPipelines {
 	readonly #shared: SharedPolicies
 	readonly #groups: Registry<BreakerGroup>
-	/** Of calls without a breaker key. Never evicted. */
+	/** The group of calls without a breaker key. Never evicted. */
 	readonly #main: BreakerGroup
-	readonly observers: PipelineObservers = new PipelineObservers(() => this.#pipelines())
+	readonly observed: ObservedMembers<MethodPipeline> = new ObservedMembers(() => this.#pipelines())
 
 	constructor(shared: SharedPolicies) {
 		this.#shared = shared
@@ -121,7 +127,53 @@ export class MethodPipelines {
 		const pipeline = new MethodPipeline(settings, policies, new AttemptLayer(tokens, counted), reported)
 		if (key !== undefined && isFirstOfGroup) breaker?.setKey(key)
 		pipelines.set(config, pipeline)
-		this.observers.add(pipeline)
+		this.observed.add(pipeline)
 		return pipeline
+	}
+}
+
+/** The pipeline of the methods that share a method config and a circuit breaker. */
+class AttemptPolicy extends LeafPolicy {
+	constructor(layer: AttemptLayer) {
+		super('attempt', {}, layer)
+	}
+}
+
+export class MethodPipeline implements ObservedPipeline {
+	readonly policy: Policy
+	readonly compiled: CompiledPipeline
+	/** The policies around the attempt. */
+	readonly policies: readonly Policy[]
+	/** Policies whose events another pipeline reports already. */
+	readonly #reported: readonly unknown[]
+
+	constructor(
+		settings: GrpcSettings,
+		policies: readonly Policy[],
+		attemptLayer: AttemptLayer,
+		reported: readonly (Policy | undefined)[],
+	) {
+		this.policies = policies
+		const attempt = new AttemptPolicy(attemptLayer)
+		const options = {
+			name: settings.name ?? 'grpc',
+			runtime: settings.runtime,
+			classify: createClassifier(settings.classify),
+		}
+		this.policy = new Pipeline(options, [...this.policies, attempt])
+		this.compiled = this.policy.compiled()
+		this.#reported = reported
+	}
+
+	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) =>
+		listenExcept(this.policy.leaves(), this.#reported, listener, filter)
+}
+
+/** Core's classification of the status; the user's classifier comes first. */
+function createClassifier(custom: GrpcSettings['classify']): Classifier {
+	return (error, next) => {
+		const withStatus = (failure: unknown) =>
+			failure instanceof GrpcStatusError ? classifyStatus(failure) : next(failure)
+		return custom ? custom(error, withStatus) : withStatus(error)
 	}
 }

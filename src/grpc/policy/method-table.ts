@@ -1,4 +1,4 @@
-import type { ServiceConfig } from '../service-config/service-config.ts'
+import { parsePath, type ServiceConfig } from '../service-config/service-config.ts'
 import type { GrpcMethod } from './rpc.ts'
 
 /** A generic client may create any number of paths. */
@@ -24,9 +24,7 @@ export class MethodTable {
 	}
 
 	#create(path: string): GrpcMethod {
-		const end = path.lastIndexOf('/')
-		const service = path.slice(path.startsWith('/') ? 1 : 0, Math.max(end, 0))
-		const method = path.slice(end + 1)
+		const { service, method } = parsePath(path)
 		const config = this.#config?.find(service, method)
 		const isRepeatable = config?.retryPolicy !== undefined || config?.hedgingPolicy !== undefined
 		return { path, service, method, config, isRepeatable }

@@ -5,49 +5,53 @@ import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../../core/engine/policy-options.ts'
-import type { Hook } from '../../core/options/hook.ts'
-import { invalidOption, MAX_NUMBER, type OptionSchema } from '../../core/options/schema.ts'
-import { readSwitchable } from '../../core/options/switchable.ts'
+import type { Hook } from '../../core/options/hooks.ts'
+import { invalidOption, MAX_NUMBER, type OptionSchema, readSwitchable } from '../../core/options/schema.ts'
 import { storage } from '../../node/storage.ts'
-import type { GrpcListener } from '../interceptor/grpc-event.ts'
+import type { GrpcListener } from '../interceptor/grpc-interceptor.ts'
 import type { MethodName, ServiceConfig } from '../service-config/service-config.ts'
 import type { GrpcStatusError } from '../status/status-error.ts'
 
 /**
- * Options of `resilientInterceptor`, `resilientConnectInterceptor` and `resilientNiceMiddleware`. Create one interceptor per server: its
- * calls share these policies.
+ * Options of `resilientInterceptor`, `resilientConnectInterceptor` and `resilientNiceMiddleware`. Create one
+ * interceptor per server: its calls share these policies.
  */
 export interface GrpcClientOptions extends PolicyOptions {
-	/** Timeouts, retries, hedging and throttling of each method: `parseServiceConfig(json)`. Default: none of them. */
+	/** Timeouts, retries, hedging and throttling of each method: `parseServiceConfig(json)`. Default: none. */
 	readonly serviceConfig?: ServiceConfig | undefined
 	/**
-	 * Circuit breaker. Default: on, with the breaker's defaults, but open for about 1 s at first and at most 2 s (`resetBackoff: false`: 30 s), two concurrent
-	 * probes, and a `probeTimeoutMs` of 30,000. False: none.
+	 * Circuit breaker. Default: on, with the breaker's defaults, but open for about 1 s at first and at most 2
+	 * s (`resetBackoff: false`: 30 s), two concurrent probes, and a `probeTimeoutMs` of 30,000. False: none.
 	 */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
 	/**
-	 * Returns the key of the breaker of a method, such as the name of its service: methods that fail then do not block the others. With `target`,
-	 * clients of several servers can share an interceptor. Default: one breaker for all methods.
+	 * Returns the key of the breaker of a method, such as the name of its service: methods that fail then do
+	 * not block the others. With `target`, clients of several servers can share an interceptor. Default: one
+	 * breaker for all methods.
 	 */
 	readonly circuitBreakerKey?: ((method: BreakerTarget) => string) | undefined
 	/**
-	 * A deadline of the caller that has passed counts for the breaker only if it was at least this long, because no server could meet a shorter one. For methods with
-	 * a timeout in the service config it is that timeout instead. In milliseconds. Default 1,000.
+	 * A deadline of the caller that has passed counts for the breaker only if it was at least this long,
+	 * because no server could meet a shorter one. For methods with a timeout in the service config it is that
+	 * timeout instead. In milliseconds. Default 1,000.
 	 */
 	readonly countedDeadlineMs?: number | undefined
 	/** The maximum number of breakers. Default 1,000. */
 	readonly maxCircuitBreakers?: number | undefined
 	/** Bulkhead for all calls, streams included. Default: none. */
 	readonly bulkhead?: BulkheadOptions | boolean | undefined
-	/** Limits retries and hedged requests, in addition to `retryThrottling` of the service config. Default: none. */
+	/** Limits retries and hedged requests, besides `retryThrottling` of the service config. Default: none. */
 	readonly budget?: Budget | RetryBudgetOptions | boolean | undefined
-	/** Messages of a call up to this size are kept for retries. Larger ones commit the call to its current attempt. Default 1 MiB. */
+	/**
+	 * Messages of a call up to this size are kept for retries. Larger ones commit the call to its current
+	 * attempt. Default 1 MiB.
+	 */
 	readonly maxBufferBytesPerCall?: number | undefined
 	/** The same for all calls together. Default 16 MiB. */
 	readonly maxBufferBytes?: number | undefined
 	/**
-	 * Returns the call or request in which a call is made. The call inherits its deadline and its signal. Default: `currentContext` of
-	 * `yaoki/node`.
+	 * Returns the call or request in which a call is made. The call inherits its deadline and its signal.
+	 * Default: `currentContext` of `yaoki/node`.
 	 */
 	readonly getContext?: (() => CallOptions | undefined) | undefined
 	/** Called before each wait. `attempt` counts from 1. */
@@ -58,7 +62,10 @@ export interface GrpcClientOptions extends PolicyOptions {
 
 /** What `circuitBreakerKey` can distinguish. */
 interface BreakerTarget extends MethodName {
-	/** The target of the channel, such as `dns:users.example.com:443`; with Connect the origin, such as `https://users.example.com`. */
+	/**
+	 * The target of the channel, such as `dns:users.example.com:443`; with Connect the origin, such as
+	 * `https://users.example.com`.
+	 */
 	readonly target: string
 }
 
@@ -96,7 +103,7 @@ const GRPC_SCHEMA: OptionSchema = {
 
 const currentContext = (): CallOptions | undefined => storage.getStore()
 
-/** Validates the options; `owner` is named in errors. Those of breaker and bulkhead are validated when these policies are created. */
+/** Validates the options. Breaker and bulkhead validate their own. `owner` is named in errors. */
 export function readGrpcOptions(options: GrpcClientOptions, owner: string): GrpcSettings {
 	const settings = readPolicyOptions<GrpcSettings>(options, owner, GRPC_SCHEMA)
 	const { serviceConfig } = settings

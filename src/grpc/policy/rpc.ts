@@ -1,10 +1,10 @@
 import { Deadline } from '../../core/deadline/deadline.ts'
 import type { Call } from '../../core/engine/call.ts'
+import type { CallExtension } from '../../core/engine/call-extension.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import type { StopReason } from '../../core/explain/record.ts'
-import type { CallExtension } from '../../core/extension/call-extension.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { GrpcEventFields } from '../interceptor/grpc-event.ts'
+import type { GrpcEventFields } from '../interceptor/grpc-interceptor.ts'
 import type { MethodConfig, MethodName } from '../service-config/service-config.ts'
 import { type StatusName, statusNameOf } from '../status/status.ts'
 import { GrpcStatusError } from '../status/status-error.ts'
@@ -26,36 +26,38 @@ export interface Rejection {
 }
 
 /**
- * One gRPC call, whatever library sends it: the options of its call in core, and what its attempts have in common.
+ * What the policies know about a gRPC call, whatever library sends it: the options of its call in core, and
+ * what its attempts have in common.
  */
 export class Rpc implements CallOptions, CallExtension {
 	readonly target: GrpcMethod
-	/** The earliest of the caller's deadline, the method's timeout, and the deadline of the call or request around. */
+	/** The earliest of the caller's deadline, the method's timeout, and the deadline of the parent call. */
 	readonly deadline: Deadline | undefined
 	/** The time until the deadline when the call was created; Infinity without a deadline. */
 	readonly givenMs: number
-	/** True if the deadline is that of the call or request around. */
+	/** True if the deadline is the deadline of the parent call. */
 	readonly isDeadlineInherited: boolean
-	/** The call or request around. */
+	/** The call or request in which this call is made. */
 	readonly parent: CallOptions | undefined
 	/** The key of its circuit breaker, if it has one. */
 	key: string | undefined
 	/** Allows that breaker to be evicted again. */
 	releaseBreaker: (() => void) | undefined
 	call: Call | undefined
-	/** True if the call cannot be retried anymore: the response has begun, or a message did not fit into the buffer. */
+	/** True if no retry is possible: the response has begun, or a message did not fit into the buffer. */
 	isCommitted = false
 	committedBy: 'buffer' | undefined
 	/** True if the caller has received a message of a response stream. */
 	hasDelivered = false
 	/** Why the call ends without any attempt, if that is known before it begins. */
 	rejection: Rejection | undefined
-	/** Set when the caller, or the call or request around, has cancelled the call. */
+	/** Set when the caller or the parent call has cancelled the call. */
 	cancellation: GrpcStatusError | undefined
 
 	/**
-	 * `deadlineMs` is the time from `givenAt` that the caller has given to this call; Infinity without a deadline. The process may stand still
-	 * after `givenAt`. That does not delay the timer of the library that sends the call.
+	 * `deadlineMs` is the time from `givenAt` that the caller has given to this call; Infinity without a
+	 * deadline. The process may stand still after `givenAt`. That does not delay the timer of the library that
+	 * sends the call.
 	 */
 	constructor(
 		target: GrpcMethod,
@@ -76,11 +78,6 @@ export class Rpc implements CallOptions, CallExtension {
 			: ownMs < Infinity
 				? Deadline.after(Math.max(0, ownMs - (runtime.now() - givenAt)), { runtime })
 				: undefined
-	}
-
-	/** Returns the server that is called, as far as it is known before an attempt. */
-	findServer(): string {
-		return ''
 	}
 
 	/** The call's name in events and in `explain`. */
@@ -116,3 +113,23 @@ export class Rpc implements CallOptions, CallExtension {
 
 /** Returns the Rpc of a call. */
 export const rpcOf = (call: Call): Rpc => call.options as Rpc
+
+/** What the user's function has thrown. */
+export class ThrownByHook {
+	readonly error: unknown
+
+	constructor(error: unknown) {
+		this.error = error
+	}
+}
+
+/** Returns the parent call, or what the user's function has thrown. */
+export function readContext(
+	getContext: () => CallOptions | undefined,
+): CallOptions | ThrownByHook | undefined {
+	try {
+		return getContext()
+	} catch (error) {
+		return new ThrownByHook(error)
+	}
+}

@@ -20,9 +20,11 @@ export const expiredFailure = (error: unknown): ServerFailure => ({
 })
 
 /**
- * Returns the status of a call that was rejected before its handler has started. UNAVAILABLE and not RESOURCE_EXHAUSTED: the handler has seen
- * nothing of the call, so a retry is safe, UNAVAILABLE is the code that retry policies name, and clients observe a pushback only if the
- * policy names the code. (RESOURCE_EXHAUSTED is also sent for quotas and for messages that are too large, where a retry would not help.)
+ * Returns the status of a call that was rejected before its handler has started. UNAVAILABLE and not
+ * RESOURCE_EXHAUSTED: the handler has seen nothing of the call, so a retry is safe, UNAVAILABLE is the code
+ * that retry policies name, and clients observe a pushback only if the policy names the code.
+ * (RESOURCE_EXHAUSTED is also sent for quotas and for messages that are too large, where a retry would not
+ * help.)
  */
 export function rejectionFailure(
 	error: unknown,

@@ -1,4 +1,4 @@
-/** The parts of @grpc/grpc-js that its server interceptor uses. The module is passed in by the user and never imported. */
+/** The parts of @grpc/grpc-js that its server interceptor uses. The package never imports it. */
 import type { GrpcMetadata, GrpcMethodDefinition } from '../grpc-js/grpc-types.ts'
 
 /** Receives the events of a call: grpc-js calls it for the handler, or the next interceptor does. */
@@ -16,7 +16,7 @@ export interface ServerStatus {
 	readonly metadata?: GrpcMetadata | null | undefined
 }
 
-/** A call on its way to the client: that of grpc-js itself, or of the next interceptor. */
+/** A call on its way to the client: the call of grpc-js itself, or the next interceptor's. */
 export interface NextServerCall {
 	start(listener: ServerListener): void
 	sendMetadata(metadata: GrpcMetadata): void
@@ -29,7 +29,7 @@ export interface NextServerCall {
 /** The part of a method's definition that is used. */
 export type ServerMethod = Pick<GrpcMethodDefinition, 'path' | 'responseStream'>
 
-/** What the server interceptor needs of the module that the user passes: `import * as grpc from '@grpc/grpc-js'`. */
+/** The part of the module that the user passes: `import * as grpc from '@grpc/grpc-js'`. */
 export interface GrpcServerModule {
 	readonly ServerInterceptingCall: abstract new (...args: never[]) => object
 	readonly Metadata: new () => GrpcMetadata

@@ -1,28 +1,29 @@
 /**
- * A call of a grpc-js server between the handler and the client. It replaces all methods of grpc-js's `ServerInterceptingCall` and is a
- * subclass only because the type of an interceptor asks for one: the hooks of that class cannot limit the deadline that handlers see, and
- * cannot run the event `cancelled` in the async context.
+ * A call of a grpc-js server between the handler and the client. It replaces all methods of grpc-js's
+ * `ServerInterceptingCall` and is a subclass only because the type of an interceptor asks for one: the hooks
+ * of that class cannot limit the deadline that handlers see, and cannot run the event `cancelled` in the
+ * async context.
  *
- * The handler receives the metadata when the call is admitted. Before, it asks for no messages, so a queued call is limited by the flow
- * control of HTTP/2 and not by a buffer.
+ * The handler receives the metadata when the call is admitted. Before, it asks for no messages, so a queued
+ * call is limited by the flow control of HTTP/2 and not by a buffer.
  */
 import { findRecord } from '../../core/explain/record.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { GrpcMetadata } from '../grpc-js/grpc-types.ts'
 import { remainingMs } from '../grpc-js/parent-call.ts'
-import { PUSHBACK_KEY } from '../status/pushback.ts'
+import { parsePath } from '../service-config/service-config.ts'
+import { PUSHBACK_KEY } from '../status/retry-metadata.ts'
 import { UNKNOWN } from '../status/status.ts'
-import { storeContext } from './context-lookup.ts'
 import type { ServerFailure } from './failure.ts'
 import type { NextServerCall, ServerListener, ServerMethod, ServerStatus } from './grpc-js-types.ts'
 import { DO_NOT_RETRY, forbidsRetry } from './pushback.ts'
 import type { ServerCall } from './server-call.ts'
-import { parsePath } from './server-context.ts'
+import { storeContext } from './server-context.ts'
 import type { ServerEngine } from './server-engine.ts'
 
 type CallConstructor = new (next: NextServerCall) => NextServerCall
 
-/** Defines the calls of a server. `Base` and `Metadata` are those of grpc-js. */
+/** Defines the calls of a server. `Base` and `Metadata` are classes of grpc-js. */
 export function defineInterceptedCall(
 	Base: CallConstructor,
 	Metadata: new () => GrpcMetadata,
@@ -124,7 +125,8 @@ export function defineInterceptedCall(
 			const metadata = pushback === undefined ? null : new Metadata()
 			if (pushback !== undefined) metadata?.set(PUSHBACK_KEY, pushback)
 			this.#next.sendStatus({ code, details, metadata })
-			// grpc-js does it when the status is sent: after all messages, which a client that does not read delays.
+			// grpc-js does it when the status is sent: after all messages, which a client that does not read
+			// delays.
 			this.#cancelHandler()
 		}
 

@@ -6,10 +6,10 @@ import {
 	MAX_NUMBER,
 	type OptionSchema,
 	readOptions,
+	readSwitchable,
 } from '../../core/options/schema.ts'
-import { readSwitchable } from '../../core/options/switchable.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { GrpcListener } from '../interceptor/grpc-event.ts'
+import type { GrpcListener } from '../interceptor/grpc-interceptor.ts'
 
 /** What is known about a call that the bulkhead has rejected. */
 export interface RejectedCall {
@@ -25,8 +25,8 @@ export interface GrpcServerOptions {
 	/** The name in events. Default `'grpc-server'`. */
 	readonly name?: string | undefined
 	/**
-	 * Longer deadlines of clients are capped at this, in milliseconds. Default: no limit, because calls end at their deadline, and streams
-	 * may last for long.
+	 * Longer deadlines of clients are capped at this, in milliseconds. Default: no limit, because calls end at
+	 * their deadline, and streams may last for long.
 	 */
 	readonly maxDeadlineMs?: number | undefined
 	/** Deadline for clients that send none, in milliseconds. Default: none. */
@@ -34,19 +34,21 @@ export interface GrpcServerOptions {
 	/** Subtracted from the deadline, for sending the response, in milliseconds. Default 0. */
 	readonly marginMs?: number | undefined
 	/**
-	 * Whether to read `grpc-previous-rpc-attempts` and `x-retry-layer`. False for servers at the edge: clients that you do not control could
-	 * otherwise switch off the retries of this call, here and in the services that it calls. Default true.
+	 * Whether to read `grpc-previous-rpc-attempts` and `x-retry-layer`. False for servers at the edge: clients
+	 * that you do not control could otherwise switch off the retries of this call, here and in the services
+	 * that it calls. Default true.
 	 */
 	readonly trustRetryHeaders?: boolean | undefined
 	/**
-	 * Limits the number of concurrent calls, streams included. Default: no limit. Health checks (`grpc.health.v1.Health`) are not limited: an orchestrator
-	 * would otherwise end a server because it is busy.
+	 * Limits the number of concurrent calls, streams included. Default: no limit. Health checks
+	 * (`grpc.health.v1.Health`) are not limited: an orchestrator would otherwise end a server because it is
+	 * busy.
 	 */
 	readonly bulkhead?: BulkheadOptions | boolean | undefined
 	/**
-	 * When a client may retry a call that the bulkhead has rejected, in milliseconds. A number is varied by ±20 %, so that clients do not
-	 * return together; a negative number or `Infinity` forbids retries. A function returns the exact number. False: no pushback, also not after
-	 * exhausted retries. Default 500.
+	 * When a client may retry a call that the bulkhead has rejected, in milliseconds. A number is varied by ±20
+	 * %, so that clients do not return together; a negative number or `Infinity` forbids retries. A function
+	 * returns the exact number. False: no pushback, also not after exhausted retries. Default 500.
 	 */
 	readonly pushbackMs?: number | ((call: RejectedCall) => number) | false | undefined
 	/** Called for every event. */

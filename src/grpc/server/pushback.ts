@@ -1,7 +1,7 @@
 /** What a server asks of clients whose call it has rejected, in `grpc-retry-pushback-ms`. */
-import { notify } from '../../core/engine/hooks.ts'
+import { notify } from '../../core/options/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { MAX_PUSHBACK_MS, NO_RETRY } from '../status/pushback.ts'
+import { MAX_PUSHBACK_MS, NO_RETRY } from '../status/retry-metadata.ts'
 import type { StatusCode } from '../status/status.ts'
 import type { GrpcServerSettings, RejectedCall } from './options.ts'
 import type { GrpcServerContext } from './server-context.ts'
@@ -30,10 +30,10 @@ export function pushbackFor(
 	return value
 }
 
-/** CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE: those that a client may retry. */
+/** Retryable: CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE. */
 const RETRYABLE: ReadonlySet<StatusCode> = new Set([1, 2, 4, 8, 10, 13, 14])
 
-/** Returns true if a failed handler has exhausted its retries: those of the client would multiply them. */
+/** Returns true if a failed handler has exhausted its retries: the client's retries would multiply them. */
 export const forbidsRetry = (
 	{ pushbackMs }: GrpcServerSettings,
 	context: GrpcServerContext | undefined,

@@ -14,15 +14,15 @@ export type ResilientServerInterceptor<Grpc extends GrpcServerModule = GrpcServe
 	GrpcInterceptor<GrpcServerStats>
 
 /**
- * An interceptor of grpc-js cannot see when a handler has returned. So a handler that does not call its callback after its call was
- * cancelled keeps its slot for this long, and not forever.
+ * An interceptor of grpc-js cannot see when a handler has returned. So a handler that does not call its
+ * callback after its call was cancelled keeps its slot for this long, and not forever.
  */
 const ABANDON_AFTER_MS = 1_000
 
 /**
- * Creates a server interceptor for @grpc/grpc-js, which is passed in. It ends calls at their deadline, runs handlers in a context that the
- * calls inside them inherit, and limits concurrent calls. A rejected call gets the status UNAVAILABLE with the time after which the client
- * may retry.
+ * Creates a server interceptor for @grpc/grpc-js, which is passed in. It ends calls at their deadline, runs
+ * handlers in a context that the calls inside them inherit, and limits concurrent calls. A rejected call gets
+ * the status UNAVAILABLE with the time after which the client may retry.
  *
  * @example
  * import * as grpc from '@grpc/grpc-js'
@@ -46,7 +46,7 @@ export function resilientServerInterceptor<Grpc extends GrpcServerModule>(
 		Metadata,
 		engine,
 	)
-	// The type of the call is that of the module, and it is not exported here.
+	// The user's module declares the type of the call.
 	return extendInterceptor(
 		(method: ServerMethod, call: object) => new InterceptedCall(call as NextServerCall, method),
 		engine,

@@ -1,25 +1,26 @@
 /**
- * An incoming call from its metadata to its status, the same for grpc-js and Connect. It is a call of core whose operation is the handler,
- * so that the bulkhead, its queue, events and observers need no code of their own. The handler is not a promise: it has ended when the
- * interceptor calls `finish`. The call may end earlier, by the deadline or by the client, and then the handler keeps its slot until
- * `finish`, like an operation that ignores its timeout.
+ * An incoming call from its metadata to its status, the same for grpc-js and Connect. It is a call of core
+ * whose operation is the handler, so that the bulkhead, its queue, events and observers need no code of their
+ * own. The handler is not a promise: it has ended when the interceptor calls `finish`. The call may end
+ * earlier, by the deadline or by the client, and then the handler keeps its slot until `finish`, like an
+ * operation that ignores its timeout.
  */
 import type { Deadline } from '../../core/deadline/deadline.ts'
 import { Call, type CompiledPipeline } from '../../core/engine/call.ts'
+import type { CallExtension } from '../../core/engine/call-extension.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
 import { interrupt } from '../../core/engine/interrupt.ts'
 import { run } from '../../core/engine/runner.ts'
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import type { StopReason } from '../../core/explain/record.ts'
-import type { CallExtension } from '../../core/extension/call-extension.ts'
 import type { HeaderLookup } from '../../core/headers/header-values.ts'
 import { OUTERMOST, RETRY_LAYER } from '../../http/headers/retry-headers.ts'
 import { openCall } from '../../http/server/request-context.ts'
 import { captureContext, storage } from '../../node/storage.ts'
-import type { GrpcEventFields } from '../interceptor/grpc-event.ts'
+import type { GrpcEventFields } from '../interceptor/grpc-interceptor.ts'
 import type { MethodName } from '../service-config/service-config.ts'
-import { PREVIOUS_ATTEMPTS_KEY } from '../status/previous-attempts.ts'
+import { PREVIOUS_ATTEMPTS_KEY } from '../status/retry-metadata.ts'
 import {
 	CANCELLED,
 	DEADLINE_EXCEEDED,
@@ -38,15 +39,15 @@ import { type GrpcServerContext, RpcContext } from './server-context.ts'
 export interface IncomingCall extends MethodName {
 	/** The metadata of the client. */
 	readonly headers: HeaderLookup
-	/** The remaining time that the client has sent, in milliseconds; undefined without a deadline. Negative if it has passed. */
+	/** The remaining time of the client, in milliseconds; undefined without a deadline, negative after it. */
 	readonly remainingMs: number | undefined
 }
 
 /** What an interceptor does for a call. */
 export interface CallDriver {
-	/** Starts the handler, inside the async context of the call. The handler has ended when the interceptor calls `finish`. */
+	/** Starts the handler in the async context of the call. It ends when the interceptor calls `finish`. */
 	start(context: GrpcServerContext): void
-	/** Sends this status: the call was not admitted, or its deadline has passed. Not called after `cancel` and `finish`. */
+	/** Sends this status: the call was rejected or its deadline has passed. Not after `cancel` or `finish`. */
 	fail(failure: ServerFailure): void
 }
 
@@ -59,7 +60,7 @@ export interface CallHost {
 	onEnd(code: StatusCode, isStarted: boolean): void
 }
 
-/** The client's deadline timer started earlier, so its cancellation can arrive up to this much before the deadline here. */
+/** The client's timer started earlier: its cancellation can arrive this much before the deadline here. */
 const CLIENT_AHEAD_MS = 10
 
 /** Also serves as the `CallOptions` of its call, to save an object. */
@@ -74,7 +75,7 @@ export class ServerCall implements CallOptions, CallExtension, MethodName {
 	readonly #headers: HeaderLookup
 	readonly #driver: CallDriver
 	readonly #call: Call
-	/** The call with the retry of the client, if it has one: policies inside find it like one of a surrounding pipeline. */
+	/** Stands for the client's retry, if it has one: policies in the handler find it as their outer retry. */
 	#retryingCall: Call | undefined
 	#context: GrpcServerContext | undefined
 	#runInContext: (<T>(fn: () => T) => T) | undefined
@@ -116,7 +117,7 @@ export class ServerCall implements CallOptions, CallExtension, MethodName {
 		void (runAround ? runAround(call, run) : run(call)).then(undefined, (error) => this.#reject(error))
 	}
 
-	/** True if a status was sent, or the client no longer waits for one: what the handler sends later is ignored. */
+	/** True if a status was sent or the client has left: what the handler sends later is ignored. */
 	get isOver(): boolean {
 		return this.#isOver
 	}
@@ -126,13 +127,13 @@ export class ServerCall implements CallOptions, CallExtension, MethodName {
 		return this.#context
 	}
 
-	/** Runs `fn` in the async context of the handler: with the context of this call, and inside of the functions of observers. */
+	/** Runs `fn` in the async context of the handler, inside of the functions of observers. */
 	run<T>(fn: () => T): T {
 		if (this.#runInContext) return this.#runInContext(fn)
 		return this.#context ? storage.run(this.#context, fn) : fn()
 	}
 
-	/** The handler, or an interceptor in front of it, has responded with this status; or it has ended after the call was over. */
+	/** The handler, or an interceptor before it, has responded, or has ended after the call was over. */
 	finish(code: StatusCode = OK, details = ''): void {
 		const isLate = this.#isDecided
 		const failure =

@@ -1,30 +1,36 @@
-/** The part that the server interceptors share: the bulkhead, the pipelines, events and statistics of a server. */
+/** What the server interceptors share: bulkhead, pipelines, events and statistics of a server. */
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
 import { Deadline } from '../../core/deadline/deadline.ts'
 import type { BoundLayer, Call, CompiledPipeline, Layer } from '../../core/engine/call.ts'
 import { runInterruptibly } from '../../core/engine/interruptible-runner.ts'
-import { GO, type Step } from '../../core/engine/layer.ts'
+import type { Step } from '../../core/engine/layer.ts'
 import { Pipeline } from '../../core/engine/pipeline.ts'
-import { LeafPolicy, type Policy, subscribeTo } from '../../core/engine/policy.ts'
-import type { Inspection } from '../../core/inspect/inspect.ts'
-import { combineEnds } from '../../core/observe/combine-ends.ts'
-import type { Observation, ObservedPipeline } from '../../core/observe/observe.ts'
+import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
+import type { FindingCode } from '../../core/lint/finding.ts'
+import type { InspectableObservation } from '../../core/observe/inspection.ts'
+import type { ObservedPipeline } from '../../core/observe/observation.ts'
+import { combineEnds, subscribeTo } from '../../core/observe/subscribe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import type { GrpcListener } from '../interceptor/grpc-event.ts'
+import type { GrpcListener } from '../interceptor/grpc-interceptor.ts'
 import { CANCELLED, OK, type StatusCode } from '../status/status.ts'
 import { type GrpcServerOptions, type GrpcServerSettings, readGrpcServerOptions } from './options.ts'
 import { type CallDriver, type CallHost, type IncomingCall, ServerCall } from './server-call.ts'
 
+const FIXES: Partial<Record<FindingCode, string>> = {
+	'no-timeout': 'Set defaultDeadlineMs.',
+	'wait-outlasts-timeout': 'Set queueTimeoutMs of the bulkhead below the deadline.',
+}
+
 /**
- * Totals of a server, and the state of its bulkhead. `stats` of a `ResilientServerInterceptor` or a `ResilientConnectServerInterceptor`
- * returns it.
+ * Totals of a server, and the state of its bulkhead. `stats` of a `ResilientServerInterceptor` or a
+ * `ResilientConnectServerInterceptor` returns it.
  */
 export interface GrpcServerStats {
 	/** Calls that have arrived. */
 	readonly calls: number
-	/** Calls that ended with another status than OK: those of the handlers, passed deadlines and rejected calls. */
+	/** Calls that ended with another status than OK, passed deadlines and rejected calls included. */
 	readonly failures: number
 	/** Calls that the client has cancelled, or whose client has disconnected. */
 	readonly cancelled: number
@@ -38,7 +44,7 @@ export interface GrpcServerStats {
 
 const HEALTH_SERVICE = 'grpc.health.v1.Health'
 
-/** The outermost layer: lets a call end before its handler, and learns why a call was rejected before its event is emitted. */
+/** The outermost layer: a call can end before its handler, and it learns of a rejection before the event. */
 class ServerLayer implements Layer {
 	readonly runner: typeof runInterruptibly = runInterruptibly
 
@@ -48,7 +54,7 @@ class ServerLayer implements Layer {
 
 	leave(call: Call): Step {
 		if (!call.ok && call.options instanceof ServerCall) call.options.onFailure(call.value)
-		return GO
+		return 'continue'
 	}
 }
 
@@ -115,29 +121,31 @@ export class ServerEngine implements CallHost {
 	}
 
 	subscribe(listener: GrpcListener): () => void {
-		return combineEnds(
-			this.#pipelines.map(({ compiled, listen }) => subscribeTo(compiled, listen(listener, {}), listener)),
-		)
+		return combineEnds(this.#pipelines.map((pipeline) => subscribeTo(pipeline, listener)))
 	}
 
-	inspect(): Inspection {
-		return {
-			name: this.settings.name,
-			sample: () => ({ policies: this.#policies(), totalTimeoutMs: this.#longestMs, timeoutMs: Infinity }),
-			adaptFinding: (found) =>
-				found.code === 'no-timeout' ? { ...found, fix: 'Set defaultDeadlineMs.' } : found,
-			policies: () => this.#policies().map((policy) => ['', policy] as const),
-			stats: () => this.stats,
-		}
-	}
-
-	observation(): Observation {
+	observation(): InspectableObservation {
 		return {
 			kind: 'policy',
 			identity: this,
-			pipelines: (attach) => combineEnds(this.#pipelines.map(attach)),
-			policies: () => this.#policies().map((policy) => ['', policy] as const),
+			calls: (attach) => combineEnds(this.#pipelines.map(attach)),
+			members: () => this.#policies().map((policy) => ['', policy] as const),
 			stats: () => this.stats,
+			inspection: {
+				name: this.settings.name,
+				sample: () => ({
+					policies: this.#policies(),
+					totalTimeoutMs: this.#longestMs,
+					timeoutMs: Infinity,
+				}),
+				adaptFinding: (finding) => {
+					const { code, fix } = finding
+					// The deadline also ends the wait in the queue, so the default queueTimeoutMs is not a mistake.
+					const isDefaultWait = this.settings.bulkhead?.queueTimeoutMs === undefined
+					if (code === 'wait-outlasts-timeout' && isDefaultWait) return undefined
+					return { ...finding, fix: FIXES[code] ?? fix }
+				},
+			},
 		}
 	}
 

@@ -1,6 +1,6 @@
 /**
- * Reads fields of a JSON object. Only own properties count, so that `constructor` is no field of every object, and null is the same as
- * a missing field, as in proto3's JSON.
+ * Reads fields of a JSON object. Only own properties count, so that `constructor` is no field of every
+ * object, and null is the same as a missing field, as in proto3's JSON.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { nearestName } from '../../core/options/nearest-name.ts'
@@ -8,7 +8,7 @@ import { checkRange, invalidOption } from '../../core/options/schema.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Returns false for objects that JSON does not have: a Buffer or a Promise has no field, and would pass as an empty config. */
+/** Returns false for objects that JSON does not have: a Buffer or a Promise would pass as an empty config. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
 	Object.prototype.toString.call(value) === '[object Object]'
 
@@ -40,7 +40,7 @@ export function readNumber(
 	return value as number
 }
 
-/** Reads a field that may be missing. `path` is that of the object, empty for the config itself. */
+/** Reads a field that may be missing. `path` is the path of the object, empty for the config itself. */
 export function optionalField<T>(
 	object: JsonObject,
 	path: string,
@@ -51,13 +51,13 @@ export function optionalField<T>(
 	return value === undefined ? undefined : read(path ? `${path}.${name}` : name, value)
 }
 
-/** Throws an InvalidOptionError for the first field that is not in `names`. `owner` is the object as the message names it. */
+/** Throws an InvalidOptionError for the first field that is not in `names`. `owner` names the object. */
 export function checkFields(object: JsonObject, path: string, names: readonly string[], owner: string): void {
 	for (const name of Object.keys(object))
 		if (!names.includes(name)) throw unknownField(`${path}.${name}`, object[name], names, owner, name)
 }
 
-/** Throws an InvalidOptionError for the first field that looks like a misspelled name. Other unknown fields are accepted. */
+/** Throws an InvalidOptionError for a field that looks misspelled. Other unknown fields are accepted. */
 export function checkSpelling(object: JsonObject, names: readonly string[], owner: string): void {
 	for (const name of Object.keys(object))
 		if (!names.includes(name) && nearestName(name, names))

@@ -84,7 +84,7 @@ function readBytes(path: string, value: unknown): number {
 	return Number(bytes)
 }
 
-/** Indexes all entries, so that finding a method costs the same for any number of them. Throws an InvalidOptionError for a repeated name. */
+/** Indexes all entries by name. Throws an InvalidOptionError for a repeated name. */
 export function indexMethods(entries: readonly MethodConfigEntry[]): MethodIndex {
 	const index = new Map<string, Map<string, MethodConfig>>()
 	for (const [position, { names, config }] of entries.entries())

@@ -1,6 +1,7 @@
 /**
- * Service configs are written for clients in all languages. What Yaoki uses is validated strictly, unknown names included, because a
- * misspelt `retryPolicy` would silently mean no retries. The other fields belong to the channel, and gRPC may add new ones at any time.
+ * Service configs are written for clients in all languages. What Yaoki uses is validated strictly, unknown
+ * names included, because a misspelt `retryPolicy` would silently mean no retries. The other fields belong to
+ * the channel, and gRPC may add new ones at any time.
  */
 import { InvalidArgumentError } from '../../core/errors/errors.ts'
 import {
@@ -19,8 +20,8 @@ import { ServiceConfig } from './service-config.ts'
 /** Options of `parseServiceConfig`. */
 export interface ServiceConfigOptions {
 	/**
-	 * The most attempts of a call, the first one included. A higher `maxAttempts` of the config means this number. Hedging sends at most 101
-	 * requests. Default 5.
+	 * The most attempts of a call, the first one included. A higher `maxAttempts` of the config means this
+	 * number. Hedging sends at most 101 requests. Default 5.
 	 */
 	readonly maxAttemptsCap?: number | undefined
 }
@@ -41,8 +42,8 @@ const FIELDS = [
 const ROOT = 'serviceConfig'
 
 /**
- * Parses and validates a gRPC service config: a string, or the object that `JSON.parse` returns. Throws an InvalidOptionError with the
- * path of an invalid field, its value and what is valid.
+ * Parses and validates a gRPC service config: a string, or the object that `JSON.parse` returns. Throws an
+ * InvalidOptionError with the path of an invalid field, its value and what is valid.
  *
  * @example
  * const config = parseServiceConfig({

@@ -49,7 +49,7 @@ function readMultiplier(path: string, value: unknown): number {
 	return value
 }
 
-/** The largest bucket. A ratio above it fills every bucket with one success, so larger values mean the same. */
+/** The largest bucket. Any larger ratio also fills every bucket with one success. */
 const MAX_TOKENS = 1_000
 
 /** The smallest ratio that is not 0 after its fourth decimal was dropped. */

@@ -38,10 +38,19 @@ export interface RetryThrottling {
 	readonly tokenRatio: number
 }
 
-/** What a method config applies to: a method, a service (`method` is empty), or all methods (both are empty). */
+/** What a method config applies to: a method, a service (empty `method`), or all methods (both are empty). */
 export interface MethodName {
 	readonly service: string
 	readonly method: string
+}
+
+/** Returns the service and the method of a path such as `/shop.Users/Get`. */
+export function parsePath(path: string): MethodName {
+	const slash = path.lastIndexOf('/')
+	return {
+		service: path.slice(path.startsWith('/') ? 1 : 0, Math.max(0, slash)),
+		method: path.slice(slash + 1),
+	}
 }
 
 /** An entry of `methodConfig`. */
@@ -51,7 +60,7 @@ export interface MethodConfigEntry {
 	readonly config: MethodConfig
 }
 
-/** Method configs by service, then by method. The empty method is the default of the service, the empty service that of all. */
+/** Method configs by service, then by method. An empty name is the default. */
 export type MethodIndex = ReadonlyMap<string, ReadonlyMap<string, MethodConfig>>
 
 interface ParsedParts extends Pick<ServiceConfig, 'json' | 'retryThrottling' | 'methodConfigs'> {
@@ -59,8 +68,8 @@ interface ParsedParts extends Pick<ServiceConfig, 'json' | 'retryThrottling' | '
 }
 
 /**
- * A validated service config. `parseServiceConfig` creates it; pass it as `serviceConfig` to `resilientInterceptor`, and to
- * `resilientChannelOptions`. It does not change.
+ * A validated service config. `parseServiceConfig` creates it; pass it as `serviceConfig` to
+ * `resilientInterceptor`, and to `resilientChannelOptions`. It does not change.
  *
  * @example
  * const config = parseServiceConfig(json)
@@ -91,8 +100,8 @@ export class ServiceConfig {
 	}
 
 	/**
-	 * Returns the settings of a method: those for the method, else those for its service, else those for all methods. Undefined if
-	 * the config has none of them.
+	 * Returns the settings of a method: those for the method, else those for its service, else those for all
+	 * methods. Undefined if the config has none of them.
 	 */
 	find(service: string, method: string): MethodConfig | undefined {
 		const methods = this.#index.get(service)

@@ -2,7 +2,7 @@ import { invalidOption } from '../../core/options/schema.ts'
 import { OK, STATUS_NAMES, type StatusCode } from '../status/status.ts'
 import { readList } from './fields.ts'
 
-/** OK is a valid code, but never the status of a failure. Listed, it is a mistake that would have no effect; grpc-java rejects it too. */
+/** OK is never the status of a failure, so listing it is a mistake. grpc-java rejects it too. */
 const EXPECTED = `one of ${STATUS_NAMES.slice(OK + 1).join(', ')}, in upper or lower case, or a code from 1 to ${STATUS_NAMES.length - 1}`
 
 /** Reads a list of status codes: names in any case, or integers. Throws an InvalidOptionError. */

@@ -1,8 +1,8 @@
 import type { Classification } from '../../core/classify/classification.ts'
 import { CANCELLED as CANCELLED_KIND } from '../../core/classify/classification.ts'
 import { classify } from '../../core/classify/classify.ts'
-import { isOversized } from './oversized.ts'
-import { NO_RETRY } from './pushback.ts'
+import { isOversized } from './failure-facts.ts'
+import { NO_RETRY } from './retry-metadata.ts'
 import { STATUS_NAMES, type StatusCode, type StatusName, statusNameOf } from './status.ts'
 
 /** The facts of a status other than OK. */
@@ -11,20 +11,21 @@ export interface FailedStatus {
 	readonly details: string
 	/** The trailers: a `Metadata` of grpc-js, or the `Headers` of Connect. */
 	readonly metadata: unknown
-	/** The delay that the server asks for; negative if it asks not to retry; undefined if it asks for nothing. */
+	/** The delay that the server asks for. Negative: it asks not to retry. Undefined: it asks for nothing. */
 	readonly pushbackMs?: number | undefined
 	/** True if the deadline of the calling request has passed, and not one that was set for this call. */
 	readonly isInherited?: boolean | undefined
 }
 
 /**
- * An attempt of a gRPC call ended with a status other than OK. The options `onRetry`, `isFailure` and `classify` receive it; callers
- * receive the error of their own library.
+ * An attempt of a gRPC call ended with a status other than OK. The options `onRetry`, `isFailure` and
+ * `classify` receive it; callers receive the error of their own library.
  *
  * @example
  * import * as grpc from '@grpc/grpc-js'
  *
- * resilientInterceptor(grpc, { circuitBreaker: { isFailure: (error) => error instanceof GrpcStatusError && error.code === 14 } })
+ * const isFailure = (error: unknown) => error instanceof GrpcStatusError && error.code === 14
+ * resilientInterceptor(grpc, { circuitBreaker: { isFailure } })
  */
 export class GrpcStatusError extends Error {
 	override readonly name = 'GrpcStatusError'
@@ -35,7 +36,9 @@ export class GrpcStatusError extends Error {
 	readonly details: string
 	/** The trailers: a `Metadata` of grpc-js, or the `Headers` of Connect. */
 	readonly metadata: unknown
-	/** The delay that the server asks for in milliseconds; negative if it asks not to retry; undefined if it asks for nothing. */
+	/**
+	 * The delay in milliseconds that the server asks for. Negative: no retry. Undefined: it asks for nothing.
+	 */
 	readonly pushbackMs: number | undefined
 	/** True if the deadline of the calling request has passed, and not one that was set for this call. */
 	readonly isInherited: boolean

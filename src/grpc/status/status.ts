@@ -33,5 +33,5 @@ export const RESOURCE_EXHAUSTED = 8
 export const INTERNAL = 13
 export const UNAVAILABLE = 14
 
-/** Returns the name of a status code. A code that gRPC does not define is treated as UNKNOWN, as gRPC specifies. */
+/** Returns the name of a status code. A code that gRPC does not define is UNKNOWN, as gRPC specifies. */
 export const statusNameOf = (code: StatusCode): StatusName => STATUS_NAMES[code] ?? 'UNKNOWN'

@@ -19,8 +19,8 @@ const CODES: Readonly<Record<string, StatusCode>> = {
 }
 
 /**
- * Returns the status for a failure that did not come from the server. What user code has thrown, such as a classifier, is INTERNAL: gRPC's
- * code for broken invariants, which service configs hardly ever retry.
+ * Returns the status for a failure that did not come from the server. What user code has thrown, such as a
+ * classifier, is INTERNAL: gRPC's code for broken invariants, which service configs hardly ever retry.
  */
 export function statusOf(error: unknown): { readonly code: StatusCode; readonly details: string } {
 	const code = error instanceof YaokiError ? CODES[error.code] : undefined

@@ -1,17 +1,18 @@
 /**
- * Returns cached responses while the circuit is open. It is a layer around the breaker and not a catch around the call, so that events and
- * `explain` report it like any other fallback. Other failures are not replaced; for them there is `fallback`.
+ * Returns cached responses while the circuit is open. It is a layer around the breaker and not a catch around
+ * the call, so that events and `explain` report it like any other fallback. Other failures are not replaced;
+ * for them there is `fallback`.
  */
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
-import { GO, type Step } from '../../core/engine/layer.ts'
+import type { Step } from '../../core/engine/layer.ts'
 import { type Emit, LeafPolicy, type ObservableLayer } from '../../core/engine/policy.ts'
 import { CircuitOpenError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import { attachRecord } from '../../core/explain/record.ts'
 import { requestHeader } from '../headers/request-headers.ts'
-import { httpCallOf } from '../request/attempt-layer.ts'
-import type { PreparedRequest } from '../transport/prepared-request.ts'
-import type { HttpResponse } from '../transport/transport.ts'
+import { runOf } from '../request/request-run.ts'
+import type { PreparedRequest } from '../transport/request.ts'
+import type { HttpResponse } from '../transport/response.ts'
 import type { CachedRequest } from './cacheability.ts'
 import { cachedResponse } from './cached-response.ts'
 import { readWhole } from './read-body.ts'
@@ -31,10 +32,10 @@ class CacheLayer implements ObservableLayer {
 
 	leave(call: Call, bound: BoundLayer): Step {
 		const { value: error } = call
-		if (call.ok || call.isAborted || !(error instanceof CircuitOpenError)) return GO
+		if (call.ok || call.isAborted || !(error instanceof CircuitOpenError)) return 'continue'
 		const now = bound.runtime.now()
-		const entry = this.cache.find(cachedRequest(httpCallOf(call).request), now)
-		if (!entry) return GO
+		const entry = this.cache.find(cachedRequest(runOf(call).plan.request), now)
+		if (!entry) return 'continue'
 		this.emit?.(call, bound, { type: 'fallback', ...errorFacts(error) })
 		call.rareState.keepsRecord = true
 		call.classify(bound)
@@ -43,7 +44,7 @@ class CacheLayer implements ObservableLayer {
 		call.stop = undefined
 		call.value = cachedResponse(entry, now - entry.storedAt)
 		attachRecord(call.value, call)
-		return GO
+		return 'continue'
 	}
 }
 

@@ -1,9 +1,9 @@
 /**
- * Decides which responses may be cached, and by which key. If a header cannot be understood, the response is not cached: a miss costs an
- * error that would occur anyway, but a wrong hit would show one user the data of another.
+ * Decides which responses may be cached, and by which key. If a header cannot be understood, the response is
+ * not cached: a miss costs an error that would occur anyway, but a wrong hit would show one user the data of
+ * another.
  */
-import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
-import { HEADER_NAME } from '../headers/request-headers.ts'
+import { CREDENTIAL_HEADERS, HEADER_NAME } from '../headers/request-headers.ts'
 
 /** The part of a request that its response may depend on. `get` is called with lower-case names. */
 export interface CachedRequest {
@@ -26,8 +26,8 @@ export interface ResponseHead {
 }
 
 /**
- * Always part of the key, whatever Vary says: headers with credentials, which servers rarely name in Vary, and Range, because a part is
- * not the whole.
+ * Always part of the key, whatever Vary says: headers with credentials, which servers rarely name in Vary,
+ * and Range, because a part is not the whole.
  */
 const KEY_HEADERS: readonly string[] = /* @__PURE__ */ CREDENTIAL_HEADERS.concat('range')
 
@@ -50,7 +50,7 @@ const isGet = ({ method }: CachedRequest): boolean => method.toUpperCase() === '
 /** Returns true if the request may change the response to a later GET of the same URL. */
 export const isUnsafe = ({ method }: CachedRequest): boolean => !/^(GET|HEAD|OPTIONS|TRACE)$/i.test(method)
 
-/** Returns true if the resource is gone or forbidden for this principal: a cached response must not replace this. */
+/** Returns true if the resource is gone or forbidden for this principal: the cache must not hide that. */
 export const isWithdrawn = ({ status }: ResponseHead): boolean => [401, 403, 404, 410, 451].includes(status)
 
 /** Returns true if the caller accepts a cached response: not with `no-cache` or `no-store`. */
@@ -64,9 +64,10 @@ const hasPrincipal = ({ principal, headers }: CachedRequest): boolean =>
 	principal !== undefined || CREDENTIAL_HEADERS.some((name) => Boolean(headers.get(name)))
 
 /**
- * Returns true if the response to this GET may be cached, judged by its head. `Cache-Control: private` may if a credential separates the
- * user from others. Responses with Set-Cookie may not: each cached response would set the cookie again. Redirected ones may not: what
- * the redirect depends on, and whether it may be stored, is unknown.
+ * Returns true if the response to this GET may be cached, judged by its head. `Cache-Control: private` may if
+ * a credential separates the user from others. Responses with Set-Cookie may not: each cached response would
+ * set the cookie again. Redirected ones may not: what the redirect depends on, and whether it may be stored,
+ * is unknown.
  */
 export function isStorable(
 	request: CachedRequest,
@@ -87,8 +88,9 @@ export function isStorable(
 }
 
 /**
- * Returns the names in Vary in lower case, without those that are always part of the key. Returns undefined for `*` and for invalid
- * header names (`Headers.get` throws for these): what the response depends on is unknown then.
+ * Returns the names in Vary in lower case, without those that are always part of the key. Returns undefined
+ * for `*` and for invalid header names (`Headers.get` throws for these): what the response depends on is
+ * unknown then.
  */
 export function varyNames(headers: Headers): readonly string[] | undefined {
 	const vary = headers.get('vary')
@@ -103,9 +105,10 @@ export function varyNames(headers: Headers): readonly string[] | undefined {
 }
 
 /**
- * Returns the key that separates responses of one URL. It contains the credentials themselves: with a short hash a collision could return
- * another user's response, a cryptographic hash is only available asynchronously, and a memory dump contains the responses as well.
- * JSON, because a separator in a value could forge a plain join, and a missing header differs from an empty one.
+ * Returns the key that separates responses of one URL. It contains the credentials themselves: with a short
+ * hash a collision could return another user's response, a cryptographic hash is only available
+ * asynchronously, and a memory dump contains the responses as well. JSON, because a separator in a value
+ * could forge a plain join, and a missing header differs from an empty one.
  */
 export const variantKey = (
 	{ headers, principal, clientHeaders }: CachedRequest,

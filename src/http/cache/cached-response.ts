@@ -1,8 +1,8 @@
 /**
- * Creates responses from cache entries, marked as cached. `Cache-Status` (RFC 9211) and `Age` are for logs; code calls `isCachedResponse`,
- * because these headers may also come from the server or another cache.
+ * Creates responses from cache entries, marked as cached. `Cache-Status` (RFC 9211) and `Age` are for logs;
+ * code calls `isCachedResponse`, because these headers may also come from the server or another cache.
  */
-import { rebuildResponse } from '../transport/rebuild-response.ts'
+import { rebuildResponse } from '../transport/response.ts'
 import type { CachedEntry } from './response-cache.ts'
 
 /** Headers of the original connection. */

@@ -1,10 +1,10 @@
 /**
- * Reads a body for the cache, up to a limit. Chunks are copied into one growing buffer, so that many small chunks cost no more than one.
- * `clone()` and `tee()` are unsuitable: the unread branch is buffered without limit and without backpressure.
+ * Reads a body for the cache, up to a limit. Chunks are copied into one growing buffer, so that many small
+ * chunks cost no more than one. `clone()` and `tee()` are unsuitable: the unread branch is buffered without
+ * limit and without backpressure.
  */
 
-import { rebuildResponse } from '../transport/rebuild-response.ts'
-import type { HttpResponse } from '../transport/transport.ts'
+import { type HttpResponse, rebuildResponse } from '../transport/response.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 
@@ -19,8 +19,9 @@ const ENDLESS =
 	/^(text\/event-stream|multipart\/x-mixed-replace|application\/(x-)?(ndjson|jsonl|json-seq))\b/i
 
 /**
- * Reads a whole body of at most `maxBytes`. A larger one is returned as a stream: the bytes read so far, then the rest as the caller
- * reads. If the headers show a larger or endless body, the given response is returned untouched. Rejects if reading fails.
+ * Reads a whole body of at most `maxBytes`. A larger one is returned as a stream: the bytes read so far, then
+ * the rest as the caller reads. If the headers show a larger or endless body, the given response is returned
+ * untouched. Rejects if reading fails.
  */
 export async function readWhole<R extends HttpResponse>(
 	response: R,
@@ -52,7 +53,7 @@ export async function readWhole<R extends HttpResponse>(
 
 type BodyReader = ReadableStreamDefaultReader<Bytes>
 
-/** Appends a chunk after the first `length` bytes, in a larger buffer if needed. The first chunk is used without copying. */
+/** Appends a chunk after the first `length` bytes. The first chunk is used without copying. */
 function append(read: Bytes, length: number, chunk: Bytes): Bytes {
 	if (!length) return chunk
 	const needed = length + chunk.byteLength
@@ -65,7 +66,7 @@ function append(read: Bytes, length: number, chunk: Bytes): Bytes {
 	return buffer
 }
 
-/** Returns a stream of the bytes read so far and then the rest. It reads only on demand, and cancelling it frees the connection. */
+/** Returns a stream of the bytes read so far and then the rest. Cancelling it frees the connection. */
 function resumedStream(read: readonly Bytes[], reader: BodyReader): ReadableStream<Bytes> {
 	return new ReadableStream<Bytes>(
 		{

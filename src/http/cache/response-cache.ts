@@ -1,9 +1,12 @@
 /**
- * The last successful response to each GET, for use while the circuit is open. It does not save requests, so it has no freshness or
- * validation, and it also stores what a cache by RFC 9111 would have to revalidate: its responses are marked. Entries are in two
- * sets, ordered by age and by use, so that expired entries (and the credentials in their keys) are removed on the next access, and
- * eviction needs no search. It has no clock: methods receive the time.
+ * The last successful response to each GET, for use while the circuit is open. It does not save requests, so
+ * it has no freshness or validation, and it also stores what a cache by RFC 9111 would have to revalidate:
+ * its responses are marked. Entries are in two sets, ordered by age and by use, so that expired entries (and
+ * the credentials in their keys) are removed on the next access, and eviction needs no search. It has no
+ * clock: methods receive the time.
  */
+
+import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import {
 	acceptsCached,
 	type CachedRequest,
@@ -16,7 +19,6 @@ import {
 	varyNames,
 	withoutFragment,
 } from './cacheability.ts'
-import { type CacheOptions, type CacheSettings, readCacheOptions } from './options.ts'
 
 /** A response with its whole body. The cache owns the bytes. */
 export interface WholeResponse extends ResponseHead {
@@ -87,8 +89,8 @@ export class ResponseCache {
 	}
 
 	/**
-	 * Incremented by everything that makes responses in flight outdated: `clear` and successful writes. A response is stored only if the
-	 * generation has not changed since its request was sent.
+	 * Incremented by everything that makes responses in flight outdated: `clear` and successful writes. A
+	 * response is stored only if the generation has not changed since its request was sent.
 	 */
 	get generation(): number {
 		return this.#generation
@@ -100,9 +102,9 @@ export class ResponseCache {
 	}
 
 	/**
-	 * Returns true if the body should be read for the cache, judged by the head. Call it for every response, errors and other methods
-	 * included: it removes entries that a write may have changed, that are gone or forbidden, that are now redirected, or whose Vary
-	 * cannot be understood.
+	 * Returns true if the body should be read for the cache, judged by the head. Call it for every response,
+	 * errors and other methods included: it removes entries that a write may have changed, that are gone or
+	 * forbidden, that are now redirected, or whose Vary cannot be understood.
 	 */
 	isWanted(request: CachedRequest, head: ResponseHead, now: number): boolean {
 		this.#removeExpired(now)
@@ -147,7 +149,7 @@ export class ResponseCache {
 		return node.entry
 	}
 
-	/** Removes all entries, for example when a user logs out of a page whose cookies are not visible here. Keeps the hit counts. */
+	/** Removes all entries, for example when a user logs out. Keeps the hit counts. */
 	clear(): void {
 		this.#generation++
 		for (const node of this.#byUse) this.#remove(node)
@@ -158,7 +160,7 @@ export class ResponseCache {
 		return variants?.nodes.get(variantKey(request, variants.names))
 	}
 
-	/** Returns the variants of a URL, distinguished by these names too. Older entries are removed: their values of a new name are unknown. */
+	/** Returns the variants of a URL by these names too. Entries without a value of a new name are removed. */
 	#variantsBy(url: string, names: readonly string[]): Variants | undefined {
 		const variants = this.#urls.get(url)
 		if (variants && names.every((name) => variants.names.includes(name))) return variants
@@ -205,3 +207,30 @@ export class ResponseCache {
 /** Copies a small view of a large buffer, which would otherwise stay alive uncounted. */
 const ownBytes = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
 	bytes.byteLength < bytes.buffer.byteLength ? new Uint8Array(bytes) : bytes
+
+/** Limits of the cache of last successful responses: the option `cache` of a `ResilientHttpClient`. */
+export interface CacheOptions {
+	/** Maximum number of responses; beyond it the least recently used one is evicted. Default 500. */
+	readonly maxEntries?: number | undefined
+	/** Maximum total size in bytes, headers and keys included. Default 10,000,000. */
+	readonly maxBytes?: number | undefined
+	/** Larger bodies are not cached, in bytes. Default 1,000,000. */
+	readonly maxBodyBytes?: number | undefined
+	/** Maximum age of a response in milliseconds. Infinity: no limit. Default 300,000 (five minutes). */
+	readonly maxAgeMs?: number | undefined
+}
+
+/** The validated options with defaults. */
+export type CacheSettings = Readonly<Record<keyof CacheOptions, number>>
+
+const CACHE_SCHEMA: OptionSchema = {
+	maxEntries: [1, MAX_NUMBER, 500, 'integer'],
+	maxBytes: [0, MAX_NUMBER, 10_000_000, 'integer'],
+	maxBodyBytes: [0, MAX_NUMBER, 1_000_000, 'integer'],
+	maxAgeMs: [0, Infinity, 300_000],
+}
+
+export function readCacheOptions(options: CacheOptions): CacheSettings {
+	checkNames(options, CACHE_SCHEMA, 'cache')
+	return readOptions(options, CACHE_SCHEMA)
+}

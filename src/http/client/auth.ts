@@ -1,6 +1,7 @@
 /**
- * Bearer tokens: sends the current one, and renews it after a 401. All requests that were sent with the same token share one refresh. The
- * repeat is part of the attempt, because it is neither a retry nor a failure of the server: the 401 says that nothing was processed.
+ * Bearer tokens: sends the current one, and renews it after a 401. All requests that were sent with the same
+ * token share one refresh. The repeat is part of the attempt, because it is neither a retry nor a failure of
+ * the server: the 401 says that nothing was processed.
  */
 import { permanent } from '../../core/classify/permanent.ts'
 import type { Call } from '../../core/engine/call.ts'
@@ -8,30 +9,31 @@ import { YaokiError } from '../../core/errors/errors.ts'
 import { describeError } from '../../core/events/error-facts.ts'
 import { checkNames, invalidOption, MAX_NUMBER, readOptions } from '../../core/options/schema.ts'
 import { Timeout } from '../../core/timeout/timeout.ts'
-import { createBody } from '../request/create-body.ts'
+import { createBody, untilAbort } from '../request/attempt-hooks.ts'
 import { drainBody } from '../request/drain-body.ts'
 import { HttpStatusError, setMessage } from '../request/status-error.ts'
-import { untilAbort } from '../request/until-abort.ts'
-import type { PreparedRequest } from '../transport/prepared-request.ts'
 import { redirectObserverOf } from '../transport/redirect.ts'
-import { isReplayable, type RequestBody } from '../transport/request-body.ts'
-import type { HttpResponse } from '../transport/transport.ts'
+import { isReplayable, type PreparedRequest, type RequestBody } from '../transport/request.ts'
+import type { HttpResponse } from '../transport/response.ts'
 import type { HttpEngine } from './http-engine.ts'
 
 /** How a client gets and renews its token: the option `auth` of a `ResilientHttpClient`. */
 export interface AuthOptions {
-	/** Returns the current token, which is sent as `authorization: Bearer ...`. Without a token the request is sent without the header. */
+	/**
+	 * Returns the current token, which is sent as `authorization: Bearer ...`. Without a token the request is
+	 * sent without the header.
+	 */
 	readonly token: () => string | null | undefined | Promise<string | null | undefined>
 	/**
-	 * Renews the token after a 401; afterwards `token` must return the new one. Called once for all requests that were sent with the same
-	 * token. Default: none, a 401 is final.
+	 * Renews the token after a 401; afterwards `token` must return the new one. Called once for all requests
+	 * that were sent with the same token. Default: none, a 401 is final.
 	 */
 	readonly refresh?: ((context: { readonly signal: AbortSignal }) => unknown) | undefined
 }
 
 const SCHEMA = { token: 'function', refresh: 'function' } as const
 
-/** What a token may consist of. Anything else is not a valid header, or its error would contain the token. */
+/** What a token may consist of. Anything else is an invalid header, whose error would contain the token. */
 const TOKEN = /^[\x21-\x7e]+$/
 
 export class Auth {
@@ -77,7 +79,8 @@ export class Auth {
 			void drainBody(response, engine.runtime)
 			headers.set('authorization', header)
 			const again = typeof body === 'function' ? await createBody(body, signal) : init.body
-			// The same object, which belongs to this attempt: if a redirect follows, it is sent with the new token too.
+			// The same object, which belongs to this attempt: if a redirect follows, it is sent with the new token
+			// too.
 			return send(url, Object.assign(init, { headers, body: again }))
 		}
 	}
@@ -113,7 +116,8 @@ export class Auth {
 		{ runtime, settings }: HttpEngine,
 	): Promise<unknown> {
 		const failed = this.#failed
-		// It has failed since the request was sent: the responses of concurrent requests arrive one after the other.
+		// It has failed since the request was sent: the responses of concurrent requests arrive one after the
+		// other.
 		if (failed?.header === rejected && failed.ended > endedBefore) return Promise.reject(failed.cause)
 		const pending = this.#pending.get(rejected)
 		if (pending !== undefined) return pending
@@ -134,7 +138,7 @@ export class Auth {
 	}
 }
 
-/** Records that the token was rejected by this response, and that the request is sent again with another one. */
+/** Records that this response rejected the token, and that the request is sent again with another one. */
 function recordRepeat(call: Call, response: HttpResponse): void {
 	const now = call.pipeline.runtime.now()
 	const error = new HttpStatusError(response)

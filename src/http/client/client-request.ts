@@ -3,18 +3,22 @@ import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { cachedRequest, storeResponse } from '../cache/cache-policy.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import { addHeaders, copyHeaders, type HeaderSource, namesHeader } from '../headers/request-headers.ts'
-import { principalOf } from '../options/request-head.ts'
+import { principalOf } from '../options/request-hooks.ts'
 import { checkMisplaced, type ResilientRequestInit } from '../options/request-options.ts'
 import { canFollow } from '../transport/fetch-transport.ts'
-import type { PreparedRequest } from '../transport/prepared-request.ts'
-import { BODY_ALREADY_READ, isBodyUsed, type RequestBody } from '../transport/request-body.ts'
+import {
+	BODY_ALREADY_READ,
+	isBodyUsed,
+	type PreparedRequest,
+	type RequestBody,
+} from '../transport/request.ts'
 import type { Auth } from './auth.ts'
 import type { ClientCore } from './client-options.ts'
 import type { HttpEngine } from './http-engine.ts'
 import type { RequestDefaults, RequestHeaders } from './request-defaults.ts'
 import { addSearchParams, readSearchParams, type SearchParams } from './search-params.ts'
 
-/** `JSON.stringify` throws for a bigint, so a value that contains one does not compile. What has `toJSON` converts itself. */
+/** `JSON.stringify` throws for a bigint, so it does not compile. What has `toJSON` converts itself. */
 type JsonInput<T> = T extends bigint
 	? never
 	: T extends { toJSON(): unknown } | ((...args: never) => unknown)
@@ -24,8 +28,8 @@ type JsonInput<T> = T extends bigint
 			: T
 
 /**
- * The init of a client's `request`, `post`, `put`, `patch` and `delete`: the init of `fetch`, plus `json`, `searchParams` and `yaoki`.
- * `get` and `head` take it without `json`.
+ * The init of a client's `request`, `post`, `put`, `patch` and `delete`: the init of `fetch`, plus `json`,
+ * `searchParams` and `yaoki`. `get` and `head` take it without `json`.
  */
 export interface HttpClientInit<Json = unknown> extends Omit<ResilientRequestInit, 'headers'> {
 	/** Replace the client's headers of the same names. A header whose value is undefined is not sent. */
@@ -66,7 +70,7 @@ export class Draft {
 	spentMs = 0
 }
 
-/** Reads and validates the arguments of a request. Synchronous, because the caller may change them after the call. */
+/** Reads the arguments of a request. Synchronous, because the caller may change them after the call. */
 export function readRequest(
 	draft: Draft,
 	url: unknown,
@@ -95,7 +99,7 @@ export function readRequest(
 	draft.sendsJson = json !== undefined
 }
 
-/** Returns true for a GET without a body and options: what remains in its init is the same for all callers. */
+/** Returns true for a GET without body and options: the rest of its init is the same for all callers. */
 export const isShareable = ({ method, init, body }: Draft, { yaoki }: HttpClientInit): boolean =>
 	method === 'GET' &&
 	(body ?? yaoki) === undefined &&
@@ -104,7 +108,7 @@ export const isShareable = ({ method, init, body }: Draft, { yaoki }: HttpClient
 const JSON_BODY = { 'content-type': 'application/json' }
 const JSON_RESPONSE = { accept: 'application/json' }
 
-/** Returns the request that is sent. Its own headers take precedence over the client's, and those over the ones for JSON. */
+/** Returns the request that is sent. Its own headers come before the client's, and both before JSON's. */
 export function prepareRequest(
 	draft: Draft,
 	clientHeaders: Record<string, string> | undefined,
@@ -138,7 +142,8 @@ function withCache(
 	names: string[],
 ): PreparedRequest {
 	const { settings, runtime } = engine
-	// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up two principals.
+	// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up
+	// two principals.
 	const headers = new Headers(copyHeaders(request.headers))
 	const principal = principalOf(settings.principal, { ...request, headers })
 	const clientHeaders = JSON.stringify(names.sort().map((name) => [name, headers.get(name)]))
@@ -147,7 +152,7 @@ function withCache(
 	return { ...sent, finish: (response) => storeResponse(cache, cached, response, () => runtime.now()) }
 }
 
-/** A Request is not accepted: its method and body would be lost. A URL may be of another class than the runtime's. */
+/** Rejects a Request, whose method and body would be lost. A URL may be of another realm. */
 export function toUrl(url: unknown): string {
 	if (typeof url === 'string') return url
 	if (typeof url !== 'object' || url === null || !('href' in url))

@@ -1,37 +1,34 @@
-/** The part that `resilientFetch`, the client and the adapters share: sends each request through the pipeline of its origin. */
+/** Sends requests of `resilientFetch`, the client and the adapters through the pipeline of their origin. */
 
-import { circuitOf } from '../../core/circuit-breaker/embedded-breaker.ts'
-import { endOpenTime } from '../../core/circuit-breaker/end-open-time.ts'
+import { breakerLayerOf, endOpenTime } from '../../core/circuit-breaker/embedded-breaker.ts'
 import type { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import { Call } from '../../core/engine/call.ts'
-import { inheritCallOptions } from '../../core/engine/call-options.ts'
-import { type Policy, subscribeTo } from '../../core/engine/policy.ts'
+import type { Policy } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { copyRecord } from '../../core/explain/record.ts'
-import type { Inspection } from '../../core/inspect/inspect.ts'
 import { type Entry, Registry } from '../../core/keyed/registry.ts'
-import type { Observation } from '../../core/observe/observe.ts'
-import { PipelineObservers } from '../../core/observe/pipeline-observers.ts'
+import type { InspectableObservation, Inspection } from '../../core/observe/inspection.ts'
+import { ObservedMembers, observePipelines } from '../../core/observe/observed-members.ts'
+import { subscribeTo } from '../../core/observe/subscribe.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
-import { requestHeader } from '../headers/request-headers.ts'
+import { CREDENTIAL_HEADERS, requestHeader } from '../headers/request-headers.ts'
 import type { HttpSettings } from '../options/http-options.ts'
-import { principalOf, routeOf } from '../options/request-head.ts'
+import { principalOf, routeOf } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
-import { listenOnline } from '../origin/connectivity.ts'
-import { Origin, type OtherOrigins } from '../origin/origin.ts'
+import { Origin, type OtherOrigins, Pauses } from '../origin/origin.ts'
 import { OriginParser, originOf } from '../origin/origin-parser.ts'
-import { Pauses } from '../origin/pauses.ts'
-import { attributeResponse } from '../request/attempt-layer.ts'
-import { TimeoutLists } from '../request/attempt-timeouts.ts'
-import { HttpCall } from '../request/http-call.ts'
+import { TimeoutLists } from '../request/attempt-aborts.ts'
+import { attributeResponse } from '../request/attempt-body.ts'
+import { RequestPlan } from '../request/request-plan.ts'
+import { RequestRun } from '../request/request-run.ts'
+import { stopHint, withHint } from '../request/retry-safety.ts'
 import { HttpStatusError } from '../request/status-error.ts'
-import type { PreparedRequest } from '../transport/prepared-request.ts'
-import type { HttpResponse } from '../transport/transport.ts'
+import { listenOnline } from '../transport/browser.ts'
+import type { PreparedRequest } from '../transport/request.ts'
+import type { HttpResponse } from '../transport/response.ts'
 import { OriginPipeline, type OriginStats, originBlock, type PolicySource } from './origin-pipeline.ts'
-import { stopHint, withHint } from './stop-hint.ts'
 
 /** An origin without requests for this long is evicted. */
 const IDLE_MS = 600_000
@@ -49,7 +46,7 @@ export interface RequestStats {
 }
 
 export interface EngineOptions extends PolicySource {
-	/** True if every status other than 2xx is a failure, including redirects that were not followed. Default: 400 and above. */
+	/** True if every status other than 2xx is a failure, also an unfollowed redirect. Default: from 400. */
 	readonly requiresOk?: boolean
 	/** Handles the final failed status: returns a response or throws. Default: throws the error. */
 	onFailedStatus?(error: HttpStatusError, call: Call): HttpResponse | Promise<HttpResponse>
@@ -64,12 +61,12 @@ export class HttpEngine implements OtherOrigins {
 	readonly #origins: Registry<OriginPipeline>
 	readonly #parser: OriginParser
 	readonly #create: (key: string, base?: OriginPipeline) => OriginPipeline
-	/** The pauses, keyed by origin and principal. There is no eviction rule: its warning would print the key, which contains credentials. */
+	/** The pauses by origin and principal. Without an eviction rule, whose warning would print credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
 	/** True while the engine waits for an `online` event. */
 	#isWatching = false
-	readonly #observers = new PipelineObservers(() => this.#pipelines())
+	readonly #observed = new ObservedMembers(() => this.#pipelines())
 
 	constructor(settings: HttpSettings, options: EngineOptions = {}) {
 		this.settings = settings
@@ -89,7 +86,7 @@ export class HttpEngine implements OtherOrigins {
 		this.#create = (key, base) => {
 			const origin = base?.origin ?? new Origin(key, settings, this.runtime, watch, this)
 			const pipeline = new OriginPipeline(origin, timeouts, options, key, base)
-			this.#observers.add(pipeline)
+			this.#observed.add(pipeline)
 			return pipeline
 		}
 		// Validates the options of the policies now instead of with the first request.
@@ -109,36 +106,33 @@ export class HttpEngine implements OtherOrigins {
 		return { ...this.#counts, origins }
 	}
 
-	/** Subscribes to the events of all origins, later ones included. Without listeners the policies do not create events. */
+	/** Subscribes to the events of all origins, later ones included. Without listeners there are no events. */
 	subscribe(listener: PolicyListener): () => void {
-		return this.#observers.observe(({ compiled, listen }) =>
-			subscribeTo(compiled, listen(listener), listener),
-		)
+		return observePipelines(this.#observed, (pipeline) => subscribeTo(pipeline, listener))
 	}
 
-	observation(stats: () => unknown, origin?: string): Observation {
+	observation(
+		stats: () => unknown,
+		withRuntime: Inspection['withRuntime'],
+		origin?: string,
+	): InspectableObservation {
 		return {
 			kind: 'http',
 			identity: this,
-			pipelines: (attach) => this.#observers.observe(attach),
-			policies: () => this.#policies(),
-			stats,
 			origin,
-		}
-	}
-
-	inspect(stats: () => unknown, withRuntime?: Inspection['withRuntime']): Inspection {
-		return {
-			name: this.settings.name ?? 'http',
-			sample: () => ({
-				policies: this.#create('sample').policies,
-				totalTimeoutMs: this.settings.totalTimeoutMs,
-				timeoutMs: this.settings.timeout,
-			}),
-			policies: () => this.#policies(),
+			calls: (attach) => observePipelines(this.#observed, attach),
+			members: () => this.#policies(),
 			stats,
-			runtime: this.runtime,
-			withRuntime,
+			inspection: {
+				name: this.settings.name ?? 'http',
+				sample: () => ({
+					policies: this.#create('sample').policies,
+					totalTimeoutMs: this.settings.totalTimeoutMs,
+					timeoutMs: this.settings.timeout,
+				}),
+				runtime: this.runtime,
+				withRuntime,
+			},
 		}
 	}
 
@@ -160,7 +154,7 @@ export class HttpEngine implements OtherOrigins {
 		return [
 			this.#origins.find(route ? `${origin} ${route}` : origin),
 			this.pipelineOf(request.url, `-> ${origin}`),
-		].map((pipeline) => circuitOf(pipeline?.breaker))
+		].map((pipeline) => breakerLayerOf(pipeline?.breaker))
 	}
 
 	/** Sends a request. Throws synchronously for an invalid URL or scheme. */
@@ -169,13 +163,12 @@ export class HttpEngine implements OtherOrigins {
 		options: RequestOptions,
 		signal: AbortSignal | undefined,
 	): Promise<HttpResponse> {
-		const { runtime } = this
+		const { runtime, settings } = this
 		const counts = this.#counts
 		const origins = this.#origins
 		// Everything that may throw comes before `acquire`, because an acquired entry must be released.
-		const { settings } = this
 		const name = this.#parser.originOf(request.url)
-		const http = new HttpCall(request, options, signal, settings, runtime)
+		const plan = new RequestPlan(request, options, signal, settings, runtime)
 		const route = settings.circuitBreakerKey ? routeOf(settings.circuitBreakerKey, request) : ''
 		const isShared = settings.pauseScope === 'auto' || settings.pauseScope === 'origin'
 		const pauses = isShared ? undefined : this.#pausesOf(name, request)
@@ -184,26 +177,23 @@ export class HttpEngine implements OtherOrigins {
 			? origins.acquire(routeKey(base.value, route), runtime.now(), (key) => this.#create(key, base.value))
 			: base
 		const { origin, compiled } = entry.value
-		http.origin = origin
-		http.pauses = pauses ?? origin
-		http.key = entry.key
-		const merged = http.parent ? inheritCallOptions(http, http.parent) : http
-		const call = new Call(compiled, merged, (context) => {
+		const requestRun = new RequestRun(plan, origin, pauses ?? origin)
+		const call = new Call(compiled, plan.callOptions(entry.key, requestRun), (context) => {
 			counts.attempts++
-			return http.attempt(context)
+			return requestRun.attempt(context)
 		})
 		counts.requests++
 		const runAround = compiled.observer?.run
 		return (runAround ? runAround(call, run) : run(call)).then(
 			(response) => {
-				this.#release(http, entry, base)
-				http.drainAllExcept(response)
+				this.#release(requestRun, entry, base)
+				requestRun.drainAllExcept(response)
 				return this.#onResponse(call, response as HttpResponse)
 			},
 			(error) => {
-				this.#release(http, entry, base)
-				http.discardUnsentBody(error)
-				http.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
+				this.#release(requestRun, entry, base)
+				requestRun.discardUnsentBody(error)
+				requestRun.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
 				return this.#onFailure(call, error)
 			},
 		)
@@ -214,7 +204,7 @@ export class HttpEngine implements OtherOrigins {
 	}
 
 	/** The origin last, so that it is evicted later than its keys. */
-	#release({ redirects }: HttpCall, entry: Entry<OriginPipeline>, base: Entry<OriginPipeline>): void {
+	#release({ redirects }: RequestRun, entry: Entry<OriginPipeline>, base: Entry<OriginPipeline>): void {
 		redirects?.settle(this.runtime)
 		const now = this.runtime.now()
 		if (entry !== base) this.#origins.release(entry, now)

@@ -1,26 +1,26 @@
 /**
- * The policies of one origin, compiled into one pipeline. The alternative, a `keyed` registry as a layer of a common pipeline, would
- * cost several lookups per request.
+ * The policies of one origin, compiled into one pipeline. The alternative, a `keyed` registry as a layer of a
+ * common pipeline, would cost several lookups per request.
  */
 
 import type { Budget } from '../../core/budget/budget.ts'
-import { createBudget } from '../../core/budget/create-budget.ts'
+import { createBudget } from '../../core/budget/retry-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
 import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
+import type { CircuitBreakerStats } from '../../core/circuit-breaker/circuit.ts'
 import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { EmbeddedBreaker } from '../../core/circuit-breaker/embedded-breaker.ts'
 import { type CircuitBreakerOptions, recoveringBreaker } from '../../core/circuit-breaker/options.ts'
-import type { CircuitBreakerStats } from '../../core/circuit-breaker/stats.ts'
 import type { Classification, Classifier } from '../../core/classify/classification.ts'
 import type { CompiledPipeline } from '../../core/engine/call.ts'
 import { Pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { Hedge } from '../../core/hedge/hedge.ts'
-import { blockOf } from '../../core/keyed/block.ts'
 import type { Block } from '../../core/keyed/registry.ts'
-import { listenExcept } from '../../core/observe/listen-except.ts'
-import type { EventFilter, ObservedPipeline } from '../../core/observe/observe.ts'
+import { blockOf } from '../../core/keyed/registry.ts'
+import type { EventFilter, ObservedPipeline } from '../../core/observe/observation.ts'
+import { listenExcept } from '../../core/observe/subscribe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
 import type { RetryOptions } from '../../core/retry/options.ts'
@@ -28,8 +28,8 @@ import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import type { Origin } from '../origin/origin.ts'
+import type { TimeoutLists } from '../request/attempt-aborts.ts'
 import { AttemptLayer } from '../request/attempt-layer.ts'
-import type { TimeoutLists } from '../request/attempt-timeouts.ts'
 import { drainBody } from '../request/drain-body.ts'
 import { HttpStatusError } from '../request/status-error.ts'
 
@@ -108,9 +108,9 @@ export class OriginPipeline implements ObservedPipeline {
 		this.compiled = this.policy.compiled()
 	}
 
-	/** Subscribes to the events of all policies. The calls through other pipelines of this origin have only these policies too. */
+	/** Subscribes to the events of all policies that are not shared with another pipeline. */
 	readonly listen = (listener: PolicyListener, filter?: EventFilter): (() => void) =>
-		listenExcept(this.policy, this.#shared, listener, filter)
+		listenExcept(this.policy.leaves(), this.#shared, listener, filter)
 
 	get stats(): OriginStats {
 		return {
@@ -125,7 +125,7 @@ export class OriginPipeline implements ObservedPipeline {
 
 const MAX_QUEUE_MS = 30_000
 
-/** A queued call is rejected while there is time for an attempt: nothing rejects a call that waits as long as its total timeout. */
+/** A queued call is rejected while there is time for an attempt. Nothing else would reject it in time. */
 const inTime = ({ timeout, totalTimeoutMs }: HttpSettings): BulkheadOptions => ({
 	// Without timeouts the difference is NaN.
 	queueTimeoutMs: Math.min(
@@ -138,7 +138,7 @@ const inTime = ({ timeout, totalTimeoutMs }: HttpSettings): BulkheadOptions => (
 const MAX_PROBE_MS = 300_000
 const MIN_PROBE_MS = 10_000
 
-/** The breaker's options, with an open time that starts short and grows, and probes that may take as long as an attempt. */
+/** The breaker's options: an open time that starts short and grows, and probes as long as an attempt. */
 const breakerOptions = (
 	name: string,
 	given: CircuitBreakerOptions,
@@ -150,7 +150,7 @@ const breakerOptions = (
 	classify: given.classify ?? ignoreUnavailability,
 })
 
-/** A 5xx says when to retry the request. It must not keep the circuit open for longer: the next probe shows whether the server is back. */
+/** A Retry-After of a 5xx must not extend the open time: the next probe shows whether the server is back. */
 const ignoreUnavailability: Classifier = (error, next) => {
 	const classification = next(error)
 	return error instanceof HttpStatusError && error.statusCode >= 500
@@ -158,7 +158,7 @@ const ignoreUnavailability: Classifier = (error, next) => {
 		: classification
 }
 
-/** An origin whose circuit is open, or that is paused, must not be evicted: its calls would be sent again. */
+/** An origin that is paused or whose circuit is open is not evicted: its calls would be sent again. */
 export function originBlock({ breaker, origin }: OriginPipeline): Block {
 	const block = breaker ? blockOf(breaker) : 0
 	return block || (origin.isPaused ? 1 : 0)

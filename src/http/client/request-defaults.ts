@@ -1,35 +1,39 @@
 /**
- * What a client adds to each request: base URL, headers and search parameters. With a base URL they belong to its origin: a request for
- * an absolute URL of another origin, such as a link in a response, gets none of them. Otherwise a token would leak to that origin.
+ * What a client adds to each request: base URL, headers and search parameters. With a base URL they belong to
+ * its origin: a request for an absolute URL of another origin, such as a link in a response, gets none of
+ * them. Otherwise a token would leak to that origin.
  */
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { type HeaderSource, isGiven } from '../headers/request-headers.ts'
 import { isHttpScheme, originOf, textForMessage } from '../origin/origin-parser.ts'
-import { page } from '../transport/page.ts'
+import { page } from '../transport/browser.ts'
 import { Auth, type AuthOptions } from './auth.ts'
 import { mergeParams, type Param, readSearchParams, type SearchParams } from './search-params.ts'
 
-/** Headers as for `fetch`. A header whose value is undefined is not sent, also if the client has a default for it. */
+/** Headers as for `fetch`. A header whose value is undefined is not sent, not even the client's default. */
 export type RequestHeaders = HeaderSource | Readonly<Record<string, string | undefined>>
 
 /** What a client adds to each request. */
 export interface RequestDefaultOptions {
 	/**
-	 * Comes before every relative URL: `'https://api.example.com/v1'` and `'/users'` or `'users'` are `https://api.example.com/v1/users`.
-	 * An absolute URL is requested as it is. Default: none.
+	 * Comes before every relative URL: `'https://api.example.com/v1'` and `'/users'` or `'users'` are
+	 * `https://api.example.com/v1/users`. An absolute URL is requested as it is. Default: none.
 	 */
 	readonly baseUrl?: string | URL | undefined
 	/**
-	 * Headers of every request, or a function that returns them, called once per request. Headers of a request replace those of the same
-	 * name. With a `baseUrl` they are sent to its origin only. Default: none.
+	 * Headers of every request, or a function that returns them, called once per request. Headers of a request
+	 * replace those of the same name. With a `baseUrl` they are sent to its origin only. Default: none.
 	 */
 	readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>) | undefined
-	/** Search parameters of every request, with a `baseUrl` to its origin only. Those of a request or in its URL replace them. Default: none. */
+	/**
+	 * Search parameters of every request, with a `baseUrl` to its origin only. Those of a request or in its URL
+	 * replace them. Default: none.
+	 */
 	readonly searchParams?: SearchParams | undefined
 	/**
-	 * The token of every request to the origin of `baseUrl`, and how to renew it after a 401. A request that sets the `authorization` header
-	 * itself, also to undefined, is sent without it. Default: none.
+	 * The token of every request to the origin of `baseUrl`, and how to renew it after a 401. A request that
+	 * sets the `authorization` header itself, also to undefined, is sent without it. Default: none.
 	 */
 	readonly auth?: AuthOptions | undefined
 }
@@ -52,7 +56,7 @@ export interface RequestDefaults {
 	readonly auth: Auth | undefined
 }
 
-/** Validates the options. With a `parent` they extend its defaults; those of another origin are not inherited. */
+/** Validates the options. They extend the defaults of `parent`, unless those belong to another origin. */
 export function readDefaults(
 	{ baseUrl, headers, searchParams, auth }: RequestDefaultOptions,
 	parent?: RequestDefaults,

@@ -1,7 +1,6 @@
 import { reportAsResult } from '../../core/engine/call-record.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
-import { INSPECT, type Inspectable } from '../../core/inspect/inspect.ts'
-import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
+import type { Inspectable } from '../../core/observe/inspection.ts'
 import {
 	FETCH_SCHEMA,
 	type HttpOptions,
@@ -21,8 +20,7 @@ import {
 	markResilientFetch,
 	showsRedirects,
 } from '../transport/fetch-transport.ts'
-import type { PreparedRequest } from '../transport/prepared-request.ts'
-import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
+import { BODY_ALREADY_READ, isBodyUsed, type PreparedRequest } from '../transport/request.ts'
 import { HttpEngine } from './http-engine.ts'
 
 /** Options of `resilientFetch`. */
@@ -31,16 +29,19 @@ export interface ResilientFetchOptions extends HttpOptions, ResponseLimitOptions
 	readonly fetch?: typeof fetch | undefined
 }
 
-/** A `fetch` with additional options in its init, which `resilientFetch` returns. It can be passed wherever a `fetch` is expected. */
-export interface ResilientFetch extends Inspectable, Observable {
+/**
+ * A `fetch` with additional options in its init, which `resilientFetch` returns. It can be passed wherever a
+ * `fetch` is expected.
+ */
+export interface ResilientFetch extends Inspectable {
 	(input: string | URL | Request, init?: ResilientRequestInit): Promise<Response>
-	/** Subscribes to every event of every origin. `key` in an event is the origin. Returns a function that unsubscribes. */
+	/** Subscribes to every event of every origin, its `key`. Returns a function that unsubscribes. */
 	subscribe(listener: PolicyListener): () => void
 }
 
 /**
- * Creates a `fetch` with retries, a circuit breaker per origin, Retry-After support and timeouts. It has the signature of `fetch` and
- * resolves with any final status. `explain(response)` shows all attempts.
+ * Creates a `fetch` with retries, a circuit breaker per origin, Retry-After support and timeouts. It has the
+ * signature of `fetch` and resolves with any final status. `explain(response)` shows all attempts.
  *
  * @example
  * const fetch = resilientFetch({ timeout: 2_000, maxRetries: 2 })
@@ -77,12 +78,11 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 	}
 	const fetch: ResilientFetch = Object.assign(resilient, {
 		subscribe: (listener: PolicyListener) => engine.subscribe(listener),
-		[INSPECT]: () =>
-			engine.inspect(
+		'~observable': () =>
+			engine.observation(
 				() => engine.stats,
 				(runtime) => resilientFetch({ ...options, runtime }),
 			),
-		[OBSERVE]: () => engine.observation(() => engine.stats),
 	})
 	return markResilientFetch(fetch, given)
 }

@@ -1,8 +1,7 @@
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
-import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
-import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
+import type { Inspectable } from '../../core/observe/inspection.ts'
 import { invalidOption, isObject, MAX_NUMBER } from '../../core/options/schema.ts'
 import { Timeout } from '../../core/timeout/timeout.ts'
 import { CachePolicy } from '../cache/cache-policy.ts'
@@ -10,14 +9,14 @@ import type { CacheStats } from '../cache/response-cache.ts'
 import { CLIENT_BULKHEAD, readHttpOptions } from '../options/http-options.ts'
 import { readRequestOptions } from '../options/request-options.ts'
 import { isHttpScheme, urlForMessage } from '../origin/origin-parser.ts'
-import { httpCallOf } from '../request/attempt-layer.ts'
-import { reportProgress } from '../request/download-progress.ts'
+import { untilAbort } from '../request/attempt-hooks.ts'
 import { readText } from '../request/drain-body.ts'
+import { reportProgress } from '../request/limit-body.ts'
+import { runOf } from '../request/request-run.ts'
 import { setMessage } from '../request/status-error.ts'
-import { untilAbort } from '../request/until-abort.ts'
 import { currentFetch, followByFetch, showsRedirects } from '../transport/fetch-transport.ts'
-import { discardBody } from '../transport/request-body.ts'
-import { MAX_DRAIN_MS } from '../transport/transport.ts'
+import { discardBody } from '../transport/request.ts'
+import { MAX_DRAIN_MS } from '../transport/response.ts'
 import {
 	CLIENT_SCHEMA,
 	type ClientCore,
@@ -40,23 +39,25 @@ import { type HeaderRecord, type RequestDefaults, readDefaults, sentHeaders } fr
 import { type ResponsePromise, responsePromise } from './response-promise.ts'
 import { SingleFlight } from './single-flight.ts'
 
-/** Counts of requests, failures, attempts and of shared or cached responses, with the state of each origin. Read it from `client.stats`. */
+/**
+ * Counts of requests, failures, attempts and of shared or cached responses, with the state of each origin.
+ * Read it from `client.stats`.
+ */
 export interface HttpClientStats extends RequestStats {
-	/** GETs that were not sent, because they shared the response of an equal one. They are not part of `requests`. */
+	/** GETs that shared the response of an equal one. They were not sent and are not part of `requests`. */
 	readonly shared: number
 	readonly cache: CacheStats | undefined
 }
 
 /**
- * An HTTP client with a circuit breaker, a bulkhead and a retry budget per origin. Returns 2xx responses and throws an `HttpError` for any
- * other final status.
+ * An HTTP client with a circuit breaker, a bulkhead and a retry budget per origin. Returns 2xx responses and
+ * throws an `HttpError` for any other final status.
  *
  * @example
  * const client = new ResilientHttpClient({ baseUrl: 'https://api.example.com', timeout: 5_000, cache: true })
  * const user = await client.get('/users/7').json(User)
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT] and [OBSERVE], whose computed names isolatedDeclarations cannot emit.
-export class ResilientHttpClient {
+export class ResilientHttpClient implements Inspectable {
 	readonly #options: HttpClientOptions
 	readonly #defaults: RequestDefaults
 	readonly #core: ClientCore
@@ -71,7 +72,7 @@ export class ResilientHttpClient {
 		this.#defaults = readDefaults(options, parent ? parent.#defaults : undefined)
 	}
 
-	/** Sends a request, with retries, and returns a 2xx response. Throws an HttpError for any other final status. */
+	/** Sends a request, with retries, and returns a 2xx response. Throws an HttpError for any other status. */
 	request<Json>(url: string | URL, init: HttpClientJsonInit<Json> = {}): ResponsePromise {
 		const draft = new Draft()
 		return responsePromise(this.#send(draft, url, init), draft)
@@ -102,12 +103,12 @@ export class ResilientHttpClient {
 	}
 
 	/**
-	 * Returns a client with further options. Headers and search parameters are merged by name; undefined removes one. Any other option
-	 * replaces this client's, hooks too. With a `baseUrl` of another origin, headers, search parameters and `auth` are
-	 * not inherited.
+	 * Returns a client with further options. Headers and search parameters are merged by name; undefined
+	 * removes one. Any other option replaces this client's, hooks too. With a `baseUrl` of another origin,
+	 * headers, search parameters and `auth` are not inherited.
 	 *
-	 * A client that is extended only by `baseUrl`, `headers`, `searchParams` and `auth` shares circuits, bulkheads, budgets, pauses, cache and
-	 * statistics with this client. With any other option it has its own.
+	 * A client that is extended only by `baseUrl`, `headers`, `searchParams` and `auth` shares circuits,
+	 * bulkheads, budgets, pauses, cache and statistics with this client. With any other option it has its own.
 	 *
 	 * @example
 	 * const asUser = client.extend({ headers: { 'x-user': user.id } })
@@ -124,7 +125,8 @@ export class ResilientHttpClient {
 	}
 
 	/**
-	 * Subscribes to every event of every origin. `key` in an event is the origin. Returns a function that unsubscribes.
+	 * Subscribes to every event of every origin. `key` in an event is the origin. Returns a function that
+	 * unsubscribes.
 	 *
 	 * @example
 	 * client.subscribe((event) => console.log(JSON.stringify(event)))
@@ -133,17 +135,12 @@ export class ResilientHttpClient {
 		return this.#core.engine.subscribe(listener)
 	}
 
-	/** @internal */
-	[INSPECT](): Inspection {
-		return this.#core.engine.inspect(
+	'~observable'(): { readonly inspection: object } {
+		return this.#core.engine.observation(
 			() => this.stats,
 			(runtime) => this.extend({ runtime }),
+			this.#defaults.origin,
 		)
-	}
-
-	/** @internal */
-	[OBSERVE](): Observation {
-		return this.#core.engine.observation(() => this.stats, this.#defaults.origin)
 	}
 
 	/** Removes every cached response, for example when the user logs out. */
@@ -152,8 +149,9 @@ export class ResilientHttpClient {
 	}
 
 	/**
-	 * Returns the circuit breaker of an origin, given by any of its URLs, also before the first request. Default: that of `baseUrl`.
-	 * `key` is a result of `circuitBreakerKey`; without it the breaker of the origin itself is returned. Undefined if breakers are off.
+	 * Returns the circuit breaker of an origin, given by any of its URLs, also before the first request.
+	 * Default: that of `baseUrl`. `key` is a result of `circuitBreakerKey`; without it the breaker of the
+	 * origin itself is returned. Undefined if breakers are off.
 	 *
 	 * @example
 	 * const release = client.circuitBreaker('https://api.example.com')?.isolate()
@@ -179,7 +177,7 @@ export class ResilientHttpClient {
 		return (await engine.send(request, options, signal)) as Response
 	}
 
-	/** Calls the functions of `headers` and `auth`: within the timeout of an attempt, and until the caller's abort or deadline. */
+	/** Calls the functions of `headers` and `auth`, within the attempt's timeout and the caller's limits. */
 	async #callHeaders(draft: Draft, options: CallOptions): Promise<Record<string, string> | undefined> {
 		const { runtime, settings } = this.#core.engine
 		const { headers } = this.#defaults
@@ -208,8 +206,6 @@ export class ResilientHttpClient {
 	}
 }
 
-export interface ResilientHttpClient extends Inspectable, Observable {}
-
 /** Validates the options and creates policies and cache. */
 function createCore(options: HttpClientOptions): ClientCore {
 	const settings = readHttpOptions(options, CLIENT_SCHEMA, 'ResilientHttpClient', CLIENT_BULKHEAD)
@@ -220,10 +216,11 @@ function createCore(options: HttpClientOptions): ClientCore {
 		requiresOk: true,
 		async onFailedStatus(error, call) {
 			// Only the final error names its request: in `explain` the same URL on every line would be noise.
-			const { method, url } = httpCallOf(call).request
+			const { method, url } = runOf(call)
 			const hint = call.rare?.hint
 			setMessage(error, `${error.message} for ${method} ${urlForMessage(url)}${hint ? ` (${hint})` : ''}`)
-			// Read now, because code that catches an error rarely reads a stream; and only as much as an error needs.
+			// Read now, because code that catches an error rarely reads a stream; and only as much as an error
+			// needs.
 			const leftMs = call.options?.deadline?.remainingMs ?? Infinity
 			error.body = await readText(error.response, engine.runtime, Math.min(MAX_DRAIN_MS, leftMs))
 			call.options?.signal?.throwIfAborted()

@@ -1,22 +1,21 @@
 /**
- * The promise that a client returns: a native promise with two own methods. A subclass of Promise would be slower to await, and would be
- * missing in the async stack of an error.
+ * The promise that a client returns: a native promise with two own methods. A subclass of Promise would be
+ * slower to await, and would be missing in the async stack of an error.
  */
 import { invalidArgument } from '../../core/options/schema.ts'
 import type { StandardSchema } from '../../core/options/standard-schema.ts'
 import type { Draft } from './client-request.ts'
-import { InvalidResponseError } from './invalid-response-error.ts'
-import { describeIssues } from './schema-issues.ts'
+import { describeIssues, InvalidResponseError } from './invalid-response-error.ts'
 
 /**
- * The promise of a response, which `client.get()` and the other methods of a `ResilientHttpClient` return. Its methods read the body
- * without a second `await`.
+ * The promise of a response, which `client.get()` and the other methods of a `ResilientHttpClient` return.
+ * Its methods read the body without a second `await`.
  */
 export interface ResponsePromise extends Promise<Response> {
 	/**
-	 * Resolves with the JSON body, and sends `accept: application/json` if the request has no other `accept` header. A schema (zod, valibot,
-	 * ArkType or another one with Standard Schema) validates the body and gives it its type. Rejects with an InvalidResponseError if the
-	 * body is empty, not JSON, or does not match.
+	 * Resolves with the JSON body, and sends `accept: application/json` if the request has no other `accept`
+	 * header. A schema (zod, valibot, ArkType or another one with Standard Schema) validates the body and gives
+	 * it its type. Rejects with an InvalidResponseError if the body is empty, not JSON, or does not match.
 	 *
 	 * @example
 	 * import * as z from 'zod'
@@ -29,7 +28,7 @@ export interface ResponsePromise extends Promise<Response> {
 	text(): Promise<string>
 }
 
-/** How much of a body a message quotes. What comes after a name may be a secret: `access_token=...`, `{"password":...`. */
+/** How much of a body a message quotes. After a name may be a secret: `access_token=`, `{"password":`. */
 const QUOTED = /^[^=:]{0,60}/
 
 /** Adds the methods to the promise of a response. */

@@ -5,7 +5,7 @@ import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { readRetryAfter } from '../headers/retry-after.ts'
+import { readRetryAfter } from '../headers/retry-headers.ts'
 import { readText } from '../request/drain-body.ts'
 import { HttpStatusError } from '../request/status-error.ts'
 
@@ -15,7 +15,10 @@ export interface RetryWithRetryAfterOptions
 		RetryWithBackoffOptions,
 		'signal' | 'deadline' | 'baseDelayMs' | 'maxDelayMs' | 'jitterStrategy' | 'onRetry'
 	> {
-	/** The longest Retry-After to wait for, in milliseconds; a longer one fails immediately with an HttpError. Default 60,000. */
+	/**
+	 * The longest Retry-After to wait for, in milliseconds; a longer one fails immediately with an HttpError.
+	 * Default 60,000.
+	 */
 	readonly maxRetryAfterMs?: number | undefined
 	/** Clock and random source. Default: the system's. */
 	readonly runtime?: Runtime | undefined
@@ -41,8 +44,9 @@ const isResponse = (given: unknown): boolean => {
 }
 
 /**
- * Calls a function that returns a Response, and retries on 429 and 503 after the server's Retry-After plus jitter. Throws an HttpError
- * when the retries are exhausted or Retry-After is too long. Any other response is returned.
+ * Calls a function that returns a Response, and retries on 429 and 503 after the server's Retry-After plus
+ * jitter. Throws an HttpError when the retries are exhausted or Retry-After is too long. Any other response
+ * is returned.
  *
  * @example
  * const response = await retryWithRetryAfter(({ signal }) => fetch(url, { signal }), 3)
@@ -63,7 +67,8 @@ export async function retryWithRetryAfter<R extends Response>(
 	let failed: HttpStatusError | undefined
 	const attempt = async (context: CallContext): Promise<R> => {
 		const response = await fn(context)
-		// Usually the `return` was forgotten. The value is not part of the message, because it may be a whole body.
+		// Usually the `return` was forgotten. The value is not part of the message, because it may be a whole
+		// body.
 		if (!isResponse(response)) invalidArgument('fn(context)', typeof response, 'a Response')
 		const { status, headers } = response
 		if (status !== 429 && status !== 503) return response

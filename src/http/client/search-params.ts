@@ -1,6 +1,7 @@
 /**
- * Search parameters of a client and of a request. They are added to the text of a URL. `URL.searchParams` would write the whole query
- * anew, and a URL that was signed, or that has `%20` or a name without a value, would change.
+ * Search parameters of a client and of a request. They are added to the text of a URL. `URL.searchParams`
+ * would write the whole query anew, and a URL that was signed, or that has `%20` or a name without a value,
+ * would change.
  */
 import { invalidOption, isObject } from '../../core/options/schema.ts'
 
@@ -38,7 +39,7 @@ export const mergeParams = (outer: readonly Param[], inner: readonly Param[]): r
 	...inner,
 ]
 
-/** Returns the URL with parameters. Those of the request replace those in the URL, which replace the client's. */
+/** Returns the URL with parameters. The request's replace those in the URL, which replace the client's. */
 export function addSearchParams(url: string, defaults: readonly Param[], given: readonly Param[]): string {
 	if (!defaults.length && !given.length) return url
 	const [hash = ''] = /#.*/s.exec(url) ?? []

@@ -1,20 +1,21 @@
 /**
- * Concurrent equal GETs share one request. Its body is read into memory if several callers wait for it, and each of them gets a response
- * of its own. Clones of the stream were rejected: a caller that does not read its clone would keep the whole body, of any size,
- * in memory. So a large or endless body goes to one caller, and the others send their own requests.
+ * Concurrent equal GETs share one request. Its body is read into memory if several callers wait for it, and
+ * each of them gets a response of its own. Clones of the stream were rejected: a caller that does not read
+ * its clone would keep the whole body, of any size, in memory. So a large or endless body goes to one caller,
+ * and the others send their own requests.
  */
 import { DeadlineExceededError } from '../../core/errors/errors.ts'
 import { copyRecord } from '../../core/explain/record.ts'
 import { inheritCached } from '../cache/cached-response.ts'
 import { readWhole } from '../cache/read-body.ts'
 import { copyHeaders } from '../headers/request-headers.ts'
-import { principalOf } from '../options/request-head.ts'
+import { principalOf } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
-import { attemptOf } from '../request/attempt-scope.ts'
-import { CallerLink } from '../request/caller-link.ts'
-import { untilAbort } from '../request/until-abort.ts'
-import type { PreparedRequest } from '../transport/prepared-request.ts'
-import { rebuildResponse } from '../transport/rebuild-response.ts'
+import { CallerLink } from '../request/attempt-aborts.ts'
+import { attemptBodyOf } from '../request/attempt-body.ts'
+import { untilAbort } from '../request/attempt-hooks.ts'
+import type { PreparedRequest } from '../transport/request.ts'
+import { rebuildResponse } from '../transport/response.ts'
 import type { HttpEngine } from './http-engine.ts'
 
 /** Larger bodies are not shared. */
@@ -106,22 +107,22 @@ export class SingleFlight {
 		return flight
 	}
 
-	/** The head has arrived. If one caller waits for it, it gets the stream, and later callers send a new request. */
+	/** The head has arrived. A single caller gets the stream, and later callers send a new request. */
 	async #land(key: string, flight: Flight, response: Response): Promise<Landing> {
 		if (flight.callers < 2) {
 			this.#end(key, flight)
 			return { response, bytes: undefined, isTaken: false }
 		}
 		// Its timeouts apply as if a caller read it by `text()`.
-		const attempt = attemptOf(response)
-		attempt?.onReadStart()
+		const body = attemptBodyOf(response)
+		body?.onReadStart()
 		try {
 			const { response: unread, bytes } = await readWhole(response, MAX_SHARED_BYTES)
-			if (bytes) attempt?.onEnd()
-			else attempt?.onHandOver(unread.body)
+			if (bytes) body?.onEnd()
+			else body?.onHandOver(unread.body)
 			return { response: bytes ? response : inherit(unread, response), bytes, isTaken: false }
 		} catch (error) {
-			throw attempt ? attempt.onEnd(error) : error
+			throw body ? body.onEnd(error) : error
 		}
 	}
 

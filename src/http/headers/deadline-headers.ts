@@ -1,15 +1,16 @@
 /**
- * Writes and reads the remaining time of a deadline, in the headers that services use today. The value is always a duration and never a
- * time of day, because clocks differ between machines. Writing rounds down, so that a service never assumes more time than is left.
- * Reading is strict, because a guessed number could end a request too early.
+ * Writes and reads the remaining time of a deadline, in the headers that services use today. The value is
+ * always a duration and never a time of day, because clocks differ between machines. Writing rounds down, so
+ * that a service never assumes more time than is left. Reading is strict, because a guessed number could end
+ * a request too early.
  */
 
 import { type HeaderLookup, trimBlanks } from '../../core/headers/header-values.ts'
 import { checkAmount } from '../../core/options/schema.ts'
 
 /**
- * Headers that carry a deadline. Envoy has two: a client sends `x-envoy-upstream-rq-timeout-ms` to its proxy, and the proxy sends
- * `x-envoy-expected-rq-timeout-ms` to the service.
+ * Headers that carry a deadline. Envoy has two: a client sends `x-envoy-upstream-rq-timeout-ms` to its proxy,
+ * and the proxy sends `x-envoy-expected-rq-timeout-ms` to the service.
  */
 export type DeadlineHeader =
 	| 'x-request-timeout-ms'
@@ -100,7 +101,8 @@ function readMs(header: DeadlineHeader, text: string): number | undefined {
 }
 
 /**
- * Returns the shortest remaining time of these headers in milliseconds, or undefined if none is set. Malformed values are ignored.
+ * Returns the shortest remaining time of these headers in milliseconds, or undefined if none is set.
+ * Malformed values are ignored.
  *
  * @example
  * readDeadline(request.headers, ['x-request-timeout-ms', 'grpc-timeout'])

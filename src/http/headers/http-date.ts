@@ -1,7 +1,8 @@
 /**
- * Parses the three forms of an HTTP date (RFC 9110, 5.6.7) by their grammar. `Date.parse` is not used: it accepts many strings that are
- * not HTTP dates, reads the asctime form in the machine's time zone, and interprets two-digit years differently.
- * The day name must be valid but need not match the date: it adds no information.
+ * Parses the three forms of an HTTP date (RFC 9110, 5.6.7) by their grammar. `Date.parse` is not used: it
+ * accepts many strings that are not HTTP dates, reads the asctime form in the machine's time zone, and
+ * interprets two-digit years differently. The day name must be valid but need not match the date: it adds no
+ * information.
  */
 
 const SHORT_DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
@@ -24,8 +25,9 @@ const FORMS: readonly RegExp[] = [
 const MAX_FUTURE_MS = 50 * 31_556_952_000
 
 /**
- * Returns an HTTP date in milliseconds since 1970, or undefined if the text is not a valid HTTP date. Second 60 (a leap second) is the
- * first second of the next minute. `nowMs` determines the century of a two-digit year.
+ * Returns an HTTP date in milliseconds since 1970, or undefined if the text is not a valid HTTP date. Second
+ * 60 (a leap second) is the first second of the next minute. `nowMs` determines the century of a two-digit
+ * year.
  *
  * @example
  * parseHttpDate('Sun, 06 Nov 1994 08:49:37 GMT', Date.now()) // => 784111777000
@@ -53,8 +55,8 @@ function timeOf(parts: Readonly<Record<string, string | undefined>>, nowMs: numb
 }
 
 /**
- * Expands a two-digit year to the year that puts the date at most 50 years after and less than 50 years before now.
- * Using the current century would be wrong: at the end of 2099, `01-Jan-00` is tomorrow.
+ * Expands a two-digit year to the year that puts the date at most 50 years after and less than 50 years
+ * before now. Using the current century would be wrong: at the end of 2099, `01-Jan-00` is tomorrow.
  */
 function fullYear(digits: number, timeIn: (year: number) => number, nowMs: number): number {
 	const thisYear = new Date(nowMs).getUTCFullYear()

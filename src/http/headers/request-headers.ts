@@ -1,4 +1,4 @@
-/** Reads and extends request headers in any form that `fetch` accepts. Plain objects stay plain: creating a `Headers` object is expensive. */
+/** Reads and extends request headers. Plain objects stay plain: creating a `Headers` object is expensive. */
 
 export type HeaderSource = RequestInit['headers']
 
@@ -38,7 +38,7 @@ export const namesHeader = (headers: HeaderSource, name: string): boolean =>
 		? Object.keys(headers).some((given) => given.toLowerCase() === name)
 		: new Headers(headers).has(name)
 
-/** Returns the headers with the missing ones of `extra` added. Headers that the caller set are not replaced. */
+/** Returns the headers with the missing ones of `extra`. Headers that the caller set are not replaced. */
 export function addHeaders(headers: HeaderSource, extra: Record<string, string>): HeaderSource {
 	if (!headers) return extra
 	if (isPlain(headers)) {
@@ -51,3 +51,30 @@ export function addHeaders(headers: HeaderSource, extra: Record<string, string>)
 	for (const [name, value] of Object.entries(extra)) if (!merged.has(name)) merged.set(name, value)
 	return merged
 }
+
+/**
+ * Request headers that identify a user or a program. They are not sent to another origin after a redirect,
+ * and they separate cached responses. `fetch` knows only the first three; services use the others for API
+ * keys and tokens.
+ */
+export const CREDENTIAL_HEADERS: readonly string[] = [
+	'authorization',
+	'cookie',
+	'proxy-authorization',
+	'x-api-key',
+	'api-key',
+	'apikey',
+	'x-auth-token',
+	'x-goog-api-key',
+	'x-amz-security-token',
+	'ocp-apim-subscription-key',
+	'private-token',
+	'x-vault-token',
+]
+
+/** The default header of idempotency keys. */
+const IDEMPOTENCY_KEY = 'idempotency-key'
+
+/** Returns true for a header, in lower case, that must not reach another origin. */
+export const isOriginBound = (name: string, idempotencyHeader: string = IDEMPOTENCY_KEY): boolean =>
+	name === IDEMPOTENCY_KEY || name === idempotencyHeader || CREDENTIAL_HEADERS.includes(name)

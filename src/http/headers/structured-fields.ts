@@ -1,7 +1,8 @@
 /**
- * Parses the part of Structured Fields (RFC 9651) that rate limit headers use: lists and dictionaries of items with parameters. The RFC
- * requires the whole value to be well formed, so every item type is parsed, but only the values of integers, strings and tokens are
- * returned; inner lists are invalid. It makes one pass with sticky patterns, none of which backtracks far.
+ * Parses the part of Structured Fields (RFC 9651) that rate limit headers use: lists and dictionaries of
+ * items with parameters. The RFC requires the whole value to be well formed, so every item type is parsed,
+ * but only the values of integers, strings and tokens are returned; inner lists are invalid. It makes one
+ * pass with sticky patterns, none of which backtracks far.
  */
 
 /** The value of an integer, a string or a token; undefined for other types. */

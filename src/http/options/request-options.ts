@@ -8,12 +8,12 @@ import {
 	type OptionSchema,
 	readOptions,
 } from '../../core/options/schema.ts'
-import type { RequestBody } from '../transport/request-body.ts'
+import type { RequestBody } from '../transport/request.ts'
 import { checkTimeout } from './http-options.ts'
 
 /**
- * Options of one request, under `yaoki` in its init: `client.get(url, { yaoki: { maxRetries: 0 } })`. Also under `yaoki` in a config of
- * axios.
+ * Options of one request, under `yaoki` in its init: `client.get(url, { yaoki: { maxRetries: 0 } })`. Also
+ * under `yaoki` in a config of axios.
  */
 export interface RequestOptions {
 	/** Deadline for the whole call, retries included. */
@@ -28,17 +28,23 @@ export interface RequestOptions {
 	readonly idempotencyKey?: string | undefined
 	/** Timeout per attempt, in milliseconds. Default: the client's. */
 	readonly timeout?: number | undefined
-	/** Timeout for the whole call, in milliseconds. Default: the client's; with a `timeout` here, enough for all attempts. */
+	/**
+	 * Timeout for the whole call, in milliseconds. Default: the client's; with a `timeout` here, enough for all
+	 * attempts.
+	 */
 	readonly totalTimeoutMs?: number | undefined
 	/** Maximum number of retries, at most the client's. */
 	readonly maxRetries?: number | undefined
 }
 
-/** The second argument of what `resilientFetch` returns: the init of `fetch`, plus body factories, and request options under `yaoki`. */
+/**
+ * The second argument of what `resilientFetch` returns: the init of `fetch`, plus body factories, and request
+ * options under `yaoki`.
+ */
 export interface ResilientRequestInit extends Omit<RequestInit, 'body' | 'signal'> {
 	/** Aborts the call. Undefined as well, so that the optional signal of a function can be passed on. */
 	readonly signal?: AbortSignal | null | undefined
-	/** A body as in `fetch`, or a function that creates one for each attempt: `body: () => createReadStream(path)`. */
+	/** A body as in `fetch`, or a function that creates one per attempt: `() => createReadStream(path)`. */
 	readonly body?: RequestBody
 	/** Required by `fetch` for streams; optional here. */
 	readonly duplex?: 'half'

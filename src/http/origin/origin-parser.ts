@@ -1,7 +1,6 @@
 /** Finds the origin of a URL, checks its scheme, and formats URLs for messages. */
-import { reduceUrls, toMessageText } from '../../core/events/message-text.ts'
-import { page } from '../transport/page.ts'
-import { rejectCredentials } from '../transport/url-credentials.ts'
+import { reduceUrls, toMessageText } from '../../core/events/error-facts.ts'
+import { page } from '../transport/browser.ts'
 
 /** Maximum number of cached URL prefixes. */
 const MAX_CACHED = 1_000
@@ -9,7 +8,7 @@ const MAX_CACHED = 1_000
 /** Scheme, host and port only: no user, and no query before the path. */
 const PLAIN_PREFIX = /^https?:\/\/[^\s/?#\\@]+$/
 
-/** Parsing a URL costs a hundredth of a request, and most requests share the part before the path, so its origin is cached. */
+/** Caches the origin of the part before the path: parsing a URL costs a hundredth of a request. */
 export class OriginParser {
 	readonly #cache = new Map<string, string>()
 	/** The prefix of the previous URL with its slash: most clients call one origin most of the time. */
@@ -22,7 +21,7 @@ export class OriginParser {
 		this.#isAllowed = isAllowed
 	}
 
-	/** Returns the origin. Throws a TypeError if the URL is invalid or has credentials, or if its scheme is not allowed. */
+	/** Returns the origin. Throws a TypeError if the URL is invalid or has credentials or another scheme. */
 	originOf(url: string): string {
 		return url.startsWith(this.#latestPrefix) && this.#latestOrigin ? this.#latestOrigin : this.#find(url)
 	}
@@ -40,9 +39,10 @@ export class OriginParser {
 	}
 
 	#parse(url: string, prefix: string): string {
-		const parsed = parseUrl(url)
-		const { origin, protocol } = parsed
-		rejectCredentials(parsed)
+		const { origin, protocol, username, password } = parseUrl(url)
+		// `fetch` rejects credentials with a message that contains them, and undici drops them.
+		if (username || password)
+			throw new TypeError('URLs with credentials are not supported; use the authorization header')
 		if (!this.#isAllowed(protocol)) throw new TypeError(schemeMessage(url, protocol))
 		// data: and blob: URLs have no origin; their scheme is used instead.
 		const name = origin === 'null' ? protocol : origin
@@ -57,13 +57,13 @@ export class OriginParser {
 /** Schemes that every `fetch` supports. */
 export const isHttpScheme = (scheme: string): boolean => /^https?:$/.test(scheme)
 
-/** Schemes that `fetch` may support: Bun reads files and S3, and an app its own pages, whatever their scheme. */
+/** Schemes that `fetch` may support: Bun reads files and S3, and an app its own pages. */
 export const isFetchScheme = (scheme: string): boolean =>
 	/^(https?|data|blob|file):$/.test(scheme) ||
 	scheme === page()?.protocol ||
 	(scheme === 's3:' && 'Bun' in globalThis)
 
-/** Returns the origin of an absolute URL. Empty if it cannot be parsed: a user's `fetch` may not know the URL of its response. */
+/** Returns the origin of an absolute URL. Empty if it cannot be parsed: a user's `fetch` may not know it. */
 export const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
 
 /** Returns a URL for messages: without the query, which may contain secrets, and without credentials. */

@@ -1,15 +1,16 @@
 /**
- * Tracks how much of a server's quota is left, as far as a client can know. A report is older than the requests in flight, so those are
- * subtracted from it. Responses overtake each other, and a server only counts down, so within a window the lowest reported value is the
- * newest. A higher value is outdated, but it proves that the server had counted that request, so the request is no longer subtracted.
- * Without this, sixty concurrent requests would be subtracted twice, and callers would wait with half of the quota unused.
+ * Tracks how much of a server's quota is left, as far as a client can know. A report is older than the
+ * requests in flight, so those are subtracted from it. Responses overtake each other, and a server only
+ * counts down, so within a window the lowest reported value is the newest. A higher value is outdated, but it
+ * proves that the server had counted that request, so the request is no longer subtracted. Without this,
+ * sixty concurrent requests would be subtracted twice, and callers would wait with half of the quota unused.
  */
-import type { QuotaReport } from '../headers/rate-limit-field.ts'
+import type { QuotaReport } from '../headers/rate-limit-headers.ts'
 
 /** The longest pause. One response must not block an origin permanently. */
 export const MAX_PAUSE_MS = 3_600_000
 
-/** Resets are reported in whole seconds and by responses of varying latency: resets that differ by less are the same. */
+/** Resets that differ by less are the same: servers report whole seconds, with varying latency. */
 const SAME_RESET_MS = 2_000
 
 export class Quota {
@@ -54,8 +55,8 @@ export class Quota {
 			this.#uncounted = Math.max(0, this.#uncounted - 1)
 			return
 		}
-		// The server's window may end slightly before ours. If it ends much earlier, this is a correction of the same window and not a
-		// new one, and later reports with the old reset are not late.
+		// The server's window may end slightly before ours. If it ends much earlier, this is a correction of the
+		// same window and not a new one, and later reports with the old reset are not late.
 		if (isLater && now >= this.#resetAt - slack) this.#endedAt = this.#resetAt
 		const isSame = !isLater && resetAt >= this.#resetAt - slack
 		this.#resetAt = isSame ? Math.max(resetAt, this.#resetAt) : resetAt
@@ -79,7 +80,7 @@ export class Quota {
 		this.#uncounted--
 	}
 
-	/** Starts the next window if this one has ended. It starts now, because many servers start it with the first request. */
+	/** Starts the next window if this one has ended: now, because many servers start it with a request. */
 	#startNextWindow(now: number): void {
 		if (now < this.#resetAt || this.#reported === Number.POSITIVE_INFINITY) return
 		this.#endedAt = this.#resetAt
@@ -87,7 +88,8 @@ export class Quota {
 		const isKnown = this.#limit >= 1 && Number.isFinite(this.#limit) && this.#windowMs > 0
 		this.#reported = isKnown ? this.#limit : Number.POSITIVE_INFINITY
 		this.#resetAt = isKnown ? now + this.#windowMs : Number.NEGATIVE_INFINITY
-		// Requests in flight may count in the new window, but only once: a response that never arrives must not be subtracted forever.
+		// Requests in flight may count in the new window, but only once: a response that never arrives must not
+		// be subtracted forever.
 		this.#carried = this.#uncounted - this.#carried
 		this.#uncounted = this.#carried
 	}

@@ -1,76 +1,130 @@
-/** Runs the user's hooks inside an attempt: their time counts for its timeout, and an abort does not wait for them. */
+/** Runs the user's functions inside an attempt. Its timeout includes them; an abort does not wait for them. */
+import { permanent } from '../../core/classify/permanent.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { AttemptRequest, RequestHooks } from '../options/request-hooks.ts'
-import { moveToUrlOf } from '../transport/rebuild-response.ts'
-import { discardBody } from '../transport/request-body.ts'
-import { isResponse } from '../transport/transport.ts'
-import type { AttemptScope } from './attempt-scope.ts'
+import { type BodySource, discardBody } from '../transport/request.ts'
+import { isResponse, moveToUrlOf } from '../transport/response.ts'
+import type { Attempt } from './attempt.ts'
 import { drainBody } from './drain-body.ts'
-import { untilAbort } from './until-abort.ts'
 
-/** Calls `onRequest`. A body that was created for this attempt is closed if it is not sent. */
-export async function runOnRequest(
-	hook: NonNullable<RequestHooks['onRequest']>,
-	request: AttemptRequest,
-	isBodyCreated: boolean,
-	scope: AttemptScope,
-): Promise<void> {
-	const { signal, body } = request
+/** The hooks `onRequest`, `onResponse` and `validateResponse` in one attempt. */
+export class AttemptHooks {
+	readonly #hooks: RequestHooks
+	readonly #request: AttemptRequest
+	readonly #attempt: Attempt
+	readonly #runtime: Runtime
+
+	constructor(hooks: RequestHooks, request: AttemptRequest, attempt: Attempt, runtime: Runtime) {
+		this.#hooks = hooks
+		this.#request = request
+		this.#attempt = attempt
+		this.#runtime = runtime
+	}
+
+	/** Calls `onRequest`. A body that was created for this attempt is closed if it is not sent. */
+	async onRequest(isBodyCreated: boolean): Promise<void> {
+		const request = this.#request
+		try {
+			await untilAbort(request.signal, () => this.#hooks.onRequest?.(request))
+		} catch (error) {
+			this.#onThrown()
+			if (isBodyCreated) discardBody(request.body, error)
+			throw error
+		}
+	}
+
+	/** Calls `onResponse` and returns its response or the given one. A replaced response is drained. */
+	async onResponse(response: Response): Promise<Response> {
+		const { onResponse } = this.#hooks
+		if (!onResponse) return response
+		const request = this.#request
+		const { signal } = request
+		try {
+			const result = await untilAbort(signal, async () => {
+				const replacement = await onResponse(response, request)
+				if (replacement && signal.aborted) void drainBody(replacement, this.#runtime)
+				return replacement
+			})
+			if (!result || result === response) return response
+			if (!isResponse(result)) invalidOption('onResponse(response)', result, 'a Response or nothing')
+			// A response around the same stream reads it. One around a branch of it has locked it, which ends
+			// draining immediately.
+			if (result.body !== response.body) void drainBody(response, this.#runtime)
+			return moveToUrlOf(response, result)
+		} catch (error) {
+			this.#onThrown()
+			void drainBody(response, this.#runtime)
+			throw error
+		}
+	}
+
+	/** Calls `validateResponse` with a copy of a 2xx response. If it throws, the response is drained. */
+	async isValid(response: Response): Promise<boolean> {
+		const { validateResponse } = this.#hooks
+		if (!validateResponse || !response.ok) return true
+		const request = this.#request
+		const copy = response.clone()
+		try {
+			return (await untilAbort(request.signal, () => validateResponse(copy, request))) !== false
+		} catch (error) {
+			this.#attempt.hasResponse = true
+			void drainBody(response, this.#runtime)
+			throw error
+		} finally {
+			// The stream would keep for an unread copy all that the caller reads.
+			if (!copy.body?.locked) copy.body?.cancel().catch(() => {})
+		}
+	}
+
+	/** After an abort, the call ends for another reason. */
+	#onThrown(): void {
+		this.#attempt.hasHookThrown = !this.#request.signal.aborted
+	}
+}
+
+/**
+ * Calls the caller's body factory. Its error is permanent: a retry would throw it again. An abort does not
+ * wait for it, and a body that comes too late is closed.
+ */
+export async function createBody(
+	factory: () => BodySource | Promise<BodySource>,
+	signal: AbortSignal,
+): Promise<BodySource> {
+	let body: BodySource
+	const create = async () => {
+		try {
+			body = await factory()
+		} catch (error) {
+			throw typeof error === 'object' && error !== null ? permanent(error) : error
+		}
+		if (signal.aborted) discardBody(body, signal.reason)
+	}
 	try {
-		await untilAbort(signal, () => hook(request))
+		await untilAbort(signal, create)
+		return body
 	} catch (error) {
-		// After an abort, the call ends for another reason.
-		scope.hasHookThrown = !signal.aborted
-		if (isBodyCreated) discardBody(body, error)
+		discardBody(body, error)
 		throw error
 	}
 }
 
-/** Calls `onResponse` and returns its response, or the given one. What the caller does not receive is drained. */
-export async function runOnResponse(
-	hook: NonNullable<RequestHooks['onResponse']>,
-	response: Response,
-	request: AttemptRequest,
-	scope: AttemptScope,
-	runtime: Runtime,
-): Promise<Response> {
-	const { signal } = request
+/**
+ * Returns the result of a user's function. Rejects with its error, or as soon as the signal is aborted: the
+ * function may ignore it, and is not called after an abort.
+ */
+export async function untilAbort<T>(signal: AbortSignal, run: () => T): Promise<Awaited<T>> {
+	signal.throwIfAborted()
+	let onAbort = () => {}
+	const aborted = new Promise<never>((_, reject) => {
+		onAbort = () => reject(signal.reason)
+	})
+	signal.addEventListener('abort', onAbort)
 	try {
-		const result = await untilAbort(signal, async () => {
-			const replacement = await hook(response, request)
-			if (replacement && signal.aborted) void drainBody(replacement, runtime)
-			return replacement
-		})
-		if (!result || result === response) return response
-		if (!isResponse(result)) invalidOption('onResponse(response)', result, 'a Response or nothing')
-		// A response around the same stream reads it. One around a branch of it has locked it, which ends draining immediately.
-		if (result.body !== response.body) void drainBody(response, runtime)
-		return moveToUrlOf(response, result)
-	} catch (error) {
-		scope.hasHookThrown = !signal.aborted
-		void drainBody(response, runtime)
-		throw error
-	}
-}
-
-/** Calls `validateResponse` with a copy. Returns whether the response is valid; if the function throws, the response is drained. */
-export async function isValid(
-	validate: NonNullable<RequestHooks['validateResponse']>,
-	response: Response,
-	request: AttemptRequest,
-	scope: AttemptScope,
-	runtime: Runtime,
-): Promise<boolean> {
-	const copy = response.clone()
-	try {
-		return (await untilAbort(request.signal, () => validate(copy, request))) !== false
-	} catch (error) {
-		scope.hasResponse = true
-		void drainBody(response, runtime)
-		throw error
+		const result = await Promise.race([run(), aborted])
+		signal.throwIfAborted()
+		return result
 	} finally {
-		// The stream would keep for an unread copy all that the caller reads.
-		if (!copy.body?.locked) copy.body?.cancel().catch(() => {})
+		signal.removeEventListener('abort', onAbort)
 	}
 }

@@ -1,26 +1,25 @@
 /**
- * The innermost layer of every request: waits while the origin is paused, applies the attempt timeout, and decides after a failure whether
- * HTTP allows a retry. One layer for all three, because each layer adds cost to every request.
+ * The innermost layer of every request: waits while the origin is paused, applies the attempt timeout, and
+ * decides after a failure whether HTTP allows a retry. One layer for all three, because each layer adds cost
+ * to every request.
  */
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
-import { requireSync } from '../../core/engine/hooks.ts'
 import { runPending } from '../../core/engine/interruptible-runner.ts'
-import { GO, type Step } from '../../core/engine/layer.ts'
+import type { Step } from '../../core/engine/layer.ts'
 import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
-import { attachRecord } from '../../core/explain/record.ts'
+import { requireSync } from '../../core/options/hooks.ts'
 import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
-import { isOffline } from '../origin/connectivity.ts'
-import type { Origin } from '../origin/origin.ts'
-import type { PausedRequest, Pauses } from '../origin/pauses.ts'
-import { type HttpResponse, isObservable } from '../transport/transport.ts'
-import { type AttemptOwner, AttemptScope, attemptOf } from './attempt-scope.ts'
-import type { TimeoutLists } from './attempt-timeouts.ts'
-import type { HttpCall } from './http-call.ts'
+import type { Origin, PausedRequest, Pauses } from '../origin/origin.ts'
+import { isOffline } from '../transport/browser.ts'
+import type { HttpResponse } from '../transport/response.ts'
+import { Attempt, type AttemptOwner } from './attempt.ts'
+import type { TimeoutLists } from './attempt-aborts.ts'
 import { RedirectCircuits } from './redirect-circuits.ts'
+import { runOf } from './request-run.ts'
+import { retryBlocker } from './retry-safety.ts'
 import { HttpStatusError, isInProgressError } from './status-error.ts'
-import { trackBody } from './track-body.ts'
 
 export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	/** A request is always pending after a microtask, so core's other runner would check unnecessarily. */
@@ -35,34 +34,31 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	}
 
 	enter(call: Call, bound: BoundLayer): Step {
-		const { pauses, request } = httpCallOf(call)
+		const { pauses, plan } = runOf(call)
 		if (!pauses.mayBePaused) return this.#start(call, bound)
-		const wait = this.#waitFor(call, bound, pauses, request, call.now(bound.runtime))
+		const wait = this.#waitFor(call, bound, pauses, plan.request, call.now(bound.runtime))
 		if (wait instanceof Error) return call.reject(wait)
 		if (wait === 0) return this.#start(call, bound)
 		call.enterLayer(bound)
-		return wait
+		return call.wait(wait)
 	}
 
-	enterRedirect(
-		call: Call,
-		scope: AttemptScope,
-		url: string,
-		signal: AbortSignal | undefined,
-	): Promise<void> | undefined {
+	enterRedirect(attempt: Attempt, url: string, signal: AbortSignal | undefined): Promise<void> | undefined {
 		const { origin } = this
-		const { bound } = scope
+		const { call, bound } = attempt
 		const { runtime } = bound
-		const http = httpCallOf(call)
-		http.redirects ??= new RedirectCircuits()
-		const [target, pair] = origin.others.redirectCircuits(http.request, url)
-		scope.redirect = http.redirects.enter(call, bound, target, pair)
-		const other = http.pauses === origin ? origin.respondent(scope.redirectedTo) : undefined
+		const run = runOf(call)
+		const { request, timeoutMs } = run.plan
+		run.redirects ??= new RedirectCircuits()
+		const [target, pair] = origin.others.redirectCircuits(request, url)
+		attempt.redirect = run.redirects.enter(call, bound, target, pair)
+		const other = run.pauses === origin ? origin.respondent(attempt.redirectedTo) : undefined
 		if (!other?.mayBePaused) return undefined
 		const now = runtime.now()
 		// A timeout during the pause would be taken for one of the other origin.
-		const leftMs = signal ? http.timeoutMs - now + (scope.startedAt ?? now) : 0
-		const wait = this.#waitFor(call, bound, other, { method: http.method, url }, now, other.name, leftMs)
+		const leftMs = signal ? timeoutMs - now + (attempt.timeout?.startedAt ?? now) : 0
+		const redirected = { method: request.method, url }
+		const wait = this.#waitFor(call, bound, other, redirected, now, other.name, leftMs)
 		if (wait instanceof Error) throw wait
 		// Once: an attempt that waits again and again would time out.
 		return wait ? sleep(runtime, wait, signal).then(() => signal?.throwIfAborted()) : undefined
@@ -77,39 +73,30 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	}
 
 	onPending(call: Call, bound: BoundLayer): void {
-		const scope = call.layerState(bound)
-		if (!(scope instanceof AttemptScope) || scope.list || scope.timer) return
-		const { timeoutMs } = httpCallOf(call)
-		const { runtime } = bound
-		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
-		if (leftMs < timeoutMs) scope.timer = runtime.setTimer(leftMs, () => scope.expire(), 'limit')
-		else if (timeoutMs < Infinity) {
-			scope.timeouts = this.#timeouts.get(timeoutMs, runtime)
-			scope.timeouts.start(scope, call.now(runtime))
-		}
+		const attempt = call.layerState(bound)
+		if (attempt instanceof Attempt && !attempt.timeout)
+			attempt.startTimeout(runOf(call).plan.timeoutMs, this.#timeouts)
 	}
 
 	leave(call: Call, bound: BoundLayer): Step {
-		const scope = call.layerState(bound)
-		if (!(scope instanceof AttemptScope)) return GO
-		if (scope.outer) call.scope = scope.outer
-		scope.onHead()
+		const attempt = call.layerState(bound)
+		if (!(attempt instanceof Attempt)) return 'continue'
+		if (attempt.outer) call.scope = attempt.outer
 		const { ok, value } = call
 		const response = ok ? value : value instanceof HttpStatusError ? value.response : undefined
-		if (response) observeBody(response as HttpResponse, scope)
-		else scope.release()
-		if (!ok) this.#onFailure(call, bound, scope)
-		else if (scope.redirect) scope.redirect.result = true
-		return GO
+		attempt.onHead(response as HttpResponse | undefined)
+		if (!ok) this.#onFailure(call, bound, attempt)
+		else if (attempt.redirect) attempt.redirect.result = true
+		return 'continue'
 	}
 
 	#start(call: Call, bound: BoundLayer): Step {
-		const scope = new AttemptScope(call, bound, this)
-		call.scope = scope
-		return call.enterLayer(bound, scope)
+		const attempt = new Attempt(call, bound, this)
+		call.scope = attempt
+		return call.enterLayer(bound, attempt)
 	}
 
-	/** Returns how long a request has to wait, 0 if it may be sent now, or the error if it cannot wait that long. */
+	/** Returns how long a request has to wait, 0 if it may be sent now, or the error if it cannot wait. */
 	#waitFor(
 		call: Call,
 		bound: BoundLayer,
@@ -125,7 +112,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		if (pauseMs === 0) return 0
 		const probeInMs = blocker.probeInMs(now)
 		if (probeInMs === 0) {
-			blocker.startProbe(httpCallOf(call), now)
+			blocker.startProbe(runOf(call), now)
 			return 0
 		}
 		const isLong = pauseMs > maxRetryAfterMs
@@ -145,33 +132,33 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		return isProbedFirst ? addRetryAfterJitter(probeInMs, bound.runtime) : waitMs
 	}
 
-	#onFailure(call: Call, bound: BoundLayer, scope: AttemptScope): void {
+	#onFailure(call: Call, bound: BoundLayer, attempt: Attempt): void {
 		const { rareState } = call
 		rareState.keepsRecord = true
-		const http = httpCallOf(call)
+		const run = runOf(call)
 		const isInProgress = isInProgressError(call.value)
 		if (!(call.value instanceof HttpStatusError)) this.origin.watchConnection()
 		rareState.circuitOutcome =
-			scope.isForeign || isInProgress ? 'success' : isOffline() ? 'nothing' : undefined
-		rareState.countedRetries = http.countRetries(call, isInProgress)
-		if (call.isAborted || (call.stop && !scope.hasHookThrown)) return
+			attempt.isForeign || isInProgress ? 'success' : isOffline() ? 'nothing' : undefined
+		rareState.countedRetries = run.countRetries(call, isInProgress)
+		if (call.isAborted || (call.stop && !attempt.hasHookThrown)) return
 		const { kind } = call.classify(bound)
-		if (scope.hasHookThrown) {
+		if (attempt.hasHookThrown) {
 			call.stop = 'hook-threw'
 			return
 		}
-		const { redirect } = scope
+		const { redirect } = attempt
 		if (redirect && kind !== 'cancelled') {
 			const isFailure = requireSync('isFailure', redirect.isFailure?.(call.value)) ?? kind !== 'permanent'
 			redirect.result = isFailure ? call.value : true
 		}
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.
-		if (kind === 'cancelled' || (kind === 'permanent' && !http.settings.shouldRetry)) return
-		call.stop = http.retryBlocker(call.value, rareState.countedRetries, scope)
+		if (kind === 'cancelled' || (kind === 'permanent' && !run.plan.settings.shouldRetry)) return
+		call.stop = retryBlocker(run, attempt, call.value, rareState.countedRetries)
 	}
 
-	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean, isUnread: boolean): unknown {
-		const { timeoutMs, totalTimeoutMs, deadline } = httpCallOf(call)
+	createTimeoutError({ call, bound }: Attempt, isTotal: boolean, isUnread: boolean): unknown {
+		const { timeoutMs, totalTimeoutMs, deadline } = runOf(call).plan
 		const { name } = this.origin
 		// The deadline of the caller or of the parent call was earlier.
 		if (isTotal && (totalTimeoutMs === undefined || deadline !== call.options?.deadline))
@@ -182,23 +169,3 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		return new TimeoutError(name, ms, call.pipeline.name)
 	}
 }
-
-/** Extends the scope until the body has been read. */
-function observeBody(response: HttpResponse, scope: AttemptScope): void {
-	// The response may come from another resilient fetch; its body now belongs to this call.
-	attemptOf(response)?.onHandOver()
-	attachRecord(response, scope)
-	scope.extend(response)
-	if (isObservable(response)) response.observe(scope)
-	else if (response.body) trackBody(response, attemptOf)
-	else scope.release()
-}
-
-/** Lets `explain` find the whole call by the response, and not the branch of a hedge that won. */
-export function attributeResponse(response: HttpResponse, call: Call): void {
-	const attempt = attemptOf(response)
-	if (attempt) attempt.call = call
-}
-
-/** Returns the HttpCall of a call: the engine creates all calls of this layer. */
-export const httpCallOf = (call: Call): HttpCall => (call.options as HttpCall).extension

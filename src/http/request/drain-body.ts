@@ -1,10 +1,11 @@
 /**
- * Drains bodies that the caller will not read. A body that is read to its end frees its connection for reuse; a cancelled one closes it.
- * So a small rest is read, and a large or slow one is cancelled: an error page of a hundred megabytes is not downloaded.
+ * Drains bodies that the caller will not read. A body that is read to its end frees its connection for reuse;
+ * a cancelled one closes it. So a small rest is read, and a large or slow one is cancelled: an error page of
+ * a hundred megabytes is not downloaded.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { type HttpResponse, isObservable, MAX_DRAIN_MS, MAX_DRAINED_BYTES } from '../transport/transport.ts'
-import { attemptOf } from './attempt-scope.ts'
+import { type HttpResponse, isObservable, MAX_DRAIN_MS, MAX_DRAINED_BYTES } from '../transport/response.ts'
+import { attemptBodyOf } from './attempt-body.ts'
 
 /** Responses that are being drained: a second call would cancel the first. */
 const drained = new WeakSet<HttpResponse>()
@@ -22,7 +23,7 @@ export async function drainBody(response: HttpResponse, runtime: Runtime): Promi
 	}
 }
 
-/** Returns the beginning of a body as text, for an error: at most 64 kB, and what arrives within `timeoutMs`. */
+/** Returns the beginning of a body as text: at most 64 kB, and what arrives within `timeoutMs`. */
 export async function readText(
 	response: HttpResponse,
 	runtime: Runtime,
@@ -46,9 +47,9 @@ async function read(
 	timeoutMs: number,
 	onChunk?: (bytes: Uint8Array) => void,
 ): Promise<void> {
-	// Its timeout is replaced by the one below.
-	const attempt = attemptOf(response)
-	attempt?.onHandOver()
+	// The timeout of its attempt is replaced by the one below.
+	const body = attemptBodyOf(response)
+	body?.onHandOver()
 	const reader = response.body?.getReader()
 	if (!reader) return
 	const length = Number(response.headers.get('content-length') ?? 0)
@@ -64,6 +65,6 @@ async function read(
 		await reader.cancel()
 	} finally {
 		stop()
-		attempt?.onEnd()
+		body?.onEnd()
 	}
 }

@@ -1,4 +1,4 @@
-import type { CallExtension } from '../../core/extension/call-extension.ts'
+import type { CallExtension } from '../../core/engine/call-extension.ts'
 
 /** The HTTP request of a call, as an observer sees it when an attempt is about to start. */
 export interface HttpAttempt extends CallExtension {
@@ -11,6 +11,6 @@ export interface HttpAttempt extends CallExtension {
 	addHeaders(headers: Readonly<Record<string, string>>): void
 }
 
-/** Returns true if the call is an HTTP request. Not by `instanceof`: the client may come from another copy of the package. */
+/** Returns true for an HTTP request. Not by `instanceof`: there may be two copies of the package. */
 export const isHttpAttempt = (extension: CallExtension | undefined): extension is HttpAttempt =>
 	extension !== undefined && 'addHeaders' in extension

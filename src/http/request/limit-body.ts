@@ -1,13 +1,17 @@
-/** Counts the bytes of response bodies, and limits them, for services that may send a body that never ends, or one that decompresses to gigabytes. */
+/** Counts and limits the bytes of response bodies: a body may never end, or decompress to gigabytes. */
 import { permanent } from '../../core/classify/permanent.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
-import type { CountBytes } from '../transport/prepared-request.ts'
-import { rebuildResponse } from '../transport/rebuild-response.ts'
-import type { HttpResponse } from '../transport/transport.ts'
+import {
+	type CountBytes,
+	type HttpResponse,
+	type ReportProgress,
+	rebuildResponse,
+} from '../transport/response.ts'
 
 /**
- * A response body exceeds `maxResponseBytes`. The rest was not read, and the connection is closed. Thrown by `text()`, `json()` and the
- * other ways to read the body. It is not retried; raise the limit, or ask for less.
+ * A response body exceeds `maxResponseBytes`. The rest was not read, and the connection is closed. Thrown by
+ * `text()`, `json()` and the other ways to read the body. It is not retried; raise the limit, or ask for
+ * less.
  *
  * @example
  * const error = await response.text().catch((error) => error)
@@ -27,14 +31,13 @@ export class ResponseTooLargeError extends YaokiError {
 	}
 }
 
-/** Returns the response with a body that throws beyond the limit, and whose bytes `onBytes` receives, if there is one. */
+/** Returns the response with a body that throws beyond the limit. `onBytes` receives its bytes. */
 export function limitBody(
 	response: HttpResponse,
 	policy: string,
 	maxBytes: number,
 	onBytes: CountBytes | undefined,
 ): HttpResponse {
-	if (!onBytes && maxBytes === Infinity) return response
 	const limit = limitBytes(response.headers, maxBytes, policy)
 	return countBody(response, (received, isEnd) => {
 		limit(received, isEnd)
@@ -42,7 +45,7 @@ export function limitBody(
 	})
 }
 
-/** Returns a function that throws beyond the limit. Decoded bytes are counted: the announced length may be wrong, or be the compressed one. */
+/** Returns a function that throws beyond the limit of decoded bytes: `content-length` may be wrong. */
 function limitBytes(headers: Headers, maxBytes: number, policy: string): CountBytes {
 	const announced = Number(headers.get('content-length') ?? 0)
 	return (received) => {
@@ -76,11 +79,30 @@ function countBody(response: HttpResponse, onBytes: CountBytes): HttpResponse {
 					controller.byobRequest?.respond(0)
 					return
 				}
-				// A copy, because the stream takes over the memory, which may be shared. Byte streams reject empty chunks.
+				// A copy, because the stream takes over the memory, which may be shared. Byte streams reject empty
+				// chunks.
 				if (value.byteLength > 0) return controller.enqueue(new Uint8Array(value))
 			}
 		},
 		cancel: (reason) => reader.cancel(reason),
 	})
 	return rebuildResponse(counted, response)
+}
+
+/** The shortest time between two events of one download. A fast body has thousands of chunks a second. */
+export const PROGRESS_INTERVAL_MS = 100
+
+/** Emits how much of a body has arrived: after each interval, and at the end. */
+export const reportProgress: ReportProgress = (layer, call, bound, headers) => {
+	const { runtime } = bound
+	// The length of a compressed body says nothing about the bytes that are counted.
+	const length = headers.has('content-encoding') ? null : headers.get('content-length')
+	let emittedAt = runtime.now()
+	return (receivedBytes, isEnd) => {
+		const now = runtime.now()
+		if (!isEnd && now - emittedAt < PROGRESS_INTERVAL_MS) return
+		emittedAt = now
+		const total = length === null ? {} : { totalBytes: Number(length) }
+		layer.emit?.(call, bound, { type: 'download_progress', receivedBytes, ...total })
+	}
 }

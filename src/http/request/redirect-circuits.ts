@@ -1,6 +1,7 @@
 /**
- * What the circuits of redirects count. There is one for each pair of origins, so that no origin can open the circuit of another by redirecting
- * to a path that fails. Like the breaker of an origin they count a call once, however many attempts it makes.
+ * What the circuits of redirects count. There is one for each pair of origins, so that no origin can open the
+ * circuit of another by redirecting to a path that fails. Like the breaker of an origin they count a call
+ * once, however many attempts it makes.
  */
 import type { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
@@ -18,7 +19,7 @@ export interface RedirectOutcome {
 export class RedirectCircuits {
 	readonly #outcomes = new Map<CircuitBreakerLayer, RedirectOutcome>()
 
-	/** Asks the circuits before a redirect is followed. Throws a CircuitOpenError if one of them rejects the call. */
+	/** Asks the circuits before a redirect is followed. Throws a CircuitOpenError if one rejects the call. */
 	enter(
 		call: Call,
 		bound: BoundLayer,
@@ -32,11 +33,11 @@ export class RedirectCircuits {
 			if (make) throw make()
 		}
 		// The circuit of the target is only asked: the redirecting origin must not change it.
-		if (target && target.retryAfterMs(now) > 0) rejectBy(target)
+		if (target && target.circuit.retryAfterMs(now) > 0) rejectBy(target)
 		if (!pair) return undefined
 		let outcome = this.#outcomes.get(pair)
 		if (!outcome) {
-			const ticket = pair.admit(now, runtime)
+			const ticket = pair.circuit.admit(now, runtime)
 			if (ticket < 0) rejectBy(pair)
 			outcome = { ticket, isFailure: pair.settings.isFailure, result: undefined }
 			this.#outcomes.set(pair, outcome)
@@ -47,9 +48,9 @@ export class RedirectCircuits {
 	/** The call has ended. */
 	settle(runtime: Runtime): void {
 		const now = runtime.now()
-		for (const [layer, { ticket, result }] of this.#outcomes)
-			if (result === undefined) layer.ignore(ticket, now, runtime)
-			else if (result === true) layer.succeed(ticket, now, 0, runtime)
-			else layer.fail(ticket, now, 0, undefined, runtime, result)
+		for (const [{ circuit }, { ticket, result }] of this.#outcomes)
+			if (result === undefined) circuit.ignore(ticket, now, runtime)
+			else if (result === true) circuit.succeed(ticket, now, 0, runtime)
+			else circuit.fail(ticket, now, 0, undefined, runtime, result)
 	}
 }

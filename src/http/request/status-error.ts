@@ -1,5 +1,7 @@
 import { HttpError } from '../../core/errors/errors.ts'
-import type { HttpResponse } from '../transport/transport.ts'
+import { readRetryAfter } from '../headers/retry-headers.ts'
+import type { HttpSettings } from '../options/http-options.ts'
+import { type HttpResponse, headersOf } from '../transport/response.ts'
 
 /** What the retry decision needs to know about a failed response. */
 export interface StatusFacts {
@@ -14,6 +16,23 @@ export interface StatusFacts {
 }
 
 const NO_FACTS: StatusFacts = {}
+
+/** Reads what a failed response says about the next attempt. */
+export function readStatusFacts(
+	response: HttpResponse,
+	{ maxRetryAfterMs, longRetryAfter }: HttpSettings,
+	hasIdempotencyKey: boolean,
+	wallNow: number,
+): StatusFacts {
+	const retryAfterMs = readRetryAfter(headersOf(response), wallNow)
+	if (retryAfterMs === undefined) return NO_FACTS
+	const isInProgress = response.status === 409 && hasIdempotencyKey
+	const isLong = retryAfterMs > maxRetryAfterMs
+	if (isLong && longRetryAfter === 'ignore') return { isInProgress }
+	const isTooLong = isLong && longRetryAfter === 'fail'
+	const waitMs = isTooLong ? retryAfterMs : Math.min(retryAfterMs, maxRetryAfterMs)
+	return { retryAfterMs, waitMs, isTooLong, isInProgress }
+}
 
 /**
  * The error for a response with a status of 400 or more. `response` is the response itself, with its headers.
@@ -42,10 +61,14 @@ export class HttpStatusError extends HttpError {
 		return new HttpError(this.statusCode, undefined, { retryAfterMs: this.retryAfterMs })
 	}
 
-	/** The response itself, with its headers. In hooks of an adapter it has only the commonly used part of a `Response`. */
+	/**
+	 * The response itself, with its headers. In hooks of an adapter it has only the commonly used part of a
+	 * `Response`.
+	 */
 	declare readonly response: Response
 	static {
-		// The compiler does not accept an accessor in place of a property, and core's class must not have one: its errors have no response.
+		// The compiler does not accept an accessor in place of a property, and core's class must not have one:
+		// its errors have no response.
 		Object.defineProperty(HttpStatusError.prototype, 'response', {
 			configurable: true,
 			get(this: HttpStatusError) {
@@ -60,7 +83,7 @@ export class HttpStatusError extends HttpError {
 	}
 }
 
-/** Returns true for a 409 which says that the server is still processing an earlier attempt with the same key. */
+/** Returns true for a 409 that says: the server still processes an earlier attempt with the same key. */
 export const isInProgressError = (error: unknown): boolean =>
 	error instanceof HttpStatusError && HttpStatusError.factsOf(error).isInProgress === true
 

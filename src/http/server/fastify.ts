@@ -1,10 +1,8 @@
 import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
-import type { NodeResponse } from './disconnect.ts'
-import type { NodeRequest } from './normalize-request.ts'
+import type { NodeRequest, NodeResponse } from './incoming-request.ts'
 import { MIDDLEWARE_SCHEMA, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
 import { CONTENT_TYPE, DEADLINE_EXCEEDED, mustReportExhausted } from './responses.ts'
-import { runNext } from './run-next.ts'
-import { getServerContext, openContext } from './server-context.ts'
+import { getServerContext, openContext, runNext } from './server-context.ts'
 
 type FastifyRequest = {
 	readonly raw: NodeRequest
@@ -33,9 +31,9 @@ type FastifyApp = {
 }
 
 /**
- * Creates a Fastify plugin that reads the caller's deadline and retry headers, and responds with 504 if the deadline has expired. In a
- * handler, pass `getServerContext(request)` to your policies and clients, so that they stop when the caller stops waiting. The plugin
- * applies to the instance it is registered with.
+ * Creates a Fastify plugin that reads the caller's deadline and retry headers, and responds with 504 if the
+ * deadline has expired. In a handler, pass `getServerContext(request)` to your policies and clients, so that
+ * they stop when the caller stops waiting. The plugin applies to the instance it is registered with.
  *
  * @example
  * await fastify.register(fastifyServerContext({ maxDeadlineMs: 10_000, run: runWithContext }))

@@ -8,9 +8,10 @@ import { deadlineExceededResponse, exhaustedResponse, reportExhausted } from './
 import { openContext } from './server-context.ts'
 
 /**
- * Wraps a fetch handler (Deno, Bun, Workers, a route of a web framework): reads the caller's deadline and retry headers, and responds with
- * 504 if the deadline has expired. In the handler, pass `context`, its second argument, to your policies and clients, so that they stop
- * when the caller stops waiting. If the handler throws after exhausted retries, the response is 502. Other errors are left to the platform.
+ * Wraps a fetch handler (Deno, Bun, Workers, a route of a web framework): reads the caller's deadline and
+ * retry headers, and responds with 504 if the deadline has expired. In the handler, pass `context`, its
+ * second argument, to your policies and clients, so that they stop when the caller stops waiting. If the
+ * handler throws after exhausted retries, the response is 502. Other errors are left to the platform.
  *
  * @example
  * export default {

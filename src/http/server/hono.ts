@@ -11,8 +11,9 @@ type HonoContext = {
 }
 
 /**
- * Creates Hono middleware that reads the caller's deadline and retry headers, and responds with 504 if the deadline has expired. In a
- * handler after it, pass `getServerContext(c)` to your policies and clients, so that they stop when the caller stops waiting.
+ * Creates Hono middleware that reads the caller's deadline and retry headers, and responds with 504 if the
+ * deadline has expired. In a handler after it, pass `getServerContext(c)` to your policies and clients, so
+ * that they stop when the caller stops waiting.
  *
  * @example
  * import { Hono } from 'hono'

@@ -1,5 +1,4 @@
-import type { NodeResponse } from './disconnect.ts'
-import type { NodeRequest } from './normalize-request.ts'
+import type { NodeRequest, NodeResponse } from './incoming-request.ts'
 import {
 	MIDDLEWARE_SCHEMA,
 	readServerOptions,
@@ -12,10 +11,9 @@ import {
 	sendDeadlineExceeded,
 	sendHandlerFailure,
 } from './responses.ts'
-import { runNext } from './run-next.ts'
-import { openContext } from './server-context.ts'
+import { openContext, runNext } from './server-context.ts'
 
-/** Returns a function that creates the context of a request, or responds and returns undefined if the deadline has expired. */
+/** Returns a function that creates the context of a request, or responds with 504 and returns undefined. */
 function contextOpener(
 	options: ServerMiddlewareOptions,
 ): (request: NodeRequest, response: NodeResponse) => ServerContext | undefined {
@@ -32,9 +30,10 @@ function contextOpener(
 }
 
 /**
- * Wraps a handler of `node:http`: reads the caller's deadline and retry headers, and responds with 504 if the deadline has expired. In the
- * handler, pass `context`, its third argument, to your policies and clients, so that they stop when the caller stops waiting. If the
- * handler throws, the error is logged to the console, and the response is 502 after exhausted retries, otherwise 500.
+ * Wraps a handler of `node:http`: reads the caller's deadline and retry headers, and responds with 504 if the
+ * deadline has expired. In the handler, pass `context`, its third argument, to your policies and clients, so
+ * that they stop when the caller stops waiting. If the handler throws, the error is logged to the console,
+ * and the response is 502 after exhausted retries, otherwise 500.
  *
  * @example
  * import { createServer } from 'node:http'
@@ -65,9 +64,10 @@ export function nodeServerContext<
 }
 
 /**
- * Creates middleware, for Express and compatible frameworks such as Connect, that reads the caller's deadline and retry headers, and
- * responds with 504 if the deadline has expired. In a handler after it, pass `getServerContext(req)` to your policies and clients, so that
- * they stop when the caller stops waiting. Errors are handled by Express; its response reports exhausted retries.
+ * Creates middleware, for Express and compatible frameworks such as Connect, that reads the caller's deadline
+ * and retry headers, and responds with 504 if the deadline has expired. In a handler after it, pass
+ * `getServerContext(req)` to your policies and clients, so that they stop when the caller stops waiting.
+ * Errors are handled by Express; its response reports exhausted retries.
  *
  * @example
  * app.use(expressServerContext({ maxDeadlineMs: 10_000, run: runWithContext }))

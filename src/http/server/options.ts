@@ -8,27 +8,34 @@ import {
 	isDeadlineHeader,
 	RECEIVED_DEADLINES,
 } from '../headers/deadline-headers.ts'
-import type { NodeResponse } from './disconnect.ts'
+import type { NodeResponse } from './incoming-request.ts'
 
 /**
- * The context of an incoming request, which `getServerContext` and `createServerContext` return. Pass it as call options, or as their
- * `parent`: policies then observe the caller's deadline, and only one of the nested layers retries.
+ * The context of an incoming request, which `getServerContext` and `createServerContext` return. Pass it as
+ * call options, or as their `parent`: policies then observe the caller's deadline, and only one of the nested
+ * layers retries.
  */
 export interface ServerContext extends CallContext {
 	/** True if the caller's deadline has expired: the caller no longer waits for the response. */
 	readonly isExpired: boolean
-	/** True if a retry inside this request has exhausted its retries. The wrappers report this in a failed response. */
+	/** True if a retry inside this request has exhausted its retries. Failed responses report it. */
 	readonly retriesExhausted: boolean
 	/**
-	 * Ends the context after the response: its signal is no longer aborted, and its timer is released. The wrappers call it. Without it
-	 * the timer lasts until the deadline.
+	 * Ends the context after the response: its signal is no longer aborted, and its timer is released. The
+	 * wrappers call it. Without it the timer lasts until the deadline.
 	 */
 	end(): void
 }
 
-/** Limits for the deadline that a caller sends, for `createServerContext`, `expressServerContext` and the other wrappers. */
+/**
+ * Limits for the deadline that a caller sends, for `createServerContext`, `expressServerContext` and the
+ * other wrappers.
+ */
 export interface ServerContextOptions {
-	/** Headers that may carry the deadline; the shortest one counts. Default: those of Yaoki, gRPC and Connect, and the one that Envoy adds. */
+	/**
+	 * Headers that may carry the deadline; the shortest one counts. Default: those of Yaoki, gRPC and Connect,
+	 * and the one that Envoy adds.
+	 */
 	readonly deadlineHeaders?: readonly DeadlineHeader[] | undefined
 	/** Longer deadlines are capped at this, in milliseconds. Default 60,000. */
 	readonly maxDeadlineMs?: number | undefined
@@ -37,8 +44,9 @@ export interface ServerContextOptions {
 	/** Subtracted from the deadline, for sending the response, in milliseconds. Default 0. */
 	readonly marginMs?: number | undefined
 	/**
-	 * Whether to read `x-retry-attempt` and `x-retry-layer`. False for servers at the edge: clients that you do not control could otherwise
-	 * switch off the retries of this request, here and in the services that it calls. Default true.
+	 * Whether to read `x-retry-attempt` and `x-retry-layer`. False for servers at the edge: clients that you do
+	 * not control could otherwise switch off the retries of this request, here and in the services that it
+	 * calls. Default true.
 	 */
 	readonly trustRetryHeaders?: boolean | undefined
 	/** The clock. Default: the system's. */
@@ -48,17 +56,20 @@ export interface ServerContextOptions {
 /** Options of `createServerContext`. */
 export interface ServerContextRequestOptions extends ServerContextOptions {
 	/**
-	 * Node's response to this request, to detect that the client disconnects. Without it, the connection is observed, which is less reliable:
-	 * it may also close after the response.
+	 * Node's response to this request, to detect that the client disconnects. Without it, the connection is
+	 * observed, which is less reliable: it may also close after the response.
 	 */
 	readonly response?: NodeResponse | undefined
 }
 
-/** Options of `expressServerContext`, `fastifyServerContext`, `honoServerContext`, `nodeServerContext` and `fetchServerContext`. */
+/**
+ * Options of `expressServerContext`, `fastifyServerContext`, `honoServerContext`, `nodeServerContext` and
+ * `fetchServerContext`.
+ */
 export interface ServerMiddlewareOptions extends ServerContextOptions {
 	/**
-	 * Runs the rest of the request inside the context, such as `runWithContext` of `yaoki/node`, which ambient policies use.
-	 * Default: calls `next` directly.
+	 * Runs the rest of the request inside the context, such as `runWithContext` of `yaoki/node`, which ambient
+	 * policies use. Default: calls `next` directly.
 	 */
 	readonly run?: (<T>(context: ServerContext, next: () => T) => T) | undefined
 }

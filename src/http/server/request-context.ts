@@ -1,8 +1,9 @@
 /**
- * The context of an incoming request: its deadline, its attempt number, and whether the caller retries. It is a real call of core, with a
- * retry layer if the caller has one, so policies inside find the caller's retry, deadline and signal like those of a surrounding
- * pipeline, and core does not know that they came over the network. The alternative, options that every policy and client has to
- * check, would be forgotten in the next one.
+ * The context of an incoming request: its deadline, its attempt number, and whether the caller retries. It is
+ * a real call of core, with a retry layer if the caller has one, so policies inside find the caller's retry,
+ * deadline and signal like those of a surrounding pipeline, and core does not know that they came over the
+ * network. The alternative, options that every policy and client has to check, would be forgotten in the next
+ * one.
  */
 import { Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
@@ -38,8 +39,8 @@ export class RequestContext extends Context implements ServerContext {
 }
 
 /**
- * Begins a call that is not run: its operation is a request handler. `nested` is which retry layer the caller wants to retry. Undefined:
- * the caller is assumed not to retry, and retry layers inside are the outermost.
+ * Begins a call that is not run: its operation is a request handler. `nested` is which retry layer the caller
+ * wants to retry. Undefined: the caller is assumed not to retry, and retry layers inside are the outermost.
  */
 export function openCall(
 	options: CallOptions,

@@ -1,12 +1,12 @@
 /**
- * Responses that the wrappers create: for an expired deadline, and for a handler that throws. The platform's response to a throwing handler
- * cannot report exhausted retries, so the caller would retry everything that was tried here; in that case the wrapper responds. Other
- * errors of a fetch handler are left to the platform. In Node nothing handles them: the request would hang, and the rejection would
- * end the process.
+ * Responses that the wrappers create: for an expired deadline, and for a handler that throws. The platform's
+ * response to a throwing handler cannot report exhausted retries, so the caller would retry everything that
+ * was tried here; in that case the wrapper responds. Other errors of a fetch handler are left to the
+ * platform. In Node nothing handles them: the request would hang, and the rejection would end the process.
  */
 import { safeMessage } from '../../core/classify/safe-get.ts'
 import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
-import type { NodeResponse } from './disconnect.ts'
+import type { NodeResponse } from './incoming-request.ts'
 import type { ServerContext } from './options.ts'
 
 /** A response in a form that suits every platform. */
@@ -41,11 +41,11 @@ export const deadlineExceededResponse = (): Response => toResponse(DEADLINE_EXCE
 /** Sends this response through Node's `ServerResponse`. */
 export const sendDeadlineExceeded = (response: NodeResponse): void => sendJson(response, DEADLINE_EXCEEDED)
 
-/** Returns true if a response with this status must report exhausted retries: callers retry only these statuses. */
+/** Returns true if a response must report exhausted retries: callers retry only these statuses. */
 export const mustReportExhausted = ({ retriesExhausted }: ServerContext, status: number): boolean =>
 	retriesExhausted && (status === 429 || status >= 500)
 
-/** Returns the response with the header if needed. It is copied, because headers of a response of `fetch` are immutable. */
+/** Returns the response with the header if needed: a copy, because headers of `fetch` are immutable. */
 export function reportExhausted(response: Response, context: ServerContext): Response {
 	if (!mustReportExhausted(context, response.status)) return response
 	const copy = new Response(response.body, response)
@@ -71,7 +71,7 @@ export type ReplaceableResponse = {
 	destroy(): unknown
 }
 
-/** The wrapper handles the error, so nothing else would report it. Never throws: the request would hang, and the rejection would end the process. */
+/** Reports an error that nothing else would report. Never throws: the rejection would end the process. */
 export function logError(error: unknown): void {
 	const text = 'yaoki: a request handler failed:'
 	try {
@@ -101,7 +101,7 @@ export function sendHandlerFailure(
 	)
 }
 
-/** Calls `send` for a Node handler that failed, unless it has responded. A response that it has begun is destroyed. */
+/** Calls `send` for a Node handler that failed, unless it has responded. A partial response is destroyed. */
 export function respondInstead(response: ReplaceableResponse, send: () => void): void {
 	if (response.writableEnded) return
 	if (response.headersSent) {

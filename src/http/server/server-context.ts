@@ -5,24 +5,25 @@ import { inheritEnv } from '../../core/engine/compile.ts'
 import type { HeaderLookup } from '../../core/headers/header-values.ts'
 import { readDeadline } from '../headers/deadline-headers.ts'
 import { readAttempt, readCallerRetry } from '../headers/retry-headers.ts'
-import type { NodeResponse } from './disconnect.ts'
-import { type IncomingRequest, normalizeRequest } from './normalize-request.ts'
+import { type IncomingRequest, type NodeResponse, normalizeRequest } from './incoming-request.ts'
 import {
 	REQUEST_SCHEMA,
 	readServerOptions,
 	type ServerContext,
 	type ServerContextRequestOptions,
+	type ServerMiddlewareOptions,
 	type ServerSettings,
 } from './options.ts'
 import { openCall, RequestContext } from './request-context.ts'
 
-/** Keyed by the request and by the objects that frameworks wrap around it, because frameworks replace one or the other. */
+/** Keyed by the request and by the objects that frameworks wrap around it: frameworks replace either. */
 const contexts = new WeakMap<object, ServerContext>()
 
 /**
- * Creates the context of a request from its headers: the caller's deadline, the attempt number, and which layer retries. Pass it to your
- * policies and clients, so that they stop when the caller stops waiting. Without options it returns the context that a wrapper or an
- * earlier call has created for this request, if there is one.
+ * Creates the context of a request from its headers: the caller's deadline, the attempt number, and which
+ * layer retries. Pass it to your policies and clients, so that they stop when the caller stops waiting.
+ * Without options it returns the context that a wrapper or an earlier call has created for this request, if
+ * there is one.
  *
  * @example
  * const context = createServerContext(request)
@@ -38,8 +39,8 @@ export function createServerContext(
 }
 
 /**
- * Returns the context that middleware such as `expressServerContext` has created for this request, or undefined. Policies accept both as
- * call options.
+ * Returns the context that middleware such as `expressServerContext` has created for this request, or
+ * undefined. Policies accept both as call options.
  *
  * @example
  * app.get('/users/:id', async (req, res) => {
@@ -81,4 +82,24 @@ function deadlineOf(headers: HeaderLookup, settings: ServerSettings): Deadline |
 	const givenMs = readDeadline(headers, deadlineHeaders) ?? defaultDeadlineMs
 	if (givenMs === undefined) return undefined
 	return Deadline.after(Math.max(0, Math.min(givenMs, maxDeadlineMs) - marginMs), { runtime })
+}
+
+/** Frameworks ignore an error that is falsy, and Express also the texts 'route' and 'router'. */
+const toError = (thrown: unknown): Error =>
+	Object(thrown) === thrown ? (thrown as Error) : new Error('run failed without an error', { cause: thrown })
+
+/**
+ * Calls `next` inside the context. An error of `run` goes to the error handler of the framework, also if
+ * `run` is an async function: otherwise its rejection would end the process.
+ */
+export function runNext(
+	run: ServerMiddlewareOptions['run'],
+	context: ServerContext,
+	next: (error?: Error) => void,
+): void {
+	if (run)
+		new Promise((resolve) => resolve(run<unknown>(context, () => next()))).catch((thrown) =>
+			next(toError(thrown)),
+		)
+	else next()
 }

@@ -1,7 +1,8 @@
 /**
- * The body of a `Request`, which `fetch` sends only once. ky and many SDKs pass their requests in this form, so a small body is read
- * into memory before the first attempt. What is read is a copy: of a larger body the original is sent, once, with what `fetch` knows of it,
- * such as its length. Recording the body while it is sent was rejected, because a stream is sent without a length.
+ * The body of a `Request`, which `fetch` sends only once. ky and many SDKs pass their requests in this form,
+ * so a small body is read into memory before the first attempt. What is read is a copy: of a larger body the
+ * original is sent, once, with what `fetch` knows of it, such as its length. Recording the body while it is
+ * sent was rejected, because a stream is sent without a length.
  */
 
 /** Larger bodies of a `Request` are not retried. */

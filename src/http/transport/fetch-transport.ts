@@ -1,27 +1,21 @@
 /**
- * Sends requests with `fetch`, and follows redirects here. The platform follows them invisibly: an API key would reach the next origin,
- * a pause of that origin would be taken for one of the first, and a connection failure after a redirect would look as if nothing
- * had been sent. Requests are sent with `redirect: 'manual'`, which costs nothing. Browsers hide redirects, so there the
- * platform follows them.
+ * Sends requests with `fetch`, and follows redirects here. The platform follows them invisibly: an API key
+ * would reach the next origin, a pause of that origin would be taken for one of the first, and a connection
+ * failure after a redirect would look as if nothing had been sent. Requests are sent with
+ * `redirect: 'manual'`, which costs nothing. Browsers hide redirects, so there the platform follows them.
  */
-import { isOriginBound } from '../headers/credential-headers.ts'
-import { pageOrigin } from './page.ts'
-import {
-	followRedirect,
-	isRedirect,
-	MAX_REDIRECTS,
-	redirectObserverOf,
-	type WireRequest,
-} from './redirect.ts'
-import { isStream } from './request-body.ts'
-import type { HttpResponse, TransportInit } from './transport.ts'
+import { isOriginBound } from '../headers/request-headers.ts'
+import { page } from './browser.ts'
+import { followRedirect, MAX_REDIRECTS, redirectObserverOf, type WireRequest } from './redirect.ts'
+import { isStream, type TransportInit } from './request.ts'
+import { type HttpResponse, isRedirect } from './response.ts'
 
 type Fetch = typeof globalThis.fetch
 
 /** Returns true if the runtime shows redirects. Call it once: a lookup per request costs. */
-export const showsRedirects = (): boolean => pageOrigin() === undefined
+export const showsRedirects = (): boolean => page()?.origin === undefined
 
-/** Returns true if redirects of a request can be followed here. The platform would compare `integrity` with the body of a redirect. */
+/** Returns true if redirects can be followed here. `fetch` must compare `integrity` with the final body. */
 export const canFollow = (redirect: RequestRedirect = 'follow', integrity = ''): boolean =>
 	redirect === 'follow' && integrity === ''
 
@@ -32,7 +26,7 @@ const DROPPED_BY_FETCH = /^(authorization|cookie|proxy-authorization)$/
 export const hasOriginBoundHeader = (headers: Headers, idempotencyHeader: string): boolean =>
 	[...headers.keys()].some((name) => !DROPPED_BY_FETCH.test(name) && isOriginBound(name, idempotencyHeader))
 
-/** Follows the redirects that begin with this response, as `fetch` does. `url` and `init` are those of its request. */
+/** Follows the redirects that begin with this response, as `fetch` does. `url` and `init` are its request. */
 export async function followByFetch(
 	first: HttpResponse,
 	url: string,
@@ -71,12 +65,13 @@ function toInit(init: TransportInit, { method, headers, body }: WireRequest): Re
 const markRedirected = (response: HttpResponse): HttpResponse =>
 	Object.defineProperty(response, 'redirected', { value: true, configurable: true })
 
-/** Under this symbol a resilient fetch stores the plain `fetch` it uses. Registered, so that other copies of the package find it. */
+/** Where a resilient fetch stores the plain `fetch` it uses. Registered, for other copies of the package. */
 const PLAIN_FETCH = Symbol.for('yaoki.resilientFetch')
 
 /**
- * Returns the global `fetch`. It is looked up for each request, because tests and tools replace it. If the global is a resilient fetch,
- * the plain `fetch` below it is returned: calling it would recurse, or multiply retries.
+ * Returns the global `fetch`. It is looked up for each request, because tests and tools replace it. If the
+ * global is a resilient fetch, the plain `fetch` below it is returned: calling it would recurse, or multiply
+ * retries.
  */
 export const currentFetch = (): Fetch => {
 	const { fetch } = globalThis

@@ -1,9 +1,10 @@
 /**
- * The rules of `fetch` for redirects, except that API keys and idempotency keys are not sent to another origin either.
+ * The rules of `fetch` for redirects, except that API keys and idempotency keys are not sent to another
+ * origin either.
  */
 import type { Call } from '../../core/engine/call.ts'
-import { isOriginBound } from '../headers/credential-headers.ts'
-import { isIdempotentMethod } from './methods.ts'
+import { isOriginBound } from '../headers/request-headers.ts'
+import { isIdempotentMethod } from './request.ts'
 
 /** A request to one URL; a redirect creates another one. */
 export interface WireRequest {
@@ -15,14 +16,15 @@ export interface WireRequest {
 	readonly isSingleUse: boolean
 }
 
-/** Notified of the redirects of one attempt: the first origin must not be paused for what another one responds. */
+/** Notified of the redirects of an attempt: what another origin responds must not pause the first. */
 export interface RedirectObserver {
 	/** The header of the idempotency key. */
 	readonly idempotencyHeader: string
 	/**
-	 * The request is sent to another URL, undefined if it is unknown. `isKeyLost` if another origin receives a request that is unsafe to
-	 * repeat without its idempotency key. Throws if the circuit or a pause of the target rejects the request. With the `signal` of the attempt the
-	 * request waits for a short pause: send it when the promise has resolved.
+	 * The request is sent to another URL, undefined if it is unknown. `isKeyLost` if another origin receives a
+	 * request that is unsafe to repeat without its idempotency key. Throws if the circuit or a pause of the
+	 * target rejects the request. With the `signal` of the attempt the request waits for a short pause: send it
+	 * when the promise has resolved.
 	 */
 	onRedirect(url: string | undefined, isKeyLost: boolean, signal?: AbortSignal): Promise<void> | undefined
 	/** A refresh of the token starts or has ended. Meanwhile a timeout is not a failure of the origin. */
@@ -40,13 +42,10 @@ export const redirectObserverOf = (init: object): RedirectObserver | undefined =
 /** As in `fetch`. */
 export const MAX_REDIRECTS = 20
 
-export const isRedirect = (status: number): boolean =>
-	status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306
-
 /** Dropped together with the body they describe. */
 const BODY_HEADERS = /^content-(encoding|language|location|type|length)$/
 
-/** Returns the URL and the request that a redirect asks for. Throws a TypeError where `fetch` would not follow. */
+/** Returns the URL and request of a redirect. Throws a TypeError where `fetch` would not follow. */
 export function followRedirect(
 	from: string,
 	sent: WireRequest,

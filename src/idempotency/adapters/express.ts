@@ -1,10 +1,8 @@
 import type { IdempotencyEngine } from '../engine/engine.ts'
-import { openExchange } from './node-http/exchange.ts'
-import { fail } from './node-http/fail.ts'
+import { openBefore } from './node-http/exchange.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
-import { sendStored, sendWebResponse } from './node-http/send.ts'
 
-/** The part of Express's request that is used. `body` is not declared: handlers after the middleware would inherit its type. */
+/** The part of Express's request that is used. Without `body`, because handlers would inherit its type. */
 export type ExpressRequest = NodeRequest & {
 	/** The URL before a router has removed its prefix. */
 	readonly originalUrl?: string | undefined
@@ -20,10 +18,11 @@ interface RoutedRequest {
 }
 
 /**
- * Creates middleware for Express 4 and 5, and for compatible frameworks such as Connect: a repeated request with the same `Idempotency-Key` gets the
- * stored response. Handlers after it call `engine.context(req)`. Body parsers may run before it (`req.body` is compared) or after it
- * (the bytes are). If a handler fails, the status of the error handler's response decides whether it is stored. An error of `principal` goes to the error
- * handler too.
+ * Creates middleware for Express 4 and 5, and for compatible frameworks such as Connect: a repeated request
+ * with the same `Idempotency-Key` gets the stored response. Handlers after it call `engine.context(req)`.
+ * Body parsers may run before it (`req.body` is compared) or after it (the bytes are). If a handler fails,
+ * the status of the error handler's response decides whether it is stored. An error of `principal` goes to
+ * the error handler too.
  *
  * @example
  * app.post('/charges', expressIdempotency(engine), handler)
@@ -32,7 +31,7 @@ export function expressIdempotency<Tx, Req extends ExpressRequest = ExpressReque
 	engine: IdempotencyEngine<Tx, Req>,
 ): (request: Req, response: NodeResponse, next: (error?: unknown) => void) => void {
 	return (request, response, next) => {
-		openExchange(engine, {
+		const exchange = {
 			request,
 			response,
 			raw: request,
@@ -40,13 +39,8 @@ export function expressIdempotency<Tx, Req extends ExpressRequest = ExpressReque
 			failingSocket: request.socket ?? undefined,
 			routePath: routePath(request as RoutedRequest),
 			parsed: (request as { body?: unknown }).body,
-			respond: (stored) => sendStored(response, stored),
-			send: (sent) => sendWebResponse(response, sent, request.httpVersionMajor === 1),
-		})
-			.then((exchange) => {
-				if (exchange) next()
-			}, next)
-			.catch((error) => fail(response, error))
+		}
+		openBefore(engine, exchange, next)
 	}
 }
 
@@ -54,8 +48,9 @@ export function expressIdempotency<Tx, Req extends ExpressRequest = ExpressReque
 const PLAIN_PATTERN = /^(?:\/[\w.~:-]*)*$/
 
 /**
- * The path as the route writes it: Express ignores upper case and a slash at the end, so `/charges`, `/charges/` and `/CHARGES` are one route, and a key must be
- * one key on it. Undefined if that is not known: the middleware runs before a route was found, or the pattern is not plain.
+ * The path as the route writes it: Express ignores upper case and a slash at the end, so `/charges`,
+ * `/charges/` and `/CHARGES` are one route, and a key must be one key on it. Undefined if that is not known:
+ * the middleware runs before a route was found, or the pattern is not plain.
  */
 function routePath({ route, baseUrl = '', params = {} }: RoutedRequest): string | undefined {
 	const pattern = route?.path

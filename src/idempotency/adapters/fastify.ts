@@ -1,8 +1,6 @@
 import type { IdempotencyEngine } from '../engine/engine.ts'
-import { openExchange } from './node-http/exchange.ts'
-import { fail } from './node-http/fail.ts'
+import { openBefore } from './node-http/exchange.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
-import { sendStored, sendWebResponse } from './node-http/send.ts'
 
 /** The part of Fastify's request that is used. */
 export type FastifyRequest = {
@@ -27,12 +25,14 @@ export type FastifyApp = {
 }
 
 /**
- * Creates a plugin for Fastify that applies to the instance it is registered with: a repeated request with the same `Idempotency-Key` gets the stored
- * response. Handlers call `engine.context(request)`. If a handler fails, the status of the error handler's response decides whether it
- * is stored. An error of `principal` goes to the error handler too.
+ * Creates a plugin for Fastify that applies to the instance it is registered with: a repeated request with
+ * the same `Idempotency-Key` gets the stored response. Handlers call `engine.context(request)`. If a handler
+ * fails, the status of the error handler's response decides whether it is stored. An error of `principal`
+ * goes to the error handler too.
  *
- * It runs as a `preHandler` hook, so the caller must be authenticated in an earlier hook (`onRequest`, `preParsing`, `preValidation`). The response is
- * stored as it leaves the `onSend` hooks, which do not run again for a replay, nor for the response of `context.transaction`.
+ * It runs as a `preHandler` hook, so the caller must be authenticated in an earlier hook (`onRequest`,
+ * `preParsing`, `preValidation`). The response is stored as it leaves the `onSend` hooks, which do not run
+ * again for a replay, nor for the response of `context.transaction`.
  *
  * @example
  * await fastify.register(fastifyIdempotency(engine))
@@ -42,20 +42,15 @@ export function fastifyIdempotency<Tx, Req extends FastifyRequest = FastifyReque
 ): (app: FastifyApp, options: object, done: () => void) => void {
 	const plugin = (app: FastifyApp, _options: object, ready: () => void): void => {
 		app.addHook('preHandler', (request, reply, done) => {
-			const { raw } = request
-			openExchange(engine, {
-				request: raw,
+			const exchange = {
+				request: request.raw,
 				response: reply.raw,
 				raw: request as Req,
 				url: request.originalUrl,
 				parsed: request.body,
-				respond: (stored) => sendStored(takeOver(reply), stored),
-				send: (sent) => sendWebResponse(takeOver(reply), sent, raw.httpVersionMajor === 1),
-			})
-				.then((exchange) => {
-					if (exchange) done()
-				}, done)
-				.catch((error) => fail(reply.raw, error))
+				takeOver: () => takeOver(reply),
+			}
+			openBefore(engine, exchange, done)
 		})
 		ready()
 	}
@@ -63,10 +58,9 @@ export function fastifyIdempotency<Tx, Req extends FastifyRequest = FastifyReque
 	return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
 }
 
-/** From here on Fastify sends nothing, also not what the handler returns. The headers that hooks have set are kept. */
-function takeOver(reply: FastifyReply): NodeResponse {
+/** From here on Fastify sends nothing. Headers that hooks have set are kept. */
+function takeOver(reply: FastifyReply): void {
 	reply.hijack()
 	for (const [name, value] of Object.entries(reply.getHeaders()))
 		if (value !== undefined) reply.raw.setHeader(name, typeof value === 'number' ? String(value) : value)
-	return reply.raw
 }

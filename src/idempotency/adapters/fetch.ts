@@ -1,14 +1,19 @@
 import { admit } from '../engine/admit.ts'
-import { idempotencyContext } from '../engine/context.ts'
+import { type IdempotencyContext, idempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
-import type { IdempotencyContext } from '../engine/request-context.ts'
-import { splitUrl } from '../key/request-target.ts'
-import { problemResponse } from '../response/problems.ts'
-import { readWebBody } from './web/request-body.ts'
+import {
+	readWebBody,
+	readWebOptions,
+	type WaitUntil,
+	type WebAdapterOptions,
+	webExchange,
+} from './web/exchange.ts'
 import { captureWebResponse, toWebResponse } from './web/response-capture.ts'
-import { checkWaitUntil, readWebOptions, type WaitUntil, type WebAdapterOptions } from './web/wait-until.ts'
 
-/** A handler of requests, with what the platform passes after the request: `env` and `ctx` of Workers, `info` of Deno. `Req` may be `NextRequest`. */
+/**
+ * A handler of requests, with what the platform passes after the request: `env` and `ctx` of Workers, `info`
+ * of Deno. `Req` may be `NextRequest`.
+ */
 export type IdempotentFetchHandler<
 	Rest extends readonly unknown[],
 	Tx = unknown,
@@ -16,9 +21,11 @@ export type IdempotentFetchHandler<
 > = (request: Req, context: IdempotencyContext<Tx>, ...rest: Rest) => Response | Promise<Response>
 
 /**
- * Wraps a fetch handler (Bun, Deno, Next.js, Workers): a repeated request with the same `Idempotency-Key` gets the stored response.
- * On Workers, pass `ctx` on, or the option `waitUntil`: a request with a key rejects without it.
- * The handler gets the request itself, of the platform's class and with its body unread. If the handler or `principal` throws, the returned promise rejects, and the platform responds and logs the error.
+ * Wraps a fetch handler (Bun, Deno, Next.js, Workers): a repeated request with the same `Idempotency-Key`
+ * gets the stored response. On Workers, pass `ctx` on, or the option `waitUntil`: a request with a key
+ * rejects without it. The handler gets the request itself, of the platform's class and with its body unread.
+ * If the handler or `principal` throws, the returned promise rejects, and the platform responds and logs the
+ * error.
  *
  * @example
  * export default { fetch: fetchIdempotency(engine, (request, context) => handle(request, context)) }
@@ -30,26 +37,13 @@ export function fetchIdempotency<Rest extends readonly unknown[], Tx, Req extend
 ): (request: Req, ...rest: Rest) => Promise<Response> {
 	const settings = readWebOptions(options, 'fetchIdempotency')
 	return async (request, ...rest) => {
-		const { method } = request
-		const target = splitUrl(request.url)
-		if (!target) return toWebResponse(problemResponse('request-target-malformed'))
-		const { path, query } = target
 		const waitUntil = settings.waitUntil ?? waitUntilOf(rest)
-		const admission = await admit(engine, {
-			method,
-			path,
-			query,
-			contentType: request.headers.get('content-type'),
-			key: request.headers.get('idempotency-key'),
-			headers: { get: (name) => request.headers.get(name) ?? undefined },
-			raw: request,
-			signal: () => request.signal,
-			checkPlatform: () => checkWaitUntil(waitUntil, 'handler(request, env, ctx)'),
-			readBody: () => readWebBody(request, engine.settings.maxRequestBytes),
-		})
+		const readBody = () => readWebBody(request, engine.settings.maxRequestBytes)
+		const exchange = webExchange(request, request, waitUntil, 'handler(request, env, ctx)', readBody)
+		const admission = await admit(engine, exchange)
 		if (admission.kind === 'respond') return toWebResponse(admission.response)
-		const described = { method, path }
-		const claim = admission.kind === 'run' ? admission.claim : undefined
+		const { claim, path } = admission
+		const described = { method: request.method, path }
 		const run = () => handler(request, idempotencyContext(engine, claim, described), ...rest)
 		return claim ? captureWebResponse(engine, claim, described, run, waitUntil) : run()
 	}

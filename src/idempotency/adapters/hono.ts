@@ -1,14 +1,16 @@
 import { admit } from '../engine/admit.ts'
-import { idempotencyContext } from '../engine/context.ts'
+import { idempotencyContext, keepContext, keptContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
 import { bodyConsumedError } from '../engine/errors.ts'
-import { keepContext, keptContext } from '../engine/request-context.ts'
-import { splitUrl } from '../key/request-target.ts'
-import { problemResponse } from '../response/problems.ts'
 import type { StoredResponse } from '../store/store.ts'
-import { readWebBody } from './web/request-body.ts'
+import {
+	readWebBody,
+	readWebOptions,
+	type WaitUntil,
+	type WebAdapterOptions,
+	webExchange,
+} from './web/exchange.ts'
 import { captureWebResponse, toWebResponse } from './web/response-capture.ts'
-import { checkWaitUntil, readWebOptions, type WaitUntil, type WebAdapterOptions } from './web/wait-until.ts'
 
 /** The part of Hono's context that is used. */
 export type HonoContext = {
@@ -19,9 +21,10 @@ export type HonoContext = {
 }
 
 /**
- * Creates middleware for Hono: a repeated request with the same `Idempotency-Key` gets the stored response. Handlers after it call
- * `engine.context(c)`. If a handler fails, the status of the response of `onError` decides whether it is stored. An error of `principal` goes to
- * `onError` too. On Workers, pass `ctx` to `app.fetch`, or the option `waitUntil`: a request with a key is an error without it.
+ * Creates middleware for Hono: a repeated request with the same `Idempotency-Key` gets the stored response.
+ * Handlers after it call `engine.context(c)`. If a handler fails, the status of the response of `onError`
+ * decides whether it is stored. An error of `principal` goes to `onError` too. On Workers, pass `ctx` to
+ * `app.fetch`, or the option `waitUntil`: a request with a key is an error without it.
  *
  * @example
  * import { Hono } from 'hono'
@@ -35,27 +38,15 @@ export function honoIdempotency<Tx, C extends HonoContext = HonoContext>(
 	const settings = readWebOptions(options, 'honoIdempotency')
 	return async (c, next) => {
 		if (keptContext(c, engine)) return next()
-		const { raw } = c.req
-		const { method, headers } = raw
-		const target = splitUrl(raw.url)
-		if (!target) return respond(c, problemResponse('request-target-malformed'))
-		const { path, query } = target
 		const waitUntil = settings.waitUntil ?? waitUntilOf(c)
-		const admission = await admit(engine, {
-			method,
-			path,
-			query,
-			contentType: headers.get('content-type'),
-			key: headers.get('idempotency-key'),
-			headers: { get: (name) => headers.get(name) ?? undefined },
-			raw: c,
-			signal: () => raw.signal,
-			checkPlatform: () => checkWaitUntil(waitUntil, 'app.fetch(request, env, ctx)'),
-			readBody: () => readBody(c, engine.settings.maxRequestBytes),
-		})
+		const { raw } = c.req
+		const exchange = webExchange(raw, c, waitUntil, 'app.fetch(request, env, ctx)', () =>
+			readBody(c, engine.settings.maxRequestBytes),
+		)
+		const admission = await admit(engine, exchange)
 		if (admission.kind === 'respond') return respond(c, admission.response)
-		const described = { method, path }
-		const claim = admission.kind === 'run' ? admission.claim : undefined
+		const { claim, path } = admission
+		const described = { method: raw.method, path }
 		keepContext(c, engine, idempotencyContext(engine, claim, described))
 		if (!claim) return next()
 		const run = async () => {
@@ -75,7 +66,7 @@ function respond(c: HonoContext, stored: StoredResponse): void {
 	replaceResponse(c, response)
 }
 
-/** Hono adds the headers of the old response to those of the new, unless there is none. */
+/** Without this, Hono would add the headers of the old response to the new response. */
 function replaceResponse(c: HonoContext, response: Response): void {
 	Reflect.set(c, 'res', undefined)
 	c.res = response

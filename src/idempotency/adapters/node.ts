@@ -1,9 +1,8 @@
+import type { IdempotencyContext } from '../engine/context.ts'
 import type { IdempotencyEngine } from '../engine/engine.ts'
-import type { IdempotencyContext } from '../engine/request-context.ts'
 import { type OpenExchange, openExchange } from './node-http/exchange.ts'
-import { fail } from './node-http/fail.ts'
 import type { NodeRequest, NodeResponse } from './node-http/node-types.ts'
-import { sendStored, sendWebResponse } from './node-http/send.ts'
+import { fail } from './node-http/send.ts'
 
 /** A handler of `node:http`, with the context of its request. */
 export type IdempotentNodeHandler<Req, Res, Tx = unknown> = (
@@ -13,9 +12,11 @@ export type IdempotentNodeHandler<Req, Res, Tx = unknown> = (
 ) => unknown
 
 /**
- * Wraps a handler of `node:http`, `node:https` or the compatibility API of `node:http2`: a repeated request with the same `Idempotency-Key` gets the
- * stored response. If the handler or `principal` throws, the key is released, the error is written with `console.error`, and the client gets 500, or 409
- * with Retry-After for an `IdempotencyLeaseLostError`; a response whose head was sent is destroyed. To report errors elsewhere, catch them in the handler. The returned promise never rejects.
+ * Wraps a handler of `node:http`, `node:https` or the compatibility API of `node:http2`: a repeated request
+ * with the same `Idempotency-Key` gets the stored response. If the handler or `principal` throws, the key is
+ * released, the error is written with `console.error`, and the client gets 500, or 409 with Retry-After for
+ * an `IdempotencyLeaseLostError`; a response whose head was sent is destroyed. To report errors elsewhere,
+ * catch them in the handler. The returned promise never rejects.
  *
  * @example
  * import { createServer } from 'node:http'
@@ -38,8 +39,6 @@ export function nodeIdempotency<Req extends NodeRequest, Res extends NodeRespons
 				raw: request,
 				url: request.url ?? '/',
 				parsed: (request as { body?: unknown }).body,
-				respond: (stored) => sendStored(response, stored),
-				send: (sent) => sendWebResponse(response, sent, request.httpVersionMajor === 1),
 			})
 			if (exchange) await handler(request, response, exchange.context)
 		} catch (error) {

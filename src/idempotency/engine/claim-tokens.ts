@@ -1,9 +1,10 @@
 /**
- * Tokens of claims. A token names the process that claims: a process on the same machine sees when that process has ended, and does not wait for the
- * rest of its lease. So a server that was killed and restarted continues where it was. Between machines and containers the lease decides.
+ * Tokens of claims. A token names the process that claims: a process on the same machine sees when that
+ * process has ended, and does not wait for the rest of its lease. So a server that was killed and restarted
+ * continues where it was. Between machines and containers the lease decides.
  */
 import { CircuitOpenError } from '../../core/errors/errors.ts'
-import { randomUuid } from '../../core/runtime/random-uuid.ts'
+import { randomUuid } from '../../core/runtime/system.ts'
 import { builtinModule } from '../../sql/node-modules.ts'
 
 interface FileSystem {
@@ -23,13 +24,13 @@ const MAX_FAILED = 1_000
 
 export class ClaimTokens {
 	/**
-	 * A number follows, because a random token for each request costs more than the rest of a replay. Created for the first request: Workers have no
-	 * randomness before.
+	 * A number follows, because a random token for each request costs more than the rest of a replay. Created
+	 * for the first request: Workers have no randomness before.
 	 */
 	#prefix: string | undefined
 	#machine: string | undefined
 	#count = 0
-	/** Claims that failed, the oldest first. The store may have made them before the connection was lost, but no request runs for them. */
+	/** Failed claims, the oldest first. The store may have made them, but no request runs for them. */
 	readonly #failed = new Set<string>()
 
 	next(): string {
@@ -65,8 +66,9 @@ export class ClaimTokens {
 }
 
 /**
- * The boot and the namespace in which a process id is unique, and the host name, because virtual machines that were cloned with their memory have the
- * same boot. Empty where the system does not tell, and on Deno, which would ask for a permission.
+ * The boot and the namespace in which a process id is unique, and the host name, because virtual machines
+ * that were cloned with their memory have the same boot. Empty where the system does not tell, and on Deno,
+ * which would ask for a permission.
  */
 function machineName(): string {
 	if ('Deno' in globalThis) return ''

@@ -1,24 +1,29 @@
 /**
- * The right to run the handler for one key, as long as the lease lasts. The lease is extended while the handler runs. If it is lost, because the
- * process stalled or the store was unreachable for too long, another request may run: the signal is aborted, and the store rejects every
- * later write of this claim.
+ * The right to run the handler for one key, as long as the lease lasts. The lease is extended while the
+ * handler runs. If it is lost, because the process stalled or the store was unreachable for too long, another
+ * request may run: the signal is aborted, and the store rejects every later write of this claim.
  */
 import type { Jsonified } from '../../core/json/jsonified.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { IdempotencyIdentity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
-import type { IdempotencyClaimRef, StoredSteps } from '../store/store.ts'
+import type { IdempotencyClaimRef, StoredResponse, StoredSteps } from '../store/store.ts'
 import { IdempotencyLeaseLostError, stepNotJsonError } from './errors.ts'
+import type { ConflictReason } from './events.ts'
+import type { IdempotencySettings } from './options.ts'
 
 /** Passed to the function of a step. */
 export interface StepContext {
-	/** The same in every run of this key: pass it to the service that the step calls, so that a step which was not stored has no second effect. */
+	/**
+	 * The same in every run of this key: pass it to the service that the step calls, so that a step which was
+	 * not stored has no second effect.
+	 */
 	readonly idempotencyKey: string
 }
 
 type StepFunction = (context: StepContext) => unknown
 
-/** The result of a step that JSON cannot hold. The step counts as run: a later run fails instead of repeating its effect. */
+/** The result of a step that JSON cannot hold. A later run fails instead of repeating the step's effect. */
 const NOT_JSON = '{"isNotJson":true}'
 
 /** Undefined is not JSON, so the value is a member. */
@@ -46,10 +51,8 @@ export interface ClaimWrites {
 	onCommitted(claim: IdempotencyClaim): void
 }
 
-export interface ClaimTimes {
-	readonly leaseMs: number
-	readonly maxRunMs: number
-}
+/** The settings of an engine that a claim needs. */
+type ClaimSettings = Pick<IdempotencySettings<unknown, never>, 'leaseMs' | 'maxRunMs' | 'runtime'>
 
 /** A lease is extended this many times within its length, so that one failed heartbeat does not lose it. */
 export const HEARTBEATS_PER_LEASE = 3
@@ -66,9 +69,9 @@ export class IdempotencyClaim {
 	readonly #steps: Map<string, string>
 	readonly #writes: ClaimWrites
 	readonly #runtime: Runtime
-	readonly #times: ClaimTimes
+	readonly #settings: ClaimSettings
 	readonly #startedAt: number
-	/** When the lease ends unless a heartbeat extends it, by the process's clock: never later than by the store's. */
+	/** When the lease ends without a heartbeat, by the process's clock. Never later than in the store. */
 	#leaseUntil: number
 	/** Steps whose function runs. */
 	readonly #runningSteps = new Map<string, Promise<string>>()
@@ -78,7 +81,7 @@ export class IdempotencyClaim {
 	#controller: AbortController | undefined
 	#isBeating = false
 	#isStoring = false
-	/** Counts responses that were written in a transaction of the user. 0 if none is, or its transaction has been rolled back. */
+	/** The number of the response that was written in a transaction of the user. 0: none, or rolled back. */
 	#pendingCommit = 0
 	#commits = 0
 	#hasEnded = false
@@ -91,8 +94,7 @@ export class IdempotencyClaim {
 		fingerprint: string,
 		steps: StoredSteps,
 		writes: ClaimWrites,
-		runtime: Runtime,
-		times: ClaimTimes,
+		settings: ClaimSettings,
 		claimedAt: number,
 	) {
 		this.ref = ref
@@ -100,10 +102,10 @@ export class IdempotencyClaim {
 		this.fingerprint = fingerprint
 		this.#steps = new Map(Object.entries(steps))
 		this.#writes = writes
-		this.#runtime = runtime
-		this.#times = times
+		this.#runtime = settings.runtime
+		this.#settings = settings
 		this.#startedAt = claimedAt
-		this.#leaseUntil = claimedAt + times.leaseMs
+		this.#leaseUntil = claimedAt + settings.leaseMs
 		this.#schedule()
 		this.#awaitLeaseEnd()
 	}
@@ -127,8 +129,9 @@ export class IdempotencyClaim {
 	}
 
 	/**
-	 * Runs a part of the handler once per key: its result is stored as JSON, and a later run of the same key returns it without calling `fn`. The
-	 * first run returns what was stored too, so that a handler gets the same in both.
+	 * Runs a part of the handler once per key: its result is stored as JSON, and a later run of the same key
+	 * returns it without calling `fn`. The first run returns what was stored too, so that a handler gets the
+	 * same in both.
 	 */
 	async step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>> {
 		const stored = this.#steps.get(name) ?? (await this.#runOnce(name, fn))
@@ -166,43 +169,44 @@ export class IdempotencyClaim {
 
 	/** @internal When the claim is no longer extended, by the process's clock. */
 	get runUntil(): number {
-		return this.#startedAt + this.#times.maxRunMs
+		return this.#startedAt + this.#settings.maxRunMs
 	}
 
 	/**
-	 * Continues the heartbeat: the transaction that would have ended the claim has not committed, or (`isStoring`) the store has not confirmed the
-	 * response.
+	 * Continues the heartbeat: the transaction that would have ended the claim has not committed, or
+	 * (`isStoring`) the store has not confirmed the response.
 	 */
 	resume(isStoring = false): void {
 		this.#hasEnded = false
 		this.#isStoring = isStoring
 		if (this.#isLost) return
-		const { leaseMs } = this.#times
+		const { leaseMs } = this.#settings
 		const sinceHeartbeatMs = this.#runtime.now() - (this.#leaseUntil - leaseMs)
 		this.#schedule(Math.max(0, leaseMs / HEARTBEATS_PER_LEASE - sinceHeartbeatMs))
 		this.#awaitLeaseEnd()
 	}
 
-	/** True if the response was written in a transaction of the user: the store may have completed the key, or not. */
+	/** True if the response was written in a transaction of the user, which may be committed or not. */
 	get isAwaitingCommit(): boolean {
 		return this.#pendingCommit > 0
 	}
 
-	/** @internal True for a step that cannot be stored, because a transaction of the user has written the response. */
+	/** @internal True for a step that cannot be stored: the user's transaction has written the response. */
 	isBlocked(step: string): boolean {
 		return this.isAwaitingCommit && !this.#steps.has(step)
 	}
 
 	/**
-	 * Pauses the heartbeat, because it would wait for the user's transaction: no other request can take over the key while that is open. Before the
-	 * lease ends, a heartbeat asks what has happened. Returns a function to call if nothing was written.
+	 * Pauses the heartbeat, because it would wait for the user's transaction: no other request can take over
+	 * the key while that is open. Before the lease ends, a heartbeat asks what has happened. Returns a function
+	 * to call if nothing was written.
 	 */
 	awaitCommit(): () => void {
 		const before = this.#pendingCommit
 		this.#pendingCommit = ++this.#commits
 		if (this.#isLost) return () => {}
 		this.#cancelTimers()
-		const { leaseMs } = this.#times
+		const { leaseMs } = this.#settings
 		const leftMs = this.#leaseUntil - this.#runtime.now()
 		this.#schedule(Math.max(0, leftMs - leaseMs / HEARTBEATS_PER_LEASE))
 		return () => {
@@ -238,10 +242,10 @@ export class IdempotencyClaim {
 		this.#cancelLeaseEnd = this.#runtime.setTimer(leftMs, () => this.#onLeaseEnd(), 'housekeeping')
 	}
 
-	/** The lease ended without a heartbeat. If that is because this process stalled, the store knows whether another request has claimed the key. */
+	/** The lease ended without a heartbeat. After a stall, only the store knows who has the key. */
 	#onLeaseEnd(): void {
 		const now = this.#runtime.now()
-		const { leaseMs } = this.#times
+		const { leaseMs } = this.#settings
 		const hasStalled = now - this.#leaseUntil > leaseMs * MAX_TIMER_DELAY
 		if (!hasStalled || !this.#mayExtend(now)) this.#lose()
 		else if (!this.#isBeating) {
@@ -254,7 +258,7 @@ export class IdempotencyClaim {
 		return now < this.runUntil
 	}
 
-	#schedule(ms = this.#times.leaseMs / HEARTBEATS_PER_LEASE): void {
+	#schedule(ms = this.#settings.leaseMs / HEARTBEATS_PER_LEASE): void {
 		this.#cancelHeartbeat = this.#runtime.setTimer(ms, () => void this.#beat(), 'housekeeping')
 	}
 
@@ -267,14 +271,15 @@ export class IdempotencyClaim {
 		this.#isBeating = true
 		try {
 			isHeld = await this.#writes.heartbeat(this)
-			if (isHeld) this.#leaseUntil = startedAt + this.#times.leaseMs
+			if (isHeld) this.#leaseUntil = startedAt + this.#settings.leaseMs
 		} catch {
 			// The next heartbeat may succeed before the lease ends.
 			hasFailed = true
 		}
 		this.#isBeating = false
 		if (this.#hasEnded || this.#isLost) return
-		// The store may have completed the key without having confirmed it. The next attempt to store the response says what has happened.
+		// The store may have completed the key without having confirmed it. The next attempt to store the
+		// response says what has happened.
 		if (!isHeld && this.#isStoring) return this.#cancelTimers()
 		// The response was written meanwhile, and another timer is set.
 		if (this.#pendingCommit !== pendingCommit) return
@@ -300,3 +305,16 @@ export class IdempotencyClaim {
 		this.#writes.onLost(this)
 	}
 }
+
+export interface BeginOptions {
+	/** Aborted when the client has left: a request that waits for another one stops. */
+	readonly signal?: AbortSignal | undefined
+}
+
+/** What happens to a request whose key is claimed. */
+export type BeginResult =
+	| { readonly kind: 'run'; readonly claim: IdempotencyClaim }
+	| { readonly kind: 'replay'; readonly response: StoredResponse }
+	/** Without `retryAfterMs` a repetition does not help. */
+	| { readonly kind: 'conflict'; readonly reason: ConflictReason; readonly retryAfterMs?: number | undefined }
+	| { readonly kind: 'mismatch' }

@@ -1,14 +1,104 @@
-/** Implements what a handler, and a function of `engine.run`, gets. */
+/** What a handler or a function gets, and how it is found by its request. */
+import type { Jsonified } from '../../core/json/jsonified.ts'
 import { checkNames, invalidOption } from '../../core/options/schema.ts'
-import { decodeStepValue, encodeStepValue, type IdempotencyClaim } from './claim.ts'
+import type { Queryable } from '../../sql/clients.ts'
+import { decodeStepValue, encodeStepValue, type IdempotencyClaim, type StepContext } from './claim.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { completeInTransactionError, stepInTransactionError } from './errors.ts'
 import type { IdempotencyRequest } from './options.ts'
 import { type Outcome, responseOutcome, valueOutcome } from './outcome.ts'
-import type { CompleteOptions, IdempotencyContext, IdempotencyRunContext } from './request-context.ts'
 import { completeIn, runTransaction } from './transaction.ts'
 
-/** `claim` is undefined without protection. `send` delivers the response of a transaction, where a handler does not return one. */
+interface CompleteOptions {
+	/**
+	 * Your open transaction, as `outbox.enqueue` takes it: a `pg` client, a PGlite transaction, a database of
+	 * `node:sqlite` or `better-sqlite3`, or any object with `query(text, values)` that returns rows.
+	 */
+	readonly tx: Queryable
+}
+
+interface ContextBase {
+	/** True if repetitions get the result of this run. False without a key, and if the store has failed. */
+	readonly isProtected: boolean
+	/** True if an earlier run of this key stored steps and did not complete. */
+	readonly isRerun: boolean
+	/** Aborted when the lease is lost: another request may run with this key. */
+	readonly signal: AbortSignal | undefined
+	/**
+	 * Runs a part of the handler once per key: its result is stored as JSON, and a later run of the same key
+	 * returns it without calling `fn`. Without protection it calls `fn` with a random key.
+	 *
+	 * @example
+	 * const charge = await context.step('charge', ({ idempotencyKey }) => stripe.charge(order, { idempotencyKey }))
+	 */
+	step<T>(name: string, fn: (context: StepContext) => T | Promise<T>): Promise<Jsonified<T>>
+}
+
+/**
+ * Steps that run once per key, and a transaction that contains the stored response. `engine.context(request)`
+ * returns it; handlers of `fetchIdempotency` and `nodeIdempotency` get it as an argument.
+ */
+export interface IdempotencyContext<Tx = unknown> extends ContextBase {
+	/**
+	 * Commits the writes of `fn` and the stored response together, on PostgreSQL and SQLite. A response that is
+	 * not stored, such as one with status 500, rolls back. Returns the response; on Node, Express and Fastify
+	 * it is also sent. Steps run before it, not inside.
+	 *
+	 * @example
+	 * return context.transaction(async (tx) => {
+	 *   const order = await insertOrder(tx, body)
+	 *   return Response.json(order, { status: 201 })
+	 * })
+	 */
+	transaction(fn: (tx: Tx) => Response | Promise<Response>): Promise<Response>
+	/**
+	 * Stores the response in a transaction that you have opened, on PostgreSQL and SQLite: your commit decides.
+	 * Call it as the last statement, and send or return the response after the commit; it is not stored again.
+	 * Rejects with an `IdempotencyLeaseLostError` if another request may run, and with a
+	 * `IdempotencyResponseNotStoredError` for a response that is not stored, such as one with status 500: let
+	 * the transaction roll back. Returns the response.
+	 *
+	 * @example
+	 * return prisma.$transaction(async (tx) => {
+	 *   const order = await tx.order.create({ data })
+	 *   const query = (text: string, values: unknown[]) => tx.$queryRawUnsafe(text, ...values)
+	 *   return context.complete(Response.json(order, { status: 201 }), { tx: { query } })
+	 * })
+	 */
+	complete(response: Response, options: CompleteOptions): Promise<Response>
+}
+
+/**
+ * Steps that run once per key, and a transaction with the stored result. The function of `engine.run` gets
+ * it.
+ */
+export interface IdempotencyRunContext<Tx = unknown> extends ContextBase {
+	/**
+	 * Commits the writes of `fn` and its result together, on PostgreSQL and SQLite. Return what it returns.
+	 * Steps run before it, not inside.
+	 */
+	transaction<T>(fn: (tx: Tx) => T | Promise<T>): Promise<Jsonified<T>>
+	/**
+	 * Stores the result in a transaction that you have opened, on PostgreSQL and SQLite: your commit decides.
+	 * Call it as the last statement, and return what it returns. Rejects with an `IdempotencyLeaseLostError` if
+	 * another run may have the key: let the transaction roll back.
+	 */
+	complete<T>(result: T, options: CompleteOptions): Promise<Jsonified<T>>
+}
+
+/** The contexts of a request by engine, because an application may have several engines. */
+const contexts = new WeakMap<object, Map<unknown, unknown>>()
+
+export function keepContext<Tx>(request: object, engine: object, context: IdempotencyContext<Tx>): void {
+	contexts.set(request, (contexts.get(request) ?? new Map()).set(engine, context))
+}
+
+/** The context of an adapter that ran before: a second claim of the same request would wait for the first. */
+export const keptContext = <Tx>(request: object, engine: object): IdempotencyContext<Tx> | undefined =>
+	contexts.get(request)?.get(engine) as IdempotencyContext<Tx> | undefined
+
+/** Implements what a handler, and a function of `engine.run`, gets. */
+/** `claim` is undefined without protection. `send` is given if the adapter sends a transaction's response. */
 export function idempotencyContext<Tx>(
 	engine: EngineParts<Tx>,
 	claim: IdempotencyClaim | undefined,

@@ -3,14 +3,14 @@ import type { StoredKey } from '../store/store.ts'
 import type { ConflictReason } from './events.ts'
 
 /**
- * The lease of a request ended while its handler ran: another request may run with the same key. It is the reason of `context.signal`, and
- * `context.step`, `context.transaction` and `context.complete` reject with it. Let your transaction roll back; raise `leaseMs` or
- * `maxRunMs` if it happens often.
+ * The lease of a request ended while its handler ran: another request may run with the same key. It is the
+ * reason of `context.signal`, and `context.step`, `context.transaction` and `context.complete` reject with
+ * it. Let your transaction roll back; raise `leaseMs` or `maxRunMs` if it happens often.
  */
 export class IdempotencyLeaseLostError extends YaokiError {
 	override readonly name = 'IdempotencyLeaseLostError'
 
-	/** For frameworks that send an error with its status: the other request decides, and a repetition gets its response. */
+	/** For frameworks that send an error with its status. A repetition gets the other request's response. */
 	readonly statusCode = 409
 	readonly status = 409
 
@@ -23,8 +23,8 @@ export class IdempotencyLeaseLostError extends YaokiError {
 }
 
 /**
- * `context.complete` rejects with it for a response that is not stored, such as one with status 500. Let the transaction roll back, then
- * send `response`.
+ * `context.complete` rejects with it for a response that is not stored, such as one with status 500. Let the
+ * transaction roll back, then send `response`.
  */
 export class IdempotencyResponseNotStoredError extends YaokiError {
 	override readonly name = 'IdempotencyResponseNotStoredError'
@@ -58,8 +58,8 @@ const CONFLICTS: Readonly<Record<RunConflict, string>> = {
 }
 
 /**
- * `engine.run` rejects with it if it did not run the function and has no result of an earlier run. Decide by `reason`; if `retryAfterMs` is
- * set, repeat the call after it.
+ * `engine.run` rejects with it if it did not run the function and has no result of an earlier run. Decide by
+ * `reason`; if `retryAfterMs` is set, repeat the call after it.
  */
 export class IdempotencyConflictError extends YaokiError {
 	override readonly name = 'IdempotencyConflictError'
@@ -88,14 +88,14 @@ export class IdempotencyRequestTooLargeError extends YaokiError {
 	}
 }
 
-/** The body was read before the adapter, and is not available as a value either: two different requests would look the same. */
+/** The body was read before, and its value is unknown: two different requests would look the same. */
 export const bodyConsumedError = (): YaokiError =>
 	new YaokiError(
 		'YAOKI_IDEMPOTENCY_BODY_CONSUMED',
 		'The body of the request was read before, and its value is not in `body`. Register the idempotency adapter before what reads the body',
 	)
 
-/** On SQLite the step would wait for the transaction that waits for it, and everywhere it would stay stored if the transaction rolls back. */
+/** The step would stay stored after a rollback. On SQLite the step and the transaction would deadlock. */
 export const stepInTransactionError = (name: string): YaokiError =>
 	new YaokiError(
 		'YAOKI_IDEMPOTENCY_STEP_IN_TRANSACTION',

@@ -1,9 +1,10 @@
 /** Emits the events of an engine. */
-import { Emitter, type EventDetails } from '../../core/emitter/emitter.ts'
+
 import { errorFacts } from '../../core/events/error-facts.ts'
+import { Emitter, type EventDetails } from '../../core/observe/emitter.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { IdempotencyIdentity } from '../key/identity.ts'
-import type { BeginResult } from './begin-result.ts'
+import type { BeginResult } from './claim.ts'
 import type {
 	FencedEvent,
 	IdempotencyEvent,

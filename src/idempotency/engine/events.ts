@@ -64,8 +64,8 @@ export interface LateStoring {
 }
 
 /**
- * `in-progress`: the first request has not ended. `outcome-unknown`: its process crashed, and an operator decides. `not-stored`: its response was
- * too large to store, or the result of its function is not JSON.
+ * `in-progress`: the first request has not ended. `outcome-unknown`: its process crashed, and an operator
+ * decides. `not-stored`: its response was too large to store, or the result of its function is not JSON.
  */
 export type ConflictReason = 'in-progress' | 'outcome-unknown' | 'not-stored'
 

@@ -1,17 +1,21 @@
 /**
- * The store behind a timeout and a circuit breaker: a database that hangs must not hang every request. A claim that the store confirms after
- * the timeout is released, because no request runs for it, and its key would be locked until the lease ends.
+ * The store behind a timeout and a circuit breaker: a database that hangs must not hang every request. A
+ * claim that the store confirms after the timeout is released, because no request runs for it, and its key
+ * would be locked until the lease ends.
  *
- * Waiting for something of this process, such as a free connection of the user's pool, has a limit of the same length, but does not count for the
- * circuit: a burst of requests on a small pool would open it while the database is healthy. Rejected: one limit for both. A statement that got its
- * connection a millisecond before the limit would count as one that hangs.
+ * Waiting for something of this process, such as a free connection of the user's pool, has a limit of the
+ * same length, but does not count for the circuit: a burst of requests on a small pool would open it while
+ * the database is healthy. Rejected: one limit for both. A statement that got its connection a millisecond
+ * before the limit would count as one that hangs.
  *
- * The circuit rejects new requests only. The writes of requests that run are few and cannot be repeated later: a response that is not stored, because
- * the circuit is still open when the store has recovered, would be a second effect. They are repeated while the store is away, so the first one that
- * succeeds shows that the store is back: the circuit then lets the next request through as a probe, without waiting for the rest of its open time.
+ * The circuit rejects new requests only. The writes of requests that run are few and cannot be repeated
+ * later: a response that is not stored, because the circuit is still open when the store has recovered, would
+ * be a second effect. They are repeated while the store is away, so the first one that succeeds shows that
+ * the store is back: the circuit then lets the next request through as a probe, without waiting for the rest
+ * of its open time.
  */
 import { type CircuitBreaker, circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
-import { endOpenTime } from '../../core/circuit-breaker/end-open-time.ts'
+import { endOpenTime } from '../../core/circuit-breaker/embedded-breaker.ts'
 import { recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
@@ -19,7 +23,6 @@ import { BulkheadRejectedError, TimeoutError } from '../../core/errors/errors.ts
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { invalidOption, isObject } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { systemRuntime } from '../../core/runtime/system.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
 import type {
 	IdempotencyClaimRef,
@@ -31,7 +34,7 @@ import type {
 import type { IdempotencySettings } from './options.ts'
 import { isSetupError } from './setup-errors.ts'
 
-/** The name in errors: a `TimeoutError` out of a step would look as if the operation of the step were slow. */
+/** The name in errors. Without it, a `TimeoutError` out of a step would blame the operation of the step. */
 const STORE = 'idempotency store (storeTimeoutMs)'
 
 export class GuardedStore {
@@ -51,7 +54,7 @@ export class GuardedStore {
 		storeCircuitBreaker,
 	}: IdempotencySettings<unknown, never>) {
 		this.#store = store
-		this.#runtime = runtime ?? systemRuntime
+		this.#runtime = runtime
 		this.#name = name
 		this.#timeoutMs = storeTimeoutMs
 		this.breaker = createBreaker(storeCircuitBreaker)
@@ -170,7 +173,7 @@ class LimitedCall implements StoreCall {
 	}
 }
 
-/** The open time starts at about a second: a circuit must not reject requests for longer than the store fails. */
+/** Open for about a second at first: a circuit must not reject requests for longer than the store fails. */
 function createBreaker(options: IdempotencySettings['storeCircuitBreaker'] = {}): CircuitBreaker | undefined {
 	if (options === false) return undefined
 	if (!isObject(options)) invalidOption('storeCircuitBreaker', options, 'false or an object')

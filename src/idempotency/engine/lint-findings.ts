@@ -1,6 +1,7 @@
 /**
- * Probable mistakes in the options of an engine, for `lint`. To find out what `principal` depends on, it is called once with a request whose
- * headers record who reads them: the source text would not show what the functions do that it calls.
+ * Probable mistakes in the options of an engine, for `lint`. To find out what `principal` depends on, it is
+ * called once with a request whose headers record who reads them: the source text would not show what the
+ * functions do that it calls.
  */
 import { finding, type LintFinding } from '../../core/lint/finding.ts'
 import { HEARTBEATS_PER_LEASE } from './claim.ts'

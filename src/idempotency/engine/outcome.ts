@@ -1,6 +1,6 @@
 /** What a handler or a function returns, as it is stored and as the caller gets it. */
 import type { YaokiError } from '../../core/errors/errors.ts'
-import { storedHeaders } from '../response/response-headers.ts'
+import { isStored, storedHeaders } from '../response/storage-rules.ts'
 import type { StoredResponse } from '../store/store.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { IdempotencyResponseNotStoredError, resultNotJsonError } from './errors.ts'
@@ -8,7 +8,7 @@ import type { IdempotencyRequest } from './options.ts'
 
 export interface Outcome<Result> {
 	readonly result: Result
-	/** Set if it is not stored: the writes of its transaction must be rolled back, because a repetition would write a second time. */
+	/** Set if the result is not stored: its transaction must roll back, or a repetition would write again. */
 	readonly rollback?: YaokiError | undefined
 	/** Undefined if it is too large. */
 	stored(): Promise<StoredResponse | undefined>
@@ -16,16 +16,16 @@ export interface Outcome<Result> {
 
 export const responseOutcome =
 	(
-		engine: EngineParts,
+		{ settings }: EngineParts,
 		{ method, path }: Pick<IdempotencyRequest, 'method' | 'path'>,
 	): ((response: Response) => Outcome<Response>) =>
 	(response) => ({
 		result: response,
-		rollback: engine.shouldStore(response.status, method, path)
+		rollback: isStored(settings, { status: response.status, method, path })
 			? undefined
 			: new IdempotencyResponseNotStoredError(response),
 		async stored() {
-			const { maxBodyBytes, allowedHeaders } = engine.settings
+			const { maxBodyBytes, allowedHeaders } = settings
 			const { status, headers } = response
 			const body = new Uint8Array(await response.clone().arrayBuffer())
 			if (body.length > maxBodyBytes) return undefined
@@ -35,7 +35,7 @@ export const responseOutcome =
 
 const JSON_HEADERS = [['content-type', 'application/json']] as const
 
-/** The result of a function is stored as the response that an HTTP handler would send: its JSON. Undefined is an empty body. */
+/** The result of a function is stored as an HTTP response with its JSON. Undefined is an empty body. */
 export const valueOutcome =
 	({ settings }: EngineParts): ((value: unknown) => Outcome<unknown>) =>
 	(value) => {

@@ -1,18 +1,20 @@
 /**
- * Deletes keys whose retention is over, about once per `purgeEveryMs`, so that a table does not grow forever where no cron job was set up. It runs
- * beside requests and never inside of one: small batches with pauses, one process at a time, by timers that do not keep the process alive.
+ * Deletes keys whose retention is over, about once per `purgeEveryMs`, so that a table does not grow forever
+ * where no cron job was set up. It runs beside requests and never inside of one: small batches with pauses,
+ * one process at a time, by timers that do not keep the process alive.
  *
- * It starts with the first request. A program that creates an engine for a command or a test then has no timer. The first wait is any part of the
- * period, because many processes start at the same moment, and because some never get old.
+ * It starts with the first request. A program that creates an engine for a command or a test then has no
+ * timer. The first wait is any part of the period, because many processes start at the same moment, and
+ * because some never get old.
  */
-import { safeMessage } from '../../core/classify/safe-get.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { isWorkers } from './is-workers.ts'
+import { NewMessages } from './new-messages.ts'
+import { hasLastingTimers } from './platform.ts'
 
 const BATCH_SIZE = 500
 const PAUSE_MS = 100
 
-/** Later waits are between this and twice as much less of the period. */
+/** Later waits are this share of the period, plus a random part of the range. */
 const MIN_WAIT = 0.75
 const WAIT_RANGE = 0.5
 
@@ -29,7 +31,7 @@ export interface PurgeTarget {
 export class PurgeSchedule {
 	readonly #runtime: Runtime
 	readonly #target: PurgeTarget
-	readonly #printed = new Set<string>()
+	readonly #messages = new NewMessages()
 	#state: 'new' | 'started' | 'stopped' = 'new'
 	#running: Promise<void> | undefined
 	#cancel: (() => void) | undefined
@@ -80,26 +82,10 @@ export class PurgeSchedule {
 
 	/** A failed purge harms no request, and the next one follows. Each message is printed once. */
 	#print(error: unknown): void {
-		const message = safeMessage(error)
-		if (this.#printed.has(message) || this.#printed.size >= MAX_PRINTED) return
-		this.#printed.add(message)
+		const message = this.#messages.find(error)
+		if (message === undefined) return
 		console.warn(
 			`yaoki: idempotency engine "${this.#target.name}" could not delete expired keys, and tries it again later: ${message}`,
 		)
 	}
-}
-
-const MAX_PRINTED = 10
-
-interface Globals {
-	readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> }
-}
-
-/**
- * False on Cloudflare Workers, where a timer ends with its request, and on AWS Lambda, which stops a process between requests: a query would break.
- * Deno asks the user before a program reads a variable, and does not run on Lambda by itself.
- */
-function hasLastingTimers(): boolean {
-	if (isWorkers()) return false
-	return 'Deno' in globalThis || !(globalThis as Globals).process?.env?.['AWS_LAMBDA_FUNCTION_NAME']
 }

@@ -4,21 +4,26 @@ import { checkNames, invalidArgument, invalidOption, type OptionSchema } from '.
 import { canonicalJson } from '../key/canonical-json.ts'
 import type { IdempotencyIdentity } from '../key/identity.ts'
 import { sha256 } from '../key/sha256.ts'
-import type { BeginResult } from './begin-result.ts'
-import { runContext } from './context.ts'
+import type { BeginResult } from './claim.ts'
+import { type IdempotencyRunContext, runContext } from './context.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { IdempotencyConflictError } from './errors.ts'
 import { type Outcome, storedValue, valueOutcome } from './outcome.ts'
-import type { IdempotencyRunContext } from './request-context.ts'
 
 /**
- * Options of `engine.run`, its last argument; `principal` is required. `engine.run` runs a function once per key, for work that is not an HTTP
- * request, such as messages of a queue.
+ * Options of `engine.run`, its last argument; `principal` is required. `engine.run` runs a function once per
+ * key, for work that is not an HTTP request, such as messages of a queue.
  */
 export interface IdempotencyRunOptions {
-	/** Who the call is for: the id of a user, an account or a tenant. Keys of two principals never meet. `'anonymous'` if there is no caller. */
+	/**
+	 * Who the call is for: the id of a user, an account or a tenant. Keys of two principals never meet.
+	 * `'anonymous'` if there is no caller.
+	 */
 	readonly principal: string
-	/** What the function does, such as `'charge'`: the same key with another route is another key. Two functions need two routes. Default `'run'`. */
+	/**
+	 * What the function does, such as `'charge'`: the same key with another route is another key. Two functions
+	 * need two routes. Default `'run'`.
+	 */
 	readonly route?: string | undefined
 	/** Aborted, a call that waits for another run rejects with its reason. Default: none. */
 	readonly signal?: AbortSignal | undefined
@@ -54,7 +59,7 @@ export async function runFunction<Tx, T>(
 	try {
 		value = await fn(runContext(engine, claim))
 	} catch (error) {
-		if (claim) await engine.tryRelease(claim)
+		if (claim) await engine.claims.tryRelease(claim)
 		throw error
 	}
 	let outcome: Outcome<unknown> | undefined
@@ -62,8 +67,9 @@ export async function runFunction<Tx, T>(
 		outcome = valueOutcome(engine)(value)
 		return outcome.result as Jsonified<T>
 	} finally {
-		// The effect has happened, so the key completes also if JSON cannot hold the result. A transaction may have completed it before.
-		if (claim && !claim.hasEnded) await engine.tryComplete(claim, await outcome?.stored())
+		// The effect has happened, so the key completes also if JSON cannot hold the result. A transaction may
+		// have completed it before.
+		if (claim && !claim.hasEnded) await engine.claims.tryComplete(claim, await outcome?.stored())
 	}
 }
 

@@ -1,9 +1,10 @@
 /**
- * Repeated requests that wait for the first one. Those of one key share one timer and one question to the store: a thousand waiting clients cost a few
- * statements a second, and no connection of the pool while they wait. When the first request has run in the same process, its end wakes them.
+ * Repeated requests that wait for the first one. All waits for one key share one timer and one question to
+ * the store: a thousand waiting clients cost a few statements a second, and no connection of the pool while
+ * they wait. When the first request has run in the same process, its end wakes them.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { BeginResult } from './begin-result.ts'
+import type { BeginResult } from './claim.ts'
 
 type RunResult = Extract<BeginResult, { kind: 'run' }>
 type ConflictResult = Extract<BeginResult, { kind: 'conflict' }>

@@ -1,6 +1,7 @@
 /**
- * The writes of a handler and the stored response in one transaction: after a crash either both exist or neither. The claim was committed before, so
- * that concurrent requests see it, and the transaction ends by checking that the claim still holds the key.
+ * The writes of a handler and the stored response in one transaction: after a crash either both exist or
+ * neither. The claim was committed before, so that concurrent requests see it, and the transaction ends by
+ * checking that the claim still holds the key.
  */
 import type { Queryable } from '../../sql/clients.ts'
 import type { IdempotencyClaim } from './claim.ts'
@@ -9,8 +10,8 @@ import { IdempotencyLeaseLostError, noTransactionError } from './errors.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
- * Opens the transaction. Without a claim only the function's writes are committed. A response that is not stored, such as one with status 500, rolls
- * back: otherwise a repeated request would write a second time.
+ * Opens the transaction. Without a claim only the function's writes are committed. A response that is not
+ * stored, such as one with status 500, rolls back: otherwise a repeated request would write a second time.
  */
 export async function runTransaction<Tx, Result>(
 	engine: EngineParts<Tx>,
@@ -27,7 +28,7 @@ export async function runTransaction<Tx, Result>(
 			if (outcome.rollback) throw outcome.rollback
 			if (!claim) return outcome.result
 			const stored = await outcome.stored()
-			const isStored = await engine.completeInTransaction(claim, () =>
+			const isStored = await engine.claims.completeInTransaction(claim, () =>
 				complete(claim.ref, stored, retentionMs),
 			)
 			if (!isStored) throw new IdempotencyLeaseLostError()
@@ -36,7 +37,7 @@ export async function runTransaction<Tx, Result>(
 		})
 	} catch (error) {
 		// The handler may repeat the transaction, or return another response.
-		if (isCompleted && claim) engine.resume(claim)
+		if (isCompleted && claim) engine.claims.resume(claim)
 		if (outcome?.rollback && error === outcome.rollback) return outcome.result
 		throw error
 	}
@@ -51,7 +52,7 @@ export async function completeIn<Result>(
 ): Promise<Result> {
 	if (!engine.settings.store.completeIn) throw noTransactionError()
 	if (outcome.rollback) throw outcome.rollback
-	if (claim && !(await engine.completeIn(claim, tx, await outcome.stored())))
+	if (claim && !(await engine.claims.completeIn(claim, tx, await outcome.stored())))
 		throw new IdempotencyLeaseLostError()
 	return outcome.result
 }

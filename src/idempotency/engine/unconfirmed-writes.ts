@@ -1,7 +1,8 @@
 /**
- * Writes that the store has not confirmed, repeated until it does. All of an engine share one queue, because they fail for one reason: after a
- * failure a single write asks whether the store is back, and each success doubles how many run concurrently. A loop per write would send hundreds of
- * statements a second to a database that recovers, and pools keep the statements of attempts that timed out.
+ * Writes that the store has not confirmed, repeated until it does. All of an engine share one queue, because
+ * they fail for one reason: after a failure a single write asks whether the store is back, and each success
+ * doubles how many run concurrently. A loop per write would send hundreds of statements a second to a
+ * database that recovers, and pools keep the statements of attempts that timed out.
  *
  * A write that fails goes to the end of the queue: one that can never succeed does not stop the others.
  */
@@ -16,7 +17,7 @@ interface UnconfirmedWrite {
 	error: unknown
 }
 
-/** Short, because a repeated request of another process can claim the key of a response that is not stored when the lease has ended. */
+/** Short: after the end of the lease, another process can claim the key of a response that is not stored. */
 const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 500
 const MAX_CONCURRENT = 16
@@ -35,7 +36,7 @@ export class UnconfirmedWrites {
 		this.#runtime = runtime
 	}
 
-	/** Repeats a write that failed with `error`. Rejects with the latest error if it has not succeeded when the time is over. */
+	/** Repeats a write that failed with `error`. Rejects with the latest error when the time is over. */
 	repeat(run: () => Promise<boolean>, until: number, error: unknown): Promise<boolean> {
 		const written = new Promise<boolean>((resolve, reject) => {
 			this.#queue.push({ run, until, resolve, reject, error })

@@ -1,13 +1,13 @@
 /**
- * One text for equal JSON values: members sorted by name, no whitespace. A client that builds its body anew for a retry may write the same
- * members in another order.
+ * One text for equal JSON values: members sorted by name, no whitespace. A client that builds its body anew
+ * for a retry may write the same members in another order.
  */
 import { YaokiError } from '../../core/errors/errors.ts'
 
 /** Members to leave out, by path: `['requestedAt', 'meta.traceId']`. */
 export type ExcludedFields = readonly string[]
 
-/** Deeper values are rejected, because they are written recursively: a body of brackets would overflow the stack. */
+/** Deeper values are rejected: writing them is recursive, and could overflow the stack. */
 export const MAX_JSON_DEPTH = 256
 
 /** Throws an `IdempotencyJsonTooDeepError` for a value with more than 256 levels of arrays and objects. */

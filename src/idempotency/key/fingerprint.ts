@@ -1,6 +1,7 @@
 /**
- * Recognizes that two requests with the same key are the same request: SHA-256 over method, path, sorted query, content type and body.
- * Request headers other than the content type do not count, because a retry may have another trace id, date or signature.
+ * Recognizes that two requests with the same key are the same request: SHA-256 over method, path, sorted
+ * query, content type and body. Request headers other than the content type do not count, because a retry may
+ * have another trace id, date or signature.
  */
 import { canonicalJson, type ExcludedFields } from './canonical-json.ts'
 import { sha256 } from './sha256.ts'
@@ -24,7 +25,9 @@ export interface ParsedBody {
 export interface FingerprintOptions {
 	/** Compare JSON bodies by value instead of by their bytes. Default false. */
 	readonly canonicalJson?: boolean | undefined
-	/** Members of a JSON body that do not count, by path: `['requestedAt', 'meta.traceId']`. Implies `canonicalJson`. Default: none. */
+	/**
+	 * Members of a JSON body to ignore, by path: `['meta.traceId']`. Implies `canonicalJson`. Default: none.
+	 */
 	readonly excludedFields?: ExcludedFields | undefined
 }
 

@@ -1,9 +1,9 @@
 /**
- * Whose key it is. The same key of another principal, method or route is another key, so that no caller can read the response of
- * another. Only the hash is stored.
+ * Whose key it is. The same key of another principal, method or route is another key, so that no caller can
+ * read the response of another. Only the hash is stored.
  *
- * The hash begins with the name of the engine: two services that share a database receive the same key of the same caller if one forwards it to the
- * other, and must not answer for each other.
+ * The hash begins with the name of the engine: two services that share a database receive the same key of the
+ * same caller if one forwards it to the other, and must not answer for each other.
  */
 import { sha256 } from './sha256.ts'
 

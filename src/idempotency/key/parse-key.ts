@@ -1,6 +1,7 @@
 /**
- * Reads the `Idempotency-Key` header. The IETF draft defines it as a structured-field string (`"8e03978e"`), most clients send a bare
- * token (`8e03978e`): both are the same key. Everything is checked here, before any store is asked.
+ * Reads the `Idempotency-Key` header. The IETF draft defines it as a structured-field string (`"8e03978e"`),
+ * most clients send a bare token (`8e03978e`): both are the same key. Everything is checked here, before any
+ * store is asked.
  */
 
 /** The key, or what is wrong with the header. */
@@ -12,7 +13,7 @@ export type ParsedKey =
 /** Enough for a UUID, a hash or a composed key. */
 export const DEFAULT_MAX_KEY_LENGTH = 255
 
-/** A quoted string with `\"` and `\\` escapes and optional parameters, or a token without quotes, commas and semicolons. */
+/** A quoted string with escapes and optional parameters, or a token without quotes, commas and semicolons. */
 const MEMBER =
 	/^(?:"((?:[ !#-[\]-~]|\\["\\])*)"(?:;[\t -+\--~]*|[ \t]*)|([!#-+\--:<-[\]-~]+)[ \t]*)(?:,[ \t]*|$)/
 

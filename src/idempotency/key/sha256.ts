@@ -1,6 +1,7 @@
 /**
- * SHA-256 in base64url. Where the runtime has `node:crypto` the result is synchronous and costs about a microsecond; WebCrypto, which every
- * runtime has, returns a promise and costs ten. `node:crypto` is not imported, because then bundles for browsers and the edge would need it.
+ * SHA-256 in base64url. Where the runtime has `node:crypto` the result is synchronous and costs about a
+ * microsecond; WebCrypto, which every runtime has, returns a promise and costs ten. `node:crypto` is not
+ * imported, because then bundles for browsers and the edge would need it.
  */
 
 interface NodeHash {

@@ -1,10 +1,11 @@
 /**
- * A body that is stored while it is sent. Its end is sent after it has been stored: a client that has received the whole response can rely
- * on it, and a crash in between cuts the response off, which makes the client repeat the request. (A response with a content-length ends with its
- * last byte, so adapters read those completely first.)
+ * A body that is stored while it is sent. Its end is sent after it has been stored: a client that has
+ * received the whole response can rely on it, and a crash in between cuts the response off, which makes the
+ * client repeat the request. (A response with a content-length ends with its last byte, so adapters read
+ * those completely first.)
  *
- * If the client disconnects, the rest of the body is read and stored nevertheless: the effect has happened, and the client will repeat
- * the request.
+ * If the client disconnects, the rest of the body is read and stored nevertheless: the effect has happened,
+ * and the client will repeat the request.
  */
 import { BodyCollector } from './body-collector.ts'
 
@@ -31,7 +32,8 @@ export function captureBody(
 		try {
 			const { done, value } = await reader.read()
 			if (!done) {
-				// A copy: the receiver owns the chunk, and may change or transfer it. None of a body that will not be stored.
+				// A copy: the receiver owns the chunk, and may change or transfer it. None of a body that will not be
+				// stored.
 				collected.add(collected.isTooLarge ? value : value.slice())
 				return value
 			}

@@ -1,6 +1,7 @@
 /**
- * What a request gets that does not run, as problem details (RFC 9457). The texts say what the client has to do, and nothing about the
- * stored request or response: a key of another caller and an unknown key look the same.
+ * What a request gets that does not run, as problem details (RFC 9457). The texts say what the client has to
+ * do, and nothing about the stored request or response: a key of another caller and an unknown key look the
+ * same.
  */
 import { MAX_JSON_DEPTH } from '../key/canonical-json.ts'
 import type { StoredResponse } from '../store/store.ts'

@@ -1,6 +1,7 @@
 /**
- * Responses that their handlers have sent or are about to send, and that the store has not confirmed. A repeated request gets them from here, in the
- * process that has them: without that it could claim the key before the response is stored, if the store was away for longer than the lease.
+ * Responses that their handlers have sent or are about to send, and that the store has not confirmed. A
+ * repeated request gets them from here, in the process that has them: without that it could claim the key
+ * before the response is stored, if the store was away for longer than the lease.
  */
 import type { StoredResponse } from '../store/store.ts'
 
@@ -30,8 +31,8 @@ export class UnstoredResponses {
 	}
 
 	/**
-	 * Returns the response, or undefined if memory is full: the key is then completed without one, so that its repetition is rejected instead of
-	 * having a second effect.
+	 * Returns the response, or undefined if memory is full: the key is then completed without one, so that its
+	 * repetition is rejected instead of having a second effect.
 	 */
 	fitting(response: StoredResponse | undefined): StoredResponse | undefined {
 		return response && this.#bytes + response.body.length <= MAX_UNSTORED_BYTES ? response : undefined

@@ -1,23 +1,42 @@
-import type { IdempotencyClaimRequest, IdempotencyClaimResult, StoredKey } from './store.ts'
+import type {
+	IdempotencyClaimRequest,
+	IdempotencyClaimResult,
+	StoredKey,
+	StoredResponse,
+	StoredSteps,
+} from './store.ts'
 
-/** A key whose retention is not over. */
+/** A key whose retention is not over. Steps and response are read only if the request gets them. */
 interface CurrentKey {
 	readonly state: StoredKey['state']
 	readonly fingerprint: string
 	readonly token: string
 	readonly leaseUntil: number
+	readonly steps: StoredSteps
+	/** Undefined unless the key has completed. */
+	readonly response: StoredResponse | undefined
 }
 
-/** Returns what a request finds: the one decision that every store makes, here as a function and elsewhere in SQL or Lua. */
+/**
+ * Returns what a request finds. Every store makes this decision: stores in memory and SQLite with this
+ * function, the others in SQL or Lua.
+ */
 export function decide(
-	{ state, fingerprint, token, leaseUntil }: CurrentKey,
+	key: CurrentKey,
 	request: Pick<IdempotencyClaimRequest, 'fingerprint' | 'token' | 'abandoned' | 'endedToken'>,
 	now: number,
-): IdempotencyClaimResult['kind'] {
+): IdempotencyClaimResult {
+	const { state, token } = key
+	const leaseLeftMs = key.leaseUntil - now
 	// Before anything else, so that a different request learns nothing about the first.
-	if (fingerprint !== request.fingerprint) return 'mismatch'
-	if (state === 'completed' || state === 'unstored') return state
-	if (state === 'released' || token === request.token) return 'claimed'
-	if (leaseUntil > now && token !== request.endedToken) return 'running'
-	return request.abandoned === 'reject' ? 'abandoned' : 'claimed'
+	if (key.fingerprint !== request.fingerprint) return { kind: 'mismatch' }
+	if (state === 'completed' || state === 'unstored') {
+		const { response } = key
+		return response ? { kind: 'completed', response } : { kind: 'unstored' }
+	}
+	if (state === 'running' && token !== request.token) {
+		if (leaseLeftMs > 0 && token !== request.endedToken) return { kind: 'running', leaseLeftMs, token }
+		if (request.abandoned === 'reject') return { kind: 'abandoned' }
+	}
+	return { kind: 'claimed', steps: key.steps }
 }

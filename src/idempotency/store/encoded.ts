@@ -12,14 +12,14 @@ export const encodeResponse = ({ status, headers, body }: StoredResponse): Encod
 	body,
 ]
 
-/** `body` is bytes, or a text of hexadecimal digits after `\x` if the user's driver has no parser for bytes. */
+/** `body` is bytes, or hexadecimal digits after `\x` if the user's driver has no parser for bytes. */
 export const decodeResponse = (status: number, headers: string, body: unknown): StoredResponse => ({
 	status,
 	headers: JSON.parse(headers),
 	body: typeof body === 'string' ? fromHex(body.slice(2)) : plainBytes(body as Uint8Array),
 })
 
-/** Without the methods of Node's Buffer, some of which differ from those of an array. */
+/** Without the methods of Node's Buffer: some do something else than the methods of an array. */
 const plainBytes = ({ buffer, byteOffset, length }: Uint8Array): Uint8Array =>
 	new Uint8Array(buffer, byteOffset, length)
 
@@ -30,8 +30,8 @@ function fromHex(digits: string): Uint8Array {
 }
 
 /**
- * A step is appended as an item of a JSON array without brackets, so that saving one needs no read of the others. Not a `jsonb`, which
- * rejects the escapes of NUL and of lone surrogates.
+ * A step is appended as an item of a JSON array without brackets, so that saving one needs no read of the
+ * others. Not a `jsonb`, which rejects the escapes of NUL and of lone surrogates.
  */
 export const encodeStep = (name: string, value: string): string => `${JSON.stringify([name, value])},`
 

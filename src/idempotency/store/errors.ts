@@ -6,8 +6,8 @@ import { versionText } from '../../sql/schema/migration.ts'
 const MIGRATE = 'Run `await store.migrate()` or `yaoki idempotency migrate`.'
 
 /**
- * The tables of the store are missing or have another version than this release needs. Operations of PostgreSQL and SQLite stores reject
- * with it. Call `store.migrate()`.
+ * The tables of the store are missing or have another version than this release needs. Operations of
+ * PostgreSQL and SQLite stores reject with it. Call `store.migrate()`.
  */
 export class IdempotencySchemaError extends YaokiError {
 	override readonly name = 'IdempotencySchemaError'
@@ -24,9 +24,9 @@ export class IdempotencySchemaError extends YaokiError {
 }
 
 /**
- * The database of the store could not run an operation, or `tx` does not belong to it: `cause` is its error, and the message says what to
- * do. Operations of PostgreSQL and SQLite stores reject with it. On PostgreSQL, an error without advice is passed on as the client threw
- * it.
+ * The database of the store could not run an operation, or `tx` does not belong to it: `cause` is its error,
+ * and the message says what to do. Operations of PostgreSQL and SQLite stores reject with it. On PostgreSQL,
+ * an error without advice is passed on as the client threw it.
  */
 export class IdempotencyStoreError extends YaokiError {
 	override readonly name = 'IdempotencyStoreError'

@@ -1,6 +1,7 @@
 /**
- * Keys in the memory of one process: for tests, development and services with one instance. Bounded: when it is full, the completed
- * key that was stored first is removed. Running keys are never removed, because their next request would run a second time.
+ * Keys in the memory of one process: for tests, development and services with one instance. Bounded: when it
+ * is full, the completed key that was stored first is removed. Running keys are never removed, because their
+ * next request would run a second time.
  */
 import { YaokiError } from '../../core/errors/errors.ts'
 import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
@@ -55,7 +56,8 @@ interface Row {
 }
 
 /**
- * Creates a store of idempotency keys in memory, for tests and for a single process: pass it as `store` to `idempotency`.
+ * Creates a store of idempotency keys in memory, for tests and for a single process: pass it as `store` to
+ * `idempotency`.
  *
  * @example
  * const engine = idempotency({ store: memoryIdempotencyStore(), principal: ({ raw }) => userOf(raw)?.id })
@@ -83,23 +85,22 @@ class MemoryStore implements IdempotencyStore<never> {
 	claim(request: IdempotencyClaimRequest): IdempotencyClaimResult {
 		const now = this.#runtime.now()
 		const row = this.#find(request.id, now)
-		const result = row ? resultFor(row, request, now) : undefined
+		const result = row && decide(row, request, now)
 		if (result && result.kind !== 'claimed') return result
+		const { fingerprint, token } = request
+		const leaseUntil = now + request.leaseMs
+		const expiresAt = leaseUntil + request.retentionMs
 		if (row) {
-			row.state = 'running'
-			row.token = request.token
-			row.leaseUntil = now + request.leaseMs
-			row.expiresAt = row.leaseUntil + request.retentionMs
+			Object.assign(row, { state: 'running', token, leaseUntil, expiresAt })
 			return { kind: 'claimed', steps: row.steps }
 		}
 		this.#makeRoom(1, 0, now)
-		const leaseUntil = now + request.leaseMs
 		this.#rows.set(request.id, {
 			state: 'running',
-			fingerprint: request.fingerprint,
-			token: request.token,
+			fingerprint,
+			token,
 			leaseUntil,
-			expiresAt: leaseUntil + request.retentionMs,
+			expiresAt,
 			createdAt: this.#runtime.wallNow(),
 			completedAt: null,
 			steps: NO_STEPS,
@@ -243,12 +244,4 @@ class MemoryStore implements IdempotencyStore<never> {
 		this.#rows.delete(id)
 		this.#completed.delete(id)
 	}
-}
-
-function resultFor(row: Row, request: IdempotencyClaimRequest, now: number): IdempotencyClaimResult {
-	const kind = decide(row, request, now)
-	if (kind === 'claimed') return { kind, steps: row.steps }
-	if (kind === 'running') return { kind, leaseLeftMs: row.leaseUntil - now, token: row.token }
-	if (kind !== 'completed') return { kind }
-	return row.response ? { kind, response: row.response } : { kind: 'unstored' }
 }

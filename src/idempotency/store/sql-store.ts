@@ -1,4 +1,10 @@
+/** What the stores in SQL databases have in common. */
+
+import { YaokiError } from '../../core/errors/errors.ts'
+import { invalidOption } from '../../core/options/schema.ts'
+import { isPGlite, type Queryable } from '../../sql/clients.ts'
 import type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
+import { isPool, transactionState } from '../../sql/transaction-state.ts'
 import type { IdempotencyStore } from './store.ts'
 
 /** A store of idempotency keys in a table of a database. */
@@ -12,4 +18,29 @@ export interface SqlIdempotencyStore<Tx = unknown> extends IdempotencyStore<Tx> 
 	transaction: NonNullable<IdempotencyStore<Tx>['transaction']>
 	completeIn: NonNullable<IdempotencyStore<Tx>['completeIn']>
 	close(): Promise<void>
+}
+
+/**
+ * Checks the user's transaction in which a response is to be stored. Throws if `tx` belongs to another kind of
+ * database, and if it certainly has no open transaction: the response would be stored before the writes that
+ * it reports. `expected` is a phrase for the error.
+ */
+export function checkUserTransaction<Tx extends Queryable>(
+	tx: Queryable,
+	accepts: (tx: Queryable) => tx is Tx,
+	expected: string,
+): asserts tx is Tx {
+	if (!accepts(tx)) invalidOption('tx', tx, expected)
+	if (transactionState(tx) !== 'none') return
+	throw new YaokiError(
+		'YAOKI_IDEMPOTENCY_NO_TRANSACTION',
+		`The response cannot be stored in your transaction: tx is ${describe(tx)}. Call context.complete(response, { tx }) between BEGIN and COMMIT of one connection`,
+	)
+}
+
+function describe(tx: Queryable): string {
+	if (isPGlite(tx)) return 'PGlite itself, use what db.transaction() passes to its callback'
+	return isPool(tx)
+		? 'a pool, whose queries may use different connections'
+		: 'a client without an open transaction'
 }

@@ -1,6 +1,7 @@
 /**
- * `yaoki/idempotency/testing`: the conformance suite of stores for idempotency keys. The stores of this package pass all cases, and so must a store of
- * your own: types say how a call looks, only cases say what it means. Cases are plain functions that reject, so they run under any test framework.
+ * `yaoki/idempotency/testing`: the conformance suite of stores for idempotency keys. The stores of this
+ * package pass all cases, and so must a store of your own: types say how a call looks, only cases say what it
+ * means. Cases are plain functions that reject, so they run under any test framework.
  */
 import { claims, repeatedClaims } from './cases/claims.ts'
 import { fencing } from './cases/fencing.ts'
@@ -11,14 +12,14 @@ import { responses } from './cases/responses.ts'
 import { purge, retention } from './cases/retention.ts'
 import { releases, steps } from './cases/steps.ts'
 import { transactions } from './cases/transactions.ts'
+import type { IdempotencyStoreUnderTest } from './harness/harness.ts'
 import { type CaseTable, StoreHarness } from './harness/harness.ts'
-import type { IdempotencyStoreUnderTest } from './harness/store-under-test.ts'
 
-export type { IdempotencyStoreUnderTest } from './harness/store-under-test.ts'
+export type { IdempotencyStoreUnderTest } from './harness/harness.ts'
 
 /**
- * One requirement on a store; `run` rejects if the store does not meet it. For authors of stores: `idempotencyStoreConformance` returns a
- * list of them.
+ * One requirement on a store; `run` rejects if the store does not meet it. For authors of stores:
+ * `idempotencyStoreConformance` returns a list of them.
  */
 export interface IdempotencyConformanceCase {
 	readonly name: string
@@ -43,7 +44,8 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 }
 
 /**
- * Returns the cases that define an `IdempotencyStore`. Each case opens a store on an empty database, checks one requirement and closes it.
+ * Returns the cases that define an `IdempotencyStore`. Each case opens a store on an empty database, checks
+ * one requirement and closes it.
  *
  * @example
  * for (const { name, run } of idempotencyStoreConformance(openMyStore)) test(name, run)

@@ -1,8 +1,9 @@
 /**
- * Processes many dead letters in batches: one transaction over a million rows would lock and log all of them, without progress. Only
- * messages that were dead at the start are processed, because relays run concurrently and messages that fail again would be replayed endlessly.
+ * Processes many dead letters in batches: one transaction over a million rows would lock and log all of them,
+ * without progress. Only messages that were dead at the start are processed, because relays run concurrently
+ * and messages that fail again would be replayed endlessly.
  */
-import { notify } from '../../core/engine/hooks.ts'
+import { notify } from '../../core/options/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
 import type { OutboxStore, StoreFilter } from '../store/store.ts'
@@ -20,8 +21,9 @@ export async function deadByNow(store: OutboxStore, filter: StoreFilter): Promis
 }
 
 /**
- * Processes all matching messages. Returns their number, including `before`, and whether the signal ended it. Yields to the event loop between
- * batches: an in-process store responds by microtasks only, and 200,000 messages blocked all timers and signals.
+ * Processes all matching messages. Returns their number, including `before`, and whether the signal ended it.
+ * Yields to the event loop between batches: an in-process store responds by microtasks only, and 200,000
+ * messages blocked all timers and signals.
  */
 export async function runBatches(
 	runtime: Runtime,

@@ -1,7 +1,8 @@
 /**
- * Replays a few dead letters first, to find out whether the cause is fixed. Replaying 100,000 messages that all fail again would cost 100,000
- * attempts and open the circuit for new messages. The store is polled, because the relay may run in another process. A failed attempt counts while
- * the message waits for its retry: waiting until it is dead again could take hours.
+ * Replays a few dead letters first, to find out whether the cause is fixed. Replaying 100,000 messages that
+ * all fail again would cost 100,000 attempts and open the circuit for new messages. The store is polled,
+ * because the relay may run in another process. A failed attempt counts while the message waits for its
+ * retry: waiting until it is dead again could take hours.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
@@ -126,8 +127,9 @@ class Stage {
 }
 
 /**
- * Returns true if an attempt has failed since the replay, which reset attempts and crashes. A claim counts its attempt immediately, so the
- * latest attempt of a claimed message is still running. After a crash the stored error may be the one from before the replay.
+ * Returns true if an attempt has failed since the replay, which reset attempts and crashes. A claim counts
+ * its attempt immediately, so the latest attempt of a claimed message is still running. After a crash the
+ * stored error may be the one from before the replay.
  */
 function hasFailed({ status, attempts, crashes, error, lockedBy }: StoredMessage): boolean {
 	if (error === null || crashes > 0) return false
@@ -135,8 +137,8 @@ function hasFailed({ status, attempts, crashes, error, lockedBy }: StoredMessage
 }
 
 /**
- * Compares failed attempts by their fingerprint. A message that died without an attempt, for example by its expiry, may still have the error
- * from before the replay; there only the cause is compared.
+ * Compares failed attempts by their fingerprint. A message that died without an attempt, for example by its
+ * expiry, may still have the error from before the replay; there only the cause is compared.
  */
 function hasSameFailure(before: StoredMessage, now: StoredMessage): boolean {
 	const isAttempt = now.cause === null || now.cause === 'retries-exhausted' || now.cause === 'permanent'

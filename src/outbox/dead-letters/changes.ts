@@ -1,4 +1,4 @@
-/** Checks changes to a dead letter with the functions that check `enqueue`, so that an edit cannot create a message that enqueue would reject. */
+/** Checks an edited dead letter like `enqueue`, so that an edit cannot create an invalid message. */
 import { withArgumentPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidArgument } from '../../core/options/schema.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'

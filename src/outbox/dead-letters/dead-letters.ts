@@ -1,4 +1,4 @@
-/** Operations on dead letters. A store moves each message in one transaction, so none is lost; operations on many messages run in batches. */
+/** Operations on dead letters, in batches. A store moves each message in one transaction. */
 import {
 	checkNames,
 	checkRange,
@@ -9,12 +9,10 @@ import {
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Schemas } from '../enqueue/schemas.ts'
 import { invalidField } from '../message/errors.ts'
-import { isMessageId, type MessageFilter, toFilterOf, toSelection } from '../message/filter.ts'
-import { PAGE_SIZE } from '../message/limit.ts'
+import { isMessageId, type MessageFilter, PAGE_SIZE, toFilterOf, toSelection } from '../message/filter.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
-import type { ShownStore } from '../message/redact.ts'
-import { REDACTED } from '../message/redact-fields.ts'
+import { REDACTED, type ShownStore } from '../message/redact.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from '../operator/operator.ts'
 import { DeadLetterNotFoundError, requireDeadLetters } from '../operator/require-status.ts'
 import type { OutboxStore, StoreFilter } from '../store/store.ts'
@@ -92,7 +90,10 @@ export class DeadLetters {
 		} while (after !== undefined)
 	}
 
-	/** Groups dead letters by kind of failure, cause and destination, largest groups first. Returns at most `limit` (default 100). */
+	/**
+	 * Groups dead letters by kind of failure, cause and destination, largest groups first. Returns at most
+	 * `limit` (default 100).
+	 */
 	async groups(filter: MessageFilter = {}, options: LimitOptions = {}): Promise<readonly DeadLetterGroup[]> {
 		const limit = readLimit(options, PAGE_SIZE)
 		const selected = toDeadFilter(filter)
@@ -116,8 +117,9 @@ export class DeadLetters {
 	}
 
 	/**
-	 * Returns matching dead letters to the queue, oldest first: due now, with no attempts counted. Messages that fail again in the meantime are not
-	 * replayed a second time. Without conditions it requires `{ all: true }`. Throws a `DeadLetterNotFoundError` if one of `ids` is no dead letter.
+	 * Returns matching dead letters to the queue, oldest first: due now, with no attempts counted. Messages
+	 * that fail again in the meantime are not replayed a second time. Without conditions it requires
+	 * `{ all: true }`. Throws a `DeadLetterNotFoundError` if one of `ids` is no dead letter.
 	 */
 	async replay(filter: MessageFilter, options: ReplayOptions = {}): Promise<ReplayReport> {
 		checkNames(options, REPLAY_SCHEMA, 'replay')
@@ -140,7 +142,10 @@ export class DeadLetters {
 		return { ...(isAborted ? ABORTED : SUCCEEDED), replayed: done, stopped: isAborted }
 	}
 
-	/** Changes a dead letter and replays it, in one transaction. Throws a `DeadLetterNotFoundError` if the message is no dead letter. */
+	/**
+	 * Changes a dead letter and replays it, in one transaction. Throws a `DeadLetterNotFoundError` if the
+	 * message is no dead letter.
+	 */
 	async edit(id: string, changes: DeadLetterChanges, options: OperatorOptions = {}): Promise<void> {
 		if (!isMessageId(id)) invalidArgument('id', id, 'a message id, which is a UUID')
 		const messageId = id.toLowerCase()
@@ -170,8 +175,8 @@ export class DeadLetters {
 	}
 
 	/**
-	 * Permanently deletes matching dead letters; with history they are kept there. Without conditions it requires `{ all: true }`. Throws a
-	 * `DeadLetterNotFoundError` if one of `ids` is no dead letter.
+	 * Permanently deletes matching dead letters; with history they are kept there. Without conditions it
+	 * requires `{ all: true }`. Throws a `DeadLetterNotFoundError` if one of `ids` is no dead letter.
 	 */
 	async discard(filter: MessageFilter, options: BatchOptions = {}): Promise<DiscardReport> {
 		checkNames(options, BATCH_SCHEMA, 'discard')

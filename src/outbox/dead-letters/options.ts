@@ -1,7 +1,6 @@
 /** Options and results of operations on dead letters. */
 import { checkNames, invalidOption } from '../../core/options/schema.ts'
-import { isMessageId } from '../message/filter.ts'
-import { checkLimit, PAGE_SIZE } from '../message/limit.ts'
+import { checkLimit, isMessageId, PAGE_SIZE } from '../message/filter.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import type { OperatorOptions } from '../operator/operator.ts'
 
@@ -35,15 +34,23 @@ export function readLimit(options: LimitOptions, defaultLimit: number): number {
 export interface BatchOptions extends OperatorOptions {
 	/** Required for a filter without conditions, which matches every dead letter. Default false. */
 	readonly all?: boolean | undefined
-	/** Called after every batch with the number of messages processed so far. An exception is reported as a console warning. */
+	/**
+	 * Called after every batch with the number of messages processed so far. An exception is reported as a
+	 * console warning.
+	 */
 	readonly onProgress?: ((progress: { readonly done: number }) => void) | undefined
-	/** Stops before the next batch, or ends the wait of a canary. The report says how many messages were processed until then. */
+	/**
+	 * Stops before the next batch, or ends the wait of a canary. The report says how many messages were
+	 * processed until then.
+	 */
 	readonly signal?: AbortSignal | undefined
 }
 
 /** Options of `replay`. */
 export interface ReplayOptions extends BatchOptions {
-	/** Replays 1 message, then 10, then the rest, and stops if one of the first fails as before. Default false. */
+	/**
+	 * Replays 1 message, then 10, then the rest, and stops if one of the first fails as before. Default false.
+	 */
 	readonly canary?: boolean | undefined
 	/** How long a canary waits for the results of its messages. Default 60,000. */
 	readonly timeoutMs?: number | undefined
@@ -60,7 +67,10 @@ export type ReplayStop =
 	/** The caller's signal was aborted. */
 	| 'abort'
 
-/** What `outbox.dead.replay()` returns: how many messages are in the queue again, and what stopped it, if something did. */
+/**
+ * What `outbox.dead.replay()` returns: how many messages are in the queue again, and what stopped it, if
+ * something did.
+ */
 export interface ReplayReport {
 	/** The number of messages that were returned to the queue. */
 	readonly replayed: number
@@ -82,7 +92,8 @@ export interface DiscardReport {
 }
 
 /**
- * Dead letters with the same kind of failure at the same destination, and how many they are. `outbox.dead.groups()` returns a list of them.
+ * Dead letters with the same kind of failure at the same destination, and how many they are.
+ * `outbox.dead.groups()` returns a list of them.
  */
 export interface DeadLetterGroup {
 	/** Selects this kind of failure in a filter; together with `cause` and `destination` exactly this group. */

@@ -3,24 +3,29 @@ import type { BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Classifier } from '../../core/classify/classification.ts'
-import type { Hook } from '../../core/options/hook.ts'
+import { YaokiError } from '../../core/errors/errors.ts'
+import type { Hook } from '../../core/options/hooks.ts'
+import type { HttpStatusError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
 import type { AfterDeadLetter } from '../store/rows.ts'
 
 /**
- * The abort signal and the attempt number of a delivery. A `MessageHandler` gets it as its second argument; pass `signal` to what the
- * handler calls.
+ * The abort signal and the attempt number of a delivery. A `MessageHandler` gets it as its second argument;
+ * pass `signal` to what the handler calls.
  */
 export interface DeliveryContext {
 	/** Aborted after the timeout, when the relay stops, or when the lease is lost. */
 	readonly signal: AbortSignal
-	/** The index of this attempt, from 0. `message.attempts` is the number of attempts: always `attempt + 1`. */
+	/**
+	 * The index of this attempt, from 0. `message.attempts` is the number of attempts: always `attempt + 1`.
+	 */
 	readonly attempt: number
 }
 
 /**
- * Sends one message. Use it in `destinations` of a `Relay`, or as `deliver` of a `Destination`. If it returns, the message is acked; if it
- * throws, the message is retried, or becomes a dead letter if the error is `permanent`.
+ * Sends one message. Use it in `destinations` of a `Relay`, or as `deliver` of a `Destination`. If it
+ * returns, the message is acked; if it throws, the message is retried, or becomes a dead letter if the error
+ * is `permanent`.
  *
  * @example
  * const sendReceipt: MessageHandler = async (message, { signal }) => {
@@ -32,8 +37,8 @@ export type MessageHandler<M extends Message = Message> = unknown extends M['pay
 	: (message: M, context: DeliveryContext) => unknown
 
 /**
- * Without a schema the handler declares the payload type: the parameter of a method is bivariant, so a handler of `Message<string, Order>` is
- * accepted too. With a schema its type must match.
+ * Without a schema the handler declares the payload type: the parameter of a method is bivariant, so a
+ * handler of `Message<string, Order>` is accepted too. With a schema its type must match.
  */
 interface BivariantHandler<M extends Message> {
 	deliver(message: M, context: DeliveryContext): unknown
@@ -42,13 +47,19 @@ interface BivariantHandler<M extends Message> {
 /** How failed messages are retried. The backoff formula gets the number of failures minus one. */
 export interface RelayRetryOptions extends Omit<BackoffOptions, 'maxElapsedMs'> {
 	/**
-	 * The number of retries after the first attempt. `Infinity` retries until the message's `expiresAt` or until an operator ends it, and needs a
-	 * `baseDelayMs` above 0. Default 10.
+	 * The number of retries after the first attempt. `Infinity` retries until the message's `expiresAt` or
+	 * until an operator ends it, and needs a `baseDelayMs` above 0. Default 10.
 	 */
 	readonly maxRetries?: number | undefined
-	/** Return true to retry after this error; `attempt` counts from 0. Default: retry all but `permanent` errors. */
+	/**
+	 * Return true to retry after this error; `attempt` counts from 0. Default: retry all but `permanent`
+	 * errors.
+	 */
 	readonly shouldRetry?: Hook<[error: unknown, attempt: number], boolean> | undefined
-	/** Returns a delay that replaces the backoff; undefined for the backoff. Default: the error's `retryAfterMs` plus jitter, as in core. */
+	/**
+	 * Returns a delay that replaces the backoff; undefined for the backoff. Default: the error's `retryAfterMs`
+	 * plus jitter, as in core.
+	 */
 	readonly delayFor?: Hook<[error: unknown, attempt: number], number | undefined> | undefined
 	/** Limits retries. If it is exhausted, a retry is postponed, never dropped. Default: no budget. */
 	readonly budget?: Budget | undefined
@@ -69,8 +80,8 @@ export interface RateOptions {
 /** Ordering: one message at a time per key, in the order of enqueuing. */
 export interface OrderOptions {
 	/**
-	 * What happens to later messages of a key when one becomes a dead letter. Default `'block'`: they wait until it is replayed
-	 * or discarded.
+	 * What happens to later messages of a key when one becomes a dead letter. Default `'block'`: they wait
+	 * until it is replayed or discarded.
 	 */
 	readonly afterDeadLetter?: AfterDeadLetter | undefined
 }
@@ -87,7 +98,9 @@ export interface DestinationOptions {
 	readonly timeoutMs?: number | undefined
 	/** Default: the relay's. */
 	readonly retry?: RelayRetryOptions | undefined
-	/** Options of the circuit breaker, or false for none. All relays share the open state. Default: the relay's. */
+	/**
+	 * Options of the circuit breaker, or false for none. All relays share the open state. Default: the relay's.
+	 */
 	readonly circuitBreaker?: RelayCircuitBreakerOptions | false | undefined
 	/** Keeps the order of messages with the same key. Default: false. */
 	readonly order?: boolean | OrderOptions | undefined
@@ -110,16 +123,35 @@ export type RelayCircuitBreakerOptions = Pick<
 	| 'isFailure'
 > & {
 	/**
-	 * The circuit opens when this many different messages in a row failed permanently, with no success in between: then the destination is
-	 * broken, and not the messages. Each relay counts for itself. `Infinity` disables it. Default 5.
+	 * The circuit opens when this many different messages in a row failed permanently, with no success in
+	 * between: then the destination is broken, and not the messages. Each relay counts for itself. `Infinity`
+	 * disables it. Default 5.
 	 */
 	readonly permanentThreshold?: number | undefined
 }
 
 /**
- * A message handler, `deliver`, with options such as `retry`, `rate` and `order`. Use it in `destinations` of a `Relay` in place of a plain
- * function.
+ * A message handler, `deliver`, with options such as `retry`, `rate` and `order`. Use it in `destinations` of
+ * a `Relay` in place of a plain function.
  */
 export interface Destination<M extends Message = Message> extends DestinationOptions {
 	readonly deliver: MessageHandler<M>
+}
+
+/**
+ * The receiver is still processing an earlier attempt of the same message, which it signals by a 409 with
+ * Retry-After. Unlike other 409s it is transient. It has no `cause`, because the status of the cause would be
+ * classified as permanent.
+ */
+export class OutboxInProgressError extends YaokiError {
+	override readonly name = 'OutboxInProgressError'
+	readonly retryAfterMs: number | undefined
+
+	constructor({ statusCode, retryAfterMs }: HttpStatusError) {
+		super(
+			'YAOKI_OUTBOX_IN_PROGRESS',
+			`the receiver is still processing an earlier attempt (HTTP ${statusCode})`,
+		)
+		this.retryAfterMs = retryAfterMs
+	}
 }

@@ -1,6 +1,6 @@
 /**
- * Sends a message's payload by POST, with one attempt of the HTTP client. Retries, breaker and limits are the relay's: they are shared by all relays
- * and survive a restart, and two layers of retries would multiply.
+ * Sends a message's payload by POST, with one attempt of the HTTP client. Retries, breaker and limits are the
+ * relay's: they are shared by all relays and survive a restart, and two layers of retries would multiply.
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
@@ -8,13 +8,16 @@ import { urlForMessage } from '../../http/origin/origin-parser.ts'
 import { HttpStatusError, isInProgressError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'
-import { OutboxInProgressError } from './in-progress-error.ts'
+import { OutboxInProgressError } from './destination.ts'
 
 /** Options of `httpDestination`. `url` is required. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
 	/** The URL, or a function of the message that returns it. */
 	readonly url: string | URL | ((message: M) => string | URL)
-	/** Headers of every request, or a function of the message that returns them. They override the message's headers. */
+	/**
+	 * Headers of every request, or a function of the message that returns them. They override the message's
+	 * headers.
+	 */
 	readonly headers?:
 		| Readonly<Record<string, string>>
 		| ((message: M) => Readonly<Record<string, string>>)
@@ -24,9 +27,10 @@ export interface HttpDestinationOptions<M extends Message = Message> extends Des
 }
 
 /**
- * Creates a destination of a `Relay` that sends each message as a POST with its payload as JSON. A 2xx status means sent; Retry-After is
- * honored, redirects are not followed. The message id is the `Idempotency-Key`, the same for every attempt, so that the receiver can detect
- * duplicates. Topic and key are percent-encoded, as are header values with characters outside Latin-1.
+ * Creates a destination of a `Relay` that sends each message as a POST with its payload as JSON. A 2xx status
+ * means sent; Retry-After is honored, redirects are not followed. The message id is the `Idempotency-Key`,
+ * the same for every attempt, so that the receiver can detect duplicates. Topic and key are percent-encoded,
+ * as are header values with characters outside Latin-1.
  *
  * @example
  * const relay = new Relay(outbox, {
@@ -52,7 +56,8 @@ export function httpDestination<M extends Message = Message>(
 		budget: false,
 		honorRateLimit: false,
 		// The relay honors Retry-After: waiting here would count towards the handler's timeout.
-		...{ maxRetryAfterMs: 0, longRetryAfter: 'clamp' },
+		maxRetryAfterMs: 0,
+		longRetryAfter: 'clamp',
 		// The relay's timeout applies.
 		timeout: Infinity,
 		fetch,

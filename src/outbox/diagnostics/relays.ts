@@ -1,10 +1,11 @@
-/** What the heartbeats of relays say: which relays are alive, what they serve, and how many messages they have in flight. */
+/** What relays report by heartbeats: that they are alive, what they serve, what is in flight. */
 import type { RelayRow } from '../store/rows.ts'
 import type { CappedCount, DestinationCounts } from '../store/store-stats.ts'
 
 /**
- * A relay that stops removes itself. A killed one cannot: it counts as ended when this many of its heartbeats are missing, and after a second at the
- * earliest, because a relay with a very short lease may be late without having ended.
+ * A relay that stops removes itself. A killed one cannot: it counts as ended when this many of its heartbeats
+ * are missing, and after a second at the earliest, because a relay with a very short lease may be late
+ * without having ended.
  */
 const MISSED_HEARTBEATS = 3
 const MIN_OVERDUE_MS = 1_000
@@ -20,8 +21,9 @@ const reportedInFlight = (relays: readonly RelayRow[]): number =>
 	relays.reduce((sum, { inFlight }) => sum + inFlight, 0)
 
 /**
- * Replaces a capped count by what the relays report. Leases have no index, because every claim would have to change it; so a store counts in-flight
- * messages only among the oldest due ones. "0 or more" is useless, and the relays know the number.
+ * Replaces a capped count by what the relays report. Leases have no index, because every claim would have to
+ * change it; so a store counts in-flight messages only among the oldest due ones. "0 or more" is useless, and
+ * the relays know the number.
  */
 export function inFlightTotal({ count, isCapped }: CappedCount, relays: readonly RelayRow[]): CappedCount {
 	const reported = reportedInFlight(relays)
@@ -30,8 +32,9 @@ export function inFlightTotal({ count, isCapped }: CappedCount, relays: readonly
 }
 
 /**
- * The same for each destination. A relay reports one number for all its destinations, from which the counts of the others are subtracted. If
- * nothing remains, the count is complete; a remainder belongs to this destination unless another count was capped too.
+ * The same for each destination. A relay reports one number for all its destinations, from which the counts
+ * of the others are subtracted. If nothing remains, the count is complete; a remainder belongs to this
+ * destination unless another count was capped too.
  */
 export function inFlightByDestination(
 	destinations: readonly DestinationCounts[],

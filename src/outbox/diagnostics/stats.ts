@@ -1,10 +1,9 @@
 /**
- * The state of the outbox in numbers, at a bounded cost: every count stops at a limit and says so. An exact count of ten million rows can overload
- * a database just when it is needed.
+ * The state of the outbox in numbers, at a bounded cost: every count stops at a limit and says so. An exact
+ * count of ten million rows can overload a database just when it is needed.
  */
 
-import { NOTHING_BLOCKED } from '../store/blocked-keys.ts'
-import { FORECAST_STEP_MS } from '../store/count-limits.ts'
+import { FORECAST_STEP_MS, NOTHING_BLOCKED } from '../store/counting.ts'
 import type { DestinationCircuit, OperatorPause, RelayReport, RelayRow } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'
 import type { BlockedKeys, CappedCount, DestinationCounts } from '../store/store-stats.ts'
@@ -13,8 +12,9 @@ import { inFlightByDestination, inFlightTotal, isAlive } from './relays.ts'
 /** Counts of one destination. */
 export interface DestinationStats extends DestinationCounts {
 	/**
-	 * Share of queued messages whose latest attempt failed, from 0 to 1; null without messages. Sent messages leave the queue, so a destination
-	 * that is idle otherwise has a share of 1 while one message waits for its retry.
+	 * Share of queued messages whose latest attempt failed, from 0 to 1; null without messages. Sent messages
+	 * leave the queue, so a destination that is idle otherwise has a share of 1 while one message waits for its
+	 * retry.
 	 */
 	readonly failingShare: number | null
 }
@@ -39,7 +39,10 @@ interface CircuitInfo extends Pick<DestinationCircuit, 'destination' | 'state' |
 	readonly operatorPause: (Omit<OperatorPause, 'pausedAt'> & { readonly pausedAt: Date }) | undefined
 }
 
-/** The state of the outbox: counts of messages by destination, relays and circuits. `outbox.stats()` returns it. */
+/**
+ * The state of the outbox: counts of messages by destination, relays and circuits. `outbox.stats()` returns
+ * it.
+ */
 export interface OutboxStats {
 	/** The database's time. */
 	readonly now: Date
@@ -47,7 +50,10 @@ export interface OutboxStats {
 	readonly destinations: readonly DestinationStats[]
 	/** True if there are more destinations than the 1,000 that are listed. */
 	readonly hasMoreDestinations: boolean
-	/** The number of queued messages by number of attempts: index 0 for none. The last entry includes all higher numbers. */
+	/**
+	 * The number of queued messages by number of attempts: index 0 for none. The last entry includes all higher
+	 * numbers.
+	 */
 	readonly attempts: readonly number[]
 	/** The next hour, in steps of five minutes. */
 	readonly forecast: readonly ForecastSlot[]
@@ -55,7 +61,10 @@ export interface OutboxStats {
 	readonly throughput: number
 	/** Relays that are alive. */
 	readonly relays: readonly RelayInfo[]
-	/** Relays that ended without stopping, such as killed ones. The next heartbeat of another relay removes them after a while. */
+	/**
+	 * Relays that ended without stopping, such as killed ones. The next heartbeat of another relay removes them
+	 * after a while.
+	 */
 	readonly endedRelays: readonly RelayInfo[]
 	/** Of destinations that have messages or a relay, or that an operator has paused. */
 	readonly circuits: readonly CircuitInfo[]
@@ -65,7 +74,7 @@ export interface OutboxStats {
 
 const COUNT_LIMIT = 10_000
 
-/** Reads the state. No count exceeds 10,000 per destination; with many destinations the limit is divided among them. */
+/** No count exceeds 10,000 per destination; many destinations share that limit. */
 export async function readStats(store: OutboxStore): Promise<OutboxStats> {
 	const [stats, rows] = await Promise.all([store.stats(COUNT_LIMIT), store.relays()])
 	const relays = rows.filter((relay) => isAlive(relay, stats.now))
@@ -93,7 +102,10 @@ export async function readStats(store: OutboxStore): Promise<OutboxStats> {
 		relays: relays.map(toRelayInfo),
 		endedRelays: rows.filter((relay) => !relays.includes(relay)).map(toRelayInfo),
 		circuits: circuits.map(({ destination, state, pausedForMs, reason, operatorPause }) => ({
-			...{ destination, state, pausedForMs, reason },
+			destination,
+			state,
+			pausedForMs,
+			reason,
 			operatorPause: operatorPause
 				? { ...operatorPause, pausedAt: new Date(operatorPause.pausedAt) }
 				: undefined,

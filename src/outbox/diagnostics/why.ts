@@ -1,6 +1,7 @@
 /**
- * Explains in a sentence or two why a message has not been sent, for an engineer on call. It names the first obstacle, in the order in which a
- * relay meets them; a missing relay is added. The cost is fixed, whatever the size of the queue.
+ * Explains in a sentence or two why a message has not been sent, for an engineer on call. It names the first
+ * obstacle, in the order in which a relay meets them; a missing relay is added. The cost is fixed, whatever
+ * the size of the queue.
  */
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { isMessageId } from '../message/filter.ts'
@@ -152,7 +153,7 @@ export function describeOperatorPause({ by, reason, pausedForMs }: Omit<Operator
 	return `by ${by}${reason === null ? '' : ` (${reason})`}, ${end}`
 }
 
-/** Only relays know whether a destination keeps order; so a predecessor that is not dead is only a possible obstacle. */
+/** Only relays know whether a destination keeps order: a queued predecessor may be no obstacle. */
 async function explainPredecessor(
 	store: ShownStore,
 	{ id, key, destination }: StoredMessage,

@@ -1,6 +1,7 @@
 /**
- * Builds the rows of messages. All messages of a batch are checked before anything is written, so a batch is written completely or not at all;
- * and unless a schema is asynchronous, the rows are built within the tick of the call.
+ * Builds the rows of messages. All messages of a batch are checked before anything is written, so a batch is
+ * written completely or not at all; and unless a schema is asynchronous, the rows are built within the tick
+ * of the call.
  */
 
 import type { SchemaResult } from '../../core/options/standard-schema.ts'
@@ -102,7 +103,8 @@ export class RowBuilder {
 		if (this.#schemas === undefined) return this.#complete(draft, payload, ref)
 		const result = this.#schemas.validator(draft.topic, ref)(payload)
 		if (!isPromise(result)) return this.#complete(draft, validValue(result, ref), ref)
-		// Handled now: if a later message is invalid, nothing awaits this promise, and its rejection must not be unhandled.
+		// Handled now: if a later message is invalid, nothing awaits this promise, and its rejection must not be
+		// unhandled.
 		const settled = Promise.allSettled([result])
 		return async () => {
 			const [validated] = await settled

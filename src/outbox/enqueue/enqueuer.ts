@@ -1,13 +1,12 @@
 /** Writes the messages of an outbox, emits an event and has relays woken after the commit. */
 import { safeGet } from '../../core/classify/safe-get.ts'
-import type { Emitter } from '../../core/emitter/emitter.ts'
+import type { Emitter } from '../../core/observe/emitter.ts'
 import type { EnqueueInfo } from '../../core/observe/observer.ts'
 import type { OutboxEvent } from '../events/outbox-events.ts'
 import type { EnqueueResult } from '../message/message.ts'
 import type { RelayNotifier } from '../notify/relay-notifier.ts'
-import type { InsertOptions } from '../store/insert-options.ts'
 import type { InsertResult, NewRow } from '../store/rows.ts'
-import type { OutboxStore } from '../store/store.ts'
+import type { InsertOptions, OutboxStore } from '../store/store.ts'
 import { RowBuilder, type RowBuilderOptions } from './build-rows.ts'
 import type { AddedHeaders } from './fields.ts'
 import {
@@ -58,7 +57,8 @@ export class Enqueuer {
 		options: EnqueueOptions,
 		added?: AddedHeaders,
 	): Promise<EnqueueResult | EnqueueResult[]> {
-		// Not an async function: the row is written within this tick, so it precedes a COMMIT that is sent without awaiting this call.
+		// Not an async function: the row is written within this tick, so it precedes a COMMIT that is sent
+		// without awaiting this call.
 		try {
 			const isBatch = Array.isArray(given)
 			if (isBatch && given.length === 0) return Promise.resolve([])

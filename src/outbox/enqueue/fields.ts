@@ -1,11 +1,11 @@
 /**
- * Checks the fields of a message other than its payload. Everything that a database would reject (NUL, lone surrogates, a key too long for an
- * index) is rejected here, because inside the user's transaction an error of the database would abort the transaction. Lengths are in bytes,
- * because indexes limit bytes.
+ * Checks the fields of a message other than its payload. Everything that a database would reject (NUL, lone
+ * surrogates, a key too long for an index) is rejected here, because inside the user's transaction an error
+ * of the database would abort the transaction. Lengths are in bytes, because indexes limit bytes.
  */
 import { types } from 'node:util'
 import { InvalidMessageError, invalidField, type MessageRef } from '../message/errors.ts'
-import { MAX_RETRIES, UNLIMITED_RETRIES } from '../message/retry-limit.ts'
+import { MAX_RETRIES, UNLIMITED_RETRIES } from '../message/record.ts'
 
 /** Maximum length of a topic and of a destination, in bytes of UTF-8. */
 export const NAME_BYTES = 255
@@ -40,8 +40,9 @@ export function checkText(ref: MessageRef, field: string, value: unknown, maxByt
 export type AddedHeaders = Readonly<Record<string, string>> | undefined
 
 /**
- * Returns headers as JSON; null without headers. Headers that HTTP cannot carry are rejected for every destination: they would fail at delivery,
- * and the destination of a message can be changed after it was enqueued.
+ * Returns headers as JSON; null without headers. Headers that HTTP cannot carry are rejected for every
+ * destination: they would fail at delivery, and the destination of a message can be changed after it was
+ * enqueued.
  */
 export function toHeadersText(headers: unknown, ref: MessageRef, added?: AddedHeaders): string | null {
 	if (headers === undefined) return added === undefined ? null : JSON.stringify(added)

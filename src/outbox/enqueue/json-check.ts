@@ -1,6 +1,6 @@
 /**
- * Finds the value that JSON cannot hold, with its path. Iterative, because a payload that is nested too deeply must not overflow the stack here.
- * It follows `JSON.stringify`, including `toJSON`.
+ * Finds the value that JSON cannot hold, with its path. Iterative, because a payload that is nested too
+ * deeply must not overflow the stack here. It follows `JSON.stringify`, including `toJSON`.
  */
 import { types } from 'node:util'
 import { type MessageIssue, show } from '../message/errors.ts'
@@ -18,8 +18,8 @@ interface Level {
 }
 
 /**
- * Returns true if JSON certainly loses nothing of the value; false if in doubt. Without paths and `toJSON` it is several times faster than
- * `findJsonIssue`, and most payloads that contain `null` mean it.
+ * Returns true if JSON certainly loses nothing of the value; false if in doubt. Without paths and `toJSON` it
+ * is several times faster than `findJsonIssue`, and most payloads that contain `null` mean it.
  */
 export function isPlainJson(value: unknown, depth = 50): boolean {
 	if (typeof value === 'number') return Number.isFinite(value)
@@ -120,8 +120,8 @@ const lossIssue = (received: string, advice: string): string =>
 	`expected a JSON value, got ${received}, which JSON would serialize as {}${advice}`
 
 /**
- * Returns true for promises, errors, regular expressions, `Headers` and other objects whose state JSON does not see. The prototype of a plain
- * object has no prototype itself, also in another realm.
+ * Returns true for promises, errors, regular expressions, `Headers` and other objects whose state JSON does
+ * not see. The prototype of a plain object has no prototype itself, also in another realm.
  */
 function hasHiddenState(value: object): boolean {
 	const prototype: unknown = Object.getPrototypeOf(value)

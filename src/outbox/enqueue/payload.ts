@@ -1,7 +1,8 @@
 /**
- * Serializes a payload once; stores keep the text. `JSON.stringify` silently changes some values (NaN becomes null, a Map or a promise an empty
- * object). A message that lost data must not be sent, so such values are searched for, but only if the text contains `null` or `{}`: checking
- * every value would cost more than serializing it.
+ * Serializes a payload once; stores keep the text. `JSON.stringify` silently changes some values (NaN becomes
+ * null, a Map or a promise an empty object). A message that lost data must not be sent, so such values are
+ * searched for, but only if the text contains `null` or `{}`: checking every value would cost more than
+ * serializing it.
  */
 import { formatNumber } from '../../text/format.ts'
 import { InvalidMessageError, invalidField, type MessageRef, show } from '../message/errors.ts'

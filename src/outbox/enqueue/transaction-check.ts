@@ -1,8 +1,9 @@
 /**
- * Warns or rejects when a message is enqueued outside a transaction. The outbox cannot fix this mistake: the message and the change it
- * announces are then two writes, and a crash can lose one of them. So the default is a warning, once.
+ * Warns or rejects when a message is enqueued outside a transaction. The outbox cannot fix this mistake: the
+ * message and the change it announces are then two writes, and a crash can lose one of them. So the default
+ * is a warning, once.
  */
-import { notify } from '../../core/engine/hooks.ts'
+import { notify } from '../../core/options/hooks.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { isPGlite, POSTGRES_TX, type Queryable, SQLITE_TX, type SqliteClient } from '../../sql/clients.ts'
 import { exposesState, isPool, transactionState } from '../../sql/transaction-state.ts'
@@ -14,8 +15,8 @@ import type { OutboxStore, SyncEnqueueStore } from '../store/store.ts'
 /** Options of `outbox.enqueue`, its second argument. */
 export interface EnqueueOptions {
 	/**
-	 * The transaction that writes the change which the message announces: a `pg` client, a PGlite transaction, or
-	 * a database of `node:sqlite` or `better-sqlite3`.
+	 * The transaction that writes the change which the message announces: a `pg` client, a PGlite transaction,
+	 * or a database of `node:sqlite` or `better-sqlite3`.
 	 */
 	readonly tx?: Queryable | undefined
 	/** Set to true to enqueue outside a transaction on purpose: no warning, no error. Default false. */
@@ -64,8 +65,8 @@ export class TransactionCheck {
 	}
 
 	/**
-	 * Returns true if only the database knows whether a transaction is open: always if it would reject, and for the first messages if it would
-	 * warn, because the question can cost a round trip.
+	 * Returns true if only the database knows whether a transaction is open: always if it would reject, and for
+	 * the first messages if it would warn, because the question can cost a round trip.
 	 */
 	mustAskDatabase({ tx, withoutTransaction }: EnqueueOptions): boolean {
 		if (tx === undefined || withoutTransaction === true || this.#mode === 'allow' || exposesState(tx))
@@ -112,7 +113,8 @@ export class TransactionCheck {
 		}
 		if (tx === undefined || isInTransaction !== false || this.#hasWarned) return
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
-		// A client with state was checked before. By now it may be idle, because its COMMIT was sent right after the message.
+		// A client with state was checked before. By now it may be idle, because its COMMIT was sent right after
+		// the message.
 		if (!exposesState(tx)) this.#warn(NO_TRANSACTION)
 	}
 

@@ -1,7 +1,8 @@
 /**
- * Message ids: UUIDs of version 7 (RFC 9562), which begin with the time, so that new rows are adjacent in an index. Each id is greater than all
- * earlier ids of this process: a counter of 26 bits follows the time and starts at a random value in every millisecond. If the clock moves back,
- * the latest time is kept; if the counter overflows, the time advances by a millisecond.
+ * Message ids: UUIDs of version 7 (RFC 9562), which begin with the time, so that new rows are adjacent in an
+ * index. Each id is greater than all earlier ids of this process: a counter of 26 bits follows the time and
+ * starts at a random value in every millisecond. If the clock moves back, the latest time is kept; if the
+ * counter overflows, the time advances by a millisecond.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 

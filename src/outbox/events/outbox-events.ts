@@ -1,4 +1,4 @@
-/** Events of an outbox: what is enqueued, and what people do with messages. `emitter` is the name of the outbox. */
+/** Events of an outbox: enqueued and changed messages. `emitter` is the name of the outbox. */
 import type { EventBase } from '../../core/events/events.ts'
 
 /** Messages were written. If that was in a transaction, it may still be rolled back. */
@@ -12,7 +12,10 @@ interface EnqueuedEvent extends EventBase {
 	readonly topics: Readonly<Record<string, number>>
 }
 
-/** Dead letters were replayed or discarded, or queued messages were made due by `retry` or ended by `expire`. One event per batch. */
+/**
+ * Dead letters were replayed or discarded, or queued messages were made due by `retry` or ended by `expire`.
+ * One event per batch.
+ */
 export interface MessagesChangedEvent extends EventBase {
 	readonly type: 'outbox_replayed' | 'outbox_discarded' | 'outbox_retried' | 'outbox_expired'
 	readonly count: number
@@ -21,5 +24,7 @@ export interface MessagesChangedEvent extends EventBase {
 /** Every event of an outbox, discriminated by `type`. Listeners of `outbox.subscribe` get it. */
 export type OutboxEvent = EnqueuedEvent | MessagesChangedEvent
 
-/** Receives every event synchronously. An exception is reported as a console warning and has no other effect. */
+/**
+ * Receives every event synchronously. An exception is reported as a console warning and has no other effect.
+ */
 export type OutboxListener = (event: OutboxEvent) => void

@@ -1,4 +1,4 @@
-/** Events of a relay: plain objects, serializable as JSON lines, like those of policies. `emitter` is the name of the relay. */
+/** Events of a relay, serializable as JSON lines. `emitter` is the name of the relay. */
 import type { ErrorFacts, EventBase } from '../../core/events/events.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import type { PauseReason, SharedCircuitState } from '../store/rows.ts'
@@ -37,9 +37,10 @@ interface DeadLetterEvent extends MessageEventBase, ErrorFacts {
 }
 
 /**
- * Why a claimed message was released: the relay stops, its destination is paused, the relay lost permits for it, the retry budget is exhausted,
- * a poison candidate must run alone, its lease expired before it was started, the message before it in the order of its key was not sent, or its
- * receiver still processes an earlier attempt (`in-progress`).
+ * Why a claimed message was released: the relay stops, its destination is paused, the relay lost permits for
+ * it, the retry budget is exhausted, a poison candidate must run alone, its lease expired before it was
+ * started, the message before it in the order of its key was not sent, or its receiver still processes an
+ * earlier attempt (`in-progress`).
  */
 export type ReleaseReason =
 	| 'stopping'
@@ -62,7 +63,10 @@ interface LeaseLostEvent extends MessageEventBase {
 	readonly type: 'relay_lease_lost'
 }
 
-/** The circuit of a destination, which all relays share, opened, half-opened or closed. Has the error if one failure opened it, at the relay that got it. */
+/**
+ * The circuit of a destination, which all relays share, opened, half-opened or closed. Has the error if one
+ * failure opened it, at the relay that got it.
+ */
 interface DestinationStateChangeEvent extends DestinationEventBase, Partial<ErrorFacts> {
 	readonly type: 'relay_state_change'
 	readonly from: SharedCircuitState
@@ -70,11 +74,17 @@ interface DestinationStateChangeEvent extends DestinationEventBase, Partial<Erro
 	/** How long relays do not claim messages for the destination. */
 	readonly pausedForMs: number
 	readonly reason?: PauseReason
-	/** Ids of the dead letters that led to the reason `permanent-failures`. Replay them when the destination is fixed. Only at the relay that opened the circuit. */
+	/**
+	 * Ids of the dead letters that led to the reason `permanent-failures`. Replay them when the destination is
+	 * fixed. Only at the relay that opened the circuit.
+	 */
 	readonly deadLetters?: readonly string[]
 }
 
-/** All relays paused or resumed a destination, for example because of a Retry-After; its circuit state did not change. */
+/**
+ * All relays paused or resumed a destination, for example because of a Retry-After; its circuit state did not
+ * change.
+ */
 interface DestinationPauseEvent extends DestinationEventBase {
 	readonly type: 'relay_paused' | 'relay_resumed'
 	/** How long relays do not claim messages for the destination; 0 if resumed. */
@@ -82,7 +92,10 @@ interface DestinationPauseEvent extends DestinationEventBase {
 	readonly reason?: PauseReason
 }
 
-/** Handlers that run beyond their timeout occupy all slots of a destination: this relay sends nothing more to it until one ends. */
+/**
+ * Handlers that run beyond their timeout occupy all slots of a destination: this relay sends nothing more to
+ * it until one ends.
+ */
 interface HandlersHungEvent extends DestinationEventBase {
 	readonly type: 'relay_handlers_hung'
 	readonly count: number
@@ -93,7 +106,9 @@ export interface StoreErrorEvent extends EventBase, ErrorFacts {
 	readonly type: 'relay_store_error'
 	readonly operation: string
 	readonly retryInMs: number
-	/** The next claim asks for at most this many messages, because a larger one took too long and was cancelled. */
+	/**
+	 * The next claim asks for at most this many messages, because a larger one took too long and was cancelled.
+	 */
 	readonly claimLimit?: number
 }
 
@@ -108,7 +123,10 @@ interface RelayLifecycleEvent extends EventBase {
 	readonly type: 'relay_started' | 'relay_stopping' | 'relay_stopped'
 }
 
-/** Every event of a relay, discriminated by `type`. Listeners of `relay.subscribe` and of the option `onEvent` get it. */
+/**
+ * Every event of a relay, discriminated by `type`. Listeners of `relay.subscribe` and of the option `onEvent`
+ * get it.
+ */
 export type RelayEvent =
 	| SentEvent
 	| RetryScheduledEvent
@@ -122,5 +140,7 @@ export type RelayEvent =
 	| StoreRecoveredEvent
 	| RelayLifecycleEvent
 
-/** Receives every event synchronously. An exception is reported as a console warning and has no other effect. */
+/**
+ * Receives every event synchronously. An exception is reported as a console warning and has no other effect.
+ */
 export type RelayListener = (event: RelayEvent) => void

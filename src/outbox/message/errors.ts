@@ -19,8 +19,8 @@ const MAX_ISSUES_IN_TEXT = 10
 const MAX_SHOWN_LENGTH = 60
 
 /**
- * A message is invalid: `outbox.enqueue` and `outbox.dead.edit` reject with it, and no message of the batch was written. Fix the fields in
- * `issues`.
+ * A message is invalid: `outbox.enqueue` and `outbox.dead.edit` reject with it, and no message of the batch
+ * was written. Fix the fields in `issues`.
  *
  * @example
  * await outbox.enqueue({ topic: 'order.created', payload: { total: NaN } })
@@ -46,8 +46,8 @@ export class InvalidMessageError extends YaokiError {
 }
 
 /**
- * `tx` belongs to another database, or no transaction is open although one is required. `outbox.enqueue` rejects with it, and nothing was
- * written. Pass the transaction of your own writes as `tx`.
+ * `tx` belongs to another database, or no transaction is open although one is required. `outbox.enqueue`
+ * rejects with it, and nothing was written. Pass the transaction of your own writes as `tx`.
  */
 export class OutboxTransactionError extends YaokiError {
 	override readonly name = 'OutboxTransactionError'

@@ -1,6 +1,6 @@
 /**
- * Validates filters given by users. Every field is checked and unknown names are rejected: a filter that loses a condition matches more than
- * intended, and matching messages may be discarded.
+ * Validates filters given by users. Every field is checked and unknown names are rejected: a filter that
+ * loses a condition matches more than intended, and matching messages may be discarded.
  */
 import { withArgumentPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidArgument, invalidOption } from '../../core/options/schema.ts'
@@ -9,13 +9,17 @@ import type { StoreFilter } from '../store/store.ts'
 import type { DeadLetterCause, MessageStatus } from './message.ts'
 
 /**
- * Selects messages that meet all given conditions, for `outbox.list`, `outbox.retry`, `outbox.expire` and the methods of `outbox.dead`.
+ * Selects messages that meet all given conditions, for `outbox.list`, `outbox.retry`, `outbox.expire` and the
+ * methods of `outbox.dead`.
  *
  * @example
  * await outbox.dead.list({ destination: 'billing', cause: 'retries-exhausted', since: new Date('2026-05-01') })
  */
 export interface MessageFilter extends Omit<StoreFilter, 'since' | 'until'> {
-	/** At or after this time. For dead letters this is the time when they died, for others the time when they were enqueued. */
+	/**
+	 * At or after this time. For dead letters this is the time when they died, for others the time when they
+	 * were enqueued.
+	 */
 	readonly since?: Date | undefined
 	/** Before this time. */
 	readonly until?: Date | undefined
@@ -48,7 +52,7 @@ const SCHEMA: Readonly<Record<keyof MessageFilter, 'any'>> = {
 	until: 'any',
 }
 
-/** Returns true for a UUID. Other values cannot be message ids, and a database may reject a query for them. */
+/** Returns true for a UUID. Other values are no message ids, and a database may reject them. */
 export const isMessageId = (id: unknown): id is string => typeof id === 'string' && isUuid(id)
 
 /** Returns the filter for the store, without undefined fields. */
@@ -90,8 +94,9 @@ export function toFilterOf(only: MessageStatus, given: MessageFilter): StoreFilt
 }
 
 /**
- * Returns the filter of an operation that changes messages of this status. Rejects a filter without conditions unless `all` is set: a filter
- * whose only value is undefined would match everything. Rejects conditions beside ids, because they would skip a message that was asked for.
+ * Returns the filter of an operation that changes messages of this status. Rejects a filter without
+ * conditions unless `all` is set: a filter whose only value is undefined would match everything. Rejects
+ * conditions beside ids, because they would skip a message that was asked for.
  */
 export function toSelection(
 	only: 'dead' | 'pending',
@@ -148,4 +153,11 @@ export function readTime(name: string, time: unknown): number | undefined {
 	if (time === undefined) return undefined
 	if (!(time instanceof Date) || Number.isNaN(time.getTime())) invalidOption(name, time, 'a valid Date')
 	return time.getTime()
+}
+
+export const PAGE_SIZE = 100
+
+export function checkLimit(limit: unknown): void {
+	if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1)
+		invalidOption('limit', limit, 'a positive integer')
 }

@@ -1,4 +1,4 @@
-/** Messages as users see them: what is enqueued, what a handler receives, and what can be read about a message. */
+/** Messages as users see them: to enqueue, to handle, and to read about. */
 
 import type { Jsonified } from '../../core/json/jsonified.ts'
 import type { StandardSchema } from '../../core/options/standard-schema.ts'
@@ -11,15 +11,19 @@ export interface Topics {
 type InputOf<Schema> = Schema extends StandardSchema<infer Input, unknown> ? Input : unknown
 type OutputOf<Schema> = Schema extends StandardSchema<infer _, infer Output> ? Output : unknown
 
-/** What `enqueue` accepts: with topics one of them with its payload, otherwise any topic with any JSON payload. */
+/**
+ * What `enqueue` accepts: with topics one of them with its payload, otherwise any topic with any JSON
+ * payload.
+ */
 export type MessageFor<T extends Topics> = AnyOf<{
-	// A mapped type with key remapping is compared structurally, which makes an outbox with topics assignable to `Outbox`.
+	// A mapped type with key remapping is compared structurally, which makes an outbox with topics assignable
+	// to `Outbox`.
 	[Topic in keyof T & string as `${Topic}`]: NewMessage<Topic, InputOf<T[Topic]>>
 }>
 
 /**
- * What a handler receives: the message of the topic with the destination's name, or of any topic. Its payload is the schema's output after a
- * round trip through JSON.
+ * What a handler receives: the message of the topic with the destination's name, or of any topic. Its payload
+ * is the schema's output after a round trip through JSON.
  */
 export type DeliveredFor<T extends Topics, Name> = string extends keyof T
 	? Message
@@ -35,14 +39,17 @@ export interface NewMessage<Topic extends string = string, Payload = unknown> {
 	readonly topic: Topic
 	/** The destination that relays deliver it to. Default: the topic. */
 	readonly destination?: string | undefined
-	/** What it belongs to, for example an order id. Destinations with `order` deliver messages of a key one by one. */
+	/**
+	 * What it belongs to, for example an order id. Destinations with `order` deliver messages of a key one by
+	 * one.
+	 */
 	readonly key?: string | undefined
 	/** Any JSON value. */
 	readonly payload: Payload
 	readonly headers?: Readonly<Record<string, string>> | undefined
 	/**
-	 * A message is not enqueued if another one with the same dedupe key is queued, in flight or dead, or was due less than `dedupeForMs`
-	 * ago.
+	 * A message is not enqueued if another one with the same dedupe key is queued, in flight or dead, or was
+	 * due less than `dedupeForMs` ago.
 	 */
 	readonly dedupeKey?: string | undefined
 	/** Not sent before this time, by the database's clock. */
@@ -50,8 +57,8 @@ export interface NewMessage<Topic extends string = string, Payload = unknown> {
 	/** Not sent from this time on; it becomes a dead letter instead. */
 	readonly expiresAt?: Date | undefined
 	/**
-	 * Maximum number of retries after the first attempt; `Infinity` retries until `expiresAt` or until an operator ends it. Default: that of the
-	 * destination.
+	 * Maximum number of retries after the first attempt; `Infinity` retries until `expiresAt` or until an
+	 * operator ends it. Default: that of the destination.
 	 */
 	readonly maxRetries?: number | undefined
 }
@@ -72,8 +79,8 @@ export interface Message<Topic extends string = string, Payload = unknown> {
 	readonly destination: string
 	readonly key: string | undefined
 	/**
-	 * The position in enqueue order: greater than that of all earlier messages of the same destination and key. The same for every attempt.
-	 * Gaps are normal, because all messages of the outbox share the numbers.
+	 * The position in enqueue order: greater than that of all earlier messages of the same destination and key.
+	 * The same for every attempt. Gaps are normal, because all messages of the outbox share the numbers.
 	 */
 	readonly sequence: number
 	readonly payload: Payload
@@ -85,12 +92,15 @@ export interface Message<Topic extends string = string, Payload = unknown> {
 }
 
 /**
- * Where a message is: queued, being sent by a relay, sent, or a dead letter. Read it as `status` of a `MessageRecord`, or use it in a
- * `MessageFilter`.
+ * Where a message is: queued, being sent by a relay, sent, or a dead letter. Read it as `status` of a
+ * `MessageRecord`, or use it in a `MessageFilter`.
  */
 export type MessageStatus = 'pending' | 'processing' | 'sent' | 'dead'
 
-/** Why a message became a dead letter: `cause` of a `MessageRecord`, of a `DeadLetterGroup` and of the event `relay_dead_letter`. */
+/**
+ * Why a message became a dead letter: `cause` of a `MessageRecord`, of a `DeadLetterGroup` and of the event
+ * `relay_dead_letter`.
+ */
 export type DeadLetterCause =
 	/** All retries failed. */
 	| 'retries-exhausted'
@@ -104,8 +114,8 @@ export type DeadLetterCause =
 	| 'predecessor-dead'
 
 /**
- * The error of the latest failed attempt: `lastError` of a `MessageRecord`. For authors of stores: it is part of a `Settlement` and of a
- * `StoredMessage`.
+ * The error of the latest failed attempt: `lastError` of a `MessageRecord`. For authors of stores: it is part
+ * of a `Settlement` and of a `StoredMessage`.
  */
 export interface StoredError {
 	/** The error's name. */
@@ -116,7 +126,9 @@ export interface StoredError {
 	readonly fingerprint: string
 }
 
-/** Everything that is known about a message. `outbox.find`, `outbox.list` and `outbox.dead.list` return it. */
+/**
+ * Everything that is known about a message. `outbox.find`, `outbox.list` and `outbox.dead.list` return it.
+ */
 export interface MessageRecord {
 	readonly id: string
 	readonly topic: string

@@ -1,7 +1,8 @@
 /**
- * Hides parts of messages where they are shown to people: `find`, `list`, `why`, `audit` and the dead letters. It works on what a store returns, so
- * that nothing that is stored or sent changes. An error may quote the payload, so its message is part of what can be hidden. If the function throws,
- * nothing is shown: a bug in it must not reveal what it was meant to hide.
+ * Hides parts of messages where they are shown to people: `find`, `list`, `why`, `audit` and the dead
+ * letters. It works on what a store returns, so that nothing that is stored or sent changes. An error may
+ * quote the payload, so its message is part of what can be hidden. If the function throws, nothing is shown:
+ * a bug in it must not reveal what it was meant to hide.
  */
 import type { AuditRow, StoredMessage } from '../store/rows.ts'
 import type { DeadGroupRow, OutboxStore } from '../store/store.ts'
@@ -18,8 +19,8 @@ interface RedactableMessage {
 }
 
 /**
- * Hides parts of a message where people read it (`find`, `list`, `why`, `audit`, dead letters); what is stored and sent does not change. It is the
- * option `redact` of an `Outbox`; `redactFields` creates one.
+ * Hides parts of a message where people read it (`find`, `list`, `why`, `audit`, dead letters); what is
+ * stored and sent does not change. It is the option `redact` of an `Outbox`; `redactFields` creates one.
  */
 export type RedactMessage = (
 	message: RedactableMessage,
@@ -85,7 +86,10 @@ export function withRedaction(store: OutboxStore, redact: RedactMessage | undefi
 function redactMessage(message: StoredMessage, redact: RedactMessage): StoredMessage {
 	const { topic, destination, error } = message
 	const { payload, headers, errorMessage } = apply(redact, {
-		...{ topic, destination, payload: parseJson(message.payload), headers: toHeaders(message.headers) },
+		topic,
+		destination,
+		payload: parseJson(message.payload),
+		headers: toHeaders(message.headers),
 		errorMessage: error?.message,
 	})
 	return {
@@ -117,7 +121,9 @@ function redactAudit(row: AuditRow, redact: RedactMessage): AuditRow {
 	if (row.messageId === null || row.payload === null) return row
 	const about = { topic: topic ?? '', destination, errorMessage: undefined }
 	const original = apply(redact, {
-		...{ ...about, payload: parseJson(row.payload), headers: toHeaders(row.headers) },
+		...about,
+		payload: parseJson(row.payload),
+		headers: toHeaders(row.headers),
 	})
 	return {
 		...row,
@@ -134,11 +140,67 @@ function redactChanges(
 ): string {
 	const changes = Object(parseJson(text)) as { readonly payload?: unknown; readonly headers?: unknown }
 	const { payload, headers } = apply(redact, {
-		...{ ...about, payload: changes.payload, headers: toHeaders(JSON.stringify(changes.headers ?? null)) },
+		...about,
+		payload: changes.payload,
+		headers: toHeaders(JSON.stringify(changes.headers ?? null)),
 	})
 	return JSON.stringify({
 		...changes,
 		...('payload' in changes && { payload }),
 		...('headers' in changes && { headers }),
 	})
+}
+
+export const REDACTED = '[redacted]'
+
+/** Shorter values occur in a text by accident, and replacing them would make it unreadable. */
+const MIN_QUOTED_LENGTH = 3
+
+/**
+ * Returns a function for the outbox option `redact` that replaces these fields of payloads, at any depth, and
+ * these headers by `[redacted]`. Names are compared without regard to case. Values of three or more
+ * characters are also replaced in error messages.
+ *
+ * @example
+ * const outbox = new Outbox({ store, redact: redactFields(['email', 'authorization']) })
+ */
+export function redactFields(names: readonly string[]): RedactMessage {
+	const hidden = new Set(names.map((name) => name.toLowerCase()))
+	const isHidden = (name: string): boolean => hidden.has(name.toLowerCase())
+	return ({ payload, headers, errorMessage }) => {
+		const values = new Set<string>()
+		const copy = (value: unknown, isInside: boolean): unknown => {
+			if (typeof value !== 'object' || value === null) {
+				if (isInside) values.add(String(value))
+				return value
+			}
+			if (Array.isArray(value)) return value.map((item) => copy(item, isInside))
+			const members = Object.entries(value).map(([name, item]) => {
+				const isSecret = isHidden(name)
+				const copied = copy(item, isInside || isSecret)
+				return [name, isSecret ? REDACTED : copied] as const
+			})
+			return Object.fromEntries(members)
+		}
+		const shown = { payload: copy(payload, false), headers: copy(headers, false) as typeof headers }
+		return { ...shown, errorMessage: errorMessage && withoutValues(errorMessage, values) }
+	}
+}
+
+function withoutValues(text: string, values: ReadonlySet<string>): string {
+	let rest = text
+	for (const value of values) {
+		if (value.length < MIN_QUOTED_LENGTH) continue
+		// An error that quotes JSON has the escapes of JSON.
+		for (const quoted of [value, JSON.stringify(value).slice(1, -1)]) rest = withoutValue(rest, quoted)
+	}
+	return rest
+}
+
+/** Stored errors are truncated, so the text may end within the value. */
+function withoutValue(text: string, value: string): string {
+	const rest = text.replaceAll(value, REDACTED)
+	for (let length = Math.min(value.length - 1, rest.length); length >= MIN_QUOTED_LENGTH; length--)
+		if (rest.endsWith(value.slice(0, length))) return rest.slice(0, -length) + REDACTED
+	return rest
 }

@@ -1,21 +1,21 @@
 /**
- * Converts an error for storage: short, valid for any database, and with a fingerprint that turns ten thousand dead letters into three groups. The
- * fingerprint covers what stays the same when the same failure happens to another message, so everything that looks like a value is removed first: a
- * group that is too wide is easy to split, while a thousand groups of one are useless. For the same reason the response body is stored but not
- * part of the fingerprint.
+ * Converts an error for storage: short, valid for any database, and with a fingerprint that turns ten
+ * thousand dead letters into three groups. The fingerprint covers what stays the same when the same failure
+ * happens to another message, so everything that looks like a value is removed first: a group that is too
+ * wide is easy to split, while a thousand groups of one are useless. For the same reason the response body is
+ * stored but not part of the fingerprint.
  */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { quoteBody } from '../../core/errors/errors.ts'
-import { reduceUrls } from '../../core/events/message-text.ts'
+import { reduceUrls } from '../../core/events/error-facts.ts'
 import type { StoredError } from './message.ts'
-import { withoutQuotes } from './quoted-texts.ts'
 
 const MAX_MESSAGE = 500
 const MAX_TYPE = 100
 const MAX_BODY = 200
 /** How much of a text is processed: some errors quote a whole body. */
 const MAX_PROCESSED = 2_000
-/** How much of the text without values goes into the fingerprint: a tail that was cut off elsewhere must not matter. */
+/** The fingerprint ignores the rest: a text that was cut off elsewhere must not matter. */
 const MAX_PATTERN = 300
 
 /** Converts anything that was thrown. Never throws, even for hostile objects. */
@@ -37,7 +37,7 @@ export function toStoredError(error: unknown): StoredError {
 	return { type, message: truncate(message, MAX_MESSAGE), fingerprint }
 }
 
-/** Returns the message without the response body, which may contain personal data: events are written to logs. */
+/** Returns the message without the response body, which may have personal data: events are logged. */
 export const messageForEvents = (error: unknown): string =>
 	truncate(reduceUrls(errorMessage(error, httpStatus(error))), MAX_MESSAGE)
 
@@ -61,7 +61,7 @@ function errorMessage(error: unknown, status: number | undefined): string {
 	return text === '' ? `HTTP ${status}` : `HTTP ${status}: ${text}`
 }
 
-/** Returns the status of an HTTP error. It is part of the fingerprint, unlike other numbers: a 404 and a 503 are different failures. */
+/** Returns the HTTP status, which is part of the fingerprint: a 404 and a 503 are different failures. */
 function httpStatus(error: unknown): number | undefined {
 	const candidates = [
 		safeGet(error, 'statusCode'),
@@ -75,7 +75,7 @@ function httpStatus(error: unknown): number | undefined {
 const isStatus = (value: unknown): value is number =>
 	typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599
 
-/** Returns a code such as `ECONNREFUSED` or `23505`. Longer or freer texts are ignored, because they may contain an id. */
+/** Returns a code such as `ECONNREFUSED` or `23505`. Longer texts may contain an id. */
 function errorCode(error: unknown): string {
 	const code = safeGet(error, 'code')
 	return typeof code === 'string' && /^(?:[A-Z][A-Z_]{1,49}|[A-Z][A-Z0-9_]{1,19}|[0-9A-Z]{5})$/.test(code)
@@ -97,8 +97,9 @@ function responseBody(error: unknown): string {
 const MAX_JSON_DEPTH = 4
 
 /**
- * Returns the start of the value as JSON, little more than `room` characters, because a body may have megabytes. Only plain data is read: a stream,
- * a getter or a `toJSON` is foreign code, which may consume the body or never end.
+ * Returns the start of the value as JSON, little more than `room` characters, because a body may have
+ * megabytes. Only plain data is read: a stream, a getter or a `toJSON` is foreign code, which may consume the
+ * body or never end.
  */
 function jsonText(value: unknown, room: number, depth = 0): string {
 	if (typeof value === 'string') return JSON.stringify(value.slice(0, room))
@@ -130,7 +131,7 @@ function isPlain(value: unknown): value is object {
 const isObject = (value: unknown): boolean =>
 	(typeof value === 'object' && value !== null) || typeof value === 'function'
 
-/** Returns the first line with content, without characters that a database rejects. The first line of formatted JSON is only a brace. */
+/** Returns the first line with content, because that of formatted JSON is only a brace. */
 function firstLine(text: unknown, content = /[^\s\p{Cc}]/u): string {
 	if (typeof text !== 'string') return ''
 	const line = text
@@ -161,8 +162,8 @@ const spellStatus = (text: string): string =>
 	})
 
 /**
- * Patterns of values, in this order: times and addresses consist of numbers, and numbers come last. HTTP dates contain names of days, which no
- * rule for numbers finds.
+ * Patterns of values, in this order: times and addresses consist of numbers, and numbers come last. HTTP
+ * dates contain names of days, which no rule for numbers finds.
  */
 const VALUES: readonly (readonly [RegExp, string])[] = [
 	[/(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+/g, '<address>'],
@@ -191,4 +192,42 @@ function withoutValues(text: string): string {
 	let rest = withoutQuotes(spellStatus(text))
 	for (const [value, replacement] of VALUES) rest = rest.replace(value, replacement)
 	return rest
+}
+
+const QUOTES = '"\'`'
+const WORD = /\w/
+
+const isWord = (character: string | undefined): boolean => character !== undefined && WORD.test(character)
+
+/**
+ * Replaces quoted texts by `<text>`. It scans instead of matching a pattern: a pattern would look for the end
+ * of every quote that has none, which takes quadratic time.
+ */
+export function withoutQuotes(text: string): string {
+	let result = ''
+	let done = 0
+	let unclosed = ''
+	for (let at = 0; at < text.length; at++) {
+		const quote = text.charAt(at)
+		// An apostrophe inside a word is not a quote. If a quote has no end, later ones of its kind have none
+		// either.
+		if (!QUOTES.includes(quote) || unclosed.includes(quote) || isWord(text[at - 1])) continue
+		const end = findEnd(text, at)
+		if (end === undefined) unclosed += quote
+		else {
+			result += `${text.slice(done, at)}<text>`
+			done = end + 1
+			at = end
+		}
+	}
+	return result + text.slice(done)
+}
+
+/** Returns the position of the quote that ends the one at `start`. A backslash escapes the next character. */
+function findEnd(text: string, start: number): number | undefined {
+	for (let at = start + 1; at < text.length; at++) {
+		if (text.charAt(at) === '\\') at++
+		else if (text.charAt(at) === text.charAt(start) && !isWord(text[at + 1])) return at
+	}
+	return undefined
 }

@@ -1,7 +1,8 @@
 /**
- * Notices a commit without touching the user's transaction: no wrapper around the client and no extra query. A `pg` client receives the transaction
- * state with every response; `node:sqlite` has a property; of any other client the state is unknown, and relays are notified without it. A
- * rollback looks like a commit, which does no harm: a relay that is woken and finds nothing goes back to sleep.
+ * Notices a commit without touching the user's transaction: no wrapper around the client and no extra query.
+ * A `pg` client receives the transaction state with every response; `node:sqlite` has a property; of any
+ * other client the state is unknown, and relays are notified without it. A rollback looks like a commit,
+ * which does no harm: a relay that is woken and finds nothing goes back to sleep.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { isSqlClient, type Queryable } from '../../sql/clients.ts'

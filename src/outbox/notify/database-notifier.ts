@@ -1,6 +1,7 @@
 /**
- * Wakes relays of other processes through the database. A notification only says that there may be new messages, so many are as good as one: at
- * most one is in flight and one is pending. Errors are ignored because every relay also polls.
+ * Wakes relays of other processes through the database. A notification only says that there may be new
+ * messages, so many are as good as one: at most one is in flight and one is pending. Errors are ignored
+ * because every relay also polls.
  */
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 

@@ -1,8 +1,7 @@
-/** What operators did: replays, edits and discards of dead letters with the original message, pauses and closed circuits. */
+/** What operators did to dead letters, with the original message, and to destinations. */
 import { withArgumentPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidArgument, invalidOption, isObject } from '../../core/options/schema.ts'
-import { isMessageId, readName, readText, readTime } from '../message/filter.ts'
-import { checkLimit, PAGE_SIZE } from '../message/limit.ts'
+import { checkLimit, isMessageId, PAGE_SIZE, readName, readText, readTime } from '../message/filter.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { parseJson, toHeaders } from '../message/record.ts'
 import type { AuditAction, AuditRow } from '../store/rows.ts'
@@ -48,19 +47,22 @@ export interface AuditRecord {
 }
 
 const ACTIONS: Readonly<Record<AuditAction, true>> = {
-	...{
-		expire: true,
-		replay: true,
-		edit: true,
-		discard: true,
-		pause: true,
-		resume: true,
-		'close-circuit': true,
-	},
+	expire: true,
+	replay: true,
+	edit: true,
+	discard: true,
+	pause: true,
+	resume: true,
+	'close-circuit': true,
 }
 
 const SCHEMA: Readonly<Record<keyof AuditFilter, 'any'>> = {
-	...{ action: 'any', destination: 'any', by: 'any', messageId: 'any', since: 'any', until: 'any' },
+	action: 'any',
+	destination: 'any',
+	by: 'any',
+	messageId: 'any',
+	since: 'any',
+	until: 'any',
 }
 
 export function readAuditFilter(given: AuditFilter): StoreAuditFilter {
@@ -93,7 +95,12 @@ export function readAuditPage(options: AuditPageOptions): AuditPageOptions & { r
 export function toAuditRecord(row: AuditRow): AuditRecord {
 	const { seq, at, by, action, destination, messageId, payload, headers, changes } = row
 	return {
-		...{ id: seq, at: new Date(at), by, reason: row.reason ?? undefined, action, destination },
+		id: seq,
+		at: new Date(at),
+		by,
+		reason: row.reason ?? undefined,
+		action,
+		destination,
 		messageId: messageId ?? undefined,
 		topic: row.topic ?? undefined,
 		key: row.key ?? undefined,

@@ -1,6 +1,6 @@
 /**
- * Pauses and resumes destinations by hand. The pause is a row of the database, so it survives restarts and every relay obeys it; relays
- * cannot end it, because it is stored apart from what their circuits change.
+ * Pauses and resumes destinations by hand. The pause is a row of the database, so it survives restarts and
+ * every relay obeys it; relays cannot end it, because it is stored apart from what their circuits change.
  */
 import { checkNames, checkRange, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { NAME_BYTES } from '../enqueue/fields.ts'
@@ -17,7 +17,9 @@ export interface PauseOptions extends OperatorOptions {
 
 /** Options of `resume`. */
 export interface ResumeOptions extends OperatorOptions {
-	/** Also closes an open circuit and ends a Retry-After, so that messages are sent immediately. Default false. */
+	/**
+	 * Also closes an open circuit and ends a Retry-After, so that messages are sent immediately. Default false.
+	 */
 	readonly closeCircuit?: boolean | undefined
 }
 

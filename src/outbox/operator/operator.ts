@@ -1,4 +1,4 @@
-/** Who changes something by hand, and why. The default is the user of this process, so that no change is anonymous. */
+/** Who changes something by hand, and why. By default the user of this process: no change is anonymous. */
 import { hostname, userInfo } from 'node:os'
 import { invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { readText } from '../message/filter.ts'

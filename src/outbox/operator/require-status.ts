@@ -1,4 +1,4 @@
-/** Checks messages that are selected by id before an operation: a message that it cannot change is an error, because a silent skip looks like success. */
+/** Rejects ids of messages that an operation cannot change: a silent skip looks like success. */
 import { YaokiError } from '../../core/errors/errors.ts'
 import type { MessageStatus } from '../message/message.ts'
 import type { OutboxStore } from '../store/store.ts'
@@ -16,8 +16,8 @@ const COUNT_SIZE = 1_000
 const LIST_SIZE = 100
 
 /**
- * `replay`, `edit` and `discard` of `outbox.dead` reject with it if one of the ids is not the id of a dead letter; nothing was changed.
- * `messages` has the id and the status of each: call again without them.
+ * `replay`, `edit` and `discard` of `outbox.dead` reject with it if one of the ids is not the id of a dead
+ * letter; nothing was changed. `messages` has the id and the status of each: call again without them.
  */
 export class DeadLetterNotFoundError extends YaokiError {
 	override readonly name = 'DeadLetterNotFoundError'
@@ -31,12 +31,15 @@ export class DeadLetterNotFoundError extends YaokiError {
 }
 
 /**
- * `outbox.retry` and `outbox.expire` reject with it if one of the `ids` is not a message that waits in the queue; nothing was changed. `messages`
- * has the id and the status of each: call again without them.
+ * `outbox.retry` and `outbox.expire` reject with it if one of the `ids` is not a message that waits in the
+ * queue; nothing was changed. `messages` has the id and the status of each: call again without them.
  */
 export class MessageNotQueuedError extends YaokiError {
 	override readonly name = 'MessageNotQueuedError'
-	/** The messages that do not wait in the queue. `processing`: it is in flight. `unknown`: it was sent or discarded, or never existed. */
+	/**
+	 * The messages that do not wait in the queue. `processing`: it is in flight. `unknown`: it was sent or
+	 * discarded, or never existed.
+	 */
 	readonly messages: readonly UnchangedMessage[]
 
 	constructor(messages: readonly UnchangedMessage[], action: Action) {

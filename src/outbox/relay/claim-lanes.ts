@@ -1,14 +1,15 @@
 /**
- * Keeps a slow claim of one destination from delaying the others. All destinations share one claim, which is one round trip, as long as claims are
- * fast. A slow one says nothing about which of its destinations is slow, so half of them move to another lane, whose claims run concurrently. After a
- * few slow claims the slow destination is alone, and the others share fast lanes. The number of lanes is fixed, so a database that is slow
- * for all destinations does not get more than a few claims. The first claim of an ordered destination has a lane of its own, because it may have to
- * search for the first messages of all keys.
+ * Keeps a slow claim of one destination from delaying the others. All destinations share one claim, which is
+ * one round trip, as long as claims are fast. A slow one says nothing about which of its destinations is
+ * slow, so half of them move to another lane, whose claims run concurrently. After a few slow claims the slow
+ * destination is alone, and the others share fast lanes. The number of lanes is fixed, so a database that is
+ * slow for all destinations does not get more than a few claims. The first claim of an ordered destination
+ * has a lane of its own, because it may have to search for the first messages of all keys.
  *
- * Full scans that are known to take long have a lane of their own too, beside all other claims of their destination.
+ * Full scans that are known to take long have a lane of their own too, beside all other claims of their
+ * destination.
  */
 import type { ClaimTarget } from '../store/rows.ts'
-import { ClaimLimit } from '../timing/claim-limit.ts'
 
 const LANES = 3
 /** Longer than a claim of two batches takes. */
@@ -55,7 +56,10 @@ export class ClaimLanes {
 		return this.#waitingFullScans.some((target) => target.destination === destination)
 	}
 
-	/** Starts a claim per lane. `claim` resolves with true if the next claim should follow immediately. `onEnd` is called after a claim that `next` does not await. */
+	/**
+	 * Starts a claim per lane. `claim` resolves with true if another should follow immediately. `onEnd` is
+	 * called after a claim that `next` does not await.
+	 */
 	start(targets: readonly ClaimTarget[], now: () => number, claim: Claim, onEnd: () => void): void {
 		for (const [lane, own] of this.#divide(targets)) {
 			const startedAt = now()
@@ -141,3 +145,55 @@ export class ClaimLanes {
 		})
 	}
 }
+
+/**
+ * Decides how many messages a claim may ask for. A claim that took too long is cancelled and would take as
+ * long again, so each cancelled one halves the next, down to a single message, and each successful one
+ * doubles it until nothing is reduced.
+ */
+export class ClaimLimit {
+	#max = Infinity
+	/** The target that a reduced claim starts with, so that the last ones get their turn. */
+	#first = 0
+
+	/** The maximum number of messages of the next claim; Infinity if it is not reduced. */
+	get max(): number {
+		return this.#max
+	}
+
+	recordTimeout(targets: readonly ClaimTarget[]): void {
+		this.#max = Math.max(1, Math.floor(sizeOf(targets) / 2))
+	}
+
+	recordSuccess(wanted: readonly ClaimTarget[]): void {
+		if (this.#max === Infinity) return
+		this.#max *= 2
+		if (this.#max >= sizeOf(wanted)) this.#max = Infinity
+	}
+
+	/** Divides the targets into those of the next claim and what is left for a later one. */
+	divide(wanted: readonly ClaimTarget[]): { readonly now: ClaimTarget[]; readonly later: ClaimTarget[] } {
+		const total = sizeOf(wanted)
+		if (total <= this.#max) return { now: [...wanted], later: [] }
+		const now: ClaimTarget[] = []
+		const later: ClaimTarget[] = []
+		let left = this.#max
+		const start = this.#first++ % wanted.length
+		for (const target of [...wanted.slice(start), ...wanted.slice(0, start)]) {
+			const share = Math.max(1, Math.floor((target.limit * this.#max) / total))
+			const limit = Math.min(left, share)
+			left -= limit
+			if (limit > 0) now.push(part(target, 0, limit))
+			if (limit < target.limit) later.push(part(target, limit, target.limit))
+		}
+		return { now, later }
+	}
+}
+
+const sizeOf = (targets: readonly ClaimTarget[]): number => targets.reduce((sum, { limit }) => sum + limit, 0)
+
+const part = (target: ClaimTarget, from: number, to: number): ClaimTarget => ({
+	...target,
+	limit: to - from,
+	...(target.keys && { keys: target.keys.slice(from, to) }),
+})

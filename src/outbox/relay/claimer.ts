@@ -1,23 +1,23 @@
 /**
- * The relay's main loop: claims messages for destinations that need some. One claim at a time for all destinations as long as claims are fast, while the
- * results of earlier messages are written concurrently; then it waits until it is woken, a slot is free, or the next message is due.
+ * The relay's main loop: claims messages for destinations that need some. One claim at a time for all
+ * destinations as long as claims are fast, while the results of earlier messages are written concurrently;
+ * then it waits until it is woken, a slot is free, or the next message is due.
  */
 
 import { TimeoutError } from '../../core/errors/errors.ts'
-import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
-import { longestLag, PollSchedule } from '../timing/poll-schedule.ts'
-import { EventLoopYield, nextTick } from '../timing/yield.ts'
 import { ClaimLanes, type Lane } from './claim-lanes.ts'
 import { Delivery } from './delivery.ts'
 import { DestinationDiscovery } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { RelayParts } from './dispatcher.ts'
+import { EventLoopYield, nextTick } from './event-loop-yield.ts'
 import { acquirePermits } from './heartbeat.ts'
 import { LostClaims } from './lost-claims.ts'
 import { PoisonDetection } from './poison-detection.ts'
+import { longestLag, PollSchedule } from './poll-schedule.ts'
 
-/** The messages of a larger claim start in the next turn of the event loop, after the next claim was sent: without a pause they would delay it. */
+/** Messages of a larger claim start in the next turn of the event loop: they would delay the next claim. */
 const MANY = 100
 
 /** The store is asked for the next due time at most this often. */
@@ -34,7 +34,7 @@ export class Claimer {
 	#isWoken = true
 	/** True from a poll until the scan that it caused. */
 	#isPolling = false
-	#housekeptAt = -Infinity
+	#maintainedAt = -Infinity
 	#nextDueAskedAt = -Infinity
 	/** Destinations whose next due time is known; cleared when messages are claimed or the relay is woken. */
 	readonly #nextDueKnown = new Set<DestinationState>()
@@ -42,7 +42,7 @@ export class Claimer {
 	constructor(parts: RelayParts) {
 		this.#parts = parts
 		this.#lost = new LostClaims(parts)
-		this.#poison = new PoisonDetection(parts, this.#lost, () => this.#lanes.all())
+		this.#poison = new PoisonDetection(parts, () => this.#lanes.all())
 		this.#yield = new EventLoopYield(parts.context.runtime)
 		this.#polls = new PollSchedule(parts.context.settings.pollMs)
 		const isClaiming = (name: string) => this.#lanes.isClaiming(name)
@@ -94,13 +94,16 @@ export class Claimer {
 	async #prepare(): Promise<void> {
 		const { context, states, breaker, dispatcher } = this.#parts
 		// What a running claim returns is not known to be held yet.
-		if (context.runtime.now() >= this.#lost.nextAt) await this.#lanes.all()
-		await this.#lost.releaseIfDue()
+		if (context.runtime.now() >= this.#lost.nextAt) {
+			await this.#lanes.all()
+			await this.#lost.release()
+		}
 		const now = context.runtime.now()
-		// The same sum as in `#msUntilNext`: a difference, rounded differently, could be not yet due with no time left to wait.
-		const mustKeepHouse = now >= this.#housekeptAt + context.settings.pollMs
+		// The same sum as in `#msUntilNext`: a difference, rounded differently, could be not yet due with no time
+		// left to wait.
+		const isMaintenanceDue = now >= this.#maintainedAt + context.settings.pollMs
 		const isPoll = now >= this.#polls.nextAt
-		if (mustKeepHouse || isPoll || this.#isWoken || now >= this.#discovery.nextAt) {
+		if (isMaintenanceDue || isPoll || this.#isWoken || now >= this.#discovery.nextAt) {
 			this.#isPolling = isPoll && !this.#isWoken
 			this.#isWoken = false
 			this.#polls.recordScan(now)
@@ -108,16 +111,18 @@ export class Claimer {
 			await this.#discovery.run()
 			for (const state of states.byName.values()) state.scan.expect(now)
 		}
-		if (mustKeepHouse) {
-			this.#housekeptAt = now
-			// Another relay may have ended a pause early, or paused a destination for which this relay has messages.
+		if (isMaintenanceDue) {
+			this.#maintainedAt = now
+			// Another relay may have ended a pause early, or paused a destination for which this relay has
+			// messages.
 			const isAffected = ([, state]: [string, DestinationState]) =>
 				state.breaker.pausedUntil > now || state.waiting > 0
 			const affected = new Map([...states.byName].filter(isAffected))
 			if (affected.size > 0) await breaker.refresh(affected)
 			await this.#poison.runCandidates()
 			for (const state of states.byName.values()) this.#emitHung(state)
-			// While a destination ramps up after an outage its capacity grows with time, even if none of its messages ends.
+			// While a destination ramps up after an outage its capacity grows with time, even if none of its
+			// messages ends.
 			dispatcher.pump()
 		}
 		for (const state of states.byName.values()) {
@@ -138,7 +143,7 @@ export class Claimer {
 	#emitHung(state: DestinationState): void {
 		const count = state.newlyHung()
 		if (count > 0)
-			this.#parts.context.emit({ type: 'relay_handlers_hung', destination: state.destination, count })
+			this.#parts.context.emitter.emit({ type: 'relay_handlers_hung', destination: state.destination, count })
 	}
 
 	/** Returns true if messages were claimed, so that the next claim should follow immediately. */
@@ -167,16 +172,12 @@ export class Claimer {
 		const { limit } = lane
 		let startedAt = 0
 		let parts = limit.divide(targets)
-		const { owner, settings } = context
-		const claim = async (_: number, signal: AbortSignal) => {
+		const claim = async (signal: AbortSignal) => {
 			// The start of the successful try: measured from the first of several, leases could be over already.
 			startedAt = context.runtime.now()
 			parts = limit.divide(targets)
 			try {
-				return await this.#lost.claim({
-					...{ owner, leaseMs: settings.leaseMs, targets: parts.now, poisonCandidates: false },
-					...{ poisonAfter: CANDIDATE_AFTER, signal },
-				})
+				return await context.claim(parts.now, false, signal)
 			} catch (error) {
 				if (signal.aborted || error instanceof TimeoutError) limit.recordTimeout(parts.now)
 				throw error
@@ -187,7 +188,6 @@ export class Claimer {
 		limit.recordSuccess(targets)
 		for (const target of parts.later) this.#postpone(target)
 		this.#nextDueKnown.clear()
-		context.syncClock(result.now)
 		if (isPoll) this.#polls.recordPoll(context.runtime.now(), longestLag(result, parts.now))
 		this.#accept(parts.now, result, startedAt)
 		return result.rows.length > 0 || parts.later.length > 0
@@ -296,7 +296,7 @@ export class Claimer {
 				!this.#lanes.isBusy(state.destination),
 		)
 		let next = Math.min(
-			this.#housekeptAt + context.settings.pollMs,
+			this.#maintainedAt + context.settings.pollMs,
 			this.#polls.nextAt,
 			this.#discovery.nextAt,
 			this.#lost.nextAt,

@@ -1,6 +1,7 @@
 /**
- * One claimed message: queued at its destination, then in flight, then settled. Its timeout is an entry in the list of all timeouts of the same
- * length, so a message costs no timer; its AbortSignal is created when the handler reads it.
+ * One claimed message: queued at its destination, then in flight, then settled. Its timeout is an entry in
+ * the list of all timeouts of the same length, so a message costs no timer; its AbortSignal is created when
+ * the handler reads it.
  */
 import { permanent } from '../../core/classify/permanent.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
@@ -13,8 +14,8 @@ import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
 
 /**
- * The lease of a message expired while its handler ran: another relay may be sending the message. It is `signal.reason` in the handler. End
- * the handler; receivers must detect duplicates by the id of the message.
+ * The lease of a message expired while its handler ran: another relay may be sending the message. It is
+ * `signal.reason` in the handler. End the handler; receivers must detect duplicates by the id of the message.
  */
 export class OutboxLeaseLostError extends YaokiError {
 	override readonly name = 'OutboxLeaseLostError'
@@ -30,8 +31,8 @@ export class OutboxLeaseLostError extends YaokiError {
 }
 
 /**
- * The relay stopped before a delivery had finished; the message will be sent again. It is `signal.reason` in the handler, and
- * `relay.start()` rejects with it if `stop()` interrupts the start.
+ * The relay stopped before a delivery had finished; the message will be sent again. It is `signal.reason` in
+ * the handler, and `relay.start()` rejects with it if `stop()` interrupts the start.
  */
 export class RelayStoppedError extends YaokiError {
 	override readonly name = 'RelayStoppedError'
@@ -96,7 +97,7 @@ export class Delivery implements TimeoutEntry {
 	}
 }
 
-/** A separate object, so that a handler sees nothing else of the delivery. The signal is a getter: `{ ...context }` does not copy it. */
+/** A handler sees nothing else of the delivery. `{ ...context }` does not copy the signal, a getter. */
 class Context implements DeliveryContext {
 	readonly attempt: number
 	readonly #delivery: Delivery
@@ -164,5 +165,8 @@ function toMessage(row: ClaimedRow): Message {
 }
 
 export const claimRef = ({ id, attempt, claimedAt, sequence }: ClaimedRow): ClaimRef => ({
-	...{ id, attempt, claimedAt, sequence },
+	id,
+	attempt,
+	claimedAt,
+	sequence,
 })

@@ -1,17 +1,24 @@
 /**
- * One destination as this relay sees it: queued and in-flight messages, breaker, permits, and when to claim more. Every destination has its own
- * state and limit, so one that hangs does not delay the others.
+ * One destination as this relay sees it: queued and in-flight messages, breaker, permits, and when to claim
+ * more. Every destination has its own state and limit, so one that hangs does not delay the others.
  */
+import { invalidOption } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { findTimeoutList, type TimeoutList } from '../../core/runtime/timeout-list.ts'
-import { KeyRuns } from '../order/key-runs.ts'
+import type { Destination, MessageHandler } from '../destinations/destination.ts'
 import type { ClaimedRow, ClaimTarget } from '../store/rows.ts'
-import { ScanSchedule } from '../timing/scan-schedule.ts'
 import type { Delivery } from './delivery.ts'
+import { KeyRuns } from './key-runs.ts'
 import { LocalBreaker } from './local-breaker.ts'
-import type { DestinationSettings, RelaySettings } from './options.ts'
+import {
+	type BreakerSettings,
+	type DestinationSettings,
+	type RelaySettings,
+	readDestination,
+} from './options.ts'
+import { ScanSchedule } from './scan-schedule.ts'
 
-/** Messages for this much time are claimed ahead: enough to hide the round trip to the database, without holding what other relays could send sooner. */
+/** Messages for this time are claimed ahead: it hides the round trip, and leaves the rest to other relays. */
 const CLAIM_AHEAD_MS = 500
 
 const MIN_THROUGHPUT_SAMPLE_MS = 10
@@ -96,8 +103,9 @@ export class DestinationState {
 	}
 
 	/**
-	 * Returns the claimed rows that are not already in flight here. If the lease of an in-flight message expired and this relay claimed it
-	 * again, the delivery continues under the new claim; a second delivery beside it would be a needless duplicate.
+	 * Returns the claimed rows that are not already in flight here. If the lease of an in-flight message
+	 * expired and this relay claimed it again, the delivery continues under the new claim; a second delivery
+	 * beside it would be a needless duplicate.
 	 */
 	withoutInFlight(rows: readonly ClaimedRow[], now: number, leaseUntil: number): readonly ClaimedRow[] {
 		const expired = new Map<string, Delivery>()
@@ -142,7 +150,7 @@ export class DestinationState {
 		this.queued = [...first.toReversed(), ...this.queued]
 	}
 
-	/** Queues the message after this one, which has been sent, as the next one to start. Returns false if there is none. */
+	/** Queues the message that follows a sent one as the next to start. Returns false if there is none. */
 	continueRun(sent: Delivery): boolean {
 		const next = this.runs.next(sent)
 		if (next) this.queued.push(next)
@@ -177,13 +185,17 @@ export class DestinationState {
 		return Math.max(0, Math.min(this.#batchSize, ahead - queued))
 	}
 
-	/** Returns a full scan that is to run beside other claims, if it is time for one that takes long. With a rate or permits, claims are counted one after the other. */
+	/** Returns a long full scan if one is due. With a rate or permits, claims are counted one by one. */
 	longFullScan(now: number): ClaimTarget | undefined {
 		if (this.#isScarce || this.breaker.isProbing || !this.scan.startLongFullScan(now)) return undefined
 		const isOrdered = this.settings.afterDeadLetter !== undefined
 		const limit = this.scan.limit(0, this.#batchSize)
 		return {
-			...{ destination: this.destination, limit, since: 0, isOrdered, isProbe: false },
+			destination: this.destination,
+			limit,
+			since: 0,
+			isOrdered,
+			isProbe: false,
 			heldKeys: this.#heldKeys(),
 		}
 	}
@@ -198,7 +210,11 @@ export class DestinationState {
 		// Tokens were acquired for the whole limit.
 		const size = isScarce ? limit : this.scan.limit(since, limit)
 		const all: ClaimTarget = {
-			...{ destination, limit: size, since, isOrdered, isProbe },
+			destination,
+			limit: size,
+			since,
+			isOrdered,
+			isProbe,
 			heldKeys: this.#heldKeys(),
 		}
 		if (this.freeKeys.size === 0 || isProbe) return [all]
@@ -207,7 +223,12 @@ export class DestinationState {
 		for (const key of keys) this.freeKeys.delete(key)
 		const perKey = isScarce ? 1 : this.#perKey(limit, keys.length)
 		const ofKeys: ClaimTarget = {
-			...{ destination, limit: keys.length * perKey, since: 0, isOrdered, isProbe, keys },
+			destination,
+			limit: keys.length * perKey,
+			since: 0,
+			isOrdered,
+			isProbe,
+			keys,
 			perKey,
 		}
 		// A free key alone is no reason to scan for other messages.
@@ -217,8 +238,9 @@ export class DestinationState {
 	}
 
 	/**
-	 * Returns keys of which nothing can be claimed, because the relay has a message of them. A scan compares every message with all of them, so with many
-	 * messages in flight these are only the keys with messages that wait for another one.
+	 * Returns keys of which nothing can be claimed, because the relay has a message of them. A scan compares
+	 * every message with all of them, so with many messages in flight these are only the keys with messages
+	 * that wait for another one.
 	 */
 	#heldKeys(): readonly string[] {
 		if (this.settings.afterDeadLetter === undefined) return []
@@ -236,7 +258,7 @@ export class DestinationState {
 		return true
 	}
 
-	/** Returns how many messages to claim per free key: not more than `limit` in total, with those that wait already. */
+	/** Returns how many messages to claim per free key: at most `limit` in total with those that wait. */
 	#perKey(limit: number, keys: number): number {
 		if (keys > MAX_KEYS_WITH_RUNS) return 1
 		return Math.max(1, Math.min(MAX_PER_KEY, Math.floor((limit - this.runs.size) / keys)))
@@ -247,7 +269,7 @@ export class DestinationState {
 		return this.settings.maxConcurrentAllRelays < Infinity && this.#permitsUntil === -Infinity
 	}
 
-	/** Returns the number of permits in use, and uses no more until `setPermits`: the store shares the rest among the other relays. */
+	/** Returns the permits in use, and uses no more until `setPermits`: other relays get the rest. */
 	freezePermits(): number {
 		const inUse = this.inFlight.size + this.waiting
 		this.#permits = Math.min(this.#permits, inUse)
@@ -302,5 +324,66 @@ export class DestinationState {
 			this.#sampledAt = now
 		}
 		return this.#finishedPerMs
+	}
+}
+
+/** Handlers by destination, for messages of any topics. */
+export type Destinations = Readonly<Record<string, MessageHandler<never> | Destination<never>>>
+
+/**
+ * The states of all destinations of a relay. With the destination `'*'`, every name in the queue without an
+ * entry of its own gets a state when it is found, and loses it when the queue has no more messages for it: so
+ * each has its own limits and breaker.
+ */
+export class DestinationStates {
+	readonly byName: Map<string, DestinationState> = new Map()
+	readonly #settings: RelaySettings
+	readonly #wildcard: DestinationSettings | undefined
+	readonly #named: ReadonlySet<string>
+	readonly #defaultBreaker: BreakerSettings | undefined
+
+	constructor(destinations: Destinations, settings: RelaySettings) {
+		this.#settings = settings
+		this.#defaultBreaker = readDestination('*', () => {}, { ...settings, circuitBreaker: {} }).circuitBreaker
+		const entries = Object.entries(destinations)
+		if (entries.length === 0)
+			invalidOption('destinations', '{}', "at least one destination, such as { 'order.created': handler }")
+		const read = entries.map(([name, given]) => [name, readDestination(name, given, settings)] as const)
+		this.#wildcard = read.find(([name]) => name === '*')?.[1]
+		const named = read.filter(([name]) => name !== '*')
+		this.#named = new Set(named.map(([name]) => name))
+		for (const [name, own] of named) this.#add(name, own)
+	}
+
+	get hasWildcard(): boolean {
+		return this.#wildcard !== undefined
+	}
+
+	serves(destination: string): boolean {
+		return this.hasWildcard || this.byName.has(destination)
+	}
+
+	/**
+	 * Adds states for these names, which are in the queue, and removes idle states of others that came by the
+	 * wildcard. A claim that runs may return messages, so those states stay.
+	 */
+	sync(names: readonly string[], isClaiming: (name: string) => boolean = () => false): void {
+		const wildcard = this.#wildcard
+		if (!wildcard) return
+		for (const name of names) if (!this.byName.has(name)) this.#add(name, wildcard)
+		const inQueue = new Set(names)
+		for (const [name, { isIdle, breaker }] of this.byName)
+			if (
+				!inQueue.has(name) &&
+				!this.#named.has(name) &&
+				isIdle &&
+				breaker.state === 'closed' &&
+				!isClaiming(name)
+			)
+				this.byName.delete(name)
+	}
+
+	#add(name: string, own: DestinationSettings): void {
+		this.byName.set(name, new DestinationState(name, own, this.#settings, this.#defaultBreaker))
 	}
 }

@@ -1,15 +1,15 @@
 /**
- * Starts deliveries where slots are free, and handles their results. Round robin over the destinations, one message at a time: if all slots of the
- * relay are taken, the next free one goes to the destination that has waited longest, however long the queue of another one is.
+ * Starts deliveries where slots are free, and handles their results. Round robin over the destinations, one
+ * message at a time: if all slots of the relay are taken, the next free one goes to the destination that has
+ * waited longest, however long the queue of another one is.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
 import { isUnprocessed } from '../../http/request/retry-safety.ts'
-import { OutboxInProgressError } from '../destinations/in-progress-error.ts'
+import { OutboxInProgressError } from '../destinations/destination.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
-import type { WakeSignal } from '../notify/wake-signal.ts'
 import { isPoison } from '../store/decisions/poison.ts'
 import type { Settlement } from '../store/rows.ts'
 import {
@@ -20,18 +20,23 @@ import {
 	OutboxLeaseLostError,
 	RelayStoppedError,
 } from './delivery.ts'
-import type { DestinationStates } from './destination-discovery.ts'
-import { type DestinationFault, findDestinationFault } from './destination-fault.ts'
-import type { DestinationState } from './destination-state.ts'
-import { classifyFailure, countsAsFailure, decideFailure } from './failure-decision.ts'
+import type { DestinationState, DestinationStates } from './destination-state.ts'
+import {
+	classifyFailure,
+	countsAsFailure,
+	type DestinationFault,
+	decideFailure,
+	findDestinationFault,
+} from './failure-decision.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
 import type { SharedBreaker } from './shared-breaker.ts'
+import type { WakeSignal } from './wake-signal.ts'
 
-/** Minimum delay when the retry budget is exhausted; with `baseDelayMs: 0` the message would otherwise be claimed again in a tight loop. */
+/** Minimum delay if the retry budget is exhausted: `baseDelayMs: 0` would claim in a tight loop. */
 const MIN_BUDGET_DELAY_MS = 100
 
-/** How soon a message whose receiver still processes an earlier attempt is sent again, if the receiver asks for less. */
+/** Minimum delay of a message whose receiver still processes an earlier attempt. */
 const MIN_IN_PROGRESS_MS = 1_000
 
 export class Dispatcher {
@@ -81,9 +86,10 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Gives up a handler that does not end although the relay stops. Its message is settled, so that no crash is counted for it, and is due
-	 * now: the handler may still send it, which is a duplicate, as after a crash. In order of a key the message keeps the rest of its lease:
-	 * the handler could otherwise send it after a later message of the key.
+	 * Gives up a handler that does not end although the relay stops. Its message is settled, so that no crash
+	 * is counted for it, and is due now: the handler may still send it, which is a duplicate, as after a crash.
+	 * In order of a key the message keeps the rest of its lease: the handler could otherwise send it after a
+	 * later message of the key.
 	 */
 	abandon(state: DestinationState, delivery: Delivery): void {
 		const isInOrder = state.settings.afterDeadLetter !== undefined && delivery.row.key !== null
@@ -93,7 +99,7 @@ export class Dispatcher {
 		delivery.list?.remove(delivery)
 	}
 
-	/** Handles a lease that expired by this process's clock: an in-flight delivery is lost, a queued one is released, so that no crash is counted. */
+	/** Handles a lease that has expired. A queued delivery is released, so that no crash is counted. */
 	expireLease(state: DestinationState, delivery: Delivery): void {
 		if (delivery.isSettled || state.inFlight.has(delivery)) {
 			this.loseLease(state, delivery)
@@ -112,10 +118,10 @@ export class Dispatcher {
 		delivery.abort(new OutboxLeaseLostError(messageId))
 		delivery.list?.remove(delivery)
 		state.queued = state.queued.filter((one) => one !== delivery)
-		this.#parts.context.emit({ type: 'relay_lease_lost', messageId, topic, destination, attempts })
+		this.#parts.context.emitter.emit({ type: 'relay_lease_lost', messageId, topic, destination, attempts })
 	}
 
-	/** Settles a delivery as failed after its timeout. It keeps its slot until the handler ends, because until then it may still send. */
+	/** Settles a delivery as failed. It keeps its slot until its handler ends, which may still send. */
 	readonly onTimeout = (delivery: Delivery): void => {
 		const state = this.#parts.states.byName.get(delivery.row.destination)
 		if (!state) return
@@ -152,8 +158,9 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Renews the leases of waiting messages after the host has slept: by the monotonic clock, which stood still, they are valid, but the database may have given
-	 * the messages to another relay. Those that are no longer held are not started.
+	 * Renews the leases of waiting messages after the host has slept: by the monotonic clock, which stood
+	 * still, they are valid, but the database may have given the messages to another relay. Those that are no
+	 * longer held are not started.
 	 */
 	#verify(state: DestinationState): void {
 		const { context } = this.#parts
@@ -207,7 +214,8 @@ export class Dispatcher {
 	}
 
 	#invoke({ settings: { deliver } }: DestinationState, delivery: Delivery): Promise<unknown> {
-		const { around, settings } = this.#parts.context
+		const { emitter, settings } = this.#parts.context
+		const { around } = emitter
 		if (!around) return invokeHandler(deliver, delivery)
 		const info = deliveryInfo(settings.name, delivery.row)
 		return around(info, () => invokeHandler(deliver, delivery)) as Promise<unknown>
@@ -252,13 +260,15 @@ export class Dispatcher {
 		const settlement = decideFailure(delivery.row, error, classification, state.settings, context)
 		const fault = findDestinationFault(state.settings, error, classification, settlement)
 		if (fault && this.#keepQueued(state, delivery, fault)) return
-		// Probes come early and often. One that did not reach the destination must not bring its message closer to the dead letters.
+		// Probes come early and often. One that did not reach the destination must not bring its message closer
+		// to the dead letters.
 		if (state.breaker.isProbe(delivery) && isUnprocessed(error))
 			this.#parts.settler.release(state, delivery, 'paused')
 		else this.#parts.settler.settle(state, delivery, settlement, durationMs)
 		const { kind, retryAfterMs } = classification
 		const pauseMs = kind === 'throttled' ? Math.min(retryAfterMs ?? 0, maxRetryAfterMs) : 0
-		// A destination that says when to come back is not down: it is paused until then, and its circuit does not count the failure.
+		// A destination that says when to come back is not down: it is paused until then, and its circuit does
+		// not count the failure.
 		if (pauseMs > 0 && !state.breaker.isProbing) {
 			this.#parts.breaker.pause(state, pauseMs)
 			return
@@ -275,8 +285,9 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Opens the circuit if a permanent failure is the destination's, and returns the message to the queue. Returns false if it is the message's. The message
-	 * is due after the others, so that the next probe is another one where the order of its key allows it.
+	 * Opens the circuit if a permanent failure is the destination's, and returns the message to the queue.
+	 * Returns false if it is the message's. The message is due after the others, so that the next probe is
+	 * another one where the order of its key allows it.
 	 */
 	#keepQueued(state: DestinationState, delivery: Delivery, fault: DestinationFault): boolean {
 		const { settler, breaker, context } = this.#parts
@@ -293,7 +304,7 @@ export class Dispatcher {
 		return true
 	}
 
-	/** Schedules a retry of a delivery that the stopping relay interrupted. It may have been sent, so the attempt counts, but never as the last one. */
+	/** The message may have been sent, so the attempt of an aborted delivery counts, but never as the last. */
 	#postpone(state: DestinationState, delivery: Delivery, inMs: number): void {
 		const { row } = delivery
 		delivery.error = new RelayStoppedError()

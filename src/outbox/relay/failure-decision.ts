@@ -1,15 +1,17 @@
 /**
- * Decides what follows a failed delivery, with the same rules as a failed call in core; but the result is stored and not awaited. Pure. Rules of the
- * user may throw; the decision is then made as if the rule did not exist, because a message must not be lost to a bug in a rule.
+ * Decides what follows a failed delivery, with the same rules as a failed call in core; but the result is
+ * stored and not awaited. Pure. Rules of the user may throw; the decision is then made as if the rule did not
+ * exist, because a message must not be lost to a bug in a rule.
  */
 
-import type { RandomSource } from '../../core/backoff/formula.ts'
-import { computeDelayMs } from '../../core/backoff/formula.ts'
+import { computeDelayMs, type RandomSource } from '../../core/backoff/formula.ts'
 import type { Classification } from '../../core/classify/classification.ts'
+import { readSignals } from '../../core/classify/error-signals.ts'
+import { isMarkedPermanent } from '../../core/classify/permanent.ts'
 import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
 import type { DeadLetterCause } from '../message/message.ts'
-import { toRetryLimit } from '../message/retry-limit.ts'
+import { toRetryLimit } from '../message/record.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import type { ClaimedRow, Settlement } from '../store/rows.ts'
 import { claimRef } from './delivery.ts'
@@ -31,7 +33,7 @@ export function classifyFailure(settings: DestinationSettings, error: unknown): 
 	}
 }
 
-/** Returns true if the error counts as a failure of the destination, false if it concerns only the message. */
+/** Returns true if the error counts as a failure of the destination, and not only of the message. */
 export function countsAsFailure(
 	settings: DestinationSettings,
 	error: unknown,
@@ -40,11 +42,8 @@ export function countsAsFailure(
 	return ownVerdict(settings, error) ?? (kind === 'throttled' || kind === 'transient')
 }
 
-/** Returns what the user's `isFailure` says; undefined without one, or if it throws. */
-export function ownVerdict(
-	{ circuitBreaker: breaker }: DestinationSettings,
-	error: unknown,
-): boolean | undefined {
+/** Returns the result of the user's `isFailure`; undefined without one, or if it throws. */
+function ownVerdict({ circuitBreaker: breaker }: DestinationSettings, error: unknown): boolean | undefined {
 	try {
 		return breaker?.isFailure?.(error)
 	} catch {
@@ -63,7 +62,9 @@ export function decideFailure(
 	const maxRetries = toRetryLimit(row.maxRetries) ?? settings.retry.maxRetries
 	const retry: RetrySettings = { ...settings.retry, maxRetries, maxRetryAfterMs }
 	const dead = (cause: DeadLetterCause): Settlement => ({
-		...{ type: 'dead', ...claimRef(row), cause },
+		type: 'dead',
+		...claimRef(row),
+		cause,
 		error: toStoredError(error),
 		afterDeadLetter: settings.afterDeadLetter ?? 'skip',
 	})
@@ -95,5 +96,53 @@ function decideRetry(
 	} catch {
 		if (failed >= retry.maxRetries) return 'retries-exhausted'
 		return { delayMs: computeDelayMs(retry, failed, previous, random), source: 'backoff' }
+	}
+}
+
+/**
+ * A permanent failure that concerns the destination and not the message. A dead letter would be wrong there:
+ * after an expired certificate, every message of the destination would become one within seconds.
+ *
+ * `rejected`: a permanent failure that may concern the message or the destination. Only
+ * several different messages show which.
+ */
+export type DestinationFault = 'certificate' | 'credentials' | 'rejected'
+
+/** A response, whatever its error code is named. */
+const STATUS = /^http /m
+const CREDENTIALS = /^(http 40[13]|grpc (7|16)|code (\w+\/)?(unauthenticated|permission.denied))$/im
+const CERTIFICATE =
+	/(^|_)(cert(ificate)?|crl)(_|$)|leaf_signature$|^invalid_(ca|purpose)$|^hostname_mismatch$|(self.signed|first|peer|issuer) cert|certificate('s)? (has exp|altn)/im
+/** The handshake failed for another reason, such as a protocol version. The classifier calls it transient. */
+const HANDSHAKE = /^(err_ssl_\w+|eproto)$/im
+
+/**
+ * Returns what is wrong with the destination. Undefined if the failure is temporary, or if `isFailure` says
+ * that it is not the destination's. `settlement` is what would happen to the message.
+ */
+export function findDestinationFault(
+	settings: DestinationSettings,
+	error: unknown,
+	{ kind }: Classification,
+	settlement: Settlement,
+): DestinationFault | undefined {
+	const isPermanent = settlement.type === 'dead' && settlement.cause === 'permanent'
+	if (!isPermanent && kind !== 'transient') return undefined
+	if (ownVerdict(settings, error) === false) return undefined
+	const text = readText(error)
+	const hasStatus = STATUS.test(text)
+	if (!isPermanent) return !hasStatus && HANDSHAKE.test(text) ? 'certificate' : undefined
+	// User code says that the message is wrong.
+	if (isMarkedPermanent(Object(error))) return 'rejected'
+	if (CREDENTIALS.test(text)) return 'credentials'
+	return !hasStatus && CERTIFICATE.test(text) ? 'certificate' : 'rejected'
+}
+
+function readText(error: unknown): string {
+	try {
+		return readSignals(error).text
+	} catch {
+		// A getter or a proxy of the error threw.
+		return ''
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * Renews leases and permits, and reports that the relay is alive. A lease that could not be renewed in time is given up, because another relay
- * may be sending the message.
+ * Renews leases and permits, and reports that the relay is alive. A lease that could not be renewed in time
+ * is given up, because another relay may be sending the message.
  */
 import { hostname } from 'node:os'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
@@ -11,7 +11,7 @@ import type { RelayParts } from './dispatcher.ts'
 import type { RelayContext } from './relay-context.ts'
 
 const MAX_INTERVAL_MS = 5_000
-/** Relays are forgotten after this time without a heartbeat. The same for all, because relays with a short lease see the rows of the others. */
+/** Relays are forgotten after this time without a heartbeat. All use the same time, whatever their lease. */
 const FORGET_AFTER_MS = 6 * MAX_INTERVAL_MS
 
 export class Heartbeat {
@@ -63,7 +63,7 @@ export class Heartbeat {
 		this.#isRunning = false
 	}
 
-	/** Gives up leases that have ended by this process's clock, whatever the database would say. Returns when the next one ends. */
+	/** Gives up leases that have ended by this process's clock. Returns when the next one ends. */
 	#expireLeases(): number {
 		const now = this.#context.runtime.now()
 		let next = Infinity
@@ -125,7 +125,13 @@ export class Heartbeat {
 		const { byName, hasWildcard } = this.#parts.states
 		const isOrdered = ({ settings }: DestinationState) => settings.afterDeadLetter !== undefined
 		const report = {
-			...{ id: owner, host: hostname(), pid: process.pid, sent, failed, dead, throughput },
+			id: owner,
+			host: hostname(),
+			pid: process.pid,
+			sent,
+			failed,
+			dead,
+			throughput,
 			destinations: [...byName.keys(), ...(hasWildcard ? ['*'] : [])],
 			orderedDestinations: [...byName.values()].filter(isOrdered).map(({ destination }) => destination),
 			heartbeatMs: this.intervalMs,
@@ -135,7 +141,7 @@ export class Heartbeat {
 	}
 }
 
-/** Requests this relay's share of `maxConcurrent`. Until the response it starts nothing beyond the number it reported as in use. */
+/** Requests this relay's permits. Until the response it starts nothing beyond what it reported. */
 export async function acquirePermits(
 	{ store, owner, settings, runtime }: RelayContext,
 	state: DestinationState,

@@ -1,15 +1,16 @@
 /**
- * This relay's view of a destination's circuit. Failures are counted here, by core's circuit; the open state and the right to probe are shared by all
- * relays through the store. Synchronous: methods return the change that SharedBreaker has to write.
+ * This relay's view of a destination's circuit. Failures are counted here, by core's circuit; the open state
+ * and the right to probe are shared by all relays through the store. Synchronous: methods return the change
+ * that SharedBreaker has to write.
  */
 import type { RandomSource } from '../../core/backoff/formula.ts'
 import { Circuit } from '../../core/circuit-breaker/circuit.ts'
 import { createOpenState, nextOpenState } from '../../core/circuit-breaker/open-state.ts'
 import type { CircuitChange, CircuitOpenReason, DestinationCircuit } from '../store/rows.ts'
-import type { DestinationFault } from './destination-fault.ts'
+import type { DestinationFault } from './failure-decision.ts'
 import type { BreakerSettings } from './options.ts'
 
-/** What follows a permanent failure that is the destination's and not the message's. The message stays queued. */
+/** What follows a permanent failure of the destination. Its message stays queued. */
 export interface FaultDecision {
 	/** Undefined if the circuit is already open. */
 	readonly change: CircuitChange | undefined
@@ -91,7 +92,8 @@ export class LocalBreaker {
 		const before = this.#shared
 		// An outdated response.
 		if (before && circuit.version < before.version) return
-		// Another relay changed the circuit, which ends a probe of this one. A probe that was just granted starts after this call.
+		// Another relay changed the circuit, which ends a probe of this one. A probe that was just granted starts
+		// after this call.
 		if (circuit.version !== before?.version) {
 			this.#probeSuccesses = undefined
 			this.#localPauseUntil = -Infinity
@@ -113,7 +115,7 @@ export class LocalBreaker {
 		return this.#change('half-open', forMs, 'probe', this.#shared?.failedProbes, this.#shared?.delayMs)
 	}
 
-	/** Starts a granted probe in a new generation, because older deliveries say nothing about the destination now. */
+	/** Starts a granted probe in a new generation: older deliveries say nothing about the destination now. */
 	startProbe(until: number): void {
 		this.#probeSuccesses = 0
 		this.#probeUntil = until
@@ -169,8 +171,9 @@ export class LocalBreaker {
 	}
 
 	/**
-	 * Records a permanent failure that may be the destination's. Returns undefined if it is the message's, which then becomes a dead letter. A rejected
-	 * certificate or credential is always the destination's; other failures are after `permanentThreshold` different messages without a success.
+	 * Records a permanent failure that may be the destination's. Returns undefined if it is the message's,
+	 * which then becomes a dead letter. A rejected certificate or credential is always the destination's; other
+	 * failures are after `permanentThreshold` different messages without a success.
 	 */
 	recordFault(
 		fault: DestinationFault,
@@ -232,7 +235,10 @@ export class LocalBreaker {
 		delayMs = 0,
 	): CircuitChange {
 		return {
-			...{ state, reason, failedProbes, delayMs },
+			state,
+			reason,
+			failedProbes,
+			delayMs,
 			destination: this.#destination,
 			pausedForMs: Math.ceil(pausedForMs),
 			version: this.#shared?.version ?? 0,
@@ -247,8 +253,9 @@ const openReason = (reason: DestinationCircuit['reason'] = null): CircuitOpenRea
 		: reason
 
 /**
- * Returns how many messages may be in flight `sinceMs` after the circuit closed: one at first, then exponentially more, because a service that
- * recovers has cold caches and a backlog from all its clients. All relays count from the same moment, which the database provides.
+ * Returns how many messages may be in flight `sinceMs` after the circuit closed: one at first, then
+ * exponentially more, because a service that recovers has cold caches and a backlog from all its clients. All
+ * relays count from the same moment, which the database provides.
  */
 export function rampedLimit(concurrency: number, sinceMs: number, rampUpMs: number): number {
 	if (sinceMs >= rampUpMs) return concurrency

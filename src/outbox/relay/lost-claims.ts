@@ -1,16 +1,16 @@
 /**
- * Gives back messages that the database has claimed for this relay without the relay's knowledge: a claim was committed, and its response was lost with
- * the connection. Without this they would stay claimed until their lease ends, long after the database has returned.
+ * Gives back messages that the database has claimed for this relay without the relay's knowledge: a claim was
+ * committed, and its response was lost with the connection. Without this they would stay claimed until their
+ * lease ends, long after the database has returned.
  *
- * After a claim with an unknown outcome the relay asks for its claims and releases those that it does not hold. The claim may be committed even later,
- * because the server may still be executing it. So the search is repeated until a lease is over: after a second, and then whenever the time since the
- * failure has doubled.
+ * After a claim with an unknown outcome the relay asks for its claims and releases those that it does not
+ * hold. The claim may be committed even later, because the server may still be executing it. So the search is
+ * repeated until a lease is over: after a second, and then whenever the time since the failure has doubled.
  *
- * Runs in the loop that claims: during a claim, the database may have messages for the relay whose response is still on its way. The release names exact
- * claims, so one that arrives late cannot end a later claim.
+ * Runs in the loop that claims: during a claim, the database may have messages for the relay whose response
+ * is still on its way. The release names exact claims, so one that arrives late cannot end a later claim.
  */
-import { TimeoutError } from '../../core/errors/errors.ts'
-import type { ClaimRef, ClaimRequest, ClaimResult } from '../store/rows.ts'
+import type { ClaimRef, ClaimTarget } from '../store/rows.ts'
 import type { RelayParts } from './dispatcher.ts'
 
 const MIN_INTERVAL_MS = 1_000
@@ -24,33 +24,7 @@ export class LostClaims {
 
 	constructor(parts: RelayParts) {
 		this.#parts = parts
-	}
-
-	/** Claims, and remembers the claim if its outcome stays unknown. */
-	async claim(request: ClaimRequest & { readonly signal: AbortSignal }): Promise<ClaimResult> {
-		const { signal } = request
-		const remember = () => this.#remember(request)
-		// The relay gives the claim up, and ignores a later response.
-		signal.addEventListener('abort', remember)
-		const { context } = this.#parts
-		const clockOffset = context.clockOffset()
-		try {
-			const result = await context.store.claim(request)
-			if (context.hasSlept(clockOffset))
-				throw new Error('the host slept during the claim: its leases may be over')
-			return result
-		} catch (error) {
-			// After a timeout of its own the database has undone the claim.
-			if (!(error instanceof TimeoutError)) remember()
-			throw error
-		} finally {
-			signal.removeEventListener('abort', remember)
-		}
-	}
-
-	/** Searches for lost claims if it is time to, and releases them. */
-	async releaseIfDue(): Promise<void> {
-		if (this.#parts.context.runtime.now() >= this.nextAt) await this.release()
+		parts.context.onUnknownClaim = (targets) => this.#remember(targets)
 	}
 
 	/** Searches for lost claims now and releases them. Does nothing if the outcome of all claims is known. */
@@ -81,7 +55,7 @@ export class LostClaims {
 		}
 	}
 
-	#remember({ targets }: ClaimRequest): void {
+	#remember(targets: readonly ClaimTarget[]): void {
 		for (const { destination } of targets) this.#destinations.add(destination)
 		this.#failedAt = this.nextAt = this.#parts.context.runtime.now()
 	}

@@ -35,8 +35,8 @@ export interface RelayOptions {
 	/** How failed messages are retried. Default: the preset `messageQueue`. */
 	readonly retry?: RelayRetryOptions | undefined
 	/**
-	 * Options of the circuit breaker per destination, or false for none. Default: it opens after 5 consecutive failures, for
-	 * about 1 s (with jitter), growing to 5 minutes.
+	 * Options of the circuit breaker per destination, or false for none. Default: it opens after 5 consecutive
+	 * failures, for about 1 s (with jitter), growing to 5 minutes.
 	 */
 	readonly circuitBreaker?: RelayCircuitBreakerOptions | false | undefined
 	/** Maximum number of messages in flight per destination. Default 16. */
@@ -49,9 +49,14 @@ export interface RelayOptions {
 	readonly leaseMs?: number | undefined
 	/** Timeout of a handler. Default 30,000. */
 	readonly timeoutMs?: number | undefined
-	/** Maximum time between two polls, for messages without a notification. While polls find some, the interval is shorter, at least 50. Default 1,000. */
+	/**
+	 * Maximum time between two polls, for messages without a notification. While polls find some, the interval
+	 * is shorter, at least 50. Default 1,000.
+	 */
 	readonly pollMs?: number | undefined
-	/** A message that crashed its process this many times while it ran alone becomes a dead letter. Default 5. */
+	/**
+	 * A message that crashed its process this many times while it ran alone becomes a dead letter. Default 5.
+	 */
 	readonly maxCrashes?: number | undefined
 	/** How long a destination takes to return to full concurrency after an outage. Default 10,000. */
 	readonly rampUpMs?: number | undefined
@@ -210,7 +215,8 @@ function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings
 		if (given.maxRetries !== Infinity) return readRetryOptions(given)
 		if (given.baseDelayMs === 0)
 			invalidOption('maxRetries', Infinity, 'an integer, or Infinity with a baseDelayMs above 0')
-		// Core requires maxElapsedMs beside Infinity, because a caller waits for it. No caller waits for a message.
+		// Core requires maxElapsedMs beside Infinity, because a caller waits for it. No caller waits for a
+		// message.
 		return { ...readRetryOptions({ ...given, maxRetries: 0 }), maxRetries: Infinity }
 	})
 }

@@ -1,12 +1,11 @@
 /**
- * Finds the message that crashes its process. After a crash it is unknown which of the claimed messages caused it, and which of them were started; so
- * messages that were claimed during more than one crash run alone, with nothing else in flight or claimed. Only crashes of these runs count.
+ * Finds the message that crashes its process. After a crash it is unknown which of the claimed messages
+ * caused it, and which of them were started; so messages that were claimed during more than one crash run
+ * alone, with nothing else in flight or claimed. Only crashes of these runs count.
  */
-import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow } from '../store/rows.ts'
 import { claimRef, Delivery } from './delivery.ts'
 import type { RelayParts } from './dispatcher.ts'
-import type { LostClaims } from './lost-claims.ts'
 import type { RelayContext } from './relay-context.ts'
 
 /** After this many candidates, or this time, other messages continue. */
@@ -16,18 +15,16 @@ const MAX_MS = 250
 export class PoisonDetection {
 	readonly #parts: RelayParts
 	readonly #context: RelayContext
-	readonly #lost: LostClaims
 	readonly #untilClaimsEnd: () => Promise<void>
 	#claimStartedAt = 0
 	/** True if the latest run ended before it had run all candidates. */
 	hasMore = false
 
 	/** `untilClaimsEnd` waits for claims that run, because they may return messages. */
-	constructor(parts: RelayParts, lost: LostClaims, untilClaimsEnd: () => Promise<void>) {
+	constructor(parts: RelayParts, untilClaimsEnd: () => Promise<void>) {
 		this.#parts = parts
 		this.#untilClaimsEnd = untilClaimsEnd
 		this.#context = parts.context
-		this.#lost = lost
 	}
 
 	/** Runs poison candidates, if there are any, one by one. */
@@ -60,8 +57,7 @@ export class PoisonDetection {
 	}
 
 	async #claimCandidate(): Promise<ClaimedRow | undefined> {
-		const { owner, settings, runtime } = this.#context
-		const { leaseMs } = settings
+		const { runtime } = this.#context
 		const now = runtime.now()
 		const targets = [...this.#parts.states.byName.values()]
 			.filter(
@@ -71,22 +67,17 @@ export class PoisonDetection {
 					state.hasSlotWhenDrained(now),
 			)
 			.map(({ destination, settings: { afterDeadLetter } }) => ({
-				...{ destination, limit: 1, since: 0, isProbe: false },
+				destination,
+				limit: 1,
+				since: 0,
+				isProbe: false,
 				isOrdered: afterDeadLetter !== undefined,
 			}))
 		if (targets.length === 0) return undefined
-		const result = await this.#context.callStore('claim', (_, signal) => {
+		const result = await this.#context.callStore('claim', (signal) => {
 			this.#claimStartedAt = runtime.now()
-			return this.#lost.claim({
-				owner,
-				leaseMs,
-				targets,
-				poisonCandidates: true,
-				poisonAfter: CANDIDATE_AFTER,
-				signal,
-			})
+			return this.#context.claim(targets, true, signal)
 		})
-		this.#context.syncClock(result.now)
 		const [row, ...others] = result.rows
 		if (others.length > 0) await this.#release(others)
 		return row
@@ -121,7 +112,7 @@ export class PoisonDetection {
 		await this.#context.callStore('settle', () => store.settle(owner, settlements, keepsHistory))
 	}
 
-	/** Waits until nothing is in flight and all results are written. Hung handlers are not awaited, because they may never end. */
+	/** Waits until nothing is in flight and all results are written. Hung handlers may never end. */
 	async #drain(): Promise<void> {
 		while (this.#isBusy()) await this.#parts.signal.wait(this.#context.settings.pollMs)
 		await this.#parts.settler.flushAll()

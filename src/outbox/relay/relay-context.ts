@@ -1,16 +1,18 @@
 /**
- * Shared by all parts of a running relay: store, clock, listeners, counters, and retries of database operations. A relay never gives up
- * on its database: it retries with growing delays, and keeps in memory what it has to write.
+ * Shared by all parts of a running relay: store, clock, listeners, counters, and retries of database
+ * operations. A relay retries a database operation with growing delays until it succeeds, and keeps in memory
+ * what it has to write.
  */
 import { computeDelayMs } from '../../core/backoff/formula.ts'
 import { readBackoff } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
-import type { Emitter, EventDetails } from '../../core/emitter/emitter.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
-import type { Around } from '../../core/observe/observer.ts'
+import type { Emitter } from '../../core/observe/emitter.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { RelayEvent, StoreErrorEvent } from '../events/relay-events.ts'
+import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
+import type { ClaimResult, ClaimTarget } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { RelaySettings } from './options.ts'
@@ -41,9 +43,11 @@ export class RelayContext {
 	isStopping = false
 	/** True from a failed database operation until the next successful one. */
 	isStoreDown = false
-	readonly #emitter: Emitter<RelayEvent>
+	readonly emitter: Emitter<RelayEvent>
+	/** Called with the targets of a claim whose outcome stays unknown. */
+	onUnknownClaim: (targets: readonly ClaimTarget[]) => void = () => {}
 	/** The database's time minus this process's monotonic clock. */
-	#clockOffset: number | undefined
+	#databaseOffset = 0
 	#hasAbandonedStore = false
 	readonly #storeWaits = new Set<() => void>()
 
@@ -59,23 +63,7 @@ export class RelayContext {
 		this.runtime = settings.runtime
 		this.owner = owner
 		this.keepsHistory = keepsHistory
-		this.#emitter = emitter
-	}
-
-	get hasListeners(): boolean {
-		return this.#emitter.hasListeners
-	}
-
-	get around(): Around | undefined {
-		return this.#emitter.around
-	}
-
-	emit(details: EventDetails<RelayEvent>): void {
-		this.#emitter.emit(details)
-	}
-
-	syncClock(databaseNow: number): void {
-		this.#clockOffset = databaseNow - this.runtime.now()
+		this.emitter = emitter
 	}
 
 	/** Returns the wall clock minus the monotonic clock, which stands still while the host sleeps. */
@@ -83,32 +71,66 @@ export class RelayContext {
 		return this.runtime.wallNow() - this.runtime.now()
 	}
 
-	/** Returns true if the host slept, or its clock was set, since `clockOffset` returned this value. Leases may have ended in the database. */
+	/** Returns true if the host has slept, or its clock was set, since then. Leases may have ended. */
 	hasSlept(since: number): boolean {
 		return Math.abs(this.clockOffset() - since) > MAX_CLOCK_DRIFT_MS
 	}
 
 	/** Returns the database's time, estimated without a query. */
 	databaseNow(): number {
-		return this.runtime.now() + (this.#clockOffset ?? 0)
+		return this.runtime.now() + this.#databaseOffset
+	}
+
+	/** Claims messages, or those that may have crashed their process. Run it by `callStore`. */
+	async claim(
+		targets: readonly ClaimTarget[],
+		poisonCandidates: boolean,
+		signal: AbortSignal,
+	): Promise<ClaimResult> {
+		const { owner, settings } = this
+		const onUnknown = () => this.onUnknownClaim(targets)
+		// The relay gives the claim up, and ignores a later response.
+		signal.addEventListener('abort', onUnknown)
+		const clockOffset = this.clockOffset()
+		try {
+			const result = await this.store.claim({
+				owner,
+				leaseMs: settings.leaseMs,
+				targets,
+				poisonCandidates,
+				poisonAfter: CANDIDATE_AFTER,
+				signal,
+			})
+			if (this.hasSlept(clockOffset))
+				throw new Error('the host slept during the claim: its leases may be over')
+			this.#databaseOffset = result.now - this.runtime.now()
+			return result
+		} catch (error) {
+			// After a timeout of its own the database has undone the claim.
+			if (!(error instanceof TimeoutError)) onUnknown()
+			throw error
+		} finally {
+			signal.removeEventListener('abort', onUnknown)
+		}
 	}
 
 	/**
-	 * Runs a database operation until it succeeds; `run` receives the number of earlier failures, and a signal that is aborted when the operation is
-	 * given up. `details` are added to the event of a failure. Rejects only after `abandonStore`.
+	 * Runs a database operation until it succeeds; `run` receives a signal that is aborted when the operation is
+	 * given up, and the number of earlier failures. `details` are added to the event of a failure. Rejects
+	 * only after `abandonStore`.
 	 */
 	async callStore<T>(
 		operation: string,
-		run: (failures: number, signal: AbortSignal) => Promise<T>,
+		run: (signal: AbortSignal, failures: number) => Promise<T>,
 		details: () => StoreErrorDetails = () => ({}),
 	): Promise<T> {
 		for (let failures = 0; ; failures++) {
 			// An operation that starts later would wait for a timeout of its own.
 			if (this.#hasAbandonedStore) throw new RelayStoppedError()
 			try {
-				const result = await this.callStoreOnce((signal) => run(failures, signal))
+				const result = await this.callStoreOnce((signal) => run(signal, failures))
 				this.isStoreDown = false
-				if (failures > 0) this.emit({ type: 'relay_store_recovered', operation })
+				if (failures > 0) this.emitter.emit({ type: 'relay_store_recovered', operation })
 				return result
 			} catch (error) {
 				if (this.#hasAbandonedStore) throw error
@@ -126,13 +148,14 @@ export class RelayContext {
 		retryInMs: number,
 		details: StoreErrorDetails = {},
 	): void {
-		if (!this.hasListeners) return
-		this.emit({ type: 'relay_store_error', operation, retryInMs, ...details, ...errorFacts(error) })
+		if (!this.emitter.hasListeners) return
+		this.emitter.emit({ type: 'relay_store_error', operation, retryInMs, ...details, ...errorFacts(error) })
 	}
 
 	/**
-	 * Runs a database operation once, with a timeout: over a half-open TCP connection no response ever arrives. After the timeout the operation may
-	 * still end, which is awaited for a moment, so that it is not repeated while the database cancels it.
+	 * Runs a database operation once, with a timeout: over a half-open TCP connection no response ever arrives.
+	 * After the timeout the operation may still end, which is awaited for a moment, so that it is not repeated
+	 * while the database cancels it.
 	 */
 	callStoreOnce<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
 		const timeoutMs = Math.max(MIN_STORE_TIMEOUT_MS, this.settings.leaseMs / 2)

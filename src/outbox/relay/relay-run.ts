@@ -1,26 +1,27 @@
 /**
- * A relay from its start to its stop: creates the parts and ends them in order. Calls go one way: RelayRun -> Claimer, Heartbeat -> PoisonDetection
- * -> Dispatcher -> SharedBreaker -> Settler -> RelayContext. Parts below wake the loop by the WakeSignal.
+ * A relay from its start to its stop: creates the parts and ends them in order. Calls go one way: RelayRun ->
+ * Claimer, Heartbeat -> PoisonDetection -> Dispatcher -> SharedBreaker -> Settler -> RelayContext. Parts
+ * below wake the loop by the WakeSignal.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
-import { WakeSignal } from '../notify/wake-signal.ts'
 import { OutboxSchemaError } from '../store/errors.ts'
 import { Claimer } from './claimer.ts'
 import { RelayStoppedError } from './delivery.ts'
-import type { DestinationStates } from './destination-discovery.ts'
+import type { DestinationStates } from './destination-state.ts'
 import { Dispatcher, type RelayParts } from './dispatcher.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { RelayContext } from './relay-context.ts'
 import { Settler } from './settler.ts'
 import { SharedBreaker } from './shared-breaker.ts'
+import { WakeSignal } from './wake-signal.ts'
 
 /** How long aborted handlers may take to end. */
 const ABORT_GRACE_MS = 1_000
 /** How long the cleanup may wait for the database. */
 const CLEANUP_TIMEOUT_MS = 1_000
-/** How long `start` may take. A database that accepts connections and does not respond must not hang the start of a process. */
+/** A database that accepts connections and does not respond must not hang the start of a process. */
 const START_TIMEOUT_MS = 30_000
 
 const CLEANUP_INTERVAL_MS = 60_000
@@ -66,7 +67,7 @@ export class RelayRun {
 		return this.#parts.states.serves(destination)
 	}
 
-	/** Starts to send. Rejects if the database cannot be reached, does not respond in time, or its tables do not fit. */
+	/** Rejects if the database cannot be reached, does not respond in time, or its tables do not fit. */
 	async start(historyForMs: number | undefined, auditForMs: number): Promise<void> {
 		const { runtime, settings } = this.context
 		let isAbandoned = false
@@ -128,7 +129,7 @@ export class RelayRun {
 		this.#cleanups.push(step)
 	}
 
-	/** Releases what was not started, waits for the rest, and writes all results. After `timeoutMs` handlers are aborted. */
+	/** Releases queued messages, waits for the others, and writes all results. Aborts handlers in the end. */
 	async stop(timeoutMs: number): Promise<void> {
 		const { context } = this
 		const { runtime } = context
@@ -149,7 +150,8 @@ export class RelayRun {
 			await this.#drain(runtime.now() + ABORT_GRACE_MS)
 			this.#forEachInFlight((state, delivery) => this.#parts.dispatcher.abandon(state, delivery))
 		}
-		// With a short `timeoutMs` a claim may still be in flight. What it returns would stay claimed, and count a crash when its lease ends.
+		// With a short `timeoutMs` a claim may still be in flight. What it returns would stay claimed, and count
+		// a crash when its lease ends.
 		await withTimeout(runtime, ABORT_GRACE_MS, this.#running)
 		this.#releaseAll()
 		this.#cancelProbes()

@@ -1,18 +1,18 @@
 /**
- * Sends the messages of an outbox. Any number of relays can run, in one process or many: a claimed message belongs to its relay until the
- * lease ends, so a crashed relay costs time and loses nothing.
+ * Sends the messages of an outbox. Any number of relays can run, in one process or many: a claimed message
+ * belongs to its relay until the lease ends, so a crashed relay costs time and loses nothing.
  */
 
-import { Emitter } from '../../core/emitter/emitter.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
-import { OBSERVE, type Observable, type Observation } from '../../core/observe/observe.ts'
+import { Emitter } from '../../core/observe/emitter.ts'
+import type { Observable, Observation } from '../../core/observe/observation.ts'
 import { checkRange, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import type { Destination, MessageHandler } from '../destinations/destination.ts'
 import type { RelayEvent, RelayListener } from '../events/relay-events.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
-import { DestinationStates, type Destinations } from './destination-discovery.ts'
+import { DestinationStates, type Destinations } from './destination-state.ts'
 import { type RelayOptions, type RelaySettings, readRelayOptions } from './options.ts'
 import { RelayContext } from './relay-context.ts'
 import { RelayRun } from './relay-run.ts'
@@ -26,8 +26,8 @@ export type DestinationsFor<T extends Topics, Name extends string> = {
 }
 
 /**
- * How many messages a relay has in flight, and how many it has sent. Read it from `relay.stats`. Counts are since its start and stay readable
- * after its stop.
+ * How many messages a relay has in flight, and how many it has sent. Read it from `relay.stats`. Counts are
+ * since its start and stay readable after its stop.
  */
 export interface RelayStats {
 	readonly inFlight: number
@@ -39,7 +39,8 @@ export interface RelayStats {
 }
 
 /**
- * Delivers the messages of an `Outbox` to its `destinations`, with retries that survive a restart of the process.
+ * Delivers the messages of an `Outbox` to its `destinations`, with retries that survive a restart of the
+ * process.
  *
  * @example
  * const relay = new Relay(outbox, {
@@ -48,8 +49,7 @@ export interface RelayStats {
  * await relay.start()
  * process.once('SIGTERM', () => relay.stop())
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [OBSERVE], whose computed name isolatedDeclarations cannot emit.
-export class Relay<T extends Topics = Topics, Name extends string = string> {
+export class Relay<T extends Topics = Topics, Name extends string = string> implements Observable {
 	readonly name: string
 	readonly #outbox: Outbox<T>
 	readonly #settings: RelaySettings
@@ -90,12 +90,15 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		return this.#emitter.subscribe(listener)
 	}
 
-	/** @internal */
-	[OBSERVE](): Observation {
-		return { kind: 'relay', emitter: this.#emitter, stats: () => this.stats }
+	'~observable'(): object {
+		const observation: Observation = { kind: 'relay', events: this.#emitter, stats: () => this.stats }
+		return observation
 	}
 
-	/** Starts to send. Rejects if the database cannot be reached, does not respond within 30 seconds, or its tables are missing. */
+	/**
+	 * Starts to send. Rejects if the database cannot be reached, does not respond within 30 seconds, or its
+	 * tables are missing.
+	 */
 	async start(): Promise<void> {
 		if (this.#run) {
 			const isRunning = this.#stopping === undefined
@@ -131,14 +134,15 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 				stop: () => this.stop(),
 			}),
 		)
-		context.emit({ type: 'relay_started' })
+		context.emitter.emit({ type: 'relay_started' })
 		run.wake()
 	}
 
 	/**
-	 * Stops the relay: claims nothing more, releases queued messages without counting an attempt, waits for messages in flight and writes their
-	 * results. Handlers that take longer than `timeoutMs` (default 5,000) are aborted, and their messages return to the queue. The stop ends at most 3 seconds
-	 * later, even if the database does not respond: after 8 seconds by default, because Docker kills a container after 10.
+	 * Stops the relay: claims nothing more, releases queued messages without counting an attempt, waits for
+	 * messages in flight and writes their results. Handlers that take longer than `timeoutMs` (default 5,000)
+	 * are aborted, and their messages return to the queue. The stop ends at most 3 seconds later, even if the
+	 * database does not respond: after 8 seconds by default, because Docker kills a container after 10.
 	 */
 	stop({ timeoutMs = STOP_TIMEOUT_MS }: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
 		checkRange('timeoutMs', timeoutMs)
@@ -166,12 +170,9 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		}
 		const run = this.#run
 		if (!run) return
-		run.context.emit({ type: 'relay_stopping' })
+		run.context.emitter.emit({ type: 'relay_stopping' })
 		await run.stop(Math.max(0, endsAt - runtime.now()))
 		await run.cleanUp()
-		run.context.emit({ type: 'relay_stopped' })
+		run.context.emitter.emit({ type: 'relay_stopped' })
 	}
 }
-
-// biome-ignore lint/correctness/noUnusedVariables: a merged declaration has the same type parameters.
-export interface Relay<T extends Topics, Name extends string> extends Observable {}

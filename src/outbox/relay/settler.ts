@@ -1,6 +1,7 @@
 /**
- * Writes the results of deliveries in batches. While one batch is being written the next one collects, so an idle relay writes immediately and a
- * busy one in thousands, without an option. Results are counted and emitted after they are written, because until then they are not certain.
+ * Writes the results of deliveries in batches. While one batch is being written the next one collects, so an
+ * idle relay writes immediately and a busy one in thousands, without an option. Results are counted and
+ * emitted after they are written, because until then they are not certain.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
@@ -9,12 +10,12 @@ import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { ReleaseReason } from '../events/relay-events.ts'
 import type { StoredError } from '../message/message.ts'
 import { messageForEvents } from '../message/stored-error.ts'
-import type { WakeSignal } from '../notify/wake-signal.ts'
 import type { Settlement } from '../store/rows.ts'
-import { nextTick } from '../timing/yield.ts'
 import { claimRef, type Delivery } from './delivery.ts'
 import type { DestinationState } from './destination-state.ts'
+import { nextTick } from './event-loop-yield.ts'
 import type { RelayContext } from './relay-context.ts'
+import type { WakeSignal } from './wake-signal.ts'
 
 interface SettledDelivery {
 	readonly state: DestinationState
@@ -72,7 +73,8 @@ export class Settler {
 
 	/** Starts to write now. A store can combine it with another operation that is started in the same tick. */
 	flush(): void {
-		// A flush that is still scheduled would write the next results alone, just before they could go with a claim.
+		// A flush that is still scheduled would write the next results alone, just before they could go with a
+		// claim.
 		this.#cancelFlush?.()
 		this.#cancelFlush = undefined
 		if (this.#flushing !== undefined || this.#pending.length === 0) return
@@ -106,7 +108,7 @@ export class Settler {
 		for (const { delivery } of this.#pending) yield delivery
 	}
 
-	/** In the next tick, to collect all results of this one. SQLite responds within the tick, which would make batches of one. */
+	/** In the next tick: SQLite responds within the tick, which would make batches of one. */
 	#scheduleFlush(): void {
 		this.#cancelFlush ??= nextTick(this.#context.runtime, () => this.flush())
 	}
@@ -125,7 +127,7 @@ export class Settler {
 		this.#writing = batch
 		try {
 			let isRepeated = false
-			const lost = await this.#context.callStore('settle', async (failures) => {
+			const lost = await this.#context.callStore('settle', async (_, failures) => {
 				isRepeated = failures > 0
 				try {
 					const settlements = batch.map(({ settlement }) => settlement)
@@ -142,7 +144,7 @@ export class Settler {
 		}
 	}
 
-	/** Returns the first half of a batch that the database cancelled because of its duration. The rest is written later. */
+	/** Returns the first half of a batch that took the database too long. The rest is written later. */
 	#halve(batch: readonly SettledDelivery[]): readonly SettledDelivery[] {
 		const half = batch.length >> 1
 		this.#pending = [...batch.slice(half), ...this.#pending]
@@ -151,7 +153,7 @@ export class Settler {
 		return this.#writing
 	}
 
-	/** If the first try failed it may have been written, with only its response lost; then missing claims need not be lost leases. */
+	/** A repeated write may have succeeded the first time. Its missing claims are then no lost leases. */
 	#onWritten(batch: readonly SettledDelivery[], lost: ReadonlySet<string>, isRepeated: boolean): void {
 		let isKeyFree = false
 		let isRunContinued = false
@@ -162,7 +164,8 @@ export class Settler {
 			if (settlement.type === 'sent') isRunContinued = this.#continueRun(settled, isLost) || isRunContinued
 			if (settlement.type === 'sent' || settlement.type === 'dead')
 				isKeyFree = state.freeKey(delivery) || isKeyFree
-			// It keeps its due time, which is before the next scan's start. A follower is claimed by its key, after the message that it waits for.
+			// It keeps its due time, which is before the next scan's start. A follower is claimed by its key, after
+			// the message that it waits for.
 			if (settlement.type === 'release' && settlement.inMs === undefined && !delivery.isFollower)
 				state.scan.reset()
 		}
@@ -171,8 +174,8 @@ export class Settler {
 	}
 
 	/**
-	 * The next message of a run starts when the one before it is recorded as sent. If it started earlier, a crash would repeat a message after a later
-	 * one of its key. Returns true if there is a next message.
+	 * The next message of a run starts when the one before it is recorded as sent. If it started earlier, a
+	 * crash would repeat a message after a later one of its key. Returns true if there is a next message.
 	 */
 	#continueRun({ state, delivery }: SettledDelivery, isLost: boolean): boolean {
 		if (!isLost) return state.continueRun(delivery)
@@ -187,39 +190,39 @@ export class Settler {
 			else if (settlement.type === 'retry') context.failed++
 			else if (settlement.type === 'dead') context.dead++
 		}
-		if (!context.hasListeners) return
+		if (!context.emitter.hasListeners) return
 		const { id: messageId, topic, destination, attempt: attempts, dueAt } = delivery.row
 		const message = { messageId, topic, destination, attempts }
 		if (isLost) {
-			context.emit({ type: 'relay_lease_lost', ...message })
+			context.emitter.emit({ type: 'relay_lease_lost', ...message })
 			return
 		}
 		switch (settlement.type) {
 			case 'sent': {
 				const lagMs = Math.max(0, context.databaseNow() - dueAt)
-				context.emit({ type: 'relay_sent', ...message, durationMs, lagMs })
+				context.emitter.emit({ type: 'relay_sent', ...message, durationMs, lagMs })
 				break
 			}
 			case 'retry': {
 				const delayMs = settlement.inMs
 				const facts = failureFacts(delivery, settlement.error)
-				context.emit({ type: 'relay_retry_scheduled', ...message, durationMs, delayMs, ...facts })
+				context.emitter.emit({ type: 'relay_retry_scheduled', ...message, durationMs, delayMs, ...facts })
 				break
 			}
 			case 'dead': {
 				const { cause, error, refundAttempt } = settlement
 				const facts = error && failureFacts(delivery, error)
 				const made = refundAttempt ? attempts - 1 : attempts
-				context.emit({ type: 'relay_dead_letter', ...message, attempts: made, cause, ...facts })
+				context.emitter.emit({ type: 'relay_dead_letter', ...message, attempts: made, cause, ...facts })
 				break
 			}
 			case 'release':
-				context.emit({ type: 'relay_released', ...message, reason: delivery.releaseReason })
+				context.emitter.emit({ type: 'relay_released', ...message, reason: delivery.releaseReason })
 		}
 	}
 }
 
-/** Returns the facts of the thrown error, with the type that is stored, and the stored message without the response body. */
+/** Returns the facts of the error with the stored type, and its message without the response body. */
 const failureFacts = ({ error }: Delivery, { type }: StoredError): ErrorFacts => ({
 	...errorFacts(error),
 	errorType: type,

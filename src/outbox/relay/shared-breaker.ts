@@ -1,4 +1,4 @@
-/** Shares the circuits and pauses of destinations with all relays through the store, and emits their changes. */
+/** Shares circuits and pauses with all relays through the store, and emits their changes. */
 import type { ErrorFacts } from '../../core/events/events.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'
@@ -60,13 +60,15 @@ export class SharedBreaker {
 	/** Tries to become the one relay that probes the destination, if it has a message to send. */
 	async probe(state: DestinationState): Promise<void> {
 		const { settings, runtime, store } = this.#context
-		// Otherwise a destination whose circuit is open, and that is idle or blocked by dead letters, would cost two writes per poll: the right to probe, and its return.
+		// Otherwise a destination whose circuit is open, and that is idle or blocked by dead letters, would cost
+		// two writes per poll: the right to probe, and its return.
 		const isOrdered = state.settings.afterDeadLetter !== undefined
 		const hasDue = await this.#context.callStore('due', () =>
 			store.hasClaimable(state.destination, isOrdered, CANDIDATE_AFTER),
 		)
 		if (!hasDue) return
-		// Long enough for every probe to end, so that a hung probe or a crashed relay does not block probing forever.
+		// Long enough for every probe to end, so that a hung probe or a crashed relay does not block probing
+		// forever.
 		const forMs = state.breaker.requiredProbes * state.settings.timeoutMs + settings.pollMs
 		const until = runtime.now() + forMs
 		if (await this.#change(state, state.breaker.requestProbe(forMs))) state.breaker.startProbe(until)
@@ -90,7 +92,8 @@ export class SharedBreaker {
 		const { store } = this.#context
 		const { isApplied, circuit } = await this.#context.callStore('circuit', () => store.changeCircuit(change))
 		this.update(state, circuit, opening)
-		// Another relay's change was first, but it does not concern this outage: a Retry-After, or an earlier outage that is over.
+		// Another relay's change was first, but it does not concern this outage: a Retry-After, or an earlier
+		// outage that is over.
 		const isNewOutage =
 			change.state === 'open' && change.reason !== 'retry-after' && change.failedProbes === 0
 		if (!isApplied && isNewOutage && change.pausedForMs > 0 && circuit.state === 'closed')
@@ -107,8 +110,9 @@ export class SharedBreaker {
 		const { destination, pausedForMs, reason } = circuit
 		const details = { destination, pausedForMs, ...(reason === null ? {} : { reason }) }
 		const facts = to === 'open' ? opening : {}
-		if (from !== to) this.#context.emit({ type: 'relay_state_change', from, to, ...details, ...facts })
-		else this.#context.emit({ type: pausedForMs > 0 ? 'relay_paused' : 'relay_resumed', ...details })
+		if (from !== to)
+			this.#context.emitter.emit({ type: 'relay_state_change', from, to, ...details, ...facts })
+		else this.#context.emitter.emit({ type: pausedForMs > 0 ? 'relay_paused' : 'relay_resumed', ...details })
 	}
 
 	#track(write: Promise<unknown>): void {

@@ -6,8 +6,8 @@ import { versionText } from '../../sql/schema/migration.ts'
 const MIGRATE = 'Run outbox.migrate() or `yaoki outbox migrate`.'
 
 /**
- * The tables are missing or have another version than this release needs. Methods of an `Outbox` and `relay.start()` reject with it. Call
- * `outbox.migrate()`.
+ * The tables are missing or have another version than this release needs. Methods of an `Outbox` and
+ * `relay.start()` reject with it. Call `outbox.migrate()`.
  */
 export class OutboxSchemaError extends YaokiError {
 	override readonly name = 'OutboxSchemaError'
@@ -22,9 +22,9 @@ export class OutboxSchemaError extends YaokiError {
 }
 
 /**
- * The database could not run an operation: `cause` is its error, and the message says what to do. Methods of an `Outbox` and
- * `relay.start()` reject with it; a running relay emits `relay_store_error` and continues when the database is back. On PostgreSQL, an
- * error without advice is passed on as the client threw it.
+ * The database could not run an operation: `cause` is its error, and the message says what to do. Methods of
+ * an `Outbox` and `relay.start()` reject with it; a running relay emits `relay_store_error` and continues
+ * when the database is back. On PostgreSQL, an error without advice is passed on as the client threw it.
  */
 export class OutboxStoreError extends YaokiError {
 	override readonly name = 'OutboxStoreError'

@@ -2,7 +2,6 @@
 export type { Queryable } from '../../sql/clients.ts'
 export type { Migration, MigrationReport } from '../../sql/schema/migration.ts'
 export type { StoredError } from '../message/message.ts'
-export type { InsertOptions } from './insert-options.ts'
 export type {
 	AuditRow,
 	CircuitChange,
@@ -27,6 +26,7 @@ export type {
 export type {
 	DeadGroupRow,
 	DueDestinations,
+	InsertOptions,
 	MessageEdit,
 	OutboxStore,
 	StoreAuditFilter,

@@ -1,13 +1,13 @@
 /**
- * Values that go in and out of a store: plain data, JSON already encoded as text, times in milliseconds since 1970 by the database's clock.
- * The relay decides on these values; only a store knows SQL.
+ * Values that go in and out of a store: plain data, JSON already encoded as text, times in milliseconds since
+ * 1970 by the database's clock. The relay decides on these values; only a store knows SQL.
  */
 import type { CircuitState } from '../../core/events/events.ts'
 import type { DeadLetterCause, MessageStatus, StoredError } from '../message/message.ts'
 
 /**
- * A message to insert. For authors of stores: `OutboxStore.insert` gets a list of them. They are validated already: texts are well-formed
- * and without NUL, the payload is JSON within its size limit.
+ * A message to insert. For authors of stores: `OutboxStore.insert` gets a list of them. They are validated
+ * already: texts are well-formed and without NUL, the payload is JSON within its size limit.
  */
 export interface NewRow {
 	/** A UUID of version 7, in lower case. */
@@ -38,7 +38,8 @@ export interface InsertResult {
 }
 
 /**
- * A message that a relay holds until its lease expires. For authors of stores: an element of `rows` in what `OutboxStore.claim` returns.
+ * A message that a relay holds until its lease expires. For authors of stores: an element of `rows` in what
+ * `OutboxStore.claim` returns.
  */
 export interface ClaimedRow extends Omit<NewRow, 'dedupeKey' | 'notBefore'> {
 	/** The position in enqueue order, assigned at the insert and never reused: greater than that of all earlier messages of the key. */
@@ -55,15 +56,17 @@ export interface ClaimedRow extends Omit<NewRow, 'dedupeKey' | 'notBefore'> {
 }
 
 /**
- * Identifies one claim of a message by a relay. For authors of stores: `OutboxStore.renew` gets it, `OutboxStore.claimsOf` returns it, and
- * every `Settlement` contains it. A settlement that arrives after the lease was taken over refers to an older claim and changes nothing.
+ * Identifies one claim of a message by a relay. For authors of stores: `OutboxStore.renew` gets it,
+ * `OutboxStore.claimsOf` returns it, and every `Settlement` contains it. A settlement that arrives after the
+ * lease was taken over refers to an older claim and changes nothing.
  */
 export interface ClaimRef {
 	readonly id: string
 	readonly attempt: number
 	/**
-	 * From the claimed row. A refunded attempt or a replay resets the count, so the same owner and attempt can identify a later claim too.
-	 * With `claimedAt`, a settlement that is written again because its first response was lost does not end that later claim.
+	 * From the claimed row. A refunded attempt or a replay resets the count, so the same owner and attempt can
+	 * identify a later claim too. With `claimedAt`, a settlement that is written again because its first
+	 * response was lost does not end that later claim.
 	 */
 	readonly claimedAt?: number | undefined
 	/** From the claimed row. A store may find the row by it instead of by the id. */
@@ -93,10 +96,9 @@ export type Settlement =
 	  })
 
 /**
- * What happens to later messages with the same key when a message becomes a dead letter:
- * `block`: they wait until it is replayed or discarded;
- * `skip`: they are sent without it;
- * `dead-letter-rest`: queued ones become dead letters too, and new ones wait until all of them are replayed or discarded.
+ * What happens to later messages with the same key when a message becomes a dead letter: `block`: they wait
+ * until it is replayed or discarded; `skip`: they are sent without it; `dead-letter-rest`: queued ones become
+ * dead letters too, and new ones wait until all of them are replayed or discarded.
  */
 export type AfterDeadLetter = 'block' | 'skip' | 'dead-letter-rest'
 
@@ -106,8 +108,8 @@ export interface ClaimTarget {
 	/** Maximum number of messages. */
 	readonly limit: number
 	/**
-	 * Only messages due at this time or later, to continue after the previous claim. 0 scans all. A store may also return the first message of a key that
-	 * was due earlier, if a later one of the key is in the range.
+	 * Only messages due at this time or later, to continue after the previous claim. 0 scans all. A store may
+	 * also return the first message of a key that was due earlier, if a later one of the key is in the range.
 	 */
 	readonly since: number
 	/** True allows only one message in flight per key, in enqueue order. Messages without a key are not ordered. */
@@ -115,13 +117,14 @@ export interface ClaimTarget {
 	/** Ordered destinations: claims only the first message of each of these keys, regardless of `since`. */
 	readonly keys?: readonly string[] | undefined
 	/**
-	 * With `keys`: claims a run of up to this many messages of each key: its first one, and those that directly follow it. A run ends before a message that is
-	 * not due, in flight, blocked by a dead letter, or has too many crashes. The relay sends a run one by one. Default 1.
+	 * With `keys`: claims a run of up to this many messages of each key: its first one, and those that directly
+	 * follow it. A run ends before a message that is not due, in flight, blocked by a dead letter, or has too
+	 * many crashes. The relay sends a run one by one. Default 1.
 	 */
 	readonly perKey?: number | undefined
 	/**
-	 * Without `keys`: keys of which the relay holds messages, so that nothing of them can be claimed. A store need not use it; it saves the search for the
-	 * first message of a key for each of its messages.
+	 * Without `keys`: keys of which the relay holds messages, so that nothing of them can be claimed. A store
+	 * need not use it; it saves the search for the first message of a key for each of its messages.
 	 */
 	readonly heldKeys?: readonly string[] | undefined
 	/** True for a half-open probe, which may claim while the circuit is open. */
@@ -156,15 +159,15 @@ export interface ClaimResult {
 export type SharedCircuitState = Exclude<CircuitState, 'isolated'>
 
 /**
- * Circuit and pause of a destination, shared by all relays. For authors of stores: `OutboxStore.circuits` returns it. It does not exist
- * until the first failure or pause.
+ * Circuit and pause of a destination, shared by all relays. For authors of stores: `OutboxStore.circuits`
+ * returns it. It does not exist until the first failure or pause.
  */
 export interface DestinationCircuit {
 	readonly destination: string
 	readonly state: SharedCircuitState
 	/**
-	 * Remaining time of the pause or of the open state, whichever ends last; 0 if it has expired, Infinity until an operator resumes. A circuit
-	 * that is not closed at 0 is ready for a probe.
+	 * Remaining time of the pause or of the open state, whichever ends last; 0 if it has expired, Infinity
+	 * until an operator resumes. A circuit that is not closed at 0 is ready for a probe.
 	 */
 	readonly pausedForMs: number
 	/** `'operator'` while an operator's pause is active, whatever else blocks the destination. */
@@ -205,7 +208,8 @@ export interface OperatorPause {
 }
 
 /**
- * Who changes something, and why. For authors of stores: `replay`, `discard` and `expire` of an `OutboxStore` get it for the audit record.
+ * Who changes something, and why. For authors of stores: `replay`, `discard` and `expire` of an `OutboxStore`
+ * get it for the audit record.
  */
 export interface OperatorNote {
 	readonly by: string
@@ -215,7 +219,8 @@ export interface OperatorNote {
 /**
  * A change of a destination by an operator. For authors of stores: `OutboxStore.changeByOperator` gets it.
  *
- * - `pause`: relays claim nothing, not even a probe, for `forMs` (Infinity until `resume`). It replaces an earlier pause of an operator.
+ * - `pause`: relays claim nothing, not even a probe, for `forMs` (Infinity until `resume`). It replaces an
+ *   earlier pause of an operator.
  * - `resume`: ends the operator's pause.
  * - `close-circuit`: closes the circuit and ends a Retry-After, but not the operator's pause.
  */
@@ -228,8 +233,8 @@ export type OperatorChange = OperatorNote & { readonly destination: string } & (
 export type AuditAction = 'expire' | 'replay' | 'edit' | 'discard' | OperatorChange['action']
 
 /**
- * A stored record of what an operator did to one message or to a destination. For authors of stores: `OutboxStore.audit` returns it; users
- * get an `AuditRecord` from `outbox.audit()`.
+ * A stored record of what an operator did to one message or to a destination. For authors of stores:
+ * `OutboxStore.audit` returns it; users get an `AuditRecord` from `outbox.audit()`.
  */
 export interface AuditRow extends OperatorNote {
 	/** Ascending. */
@@ -252,7 +257,8 @@ export interface AuditRow extends OperatorNote {
 }
 
 /**
- * A change of a circuit, applied only if the stored version is still `version`. For authors of stores: `OutboxStore.changeCircuit` gets it.
+ * A change of a circuit, applied only if the stored version is still `version`. For authors of stores:
+ * `OutboxStore.changeCircuit` gets it.
  */
 export interface CircuitChange extends Omit<DestinationCircuit, 'closedAgoMs' | 'operatorPause' | 'reason'> {
 	readonly reason: RelayPauseReason | null
@@ -261,8 +267,9 @@ export interface CircuitChange extends Omit<DestinationCircuit, 'closedAgoMs' | 
 }
 
 /**
- * `limit` messages per interval over all relays, and up to `burst` of them immediately after an idle time. For authors of stores:
- * `OutboxStore.acquireTokens` and `OutboxStore.returnTokens` get it. All fields are integers.
+ * `limit` messages per interval over all relays, and up to `burst` of them immediately after an idle time.
+ * For authors of stores: `OutboxStore.acquireTokens` and `OutboxStore.returnTokens` get it. All fields are
+ * integers.
  */
 export interface SharedRate {
 	readonly limit: number
@@ -278,8 +285,8 @@ export interface TokenGrant {
 }
 
 /**
- * A request for permits of a destination whose concurrency is limited over all relays. For authors of stores: `OutboxStore.acquirePermits`
- * gets it.
+ * A request for permits of a destination whose concurrency is limited over all relays. For authors of stores:
+ * `OutboxStore.acquirePermits` gets it.
  */
 export interface PermitRequest {
 	readonly destination: string
@@ -310,8 +317,8 @@ export interface RelayReport {
 }
 
 /**
- * The stored state of one relay, with the times of its first and latest heartbeat. For authors of stores: `OutboxStore.relays` returns it;
- * users read it as `relays` in `outbox.stats()`.
+ * The stored state of one relay, with the times of its first and latest heartbeat. For authors of stores:
+ * `OutboxStore.relays` returns it; users read it as `relays` in `outbox.stats()`.
  */
 export interface RelayRow extends RelayReport {
 	readonly startedAt: number
@@ -319,8 +326,8 @@ export interface RelayRow extends RelayReport {
 }
 
 /**
- * Everything that is stored about a message. For authors of stores: `OutboxStore.find` and `OutboxStore.list` return it; users get a
- * `MessageRecord` from `outbox.find()`.
+ * Everything that is stored about a message. For authors of stores: `OutboxStore.find` and `OutboxStore.list`
+ * return it; users get a `MessageRecord` from `outbox.find()`.
  */
 export interface StoredMessage extends Omit<NewRow, 'notBefore'> {
 	readonly status: MessageStatus

@@ -29,8 +29,8 @@ export interface BlockedKeys {
 }
 
 /**
- * How many messages of one destination are due, scheduled, in flight or dead, and which keys are blocked. For authors of stores: an element
- * of `destinations` in what `OutboxStore.stats` returns.
+ * How many messages of one destination are due, scheduled, in flight or dead, and which keys are blocked. For
+ * authors of stores: an element of `destinations` in what `OutboxStore.stats` returns.
  */
 export interface DestinationCounts {
 	readonly destination: string
@@ -45,15 +45,16 @@ export interface DestinationCounts {
 	/** How long the oldest due message has been due; null if none is. */
 	readonly oldestLagMs: number | null
 	/**
-	 * Time since the oldest message was first due: when it was enqueued, at its `notBefore`, or when it was replayed. Includes messages in
-	 * flight and those that wait for a retry, but not those that are scheduled and were never attempted. Null if there is none.
+	 * Time since the oldest message was first due: when it was enqueued, at its `notBefore`, or when it was
+	 * replayed. Includes messages in flight and those that wait for a retry, but not those that are scheduled
+	 * and were never attempted. Null if there is none.
 	 */
 	readonly oldestAgeMs: number | null
 	/** Keys behind a dead letter that blocks them. */
 	readonly blockedByDead: BlockedKeys
 	/**
-	 * Keys whose first message has failed twice, or waits at least a minute for its retry. A destination that does not keep order sends the
-	 * others meanwhile; the store does not know.
+	 * Keys whose first message has failed twice, or waits at least a minute for its retry. A destination that
+	 * does not keep order sends the others meanwhile; the store does not know.
 	 */
 	readonly blockedByRetry: BlockedKeys
 	/** Time until the next scheduled message is due; null if none is scheduled. */

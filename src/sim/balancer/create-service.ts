@@ -4,10 +4,9 @@ import type { InstanceResult } from '../measure/result.ts'
 import type { ServiceMeter } from '../measure/service-meter.ts'
 import type { Receiver } from '../model/request.ts'
 import { type CallDependencies, Server } from '../model/server.ts'
-import type { ServerModel } from '../scenario/scenario.ts'
-import { Autoscaler } from './autoscaler.ts'
-import { drainsOf, faultsFrom, faultsOfInstance } from './instance-faults.ts'
-import { InstancePool } from './pool.ts'
+import type { Fault, ServerModel } from '../scenario/scenario.ts'
+import { autoscale } from './autoscaler.ts'
+import { type Drain, InstancePool } from './pool.ts'
 
 /** A service as a simulation sees it. */
 export interface Service extends Receiver {
@@ -39,7 +38,37 @@ export function createService(
 	})
 	if (autoscaling) {
 		const workedMs = meter.trackWork()
-		new Autoscaler(loop, autoscaling, pool, () => workedMs(loop.now()))
+		autoscale(loop, autoscaling, pool, () => workedMs(loop.now()))
 	}
 	return pool
 }
+
+/** Returns the faults of this instance. `count` instances take their turns in a rolling restart. */
+export const faultsOfInstance = (faults: readonly Fault[], index: number, count: number): readonly Fault[] =>
+	faults
+		.filter(({ instances = Infinity }) => index < instances)
+		.flatMap((fault) => {
+			if (fault.kind !== 'restart' || !fault.isRolling) return fault
+			const hit = Math.min(count, fault.instances ?? Infinity)
+			// One that autoscaling has added is new anyway.
+			if (index >= hit) return []
+			const turnMs = (fault.toMs - fault.fromMs) / hit
+			const fromMs = fault.fromMs + index * turnMs
+			return { ...fault, fromMs, toMs: fromMs + turnMs }
+		})
+
+/** Returns the same faults for an instance that starts later: without those that are over, and in time from its start. */
+const faultsFrom = (faults: readonly Fault[], now: number): readonly Fault[] =>
+	now === 0
+		? faults
+		: faults
+				.filter(({ toMs }) => toMs > now)
+				.map((fault) => ({ ...fault, fromMs: Math.max(0, fault.fromMs - now), toMs: fault.toMs - now }))
+
+/** Returns when the load balancer leaves out this instance, because it knows of its restarts. */
+const drainsOf = (faults: readonly Fault[]): readonly Drain[] =>
+	faults.flatMap((fault) =>
+		fault.kind === 'restart' && fault.drainMs !== undefined
+			? [{ fromMs: Math.max(0, fault.fromMs - fault.drainMs), toMs: fault.toMs }]
+			: [],
+	)

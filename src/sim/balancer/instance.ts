@@ -1,11 +1,10 @@
 import type { Failure } from '../model/failures.ts'
 import type { Receiver, Request, RequestObserver } from '../model/request.ts'
-import type { Ejection } from './ejection.ts'
 
 /** One process of a service, as the load balancer sees it: it counts what it has sent and what has come back. */
 export class Instance implements RequestObserver {
 	readonly #server: Receiver
-	readonly #ejection: Ejection | undefined
+	readonly #onFailure: (instance: Instance) => void
 	/** Requests without a response whose callers still wait. */
 	outstanding = 0
 	requests = 0
@@ -20,9 +19,9 @@ export class Instance implements RequestObserver {
 	/** True: it is not needed, finishes what it has and stops. */
 	isLeaving = false
 
-	constructor(server: Receiver, ejection: Ejection | undefined) {
+	constructor(server: Receiver, onFailure: (instance: Instance) => void) {
 		this.#server = server
-		this.#ejection = ejection
+		this.#onFailure = onFailure
 	}
 
 	acceptsAt(now: number): boolean {
@@ -50,7 +49,7 @@ export class Instance implements RequestObserver {
 	#fail(): void {
 		this.failures++
 		this.consecutiveFailures++
-		this.#ejection?.judge(this)
+		this.#onFailure(this)
 	}
 }
 

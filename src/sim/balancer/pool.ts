@@ -1,7 +1,7 @@
 /**
- * The instances of a service behind a load balancer. Each instance is a complete server with its own workers, queue and faults; the
- * pool only chooses. A server with n times the workers was rejected as a model: its single queue hides what a slow instance, an
- * uneven distribution and a restart cost.
+ * The instances of a service behind a load balancer. Each instance is a complete server with its own workers,
+ * queue and faults; the pool only chooses. A server with n times the workers was rejected as a model: its
+ * single queue hides what a slow instance, an uneven distribution and a restart cost.
  */
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { InstanceResult } from '../measure/result.ts'
@@ -9,11 +9,15 @@ import { TimeWeightedCount } from '../measure/time-weighted-count.ts'
 import { type Failure, status } from '../model/failures.ts'
 import type { Receiver, Request } from '../model/request.ts'
 import type { Server } from '../model/server.ts'
-import type { LoadBalancerModel } from '../scenario/balancer-model.ts'
-import { Ejection } from './ejection.ts'
+import type { EjectionModel, LoadBalancerModel } from '../scenario/scenario.ts'
 import { Instance } from './instance.ts'
-import type { Drain } from './instance-faults.ts'
 import { STRATEGIES, type Strategy } from './strategy.ts'
+
+/** When the load balancer sends nothing to an instance. */
+export interface Drain {
+	readonly fromMs: number
+	readonly toMs: number
+}
 
 /** Creates an instance. `drains` are the times in which it gets no requests. */
 export type CreateInstance = (index: number) => { readonly server: Server; readonly drains: readonly Drain[] }
@@ -21,7 +25,7 @@ export type CreateInstance = (index: number) => { readonly server: Server; reado
 export class InstancePool implements Receiver {
 	readonly passesContext: boolean
 	/** Also those that have been stopped, in the order in which they were started. */
-	readonly instances: Instance[] = []
+	readonly #instances: Instance[] = []
 	/** The number of instances that are not being stopped, over time. */
 	readonly size: TimeWeightedCount = new TimeWeightedCount()
 	/** Workers of one instance. */
@@ -29,7 +33,7 @@ export class InstancePool implements Receiver {
 	readonly #capacityEach: number | null
 	readonly #loop: EventLoop
 	readonly #choose: Strategy
-	readonly #ejection: Ejection | undefined
+	readonly #ejection: EjectionModel | undefined
 	readonly #create: CreateInstance
 	/** Those that get requests; undefined if that may have changed. */
 	#available: readonly Instance[] | undefined
@@ -46,13 +50,7 @@ export class InstancePool implements Receiver {
 		this.#loop = loop
 		this.#create = create
 		this.#choose = STRATEGIES[model.strategy ?? 'round-robin'](loop.stream(`${path} balancer`))
-		this.#ejection =
-			model.ejection &&
-			new Ejection(model.ejection, {
-				now: () => loop.now(),
-				instances: this.instances,
-				onEject: () => this.#refresh(),
-			})
+		this.#ejection = model.ejection
 		const servers = Array.from({ length: count }, () => this.#add())
 		this.passesContext = servers.some(({ passesContext }) => passesContext)
 		this.workersEach = servers[0]?.workers ?? 0
@@ -68,7 +66,7 @@ export class InstancePool implements Receiver {
 
 	/** Starts another instance, or one that was stopped before. */
 	start(): void {
-		const stopped = this.instances.find(({ isLeaving }) => isLeaving)
+		const stopped = this.#instances.find(({ isLeaving }) => isLeaving)
 		if (!stopped) this.#add()
 		else {
 			stopped.isLeaving = false
@@ -79,7 +77,7 @@ export class InstancePool implements Receiver {
 
 	/** Stops the newest instance: it finishes what it has and gets no more requests. */
 	stop(): void {
-		const newest = this.instances.findLast(({ isLeaving }) => !isLeaving)
+		const newest = this.#instances.findLast(({ isLeaving }) => !isLeaving)
 		if (!newest) return
 		newest.isLeaving = true
 		this.size.leave(this.#loop.now())
@@ -97,14 +95,14 @@ export class InstancePool implements Receiver {
 	}
 
 	results(): readonly InstanceResult[] {
-		return this.instances.map(({ requests, failures, ejections }) => ({ requests, failures, ejections }))
+		return this.#instances.map(({ requests, failures, ejections }) => ({ requests, failures, ejections }))
 	}
 
 	#add(): Server {
 		const loop = this.#loop
-		const { server, drains } = this.#create(this.instances.length)
-		const instance = new Instance(server, this.#ejection)
-		this.instances.push(instance)
+		const { server, drains } = this.#create(this.#instances.length)
+		const instance = new Instance(server, (failing) => this.#ejection && this.#judge(failing, this.#ejection))
+		this.#instances.push(instance)
 		this.size.enter(loop.now())
 		for (const { fromMs, toMs } of drains) {
 			const setDraining = (isDraining: boolean) => () => {
@@ -117,6 +115,25 @@ export class InstancePool implements Receiver {
 		return server
 	}
 
+	/**
+	 * Outlier ejection, as in Envoy: an instance that has failed several times in a row gets no requests for a
+	 * while. A limit on the share of ejected instances keeps a fault of all of them from emptying the pool: the
+	 * remaining ones would get the whole load.
+	 */
+	#judge(instance: Instance, model: EjectionModel): void {
+		const { consecutiveFailures = 5, ejectMs = 30_000, maxEjectedShare = 0.5 } = model
+		const now = this.#loop.now()
+		if (instance.consecutiveFailures < consecutiveFailures || instance.ejectedUntil > now) return
+		const active = this.#instances.filter(({ isLeaving }) => !isLeaving)
+		const ejected = active.filter(({ ejectedUntil }) => ejectedUntil > now).length
+		// One instance always remains, whatever the share says.
+		if (ejected + 1 > maxEjectedShare * active.length || ejected + 1 >= active.length) return
+		instance.ejections++
+		instance.consecutiveFailures = 0
+		instance.ejectedUntil = now + ejectMs * instance.ejections
+		this.#refresh()
+	}
+
 	#refresh(): void {
 		this.#available = undefined
 	}
@@ -125,8 +142,8 @@ export class InstancePool implements Receiver {
 	#find(): readonly Instance[] {
 		const now = this.#loop.now()
 		if (this.#available && now < this.#validUntil) return this.#available
-		this.#available = this.instances.filter((instance) => instance.acceptsAt(now))
-		this.#validUntil = this.instances.reduce(
+		this.#available = this.#instances.filter((instance) => instance.acceptsAt(now))
+		this.#validUntil = this.#instances.reduce(
 			(first, { ejectedUntil }) => (ejectedUntil > now ? Math.min(first, ejectedUntil) : first),
 			Infinity,
 		)

@@ -1,13 +1,11 @@
 /** The strategies of a load balancer. Each returns the instance for the next request from a list that is never empty. */
-import type { LoadBalancerModel } from '../scenario/balancer-model.ts'
+import type { LoadBalancerModel } from '../scenario/scenario.ts'
 
 interface Candidate {
 	readonly outstanding: number
 }
 
 export type Strategy = <T extends Candidate>(candidates: readonly T[]) => T
-
-export type StrategyName = NonNullable<LoadBalancerModel['strategy']>
 
 const at = <T>(items: readonly T[], index: number): T => items[index] as T
 
@@ -47,7 +45,9 @@ function twoChoices(draw: () => number): Strategy {
 	}
 }
 
-export const STRATEGIES: Readonly<Record<StrategyName, (draw: () => number) => Strategy>> = {
+export const STRATEGIES: Readonly<
+	Record<NonNullable<LoadBalancerModel['strategy']>, (draw: () => number) => Strategy>
+> = {
 	'round-robin': roundRobin,
 	'least-requests': leastRequests,
 	'two-choices': twoChoices,

@@ -13,7 +13,6 @@ export interface Series {
 	readonly range?: { readonly low: Values; readonly high: Values } | undefined
 }
 
-/** The time during which a fault was active. */
 export interface FaultBand {
 	readonly from: number
 	/** Infinity if the fault does not end. */

@@ -1,6 +1,6 @@
 /**
- * Labels at the right end of lines, which are quicker to read than a legend. Lines often end at the same height, so labels are
- * pushed apart, and a short leader connects each label with its line.
+ * Labels at the right end of lines, which are quicker to read than a legend. Lines often end at the same
+ * height, so labels are pushed apart, and a short leader connects each label with its line.
  */
 import { FONT } from './stylesheet.ts'
 import { coordinate, element, textAt, textWidth } from './svg.ts'
@@ -65,7 +65,8 @@ export function spread(
 	}
 	const overlap = (above: Group, below: Group): boolean =>
 		below.middle - above.middle < ((above.count + below.count) / 2) * gap
-	// Neighbors that are too close become one group around their common middle, which may then touch the next group.
+	// Neighbors that are too close become one group around their common middle, which may then touch the next
+	// group.
 	const groups: Group[] = []
 	for (const y of heights) {
 		let group = groupAt(y, 1)

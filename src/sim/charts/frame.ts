@@ -1,7 +1,7 @@
 /**
- * What surrounds every chart: the SVG document, title, subtitle and legend. Screen readers get the title and a description. The
- * background is painted, because an SVG file does not know what it is shown on. The legend is above the plot, so that it never
- * covers a line.
+ * What surrounds every chart: the SVG document, title, subtitle and legend. Screen readers get the title and
+ * a description. The background is painted, because an SVG file does not know what it is shown on. The legend
+ * is above the plot, so that it never covers a line.
  */
 import { FONT, ROOT_CLASS, STYLESHEET } from './stylesheet.ts'
 import { coordinate, type Drawing, element, escapeXml, fitText, textAt, textWidth, wrapText } from './svg.ts'
@@ -12,7 +12,6 @@ export const PADDING = 16
 
 export interface LegendEntry {
 	readonly name: string
-	/** How it is drawn. */
 	readonly kind: 'line' | 'layer' | 'band' | 'reference'
 	/** Classes of its color. */
 	readonly color: string

@@ -1,12 +1,11 @@
 /**
- * Heat maps as SVG files: panels side by side as long as their cells stay readable, all with the same colors. The ramp has eleven
- * steps instead of a smooth gradient, so that a reader finds a cell's color in the legend and the stylesheet can hold a color
- * for light and one for dark mode.
+ * Heat maps as SVG files: panels side by side as long as their cells stay readable, all with the same colors.
+ * The ramp has eleven steps instead of a smooth gradient, so that a reader finds a cell's color in the legend
+ * and the stylesheet can hold a color for light and one for dark mode.
  */
 import { formatNumber } from '../../text/format.ts'
 import { drawHeading, PADDING, svgDocument, WIDTH } from './frame.ts'
-import { RAMP_STEPS } from './palette.ts'
-import { FONT } from './stylesheet.ts'
+import { FONT, RAMP_STEPS } from './stylesheet.ts'
 import { type Drawing, element, fitText, textAt, textWidth, wrapText } from './svg.ts'
 
 /** A share from 0 to 1 for every combination of two settings, in one panel per variant. */
@@ -32,7 +31,6 @@ export interface HeatPanel {
 	readonly cells: readonly (readonly (number | null)[])[]
 }
 
-/** The sizes that all panels of a map share. */
 type Grid = ReturnType<typeof layOut>
 
 const BETWEEN = 22
@@ -76,7 +74,6 @@ function layOut({ x, y, panels }: HeatMap) {
 	return { perRow, margin, cellWidth, cellHeight, panelWidth, titles, titleHeight }
 }
 
-/** Draws a row of panels, beginning with the one at index `from`. */
 function drawRow(map: HeatMap, grid: Grid, from: number, top: number): Drawing {
 	const { perRow, margin, cellHeight, panelWidth, titles, titleHeight } = grid
 	const height = map.y.length * cellHeight

@@ -1,6 +1,6 @@
 /**
- * Panels as shapes to draw. A line chart and a stacked chart differ only in how series become lines and areas; axes, labels
- * and legend are the same.
+ * Panels as shapes to draw. A line chart and a stacked chart differ only in how series become lines and
+ * areas; axes, labels and legend are the same.
  */
 import type { Panel, ReferenceLine, TimeChart, Values } from './chart-data.ts'
 import { coveringTicks, extentFromZero, isDrawable, type Ticks } from './scale.ts'

@@ -1,8 +1,7 @@
 /** One plot with its y axis, and the x axis that all plots of a chart share. A timeline has at most 240 steps, so every value is drawn. */
 import { decimalsFor, formatNumber } from '../../text/format.ts'
-import type { Values } from './chart-data.ts'
+import type { FaultBand, Values } from './chart-data.ts'
 import { drawEndLabels, type EndLabel } from './end-labels.ts'
-import { drawBands, type PlacedBand } from './fault-bands.ts'
 import { PADDING, WIDTH } from './frame.ts'
 import type { PlotContent } from './layers.ts'
 import { type Extent, innerTicks, isDrawable, linearScale, type Scale, type Ticks } from './scale.ts'
@@ -156,7 +155,6 @@ export function drawXAxis(
 	return { marks: [...marks, textAt(right, top + 33, 'small muted', name, 'end')], bottom: top + 36 }
 }
 
-/** Returns as many ticks as their numbers leave room for. */
 function xTicks(extent: Extent, width: number): Ticks {
 	let maxTicks = Math.max(1, Math.floor(width / 70))
 	let ticks = innerTicks(extent, maxTicks)
@@ -164,4 +162,55 @@ function xTicks(extent: Extent, width: number): Ticks {
 	// Times 1.5 because the numbers at the ends may have moved inwards.
 	while (maxTicks > 1 && tickTextWidth(ticks) * 1.5 > distance()) ticks = innerTicks(extent, --maxTicks)
 	return ticks
+}
+
+export interface PlacedBand {
+	readonly label: string
+	readonly x: number
+	readonly width: number
+}
+
+const ROW = 15
+
+/** Returns the visible bands, cut to the x axis. A fault without duration is one pixel wide. */
+export function placeBands(
+	bands: readonly FaultBand[],
+	{ min, max }: Extent,
+	toX: Scale,
+): readonly PlacedBand[] {
+	return bands
+		.filter(({ from, to }) => from <= max && to >= min)
+		.map(({ from, to, label }) => {
+			const [x, end] = [toX(Math.max(min, from)), toX(Math.min(max, to))]
+			return { label, x, width: Math.max(1, end - x) }
+		})
+}
+
+const drawBands = (bands: readonly PlacedBand[], top: number, height: number): readonly string[] =>
+	bands.map(({ x, width }) => element('rect', { class: 'shade', x, y: top, width, height }))
+
+/** Puts each label above the middle of its band, in another row if it would overlap a label there. */
+export function drawBandLabels(
+	bands: readonly PlacedBand[],
+	top: number,
+	{ left, right }: { readonly left: number; readonly right: number },
+): Drawing {
+	const rowEnds: number[] = []
+	const labels = bands
+		.toSorted((a, b) => a.x - b.x)
+		.map(({ label, x, width }) => {
+			const text = fitText(label, right - left, FONT.small)
+			const half = textWidth(text, FONT.small) / 2
+			const middle = Math.max(left + half, Math.min(right - half, x + width / 2))
+			const free = rowEnds.findIndex((end) => end < middle - half - 6)
+			const row = free < 0 ? rowEnds.length : free
+			rowEnds[row] = middle + half
+			return { text, middle, row }
+		})
+	const bottom = top + rowEnds.length * ROW
+	// The first row is the lowest, so that most labels are next to their band.
+	const marks = labels.map(({ text, middle, row }) =>
+		textAt(middle, bottom - row * ROW - 2, 'small muted', text, 'middle'),
+	)
+	return { marks, bottom }
 }

@@ -1,8 +1,8 @@
 /**
- * Axes. They begin at zero unless a value lies below it: rates, queues and latencies are amounts, and a truncated axis makes
- * small differences look large. Steps are 1, 2 or 5 times a power of ten, computed through the decimal notation because powers
- * and logarithms are not exact on every engine.
+ * Axes. They begin at zero unless a value lies below it: rates, queues and latencies are amounts, and a
+ * truncated axis makes small differences look large.
  */
+import { niceStep } from '../../text/format.ts'
 
 export interface Extent {
 	readonly min: number
@@ -25,14 +25,6 @@ export function extentFromZero(lists: Iterable<readonly (number | null)[]>): Ext
 	return { min, max }
 }
 
-/** Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `rough`. */
-export function niceStep(rough: number): number {
-	const [digits = '1', exponent = '0'] = rough.toExponential().split('e')
-	const factor = [1, 2, 5, 10].find((nice) => nice >= Number(digits)) ?? 10
-	return Number(`${factor}e${exponent}`)
-}
-
-/** The labelled positions of an axis. */
 export interface Ticks extends Extent {
 	readonly values: readonly number[]
 	readonly step: number

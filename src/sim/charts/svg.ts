@@ -1,6 +1,7 @@
 /**
- * The only module that writes markup. It escapes every attribute and text and rounds every number, so no chart can forget to.
- * Rounding also keeps the bytes the same where two engines differ in the last digit of a float.
+ * The only module that writes markup. It escapes every attribute and text and rounds every number, so no
+ * chart can forget to. Rounding also keeps the bytes the same where two engines differ in the last digit of a
+ * float.
  */
 import { isWide, type Measure, truncate, wrap } from '../../text/width.ts'
 
@@ -72,8 +73,9 @@ function emWidth(character: string): number {
 }
 
 /**
- * Returns an upper estimate of a text's width in pixels. It assumes a wide typeface, because the reader's font is unknown:
- * labels may leave some room but do not overlap. Measuring in a browser would be exact, but would need one.
+ * Returns an upper estimate of a text's width in pixels. It assumes a wide typeface, because the reader's
+ * font is unknown: labels may leave some room but do not overlap. Measuring in a browser would be exact, but
+ * would need one.
  */
 export function textWidth(text: string, fontSize: number): number {
 	let ems = 0

@@ -1,13 +1,12 @@
 /**
- * Charts over time as SVG files: one plot, or several below each other over the same x axis. Nothing is written inside a plot,
- * so no text covers data: names stand beside or above it, fault labels above it.
+ * Charts over time as SVG files: one plot, or several below each other over the same x axis. Nothing is
+ * written inside a plot, so no text covers data: names stand beside or above it, fault labels above it.
  */
 import { describeChart, type Panel, seriesNames, type TimeChart } from './chart-data.ts'
 import { endLabelsFit, endLabelsWidth } from './end-labels.ts'
-import { drawBandLabels, placeBands } from './fault-bands.ts'
 import { drawHeading, type LegendEntry, PADDING, svgDocument, WIDTH } from './frame.ts'
 import { type Layer, lineLayers, type PlotContent, preparePanels, stackedLayers } from './layers.ts'
-import { drawPlot, drawXAxis, type PlotColumns, tickTextWidth } from './plot.ts'
+import { drawBandLabels, drawPlot, drawXAxis, type PlotColumns, placeBands, tickTextWidth } from './plot.ts'
 import { type Extent, linearScale } from './scale.ts'
 import { FONT } from './stylesheet.ts'
 import { type Drawing, fitText, textAt, textWidth } from './svg.ts'
@@ -61,8 +60,8 @@ const MAX_END_WIDTH = 0.28 * WIDTH
 const colorClass = (index: number): string => (index < 6 ? `s${index}` : `s${index % 6} dashed`)
 
 /**
- * Decides where names are written: at the ends of the lines if there is one plot and they fit, otherwise in the legend. Every
- * name is written once.
+ * Decides where names are written: at the ends of the lines if there is one plot and they fit, otherwise in
+ * the legend. Every name is written once.
  */
 function layOutLabels(
 	panels: readonly PlotContent[],
@@ -88,7 +87,6 @@ function layOutLabels(
 	return { legend, endWidth, labels: { series: seriesAtEnd, references: referencesAtEnd, colorOf } }
 }
 
-/** Draws the title of a panel and the label of its y axis. */
 function panelHeader(title: string, yLabel: string, top: number): Drawing {
 	if (title === '' && yLabel === '') return { marks: [], bottom: top }
 	const marks: string[] = []

@@ -1,13 +1,17 @@
 /**
- * What the events of an incident cannot show. An estimate without its limits would pass for the truth, so each limit is reported: with a code for
- * programs, and as a sentence for people.
+ * What the events of an incident cannot show. An estimate without its limits would pass for the truth, so
+ * each limit is reported: with a code for programs, and as a sentence for people.
  */
 import { formatCount, formatNumber, formatPercent } from '../../text/format.ts'
-import type { Caveat, CaveatCode, MissingMeasurement } from './caveat.ts'
 import type { FoundFault } from './detect/detect-faults.ts'
 import { isWide } from './found-faults.ts'
-import type { IncidentSummary } from './summary.ts'
-import { formatClock } from './wall-time.ts'
+import {
+	type Caveat,
+	type CaveatCode,
+	formatClock,
+	type IncidentSummary,
+	type MissingMeasurement,
+} from './summary.ts'
 
 type Findings = Pick<
 	IncidentSummary,

@@ -1,7 +1,8 @@
 /**
- * What is known about demand. The calls of a log are the demand: attempts are grouped by their call, so retries of the pipeline are no
- * demand. A caller that calls again after a failure is not visible as such. It shows only in the rate of calls, which is then higher while
- * calls fail; a rate that rose for another reason looks the same, so both demands are replayed.
+ * What is known about demand. The calls of a log are the demand: attempts are grouped by their call, so
+ * retries of the pipeline are no demand. A caller that calls again after a failure is not visible as such. It
+ * shows only in the rate of calls, which is then higher while calls fail; a rate that rose for another reason
+ * looks the same, so both demands are replayed.
  */
 import type { FoundFault } from './detect/detect-faults.ts'
 import { at, increase } from './log/numbers.ts'

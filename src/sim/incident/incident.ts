@@ -1,17 +1,16 @@
 /**
- * Builds a scenario from the events of an incident. It contains no policy and nothing that the production policy did: the attempts
- * of a call are one call, rejected calls are calls, and a timeout is a lower limit of the response time. So the same outage can be
- * simulated with another policy.
+ * Builds a scenario from the events of an incident. It contains no policy and nothing that the production
+ * policy did: the attempts of a call are one call, rejected calls are calls, and a timeout is a lower limit
+ * of the response time. So the same outage can be simulated with another policy.
  */
 import { invalidArgument } from '../../core/options/schema.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { listAlternatives } from './alternatives.ts'
 import { listCaveats } from './caveats.ts'
 import { type DemandCounts, findExcess, withoutExcess } from './demand.ts'
 import { detectFaults } from './detect/detect-faults.ts'
 import { roundToMicroseconds, sampleDistribution } from './detect/service-time.ts'
 import { type Fit, fitIncident } from './fit/fit-incident.ts'
-import { describeFaults, roundFault } from './found-faults.ts'
+import { describeFaults, listAlternatives, roundFault } from './found-faults.ts'
 import { OUTCOME } from './log/attempt-outcome.ts'
 import { AttemptBins } from './log/attempts.ts'
 import { collectAttempts, collectCalls, findSource } from './log/calls.ts'
@@ -23,13 +22,13 @@ import type { IncidentSummary, SkippedLines } from './summary.ts'
 /** An incident as a scenario, with a summary of the events. `scenarioFromIncident` returns it; pass it to `replayIncident`. */
 export interface Incident {
 	/**
-	 * One service, `service`, and one client, `calls`, with the empty policy `replay`. Replace that policy to try another. The scenario
-	 * ends with the last event.
+	 * One service, `service`, and one client, `calls`, with the empty policy `replay`. Replace that policy to
+	 * try another. The scenario ends with the last event.
 	 */
 	readonly scenario: Scenario
 	/**
-	 * Other scenarios that the events allow: a fault that ended earlier or later, other numbers of workers. Run a policy in all of them for the
-	 * range of its results. Empty if the events leave no doubt.
+	 * Other scenarios that the events allow: a fault that ended earlier or later, other numbers of workers. Run
+	 * a policy in all of them for the range of its results. Empty if the events leave no doubt.
 	 */
 	readonly alternatives: readonly Scenario[]
 	readonly summary: IncidentSummary
@@ -82,7 +81,8 @@ export function buildIncident(
 	const { origin: startedAt } = bins
 	const { outliers } = range
 	const knownWorkers = {
-		...{ estimate: fit.best.workers, between: fit.workersBetween },
+		estimate: fit.best.workers,
+		between: fit.workersBetween,
 		isGiven: workers !== undefined,
 	}
 	const { serviceTimes } = fit.best
@@ -90,7 +90,9 @@ export function buildIncident(
 	const atMs = Array.from(arrivals, (time) => roundToMicroseconds(time - startedAt))
 	const excessShare = findExcess(atMs, detection.faults, { length: bins.length, widthMs: resolutionMs })
 	const demand: DemandCounts = {
-		...{ excessShare, unfinished, withoutId },
+		excessShare,
+		unfinished,
+		withoutId,
 		nestedRetries: otherRetries.filter((call) => calls.has(call)).length,
 	}
 	const createScenario = (service: Fit, arrivalsMs: readonly number[] = atMs): Scenario => ({
@@ -104,13 +106,7 @@ export function buildIncident(
 				faults: service.faults.map(roundFault),
 			},
 		},
-		clients: {
-			calls: {
-				to: 'service',
-				arrivals: { kind: 'trace', atMs: arrivalsMs },
-				policy: 'replay',
-			},
-		},
+		clients: { calls: { to: 'service', arrivals: { kind: 'trace', atMs: arrivalsMs }, policy: 'replay' } },
 		policies: { replay: [] },
 	})
 	return {
@@ -141,10 +137,21 @@ export function buildIncident(
 				p50Ms: roundToMicroseconds(quantile(serviceTimes, 0.5)),
 				p99Ms: roundToMicroseconds(quantile(serviceTimes, 0.99)),
 			},
-			...{ workers: knownWorkers, reproduction, demand, backgroundErrorRate, faults },
+			workers: knownWorkers,
+			reproduction,
+			demand,
+			backgroundErrorRate,
+			faults,
 			caveats: listCaveats({
-				...{ faults, startedAt, resolutionMs, backgroundErrorRate, outliers, reproduction, demand },
-				...{ workers: knownWorkers, dropped: skipped.dropped },
+				faults,
+				startedAt,
+				resolutionMs,
+				backgroundErrorRate,
+				outliers,
+				reproduction,
+				demand,
+				workers: knownWorkers,
+				dropped: skipped.dropped,
 			}),
 		},
 	}

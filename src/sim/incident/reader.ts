@@ -1,27 +1,28 @@
 /**
- * Reads events line by line, in any order, and stores only numbers: a log need not fit into memory and may come from a stream. The
- * result does not depend on the order of lines, so that the files of several processes can be read one after the other.
+ * Reads events line by line, in any order, and stores only numbers: a log need not fit into memory and may
+ * come from a stream. The result does not depend on the order of lines, so that the files of several
+ * processes can be read one after the other.
  */
 import type { EventBase } from '../../core/events/events.ts'
 import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { amount, count, fields, listed, ofType } from '../scenario/shape.ts'
 import { buildIncident, type Incident, type ReadCounts } from './incident.ts'
 import { hashCallId, type PipelineEvents, PolicyEvents } from './log/event-columns.ts'
-import { droppedCount } from './log/other-events.ts'
-import { isUsed, parseEvent } from './log/parse-event.ts'
+import { droppedCount, isUsed, parseEvent } from './log/parse-event.ts'
 
 /** Options of `scenarioFromIncident`: how the events of an incident are read. */
 export interface IncidentOptions {
 	/** The name of the pipeline, if the events are of several. An empty string selects events without a pipeline and without a service. */
 	readonly pipeline?: string | undefined
 	/**
-	 * Reads only the events of these policies. Required if several retries, or several breakers without a retry, report calls: name the
-	 * outermost of nested policies, or those of the calls to replay.
+	 * Reads only the events of these policies. Required if several retries, or several breakers without a
+	 * retry, report calls: name the outermost of nested policies, or those of the calls to replay.
 	 */
 	readonly policy?: string | readonly string[] | undefined
 	/**
-	 * The number of requests that the service processes concurrently, if known. Slow responses that the load explains do not count as a fault
-	 * then: the replay computes them again, because another policy causes another load. Default: estimated from the events, with a range.
+	 * The number of requests that the service processes concurrently, if known. Slow responses that the load
+	 * explains do not count as a fault then: the replay computes them again, because another policy causes
+	 * another load. Default: estimated from the events, with a range.
 	 */
 	readonly workers?: number | undefined
 	/** Resolution of the search for faults. Default 1,000. */
@@ -61,7 +62,12 @@ export class IncidentReader {
 	/** The calls in which policies that were not chosen retried. */
 	readonly #otherRetries: number[] = []
 	readonly #counts: { -readonly [Name in keyof LineCounts]: LineCounts[Name] } = {
-		...{ lines: 0, events: 0, unreadable: 0, firstUnreadable: undefined, filtered: 0, dropped: 0 },
+		lines: 0,
+		events: 0,
+		unreadable: 0,
+		firstUnreadable: undefined,
+		filtered: 0,
+		dropped: 0,
 		withoutId: 0,
 	}
 
@@ -164,7 +170,8 @@ function pipelineOf(event: EventBase & { readonly service?: unknown }): string {
 }
 
 /**
- * Turns logged events, one JSON object per line, into a scenario: when calls started, how the service responded, and when it failed.
+ * Turns logged events, one JSON object per line, into a scenario: when calls started, how the service
+ * responded, and when it failed.
  *
  * @example
  * const { scenario, summary } = scenarioFromIncident(text, { pipeline: 'users' })

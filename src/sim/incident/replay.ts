@@ -2,7 +2,7 @@
 
 import type { Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
-import { faultsOf } from '../model/fault-schedule.ts'
+import { scheduledFaults } from '../model/fault-schedule.ts'
 import { replicate } from '../run/replicate.ts'
 import type { PolicyModel } from '../scenario/layers.ts'
 import type { Incident } from './incident.ts'
@@ -33,7 +33,7 @@ export function replayIncident(
 ): IncidentReplay {
 	const { replications = DEFAULT_REPLAY_REPLICATIONS } = options
 	const replayed = [scenario, ...alternatives].map((one) => ({
-		hasFault: faultsOf(one).length > 0,
+		hasFault: scheduledFaults(one).length > 0,
 		result: replicate({ ...one, policies: { replay: policy } }, { replications }),
 	}))
 	const byScenario = replayed.map(({ result }) => result)

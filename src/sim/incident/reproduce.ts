@@ -1,6 +1,7 @@
 /**
- * Checks the explanation of a log against the log: the recorded attempts go through the scenario, and their predicted outcomes are compared
- * with the recorded ones. What the reader does not understand shows here, whatever it is.
+ * Checks the explanation of a log against the log: the recorded attempts go through the scenario, and their
+ * predicted outcomes are compared with the recorded ones. What the reader does not understand shows here,
+ * whatever it is.
  */
 import type { DetectedFault } from './detect/detect-faults.ts'
 import type { Pace } from './detect/service-time.ts'

@@ -1,19 +1,19 @@
 /**
- * What a replay shows about a policy, over all scenarios that the events of an incident allow. A claim holds only if it holds in each of
- * them. If they disagree about the recovery, or their shares of good calls differ by more than ten points, the log does not decide what the
- * policy would have done. Nor does it if the scenario does not reproduce the log: then its runs show another incident, and their numbers are
- * left out. Showing the most likely scenario was rejected: where a log ends in a collapse, the shortest fault that explains it
- * says "recovers", and a fault that lasts to the end explains it as well and says the opposite.
+ * What a replay shows about a policy, over all scenarios that the events of an incident allow. A claim holds
+ * only if it holds in each of them. If they disagree about the recovery, or their shares of good calls differ
+ * by more than ten points, the log does not decide what the policy would have done. Nor does it if the
+ * scenario does not reproduce the log: then its runs show another incident, and their numbers are left out.
+ * Showing the most likely scenario was rejected: where a log ends in a collapse, the shortest fault that
+ * explains it says "recovers", and a fault that lasts to the end explains it as well and says the opposite.
  */
 import { formatCount, formatPercent } from '../../text/format.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { NOT_REPRODUCED } from '../run/expect.ts'
-import type { Caveat } from './caveat.ts'
+import type { Caveat } from './summary.ts'
 
 /** Results that differ by more, as shares of good calls, are no result. */
 const MAX_DIFFERENCE = 0.1
 
-/** The results of one policy over all scenarios. */
 export interface ReplayVerdict {
 	/** The lowest and the highest mean share of good calls, 0 to 1. [0, 1] if the log is not reproduced: its runs show nothing. */
 	readonly goodShare: readonly [number, number]
@@ -31,8 +31,8 @@ export const isReproduced = (caveats: readonly Caveat[]): boolean =>
 	!caveats.some(({ code }) => code === 'not-reproduced')
 
 /**
- * Judges the runs of a policy: a list per scenario. `hasFault`: whether the scenario has a fault to recover from. `caveats`: those of the
- * incident.
+ * Judges the runs of a policy: a list per scenario. `hasFault`: whether the scenario has a fault to recover
+ * from. `caveats`: those of the incident.
  */
 export function judgeReplay(
 	scenarios: readonly { readonly runs: readonly SimulationResult[]; readonly hasFault: boolean }[],
@@ -41,8 +41,11 @@ export function judgeReplay(
 	const judged = scenarios.filter(({ runs }) => runs.length > 0)
 	if (!isReproduced(caveats))
 		return {
-			...{ goodShare: [0, 1], scenarios: judged.length, recovered: 0 },
-			...{ isReproduced: false, isDecided: false },
+			goodShare: [0, 1],
+			scenarios: judged.length,
+			recovered: 0,
+			isReproduced: false,
+			isDecided: false,
 		}
 	const shares = judged.map(({ runs }) => goodShareOf(runs))
 	const goodShare = [Math.min(...shares), Math.max(...shares)] as const
@@ -52,7 +55,9 @@ export function judgeReplay(
 	).length
 	const isAgreed = recovered === 0 || recovered === judged.length
 	return {
-		...{ goodShare, scenarios: judged.length, recovered },
+		goodShare,
+		scenarios: judged.length,
+		recovered,
 		isReproduced: true,
 		isDecided: isAgreed && goodShare[1] - goodShare[0] <= MAX_DIFFERENCE,
 	}
@@ -67,7 +72,6 @@ export function formatShares([min, max]: ReplayVerdict['goodShare']): string {
 	return low === high ? low : `${low.replace(' %', '')} to ${high}`
 }
 
-/** Formats a verdict as a sentence. */
 export const formatVerdict = ({ goodShare, scenarios, recovered, ...verdict }: ReplayVerdict): string =>
 	!verdict.isReproduced
 		? `cannot be decided from this log: ${NOT_REPRODUCED}`

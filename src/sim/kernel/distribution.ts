@@ -1,12 +1,13 @@
 /**
- * Random durations. A plain number is a constant, the most common case in scenarios. Samplers are created once and precompute
- * what they can, so that a draw costs a few multiplications.
+ * Random durations. A plain number is a constant, the most common case in scenarios. Samplers are created
+ * once and precompute what they can, so that a draw costs a few multiplications.
  */
 import { logarithm, powerOfE } from './logarithm.ts'
 
 /**
- * A duration in milliseconds: a number, or a distribution to draw from, for example as `serviceTimeMs` of a `ServerModel`. A lognormal is
- * given by its median and its 99th percentile, the figures that dashboards show. `empirical` draws from measured values.
+ * A duration in milliseconds: a number, or a distribution to draw from, for example as `serviceTimeMs` of a
+ * `ServerModel`. A lognormal is given by its median and its 99th percentile, the figures that dashboards
+ * show. `empirical` draws from measured values.
  *
  * @example
  * const serviceTimeMs: Distribution = { kind: 'lognormal', medianMs: 20, p99Ms: 200 }
@@ -59,8 +60,8 @@ export const exponential =
 		-meanMs * logarithm(1 - random())
 
 /**
- * Marsaglia's polar method, which draws pairs. Box-Muller is shorter but needs a sine, whose last bit differs between versions of an
- * engine. Square roots are exact everywhere.
+ * Marsaglia's polar method, which draws pairs. Box-Muller is shorter but needs a sine, whose last bit differs
+ * between versions of an engine. Square roots are exact everywhere.
  */
 function standardNormal(random: () => number): Sampler {
 	let spare: number | undefined

@@ -1,20 +1,20 @@
 /**
- * Virtual time and randomness of one run. Every component draws from its own random stream, derived from the seed and the
- * component's name. A policy that draws more often therefore does not shift the draws of anything else: compared policies
- * meet the same arrivals and service times. A single shared stream was rejected because two policies would then differ
- * mostly by luck.
+ * Virtual time and randomness of one run. Every component draws from its own random stream, derived from the
+ * seed and the component's name. A policy that draws more often therefore does not shift the draws of
+ * anything else: compared policies meet the same arrivals and service times. A single shared stream was
+ * rejected because two policies would then differ mostly by luck.
  */
 import { YaokiError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import { Trace } from './trace.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
 /**
- * Limits within one event: clock reads and requests, plus an allowance for each call in flight. More than that is a loop that
- * takes no virtual time. The limit on requests is far below `maxEvents` because each request stays in memory with its call.
+ * Limits within one event: clock reads and requests, plus an allowance for each call in flight. More than
+ * that is a loop that takes no virtual time. The limit on requests is far below `maxEvents` because each
+ * request stays in memory with its call.
  */
 const MAX_CLOCK_READS = 50_000
 const MAX_REQUESTS = 1_000_000
@@ -160,3 +160,30 @@ class StreamRuntime implements Runtime {
 		return this.#clock
 	}
 }
+
+/**
+ * A fingerprint of everything that happened, in order. Two runs that differ in one event, by one bit of its
+ * time, have different fingerprints. Not a cryptographic hash: it only distinguishes runs.
+ */
+export class Trace {
+	#high = 0x243f6a88
+	#low = 0x85a308d3 | 0
+	readonly #number = new Float64Array(1)
+	readonly #words = new Uint32Array(this.#number.buffer)
+
+	add(value: number): void {
+		this.#number[0] = value
+		const words = this.#words
+		const high = Math.imul(this.#high ^ (words[0] ?? 0), 0x9e3779b1)
+		const low = Math.imul(this.#low ^ (words[1] ?? 0) ^ (high >>> 15), 0x85ebca6b)
+		this.#high = high ^ (low >>> 13)
+		this.#low = low ^ (high >>> 16)
+	}
+
+	/** Sixteen hexadecimal digits. */
+	get hash(): string {
+		return hex(this.#high) + hex(this.#low)
+	}
+}
+
+const hex = (word: number): string => (word >>> 0).toString(16).padStart(8, '0')

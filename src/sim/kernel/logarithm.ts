@@ -1,7 +1,8 @@
 /**
- * Logarithm and exponential from additions, multiplications and divisions only, whose results the standard defines to the last
- * bit. `Math.log` and `Math.exp` are not defined that way: two versions of V8 differ in the last bits, and one different bit in one
- * draw changes the whole run. A browser and a server would get different results from the same seed.
+ * Logarithm and exponential from additions, multiplications and divisions only, whose results the standard
+ * defines to the last bit. `Math.log` and `Math.exp` are not defined that way: two versions of V8 differ in
+ * the last bits, and one different bit in one draw changes the whole run. A browser and a server would get
+ * different results from the same seed.
  */
 
 /** ln 2 in two parts. The first has few enough digits that integer multiples of it are exact. */
@@ -12,12 +13,14 @@ const LN2_REST = 1.9082149292705877e-10
 export function logarithm(x: number): number {
 	// Zero, negative numbers, NaN and Infinity have exact results.
 	if (!(x > 0 && x < Infinity)) return Math.log(x)
-	// x = 2^exponent * part, with part between sqrt(1/2) and sqrt(2). Draws lie near 1, so this takes one step or none.
+	// x = 2^exponent * part, with part between sqrt(1/2) and sqrt(2). Draws lie near 1, so this takes one step
+	// or none.
 	let part = x
 	let exponent = 0
 	for (; part < Math.SQRT1_2; exponent--) part *= 2
 	for (; part > Math.SQRT2; exponent++) part /= 2
-	// ln(part) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...), where s is at most 0.172. Odd and even terms are summed separately, which lets the CPU overlap them.
+	// ln(part) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...), where s is at most 0.172. Odd and even terms are summed
+	// separately, which lets the CPU overlap them.
 	const s = (part - 1) / (part + 1)
 	const s2 = s * s
 	const s4 = s2 * s2

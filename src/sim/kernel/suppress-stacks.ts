@@ -1,7 +1,7 @@
 /**
- * Runs a synchronous function with stack traces turned off. A timeout creates an error, and capturing its stack takes more than
- * half of the time of a simulated call; the stack would only show the simulator. No other code runs in between. Scenarios
- * that contain user functions keep their stacks.
+ * Runs a synchronous function with stack traces turned off. A timeout creates an error, and capturing its
+ * stack takes more than half of the time of a simulated call; the stack would only show the simulator. No
+ * other code runs in between. Scenarios that contain user functions keep their stacks.
  */
 export function suppressStacks<T>(run: () => T): T {
 	const limit: unknown = Reflect.get(Error, 'stackTraceLimit')

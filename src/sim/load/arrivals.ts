@@ -83,7 +83,8 @@ function inBursts(loop: EventLoop, call: StartCall, path: string, model: Arrival
 			}
 		})
 	}
-	// In the long run this share of the time is in a burst. Starting with it, the rate is the same at all times.
+	// In the long run this share of the time is in a burst. Starting with it, the rate is the same at all
+	// times.
 	loop.after(fromMs, () => begin(random() < lastsMs / everyMs))
 }
 

@@ -2,7 +2,6 @@
 import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import type { RatePoint } from '../scenario/arrivals-model.ts'
 import { listed, oneOf, text } from '../scenario/shape.ts'
-import { type CsvRow, readRows } from './csv-rows.ts'
 import {
 	buildLoadCurve,
 	isGap,
@@ -19,8 +18,8 @@ export interface LoadCurveFromCsvOptions extends LoadCurveOptions {
 	/** The header of the column with the rates or counts. Default: the first that is named like one, or the only other column. */
 	readonly valueColumn?: string | undefined
 	/**
-	 * `'rate'`: calls per second. `'count'`: calls from this time to the next. Default: by the name of the column, `'count'` for names
-	 * such as `count`, `requests` or `calls`, else `'rate'`.
+	 * `'rate'`: calls per second. `'count'`: calls from this time to the next. Default: by the name of the
+	 * column, `'count'` for names such as `count`, `requests` or `calls`, else `'rate'`.
 	 */
 	readonly values?: 'rate' | 'count' | undefined
 	/** The unit of times that are numbers. Default: by the name of the column, else seconds; milliseconds from 1e11 on. */
@@ -43,8 +42,8 @@ const COUNT = /count|requests|calls|hits|total/i
 const FIRST_MILLISECONDS = 1e11
 
 /**
- * Reads the load of a simulated client from CSV text; use `arrivals` of the result in a client of `simulate`, and check its `summary`. Times are
- * ISO 8601, seconds or milliseconds. An empty value or NaN is missing.
+ * Reads the load of a simulated client from CSV text; use `arrivals` of the result in a client of `simulate`,
+ * and check its `summary`. Times are ISO 8601, seconds or milliseconds. An empty value or NaN is missing.
  *
  * @example
  * const { arrivals, summary } = loadCurveFromCsv('time,rps\n0,100\n60,250\n120,180\n')
@@ -161,4 +160,66 @@ function readValue({ line, cells }: CsvRow, column: number, name: string): numbe
 	if (isMissing(cell)) return NaN
 	const value = isNumber(cell) ? Number(cell) : -1
 	return value >= 0 ? value : invalidArgument(`csv, line ${line}, ${name}`, cell, 'a number of 0 or more')
+}
+
+/** The cells of a line, and its number in the text. */
+export interface CsvRow {
+	readonly line: number
+	readonly cells: readonly string[]
+}
+
+const DELIMITERS = [',', ';', '\t'] as const
+
+/** Returns the rows that are not empty. The delimiter is a comma, a semicolon or a tab, whichever is most frequent in the first line. */
+export function readRows(text: string): readonly CsvRow[] {
+	const content = text.replace(/^\uFEFF/, '')
+	const delimiter = findDelimiter(content)
+	const rows: CsvRow[] = []
+	let cells: string[] = []
+	let [line, firstLine, at] = [1, 1, 0]
+	const endRow = () => {
+		if (cells.some((cell) => cell !== '')) rows.push({ line: firstLine, cells })
+		cells = []
+		firstLine = line
+	}
+	while (at < content.length) {
+		const isQuoted = content[at] === '"'
+		const end = isQuoted ? endOfQuoted(content, at, line) : endOfPlain(content, at, delimiter)
+		const raw = content.slice(at, end)
+		cells.push(isQuoted ? raw.slice(1, -1).replaceAll('""', '"') : raw.trim())
+		line += raw.split('\n').length - 1
+		at = end
+		if (content[at] === delimiter) {
+			at++
+			// A delimiter at the end of a row is followed by an empty cell.
+			if (at === content.length || content[at] === '\n' || content[at] === '\r') cells.push('')
+		}
+		if (content[at] === '\r') at++
+		if (content[at] === '\n' || at >= content.length) {
+			at++
+			line++
+			endRow()
+		}
+	}
+	return rows
+}
+
+function findDelimiter(text: string): string {
+	const [first = ''] = text.split('\n', 1)
+	const count = (delimiter: string) => first.split(delimiter).length
+	return DELIMITERS.reduce<string>((best, one) => (count(one) > count(best) ? one : best), ',')
+}
+
+function endOfPlain(text: string, from: number, delimiter: string): number {
+	let end = from
+	while (end < text.length && text[end] !== delimiter && text[end] !== '\n' && text[end] !== '\r') end++
+	return end
+}
+
+/** Returns the position after the closing quote. */
+function endOfQuoted(text: string, from: number, line: number): number {
+	let quote = text.indexOf('"', from + 1)
+	while (quote !== -1 && text[quote + 1] === '"') quote = text.indexOf('"', quote + 2)
+	if (quote === -1) invalidArgument(`csv, line ${line}`, text.slice(from, from + 20), 'a closing quote')
+	return quote + 1
 }

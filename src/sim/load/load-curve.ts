@@ -1,7 +1,8 @@
 /**
- * Turns measured rates into arrivals. Time 0 of the curve is the first value. A missing value is not a rate of 0: monitoring systems lose
- * values when they restart, and a simulated silence followed by full load would be a fault that did not happen. So gaps are
- * interpolated and reported, unless `gaps: 'zero'` says that no value means no load.
+ * Turns measured rates into arrivals. Time 0 of the curve is the first value. A missing value is not a rate
+ * of 0: monitoring systems lose values when they restart, and a simulated silence followed by full load would
+ * be a fault that did not happen. So gaps are interpolated and reported, unless `gaps: 'zero'` says that no
+ * value means no load.
  */
 import { invalidArgument } from '../../core/options/schema.ts'
 import type { ArrivalCurve, RatePoint } from '../scenario/arrivals-model.ts'
@@ -32,8 +33,8 @@ export function optionsCheck(own: Readonly<Record<string, Shape>>): (options: un
 }
 
 /**
- * Arrivals for a client, and what they were read from. `loadCurveFromCsv` and `loadCurveFromPrometheus` return it; use its `arrivals` in a
- * `ClientModel`.
+ * Arrivals for a client, and what they were read from. `loadCurveFromCsv` and `loadCurveFromPrometheus`
+ * return it; use its `arrivals` in a `ClientModel`.
  */
 export interface LoadCurve {
 	readonly arrivals: ArrivalCurve

@@ -1,7 +1,8 @@
 /**
- * Reads a load curve from the JSON of a Prometheus range query (`/api/v1/query_range`). Series are summed: a query without an
- * aggregation returns one per instance. A series that begins or ends within the range is an instance that was started or stopped, and
- * counts as 0 outside; a value that is missing between others is a scrape that failed, and does not.
+ * Reads a load curve from the JSON of a Prometheus range query (`/api/v1/query_range`). Series are summed: a
+ * query without an aggregation returns one per instance. A series that begins or ends within the range is an
+ * instance that was started or stopped, and counts as 0 outside; a value that is missing between others is a
+ * scrape that failed, and does not.
  */
 import { invalidArgument, invalidOption, isAmount } from '../../core/options/schema.ts'
 import type { RatePoint } from '../scenario/arrivals-model.ts'
@@ -27,8 +28,9 @@ const sample: Shape = (value, path) => {
 }
 
 /**
- * Reads the load of a simulated client from the JSON, text or parsed, of a Prometheus range query; use `arrivals` of the result in a client of
- * `simulate`. The query must return calls per second, such as `sum(rate(http_requests_total[5m]))`, and not a counter.
+ * Reads the load of a simulated client from the JSON, text or parsed, of a Prometheus range query; use
+ * `arrivals` of the result in a client of `simulate`. The query must return calls per second, such as
+ * `sum(rate(http_requests_total[5m]))`, and not a counter.
  *
  * @example
  * const response = await fetch(url) // http://prometheus:9090/api/v1/query_range?query=...&start=...&end=...&step=60

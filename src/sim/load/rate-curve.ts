@@ -1,8 +1,9 @@
 /**
- * Inverts the integral of a rate that changes over time: call n starts when the integral reaches the n-th point of a Poisson process
- * of rate 1. This is exact and takes one draw per call. Thinning, the usual alternative, draws at the highest rate and discards, so
- * that a change of the curve at noon would change the calls of the morning. Between two points the rate is linear, its integral
- * a parabola, and the inverse needs only a square root, which is the same on every engine.
+ * Inverts the integral of a rate that changes over time: call n starts when the integral reaches the n-th
+ * point of a Poisson process of rate 1. This is exact and takes one draw per call. Thinning, the usual
+ * alternative, draws at the highest rate and discards, so that a change of the curve at noon would change the
+ * calls of the morning. Between two points the rate is linear, its integral a parabola, and the inverse needs
+ * only a square root, which is the same on every engine.
  */
 import type { ArrivalCurve, RatePoint } from '../scenario/arrivals-model.ts'
 

@@ -1,8 +1,8 @@
 /** Means over several runs, with confidence intervals. */
 
 /**
- * A mean over runs with its 95 % confidence interval. With a single run the interval is the mean itself. Without runs, everything but
- * `count` is NaN: a mean of 0 would make a policy that never recovers look best.
+ * A mean over runs with its 95 % confidence interval. With a single run the interval is the mean itself.
+ * Without runs, everything but `count` is NaN: a mean of 0 would make a policy that never recovers look best.
  */
 export interface Estimate {
 	readonly mean: number
@@ -33,17 +33,8 @@ export function estimate(values: readonly number[]): Estimate {
 	}
 }
 
-const EMPTY: Estimate = {
-	mean: NaN,
-	low: NaN,
-	high: NaN,
-	sd: NaN,
-	count: 0,
-	min: NaN,
-	max: NaN,
-}
+const EMPTY: Estimate = { mean: NaN, low: NaN, high: NaN, sd: NaN, count: 0, min: NaN, max: NaN }
 
-/** Returns the difference of two means in standard errors. */
 export function standardErrors(ours: Spread, theirs: Spread): number {
 	const error = Math.sqrt(ours.sd ** 2 / ours.count + theirs.sd ** 2 / theirs.count)
 	return ours.mean === theirs.mean ? 0 : (ours.mean - theirs.mean) / error

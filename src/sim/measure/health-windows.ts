@@ -1,11 +1,11 @@
 /**
  * Judges windows of calls, as the comment of the recovery tracker defines them. Pure functions of counts.
  *
- * Why a window needs ten calls, and may have one that fails: of ten calls that normally succeed in 99 of 100 cases, two fail in one
- * window of 230, and of ten calls that succeed in half of the cases at most one fails in one window of 93. With fewer calls a window
- * would be a matter of chance; leaving it out would hide a client that calls rarely and always fails.
+ * Why a window needs ten calls, and may have one that fails: of ten calls that normally succeed in 99 of 100
+ * cases, two fail in one window of 230, and of ten calls that succeed in half of the cases at most one fails
+ * in one window of 93. With fewer calls a window would be a matter of chance; leaving it out would hide a
+ * client that calls rarely and always fails.
  */
-
 /** A window is at least this long, and longer until it has MIN_CALLS calls. */
 export const WINDOW_MS = 5_000
 const MIN_CALLS = 10
@@ -54,8 +54,8 @@ export interface HealthInput {
 }
 
 /**
- * The time from which on every window is good, or that calls still fail (`'failing'`), or that the period is too short to tell
- * (`'too-short'`).
+ * The time from which on every window is good, or that calls still fail (`'failing'`), or that the period is
+ * too short to tell (`'too-short'`).
  */
 export type Health = number | 'failing' | 'too-short'
 
@@ -90,8 +90,8 @@ export function judgeHealth(input: HealthInput): Judgement {
 		return calls >= MIN_CALLS && (to < length ? to * stepMs : lengthMs) - from * stepMs >= WINDOW_MS
 	}
 
-	// Where failures take longer than successes, the newest calls that have ended are the good ones. So a window is certain only before
-	// the first call in flight.
+	// Where failures take longer than successes, the newest calls that have ended are the good ones. So a
+	// window is certain only before the first call in flight.
 	let settled = 0
 	while (settled < length && (input.started[settled] ?? 0) === endedAt(settled)) settled++
 
@@ -103,7 +103,8 @@ export function judgeHealth(input: HealthInput): Judgement {
 		if (to <= settled) judged = from + 1
 	}
 
-	// From there on every window is good. The recovery is the first step that is good itself, with a good rest of the period.
+	// From there on every window is good. The recovery is the first step that is good itself, with a good rest
+	// of the period.
 	let startMs = lastBad < 0 ? (earlier?.startMs ?? 0) : (lastBad + 1) * stepMs
 	let isStarted = lastBad < 0 && earlier?.isStarted === true
 	const startsWell = () => areGood(ended, Math.ceil(startMs / stepMs), length, 1)
@@ -137,4 +138,67 @@ function runningSums(length: number, valueAt: (step: number) => number): Float64
 	const sums = new Float64Array(length + 1)
 	for (let step = 0; step < length; step++) sums[step + 1] = (sums[step] ?? 0) + valueAt(step)
 	return sums
+}
+
+const STEP_MS = 100
+const STEPS = 3_000
+const NO_STEPS = new Uint32Array(0)
+
+/** Counts of calls by the step in which they started, from the end of a fault on. */
+export class RecoverySteps {
+	/** Created when the first fault ends. */
+	#started = NO_STEPS
+	#ended = NO_STEPS
+	#good = NO_STEPS
+	#stepMs = STEP_MS
+	/** The judgement of finer steps. */
+	#earlier: Judgement | undefined
+
+	/** Starts, or starts again after another fault. */
+	clear(): void {
+		this.#started = new Uint32Array(STEPS)
+		this.#ended = new Uint32Array(STEPS)
+		this.#good = new Uint32Array(STEPS)
+		this.#stepMs = STEP_MS
+		this.#earlier = undefined
+	}
+
+	hasRoom(at: number): boolean {
+		return at < STEPS * this.#stepMs
+	}
+
+	started(at: number): void {
+		const step = Math.floor(at / this.#stepMs)
+		this.#started[step] = (this.#started[step] ?? 0) + 1
+	}
+
+	ended(at: number, isGood: boolean): void {
+		const step = Math.floor(at / this.#stepMs)
+		this.#ended[step] = (this.#ended[step] ?? 0) + 1
+		if (isGood) this.#good[step] = (this.#good[step] ?? 0) + 1
+	}
+
+	/** Merges steps in pairs. */
+	merge(judgement: Judgement): void {
+		this.#earlier = judgement
+		this.#stepMs *= 2
+		for (const counts of [this.#started, this.#ended, this.#good])
+			for (let step = 0; step < STEPS; step++)
+				counts[step] = (counts[2 * step] ?? 0) + (counts[2 * step + 1] ?? 0)
+	}
+
+	/** Judges the first `lengthMs`. Calls that have been in flight for longer than `patienceMs` count as failed. */
+	judge(before: Counts, lengthMs: number, patienceMs: number, isOver: boolean): Judgement {
+		return judgeHealth({
+			started: this.#started,
+			ended: this.#ended,
+			good: this.#good,
+			stepMs: this.#stepMs,
+			before,
+			lengthMs,
+			patienceMs,
+			isOver,
+			earlier: this.#earlier,
+		})
+	}
 }

@@ -1,8 +1,9 @@
 /**
- * A log-linear histogram of durations. The bucket is read from the bits of the number: its exponent and the first six bits of its
- * mantissa, so recording needs no logarithm and the size does not depend on the range. A bucket knows its least and greatest value, and
- * quantiles are interpolated between them by rank. They are at most 1.6 % off, the width of a bucket; a latency that is always the same
- * is exact; and two runs return the same value only if they are the same, which the middle of a bucket would not guarantee: confidence
+ * A log-linear histogram of durations. The bucket is read from the bits of the number: its exponent and the
+ * first six bits of its mantissa, so recording needs no logarithm and the size does not depend on the range.
+ * A bucket knows its least and greatest value, and quantiles are interpolated between them by rank. They are
+ * at most 1.6 % off, the width of a bucket; a latency that is always the same is exact; and two runs return
+ * the same value only if they are the same, which the middle of a bucket would not guarantee: confidence
  * intervals of zero width would claim a precision that the runs do not have.
  */
 import type { LatencySummary } from './result.ts'

@@ -11,8 +11,8 @@ export interface Measure {
 }
 
 /**
- * The name of a number that a simulation measures, such as `'goodShare'` or `'p99Ms'`. Use it in `expectResilience(...).measure`, in
- * `constraints` and `objective` of `tune`, and in `measures` of a study.
+ * The name of a number that a simulation measures, such as `'goodShare'` or `'p99Ms'`. Use it in
+ * `expectResilience(...).measure`, in `constraints` and `objective` of `tune`, and in `measures` of a study.
  */
 export type MeasureName =
 	/** Share of calls that succeeded in time. */
@@ -70,8 +70,8 @@ function worstGoodShare(result: SimulationResult): number | null {
 }
 
 /**
- * The busiest step after the last fault, as a rate, because that is when a herd returns. Without a fault, or if nothing follows it,
- * the busiest step of the whole run without its warm-up.
+ * The busiest step after the last fault, as a rate, because that is when a herd returns. Without a fault, or
+ * if nothing follows it, the busiest step of the whole run without its warm-up.
  */
 function peak({ recovery, warmUpMs, endedAtMs, timeline }: SimulationResult): number {
 	const { stepMs, services: byName } = timeline

@@ -9,8 +9,8 @@ export interface Replications {
 	/** Each measure over the runs that have it: the time to recovery is over the runs that recovered. */
 	readonly measures: Readonly<Record<MeasureName, Estimate>>
 	/**
-	 * Of the runs in which the last fault ended, the shares, 0 to 1, that recovered, that had not recovered at their end, and that ended
-	 * too soon to tell. The sum is 1; all are 0 without such runs.
+	 * Of the runs in which the last fault ended, the shares, 0 to 1, that recovered, that had not recovered at
+	 * their end, and that ended too soon to tell. The sum is 1; all are 0 without such runs.
 	 */
 	readonly recoveredShare: number
 	readonly neverRecoveredShare: number

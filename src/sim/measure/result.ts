@@ -114,15 +114,16 @@ export interface ServiceResult {
 	/** Queued requests: mean over time and maximum. `age` is the queue time of the requests that were processed. */
 	readonly queue: { readonly mean: number; readonly max: number; readonly age: LatencySummary }
 	/**
-	 * Requests queued or being processed: mean over time, mean time spent, and number. By Little's law, mean = rate x meanMs, exactly
-	 * in a run without warm-up.
+	 * Requests queued or being processed: mean over time, mean time spent, and number. By Little's law, mean =
+	 * rate x meanMs, exactly in a run without warm-up.
 	 */
 	readonly inFlight: { readonly mean: number; readonly meanMs: number; readonly count: number }
 	/** Requests per second that it can process; null if unknown. */
 	readonly capacityPerSecond: number | null
 	/**
-	 * The same for the requests that reach it: a request is good if it was processed successfully while the caller waited, and the service
-	 * is drained when the requests in its queue at the end of the fault have left it. Null also for an optimistic lock.
+	 * The same for the requests that reach it: a request is good if it was processed successfully while the
+	 * caller waited, and the service is drained when the requests in its queue at the end of the fault have
+	 * left it. Null also for an optimistic lock.
 	 */
 	readonly recovery: Recovery | null
 	/** In the order in which they were started, if the service has a load balancer. */
@@ -140,8 +141,9 @@ export interface InstanceResult {
 }
 
 /**
- * `'recovered'`: from some time on to the end of the run, every window was good. `'not-recovered'`: at the end of the run, calls still
- * failed, or calls caught by the fault were still in flight. `'not-shown'`: the run ended too soon to tell, or no call started after the fault.
+ * `'recovered'`: from some time on to the end of the run, every window was good. `'not-recovered'`: at the
+ * end of the run, calls still failed, or calls caught by the fault were still in flight. `'not-shown'`: the
+ * run ended too soon to tell, or no call started after the fault.
  */
 export type RecoveryStatus = 'recovered' | 'not-recovered' | 'not-shown'
 

@@ -5,7 +5,6 @@ import type { Recovery, ServiceResult, ServiceTimeline } from './result.ts'
 import { TimeWeightedCount } from './time-weighted-count.ts'
 import { type Channel, readChannels, type TimelineBins } from './timeline-bins.ts'
 
-/** Why a service did not process a request. */
 export type RejectReason = 'rejected' | 'rateLimited' | 'unreachable' | 'dropped'
 
 export class ServiceMeter {
@@ -143,7 +142,8 @@ export class ServiceMeter {
 		const { requests, retries, useful, wasted, usefulMs, wastedMs, failed, rejected } = this
 		const measuredMs = end - this.#warmUpMs
 		const share = (area: number, of: number) => (measuredMs > 0 && of > 0 ? area / of / measuredMs : 0)
-		// From each request's own times, not from the area: Little's law says that both agree, and a test compares them.
+		// From each request's own times, not from the area: Little's law says that both agree, and a test
+		// compares them.
 		const spentMs = this.#spentMs + this.#present * end - this.#arrivals
 		return {
 			requests,

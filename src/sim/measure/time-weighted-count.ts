@@ -1,7 +1,8 @@
 /**
- * A count that changes over time: its current value, its maximum, and the area under it (the sum of the time that each item spent).
- * Divided by the duration, the area is the mean count. Little's law then holds exactly in every run, which the tests check. Maximum,
- * area and the number of items that entered are from the end of the warm-up on.
+ * A count that changes over time: its current value, its maximum, and the area under it (the sum of the time
+ * that each item spent). Divided by the duration, the area is the mean count. Little's law then holds exactly
+ * in every run, which the tests check. Maximum, area and the number of items that entered are from the end of
+ * the warm-up on.
  */
 export class TimeWeightedCount {
 	current = 0

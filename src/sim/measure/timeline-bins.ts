@@ -1,6 +1,6 @@
 /**
- * Counts over time, in a fixed number of steps. When a run outgrows the last step, steps are merged in pairs and become twice
- * as long, so that memory does not grow with the simulated time.
+ * Counts over time, in a fixed number of steps. When a run outgrows the last step, steps are merged in pairs
+ * and become twice as long, so that memory does not grow with the simulated time.
  */
 const STEPS = 240
 
@@ -8,7 +8,6 @@ export class TimelineBins {
 	readonly #channels: Channel[] = []
 	stepMs: number
 
-	/** `stepMs` is the initial length of a step. */
 	constructor(stepMs: number) {
 		this.stepMs = stepMs
 	}
@@ -40,8 +39,8 @@ export class TimelineBins {
 	}
 
 	/**
-	 * Returns the number of steps up to a time. A step that starts exactly then counts if it has values, as in a run that ends with
-	 * its last event.
+	 * Returns the number of steps up to a time. A step that starts exactly then counts if it has values, as in
+	 * a run that ends with its last event.
 	 */
 	countUntil(time: number): number {
 		while (time > STEPS * this.stepMs) this.#fold()

@@ -10,8 +10,7 @@ import { scheduleCalls } from '../load/arrivals.ts'
 import type { ClientMeter } from '../measure/client-meter.ts'
 import type { ClientModel } from '../scenario/scenario.ts'
 import { isExpected } from './failures.ts'
-import { type Receiver, Request } from './request.ts'
-import { classDraw, type RequestClass } from './request-class.ts'
+import { classDraw, type Receiver, Request, type RequestClass } from './request.ts'
 
 export class Client {
 	readonly #loop: EventLoop

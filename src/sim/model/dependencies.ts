@@ -16,7 +16,6 @@ export interface Hop {
 	readonly policy: Policy<unknown> | undefined
 	/** Its operation goes on when its signal aborts. */
 	readonly ignoresSignal: boolean
-	/** Called for each request beyond the first of a call. */
 	onRetry(): void
 }
 
@@ -52,7 +51,8 @@ function callGroup(
 	request: Request,
 	done: (failure: Failure | undefined) => void,
 ): void {
-	// One more than calls, so that a call that ends immediately does not end the group before the last one has started.
+	// One more than calls, so that a call that ends immediately does not end the group before the last one has
+	// started.
 	let pending = 1
 	let hasFailed = false
 	const end = (failure: Failure | undefined) => {
@@ -85,13 +85,7 @@ export const nameHops = (models: readonly DependencyModel[]): readonly string[] 
 /** Draws whether a request does without this dependency. */
 const isSkipped = ({ model: { share = 1 } }: Hop, random: Draw): boolean => share < 1 && random() >= share
 
-function call(
-	loop: EventLoop,
-	hop: Hop,
-	/** The request whose context is passed on. */
-	from: Request | undefined,
-	ended: DoneCallback<unknown>,
-): void {
+function call(loop: EventLoop, hop: Hop, from: Request | undefined, ended: DoneCallback<unknown>): void {
 	const { service, policy, ignoresSignal } = hop
 	const context = from?.context
 	let isRetry = false

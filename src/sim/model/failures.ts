@@ -1,10 +1,9 @@
 /**
- * The failures of simulated services. Policies cannot distinguish them from real errors, but they have no stack: capturing one
- * costs more than the rest of a simulated call and would only show the simulator.
+ * The failures of simulated services. Policies cannot distinguish them from real errors, but they have no
+ * stack: capturing one costs more than the rest of a simulated call and would only show the simulator.
  */
 import { HttpError, InvalidArgumentError, InvalidOptionError, YaokiError } from '../../core/errors/errors.ts'
 
-/** Passes for an HttpError. */
 class StatusFailure {
 	readonly name = 'HttpError'
 	readonly code = 'YAOKI_HTTP'

@@ -1,24 +1,20 @@
 /** The faults that currently affect a service. Events keep the fields up to date, so that reading them costs nothing. */
 import type { EventLoop } from '../kernel/event-loop.ts'
-import type { Fault } from '../scenario/fault-model.ts'
-import type { Scenario } from '../scenario/scenario.ts'
+import type { Fault, Scenario } from '../scenario/scenario.ts'
 
-/** Returns the faults of all services, and those that several services share. */
-export const faultsOf = ({
-	services,
-	faults = [],
-}: Pick<Scenario, 'services' | 'faults'>): readonly Fault[] => [
-	...Object.values(services).flatMap((model) =>
-		model.kind === 'optimistic-lock' ? [] : (model.faults ?? []),
-	),
-	...faults,
-]
+type Faulty = Pick<Scenario, 'services' | 'faults'>
+
+/** A fault and the name of its service. */
+export type ScheduledFault = Fault & { readonly service: string }
+
+/** Returns the faults of all services. A fault that several services share is listed for each of them. */
+export const scheduledFaults = (scenario: Faulty): readonly ScheduledFault[] =>
+	Object.keys(scenario.services).flatMap((service) =>
+		faultsAt(scenario, service).map((fault) => ({ ...fault, service })),
+	)
 
 /** Returns the faults of one service: its own, and those that it shares. */
-export function faultsAt(
-	{ services, faults = [] }: Pick<Scenario, 'services' | 'faults'>,
-	name: string,
-): readonly Fault[] {
+export function faultsAt({ services, faults = [] }: Faulty, name: string): readonly Fault[] {
 	const model = services[name]
 	const own = model === undefined || model.kind === 'optimistic-lock' ? [] : (model.faults ?? [])
 	return [...own, ...faults.filter((fault) => fault.services.includes(name))]
@@ -26,7 +22,6 @@ export function faultsAt(
 
 /** What a server does when its faults change. */
 export interface FaultListener {
-	/** An outage begins. */
 	onOutage(): void
 	/** The last of overlapping pauses ends. */
 	onResume(): void

@@ -1,6 +1,6 @@
 /**
- * A row written with optimistic concurrency: read its version, write if the version is unchanged. This is the model of the article
- * that popularized jitter. A client that loses the race starts again with a read.
+ * A row written with optimistic concurrency: read its version, write if the version is unchanged. This is the
+ * model of the article that popularized jitter. A client that loses the race starts again with a read.
  */
 import type { Sampler } from '../kernel/distribution.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'

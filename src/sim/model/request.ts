@@ -3,8 +3,9 @@ import { Call } from '../../core/engine/call.ts'
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
 import type { DoneCallback } from '../../testing/callback-runner.ts'
+import type { CallMeter } from '../measure/client-meter.ts'
+import type { RequestClassModel } from '../scenario/scenario.ts'
 import type { Failure } from './failures.ts'
-import type { RequestClass } from './request-class.ts'
 
 /** A service, seen by those who send requests to it. */
 export interface Receiver {
@@ -16,7 +17,6 @@ export interface Receiver {
 /** Learns how a request ends, as a load balancer does. */
 export interface RequestObserver {
 	ended(failure: Failure | undefined): void
-	/** The caller has stopped waiting. */
 	aborted(): void
 }
 
@@ -25,13 +25,12 @@ const IGNORE: DoneCallback<unknown> = () => {}
 const RELEASED = -1
 
 /**
- * One request in flight. Whether its caller still waits is read from the policy's call. An abort listener would
- * cost more than the request.
+ * One request in flight. Whether its caller still waits is read from the policy's call. An abort listener
+ * would cost more than the request.
  */
 export class Request {
 	/** The context of the attempt, for a service that passes it on; undefined if the client has no policy. */
 	readonly context: CallContext | undefined
-	/** Set if the client has classes. */
 	requestClass: RequestClass | undefined
 	arrivedAt = 0
 	startedAt = 0
@@ -39,7 +38,6 @@ export class Request {
 	isLost = false
 	/** Undefined if nothing observes it, and after its end. */
 	observer: RequestObserver | undefined
-	/** The previous request of the same call. */
 	#previous: Request | undefined
 	#done: DoneCallback<unknown>
 	#call: Call | undefined
@@ -57,8 +55,8 @@ export class Request {
 	}
 
 	/**
-	 * Drops the references of a finished call's requests to the call. Thousands of them sit in the queue of an overloaded service, and
-	 * keeping their calls alive took the garbage collector a third of the run time.
+	 * Drops the references of a finished call's requests to the call. Thousands of them sit in the queue of an
+	 * overloaded service, and keeping their calls alive took the garbage collector a third of the run time.
 	 */
 	static release(latest: Request | undefined): void {
 		for (let request = latest; request; ) {
@@ -116,5 +114,31 @@ export class Request {
 		this.observer = undefined
 		if (failure) this.#done(failure)
 		else this.#done()
+	}
+}
+
+export interface RequestClass {
+	readonly name: string
+	readonly serviceTimeFactor: number
+	readonly priority: number
+	readonly meter: CallMeter
+}
+
+export function classDraw(
+	models: Readonly<Record<string, RequestClassModel>>,
+	random: () => number,
+	meterOf: (name: string) => CallMeter,
+): () => RequestClass {
+	let sum = 0
+	const classes = Object.entries(models).map(([name, { share, serviceTimeFactor = 1, priority = 0 }]) => {
+		sum += share
+		return { upTo: sum, requestClass: { name, serviceTimeFactor, priority, meter: meterOf(name) } }
+	})
+	const last = classes.findLast(({ requestClass }) => (models[requestClass.name]?.share ?? 0) > 0)
+	return () => {
+		const drawn = random()
+		// Shares add up to 1 except for rounding.
+		const found = classes.find(({ upTo }) => drawn < upTo) ?? last
+		return found?.requestClass as RequestClass
 	}
 }

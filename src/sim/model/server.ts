@@ -1,17 +1,16 @@
 /**
- * Workers behind a queue. A server does not know whether the caller still waits, and processes the request anyway: this
- * wasted work is what makes retry storms self-sustaining. Only with `dropExpired` does it check before it starts.
+ * Workers behind a queue. A server does not know whether the caller still waits, and processes the request
+ * anyway: this wasted work is what makes retry storms self-sustaining. Only with `dropExpired` does it check
+ * before it starts.
  */
 import { type Distribution, meanOf, type Sampler, sampler } from '../kernel/distribution.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { RejectReason, ServiceMeter } from '../measure/service-meter.ts'
-import type { ScalabilityModel, ServerModel } from '../scenario/scenario.ts'
+import type { RateLimitModel, ScalabilityModel, ServerModel } from '../scenario/scenario.ts'
 import { type Failure, refusedConnection, resetConnection, status } from './failures.ts'
 import { combineErrors, type ErrorsFault, FaultSchedule, type OutageMode } from './fault-schedule.ts'
-import { RateLimit } from './rate-limit.ts'
 import type { Receiver, Request } from './request.ts'
 import { RequestQueue } from './request-queue.ts'
-import { scalabilityFactor } from './scalability.ts'
 
 /** Calls the dependencies that a request needs, and reports the first failure, if any. */
 export type CallDependencies = (request: Request, done: (failure: Failure | undefined) => void) => void
@@ -134,7 +133,8 @@ export class Server implements Receiver {
 			else this.#work(request)
 		}
 		let isSync = true
-		// A synchronous result continues in an event of its own: a long queue of immediate failures would overflow the stack.
+		// A synchronous result continues in an event of its own: a long queue of immediate failures would
+		// overflow the stack.
 		callDependencies(request, (failure) => {
 			if (isSync) this.#loop.after(0, () => done(failure))
 			else done(failure)
@@ -216,7 +216,8 @@ export class Server implements Receiver {
 			this.#meter.reject(now, 'dropped', next.arrivedAt)
 			if (next.isAwaited) dropped.push(next)
 		}
-		// After the worker is taken: a caller that retries immediately would otherwise find it free, and two requests would share it.
+		// After the worker is taken: a caller that retries immediately would otherwise find it free, and two
+		// requests would share it.
 		for (const request of dropped) this.#reply(request, status(503))
 	}
 
@@ -265,4 +266,44 @@ export function latencySampler(
 	path: string,
 ): Sampler | undefined {
 	return latency === undefined || latency === 0 ? undefined : sampler(latency, loop.stream(`${path} latency`))
+}
+
+/**
+ * The Universal Scalability Law (Gunther): by which factor a request takes longer if `inProgress` requests
+ * are processed concurrently. They wait for each other's locks (contention, one term per other request), and
+ * for data to be consistent (coherency, one term per pair). With n of them, throughput is n / (1 + contention
+ * (n - 1) + coherency n (n - 1)) times that of one.
+ */
+export const scalabilityFactor = (
+	{ contention = 0, coherency = 0 }: ScalabilityModel,
+	inProgress: number,
+): number => 1 + (inProgress - 1) * (contention + coherency * inProgress)
+
+/** A token bucket: the rate limit of an API. */
+export class RateLimit {
+	readonly #sendsRetryAfter: boolean
+	readonly #perMs: number
+	readonly #burst: number
+	#tokens: number
+	#at = 0
+
+	constructor({ perSecond, burst = Math.max(1, perSecond), retryAfter = true }: RateLimitModel) {
+		this.#sendsRetryAfter = retryAfter
+		this.#perMs = perSecond / 1_000
+		this.#burst = burst
+		this.#tokens = burst
+	}
+
+	take(now: number): boolean {
+		this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#at) * this.#perMs)
+		this.#at = now
+		if (this.#tokens < 1 - 1e-9) return false
+		this.#tokens -= 1
+		return true
+	}
+
+	/** Milliseconds until the next token, for the Retry-After header. */
+	get retryAfterMs(): number | undefined {
+		return this.#sendsRetryAfter ? Math.ceil((1 - this.#tokens) / this.#perMs) : undefined
+	}
 }

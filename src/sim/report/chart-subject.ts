@@ -1,7 +1,8 @@
 /**
- * Whose requests, work or responses a chart over time shows. A chart without a name leaves the reader to guess which of several services
- * overloads, so every chart has a subject: in its description always, in its subtitle as soon as there is a choice. By default a chart of
- * requests shows one service for all variants, the one that received most: were it chosen per run, two panels could show different services.
+ * Whose requests, work or responses a chart over time shows. A chart without a name leaves the reader to
+ * guess which of several services overloads, so every chart has a subject: in its description always, in its
+ * subtitle as soon as there is a choice. By default a chart of requests shows one service for all variants,
+ * the one that received most: were it chosen per run, two panels could show different services.
  */
 import { checkName, invalidOption } from '../../core/options/schema.ts'
 import { joinList } from '../../text/format.ts'
@@ -25,7 +26,6 @@ export interface ChartOptions {
 	readonly services?: VariantStudy['services']
 }
 
-/** `'all'`, or a list of at least one name. */
 const serviceSelection: Shape = (value, path) => {
 	if (value === 'all') return
 	if (!Array.isArray(value)) invalidOption(path, value, "'all' or a list of service names")
@@ -51,7 +51,6 @@ export function withChartOptions<S extends Study>(study: S, { chart, services }:
 	return changed
 }
 
-/** Rejects services that a chart does not have. */
 function checkServices(study: VariantStudy): void {
 	const { services, chart } = study
 	if (services === undefined) return
@@ -61,7 +60,6 @@ function checkServices(study: VariantStudy): void {
 	for (const name of services === 'all' ? [] : services) checkName('services', name, names)
 }
 
-/** Returns the names of the services of all scenarios of a study. */
 export const serviceNames = (study: Study): readonly string[] => [
 	...new Set(listCases(study).flatMap(({ scenario }) => Object.keys(scenario.services))),
 ]
@@ -71,13 +69,11 @@ export interface ChartSubject {
 	readonly of: 'services' | 'clients'
 	/** One panel per group and variant. The values of the names in a group are added up. */
 	readonly groups: readonly (readonly string[])[]
-	/** In words: `requests to api`. */
 	readonly text: string
 	/** Whether there is more than one to choose from, so that the chart must say what it shows. */
 	readonly isChoice: boolean
 }
 
-/** Returns what a chart of this study shows. */
 export function chartSubject(result: StudyResult, study: VariantStudy, chart: ChartName): ChartSubject {
 	const cases = casesWithRuns(result)
 	if (chart === 'responses') {

@@ -1,13 +1,14 @@
 /**
- * The table of a study: a row per variant with the mean of each measure, and a row per client where a variant has several. Totals pool the
- * clients, so one client whose calls all fail would be hidden behind a busy one that is served well.
+ * The table of a study: a row per variant with the mean of each measure, and a row per client where a variant
+ * has several. Totals pool the clients, so one client whose calls all fail would be hidden behind a busy one
+ * that is served well.
  */
 import { formatNumber, formatSignificant } from '../../text/format.ts'
 import type { Table } from '../../text/table.ts'
 import { type Estimate, estimate } from '../measure/estimate.ts'
 import { MEASURES, type MeasureName, readMeasure } from '../measure/measures.ts'
-import type { ClientResult, SimulationResult } from '../measure/result.ts'
-import { formatRecovery, type RecoveryReading, readClientRecovery, readRecovery } from './recovery-text.ts'
+import type { ClientResult, Recovery, SimulationResult } from '../measure/result.ts'
+import { scheduledFaults } from '../model/fault-schedule.ts'
 import { casesWithRuns, type StudyCaseResult, type StudyResult } from './study-result.ts'
 
 /** A table, and what its signs mean: a sentence each, none for signs that it does not contain. */
@@ -67,21 +68,17 @@ const range = (min: number, max: number): string => (min === max ? String(max) :
 const NO_VALUE = '-'
 
 function recoveriesOf({ runs, case: { scenario } }: StudyCaseResult): readonly RecoveryReading[] {
-	return runs.flatMap((run) => readRecovery(run, scenario) ?? [])
+	return scheduledFaults(scenario).length === 0 ? [] : runs.map(({ recovery }) => toReading(recovery))
 }
 
 function cellOf(one: StudyCaseResult, measure: MeasureName): string {
-	if (measure === 'recoveredAfterMs') return recoveryCell(recoveriesOf(one))
+	if (measure === 'recoveredAfterMs') return formatRecovery(recoveriesOf(one))
 	return meanText(
 		measure,
 		one.runs.map((run) => readMeasure(measure, run)),
 	)
 }
 
-const recoveryCell = (readings: readonly RecoveryReading[]): string =>
-	formatRecovery(readings, (times) => meanText('recoveredAfterMs', times))
-
-/** Returns the names of the clients, if there are several. */
 function clientNames({ case: { scenario } }: StudyCaseResult): readonly string[] {
 	const names = Object.keys(scenario.clients)
 	return names.length > 1 ? names : []
@@ -97,7 +94,9 @@ const CLIENT_MEASURES: Partial<Record<MeasureName, (client: ClientResult) => num
 
 function clientCell(runs: readonly SimulationResult[], measure: MeasureName, name: string): string {
 	if (measure === 'recoveredAfterMs')
-		return recoveryCell(runs.flatMap((run) => readClientRecovery(run, name) ?? []))
+		return formatRecovery(
+			runs.flatMap(({ clients }) => (clients[name] ? toReading(clients[name].recovery) : [])),
+		)
 	const read = CLIENT_MEASURES[measure]
 	if (!read) return ''
 	return meanText(
@@ -106,7 +105,6 @@ function clientCell(runs: readonly SimulationResult[], measure: MeasureName, nam
 	)
 }
 
-/** Formats the mean over the runs that have a value. */
 const meanText = (measure: MeasureName, values: readonly (number | null)[]): string =>
 	estimateText(measure, estimate(values.filter((value) => value !== null)))
 
@@ -127,4 +125,28 @@ function valueAndUnit(measure: MeasureName, value: number): readonly [value: str
 	if (unit === '%') return [formatNumber(value * 100, 1), unit]
 	if (unit === 'ms' && Math.abs(value) >= 1_000) return [formatNumber(value / 1_000, 2), 's']
 	return [formatSignificant(value), unit]
+}
+
+/**
+ * The time from the end of the last fault to recovery, or why there is none. A run that did not recover and a
+ * run that ended before it could show a recovery are different verdicts: "never" for both would blame a
+ * policy for a short simulation.
+ */
+type RecoveryReading = number | 'not recovered' | 'not shown'
+
+/** Without a value, the last fault had not ended when the run did. */
+function toReading(recovery: Recovery | null): RecoveryReading {
+	if (recovery === null || recovery.status === 'not-shown') return 'not shown'
+	return recovery.recoveredAfterMs ?? 'not recovered'
+}
+
+/** Formats the recovery of several runs: the mean of those that recovered, and how many did not. */
+export function formatRecovery(readings: readonly RecoveryReading[]): string {
+	const times = readings.filter((reading) => typeof reading === 'number')
+	const hidden = readings.filter((reading) => reading === 'not shown').length
+	const mean = times.length === 0 ? '' : meanText('recoveredAfterMs', times)
+	if (times.length === readings.length) return mean
+	if (hidden === readings.length) return 'not shown'
+	const recovered = mean === '' ? 'not recovered' : `${mean} in ${times.length} of ${readings.length} runs`
+	return hidden === 0 ? recovered : `${recovered}, not shown in ${hidden}`
 }

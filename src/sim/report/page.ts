@@ -1,9 +1,10 @@
 /**
- * One HTML file that can be mailed, archived and opened without a network: styles are inline, and there is no script. A content
- * security policy forbids the page to load or run anything, so that not even markup in a name could.
+ * One HTML file that can be mailed, archived and opened without a network: styles are inline, and there is no
+ * script. A content security policy forbids the page to load or run anything, so that not even markup in a
+ * name could.
  */
 import { cellText, columnAlign, type Table } from '../../text/table.ts'
-import { DARK, LIGHT, type Theme } from '../charts/palette.ts'
+import { DARK, LIGHT, type Theme } from '../charts/stylesheet.ts'
 import { element, escapeXml } from '../charts/svg.ts'
 
 /** A paragraph, a table, or the markup of a chart, which is inserted as it is. */

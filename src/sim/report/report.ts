@@ -54,7 +54,8 @@ const timeChartSVG = (result: StudyResult, study: VariantStudy, chart: ChartName
 	(chart === 'requests' ? lineChart : stackedChart)(buildTimeChart(result, study, chart))
 
 /**
- * Returns an HTML page with charts and tables of what `runStudy` returns. It is one file without external resources.
+ * Returns an HTML page with charts and tables of what `runStudy` returns. It is one file without external
+ * resources.
  *
  * @example
  * import { writeFile } from 'node:fs/promises'

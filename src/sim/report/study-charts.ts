@@ -7,7 +7,6 @@ import { mergeRuns } from '../measure/replications.ts'
 import type { Curves, GridStudy, VariantStudy } from '../run/study.ts'
 import type { StudyResult } from './study-result.ts'
 
-/** Returns curves over a number in which the variants differ, with a panel per measure. */
 export function buildCurves(
 	{ cases }: StudyResult,
 	study: VariantStudy,

@@ -1,15 +1,15 @@
 /**
- * The result of a study as data for other programs. It has what a chart needs, too: faults and timelines. One timeline per case is the
- * default: a reader who wants to draw a run needs one, and it adds 17 to 29 % to the bytes of a study with ten runs per case. Those of all
- * runs make it three to four times as long.
+ * The result of a study as data for other programs. It has what a chart needs, too: faults and timelines. One
+ * timeline per case is the default: a reader who wants to draw a run needs one, and it adds 17 to 29 % to the
+ * bytes of a study with ten runs per case. Those of all runs make it three to four times as long.
  */
 import type { Estimate } from '../measure/estimate.ts'
 import type { MeasureName } from '../measure/measures.ts'
 import type { SimulationResult } from '../measure/result.ts'
+import { type ScheduledFault, scheduledFaults } from '../model/fault-schedule.ts'
 import { type ChartName, isGrid } from '../run/study.ts'
 import { fields, oneOf } from '../scenario/shape.ts'
 import { chartSubject } from './chart-subject.ts'
-import { type ScheduledFault, scheduledFaults } from './scheduled-faults.ts'
 import { casesWithRuns, compareCases, countRuns, type StudyResult } from './study-result.ts'
 
 /** Options of `toJSON`. */

@@ -19,11 +19,9 @@ export interface StudyResult {
 	readonly notes?: readonly string[] | undefined
 }
 
-/** Returns the number of runs over all cases. */
 export const countRuns = ({ cases }: StudyResult): number =>
 	cases.reduce((sum, { runs }) => sum + runs.length, 0)
 
-/** Returns the cases that have at least one run. */
 export const casesWithRuns = ({ cases }: StudyResult): readonly StudyCaseResult[] =>
 	cases.filter(({ runs }) => runs.length > 0)
 

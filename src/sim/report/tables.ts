@@ -40,8 +40,8 @@ const MIN_SPARKLINE = 10
 const MAX_SPARKLINE = 60
 
 /**
- * Returns a row per series with a sparkline and its peak, all on one scale, and a row that marks the faults: below all, or below the
- * panels that have them.
+ * Returns a row per series with a sparkline and its peak, all on one scale, and a row that marks the faults:
+ * below all, or below the panels that have them.
  */
 export function sparklineTable({ x, yLabel = '', faults = [], panels }: TimeChart, width: number): Table {
 	const rowsOf = ({ title, series: all, faults: own }: Panel, index: number): readonly SparklineRow[] => [
@@ -67,7 +67,6 @@ export function sparklineTable({ x, yLabel = '', faults = [], panels }: TimeChar
 	}
 }
 
-/** One row: a series, or the faults of a panel. */
 interface SparklineRow {
 	readonly name: string
 	readonly values: Values

@@ -1,15 +1,15 @@
 /** Charts over time: rates per second, with a panel per variant, or per variant and service. */
 import type { FaultBand, Panel, ReferenceLine, TimeChart } from '../charts/chart-data.ts'
 import type { SimulationResult, Timeline } from '../measure/result.ts'
+import { scheduledFaults } from '../model/fault-schedule.ts'
 import type { ChartName, VariantStudy } from '../run/study.ts'
+import type { Scenario } from '../scenario/scenario.ts'
 import { busiestService, type ChartSubject, chartSubject } from './chart-subject.ts'
-import { faultBands } from './scheduled-faults.ts'
 import { casesWithRuns, type StudyCaseResult, type StudyResult } from './study-result.ts'
 
 /** Reads one series of one service or client, a value per step; undefined if the run has no such name. */
 type ReadSeries = (timeline: Timeline, name: string) => readonly number[] | undefined
 
-/** The series of each chart. */
 const CHARTS: Readonly<
 	Record<ChartName, { readonly yLabel: string; readonly series: Readonly<Record<string, ReadSeries>> }>
 > = {
@@ -33,7 +33,6 @@ const CHARTS: Readonly<
 	},
 }
 
-/** Returns a chart over time. */
 export function buildTimeChart(result: StudyResult, study: VariantStudy, chart: ChartName): TimeChart {
 	const cases = casesWithRuns(result)
 	const all = cases.flatMap(({ runs }) => runs)
@@ -70,6 +69,16 @@ function distinctFaults(cases: readonly StudyCaseResult[]): readonly (readonly F
 		lists.push(last && JSON.stringify(own) === JSON.stringify(last) ? last : own)
 	}
 	return lists
+}
+
+/** Returns the faults as bands over seconds. With several services, a label names the service: `outage of api`. */
+function faultBands(scenario: Scenario): readonly FaultBand[] {
+	const isSeveral = Object.keys(scenario.services).length > 1
+	return scheduledFaults(scenario).map(({ kind, service, fromMs, toMs }) => ({
+		from: fromMs / 1_000,
+		to: toMs / 1_000,
+		label: isSeveral ? `${kind} of ${service}` : kind,
+	}))
 }
 
 interface Steps {

@@ -10,8 +10,8 @@ import { listed } from '../scenario/shape.ts'
 export const NOT_REPRODUCED = 'the scenario does not reproduce the log'
 
 /**
- * A run does not satisfy an expectation. The methods of `expectResilience(...)` throw it, with the measure, its value, and the seed of the
- * run. Change the policy, or the expectation.
+ * A run does not satisfy an expectation. The methods of `expectResilience(...)` throw it, with the measure,
+ * its value, and the seed of the run. Change the policy, or the expectation.
  */
 export class ResilienceError extends YaokiError {
 	override readonly name = 'ResilienceError'
@@ -92,8 +92,8 @@ export function satisfies(
 }
 
 /**
- * Returns expectations that a run, or every one of several runs, must satisfy. For a replay of an incident that is not reproduced, every
- * expectation fails.
+ * Returns expectations that a run, or every one of several runs, must satisfy. For a replay of an incident
+ * that is not reproduced, every expectation fails.
  *
  * @example
  * expectResilience(simulate(scenario)).toRecoverWithin(5_000).amplificationBelow(1.2)

@@ -1,6 +1,7 @@
 /**
- * Runs scenarios with several seeds. A single run is an anecdote: near the edge of stability one seed recovers and the next
- * does not. Results are merged in the order of the seeds, so that it does not matter where and in which order the runs were made.
+ * Runs scenarios with several seeds. A single run is an anecdote: near the edge of stability one seed
+ * recovers and the next does not. Results are merged in the order of the seeds, so that it does not matter
+ * where and in which order the runs were made.
  */
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
@@ -23,10 +24,7 @@ export interface ReplicateOptions {
 export const DEFAULT_REPLICATIONS = 10
 
 const runCount = count(1, 1e6)
-const checkOptions = fields({
-	'replications?': runCount,
-	'onRun?': callback,
-})
+const checkOptions = fields({ 'replications?': runCount, 'onRun?': callback })
 
 /** Returns the seeds of several runs: a number is counted up, a string gets a number appended. */
 export function seedsFor({ seed = 1 }: Scenario, replications: number): (number | string)[] {
@@ -37,8 +35,8 @@ export function seedsFor({ seed = 1 }: Scenario, replications: number): (number 
 }
 
 /**
- * Runs a scenario several times, with consecutive seeds. All runs cover the same time: with `until: 'recovered'` they last for the
- * `durationMs`.
+ * Runs a scenario several times, with consecutive seeds. All runs cover the same time: with
+ * `until: 'recovered'` they last for the `durationMs`.
  *
  * @example
  * const { measures, neverRecoveredShare } = replicate(scenario, { replications: 20 })
@@ -59,8 +57,8 @@ export function replicate(scenario: Scenario, options: ReplicateOptions = {}): R
 }
 
 /**
- * Runs several scenarios with the same seeds, so that all have the same arrivals and service times. Differences are to the first
- * scenario. The seed may be given in any of the scenarios.
+ * Runs several scenarios with the same seeds, so that all have the same arrivals and service times.
+ * Differences are to the first scenario. The seed may be given in any of the scenarios.
  *
  * @example
  * const [none, full] = compare([

@@ -1,23 +1,25 @@
 /**
- * One run: builds services, clients and policies from a scenario and processes events. A run can be paused and inspected, which is
- * how progress is shown and how an interrupted run still has a result.
+ * One run: builds services, clients and policies from a scenario and processes events. A run can be paused
+ * and inspected, which is how progress is shown and how an interrupted run still has a result.
  */
+import { niceStep } from '../../text/format.ts'
 import { createService, type Service } from '../balancer/create-service.ts'
-import { niceStep } from '../charts/scale.ts'
 import { EventLoop } from '../kernel/event-loop.ts'
 import { hasFunction, suppressStacks } from '../kernel/suppress-stacks.ts'
 import { hasEnded } from '../load/arrivals.ts'
-import { ClientMeter, type MeterOptions } from '../measure/client-meter.ts'
-import { type FaultPeriod, faultPeriods } from '../measure/fault-periods.ts'
-import { RecoveryTracker } from '../measure/recovery-tracker.ts'
+import { ClientMeter, computeTotals, type MeterOptions } from '../measure/client-meter.ts'
+import {
+	type FaultPeriod,
+	faultPeriods,
+	RecoveryTracker,
+	worstRecovery,
+} from '../measure/recovery-tracker.ts'
 import type { Recovery, SimulationResult } from '../measure/result.ts'
 import { ServiceMeter } from '../measure/service-meter.ts'
 import { TimelineBins } from '../measure/timeline-bins.ts'
-import { computeTotals } from '../measure/totals.ts'
-import { worstRecovery } from '../measure/worst-recovery.ts'
 import { Client } from '../model/client.ts'
 import { callDependencies, nameHops } from '../model/dependencies.ts'
-import { faultsAt, faultsOf } from '../model/fault-schedule.ts'
+import { faultsAt, scheduledFaults } from '../model/fault-schedule.ts'
 import { OptimisticLock } from '../model/optimistic-lock.ts'
 import { checkScenario } from '../scenario/check.ts'
 import { type PolicyFactory, policyFactory } from '../scenario/layers.ts'
@@ -54,8 +56,8 @@ export function simulate(scenario: Scenario): SimulationResult {
 }
 
 /**
- * A run that can be paused, inspected and continued; `simulate` runs a scenario without a pause. The size of the steps does not matter: the
- * same seed gives exactly the same result.
+ * A run that can be paused, inspected and continued; `simulate` runs a scenario without a pause. The size of
+ * the steps does not matter: the same seed gives exactly the same result.
  *
  * @example
  * const simulation = new Simulation(scenario)
@@ -80,7 +82,7 @@ export class Simulation {
 		this.#endMs = durationMs
 		this.#loop = new EventLoop(seed, maxEvents)
 		this.#bins = new TimelineBins(scenario.stepMs ?? defaultStep(durationMs))
-		this.#faultPeriods = faultPeriods(faultsOf(scenario))
+		this.#faultPeriods = faultPeriods(scheduledFaults(scenario))
 		const create = policyFactory(this.#loop, policies)
 		// Creates unused policies too, to validate them. Factory functions run only where they are used.
 		for (const [name, model] of Object.entries(policies))
@@ -161,7 +163,8 @@ export class Simulation {
 	#advance(toMs: number): boolean {
 		const loop = this.#loop
 		while (this.#endedBy === undefined && loop.now() < toMs) {
-			// `until` is evaluated at the end of each timeline step, so that it does not matter how the run is sliced.
+			// `until` is evaluated at the end of each timeline step, so that it does not matter how the run is
+			// sliced.
 			const nextCheck = this.#nextCheck()
 			const next = Math.min(toMs, this.#endMs, nextCheck)
 			loop.run(next)

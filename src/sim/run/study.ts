@@ -1,6 +1,6 @@
 /**
- * A study: scenarios that are run and shown together, as a file for the command line exports it. Either named variants or a grid for a
- * heat map. Both reduce to a list of cases, which is all that a runner needs.
+ * A study: scenarios that are run and shown together, as a file for the command line exports it. Either named
+ * variants or a grid for a heat map. Both reduce to a list of cases, which is all that a runner needs.
  */
 import { invalidArgument } from '../../core/options/schema.ts'
 import type { MeasureName } from '../measure/measures.ts'
@@ -32,13 +32,14 @@ export interface VariantStudy extends StudyBase {
 	/** Published values by variant, shown next to the results with the difference in standard errors. */
 	readonly reference?: Readonly<Record<string, Reference>> | undefined
 	/**
-	 * The chart over time: requests and capacity, useful and wasted work of the services, or good and bad responses to the clients.
-	 * Default `'requests'`.
+	 * The chart over time: requests and capacity, useful and wasted work of the services, or good and bad
+	 * responses to the clients. Default `'requests'`.
 	 */
 	readonly chart?: 'requests' | 'work' | 'responses' | undefined
 	/**
-	 * The services that a chart of requests or work shows, in one panel each; `'all'` for every service. Default: for requests the service
-	 * that received most, for work the sum of all services. The clients of `'responses'` are always added up.
+	 * The services that a chart of requests or work shows, in one panel each; `'all'` for every service.
+	 * Default: for requests the service that received most, for work the sum of all services. The clients of
+	 * `'responses'` are always added up.
 	 */
 	readonly services?: 'all' | readonly string[] | undefined
 	/** Draws curves instead; each variant is a point of a curve. */
@@ -98,10 +99,11 @@ export const CHART_NAMES: readonly ChartName[] = ['requests', 'work', 'responses
 export const isGrid = (study: Study): study is GridStudy => 'panels' in study
 
 /**
- * Returns a scenario whose runs are compared with others, or averaged. With `until: 'recovered'` each would end when it recovers, and shares and
- * totals would be over different times: the policy that recovers first would look worst, because the fault is a larger part of its
- * run. So they last for their `durationMs`. Ending all runs of a seed with the slowest was rejected: adding a variant would change the
- * results of the others, and every run would have to wait for the others.
+ * Returns a scenario whose runs are compared with others, or averaged. With `until: 'recovered'` each would
+ * end when it recovers, and shares and totals would be over different times: the policy that recovers first
+ * would look worst, because the fault is a larger part of its run. So they last for their `durationMs`.
+ * Ending all runs of a seed with the slowest was rejected: adding a variant would change the results of the
+ * others, and every run would have to wait for the others.
  */
 export function overEqualTime(scenario: Scenario): Scenario {
 	if (scenario?.until !== 'recovered' || scenario.durationMs === undefined) return scenario

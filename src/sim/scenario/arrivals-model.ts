@@ -24,8 +24,8 @@ export type Arrivals =
 	  }
 
 /**
- * At a rate that changes over time: ramps, steps, the curve of a day. The first rate holds before the first point, the last rate after
- * the last.
+ * At a rate that changes over time: ramps, steps, the curve of a day. The first rate holds before the first
+ * point, the last rate after the last.
  *
  * @example
  * const rampUp: Arrivals = { kind: 'curve', points: [{ atMs: 0, perSecond: 10 }, { atMs: 60_000, perSecond: 500 }] }
@@ -49,8 +49,9 @@ export interface RatePoint {
 }
 
 /**
- * At random, at a rate that jumps between a normal and a higher value, for random lengths of time: a Markov-modulated Poisson process.
- * For bursts at fixed times, use a curve with `interpolation: 'steps'` and `repeatEveryMs`.
+ * At random, at a rate that jumps between a normal and a higher value, for random lengths of time: a
+ * Markov-modulated Poisson process. For bursts at fixed times, use a curve with `interpolation: 'steps'` and
+ * `repeatEveryMs`.
  */
 export interface ArrivalBursts extends Window {
 	readonly kind: 'bursts'

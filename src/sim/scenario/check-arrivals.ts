@@ -1,8 +1,22 @@
 /** Validates when calls start. */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { ArrivalCurve, Arrivals } from './arrivals-model.ts'
-import { duration, kind, positiveTime, rate, time, withPeriod } from './quantities.ts'
-import { amount, byKind, count, fields, inOrder, list, oneOf, type Shape } from './shape.ts'
+import {
+	amount,
+	byKind,
+	count,
+	duration,
+	fields,
+	inOrder,
+	kind,
+	list,
+	oneOf,
+	positiveTime,
+	rate,
+	type Shape,
+	time,
+	withPeriod,
+} from './shape.ts'
 
 /** Bounded by memory. */
 const MAX_USERS = 1e6

@@ -1,22 +1,26 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
 import { invalidArgument, invalidOption, isObject } from '../../core/options/schema.ts'
 import { arrivalsShape, checkArrivals, isEndless } from './check-arrivals.ts'
-import { balancerFields, checkBalancers } from './check-balancer.ts'
-import { checkFaults, faultShape, sharedFaultShape } from './check-faults.ts'
-import { duration, kind, MAX_MS, positiveTime, rate, time } from './quantities.ts'
+import { balancerFields, checkServices, faultShape, sharedFaultShape } from './check-services.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
 import {
 	amount,
 	byKind,
 	count,
+	duration,
 	fields,
 	flag,
 	inOrder,
+	kind,
 	list,
+	MAX_MS,
 	named,
 	oneOf,
+	positiveTime,
+	rate,
 	type Shape,
 	text,
+	time,
 } from './shape.ts'
 
 /** Bounded by memory. */
@@ -130,8 +134,7 @@ export function checkScenario(scenario: Scenario): void {
 				invalidOption(`${path}.parallel`, true, 'false or nothing, because no dependency is before it')
 		}
 	checkCycles(servers)
-	checkFaults(scenario)
-	checkBalancers(scenario)
+	checkServices(scenario)
 	checkEnd(scenario)
 }
 

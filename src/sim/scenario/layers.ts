@@ -1,7 +1,8 @@
 /**
- * Builds the policies of a run. Policies are given as data, so that a scenario fits into a file, `tune` can change one setting, and
- * the playground can print TypeScript for its sliders. Each layer has one key, the name of its factory, with the options of that
- * factory; a timeout is `timeoutMs`. The result are the same policies that run in production.
+ * Builds the policies of a run. Policies are given as data, so that a scenario fits into a file, `tune` can
+ * change one setting, and the playground can print TypeScript for its sliders. Each layer has one key, the
+ * name of its factory, with the options of that factory; a timeout is `timeoutMs`. The result are the same
+ * policies that run in production.
  */
 import type { Budget } from '../../core/budget/budget.ts'
 import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
@@ -31,8 +32,8 @@ import { QuotaBudget, type QuotaBudgetOptions } from './quota-budget.ts'
 import { flag, oneOf } from './shape.ts'
 
 /**
- * A retry budget written as data, as `budget` of a `retry` or `hedge` layer in a `Scenario`. With `shared`, all instances of a client use
- * one budget; by default each has its own.
+ * A retry budget written as data, as `budget` of a `retry` or `hedge` layer in a `Scenario`. With `shared`,
+ * all instances of a client use one budget; by default each has its own.
  */
 export type BudgetModel = { readonly shared?: boolean | undefined } & (
 	| ({ readonly kind?: 'ratio' | undefined } & Omit<RetryBudgetOptions, 'runtime'>)
@@ -66,8 +67,8 @@ type Layer<Kind extends LayerKind> = { readonly [Name in Kind]: LayerOptions[Nam
 }
 
 /**
- * One policy as data: the name of its factory with the options of that factory, or `timeoutMs`. A list of them is a value in `policies` of
- * a `Scenario`.
+ * One policy as data: the name of its factory with the options of that factory, or `timeoutMs`. A list of
+ * them is a value in `policies` of a `Scenario`.
  *
  * @example
  * const careful: PolicyLayer[] = [{ circuitBreaker: { failureThreshold: 5 } }, { retry: { maxRetries: 3 } }, { timeoutMs: 1_000 }]
@@ -75,8 +76,8 @@ type Layer<Kind extends LayerKind> = { readonly [Name in Kind]: LayerOptions[Nam
 export type PolicyLayer = { [Kind in LayerKind]: Layer<Kind> }[LayerKind]
 
 /**
- * Layers as data, or a function that creates a new policy for each run and for each instance of a client. Use it as a value in `policies`
- * of a `Scenario`.
+ * Layers as data, or a function that creates a new policy for each run and for each instance of a client. Use
+ * it as a value in `policies` of a `Scenario`.
  */
 export type PolicyModel = readonly PolicyLayer[] | ((context: PolicyFactoryContext) => Policy<unknown>)
 
@@ -85,7 +86,8 @@ export interface PolicyFactoryContext {
 	/** Virtual time and seeded randomness. Policies without a runtime inherit it; pass it to budgets. */
 	readonly runtime: Runtime
 	/**
-	 * Creates a value once per run and returns the same one to all instances: a budget or a breaker that many clients share.
+	 * Creates a value once per run and returns the same one to all instances: a budget or a breaker that many
+	 * clients share.
 	 *
 	 * @example
 	 * const shared: PolicyModel = ({ once, runtime }) => retry({ budget: once('budget', () => retryBudget({ runtime })) })

@@ -1,8 +1,8 @@
 /**
- * The retry quota of the AWS SDKs' standard mode: a retry takes its cost from a quota, and the success of the retry
- * gives it back. When a service recovers, its retries are available again immediately; with a window, callers would
- * wait until it has passed. Timeouts cost more, because they occupy a connection and a caller the whole time. All
- * amounts are integers, so that sums do not drift.
+ * The retry quota of the AWS SDKs' standard mode: a retry takes its cost from a quota, and the success of the
+ * retry gives it back. When a service recovers, its retries are available again immediately; with a window,
+ * callers would wait until it has passed. Timeouts cost more, because they occupy a connection and a caller
+ * the whole time. All amounts are integers, so that sums do not drift.
  */
 
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from '../../core/budget/budget.ts'

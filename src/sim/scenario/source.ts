@@ -1,16 +1,18 @@
 /**
- * Prints a policy given as data as the TypeScript that creates it, so that the result of `tune` or of the playground can be pasted
- * into a program. The output reads like hand-written code: budgets are constants, and defaults are left out. A function cannot be
- * printed; its name is, with a comment, so that the compiler reports it as missing.
+ * Prints a policy given as data as the TypeScript that creates it, so that the result of `tune` or of the
+ * playground can be pasted into a program. The output reads like hand-written code: budgets are constants,
+ * and defaults are left out. A function cannot be printed; its name is, with a comment, so that the compiler
+ * reports it as missing.
  */
 import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
+import { groupDigits } from '../../text/format.ts'
 import { BUDGET_FACTORIES, type BudgetModel, LAYER_KINDS, type PolicyLayer } from './layers.ts'
-import { braces, entriesOf, listed, literal } from './literal.ts'
 
 const SHARED = '// Shared by all callers of this service: import it, do not create another one.'
 
 /**
- * Returns the TypeScript that creates this policy, outermost layer first. It exports `policy` and everything that is `shared`.
+ * Returns the TypeScript that creates this policy, outermost layer first. It exports `policy` and everything
+ * that is `shared`.
  *
  * @example
  * policyToTypeScript([{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeoutMs: 1_000 }])
@@ -114,3 +116,69 @@ function numbered(wanted: readonly string[]): (name: string) => string {
 		return wanted.filter((other) => other === name).length > 1 ? `${name}${count}` : name
 	}
 }
+
+/** Longer lines are broken up. */
+const MAX_WIDTH = 80
+const INDENT = '  '
+
+/** Prints a value that begins at `column` of its line. */
+export function literal(value: unknown, column = 0): string {
+	if (typeof value === 'number') return number(value)
+	if (typeof value === 'string') return quoted(value)
+	if (Array.isArray(value)) return list(value, column)
+	if (Object(value) !== value) return String(value)
+	const fields = entriesOf(value).map(([name, one]) => `${name}: ${literal(one, name.length)}`)
+	return braces(fields, column)
+}
+
+/** Returns the defined properties of an object, with names as they are printed before a colon. */
+function entriesOf(object: unknown): readonly (readonly [name: string, value: unknown])[] {
+	return Object.entries(object as object)
+		.filter(([, value]) => value !== undefined)
+		.map(([name, value]) => [keyOf(name), value])
+}
+
+/** Quotes a name that is not an identifier. `__proto__` needs brackets, or it would set the prototype. */
+const keyOf = (name: string): string => {
+	if (name === '__proto__') return "['__proto__']"
+	return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
+}
+
+/** Prints an object on one line, or with one item per line if that is too long. */
+function braces(items: readonly string[], column: number): string {
+	if (items.length === 0) return '{}'
+	const line = `{ ${items.join(', ')} }`
+	return fits(line, column) ? line : `{\n${listed(items)}}`
+}
+
+/** Lists of numbers stay on one line, whatever their length. */
+function list(values: readonly unknown[], column: number): string {
+	const items = values.map((value) => literal(value))
+	const line = `[${items.join(', ')}]`
+	return fits(line, column) || values.every((value) => typeof value === 'number')
+		? line
+		: `[\n${listed(items)}]`
+}
+
+/** Includes the characters that may follow. */
+const fits = (line: string, column: number): boolean =>
+	column + line.length + '),'.length <= MAX_WIDTH && !line.includes('\n')
+
+const listed = (items: readonly string[]): string => items.map((item) => `${indented(item)},\n`).join('')
+
+const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, INDENT)
+
+function number(value: number): string {
+	const text = String(value)
+	const [, sign = '', whole = '', rest = ''] = /^(-?)(\d{4,})(\.\d+)?$/.exec(text) ?? []
+	return whole === '' ? text : sign + groupDigits(whole, '_') + rest
+}
+
+/** Prints a string in single quotes, with JSON escapes. Line separators, which JSON does not escape, are escaped too: indentation would follow them. */
+const quoted = (text: string): string =>
+	`'${JSON.stringify(text)
+		.slice(1, -1)
+		.replaceAll('\\"', '"')
+		.replaceAll("'", "\\'")
+		.replaceAll('\u2028', '\\u2028')
+		.replaceAll('\u2029', '\\u2029')}'`

@@ -1,10 +1,10 @@
 /**
- * The published model that popularized jitter ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015): N clients update one
- * row with optimistic concurrency, and a client that loses the race backs off. It runs with the policies of this package, next to the
- * figures of the published program.
+ * The published model that popularized jitter ("Exponential Backoff And Jitter", AWS Architecture Blog,
+ * 2015): N clients update one row with optimistic concurrency, and a client that loses the race backs off. It
+ * runs with the policies of this package, next to the figures of the published program.
  *
- * The published program numbers its first sleep 1, so its base of 5 ms is doubled before the first use: that is a base of 10 here.
- * Its decorrelated jitter starts from the base itself.
+ * The published program numbers its first sleep 1, so its base of 5 ms is doubled before the first use: that
+ * is a base of 10 here. Its decorrelated jitter starts from the base itself.
  */
 
 import type { PublishedFigure, Reference, VariantStudy } from '../run/study.ts'
@@ -31,8 +31,9 @@ const scenarioOf = (clients: number, retry: LayerOptions['retry']): Scenario => 
 type Published = readonly [calls: number, callsSd: number, timeMs: number, timeSd: number]
 
 /**
- * By strategy, in the order above: writes, and milliseconds until the last response, each with the standard deviation between runs. The
- * means for 20 clients are the published ones, of 500 runs; the others, and all deviations, are of 2,000 runs of the published model.
+ * By strategy, in the order above: writes, and milliseconds until the last response, each with the standard
+ * deviation between runs. The means for 20 clients are the published ones, of 500 runs; the others, and all
+ * deviations, are of 2,000 runs of the published model.
  */
 const PUBLISHED: Readonly<Record<string, readonly Published[]>> = {
 	10: [

@@ -1,7 +1,8 @@
 /**
- * A service is down, and every client has a circuit breaker: how long does the outage last for callers after the service is back, and what do
- * probes cost a service that is down or has just started? The breakers are around the retries, as in HTTP clients, so a probe is a
- * call with its retries. Each client sends as many calls as any other, so that a fleet of 500 has a service of 500 times the size.
+ * A service is down, and every client has a circuit breaker: how long does the outage last for callers after
+ * the service is back, and what do probes cost a service that is down or has just started? The breakers are
+ * around the retries, as in HTTP clients, so a probe is a call with its retries. Each client sends as many
+ * calls as any other, so that a fleet of 500 has a service of 500 times the size.
  */
 import { recoveringBreaker } from '../../core/circuit-breaker/options.ts'
 import type { VariantStudy } from '../run/study.ts'
@@ -87,11 +88,7 @@ export const OPEN_TIMES: Readonly<Record<string, Breaker | undefined>> = {
 
 /** A call passes three services before it reaches the one that is down, and each has a breaker. */
 export function chainScenario(downMs: number, circuitBreaker: Breaker): Scenario {
-	const hop = (to: string) => ({
-		workers: Infinity,
-		serviceTimeMs: 5,
-		dependsOn: [{ to, policy: 'hop' }],
-	})
+	const hop = (to: string) => ({ workers: Infinity, serviceTimeMs: 5, dependsOn: [{ to, policy: 'hop' }] })
 	return {
 		durationMs: DOWN_AT_MS + downMs + AFTER_MS,
 		stepMs: downMs > 20_000 ? 2_500 : 500,

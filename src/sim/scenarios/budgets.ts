@@ -1,7 +1,8 @@
 /**
- * Compares retry budgets. Five processes retry three times while 5 % of the requests fail, then 30 %, then all. No budget saves the
- * most calls and quadruples the traffic of the outage. A ratio always limits the traffic; tokens stop almost immediately; a quota
- * continues while retries succeed. The floor of a ratio is per process, and the floors add up.
+ * Compares retry budgets. Five processes retry three times while 5 % of the requests fail, then 30 %, then
+ * all. No budget saves the most calls and quadruples the traffic of the outage. A ratio always limits the
+ * traffic; tokens stop almost immediately; a quota continues while retries succeed. The floor of a ratio is
+ * per process, and the floors add up.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { BudgetModel } from '../scenario/layers.ts'

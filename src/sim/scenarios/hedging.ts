@@ -1,7 +1,8 @@
 /**
- * One read in a hundred is ten times slower than most. Sent after the 95th percentile, a second request removes nearly a third of the
- * tail for one request in twenty, if workers are idle. Sent immediately it removes more, for twice the requests. On a busy service both
- * make the tail longer, unless the server drops expired requests; and two requests per call exceed its capacity.
+ * One read in a hundred is ten times slower than most. Sent after the 95th percentile, a second request
+ * removes nearly a third of the tail for one request in twenty, if workers are idle. Sent immediately it
+ * removes more, for twice the requests. On a busy service both make the tail longer, unless the server drops
+ * expired requests; and two requests per call exceed its capacity.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'

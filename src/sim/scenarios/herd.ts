@@ -1,7 +1,7 @@
 /**
- * A thousand clients lose their service for a minute, all at the same time. Without jitter they all come back in the same second: the
- * service accepts a fifth of them, and the others wait for the next round. Any jitter spreads them to a rate that the service can
- * handle.
+ * A thousand clients lose their service for a minute, all at the same time. Without jitter they all come back
+ * in the same second: the service accepts a fifth of them, and the others wait for the next round. Any jitter
+ * spreads them to a rate that the service can handle.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { LayerOptions } from '../scenario/layers.ts'

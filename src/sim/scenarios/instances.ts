@@ -1,11 +1,10 @@
 /**
- * One of five instances is slow, dead or restarting. The strategy of the load balancer decides how many calls meet it. Counting
- * outstanding requests avoids a slow instance and prefers a dead one, because nothing is outstanding at an instance that fails immediately.
+ * One of five instances is slow, dead or restarting. The strategy of the load balancer decides how many calls
+ * meet it. Counting outstanding requests avoids a slow instance and prefers a dead one, because nothing is
+ * outstanding at an instance that fails immediately.
  */
 import type { VariantStudy } from '../run/study.ts'
-import type { LoadBalancerModel } from '../scenario/balancer-model.ts'
-import type { Fault } from '../scenario/fault-model.ts'
-import type { Scenario } from '../scenario/scenario.ts'
+import type { Fault, LoadBalancerModel, Scenario } from '../scenario/scenario.ts'
 
 const period = { fromMs: 10_000, toMs: 30_000 }
 const SLOW: Fault = { kind: 'slowdown', factor: 20, instances: 1, ...period }

@@ -1,7 +1,7 @@
 /**
- * A user calls A, which calls B, which calls C, and both A and B make up to three attempts. While C is down it gets nine requests per
- * call if A and B are independent, and three if they pass their context on: then only B retries, or only A. The cost is a few calls
- * that nine attempts would have saved.
+ * A user calls A, which calls B, which calls C, and both A and B make up to three attempts. While C is down
+ * it gets nine requests per call if A and B are independent, and three if they pass their context on: then
+ * only B retries, or only A. The cost is a few calls that nine attempts would have saved.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { Fault, Scenario } from '../scenario/scenario.ts'
@@ -28,9 +28,7 @@ const scenarioOf = (fault: Fault, { passContext, nested }: Nesting): Scenario =>
 		b: { workers: 100, serviceTimeMs: 5, dependsOn: [{ to: 'c', policy: 'three attempts', passContext }] },
 		c: { workers: 1, serviceTimeMs: 5, faults: [fault] },
 	},
-	clients: {
-		users: { to: 'a', arrivals: { kind: 'poisson', perSecond: 20, toMs: 25_000 } },
-	},
+	clients: { users: { to: 'a', arrivals: { kind: 'poisson', perSecond: 20, toMs: 25_000 } } },
 	policies: { 'three attempts': [{ retry: { maxRetries: 2, baseDelayMs: 100, nested } }] },
 })
 

@@ -1,7 +1,8 @@
 /**
- * A hundred mail clients with one mail each, and a server that accepts one at a time and rejects the others. Without jitter the clients
- * stay in step, and one of each round is accepted: with growing delays the last mail takes most of an hour. Jitter is about as fast as
- * a retry every second, with a tenth of the attempts. A queue at the server is better than all of them.
+ * A hundred mail clients with one mail each, and a server that accepts one at a time and rejects the others.
+ * Without jitter the clients stay in step, and one of each round is accepted: with growing delays the last
+ * mail takes most of an hour. Jitter is about as fast as a retry every second, with a tenth of the attempts.
+ * A queue at the server is better than all of them.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { LayerOptions } from '../scenario/layers.ts'
@@ -21,11 +22,7 @@ const scenarioOf = (strategy: LayerOptions['retry'], queueLimit = 0): Scenario =
 		},
 	},
 	clients: {
-		senders: {
-			to: 'server',
-			arrivals: { kind: 'closed', users: CLIENTS, callsEach: 1 },
-			policy: 'sender',
-		},
+		senders: { to: 'server', arrivals: { kind: 'closed', users: CLIENTS, callsEach: 1 }, policy: 'sender' },
 	},
 	policies: {
 		sender: [{ retry: { baseDelayMs: 1_000, maxDelayMs: 30_000, maxRetries: 1_000, ...strategy } }],

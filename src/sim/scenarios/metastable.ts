@@ -1,9 +1,10 @@
 /**
- * A service is slow for a short time and never recovers: its queue is full of requests whose callers have stopped waiting, it processes
- * them anyway, and those callers retry. The load alone would be no problem; the retries keep the service overloaded. Jitter spreads them
- * and removes none. Recovery needs less load: a budget, a breaker, a bounded queue, or a server that drops requests that can no longer
- * be answered in time. Dropping only expired requests is too late. At the highest loads a random burst of calls is enough, without any fault:
- * the page has the figures, and all settings, which a test compares with this file.
+ * A service is slow for a short time and never recovers: its queue is full of requests whose callers have
+ * stopped waiting, it processes them anyway, and those callers retry. The load alone would be no problem; the
+ * retries keep the service overloaded. Jitter spreads them and removes none. Recovery needs less load: a
+ * budget, a breaker, a bounded queue, or a server that drops requests that can no longer be answered in time.
+ * Dropping only expired requests is too late. At the highest loads a random burst of calls is enough, without
+ * any fault: the page has the figures, and all settings, which a test compares with this file.
  */
 import type { GridStudy } from '../run/study.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'

@@ -1,7 +1,8 @@
 /**
- * A database fails over and stands still for ten seconds. It loses nothing: it keeps its queue, and that is the problem. What was queued is
- * older than its callers' timeouts, so the service works at full capacity on requests that have no caller, until the backlog is gone:
- * load x pause / (1 - load). Retries multiply the load, and if that exceeds the capacity the backlog never ends.
+ * A database fails over and stands still for ten seconds. It loses nothing: it keeps its queue, and that is
+ * the problem. What was queued is older than its callers' timeouts, so the service works at full capacity on
+ * requests that have no caller, until the backlog is gone: load x pause / (1 - load). Retries multiply the
+ * load, and if that exceeds the capacity the backlog never ends.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'

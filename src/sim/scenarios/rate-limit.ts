@@ -1,7 +1,7 @@
 /**
- * Ten processes make two thousand calls to an API that accepts a hundred per second. With a client-side limiter they finish in 20 s
- * without a 429. An exact Retry-After is a trap here: all clients wait for the same token, one of them gets it, and the others use a
- * retry.
+ * Ten processes make two thousand calls to an API that accepts a hundred per second. With a client-side
+ * limiter they finish in 20 s without a 429. An exact Retry-After is a trap here: all clients wait for the
+ * same token, one of them gets it, and the others use a retry.
  */
 import { HttpError } from '../../core/errors/errors.ts'
 import type { RateLimiterOptions } from '../../core/rate-limiter/options.ts'

@@ -1,7 +1,7 @@
 /**
- * A shop shows reviews on three pages in ten, and the reviews become fifty times slower. The other seven fail too, because every worker
- * of the shop waits for reviews. A timeout helps only if it is short enough to leave workers free. A bulkhead sets that number directly.
- * A fallback saves the three pages as well.
+ * A shop shows reviews on three pages in ten, and the reviews become fifty times slower. The other seven fail
+ * too, because every worker of the shop waits for reviews. A timeout helps only if it is short enough to
+ * leave workers free. A bulkhead sets that number directly. A fallback saves the three pages as well.
  */
 import { bulkhead } from '../../core/bulkhead/bulkhead.ts'
 import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
@@ -14,8 +14,11 @@ import type { Scenario } from '../scenario/scenario.ts'
 /** Limits the workers of the shop that wait for reviews. Normally it is one or two. */
 const BULKHEAD = { maxConcurrent: 6, maxQueue: 0 }
 const BREAKER = {
-	...{ slowCallMs: 400, minimumRequests: 10, monitorWindowMs: 5_000 },
-	...{ resetTimeoutMs: 2_000, probeTimeoutMs: 2_000 },
+	slowCallMs: 400,
+	minimumRequests: 10,
+	monitorWindowMs: 5_000,
+	resetTimeoutMs: 2_000,
+	probeTimeoutMs: 2_000,
 }
 
 const scenarioOf = (policy: PolicyModel): Scenario => ({

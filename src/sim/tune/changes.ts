@@ -1,8 +1,9 @@
 /**
- * Changes to policies as data, and the one function that applies them. The search, its evidence, worker threads and readers of the
- * evidence all use it, so a change cannot mean one thing where it is tried and another where it is reported. Indices are those of
- * the original policy: a change means the same whatever it is combined with. An earlier version had closures that each copied the
- * original layer, so the second of two changes to one layer undid the first.
+ * Changes to policies as data, and the one function that applies them. The search, its evidence, worker
+ * threads and readers of the evidence all use it, so a change cannot mean one thing where it is tried and
+ * another where it is reported. Indices are those of the original policy: a change means the same whatever it
+ * is combined with. An earlier version had closures that each copied the original layer, so the second of two
+ * changes to one layer undid the first.
  */
 import { invalidArgument } from '../../core/options/schema.ts'
 import type { LayerKind, PolicyLayer, PolicyModel } from '../scenario/layers.ts'
@@ -29,8 +30,8 @@ export interface TuneChange {
 export type Policies = Readonly<Record<string, PolicyModel>>
 
 /**
- * Returns the policies of a scenario with changes applied; the others are returned as they are. The order of the changes matters
- * only for layers that are added at the same place: the last is the outermost.
+ * Returns the policies of a scenario with changes applied; the others are returned as they are. The order of
+ * the changes matters only for layers that are added at the same place: the last is the outermost.
  *
  * @example
  * const { steps } = tune('client', scenario, options)

@@ -1,9 +1,10 @@
 /**
- * Limits that every run of a policy must satisfy, and how far a run is from them. The distance to a limit is 1 minus the smaller
- * divided by the larger of value and limit: 0 at the limit, 0.5 at twice or half of it, 1 infinitely far. It has no unit, so a
- * latency and a share can be compared, it treats "at most" and "at least" alike, and it has a value for "never recovers", which is 1.
- * The excess in percent of the limit was rejected: it has no such value, is undefined for a limit of 0, and makes every miss of an
- * upper limit look worse than the worst miss of a lower one.
+ * Limits that every run of a policy must satisfy, and how far a run is from them. The distance to a limit is
+ * 1 minus the smaller divided by the larger of value and limit: 0 at the limit, 0.5 at twice or half of it, 1
+ * infinitely far. It has no unit, so a latency and a share can be compared, it treats "at most" and "at
+ * least" alike, and it has a value for "never recovers", which is 1. The excess in percent of the limit was
+ * rejected: it has no such value, is undefined for a limit of 0, and makes every miss of an upper limit look
+ * worse than the worst miss of a lower one.
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
@@ -42,7 +43,6 @@ export interface Violation {
 	readonly reason: 'limit' | 'no-value' | 'event-limit'
 }
 
-/** The operator of each limit. */
 export const LIMIT_OPERATORS: Readonly<Record<keyof MeasureLimit, Operator>> = {
 	atMost: '<=',
 	atLeast: '>=',

@@ -1,25 +1,20 @@
 /**
- * The changes that `tune` tries, each with its size. Small changes are those that a reviewer would approve quickly: another jitter
- * strategy, fewer retries. Adding a budget is larger, adding a layer largest. Sizes define "the smallest change", so they are listed
- * here.
+ * The changes that `tune` tries, each with its size. Small changes are those that a reviewer would approve
+ * quickly: another jitter strategy, fewer retries. Adding a budget is larger, adding a layer largest. Sizes
+ * define "the smallest change", so they are listed here.
  */
 import { selectJitter } from '../../core/backoff/options.ts'
-import type { LayerKind, LayerOptions, PolicyLayer } from '../scenario/layers.ts'
-import type { TuneChange } from './changes.ts'
+import { InvalidArgumentError, InvalidOptionError } from '../../core/errors/errors.ts'
+import { EventLoop } from '../kernel/event-loop.ts'
+import { buildPolicy, type LayerKind, type LayerOptions, type PolicyLayer } from '../scenario/layers.ts'
+import { applyChanges, layersOf, type Policies, type TuneChange } from './changes.ts'
 
-/** One change with its size. */
 export interface Move {
 	readonly change: TuneChange
 	readonly size: number
 }
 
 const BUDGET = { maxRetryRatio: 0.1, minRetriesPerSecond: 1 }
-const BREAKER = {
-	errorRateThreshold: 0.5,
-	minimumRequests: 20,
-	monitorWindowMs: 5_000,
-	resetTimeoutMs: 5_000,
-}
 
 /** About the binary logarithm, which is not computed because its last digits, and so the order, depend on the engine. */
 const FACTOR_SIZES = { 2: 1, 4: 2, 5: 2.3, 10: 3.3 } as const
@@ -44,7 +39,6 @@ const dividedBy = (option: string, from: number, ...factors: readonly Factor[]):
 	alternatives: factors.map((factor) => [from / factor, FACTOR_SIZES[factor]]),
 })
 
-/** By layer: the changes to try, given its current options. */
 const SETTINGS: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) => readonly Setting[] } = {
 	retry: ({ maxRetries = 3, baseDelayMs = 1_000, maxDelayMs = 30_000, budget, ...backoff }) => [
 		{
@@ -103,7 +97,6 @@ const SETTINGS: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) =
 	],
 }
 
-/** The length of a timeout: half, double, and five times as long. */
 const timeoutAlternatives = (ms: number): Setting['alternatives'] => [
 	[ms / 2, 1],
 	[ms * 2, 1],
@@ -117,13 +110,14 @@ interface Addition {
 }
 
 /**
- * Layers at their usual positions: a timeout innermost, a breaker inside the retry, the others outermost. Inner layers come first,
- * because of two layers that are added at the same place the last is the outermost.
+ * Layers at their usual positions: a timeout innermost, a breaker inside the retry, the others outermost.
+ * Inner layers come first, because of two layers that are added at the same place the last is the outermost.
  */
 const ADDITIONS: Readonly<Partial<Record<LayerKind, Addition>>> = {
 	timeoutMs: { options: 1_000, size: 2, indexIn: ({ length }) => length },
 	circuitBreaker: {
-		options: BREAKER,
+		// A fixed open time would outlast short faults, and would fit only the scenario of the search.
+		options: { resetBackoff: {} },
 		size: 4,
 		indexIn: (layers) => layers.findIndex((layer) => 'retry' in layer) + 1,
 	},
@@ -174,3 +168,40 @@ const distinct = (from: unknown, alternatives: Setting['alternatives']): Setting
 			(typeof to !== 'number' || Number.isFinite(to)) &&
 			alternatives.findIndex(([other]) => other === to) === index,
 	)
+
+export interface Candidate {
+	readonly changes: readonly TuneChange[]
+	readonly size: number
+}
+
+/** Returns single changes and, with `maxChanges` 2, pairs, the smallest first. No pair changes one setting twice. */
+export function listCandidates(
+	names: readonly string[],
+	policies: Policies,
+	maxChanges: number,
+): readonly Candidate[] {
+	const moves = names.flatMap((name) => movesFor(name, layersOf(name, policies)))
+	const single = moves.map(({ change, size }) => ({ changes: [change], size }))
+	const pairs = moves.flatMap((first, index) =>
+		moves
+			.slice(index + 1)
+			.filter(({ change }) => change.path !== first.change.path)
+			.map((second) => ({ changes: [first.change, second.change], size: first.size + second.size })),
+	)
+	return [...single, ...(maxChanges > 1 ? pairs : [])].sort(
+		(a, b) => a.size - b.size || a.changes.length - b.changes.length,
+	)
+}
+
+export function isValid({ changes }: Candidate, policies: Policies): boolean {
+	const changed = applyChanges(policies, changes)
+	const loop = new EventLoop(1, 1)
+	try {
+		for (const name of new Set(changes.map(({ policy }) => policy)))
+			buildPolicy(layersOf(name, changed), { loop, runtime: loop.runtime('check'), path: name })
+		return true
+	} catch (error) {
+		if (error instanceof InvalidOptionError || error instanceof InvalidArgumentError) return false
+		throw error
+	}
+}

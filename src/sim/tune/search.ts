@@ -1,26 +1,26 @@
 /**
- * Plans a search: which run to make next, given the results so far. It makes no runs itself, so the same search can be driven by
- * a loop in this thread or by many workers. Runs are handed out ahead of need if a worker is idle, but only those
- * count that a search of one run after the other would have made, in its order. So the result does not depend on the number of
- * workers, nor on the order in which their results arrive.
+ * Plans a search: which run to make next, given the results so far. It makes no runs itself, so the same
+ * search can be driven by a loop in this thread or by many workers. Runs are handed out ahead of need if a
+ * worker is idle, but only those count that a search of one run after the other would have made, in its
+ * order. So the result does not depend on the number of workers, nor on the order in which their results
+ * arrive.
  *
- * It has five phases: the original policies; the candidates from the smallest up, each dropped at its first violation; larger single
- * changes, if one survived, because the smallest change is rarely the best; all seeds of the few that came closest, if none survived; all
- * seeds of all single changes, for the sensitivity.
+ * It has five phases: the original policies; the candidates from the smallest up, each dropped at its first
+ * violation; larger single changes, if one survived, because the smallest change is rarely the best; all
+ * seeds of the few that came closest, if none survived; all seeds of all single changes, for the sensitivity.
  *
- * A search may have several scenarios, as those that the log of an incident allows. Every policy then runs in each of them, and a policy
- * survives only if it does in each.
+ * A search may have several scenarios, as those that the log of an incident allows. Every policy then runs in
+ * each of them, and a policy survives only if it does in each.
  */
 import type { MeasureName } from '../measure/measures.ts'
 import { mergeRuns } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
-import { type Candidate, isValid, listCandidates } from './candidates.ts'
 import { applyChanges, layersOf, type Policies, type TuneChange } from './changes.ts'
-import { byDistance, type Miss, scoreOf, toMiss } from './nearest.ts'
+import { type Candidate, isValid, listCandidates } from './moves.ts'
 import type { TuneSettings } from './options.ts'
 import { rankSettings } from './sensitivity.ts'
-import { type CheckedRun, Trial } from './trial.ts'
+import { byDistance, type CheckedRun, type Miss, scoreOf, Trial, toMiss } from './trial.ts'
 import type {
 	BestSingle,
 	ConsideredSetting,
@@ -30,7 +30,6 @@ import type {
 	TuneStep,
 } from './tune-result.ts'
 
-/** A scenario, by its index, and a seed. */
 interface PlannedRun {
 	readonly scenario: number
 	readonly seed: number | string
@@ -173,7 +172,6 @@ export class Search {
 
 	readonly #searchTrial = (candidate: Candidate): Trial => new Trial(candidate, this.#runs.length, 'search')
 
-	/** Adds a trial of the next candidate, if the search needs one. */
 	#addTrial(): Trial | undefined {
 		while (this.#tried < this.#settings.maxSteps) {
 			const candidate = this.#candidates[this.#nextCandidate]
@@ -287,7 +285,6 @@ export class Search {
 		)
 	}
 
-	/** The measures of the constraints, and the objective. */
 	#measures(): readonly MeasureName[] {
 		const { constraints, objective } = this.#settings
 		return [...new Set([...(Object.keys(constraints) as MeasureName[]), objective])]
@@ -307,13 +304,14 @@ export class Search {
 		const [change] = candidate?.changes ?? []
 		if (!candidate || !runs || !change) return undefined
 		return {
-			...{ change, size: candidate.size, policies: this.#changed(candidate.changes) },
+			change,
+			size: candidate.size,
+			policies: this.#changed(candidate.changes),
 			violation: toMiss(candidate, runs, this.#settings.objective)?.violation,
 			after: mergeRuns(resultsOf(runs)),
 		}
 	}
 
-	/** The settings that the search may change, each with its values. */
 	#considered(): readonly ConsideredSetting[] {
 		const changes = this.#singles.flatMap((one) => one.changes)
 		return [...new Set(changes.map(({ path }) => path))].map((path) => {

@@ -1,8 +1,9 @@
 /**
- * Which setting matters most. Every single change is run with the seeds of the original policy and compared with it seed by seed:
- * both meet the same arrivals, so most of the randomness cancels out. A difference counts if its 95 % interval excludes zero.
- * Settings are ranked by the relative change of a mean, which has no unit. It is about the policy as it is: a setting that does
- * nothing alone may still matter together with another.
+ * Which setting matters most. Every single change is run with the seeds of the original policy and compared
+ * with it seed by seed: both meet the same arrivals, so most of the randomness cancels out. A difference
+ * counts if its 95 % interval excludes zero. Settings are ranked by the relative change of a mean, which has
+ * no unit. It is about the policy as it is: a setting that does nothing alone may still matter together with
+ * another.
  */
 import { type Estimate, estimate } from '../measure/estimate.ts'
 import { type MeasureName, readMeasure } from '../measure/measures.ts'
@@ -11,7 +12,6 @@ import type { TuneChange } from './changes.ts'
 import { relativeGap } from './constraints.ts'
 import type { SettingSensitivity, StrongestEffect } from './tune-result.ts'
 
-/** A single change with its runs, in the order of the seeds. */
 export interface Alternative {
 	readonly change: TuneChange
 	readonly runs: readonly SimulationResult[]

@@ -1,12 +1,13 @@
 /**
- * The runs of one candidate. Runs may end in any order, and some may be unnecessary; what counts is decided in the order of the
- * seeds, so that the outcome does not depend on the threads that made the runs.
+ * The runs of one candidate. Runs may end in any order, and some may be unnecessary; what counts is decided
+ * in the order of the seeds, so that the outcome does not depend on the threads that made the runs.
  */
-import type { SimulationResult } from '../measure/result.ts'
-import type { Candidate } from './candidates.ts'
-import { findViolations, type TuneConstraints, type Violation } from './constraints.ts'
 
-/** A run with the constraints that it violates. */
+import { MEASURES, type MeasureName, readMeasure } from '../measure/measures.ts'
+import type { SimulationResult } from '../measure/result.ts'
+import { findViolations, type TuneConstraints, type Violation } from './constraints.ts'
+import type { Candidate } from './moves.ts'
+
 export interface CheckedRun {
 	readonly result: SimulationResult
 	readonly violations: readonly Violation[]
@@ -26,8 +27,9 @@ export class Trial {
 	}
 
 	/**
-	 * Returns the index of the next seed to run, or undefined if none can start now. Most candidates fail in their first run, so the
-	 * others start only when it has ended; then all of them, because a candidate that survives once probably survives again.
+	 * Returns the index of the next seed to run, or undefined if none can start now. Most candidates fail in
+	 * their first run, so the others start only when it has ended; then all of them, because a candidate that
+	 * survives once probably survives again.
 	 */
 	start(): number | undefined {
 		const waits = this.#isSearch && this.#started === 1 && this.#runs[0] === undefined
@@ -40,7 +42,6 @@ export class Trial {
 		this.#runs[index] = { result, violations: findViolations(constraints, result, scenario) }
 	}
 
-	/** How many runs have ended. */
 	get ended(): number {
 		return this.#runs.filter((run) => run !== undefined).length
 	}
@@ -55,4 +56,42 @@ export class Trial {
 		}
 		return counted
 	}
+}
+
+/** A candidate that violates a constraint, and how far it is from satisfying all. */
+export interface Miss {
+	readonly candidate: Candidate
+	readonly violation: Violation
+	readonly meanDistance: number
+	readonly score: number
+}
+
+export function toMiss(
+	candidate: Candidate,
+	runs: readonly CheckedRun[],
+	objective: MeasureName,
+): Miss | undefined {
+	const violations = runs.flatMap((run) => run.violations)
+	const [first, ...others] = violations
+	if (!first) return undefined
+	return {
+		candidate,
+		violation: others.reduce((worst, one) => (one.distance > worst.distance ? one : worst), first),
+		meanDistance: violations.reduce((sum, { distance }) => sum + distance, 0) / runs.length,
+		score: scoreOf(objective, runs),
+	}
+}
+
+/** Orders misses, the nearest first. The sort must be stable: of equal ones the first in the search, the smaller, wins. */
+export const byDistance = (one: Miss, other: Miss): number =>
+	one.violation.distance - other.violation.distance ||
+	one.meanDistance - other.meanDistance ||
+	(one.score === other.score ? 0 : other.score - one.score)
+
+/** Returns the mean of the objective over the runs that have it, signed so that more is better. */
+export function scoreOf(objective: MeasureName, runs: readonly CheckedRun[]): number {
+	const values = runs.map(({ result }) => readMeasure(objective, result)).filter((value) => value !== null)
+	if (values.length === 0) return -Infinity
+	const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+	return MEASURES[objective].better === 'more' ? mean : -mean
 }

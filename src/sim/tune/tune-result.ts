@@ -92,8 +92,9 @@ export interface TuneResult {
 	/** The closest policy, if no policy satisfies all constraints. */
 	readonly nearest: NearestMiss | undefined
 	/**
-	 * The single change that is best by the objective among those that satisfy all constraints or, if no policy does, the one that comes
-	 * closest. Undefined if the original policies satisfy all constraints, if no single change does, or if the search was interrupted.
+	 * The single change that is best by the objective among those that satisfy all constraints or, if no policy
+	 * does, the one that comes closest. Undefined if the original policies satisfy all constraints, if no
+	 * single change does, or if the search was interrupted.
 	 */
 	readonly bestSingle: BestSingle | undefined
 	/** Every setting that the search may change, with its values. */

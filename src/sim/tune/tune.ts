@@ -1,7 +1,8 @@
 /**
- * Finds the smallest change to policies that survives a scenario. Changes are tried from the smallest up, alone and in pairs. A
- * candidate is dropped at the first run that violates a constraint, so most cost one run. Hill climbing was rejected: survival has a
- * cliff, not a slope, and it would return settings that cannot be explained.
+ * Finds the smallest change to policies that survives a scenario. Changes are tried from the smallest up,
+ * alone and in pairs. A candidate is dropped at the first run that violates a constraint, so most cost one
+ * run. Hill climbing was rejected: survival has a cliff, not a slope, and it would return settings that
+ * cannot be explained.
  */
 import { invalidArgument } from '../../core/options/schema.ts'
 import { seedsFor } from '../run/replicate.ts'
@@ -14,8 +15,9 @@ import { Search } from './search.ts'
 import type { TuneResult } from './tune-result.ts'
 
 /**
- * Searches for the smallest change to one or several policies that satisfies all constraints in every run. A pair of changes may be
- * in two policies. With several scenarios, such as those of an incident, the constraints must hold in each of them.
+ * Searches for the smallest change to one or several policies that satisfies all constraints in every run. A
+ * pair of changes may be in two policies. With several scenarios, such as those of an incident, the
+ * constraints must hold in each of them.
  *
  * @example
  * const { changes, survives } = tune('client', scenario, {

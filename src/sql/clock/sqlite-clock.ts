@@ -1,6 +1,7 @@
 /**
- * The clock of an SQLite database. SQLite has none of its own: each process reads the machine's, which can be set. So the database keeps the
- * greatest time that any process has used, and every transaction continues from there (step-clock.ts).
+ * The clock of an SQLite database. SQLite has none of its own: each process reads the machine's, which can be
+ * set. So the database keeps the greatest time that any process has used, and every transaction continues
+ * from there (step-clock.ts).
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -44,7 +45,8 @@ export class SqliteClock {
 		this.#read = `SELECT time, wall, monotonic FROM ${table}`
 		this.#save = `UPDATE ${table} SET time = ?1, wall = ?2, monotonic = ?3`
 		this.#extend = extend
-		// The monotonic clock of the system starts with the process; other processes can compare the time since the machine started.
+		// The monotonic clock of the system starts with the process; other processes can compare the time since
+		// the machine started.
 		const startedAt = runtime === systemRuntime ? uptimeMs() - runtime.now() : 0
 		this.#monotonicNow = () => Math.floor(startedAt + runtime.now())
 	}
@@ -55,8 +57,8 @@ export class SqliteClock {
 	}
 
 	/**
-	 * Runs `work` in a transaction that is open, with one time for all of it. Returns a function that must be called after the commit: a jump
-	 * that was rolled back has to be recorded again.
+	 * Runs `work` in a transaction that is open, with one time for all of it. Returns a function that must be
+	 * called after the commit: a jump that was rolled back has to be recorded again.
 	 */
 	during<T>(connection: SqliteConnection, isWrite: boolean, work: () => T): { result: T; onCommit(): void } {
 		const row = readRow(connection, this.#read)
@@ -66,7 +68,8 @@ export class SqliteClock {
 		try {
 			const result = work()
 			const onCommit = (): void => {
-				// A jump that was only read extends leases in the next transaction that writes. Time that was set back runs on meanwhile.
+				// A jump that was only read extends leases in the next transaction that writes. Time that was set
+				// back runs on meanwhile.
 				if (isWrite || !step.extension) this.#own = step
 			}
 			return { result, onCommit }

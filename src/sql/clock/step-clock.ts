@@ -1,7 +1,9 @@
 /**
- * The clock of a database without a server: the wall clock, except where it jumps. Time that an operator or a time server sets back continues
- * from the greatest time seen, because messages that are due now would otherwise wait for hours; it then runs slightly slower until the wall clock
- * has caught up. If the wall clock jumps forward, time jumps as well, and running leases are extended by the jump: their holders are alive.
+ * The clock of a database without a server: the wall clock, except where it jumps. Time that an operator or a
+ * time server sets back continues from the greatest time seen, because messages that are due now would
+ * otherwise wait for hours; it then runs slightly slower until the wall clock has caught up. If the wall
+ * clock jumps forward, time jumps as well, and running leases are extended by the jump: their holders are
+ * alive.
  */
 
 /** A time of the database, with the clocks of the machine when it was read. */
@@ -26,8 +28,8 @@ const TOLERANCE_MS = 250
 const CATCH_UP_SPEED = 0.9
 
 /**
- * Returns the time now. `own` is what this process read last, undefined at its start; `stored` is the latest mark of any process, whose monotonic
- * clock is comparable unless the machine was restarted.
+ * Returns the time now. `own` is what this process read last, undefined at its start; `stored` is the latest
+ * mark of any process, whose monotonic clock is comparable unless the machine was restarted.
  */
 export function stepClock(
 	stored: ClockMark | undefined,

@@ -1,6 +1,7 @@
 /**
- * Migrations on PostgreSQL. A migration is one transaction under an advisory lock, so that one of several processes migrates and the others
- * find nothing to do, and a failed step leaves nothing behind. If the schema is up to date, it needs no DDL privileges.
+ * Migrations on PostgreSQL. A migration is one transaction under an advisory lock, so that one of several
+ * processes migrates and the others find nothing to do, and a failed step leaves nothing behind. If the
+ * schema is up to date, it needs no DDL privileges.
  */
 import { isMissingObject } from '../postgres-errors.ts'
 import { inSchema, type PostgresExecutor, type SqlExecutor } from '../postgres-executor.ts'
@@ -35,8 +36,9 @@ export const postgresMigrations = ({ versions, steps }: TableSet, schema: string
 	})
 
 /**
- * Reads the catalog instead of `to_regnamespace`: a connection caches names that it has not found until it opens a table, so a process that
- * looked before and then waited for another migration would try to create the schema again.
+ * Reads the catalog instead of `to_regnamespace`: a connection caches names that it has not found until it
+ * opens a table, so a process that looked before and then waited for another migration would try to create
+ * the schema again.
  */
 const findTables = (table: string): string => `
 select to_regclass('{s}.${table}') is not null as has_tables,

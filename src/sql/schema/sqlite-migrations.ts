@@ -1,6 +1,7 @@
 /**
- * Migrations on SQLite. The version is stored in a table and not in `PRAGMA user_version`, which belongs to the user of the database. SQLite's
- * write lock serializes concurrent migrations: the second one finds nothing to do.
+ * Migrations on SQLite. The version is stored in a table and not in `PRAGMA user_version`, which belongs to
+ * the user of the database. SQLite's write lock serializes concurrent migrations: the second one finds
+ * nothing to do.
  */
 import type { SqliteConnection } from '../sqlite-connection.ts'
 import {

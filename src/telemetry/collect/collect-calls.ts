@@ -1,10 +1,9 @@
-/** Counts the calls of policies and HTTP clients. A successful first attempt allocates nothing and looks up no series. */
+/** Counts calls. A successful first attempt allocates nothing and looks up no series. */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import type { CallEnd } from '../../core/observe/observer.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Counter, Histogram } from '../metrics/series.ts'
-import { SeriesCache } from '../metrics/series-cache.ts'
-import { SeriesGroup } from '../metrics/series-group.ts'
+import { SeriesCache, SeriesGroup } from '../metrics/series-cache.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 
 const DEADLINE_EXCEEDED = 'YAOKI_DEADLINE_EXCEEDED'

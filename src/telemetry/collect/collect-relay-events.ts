@@ -3,10 +3,9 @@ import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import type { DeadLetterCause } from '../../outbox/message/message.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
 import type { Counter, Histogram } from '../metrics/series.ts'
-import { SeriesCache } from '../metrics/series-cache.ts'
-import { SeriesGroup } from '../metrics/series-group.ts'
+import { SeriesCache, SeriesGroup } from '../metrics/series-cache.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
-import { countEvents } from './count-events.ts'
+import { countEvents, RELAY_EVENTS } from './collect-events.ts'
 
 /** Dead letters that an attempt caused. The others were never sent. */
 const CAUSED_BY_ATTEMPT: ReadonlySet<DeadLetterCause> = /* @__PURE__ */ new Set([
@@ -17,7 +16,7 @@ const CAUSED_BY_ATTEMPT: ReadonlySet<DeadLetterCause> = /* @__PURE__ */ new Set(
 /** Returns the function that receives the events of a relay. */
 export function collectRelayEvents(metrics: MetricSet, source: ObservedSource): (event: EventBase) => void {
 	const deliveries = new SeriesCache(metrics.maxSeries, () => new DeliverySeries(metrics))
-	const count = countEvents(metrics, source)
+	const count = countEvents(RELAY_EVENTS, metrics, source)
 	return (event) => {
 		const known = event as RelayEvent
 		switch (known.type) {
@@ -28,21 +27,8 @@ export function collectRelayEvents(metrics: MetricSet, source: ObservedSource): 
 				deliveries.get(labels.join('\n'), () => new DeliverySeries(metrics, labels)).record(known)
 				break
 			}
-			case 'relay_state_change':
-				count('yaoki_relay_transitions_total', event, known.destination, known.from, known.to)
-				break
-			case 'relay_released':
-				count('yaoki_relay_released_messages_total', event, known.reason)
-				break
-			case 'relay_lease_lost':
-				count('yaoki_relay_leases_lost_total', event)
-				break
-			case 'relay_store_error':
-				count('yaoki_relay_store_errors_total', event, known.operation)
-				break
-			case 'relay_handlers_hung':
-				count('yaoki_relay_hung_handlers_total', event, known.destination)
-				break
+			default:
+				count(event)
 		}
 	}
 }
@@ -52,7 +38,7 @@ type DeliveryEvent = Extract<
 	{ readonly type: 'relay_sent' | 'relay_retry_scheduled' | 'relay_dead_letter' }
 >
 
-/** The series of one destination. Without labels: of all beyond `maxSeries`. */
+/** The series of one destination or, without labels, of all destinations beyond `maxSeries`. */
 class DeliverySeries {
 	readonly #series: SeriesGroup
 	readonly #sent: Counter
@@ -67,7 +53,7 @@ class DeliverySeries {
 		this.#sent = series.counter('yaoki_relay_deliveries_total', 'sent')
 		this.#retries = series.counter('yaoki_relay_deliveries_total', 'retry')
 		this.#dead = series.counter('yaoki_relay_deliveries_total', 'dead')
-		// Rates do not see how a series appears, so those of an alert exist from the first delivery.
+		// Rates do not see how a series appears, so the series of an alert exist from the first delivery.
 		for (const cause of CAUSED_BY_ATTEMPT) series.counter('yaoki_relay_dead_letters_total', cause)
 		this.#durations = series.histogram('yaoki_relay_delivery_duration_seconds')
 		this.#lags = series.histogram('yaoki_relay_delivery_lag_seconds')

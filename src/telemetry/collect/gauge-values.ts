@@ -1,5 +1,5 @@
 import { type GaugeCombination, METRICS, overflowLabels } from '../metrics/catalog.ts'
-import { toLabelValue } from '../metrics/label-value.ts'
+import { toLabelValue } from '../metrics/series.ts'
 
 /** A value of a gauge as it was read, with its label values in the order of the metric's labels. */
 export type GaugeReading = readonly [name: string, labels: readonly string[], value: number]
@@ -19,7 +19,7 @@ const COMBINE: Readonly<Record<GaugeCombination, (a: number, b: number) => numbe
 	worst: (a, b) => (BY_SEVERITY.indexOf(a) <= BY_SEVERITY.indexOf(b) ? a : b),
 }
 
-/** The gauges of one moment. Several values of one series are combined as the catalog says. Bounded like counters. */
+/** The gauges of one moment. Values of one series are combined as the catalog says. */
 export class GaugeValues {
 	readonly #maxSeries: number
 	readonly #onOverflow: (name: string) => void

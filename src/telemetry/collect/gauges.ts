@@ -1,6 +1,7 @@
 /**
- * Reads the gauges of all sources when they are scraped. The result is kept for a second, and concurrent scrapes share one read, so that several
- * scrapers do not multiply the queries of an outbox. A source that fails, or does not respond in time, is left out.
+ * Reads the gauges of all sources when they are scraped. The result is kept for a second, and concurrent
+ * scrapes share one read, so that several scrapers do not multiply the queries of an outbox. A source that
+ * fails, or does not respond in time, is left out.
  */
 import { withTimeout } from '../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -68,7 +69,7 @@ export class GaugeReader {
 class SourceReader {
 	readonly source: ObservedSource
 	readonly #onFailure: ReportFailure
-	/** A `stats()` that has not settled is not called again: queries would pile up in a database that does not respond. */
+	/** `stats()` is not called again before it has settled: queries would pile up in a database. */
 	#isPending = false
 
 	constructor(source: ObservedSource, onFailure: ReportFailure) {

@@ -4,9 +4,7 @@ import { MetricSet, type SeriesCreator } from '../metrics/metric-set.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 import { ProblemReports } from '../observe/report.ts'
 import { collectCalls } from './collect-calls.ts'
-import { collectIdempotencyEvents } from './collect-idempotency-events.ts'
-import { collectOutboxEvents } from './collect-outbox-events.ts'
-import { collectPolicyEvents } from './collect-policy-events.ts'
+import { countEvents, countMessages, IDEMPOTENCY_EVENTS, POLICY_EVENTS } from './collect-events.ts'
 import { collectRelayEvents } from './collect-relay-events.ts'
 import type { GaugeValues } from './gauge-values.ts'
 import { GaugeReader } from './gauges.ts'
@@ -45,12 +43,12 @@ export class MetricsCollector {
 			case 'relay':
 				return { onEvent: collectRelayEvents(metrics, source), detach }
 			case 'outbox':
-				return { onEvent: collectOutboxEvents(metrics, source), detach }
+				return { onEvent: countMessages(metrics, source), detach }
 			case 'idempotency':
-				return { onEvent: collectIdempotencyEvents(metrics, source), detach }
+				return { onEvent: countEvents(IDEMPOTENCY_EVENTS, metrics, source), detach }
 			default:
 				return {
-					onEvent: collectPolicyEvents(metrics, source),
+					onEvent: countEvents(POLICY_EVENTS, metrics, source),
 					onCallEnd: collectCalls(metrics, source),
 					detach,
 				}
@@ -68,7 +66,8 @@ export class MetricsCollector {
 		const { metrics } = this
 		const gauges = await this.#gauges.read()
 		const transitions = metrics.counter('yaoki_circuit_breaker_transitions_total')
-		// Rates do not see how a series appears: without these, the first opening of a circuit would be invisible.
+		// Rates do not see how a series appears: without these, the first opening of a circuit would be
+		// invisible.
 		for (const { labels } of gauges.series('circuit_breaker_state'))
 			for (const from of ['closed', 'half-open']) transitions.get(labels[0] ?? '', from, 'open')
 		return gauges

@@ -1,11 +1,14 @@
-/** Reads the gauges of policies from their `stats`. Policies are recognized by the fields of their statistics, because they may come from another copy of the package. */
+/**
+ * Reads the gauges of policies from their `stats`. Policies are recognized by the fields of their statistics,
+ * because they may come from another copy of the package.
+ */
 import type { Budget } from '../../core/budget/budget.ts'
 import type { CircuitState } from '../../core/events/events.ts'
-import type { ObservedPolicy } from '../../core/observe/observe.ts'
+import type { ObservedPolicy } from '../../core/observe/observation.ts'
 import type { ObservedSource } from '../observe/exporter.ts'
 import type { GaugeReading } from './gauge-values.ts'
 
-/** A scrape reads at most this many policies of a source, and further circuits only if they are not closed. `keyed` may have one per tenant. */
+/** A scrape reads this many policies of a source, and further circuits only if they are not closed. */
 const MAX_POLICIES = 10_000
 
 /** A single policy and the service that it belongs to. */
@@ -58,7 +61,7 @@ export function* policyGauges(source: ObservedSource): Generator<GaugeReading> {
 		const { budget } = settingsOf(policy)
 		if (budget) yield ['yaoki_retry_budget_available_retries', [service], budget.available()]
 	}
-	if (source.policies) yield ['yaoki_telemetry_skipped_policies', [source.name], skipped]
+	if (source.members) yield ['yaoki_telemetry_skipped_policies', [source.name], skipped]
 }
 
 /** Returns the state of every circuit of a source, with its service. */
@@ -71,10 +74,10 @@ export function* circuitStates(
 	}
 }
 
-/** Returns every single policy of a source once, those of `keyed` included. `skip` is called for each one that is left out. */
+/** Yields every policy of a source once, also those inside `keyed`. Calls `skip` for what it leaves out. */
 function* policiesOf(source: ObservedSource, skip?: () => void): Generator<ServicePolicy> {
 	const seen = new Set<ObservedPolicy>()
-	for (const [key, policy] of source.policies?.() ?? [])
+	for (const [key, policy] of source.members?.() ?? [])
 		for (const one of leavesOf(source, policy, key)) {
 			// A bulkhead may be shared by several pipelines of one source.
 			if (seen.has(one.policy)) continue
@@ -111,7 +114,7 @@ interface LayerSettings {
 	readonly shadow?: boolean
 }
 
-/** The settings are in the layer, of retries as well as of hedges and breakers. Getters for them would be in every bundle. */
+/** Reads the settings of the layer. Getters in the policies would be in every bundle. */
 function settingsOf(policy: ObservedPolicy): LayerSettings {
 	const { layer } = policy as unknown as { readonly layer?: { readonly settings?: LayerSettings } }
 	return layer?.settings ?? {}

@@ -29,7 +29,8 @@ export interface MetricsEndpointOptions {
 }
 
 /**
- * What `metricsEndpoint` returns: one handler for each kind of server. The handlers do not use `this`, so they can be passed as functions.
+ * What `metricsEndpoint` returns: one handler for each kind of server. The handlers do not use `this`, so
+ * they can be passed as functions.
  */
 export interface MetricsEndpoint {
 	/** For Bun, Deno, Workers and Next.js. */
@@ -43,9 +44,9 @@ export interface MetricsEndpoint {
 }
 
 /**
- * Creates the handlers of a `/metrics` endpoint for Prometheus, from `inMemoryMetrics()` or from a registry of prom-client. Methods other
- * than GET and HEAD get 405. Concurrent scrapes share one collection. If the metrics cannot be collected, the response is 500 and the error is reported once
- * as a console warning.
+ * Creates the handlers of a `/metrics` endpoint for Prometheus, from `inMemoryMetrics()` or from a registry
+ * of prom-client. Methods other than GET and HEAD get 405. Concurrent scrapes share one collection. If the
+ * metrics cannot be collected, the response is 500 and the error is reported once as a console warning.
  *
  * @example
  * const { node } = metricsEndpoint(inMemoryMetrics())

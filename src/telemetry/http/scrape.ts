@@ -23,8 +23,9 @@ const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8'
 const PLAIN = 'text/plain; charset=utf-8'
 
 /**
- * A scrape joins one that is still running, so that several Prometheus servers cost as much as one. It does not join one that has run for
- * longer than this: that one may never end, and there would be no metrics until the process restarts. 10 s is the default timeout of Prometheus.
+ * A scrape joins one that is still running, so that several Prometheus servers cost as much as one. It does
+ * not join one that has run for longer than this: that one may never end, and there would be no metrics until
+ * the process restarts. 10 s is the default timeout of Prometheus.
  */
 const SHARED_FOR_MS = 10_000
 

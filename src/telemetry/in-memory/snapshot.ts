@@ -1,9 +1,12 @@
 import type { CircuitState } from '../../core/events/events.ts'
 import { OTHER } from '../metrics/catalog.ts'
-import { toLabelValue } from '../metrics/label-value.ts'
 import type { MetricSet } from '../metrics/metric-set.ts'
+import { toLabelValue } from '../metrics/series.ts'
 
-/** The five questions of an operator, answered for one service or for all: retry rate, retry success, circuits, retries per call, dead letters. */
+/**
+ * The five questions of an operator, answered for one service or for all: retry rate, retry success,
+ * circuits, retries per call, dead letters.
+ */
 interface ServiceSnapshot {
 	/** Calls that ended. */
 	readonly calls: number
@@ -13,7 +16,7 @@ interface ServiceSnapshot {
 	readonly retries: number
 	/** The share of calls that were retried, from 0 to 1; 0 without calls. */
 	readonly retryRate: number
-	/** The share of retried calls that succeeded, from 0 to 1; null if no call was retried. A fallback is not a success. */
+	/** The share of retried calls that succeeded without a fallback, 0 to 1; null if none was retried. */
 	readonly retrySuccessRate: number | null
 	/** Retries per call, including calls without retries; 0 without calls. */
 	readonly meanRetriesPerCall: number
@@ -28,8 +31,8 @@ interface CircuitsSnapshot {
 	/** How often a half-open circuit opened again: the dependency had not recovered. Part of `opened`. */
 	readonly reopened: number
 	/**
-	 * The worst current state: `isolated`, `open`, `half-open`, `closed`; null without a circuit. Circuits of destinations are not included,
-	 * because their state is in the database.
+	 * The worst current state: `isolated`, `open`, `half-open`, `closed`; null without a circuit. Circuits of
+	 * destinations are not included, because their state is in the database.
 	 */
 	readonly state: CircuitState | null
 }

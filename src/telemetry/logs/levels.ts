@@ -1,5 +1,6 @@
 /**
- * The level of every event, in one table that the guide shows. What every successful call emits is not logged: metrics count that.
+ * The level of every event, in one table that the guide shows. What every successful call emits is not
+ * logged: metrics count that.
  */
 import type { EventBase, YaokiEvent } from '../../core/events/events.ts'
 import type { IdempotencyEvent } from '../../idempotency/engine/events.ts'
@@ -49,7 +50,8 @@ export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	state_change: CIRCUIT,
 	rejected: {
 		field: 'reason',
-		// The state change is logged as a warning. Without these lines a bulkhead or a limit would reject calls unnoticed.
+		// The state change is logged as a warning. Without these lines a bulkhead or a limit would reject calls
+		// unnoticed.
 		levels: { 'circuit-open': 'debug', isolated: 'debug' },
 		otherwise: 'warn',
 	},

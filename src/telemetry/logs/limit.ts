@@ -1,6 +1,7 @@
 /**
- * Limits repeated lines: one per cause and interval, then one that stands for those that were left out. Each cause has its own interval, so
- * that a new problem is visible immediately. Lines of a cause in an interval are not stored: only the latest and their number.
+ * Limits repeated lines: one per cause and interval, then one that stands for those that were left out. Each
+ * cause has its own interval, so that a new problem is visible immediately. Lines of a cause in an interval
+ * are not stored: only the latest and their number.
  */
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 
@@ -25,7 +26,7 @@ export class LineLimit<Line> {
 	readonly #causes = new Map<string, Cause<Line>>()
 	#timer: CancelTimer | undefined
 
-	/** `write` must not throw. `suppressed` is the number of lines that the line stands for; 0 for a line on its own. */
+	/** `write` must not throw. `suppressed`: how many further lines the line stands for. */
 	constructor(runtime: Runtime, intervalMs: number, write: (line: Line, suppressed: number) => void) {
 		this.#runtime = runtime
 		this.#intervalMs = intervalMs

@@ -1,6 +1,7 @@
 /** Writes events to the logger of the application. */
+
+import { MAX_MESSAGE_LENGTH } from '../../core/events/error-facts.ts'
 import type { EventBase } from '../../core/events/events.ts'
-import { MAX_MESSAGE_LENGTH } from '../../core/events/message-text.ts'
 import {
 	checkName,
 	checkNames,
@@ -22,15 +23,21 @@ import { checkTarget, type LogLine, type LogOrder, type LogTarget, TargetWriter 
 /** Options of `logger`. */
 export interface LoggerOptions {
 	/**
-	 * How a line is passed: `'fields-first'` for pino and bunyan, `'message-first'` for winston, `'json'` for one string. Default `'json'` for
-	 * the global `console`, otherwise `'fields-first'`.
+	 * How a line is passed: `'fields-first'` for pino and bunyan, `'message-first'` for winston, `'json'` for
+	 * one string. Default `'json'` for the global `console`, otherwise `'fields-first'`.
 	 */
 	readonly order?: LogOrder | undefined
-	/** The least severe level that is passed to the logger, which may have a level of its own. Default `'debug'`. */
+	/** The least severe level that is passed to the logger. Default `'debug'`. */
 	readonly level?: LogLevel | undefined
-	/** Repeated lines are limited to one in this time, with the number of lines that were left out. 0 logs all. Default 10,000. */
+	/**
+	 * Repeated lines are limited to one in this time, with the number of lines that were left out. 0 logs all.
+	 * Default 10,000.
+	 */
 	readonly intervalMs?: number | undefined
-	/** Returns what is logged of a text, such as `errorMessage`, to hide more than URLs, passwords and tokens. Default: the text. */
+	/**
+	 * Returns what is logged of a text, such as `errorMessage`, to hide more than URLs, passwords and tokens.
+	 * Default: the text.
+	 */
 	readonly redact?: RedactField | undefined
 	/** Clock and timers. Default: those of the system. */
 	readonly runtime?: Runtime | undefined
@@ -71,8 +78,8 @@ interface LoggedEvent {
 }
 
 /**
- * Creates an exporter for `observe` that writes events to a logger: pino, winston, bunyan, `console` or any object with such methods.
- * Repeated lines are limited. A logger that fails never affects a call.
+ * Creates an exporter for `observe` that writes events to a logger: pino, winston, bunyan, `console` or any
+ * object with such methods. Repeated lines are limited. A logger that fails never affects a call.
  *
  * @example
  * import { pino } from 'pino'
@@ -118,8 +125,8 @@ export function logger(target: LogTarget, options: LoggerOptions = {}): Exporter
 }
 
 /**
- * Fields that distinguish causes. A key does not: an outage that affects 10,000 tenants is one cause. Destinations of a relay are few, and each
- * is a dependency of its own.
+ * Fields that distinguish causes. A key does not: an outage that affects 10,000 tenants is one cause.
+ * Destinations of a relay are few, and each is a dependency of its own.
  */
 const CAUSE_FIELDS = [
 	'destination',
@@ -141,7 +148,7 @@ function causeOf(source: ObservedSource, event: EventBase): string {
 		.slice(0, MAX_MESSAGE_LENGTH)
 }
 
-/** Returns the fields of SPEC S13: `event`, the facts of the event, and an ISO 8601 time, because lines are for people and log stores. */
+/** Returns `event`, the facts of the event, and an ISO 8601 time, which people and log stores read. */
 function fieldsOf(service: string, event: EventBase, suppressed: number): LogLine['fields'] {
 	const { type, timestamp, ...facts } = event
 	const fields: Record<string, unknown> = { event: type, service }

@@ -1,4 +1,4 @@
-/** The message of a log line: what happened, for people. The facts are fields, so a message has none that a program would need. */
+/** The message of a log line, for people. The facts are in the fields. */
 import type { EventBase } from '../../core/events/events.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import type { EventType } from './levels.ts'

@@ -10,23 +10,24 @@ export interface LogLine {
 }
 
 /**
- * A logger: pino, winston, bunyan, `console` or any object with methods of these names. If a level has no method, that of the
- * next more severe level is called, and without one that of a less severe level.
+ * A logger: pino, winston, bunyan, `console` or any object with methods of these names. If a level has no
+ * method, that of the next more severe level is called, and without one that of a less severe level.
  */
 export type LogTarget = { readonly [Method in LogMethod]?: LogFunction }
 
 /** The names of methods: the levels, `warning` of syslog levels, and `log` of a minimal logger. */
 export type LogMethod = LogLevel | 'warning' | 'log'
 
-/** A method of a logger. Loggers declare overloads with many types of parameters: this type accepts all of them. */
+/** A method of a logger. It accepts all overloads that loggers declare. */
 type LogFunction = (...args: never[]) => unknown
 
 /**
- * How a line is passed. `fields-first`: `(fields, message)`. `message-first`: `(message, fields)`. `json`: one string with both.
+ * How a line is passed. `fields-first`: `(fields, message)`. `message-first`: `(message, fields)`. `json`:
+ * one string with both.
  */
 export type LogOrder = 'fields-first' | 'message-first' | 'json'
 
-/** The methods for a level, the first that exists is called: more severe ones first, because a line must not get lost. */
+/** The methods for a level. The first that exists is called, a more severe one before a less severe one. */
 const METHODS: Readonly<Record<LogLevel, readonly LogMethod[]>> = {
 	debug: ['debug', 'info', 'warn', 'warning', 'error', 'log'],
 	info: ['info', 'warn', 'warning', 'error', 'debug', 'log'],

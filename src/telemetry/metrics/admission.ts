@@ -1,8 +1,9 @@
 import { unboundedLabels } from './catalog.ts'
 
 /**
- * Decides which services, destinations and topics have series of their own: each for all metrics that have these labels, or for none. Metrics
- * that decide alone are full at different times, and the ratio of two of them would be wrong for a service that only one of them has.
+ * Decides which services, destinations and topics have series of their own: each for all metrics that have
+ * these labels, or for none. Metrics that decide alone are full at different times, and the ratio of two of
+ * them would be wrong for a service that only one of them has.
  */
 export class Admission {
 	readonly #maxSeries: number
@@ -13,7 +14,7 @@ export class Admission {
 		this.#maxSeries = maxSeries
 	}
 
-	/** Returns true if what has these values has series of its own. The answer for the same values never changes. */
+	/** Returns true if these values have series of their own. The result never changes. */
 	admits(values: readonly string[]): boolean {
 		// No label value contains a line break.
 		const key = values.join('\n')

@@ -1,13 +1,14 @@
 /**
- * Every metric, in one table: exporters create series from it, the tables of the guide, the Grafana dashboard and the alert rules are generated
- * from it. Units are seconds and counts. Labels have few values: never a URL, an id or a message.
+ * Every metric, in one table: exporters create series from it, the tables of the guide, the Grafana dashboard
+ * and the alert rules are generated from it. Units are seconds and counts. Labels have few values: never a
+ * URL, an id or a message.
  */
 
 export type MetricType = 'counter' | 'gauge' | 'histogram'
 
 /**
- * How a gauge combines the values of several policies, or of several processes. `worst`: of the states 0 closed, 1 open and 2 half-open, open
- * before half-open before closed.
+ * How a gauge combines the values of several policies, or of several processes. `worst`: of the states 0
+ * closed, 1 open and 2 half-open, open before half-open before closed.
  */
 export type GaugeCombination = 'sum' | 'max' | 'min' | 'worst'
 
@@ -270,7 +271,7 @@ export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 /** The value of unbounded labels in the series that receive what exceeds `maxSeries`. */
 export const OTHER = 'other'
 
-/** Labels whose number of values depends on the application. All others have a few values, without which a ratio would be wrong. */
+/** Labels whose number of values depends on the application. Other labels have few values. */
 const UNBOUNDED: ReadonlySet<string> = /* @__PURE__ */ new Set(['service', 'destination', 'topic'])
 
 /** Returns the unbounded labels. Every metric has them before its other labels. */

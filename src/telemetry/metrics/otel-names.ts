@@ -1,7 +1,8 @@
 /**
- * The catalog in OpenTelemetry: names, units and attributes. A name is chosen so that what the Collector's exporter for Prometheus and the OTLP
- * receiver of Prometheus make of it is the name in the catalog: dots become `_`, the unit `s` adds `_seconds`, `1` adds `_ratio` to a gauge, `/s` adds
- * `_per_second`, units in braces add nothing, and a counter gets `_total`. So one set of queries serves both, with other labels.
+ * The catalog in OpenTelemetry: names, units and attributes. A name is chosen so that what the Collector's
+ * exporter for Prometheus and the OTLP receiver of Prometheus make of it is the name in the catalog: dots
+ * become `_`, the unit `s` adds `_seconds`, `1` adds `_ratio` to a gauge, `/s` adds `_per_second`, units in
+ * braces add nothing, and a counter gets `_total`. So one set of queries serves both, with other labels.
  */
 
 /** The name and the unit, in UCUM, by the name in the catalog. */
@@ -67,7 +68,7 @@ export const OTEL_NAMES: Readonly<Record<string, readonly [name: string, unit: s
 
 const DESTINATION = 'messaging.destination.subscription.name'
 
-/** The attribute of a label. Labels of other applications may have the same short name, so attributes have a namespace. */
+/** The attribute of each label. Attributes have a namespace, because applications share them. */
 export const OTEL_ATTRIBUTES: Readonly<Record<string, string>> = {
 	service: 'yaoki.service',
 	outcome: 'yaoki.outcome',

@@ -1,4 +1,7 @@
-/** Keeps the series of a service or destination together, so that recording a value needs one lookup and no new string. Bounded like the series. */
+import type { MetricSet } from './metric-set.ts'
+import type { Counter, Family, Histogram } from './series.ts'
+
+/** Keeps the series of a service or destination together: recording a value needs one lookup. */
 export class SeriesCache<Bundle> {
 	readonly #maxSize: number
 	readonly #createOverflow: () => Bundle
@@ -34,5 +37,28 @@ export class SeriesCache<Bundle> {
 		const bundle = create(key)
 		this.#bundles.set(key, bundle)
 		return bundle
+	}
+}
+
+/** The series that have the same first labels. Without labels: those of all beyond `maxSeries`. */
+export class SeriesGroup {
+	readonly #metrics: MetricSet
+	readonly #labels: readonly string[] | undefined
+
+	constructor(metrics: MetricSet, labels: readonly string[] | undefined) {
+		this.#metrics = metrics
+		this.#labels = labels
+	}
+
+	counter(name: string, ...labels: readonly string[]): Counter {
+		return this.#of(this.#metrics.counter(name), labels)
+	}
+
+	histogram(name: string, ...labels: readonly string[]): Histogram {
+		return this.#of(this.#metrics.histogram(name), labels)
+	}
+
+	#of<Series extends Counter | Histogram>(family: Family<Series>, labels: readonly string[]): Series {
+		return this.#labels === undefined ? family.overflow(...labels) : family.get(...this.#labels, ...labels)
 	}
 }

@@ -1,10 +1,10 @@
 /**
- * Counters and histograms in bounded memory. A metric has at most `maxSeries` series; what exceeds them is added to series whose service,
- * destination and topic are `other`, so that sums and ratios stay right. Evicting old series instead would reset counters, which rates show as activity.
+ * Counters and histograms in bounded memory. A metric has at most `maxSeries` series; what exceeds them is
+ * added to series whose service, destination and topic are `other`, so that sums and ratios stay right.
+ * Evicting old series instead would reset counters, which rates show as activity.
  */
 import { Admission } from './admission.ts'
 import { type MetricDefinition, OTHER, overflowLabels, unboundedLabels } from './catalog.ts'
-import { toLabelValue } from './label-value.ts'
 
 /** One series of a counter. */
 export class Counter {
@@ -24,7 +24,7 @@ export class Counter {
 	}
 }
 
-/** One series of a histogram. Typed arrays, because a field for the sum would be a new object for each value. */
+/** One series of a histogram. Typed arrays, because a sum in a field is a new object for each value. */
 export class Histogram {
 	readonly labels: readonly string[]
 	readonly bounds: readonly number[]
@@ -150,7 +150,7 @@ export class Family<Series extends Counter | Histogram> {
 		return this.#series.values()
 	}
 
-	/** Returns the series with these label values, in the order of the metric's labels. Keep it: later calls return the same object. */
+	/** Returns the series with these label values, in the order of the metric's labels. You may keep it. */
 	get(...values: readonly string[]): Series {
 		const labels = values.map(toLabelValue)
 		// No label value contains a line break.
@@ -191,4 +191,16 @@ export class Family<Series extends Counter | Histogram> {
 		this.#series.set(key, series)
 		return series
 	}
+}
+
+/** Longer label values are truncated: each is stored and sent with every scrape. */
+const MAX_LENGTH = 200
+
+/** Control characters, unpaired surrogates, line and paragraph separators. */
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** Returns a value that is safe in every output: on one line, well-formed and at most 200 characters long. */
+export function toLabelValue(value: string): string {
+	const text = value.length > MAX_LENGTH ? value.slice(0, MAX_LENGTH) : value
+	return text.replace(UNSAFE, '\uFFFD')
 }

@@ -1,19 +1,19 @@
 /** Publishes events to `node:diagnostics_channel`, for the agents of monitoring products. */
 import { type Channel, channel } from 'node:diagnostics_channel'
 import type { EventBase } from '../../core/events/events.ts'
-import type { ObservedKind } from '../../core/observe/observe.ts'
+import type { ObservedKind } from '../../core/observe/observation.ts'
 import type { CallEnd } from '../../core/observe/observer.ts'
 import type { Exporter } from '../observe/exporter.ts'
 
 /**
- * The message that `diagnosticsChannels()` publishes to `yaoki:call` when a call has ended. Use it as the type in a subscriber of
- * `node:diagnostics_channel`; `error` is set if the call failed or was rejected.
+ * The message that `diagnosticsChannels()` publishes to `yaoki:call` when a call has ended. Use it as the
+ * type in a subscriber of `node:diagnostics_channel`; `error` is set if the call failed or was rejected.
  */
 export type PublishedCallEnd = { readonly service: string } & Omit<CallEnd, 'info'>
 
 /**
- * The message that `diagnosticsChannels()` publishes for an event, to `yaoki:call`, `yaoki:circuit`, `yaoki:outbox` or `yaoki:idempotency`.
- * Use it as the type in a subscriber of `node:diagnostics_channel`.
+ * The message that `diagnosticsChannels()` publishes for an event, to `yaoki:call`, `yaoki:circuit`,
+ * `yaoki:outbox` or `yaoki:idempotency`. Use it as the type in a subscriber of `node:diagnostics_channel`.
  */
 export type PublishedEvent = { readonly service: string } & EventBase
 
@@ -28,9 +28,10 @@ const CHANNEL_OF: Readonly<Record<ObservedKind, string>> = {
 const CIRCUIT_CHANGES: ReadonlySet<string> = /* @__PURE__ */ new Set(['state_change', 'relay_state_change'])
 
 /**
- * Creates an exporter for `observe` that publishes to the channels of `node:diagnostics_channel`: the end of every call and the events of
- * calls to `yaoki:call`, changes of circuits to `yaoki:circuit`, events of outboxes and relays to `yaoki:outbox`, and those of idempotency
- * engines to `yaoki:idempotency`. A channel without subscribers gets nothing.
+ * Creates an exporter for `observe` that publishes to the channels of `node:diagnostics_channel`: the end of
+ * every call and the events of calls to `yaoki:call`, changes of circuits to `yaoki:circuit`, events of
+ * outboxes and relays to `yaoki:outbox`, and those of idempotency engines to `yaoki:idempotency`. A channel
+ * without subscribers gets nothing.
  *
  * @example
  * import { subscribe } from 'node:diagnostics_channel'

@@ -1,9 +1,10 @@
 /**
- * Lines that wait to be written, in bounded memory. If events arrive faster than the disk writes them, events are dropped, and a line in the file has
- * their number, because a reader would take a log with an unmarked gap for complete.
+ * Lines that wait to be written, in bounded memory. If events arrive faster than the disk writes them, events
+ * are dropped, and a line in the file has their number, because a reader would take a log with an unmarked
+ * gap for complete.
  */
+import type { DroppedEvents } from '../../core/events/events.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { DroppedEvents } from '../../sim/incident/log/other-events.ts'
 import type { ProblemReports } from '../observe/report.ts'
 
 export interface BufferSettings {
@@ -28,7 +29,7 @@ export class EventBuffer {
 	dropped = 0
 	/** Dropped events without a line. */
 	#unreported = 0
-	/** True from the first dropped event until half of the buffer is free: one long gap instead of many short ones. */
+	/** True after a drop until half of the buffer is free: one long gap instead of many short ones. */
 	#isFull = false
 
 	constructor(settings: BufferSettings, reports: ProblemReports) {
@@ -54,7 +55,7 @@ export class EventBuffer {
 		return this.#lines.includes(line)
 	}
 
-	/** Adds the line of an event, or counts the event as dropped. Never throws. `create` may, and is not called while the buffer is full. */
+	/** Adds the line of an event, or counts the event as dropped. Never throws, even if `create` does. */
 	add(create: () => string): void {
 		const line = this.#accept(create)
 		if (!line) {

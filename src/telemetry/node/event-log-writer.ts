@@ -5,7 +5,10 @@ import type { ProblemReports } from '../observe/report.ts'
 import { type BufferSettings, EventBuffer } from './event-buffer.ts'
 import type { RotatingFile } from './rotating-file.ts'
 
-/** Counts of an event log since its creation, for example of dropped events. Read it from `stats` of an `EventLog`. */
+/**
+ * Counts of an event log since its creation, for example of dropped events. Read it from `stats` of an
+ * `EventLog`.
+ */
 export interface EventLogStats {
 	/** Events in the file, including those that rotation has deleted since. */
 	readonly written: number
@@ -68,7 +71,7 @@ export class EventLogWriter {
 		}
 	}
 
-	/** Writes the buffer. Resolves after one try if the file cannot be written, and after a limit if the disk hangs. Never rejects. */
+	/** Writes the buffer. Resolves after one failed try, or after a limit if the disk hangs. Never rejects. */
 	flush(): Promise<void> {
 		return withTimeout(this.#settings.runtime, HUNG_MS, this.#flush())
 	}
@@ -80,8 +83,8 @@ export class EventLogWriter {
 	}
 
 	/**
-	 * Writes the buffer and closes the file. What cannot be written, and every later event, counts as dropped. If the disk hangs, it resolves
-	 * after the same limit, and the rest follows when the disk responds.
+	 * Writes the buffer and closes the file. What cannot be written, and every later event, counts as dropped.
+	 * If the disk hangs, it resolves after the same limit, and the rest follows when the disk responds.
 	 */
 	close(): Promise<void> {
 		if (!this.#isClosed) this.#buffer.addDropped()
@@ -96,7 +99,7 @@ export class EventLogWriter {
 		await this.#file.close()
 	}
 
-	/** Keeps the process alive until the buffer is written: otherwise the events of a process that ends normally would be lost. */
+	/** Keeps the process alive until the buffer is written, so that its last events are not lost. */
 	#schedule(): void {
 		if (this.#buffer.length === 0 || this.#writing || this.#isRetrying || this.#isClosed) return
 		const { runtime, flushIntervalMs } = this.#settings

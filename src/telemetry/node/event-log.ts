@@ -19,15 +19,21 @@ import { type FileSystem, nodeFileSystem, RotatingFile } from './rotating-file.t
 export interface EventLogOptions {
 	/** The file. Each process needs its own. Its folder must exist. */
 	readonly path: string
-	/** The maximum size of a file. A full file becomes `path.1`, and `path.1` becomes `path.2`. Default 100,000,000. */
+	/** The maximum size of a file. A full file becomes `path.1`, then `path.2`. Default 100,000,000. */
 	readonly maxBytes?: number | undefined
 	/** The maximum number of files, the current one included. The oldest is deleted. Default 5. */
 	readonly maxFiles?: number | undefined
-	/** The maximum size of events in memory. If events arrive faster than the disk writes them, events are dropped and counted. Default 4,000,000. */
+	/**
+	 * The maximum size of events in memory. If events arrive faster than the disk writes them, events are
+	 * dropped and counted. Default 4,000,000.
+	 */
 	readonly bufferBytes?: number | undefined
 	/** How long events are collected before they are written together. Default 100. */
 	readonly flushIntervalMs?: number | undefined
-	/** Returns what is written of a text, such as `errorMessage`, to hide more than URLs, passwords and tokens. Default: the text. */
+	/**
+	 * Returns what is written of a text, such as `errorMessage`, to hide more than URLs, passwords and tokens.
+	 * Default: the text.
+	 */
 	readonly redact?: RedactField | undefined
 	/** Clock and timers. Default: those of the system. */
 	readonly runtime?: Runtime | undefined
@@ -68,8 +74,9 @@ export function readEventLogOptions(options: EventLogOptions): EventLogSettings 
 }
 
 /**
- * Creates an exporter for `observe` that writes all events as JSON lines, which `yaoki simulate --incident` reads. Writes are asynchronous
- * and buffered, the files have a maximum size, and a disk that is full, slow or missing never affects a call.
+ * Creates an exporter for `observe` that writes all events as JSON lines, which `yaoki simulate --incident`
+ * reads. Writes are asynchronous and buffered, the files have a maximum size, and a disk that is full, slow
+ * or missing never affects a call.
  *
  * @example
  * const log = eventLog({ path: `/var/log/shop/events.${process.pid}.jsonl` })
@@ -98,7 +105,7 @@ export function createEventLog(options: EventLogOptions, fileSystem: FileSystem)
 		flush: () => writer.flush(),
 		close: () => writer.close(),
 		attach: (source) => ({
-			isComplete: true,
+			level: 'all',
 			onEvent: (event) => writer.add(() => lineOf(source.serviceOf(event), event)),
 			detach: () => {
 				void writer.flush()

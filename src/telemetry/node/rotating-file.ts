@@ -1,9 +1,10 @@
 /**
- * A file of lines with a limited size: when it is full, it becomes `path.1`, `path.1` becomes `path.2`, and the oldest is deleted.
+ * A file of lines with a limited size: when it is full, it becomes `path.1`, `path.1` becomes `path.2`, and
+ * the oldest is deleted.
  *
- * The file is checked before each append, because others change it: an operator deletes it, logrotate renames or truncates it, a crash leaves
- * half a line. An append that fails closes the file; the next one opens it again and ends the broken line, so that a line is complete or
- * unreadable and never mixed with another.
+ * The file is checked before each append, because others change it: an operator deletes it, logrotate renames
+ * or truncates it, a crash leaves half a line. An append that fails closes the file; the next one opens it
+ * again and ends the broken line, so that a line is complete or unreadable and never mixed with another.
  */
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 
@@ -62,7 +63,7 @@ export class RotatingFile {
 		this.#fileSystem = fileSystem
 	}
 
-	/** Appends as many of the lines as one write takes, at least one. Each ends with a line break. Never rejects. */
+	/** Appends as many lines as one write takes, at least one. Never rejects. */
 	async append(lines: readonly Buffer[]): Promise<AppendResult> {
 		try {
 			let { file, size, isBroken } = await this.#prepare()
@@ -110,7 +111,7 @@ export class RotatingFile {
 		return atPath && atPath.ino === opened.ino && atPath.dev === opened.dev ? opened.size : undefined
 	}
 
-	/** Shifts only up to the first free name: a rotation that failed halfway and is repeated must not push out older files. */
+	/** Shifts up to the first free name: repeating a failed rotation must not push out older files. */
 	async #rotate(): Promise<void> {
 		await this.close()
 		const last = this.#limits.maxFiles - 1
@@ -168,7 +169,8 @@ export class RotatingFile {
 }
 
 /**
- * Counts the lines in the first bytes. A line is complete without its line break, too: the next append adds that.
+ * Counts the lines in the first bytes. A line is complete without its line break, too: the next append adds
+ * that.
  */
 function completeLines(lines: readonly Buffer[], bytes: number): AppendResult {
 	let [end, count] = [0, 0]

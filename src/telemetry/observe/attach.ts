@@ -1,14 +1,15 @@
 /**
- * Attaches an observer to what it observes: the part of observation that programs without telemetry do not load.
+ * Attaches an observer to what it observes: the part of observation that programs without telemetry do not
+ * load.
  */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import type { BoundLayer, Call, Operation } from '../../core/engine/call.ts'
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
-import type { CallOutcome, CallProbe, CallTimes } from '../../core/engine/layer.ts'
-import { observeCalls, probeCalls, REJECTION } from '../../core/events/call-event.ts'
-import { combineEnds } from '../../core/observe/combine-ends.ts'
-import type { Observation, ObservedPipeline } from '../../core/observe/observe.ts'
+import type { CallOutcome } from '../../core/events/events.ts'
+import type { CallObserver, CallTimes } from '../../core/observe/call-observer.ts'
+import type { Observation, ObservedPipeline } from '../../core/observe/observation.ts'
+import { observeCalls, REJECTION } from '../../core/observe/observe-calls.ts'
 import type {
 	Around,
 	AttemptInfo,
@@ -17,56 +18,54 @@ import type {
 	CallState,
 	Observer,
 } from '../../core/observe/observer.ts'
+import { combineEnds, subscribeTo } from '../../core/observe/subscribe.ts'
 
 /** Attaches an observer. Returns a function that detaches it. */
-export function attachObserver({ pipelines, emitter }: Observation, observer: Observer): () => void {
+export function attachObserver({ calls, events }: Observation, observer: Observer): () => void {
 	const ends: (() => void)[] = []
-	if (pipelines) ends.push(pipelines((pipeline) => attachToPipeline(pipeline, observer)))
-	if (emitter) {
+	if (calls) ends.push(calls((pipeline) => attachToPipeline(pipeline, observer)))
+	if (events) {
 		const { onEvent, around } = observer
-		if (onEvent) ends.push(emitter.subscribe((event) => onEvent(event)))
-		if (around) ends.push(emitter.addAround(around))
+		if (onEvent) ends.push(events.subscribe((event) => onEvent(event)))
+		if (around) ends.push(events.addAround(around))
 	}
 	return combineEnds(ends)
 }
 
-function attachToPipeline({ compiled, listen }: ObservedPipeline, observer: Observer): () => void {
-	const { onEvent, isComplete = false } = observer
-	const probe = new ObserverProbe(observer)
-	const ends = [probeCalls(compiled, probe), () => probe.detach()]
-	if (onEvent) {
-		ends.push(listen(onEvent, { skipsRoutine: !isComplete, onlyPipeline: compiled }))
-		if (isComplete) ends.push(observeCalls(compiled, onEvent))
-	}
+function attachToPipeline(pipeline: ObservedPipeline, observer: Observer): () => void {
+	const { compiled } = pipeline
+	const { onEvent, level = 'notable' } = observer
+	const calls = new AttachedObserver(observer)
+	const ends = [observeCalls(compiled, calls), () => calls.detach()]
+	if (onEvent) ends.push(subscribeTo(pipeline, onEvent, { level, onlyPipeline: compiled }))
 	return combineEnds(ends)
 }
 
-class ObserverProbe implements CallProbe<Call> {
-	readonly around?: NonNullable<CallProbe<Call>['around']>
-	readonly onBegin?: NonNullable<CallProbe<Call>['onBegin']>
-	readonly #onCallEnd: Observer['onCallEnd']
-	readonly #wantsCallEnd: Observer['wantsCallEnd']
+/** An observer at one pipeline. */
+class AttachedObserver implements CallObserver<Call> {
+	readonly around?: NonNullable<CallObserver<Call>['around']>
+	readonly onBegin?: NonNullable<CallObserver<Call>['onBegin']>
+	readonly #observer: Observer
 	#isAttached = true
 
 	constructor(observer: Observer) {
-		const { around, onCallEnd } = observer
-		this.#onCallEnd = onCallEnd
-		this.#wantsCallEnd = observer.wantsCallEnd
+		const { around, trusted } = observer
+		this.#observer = observer
 		if (!around) return
 		this.around = (call, next) => around(infoOf(call), next) as Promise<unknown>
 		this.onBegin = (call, times) => {
-			if (observer.wantsAttempts?.(infoOf(call)) !== false) this.#wrapAttempts(call, times, around)
+			if (!trusted || trusted.wantsAttempts(infoOf(call))) this.#wrapAttempts(call, times, around)
 		}
 	}
 
 	onEnd(call: Call, times: CallTimes | undefined, outcome: CallOutcome): void {
-		const onCallEnd = this.#onCallEnd
+		const { onCallEnd, trusted } = this.#observer
 		const { rare, pipeline, options } = call
+		const info = rare?.info as CallInfo | undefined
 		// A call that began before the observer was attached is unknown to it.
-		if (!onCallEnd || !(times || rare?.info)) return
-		const wantsCallEnd = this.#wantsCallEnd
+		if (!onCallEnd || !(times || info)) return
 		// Without an SDK, a clock read and an object less.
-		if (wantsCallEnd && !wantsCallEnd(rare?.info as CallInfo | undefined)) return
+		if (trusted && !trusted.wantsCallEnd(info)) return
 		const now = pipeline.runtime.now()
 		const end: CallEnd = {
 			type: 'call',
@@ -81,7 +80,7 @@ class ObserverProbe implements CallProbe<Call> {
 			queuedMs: times ? times.queuedMs : 0,
 			backoffMs: times ? times.backoffMs : 0,
 			error: call.ok ? undefined : errorOf(call),
-			info: rare?.info as CallInfo | undefined,
+			info,
 		}
 		onCallEnd(end)
 	}
@@ -128,7 +127,7 @@ function hedgeOf(context: CallContext): number {
 	return number
 }
 
-/** A foreign thenable or a subclass of Promise may start its work with each subscription, and both the observer and the engine subscribe. */
+/** Observer and engine both subscribe, and a foreign thenable may start its work each time. */
 const toPromise = (result: unknown): unknown => {
 	const { then } = (result ?? {}) as { then?: unknown }
 	const isPlain = typeof then !== 'function' || (result instanceof Promise && then === Promise.prototype.then)
@@ -141,7 +140,7 @@ function infoOf(call: Call): CallInfo {
 	return rareState.info as CallInfo
 }
 
-/** Also the state: most calls have one observer that stores something, and a Map costs as much as the rest. */
+/** Also the state: most calls have one observer that stores something, and a Map is expensive. */
 class Info implements CallInfo, CallState {
 	readonly type = 'call'
 	readonly #call: Call

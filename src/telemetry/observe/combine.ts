@@ -1,4 +1,4 @@
-/** Combines the observers of all exporters into one that never throws. An error of one exporter affects neither calls nor other exporters. */
+/** Combines the observers of all exporters into one that never throws. */
 import { type EventBase, isRoutineEvent, type YaokiEvent } from '../../core/events/events.ts'
 import type { Around, CallEnd, CallInfo, Observer } from '../../core/observe/observer.ts'
 import { isObject } from '../../core/options/schema.ts'
@@ -17,22 +17,19 @@ export interface CombinedObserver {
 
 export function combineObservers(exporters: readonly Exporter[], source: ObservedSource): CombinedObserver {
 	const all = exporters.flatMap((exporter) => attach(exporter, source))
-	const isComplete = all.some(({ observer }) => observer.isComplete)
 	const onEvents = all.flatMap(guardedOnEvent)
 	const onCallEnds = all.flatMap(guardedOnCallEnd)
 	const arounds = all.flatMap(guardedAround)
 	const [only] = all.length === 1 ? all : []
-	const single = only?.observer.isAroundSafe ? only.observer : undefined
 	const observer: Observer = {
-		isComplete,
+		level: all.some(({ observer }) => observer.level === 'all') ? 'all' : 'notable',
 		...(onEvents.length > 0 && { onEvent: callEach(onEvents) }),
 		...(onCallEnds.length > 0 && { onCallEnd: callEach(onCallEnds) }),
-		...(arounds.length > 0 && {
-			around: arounds.reduceRight(nest),
-			wantsAttempts: (call) =>
-				single ? wantsAttempts(single, call) : all.some(({ observer }) => wantsAttempts(observer, call)),
-		}),
-		...(single?.wantsCallEnd && { wantsCallEnd: (call) => single.wantsCallEnd?.(call) !== false }),
+		...(arounds.length > 0 && { around: arounds.reduceRight(nest) }),
+		trusted: only?.observer.trusted ?? {
+			wantsAttempts: (call) => all.some(({ observer }) => wantsAttempts(observer, call)),
+			wantsCallEnd: () => true,
+		},
 	}
 	return {
 		observer,
@@ -43,9 +40,8 @@ export function combineObservers(exporters: readonly Exporter[], source: Observe
 	}
 }
 
-/** Only an exporter that catches its own errors is asked. */
-const wantsAttempts = (observer: Observer, call: CallInfo): boolean =>
-	observer.around !== undefined && !(observer.isAroundSafe && observer.wantsAttempts?.(call) === false)
+const wantsAttempts = ({ around, trusted }: Observer, call: CallInfo): boolean =>
+	around !== undefined && (!trusted || trusted.wantsAttempts(call))
 
 function attach(exporter: Exporter, source: ObservedSource): Attached[] {
 	const reports = reportsOf(exporter)
@@ -59,7 +55,8 @@ function attach(exporter: Exporter, source: ObservedSource): Attached[] {
 }
 
 /**
- * Returns a function that calls `run` and reports what it throws or, because users may pass async functions, what its result rejects with.
+ * Returns a function that calls `run` and reports what it throws or, because users may pass async functions,
+ * what its result rejects with.
  */
 function guarded<Fact>(
 	reports: ProblemReports,
@@ -97,17 +94,14 @@ function guardedOnEvent({ observer, reports }: Attached): ((event: EventBase) =>
 	const onEvent = guarded(reports, 'event', 'an event was not exported', (event: EventBase) =>
 		observer.onEvent?.(event),
 	)
-	if (observer.isComplete) return [onEvent]
+	if (observer.level === 'all') return [onEvent]
 	return [
 		(event) => {
 			// Another exporter may need all events.
-			if (!isOnlyForComplete(event)) onEvent(event)
+			if (event.type !== 'call' && !isRoutineEvent(event as YaokiEvent)) onEvent(event)
 		},
 	]
 }
-
-const isOnlyForComplete = (event: EventBase): boolean =>
-	event.type === 'call' || isRoutineEvent(event as YaokiEvent)
 
 function guardedOnCallEnd({ observer, reports }: Attached): ((end: CallEnd) => void)[] {
 	if (!observer.onCallEnd) return []
@@ -124,9 +118,9 @@ const nest =
  * Runs `next` exactly once and returns its result, whatever the exporter does.
  */
 function guardedAround({ observer, reports }: Attached): Around[] {
-	const { around, isAroundSafe } = observer
+	const { around, trusted } = observer
 	if (!around) return []
-	if (isAroundSafe) return [around]
+	if (trusted) return [around]
 	const report = (error: unknown) => reports.report('around', 'a span was not created or not ended', error)
 	return [
 		(info, next) => {

@@ -1,5 +1,5 @@
 import type { EventBase } from '../../core/events/events.ts'
-import type { Observation, ObservedKind } from '../../core/observe/observe.ts'
+import type { ObservedKind, ObservedPolicy } from '../../core/observe/observation.ts'
 import type { Observer } from '../../core/observe/observer.ts'
 
 /** The fields by which `service` names the service of an event. */
@@ -17,16 +17,17 @@ export interface ObservedSource {
 	/** The name in the object that was passed to `observe`. */
 	readonly name: string
 	readonly kind: ObservedKind
-	/** Returns the service of an event, or of the end of a call. Never throws; the result has at most 200 characters. */
+	/** Returns the service of an event or of a call, at most 200 characters. Never throws. */
 	serviceOf(facts: ServiceFacts): string
-	/** The policies in use and the state, for gauges. */
-	readonly policies: Observation['policies']
-	readonly stats: Observation['stats']
+	/** Returns the policies in use, each with its key, such as an origin; for gauges. */
+	readonly members: (() => Iterable<readonly [key: string, policy: ObservedPolicy]>) | undefined
+	/** Returns the current state, for gauges. */
+	readonly stats: (() => unknown) | undefined
 }
 
 /**
- * Receives what `observe` observes: an element of its second argument. Write your own to send events elsewhere. An exception in it is
- * reported once as a console warning and has no other effect.
+ * Receives what `observe` observes: an element of its second argument. Write your own to send events
+ * elsewhere. An exception in it is reported once as a console warning and has no other effect.
  *
  * @example
  * const alarm: Exporter = {

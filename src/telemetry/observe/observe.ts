@@ -1,9 +1,9 @@
 /**
- * Connects what emits events with what exports them. Each source gets one observer that calls all exporters, so that a call costs one
- * measurement however many exporters there are.
+ * Connects what emits events with what exports them. Each source gets one observer that calls all exporters,
+ * so that a call costs one measurement however many exporters there are.
  */
-import { combineEnds } from '../../core/observe/combine-ends.ts'
-import { OBSERVE, type Observable } from '../../core/observe/observe.ts'
+import { type Observable, type Observation, observationOf } from '../../core/observe/observation.ts'
+import { combineEnds } from '../../core/observe/subscribe.ts'
 import {
 	checkNames,
 	invalidArgument,
@@ -20,8 +20,10 @@ import { serviceNames } from './service-name.ts'
 /** Options of `observe`. */
 export interface ObserveOptions {
 	/**
-	 * Returns the name of the service for logs and metrics; undefined for the default. Default: the name that was passed to `observe`. Requests of
-	 * an HTTP client to another origin than that of its `baseUrl`, or without one, have the host of their origin. Return few different names: each is a label value of many series.
+	 * Returns the name of the service for logs and metrics; undefined for the default. Default: the name that
+	 * was passed to `observe`. Requests of an HTTP client to another origin than that of its `baseUrl`, or
+	 * without one, have the host of their origin. Return few different names: each is a label value of many
+	 * series.
 	 */
 	readonly service?: ((event: ServiceFacts) => string | undefined) | undefined
 }
@@ -32,9 +34,9 @@ const OPTIONS: OptionSchema = { service: 'function' }
 const OBSERVED = new WeakMap<Exporter, Map<object, string>>()
 
 /**
- * Observes policies, pipelines, HTTP clients, `resilientFetch` functions, relays, outboxes and idempotency engines. The names of the
- * properties are the names of the services. Returns a function that ends the observation. Exporters never affect calls: their errors are reported
- * once, as console warnings.
+ * Observes policies, pipelines, HTTP clients, `resilientFetch` functions, relays, outboxes and idempotency
+ * engines. The names of the properties are the names of the services. Returns a function that ends the
+ * observation. Exporters never affect calls: their errors are reported once, as console warnings.
  *
  * @example
  * import { pino } from 'pino'
@@ -47,27 +49,29 @@ export function observe(
 	exporters: readonly Exporter[],
 	options: ObserveOptions = {},
 ): () => void {
-	checkArguments(things, exporters)
+	const observations = readThings(things)
+	checkExporters(exporters)
 	checkNames(options, OPTIONS, 'observe')
 	const settings = readOptions<ObserveOptions>(options, OPTIONS)
 	return combineEnds(
-		Object.entries(things).map(([name, thing]) => observeThing(name, thing, exporters, settings)),
+		observations.map(([name, observation]) => observeThing(name, observation, exporters, settings)),
 	)
 }
 
+type IdentifiedObservation = Observation & { readonly identity: object }
+
 function observeThing(
 	name: string,
-	thing: Observable,
+	observation: IdentifiedObservation,
 	exporters: readonly Exporter[],
 	{ service }: ObserveOptions,
 ): () => void {
-	const observation = thing[OBSERVE]()
-	const { kind, policies, stats, identity = thing } = observation
+	const { kind, members, stats, identity } = observation
 	const source: ObservedSource = {
 		name,
 		kind,
 		serviceOf: serviceNames(name, observation, service),
-		policies,
+		members,
 		stats,
 	}
 	const added = exporters.filter((exporter) => remember(exporter, identity, name))
@@ -96,16 +100,23 @@ function remember(exporter: Exporter, thing: object, name: string): boolean {
 	return false
 }
 
-function checkArguments(things: unknown, exporters: unknown): void {
-	if (!isObject(things) || OBSERVE in things)
+/** Returns what each of the things offers, with its name. */
+function readThings(things: unknown): (readonly [name: string, observation: IdentifiedObservation])[] {
+	if (!isObject(things) || '~observable' in things)
 		invalidArgument('things', things, 'an object such as { payments, client }')
-	for (const [name, thing] of Object.entries(things))
-		if (typeof (thing as Partial<Observable> | null | undefined)?.[OBSERVE] !== 'function')
+	return Object.entries(things).map(([name, thing]) => {
+		const observation = observationOf(thing)
+		if (!observation)
 			invalidArgument(
 				`things.${name}`,
 				thing,
 				'a policy, pipeline, HTTP client, resilientFetch function, relay, outbox or idempotency engine',
 			)
+		return [name, { identity: Object(thing), ...observation }]
+	})
+}
+
+function checkExporters(exporters: unknown): void {
 	if (!Array.isArray(exporters)) invalidArgument('exporters', exporters, 'an array such as [logger(console)]')
 	for (const [index, exporter] of exporters.entries())
 		if (typeof (exporter as Partial<Exporter> | null | undefined)?.attach !== 'function')

@@ -1,7 +1,7 @@
 /** How many different problems one exporter reports. */
 const MAX_REPORTS = 100
 
-/** Reports each problem of an exporter once, as a console warning. Telemetry must not flood a log because of its own faults. */
+/** Reports each problem of an exporter once, as a console warning, so that it does not flood a log. */
 export class ProblemReports {
 	readonly #exporter: string
 	readonly #reported = new Set<string>()
@@ -29,7 +29,7 @@ export class ProblemReports {
 
 const REPORTS = new WeakMap<object, ProblemReports>()
 
-/** Returns the reports of an exporter, which are the same for all things that it observes: a problem in each of them is one problem. */
+/** Returns the reports of an exporter, which all things that it observes share. */
 export function reportsOf(exporter: { readonly name: string }): ProblemReports {
 	const reports = REPORTS.get(exporter) ?? new ProblemReports(exporter.name)
 	REPORTS.set(exporter, reports)

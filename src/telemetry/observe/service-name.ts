@@ -1,5 +1,5 @@
-import { notify } from '../../core/engine/hooks.ts'
-import type { Observation } from '../../core/observe/observe.ts'
+import type { Observation } from '../../core/observe/observation.ts'
+import { notify } from '../../core/options/hooks.ts'
 import type { ObservedSource, ServiceFacts } from './exporter.ts'
 
 /** Longer names are truncated: they are label values. */
@@ -37,7 +37,7 @@ export function serviceNames(
 	}
 }
 
-/** Requests to the base URL of a client have its name: `payments` says more than `127.0.0.1:41003`. Others have the name of their host. */
+/** Requests to a client's base URL have the client's name, other requests the name of their host. */
 function hostNames(name: string, base: string | undefined): ObservedSource['serviceOf'] {
 	const byKey = new Map<string, string>()
 	return ({ key }) => {

@@ -1,6 +1,6 @@
 /**
- * The parts of `@opentelemetry/api` that are used, as structural types: the module is passed in, so the package neither imports it nor decides
- * its version. Version 1.4 is the first one with metrics.
+ * The parts of `@opentelemetry/api` that are used, as structural types: the module is passed in, so the
+ * package neither imports it nor decides its version. Version 1.4 is the first one with metrics.
  */
 
 /** A context: what is active while user code runs. */

@@ -11,10 +11,10 @@ import {
 	requestName,
 	requestResult,
 	resultAttributes,
+	ServerAddresses,
 } from './http-request.ts'
 import type { OtelMetrics } from './metrics.ts'
 import type { OpenTelemetrySettings } from './options.ts'
-import { ServerAddresses } from './server-address.ts'
 import { spanEventOf } from './span-events.ts'
 import type { StartedSpan, Tracing } from './tracing.ts'
 import { type Ended, watchResult } from './watch-result.ts'
@@ -29,7 +29,7 @@ export class CallSpans {
 	readonly #metrics: OtelMetrics | undefined
 	readonly #settings: OpenTelemetrySettings
 	readonly #servers = new ServerAddresses()
-	/** The spans of calls in flight. Without an SDK there are none, and the state of a call, which is created on first use, is not read. */
+	/** The spans of calls in flight. Without an SDK there are none. */
 	readonly #open = new Map<StartedSpan, ObservedSource>()
 	readonly #calls = new WeakMap<OtelSpan, CallInfo>()
 
@@ -69,7 +69,7 @@ export class CallSpans {
 		this.#tracing?.end(started, (span) => this.#describeCall(span, end))
 	}
 
-	/** Ends the spans of calls in flight of a source that is no longer observed: their ends are not reported, and a span without an end is lost. */
+	/** Ends the open spans of a source that is no longer observed. A span without an end is lost. */
 	endAll(source: ObservedSource): void {
 		for (const [started, owner] of this.#open)
 			if (owner === source) {
@@ -79,8 +79,9 @@ export class CallSpans {
 	}
 
 	/**
-	 * Adds an event to the span of its call. The call is the one whose span is active, if it has the event's id: a call that leaves a queue may
-	 * be resumed by another one, in whose context its events are emitted then. Such events are left out.
+	 * Adds an event to the span of its call. The call is the one whose span is active, if it has the event's
+	 * id: a call that leaves a queue may be resumed by another one, in whose context its events are emitted
+	 * then. Such events are left out.
 	 */
 	addEvent(event: EventBase): void {
 		const tracing = this.#tracing

@@ -1,6 +1,5 @@
 import { safeGet } from '../../core/classify/safe-get.ts'
-import { describeError } from '../../core/events/error-facts.ts'
-import { reduceUrls } from '../../core/events/message-text.ts'
+import { describeError, reduceUrls } from '../../core/events/error-facts.ts'
 
 /** What the conventions ask for if there is no value with few variants. */
 const OTHER_ERROR = '_OTHER'
@@ -20,7 +19,10 @@ export function statusOf(result: unknown): number | undefined {
 /** A status of 400 or more is an error of the client. */
 export const isErrorStatus = (status: number): boolean => status >= 400 && status < 600
 
-/** Returns the value of `error.type`: the HTTP status, the code of a system or driver, such as `ECONNRESET`, or the name of the error. Never a message. */
+/**
+ * Returns the value of `error.type`: the HTTP status, the code of a system or driver, such as `ECONNRESET`,
+ * or the name of the error. Never a message.
+ */
 export function errorTypeOf(error: unknown): string {
 	const status = statusOf(error)
 	if (status !== undefined && isErrorStatus(status)) return `${status}`

@@ -1,8 +1,7 @@
 /** The attributes of an HTTP request by the semantic conventions for HTTP spans and metrics. */
-import { reduceUrls } from '../../core/events/message-text.ts'
+import { reduceUrls } from '../../core/events/error-facts.ts'
 import type { HttpAttempt } from '../../http/request/http-attempt.ts'
 import { errorTypeOf, statusOf } from './errors.ts'
-import type { ServerAddress } from './server-address.ts'
 import type { Ended } from './watch-result.ts'
 
 type Attributes = { [name: string]: string | number }
@@ -50,7 +49,7 @@ export interface RequestResult {
 	readonly errorType: string | undefined
 }
 
-/** Returns status and error of a request. A response with a status of 400 or more is an error of the client span. */
+/** Returns status and error of a request. A status of 400 or more is an error of the client span. */
 export function requestResult(ended: Ended): RequestResult {
 	const isError = 'error' in ended
 	const status = statusOf(isError ? ended.error : ended.value)
@@ -63,3 +62,37 @@ export const resultAttributes = ({ status, errorType }: RequestResult): Attribut
 	...(status !== undefined && { 'http.response.status_code': status }),
 	...(errorType !== undefined && { 'error.type': errorType }),
 })
+
+export interface ServerAddress {
+	readonly address: string
+	readonly port: number
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
+const MAX_ORIGINS = 1_000
+const UNKNOWN: ServerAddress = { address: '_OTHER', port: 0 }
+
+/** Host and port by origin, parsed once: parsing takes longer than the rest of a request's span. */
+export class ServerAddresses {
+	readonly #known = new Map<string, ServerAddress>()
+
+	of(origin: string): ServerAddress {
+		const known = this.#known.get(origin)
+		if (known) return known
+		const address = parse(origin)
+		if (this.#known.size < MAX_ORIGINS) this.#known.set(origin, address)
+		return address
+	}
+}
+
+/** With `circuitBreakerKey`, a space and the key follow the origin. */
+function parse(key: string): ServerAddress {
+	const [origin = key] = key.split(' ', 1)
+	if (!URL.canParse(origin)) return UNKNOWN
+	const { protocol, hostname, port } = new URL(origin)
+	return {
+		// An IPv6 address has brackets in URLs only.
+		address: hostname.replace(/^\[(.*)\]$/, '$1'),
+		port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port),
+	}
+}

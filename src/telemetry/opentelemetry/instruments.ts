@@ -11,8 +11,8 @@ type ObserveGauge = (name: string, result: OtelObservableResult) => Promise<void
 type Instrument = (value: number, attributes: MetricAttributes) => void
 
 /**
- * The instruments of the current meter provider. The API has no proxy for meters as it has one for tracers, so the provider is compared each
- * time: an SDK may be registered after the exporter was created.
+ * The instruments of the current meter provider. The API has no proxy for meters as it has one for tracers,
+ * so the provider is compared each time: an SDK may be registered after the exporter was created.
  */
 export class Instruments {
 	readonly #api: OpenTelemetryApi

@@ -1,4 +1,7 @@
-/** Spans and metrics of an outbox by the semantic conventions for messaging. The topic is the destination, a relay's destination its subscription. */
+/**
+ * Spans and metrics of an outbox by the semantic conventions for messaging. The topic is the destination, a
+ * relay's destination its subscription.
+ */
 import type { ErrorFacts, EventBase } from '../../core/events/events.ts'
 import type { DeliveryInfo, EnqueueInfo } from '../../core/observe/observer.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -16,7 +19,7 @@ const ENDS_DELIVERY: ReadonlySet<string> = /* @__PURE__ */ new Set([
 	'relay_dead_letter',
 	'relay_lease_lost',
 ])
-/** The name of the error that is the abort reason of such a delivery: its event has no error, and a handler may end with the error first. */
+/** The name of the abort reason of such a delivery, whose event has no error. */
 const LEASE_LOST = 'OutboxLeaseLostError'
 /** Longer topics are truncated: a message that is not valid may have any. */
 const MAX_TOPIC_LENGTH = 200
@@ -96,7 +99,7 @@ export class MessageSpans {
 		return this.#watch(started, next, record, info.messageId)
 	}
 
-	/** Ends the span of a delivery whose handler still runs: it exceeded its timeout, or the relay lost the message. */
+	/** Ends the span of a delivery whose handler still runs: it timed out, or the relay lost the message. */
 	onEvent(event: EventBase): void {
 		if (this.#running.size === 0 || !ENDS_DELIVERY.has(event.type)) return
 		const { messageId, errorType, errorMessage, errorCode } = event as EventBase & Partial<MessageFailure>

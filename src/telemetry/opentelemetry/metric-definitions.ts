@@ -1,4 +1,4 @@
-/** The metrics of OpenTelemetry: those of the semantic conventions, and the catalog, which Prometheus has too. */
+/** The metrics of OpenTelemetry: the semantic conventions, and the catalog, as in Prometheus. */
 import { METRICS } from '../metrics/catalog.ts'
 import { OTEL_ATTRIBUTES, OTEL_NAMES } from '../metrics/otel-names.ts'
 

@@ -19,9 +19,10 @@ export interface OpenTelemetryExporter extends Exporter {
 }
 
 /**
- * Creates an exporter for `observe` that creates spans and metrics with OpenTelemetry: a span for each call, a child span for each attempt,
- * and spans for the messages of an outbox, from the transaction that enqueues a message to its delivery. It needs the API only; without a
- * registered SDK it does nothing. Default options: spans and metrics of everything.
+ * Creates an exporter for `observe` that creates spans and metrics with OpenTelemetry: a span for each call,
+ * a child span for each attempt, and spans for the messages of an outbox, from the transaction that enqueues
+ * a message to its delivery. It needs the API only; without a registered SDK it does nothing. Default
+ * options: spans and metrics of everything.
  *
  * @example
  * import * as otel from '@opentelemetry/api'
@@ -59,9 +60,10 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 			const counted = metrics?.add(source)
 			return {
 				around: (info, next) => around(source, info, next),
-				wantsAttempts: (call) => calls.wantsAttempts(source, call),
-				wantsCallEnd: (call) => calls.hasSpan(call) || metrics?.isActive === true,
-				isAroundSafe: true,
+				trusted: {
+					wantsAttempts: (call) => calls.wantsAttempts(source, call),
+					wantsCallEnd: (call) => calls.hasSpan(call) || metrics?.isActive === true,
+				},
 				onCallEnd(end) {
 					counted?.recordCall(end)
 					calls.endCall(end)

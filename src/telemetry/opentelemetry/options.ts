@@ -1,5 +1,5 @@
 import { checkNames, invalidArgument, type OptionSchema, readOptions } from '../../core/options/schema.ts'
-import { METRICS_SCHEMA } from '../metrics/options.ts'
+import { METRICS_SCHEMA } from '../metrics/metric-set.ts'
 import type { RedactField } from '../redact/redactor.ts'
 import type { OpenTelemetryApi } from './api.ts'
 
@@ -10,23 +10,31 @@ export interface OpenTelemetryOptions {
 	/** False: no metrics. Default true. */
 	readonly metrics?: boolean | undefined
 	/**
-	 * False: no spans and no `http.client.request.duration` for attempts, only spans for calls. Use it together with `propagate: false` if an
-	 * instrumentation of fetch creates spans for requests, such as `@opentelemetry/instrumentation-undici`. Default true.
+	 * False: no spans and no `http.client.request.duration` for attempts, only spans for calls. Use it together
+	 * with `propagate: false` if an instrumentation of fetch creates spans for requests, such as
+	 * `@opentelemetry/instrumentation-undici`. Default true.
 	 */
 	readonly attempts?: boolean | undefined
 	/**
-	 * False: no trace context is added to HTTP requests, because an instrumentation of fetch does it. Messages of an outbox always have one.
-	 * Default true.
+	 * False: no trace context is added to HTTP requests, because an instrumentation of fetch does it. Messages
+	 * of an outbox always have one. Default true.
 	 */
 	readonly propagate?: boolean | undefined
 	/**
-	 * How the span of a delivery refers to the one that enqueued the message. `'parent'`: both are in one trace. `'link'`: each delivery has a
-	 * trace of its own, with a link, for messages that are delivered days later. Default `'parent'`.
+	 * How the span of a delivery refers to the one that enqueued the message. `'parent'`: both are in one
+	 * trace. `'link'`: each delivery has a trace of its own, with a link, for messages that are delivered days
+	 * later. Default `'parent'`.
 	 */
 	readonly delivery?: 'parent' | 'link' | undefined
-	/** The maximum number of series of one metric, as for `inMemoryMetrics`. Metrics of the semantic conventions have no limit. Default 1,000. */
+	/**
+	 * The maximum number of series of one metric, as for `inMemoryMetrics`. Metrics of the semantic conventions
+	 * have no limit. Default 1,000.
+	 */
 	readonly maxSeries?: number | undefined
-	/** Returns what a span shows of a text, such as `exception.message`, to hide more than URLs, passwords and tokens. Default: the text. */
+	/**
+	 * Returns what a span shows of a text, such as `exception.message`, to hide more than URLs, passwords and
+	 * tokens. Default: the text.
+	 */
 	readonly redact?: RedactField | undefined
 }
 

@@ -1,6 +1,7 @@
 /**
- * Series of the catalog whose values an SDK keeps. The collectors that count for Prometheus write into them too, so that both exporters count the
- * same by the same code. Counters that an SDK observes would be simpler, but histograms cannot be observed.
+ * Series of the catalog whose values an SDK keeps. The collectors that count for Prometheus write into them
+ * too, so that both exporters count the same by the same code. Counters that an SDK observes would be
+ * simpler, but histograms cannot be observed.
  */
 import type { SeriesCreator } from '../metrics/metric-set.ts'
 import { Counter, Histogram } from '../metrics/series.ts'
@@ -38,7 +39,7 @@ class OtelHistogram extends Histogram {
 	}
 }
 
-/** Creates series that pass their values to `record`, and durations of calls to `recordCall`, which adds the attributes of the call. */
+/** Creates series that pass values to `record`, and durations of calls to `recordCall`. */
 export const otelSeries = (
 	record: Record,
 	recordCall: (service: string, seconds: number) => void,

@@ -1,6 +1,7 @@
 /**
- * Spans of kind SERVER for incoming HTTP requests, by the semantic conventions for HTTP. They are middleware of their own, outside the server
- * contexts and idempotency adapters, because a request that these reject or answer themselves has a span too.
+ * Spans of kind SERVER for incoming HTTP requests, by the semantic conventions for HTTP. They are middleware
+ * of their own, outside the server contexts and idempotency adapters, because a request that these reject or
+ * answer themselves has a span too.
  */
 import type { OtelContext } from './api.ts'
 import { methodOf, requestName } from './http-request.ts'
@@ -52,8 +53,8 @@ type TracedHonoContext = {
 }
 
 /**
- * Creates the spans of incoming requests, for each kind of server: `server` of what `openTelemetry` returns. The functions do not use
- * `this`.
+ * Creates the spans of incoming requests, for each kind of server: `server` of what `openTelemetry` returns.
+ * The functions do not use `this`.
  */
 export interface OpenTelemetryServer {
 	/** Wraps a handler of `node:http`. */
@@ -106,7 +107,8 @@ export function openTelemetryServer(tracing: Tracing | undefined): OpenTelemetry
 	): unknown => {
 		const started = start(() => ({ ...fromNode(request), route }))
 		if (!tracing || !started) return next()
-		// Listeners of request and response run in the context of the connection. Fastify calls the handler of a request with a body in one of them.
+		// Listeners of request and response run in the context of the connection. Fastify calls the handler of a
+		// request with a body in one of them.
 		for (const emitter of [request, response]) bind(tracing, started.context, emitter)
 		const end = () =>
 			endSpan(tracing, started, () => ({
@@ -159,7 +161,7 @@ export function openTelemetryServer(tracing: Tracing | undefined): OpenTelemetry
 	}
 }
 
-/** Starts the span as a child of the caller's. Returns undefined if an instrumentation of the server has started a span. */
+/** Starts a child of the caller's span. Returns undefined if an instrumentation has started one. */
 function startSpan(tracing: Tracing, read: () => ServerRequest): StartedSpan | undefined {
 	const { api } = tracing
 	try {
@@ -218,7 +220,9 @@ function fromNode(request: TracedNodeRequest): ServerRequest {
 function fromWeb({ method, url, headers }: Request): ServerRequest {
 	const { pathname, protocol } = new URL(url)
 	return {
-		...{ method, path: pathname, scheme: protocol.slice(0, -1) },
+		method,
+		path: pathname,
+		scheme: protocol.slice(0, -1),
 		headers: Object.fromEntries(headers),
 	}
 }

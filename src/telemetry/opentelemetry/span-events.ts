@@ -31,7 +31,7 @@ export const SPAN_EVENTS: Readonly<Record<string, readonly string[]>> = Object.f
 	]),
 )
 
-/** Returns the name and the attributes of the span event; undefined for events that are not part of a call's history. */
+/** Returns the span event; undefined for events that are not part of a call's history. */
 export function spanEventOf(
 	event: EventBase,
 ): { readonly name: string; readonly attributes: Attributes } | undefined {

@@ -44,7 +44,7 @@ export class Tracing {
 		this.#redactor = redactor
 	}
 
-	/** Starts a span. Returns undefined if no SDK is registered and no parent is active, or if the SDK failed. */
+	/** Starts a span. Returns undefined without an SDK and an active parent, or if the SDK failed. */
 	start(name: string, options: OtelSpanOptions, parent: OtelContext | undefined): StartedSpan | undefined {
 		const { api } = this
 		try {
@@ -89,7 +89,7 @@ export class Tracing {
 		return ended.value
 	}
 
-	/** Returns the headers that carry the context to another process. Those that HTTP cannot carry are left out: they would fail a request. */
+	/** Returns the headers that carry the context, without values that HTTP cannot carry. */
 	headersOf(context: OtelContext): Record<string, string> {
 		const carrier: Record<string, unknown> = {}
 		this.api.propagation.inject(context, carrier)
@@ -143,7 +143,7 @@ export class Tracing {
 		this.#reports.report(key, text, error)
 	}
 
-	/** The provider is read each time: an SDK may be registered after the exporter was created, also by another copy of the API. */
+	/** Reads the provider each time: an SDK may be registered later, also by another copy of the API. */
 	#currentTracer(): OtelTracer {
 		const provider = this.api.trace.getTracerProvider()
 		if (this.#tracer === undefined || provider !== this.#provider) {

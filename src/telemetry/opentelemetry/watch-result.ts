@@ -2,8 +2,8 @@
 export type Ended = { readonly value: unknown } | { readonly error: unknown }
 
 /**
- * Runs `fn` and calls `onEnd`, which must not throw, when its result has settled. Returns what `fn` returned. A second subscription to a
- * promise has no effect on the first; `observe` passes no other thenables.
+ * Runs `fn` and calls `onEnd`, which must not throw, when its result has settled. Returns what `fn` returned.
+ * A second subscription to a promise has no effect on the first; `observe` passes no other thenables.
  */
 export function watchResult(fn: () => unknown, onEnd: (ended: Ended) => void): unknown {
 	let result: unknown

@@ -1,11 +1,12 @@
 /**
- * Registers the metrics in a registry of prom-client. They are not prom-client's own classes, which compute a hash of all label values for each
- * call; they are objects with the methods that registries call, and read the same series as `inMemoryMetrics`.
+ * Registers the metrics in a registry of prom-client. They are not prom-client's own classes, which compute a
+ * hash of all label values for each call; they are objects with the methods that registries call, and read
+ * the same series as `inMemoryMetrics`.
  */
 import { invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { MetricsCollector } from '../collect/metrics-collector.ts'
 import { METRICS, type MetricDefinition, type MetricType } from '../metrics/catalog.ts'
-import { METRICS_SCHEMA, type MetricsOptions, readMaxSeries } from '../metrics/options.ts'
+import { METRICS_SCHEMA, type MetricsOptions, readMaxSeries } from '../metrics/metric-set.ts'
 import type { Exporter } from '../observe/exporter.ts'
 import { readMetric } from './reading.ts'
 
@@ -27,9 +28,9 @@ export interface PrometheusOptions extends MetricsOptions {
 }
 
 /**
- * Creates an exporter for `observe` that registers the metrics in prom-client. A second call for a registry returns the exporter of the
- * first, with its `maxSeries`. A metric of another origin whose name the registry already has stays as it is, and a console warning reports
- * it once.
+ * Creates an exporter for `observe` that registers the metrics in prom-client. A second call for a registry
+ * returns the exporter of the first, with its `maxSeries`. A metric of another origin whose name the registry
+ * already has stays as it is, and a console warning reports it once.
  *
  * @example
  * import * as prom from 'prom-client'
@@ -55,7 +56,7 @@ export function prometheus(prom: PromClient, options: PrometheusOptions = {}): E
 	return exporter
 }
 
-/** The collector of each registry. A registry has one metric of each name, so a second collector could not export anything. */
+/** The collector of each registry, which has one metric of each name. */
 const REGISTERED = new WeakMap<
 	PromRegistry,
 	{ readonly collector: MetricsCollector; readonly exporter: Exporter }
@@ -80,7 +81,7 @@ function registerAll(registry: PromRegistry, collector: MetricsCollector): void 
 	collector.fail('registry', text, failure)
 }
 
-/** How several processes are combined by prom-client's AggregatorRegistry, which does not know the worst of several states. */
+/** How AggregatorRegistry combines processes. It does not know the worst of several states. */
 const AGGREGATORS = { sum: 'sum', max: 'max', min: 'min', worst: 'max' } as const
 
 /** What a registry expects of a metric. */

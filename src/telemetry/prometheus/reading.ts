@@ -1,4 +1,4 @@
-/** What exporters write: the values of one metric at one moment, in the shape that all formats of Prometheus share. */
+/** The values of one metric at one moment, in the shape that all formats of Prometheus share. */
 
 import type { GaugeValues } from '../collect/gauge-values.ts'
 import type { MetricsCollector } from '../collect/metrics-collector.ts'

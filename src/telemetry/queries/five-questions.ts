@@ -1,4 +1,4 @@
-/** The five questions of an operator, in PromQL. The dashboard and the alert rules use the same queries, so that they cannot disagree. */
+/** The five questions of an operator, in PromQL, for the dashboard and the alert rules. */
 import { growth, increase, rate, type Scope, type Selection } from './promql.ts'
 
 const CALLS = { metric: 'yaoki_calls_total' }
@@ -6,7 +6,7 @@ const RETRIES = { metric: 'yaoki_retries_total' }
 const RETRIED = { metric: 'yaoki_retried_calls_total' }
 const SUCCEEDED = { ...RETRIED, where: { result: 'success' } }
 
-/** A part and a whole. Counted separately, so that an alert can require a number of calls, and a panel can sum both over all services. */
+/** Counted separately, so that an alert can require a number of calls, and a panel can sum both. */
 export interface Share {
 	readonly part: string
 	readonly whole: string
@@ -21,7 +21,7 @@ export const failedCalls = (scope: Scope): Share => ({
 	whole: increase(CALLS, scope),
 })
 
-/** The error rate over hours and days. `increase` with its look at the time before the window would read twice as many samples. */
+/** The error rate over hours and days. Our `increase` would read twice as many samples. */
 export const failureRates = (scope: Scope): Share => ({
 	part: rate(FAILED_CALLS, scope),
 	whole: rate(CALLS, scope),
@@ -76,7 +76,7 @@ export const destinationsReopened = (scope: Scope, count: EventCount = increase)
 export const deadLetters = (scope: Scope, count: EventCount = increase): string =>
 	count({ metric: 'yaoki_relay_dead_letters_total', by: ['destination', 'cause'] }, scope)
 
-/** How many more dead letters the store has: a process that ends before a scrape takes its counters with it. */
+/** The growth of the store's dead letters: a process may end before its counters are scraped. */
 export const storedDeadLetters = (scope: Scope): string =>
 	growth(
 		{ metric: 'yaoki_outbox_dead_letters', by: ['destination'] },

@@ -1,13 +1,14 @@
 /**
- * Rewrites finished queries and texts for metrics that come from OpenTelemetry: metric names are the same, labels are the attributes. Queries
- * are written once, with the labels of the catalog, so a new panel or rule cannot forget the other names.
+ * Rewrites finished queries and texts for metrics that come from OpenTelemetry: metric names are the same,
+ * labels are the attributes. Queries are written once, with the labels of the catalog, so a new panel or rule
+ * cannot forget the other names.
  */
 import { OTEL_ATTRIBUTES } from '../metrics/otel-names.ts'
 
-/** Returns the label that Prometheus makes of the attribute of a label of the catalog. Other labels, such as `job`, stay. */
+/** Returns the label that Prometheus makes of the attribute of a label. Others, such as `job`, stay. */
 export const toOtelLabel = (label: string): string => (OTEL_ATTRIBUTES[label] ?? label).replaceAll('.', '_')
 
-/** Texts in quotes, and words; a word with `$` is a variable of Grafana. No metric and no function has the name of a label. */
+/** Texts in quotes, and words. A word with `$` is a variable of Grafana. */
 const TOKEN = /"(?:[^"\\]|\\.)*"?|\$?\w+/g
 
 /** Rewrites PromQL. */

@@ -1,12 +1,13 @@
 /**
- * Writes PromQL for the metrics of the catalog. Names and labels are checked when a query is written, because a dashboard with a metric that
- * was renamed shows no error: it shows an empty panel, and an alert never fires.
+ * Writes PromQL for the metrics of the catalog. Names and labels are checked when a query is written, because
+ * a dashboard with a metric that was renamed shows no error: it shows an empty panel, and an alert never
+ * fires.
  */
 import { METRICS, type MetricType } from '../metrics/catalog.ts'
 
 /** Where and over which time a query counts. */
 export interface Scope {
-	/** Label values of every selector whose metric has the label, such as `{ service: '$service' }`; as regular expressions. */
+	/** Label values of all selectors, as regular expressions: `{ service: '$service' }`. */
 	readonly where: Readonly<Record<string, string>>
 	/** A duration, or a variable of Grafana. */
 	readonly window: string
@@ -25,14 +26,15 @@ export interface Selection {
 export const rate = (selection: Selection, scope: Scope): string =>
 	`sum by (${labels(selection)}) (rate(${select(selection, scope, 'counter')}[${scope.window}]))`
 
-/** How long a series must be missing before the window to count as new. It covers a restart and a few failed scrapes. */
+/** A series that was missing for this long is new. Covers a restart and a few failed scrapes. */
 const MISSING_BEFORE = '1h'
 
 /**
- * How much a counter increased. A series appears with its first event, and `increase` misses that first value; here a new series counts
- * from zero, so that the first dead letter is a dead letter: its highest value is exact, while `increase` extrapolates. A new series may have been
- * reset within the window: a process that crashes again and again. Then its increase is added to its lowest value, because its highest value would
- * miss what was before the reset.
+ * How much a counter increased. A series appears with its first event, and `increase` misses that first
+ * value; here a new series counts from zero, so that the first dead letter is a dead letter: its highest
+ * value is exact, while `increase` extrapolates. A new series may have been reset within the window: a
+ * process that crashes again and again. Then its increase is added to its lowest value, because its highest
+ * value would miss what was before the reset.
  */
 export function increase(selection: Selection, scope: Scope): string {
 	const series = select(selection, scope, 'counter')
@@ -42,10 +44,12 @@ export function increase(selection: Selection, scope: Scope): string {
 }
 
 /**
- * How many events a counter has counted in a step of a graph: `scope.window` is the distance between two values. An event is in exactly one
- * step. `increase` counts the difference between the first and the last sample of its window, so it needs windows that overlap, and then
- * one event is in several steps. Here it is the last value minus the last value before the step; a new series counts from zero. A restart within a step
- * is never counted twice: the value since the restart, and what was added before it if the highest value shows that.
+ * How many events a counter has counted in a step of a graph: `scope.window` is the distance between two
+ * values. An event is in exactly one step. `increase` counts the difference between the first and the last
+ * sample of its window, so it needs windows that overlap, and then one event is in several steps. Here it is
+ * the last value minus the last value before the step; a new series counts from zero. A restart within a step
+ * is never counted twice: the value since the restart, and what was added before it if the highest value
+ * shows that.
  */
 export function eventsInStep(selection: Selection, scope: Scope): string {
 	const series = select(selection, scope, 'counter')
@@ -61,8 +65,9 @@ const seriesBefore = (series: string, { window }: Scope): string =>
 	`last_over_time(${series}[${MISSING_BEFORE}] offset ${window})`
 
 /**
- * How much higher a gauge is than before the window, from a store that survives restarts. A series that did not exist counts from zero if
- * `witness`, a gauge that always exists, was there: otherwise nothing is known about the time before.
+ * How much higher a gauge is than before the window, from a store that survives restarts. A series that did
+ * not exist counts from zero if `witness`, a gauge that always exists, was there: otherwise nothing is known
+ * about the time before.
  */
 export function growth(selection: Selection, witness: Selection, scope: Scope): string {
 	const now = gauge(selection, scope)
@@ -73,8 +78,8 @@ export function growth(selection: Selection, witness: Selection, scope: Scope): 
 }
 
 /**
- * A gauge of several processes, combined as the catalog says: slots of a bulkhead are added; what every process reads from one database is
- * not, because the sum would count it several times.
+ * A gauge of several processes, combined as the catalog says: slots of a bulkhead are added; what every
+ * process reads from one database is not, because the sum would count it several times.
  */
 export function gauge(selection: Selection, scope: Scope): string {
 	const series = select(selection, scope, 'gauge')

@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { defineCommand } from '../../../src/cli/command.ts'
 import { yaoki } from '../../../src/cli/commands.ts'
-import { bashScript } from '../../../src/cli/completion/bash.ts'
-import { fishScript } from '../../../src/cli/completion/fish.ts'
+import { bashScript, fishScript } from '../../../src/cli/completion/scripts.ts'
 import { completionWords } from '../../../src/cli/completion/words.ts'
 import { text } from '../../../src/cli/option-tables.ts'
 import { run } from '../outbox/run-yaoki.ts'
@@ -20,7 +19,10 @@ function complete(script: string, name: string, ...words: string[]): string[] {
 
 const HOSTILE = ["it's", '$(echo run)', '*']
 const small = {
-	...{ name: 'small', summary: '', examples: [], version: () => '1' },
+	name: 'small',
+	summary: '',
+	examples: [],
+	version: () => '1',
 	commands: [
 		{
 			name: 'go',

@@ -42,7 +42,11 @@ describe('the database', () => {
 			[{ PGHOST: '/run/postgresql', PGDATABASE: 'shop' }, 'postgres:///shop?host=/run/postgresql'],
 		])('%j select PostgreSQL instead of creating a file', (env, name) => {
 			expect(target(undefined, { ...env, PGPASSWORD: 'hunter2' }, 'mail')).toMatchObject({
-				...{ kind: 'postgres', url: '', name, flags: ' --schema mail', secrets: ['hunter2'] },
+				kind: 'postgres',
+				url: '',
+				name,
+				flags: ' --schema mail',
+				secrets: ['hunter2'],
 			})
 		})
 

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { run } from '../outbox/run-yaoki.ts'
 import { MAIN, Spawned } from '../spawned.ts'
 

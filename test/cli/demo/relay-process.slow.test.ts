@@ -9,10 +9,13 @@ import { createSchedule } from '../../../src/cli/demo/schedule.ts'
 import { sqliteShop } from '../../../src/cli/demo/sqlite-shop.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 import { PLAIN } from '../../../src/text/style.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 
 const missingDatabase = (): RelayInput => ({
-	...{ type: 'start', name: 'relay-1', to: 'http://127.0.0.1:1', schedule: createSchedule(10) },
+	type: 'start',
+	name: 'relay-1',
+	to: 'http://127.0.0.1:1',
+	schedule: createSchedule(10),
 	database: { kind: 'sqlite', file: join(temporaryFolder(), 'no', 'such.db') },
 })
 

@@ -56,7 +56,11 @@ test('names the default limits', () => {
 	] as const)
 		expect(text[alert]).toContain(limit.replace('%', String(ALERT_OPTIONS[name].default)))
 	expect(DEFAULT_SETTINGS).toMatchObject({
-		...{ openMs: 300_000, isolatedMs: 3_600_000, withoutRelayMs: 120_000, ageMs: 3_600_000, lagMs: 300_000 },
+		openMs: 300_000,
+		isolatedMs: 3_600_000,
+		withoutRelayMs: 120_000,
+		ageMs: 3_600_000,
+		lagMs: 300_000,
 	})
 })
 

@@ -7,8 +7,8 @@ import { describe, expect, test } from 'vitest'
 import { alertRules } from '../../../src/cli/gen/alert-rules.ts'
 import { DEFAULT_SETTINGS } from '../../../src/cli/gen/alert-settings.ts'
 import { ruleFile, toYaml } from '../../../src/cli/gen/alerts-file.ts'
-import { HAS_PROMETHEUS, PROMTOOL } from '../../real-prometheus.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { HAS_PROMETHEUS, PROMTOOL } from '../../support/real-prometheus.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { ALERT_CASES, type AlertCase } from './alert-cases.ts'
 
 /** With burn-rate alerts, which no rule file has without `--slo`. */

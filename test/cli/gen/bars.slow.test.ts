@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { grafanaDashboard } from '../../../src/cli/gen/grafana-dashboard.ts'
-import { HAS_PROMETHEUS, PROMTOOL } from '../../real-prometheus.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { HAS_PROMETHEUS, PROMTOOL } from '../../support/real-prometheus.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 
 const SCRAPE_SECONDS = 15
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { run } from '../outbox/run-yaoki.ts'
 
 const committed = (path: string): string =>

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { HAS_PROMETHEUS, PROMTOOL } from '../../real-prometheus.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { HAS_PROMETHEUS, PROMTOOL } from '../../support/real-prometheus.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { run } from '../outbox/run-yaoki.ts'
 
 test.skipIf(!HAS_PROMETHEUS)('promtool accepts the groups of a PrometheusRule', async () => {

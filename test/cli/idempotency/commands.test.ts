@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { purge } from '../../../src/cli/idempotency/purge-command.ts'
+import { purge } from '../../../src/cli/idempotency/key-commands.ts'
 import type { CommandIo } from '../../../src/cli/io.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 import { identityHash } from '../../../src/idempotency/key/identity.ts'
@@ -10,7 +10,7 @@ import {
 	type SqliteIdempotencyStore,
 	sqliteIdempotencyStore,
 } from '../../../src/idempotency/store/sqlite/sqlite-store.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { type RunResult, run, start } from '../outbox/run-yaoki.ts'
 
 const HOUR = 3_600_000
@@ -251,7 +251,10 @@ describe('purge', () => {
 		const notes: string[] = []
 		let now = 0
 		const io = {
-			...{ env: {}, warn() {}, result() {}, signal: new AbortController().signal },
+			env: {},
+			warn() {},
+			result() {},
+			signal: new AbortController().signal,
 			note: (text: string) => void notes.push(text),
 			// Each reading is three seconds later.
 			runtime: { ...systemRuntime, now: () => (now += 3_000) },

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { identityHash } from '../../../src/idempotency/key/identity.ts'
 import { postgresIdempotencyStore } from '../../../src/idempotency/store/postgres/postgres-store.ts'
-import { postgresPool } from '../../postgres-pool.ts'
+import { postgresPool } from '../../support/postgres-pool.ts'
 import { run } from '../outbox/run-yaoki.ts'
 
 const postgres = postgresPool()
@@ -25,7 +25,10 @@ test('migrate, show, resolve and purge, in a schema and without prepared stateme
 		clockOffsetMs: () => offsetMs,
 	})
 	const id = await identityHash('payments', {
-		...{ principal: 'p', method: 'POST', route: '/charges', key: 'k' },
+		principal: 'p',
+		method: 'POST',
+		route: '/charges',
+		key: 'k',
 	})
 	const request = { fingerprint: 'f', token: 't', leaseMs: 1_000, abandoned: 'reject' } as const
 	await store.claim({ id, ...request, retentionMs: 86_400_000 })
@@ -44,7 +47,10 @@ describe('without a URL', () => {
 		async (group) => {
 			const { hostname, port, username, password, pathname } = new URL(postgres.url)
 			const env = {
-				...{ PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password },
+				PGHOST: hostname,
+				PGPORT: port,
+				PGUSER: username,
+				PGPASSWORD: password,
 				PGDATABASE: pathname.slice(1),
 			}
 			for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)

@@ -4,8 +4,8 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { identityHash } from '../../../src/idempotency/key/identity.ts'
 import { redisIdempotencyStore } from '../../../src/idempotency/store/redis/redis-store.ts'
-import { HAS_REDIS, type RealRedis, startRedis } from '../../real-redis.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { HAS_REDIS, type RealRedis, startRedis } from '../../support/real-redis.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { run } from '../outbox/run-yaoki.ts'
 
 const SELECTED = ['k', '--name', 'payments', '--principal', 'p', '--route', '/charges']

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { beat, enqueue, failMessages, killMessages } from './fixtures.ts'
 import { run } from './run-yaoki.ts'
 import { LATER, testOutbox } from './test-outbox.ts'
@@ -66,8 +66,13 @@ describe('check', () => {
 	] as const)('names the cause of a circuit that is open for %s', async ([reason, text]) => {
 		await enqueue(env.outbox, 'billing', 1)
 		await env.outbox.store.changeCircuit({
-			...{ destination: 'billing', state: 'open', pausedForMs: 3_600_000, reason, version: 0 },
-			...{ failedProbes: 0, delayMs: 1 },
+			destination: 'billing',
+			state: 'open',
+			pausedForMs: 3_600_000,
+			reason,
+			version: 0,
+			failedProbes: 0,
+			delayMs: 1,
 		})
 		expect((await env.cli('check --min-relays 0')).stdout).toContain(`paused: billing (${text})`)
 	})

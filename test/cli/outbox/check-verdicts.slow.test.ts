@@ -8,8 +8,8 @@ import type { HealthCheck } from '../../../src/cli/outbox/health/health-check.ts
 import { Outbox, postgresOutboxStore, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { Settlement } from '../../../src/outbox/store/rows.ts'
-import { postgresPool } from '../../postgres-pool.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { postgresPool } from '../../support/postgres-pool.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { beat, claim, enqueue, killMessages } from './fixtures.ts'
 import { run } from './run-yaoki.ts'
 

@@ -31,7 +31,11 @@ export async function killMessages(
 	await store.settle(
 		'some-relay',
 		rows.map(({ id, attempt }) => ({
-			...{ type: 'dead', id, attempt, cause, afterDeadLetter },
+			type: 'dead',
+			id,
+			attempt,
+			cause,
+			afterDeadLetter,
 			error: toStoredError(error),
 		})),
 		false,
@@ -45,7 +49,12 @@ export async function failMessages(store: OutboxStore, destination: string): Pro
 	await store.settle(
 		'some-relay',
 		rows.map(({ id, attempt }) => ({
-			...{ type: 'retry', id, attempt, inMs: 3_600_000, delayMs: 3_600_000, error },
+			type: 'retry',
+			id,
+			attempt,
+			inMs: 3_600_000,
+			delayMs: 3_600_000,
+			error,
 		})),
 		false,
 	)
@@ -59,7 +68,10 @@ export async function enqueue(
 	more: Pick<NewMessage, 'notBefore' | 'expiresAt' | 'key' | 'maxRetries'> = {},
 ): Promise<readonly string[]> {
 	const messages = Array.from({ length: count }, (_, number) => ({
-		...{ topic: 'order.created', destination, payload: { number }, ...more },
+		topic: 'order.created',
+		destination,
+		payload: { number },
+		...more,
 	}))
 	const receipts = await outbox.enqueue(messages, { withoutTransaction: true })
 	return receipts.map(({ id }) => id)
@@ -69,8 +81,18 @@ export async function enqueue(
 export const beat = (store: OutboxStore, part: Partial<RelayReport> = {}): Promise<void> =>
 	store.heartbeat(
 		{
-			...{ id: 'relay-1', host: 'box', pid: 17, destinations: ['*'], orderedDestinations: [] },
-			...{ heartbeatMs: 5_000, inFlight: 0, sent: 0, failed: 0, dead: 0, throughput: 0, ...part },
+			id: 'relay-1',
+			host: 'box',
+			pid: 17,
+			destinations: ['*'],
+			orderedDestinations: [],
+			heartbeatMs: 5_000,
+			inFlight: 0,
+			sent: 0,
+			failed: 0,
+			dead: 0,
+			throughput: 0,
+			...part,
 		},
 		LEASE_MS,
 	)

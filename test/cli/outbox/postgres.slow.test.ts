@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from 'node
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Outbox, postgresOutboxStore } from '../../../src/outbox/index.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
 import { enqueue, killMessages } from './fixtures.ts'
 import { run, start } from './run-yaoki.ts'
 

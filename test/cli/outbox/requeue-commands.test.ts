@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Relay } from 'yaoki/outbox'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { enqueue, failMessages, killMessages } from './fixtures.ts'
 import { LATER, only, testOutbox } from './test-outbox.ts'
 
@@ -19,7 +19,8 @@ describe('retry', () => {
 		await failMessages(env.outbox.store, 'mail')
 		expect(await env.cli(`retry ${id}`)).toMatchObject({ code: 0, stdout: '1 message due now.\n' })
 		expect(await env.cli(`retry ${id}`)).toMatchObject({
-			...{ code: 0, stdout: 'The messages are due already.\n' },
+			code: 0,
+			stdout: 'The messages are due already.\n',
 		})
 		await env.cli('retry --destination billing')
 		expect(await totals()).toMatchObject({ due: { count: 3 }, scheduled: { count: 1 } })
@@ -32,7 +33,8 @@ describe('retry', () => {
 		async (args) => {
 			const [id] = await enqueue(env.outbox, 'mail', 2, { notBefore: LATER })
 			expect(await env.cli(`retry ${args}`)).toMatchObject({
-				...{ code: 0, stdout: 'No matching message waits for a retry.\n' },
+				code: 0,
+				stdout: 'No matching message waits for a retry.\n',
 			})
 			expect(await totals()).toMatchObject({ due: { count: 0 }, scheduled: { count: 2 } })
 			expect(await env.cli(`retry ${id}`)).toMatchObject({ code: 0, stdout: '1 message due now.\n' })
@@ -58,7 +60,8 @@ describe('expire', () => {
 		const [id = ''] = await enqueue(env.outbox, 'billing', 2, { maxRetries: Number.POSITIVE_INFINITY })
 		await failMessages(env.outbox.store, 'billing')
 		expect(await env.cli(`expire ${id} --by ada --reason stuck`)).toMatchObject({
-			...{ code: 0, stdout: '1 message expired. A relay moves them to the dead letters.\n' },
+			code: 0,
+			stdout: '1 message expired. A relay moves them to the dead letters.\n',
 		})
 		expect(await env.cli(`expire ${id}`)).toMatchObject({ code: 0, stdout: 'No queued message matches.\n' })
 		expect(await env.outbox.audit()).toMatchObject([
@@ -220,7 +223,8 @@ describe('replay of expired letters', () => {
 		expect(stdout).toBe('Replayed 2 dead letters with expiry 2098-01-01T00:00:00.000Z.\n')
 		for (const id of [stale, fresh])
 			expect(await env.outbox.find(id)).toMatchObject({
-				...{ status: 'pending', expiresAt: new Date('2098-01-01') },
+				status: 'pending',
+				expiresAt: new Date('2098-01-01'),
 			})
 	})
 
@@ -228,10 +232,13 @@ describe('replay of expired letters', () => {
 		expect(await env.cli(`replay ${stale} --expires never`)).toMatchObject({ code: 0 })
 		expect(await env.outbox.find(stale)).toMatchObject({ status: 'pending', expiresAt: undefined })
 		expect(await env.cli(`replay ${fresh} --expires never --payload ${payloadFile()}`)).toMatchObject({
-			...{ code: 0, stdout: `Replayed ${fresh} with the new payload.\n` },
+			code: 0,
+			stdout: `Replayed ${fresh} with the new payload.\n`,
 		})
 		expect(await env.outbox.find(fresh)).toMatchObject({
-			...{ status: 'pending', expiresAt: undefined, payload: { number: 42 } },
+			status: 'pending',
+			expiresAt: undefined,
+			payload: { number: 42 },
 		})
 	})
 

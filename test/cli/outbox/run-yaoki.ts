@@ -27,7 +27,11 @@ export function start(
 	const [stdout, stderr] = [new FakeOutput({ columns }), new FakeOutput({ columns })]
 	const listeners = new Set<TerminalEvents>()
 	const terminal = {
-		...{ stdout, stderr, env, runtime: systemRuntime, flush: () => Promise.resolve(undefined) },
+		stdout,
+		stderr,
+		env,
+		runtime: systemRuntime,
+		flush: () => Promise.resolve(undefined),
 		listen(events: TerminalEvents) {
 			listeners.add(events)
 			return () => void listeners.delete(events)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { toCliError } from '../../../src/cli/database/database-errors.ts'
 import { resolveTarget } from '../../../src/cli/database/database-target.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { run } from './run-yaoki.ts'
 import { testOutbox } from './test-outbox.ts'
 

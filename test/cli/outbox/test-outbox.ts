@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished } from 'vitest'
 import { Outbox, sqliteOutboxStore } from '../../../src/outbox/index.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { type RunResult, run } from './run-yaoki.ts'
 
 /** No message has this id. */

@@ -1,6 +1,7 @@
 /** A program for tests with real processes: `wait` waits for Ctrl-C, `print` prints a long text. */
+
+import type { CommandEntry } from '../../../src/cli/command.ts'
 import { type Command, defineCommand } from '../../../src/cli/command.ts'
-import type { CommandEntry } from '../../../src/cli/find-command.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import { processTerminal } from '../../../src/cli/terminal.ts'
 
@@ -34,7 +35,8 @@ const print = defineCommand({
 })
 
 const entry = (name: string, command: Command): CommandEntry => ({
-	...{ name, summary: '' },
+	name,
+	summary: '',
 	load: () => Promise.resolve(command),
 })
 

@@ -44,8 +44,12 @@ describe('RelaySummary', () => {
 	const base = { emitter: 'r', timestamp: 0, messageId: '1', topic: 't', destination: 'billing', attempts: 1 }
 	const sent: RelayEvent = { ...base, type: 'relay_sent', durationMs: 1, lagMs: 1 }
 	const failed: RelayEvent = {
-		...{ ...base, type: 'relay_retry_scheduled', durationMs: 1, delayMs: 1 },
-		...{ errorType: 'HttpError', errorMessage: '503\x1b[2J' },
+		...base,
+		type: 'relay_retry_scheduled',
+		durationMs: 1,
+		delayMs: 1,
+		errorType: 'HttpError',
+		errorMessage: '503\x1b[2J',
 	}
 
 	test('takeLine returns the counts since the last call with the latest failure, or undefined', () => {
@@ -76,15 +80,26 @@ describe('RelaySummary', () => {
 	test.each<[RelayEvent, string]>([
 		[
 			{
-				...{ emitter: 'r', timestamp: 0, type: 'relay_state_change', destination: 'billing', from: 'closed' },
-				...{ to: 'open', pausedForMs: 10_000, reason: 'circuit-open' },
+				emitter: 'r',
+				timestamp: 0,
+				type: 'relay_state_change',
+				destination: 'billing',
+				from: 'closed',
+				to: 'open',
+				pausedForMs: 10_000,
+				reason: 'circuit-open',
 			},
 			'billing: circuit open, paused for 10 s (circuit-open)',
 		],
 		[
 			{
-				...{ emitter: 'r', timestamp: 0, type: 'relay_store_error', operation: 'claim', errorType: 'Error' },
-				...{ errorMessage: 'gone', retryInMs: 500 },
+				emitter: 'r',
+				timestamp: 0,
+				type: 'relay_store_error',
+				operation: 'claim',
+				errorType: 'Error',
+				errorMessage: 'gone',
+				retryInMs: 500,
 			},
 			'database error (claim: gone); retry in 500 ms',
 		],

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readHeaders } from '../../../src/cli/relay/options.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { enqueue } from '../outbox/fixtures.ts'
 import { run, start } from '../outbox/run-yaoki.ts'
 import { testOutbox } from '../outbox/test-outbox.ts'
@@ -52,7 +52,10 @@ test.each([200, 500])(
 		expect(stderr).toContain(`to ${origin}.`)
 		expect(requests[0]?.path).toBe('/hooks/hunter2-path?token=hunter2-query')
 		expect(requests[0]?.headers).toMatchObject({
-			...{ authorization: 'Bearer hunter2-file', 'x-one': '1', 'x-two': '2', 'x-key': 'hunter2-variable' },
+			authorization: 'Bearer hunter2-file',
+			'x-one': '1',
+			'x-two': '2',
+			'x-key': 'hunter2-variable',
 		})
 	},
 	30_000,

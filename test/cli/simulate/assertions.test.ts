@@ -112,8 +112,12 @@ describe('an assertion', () => {
 
 	test('about a grid reports the cell that failed', () => {
 		const grid: Study = {
-			...{ title: 'map', description: '', panels: ['a'], at: () => small },
-			...{ x: { label: '', values: [1, 2] }, y: { label: '', values: [9] } },
+			title: 'map',
+			description: '',
+			panels: ['a'],
+			at: () => small,
+			x: { label: '', values: [1, 2] },
+			y: { label: '', values: [9] },
 		}
 		const { failures } = checkAssertion(
 			parseAssertion('a: requests<1', grid),

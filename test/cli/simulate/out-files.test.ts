@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { checkOutFiles, formatJson, writeOutFile } from '../../../src/cli/simulate/out-files.ts'
+import { checkOutFiles, formatJson, writeOutFile } from '../../../src/cli/simulate/run-study.ts'
 import { Folder } from './files.ts'
 
 const contents = { '.svg': () => '<svg/>', '.html': () => '<p>', '.json': () => '{}' }

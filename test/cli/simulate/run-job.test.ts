@@ -177,8 +177,12 @@ describe('timelines', () => {
 
 	test('are needed for charts over time', () => {
 		const grid = {
-			...{ title: '', description: '', panels: ['a'], at: () => small },
-			...{ x: { label: '', values: [1] }, y: { label: '', values: [1] } },
+			title: '',
+			description: '',
+			panels: ['a'],
+			at: () => small,
+			x: { label: '', values: [1] },
+			y: { label: '', values: [1] },
 		}
 		const curves = { xLabel: '', measures: ['requests'] as const, points: {} }
 		expect([pair, grid, { ...pair, curves }].map(needsTimelines)).toEqual([true, false, false])

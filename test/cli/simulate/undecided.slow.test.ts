@@ -106,7 +106,8 @@ describe('a log of a collapse', () => {
 describe('a log that its scenario does not reproduce', () => {
 	const { lines } = produce(
 		{
-			...{ perSecond: 56, seconds: 50 },
+			perSecond: 56,
+			seconds: 50,
 			service: { workers: 4, serviceTimeMs: { kind: 'exponential', meanMs: 50 } },
 			faults: [{ kind: 'outage', fromMs: 15_000, toMs: 20_000 }],
 		},
@@ -161,8 +162,12 @@ describe('a log that its scenario does not reproduce', () => {
 		const { cases, incident } = JSON.parse(json)
 		expect(cases).toEqual([])
 		expect(incident.ranges).toContainEqual({
-			...{ policy: 'patient.json', goodShare: [0, 1], recovered: 0 },
-			...{ scenarios: expect.any(Number), isReproduced: false, isDecided: false },
+			policy: 'patient.json',
+			goodShare: [0, 1],
+			recovered: 0,
+			scenarios: expect.any(Number),
+			isReproduced: false,
+			isDecided: false,
 		})
 	})
 })

@@ -13,7 +13,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { seededRandom, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { steady, taking } from '../../scenario.ts'
+import { steady, taking } from '../../support/scenario.ts'
 import { byHand, never, obedient, watched } from './by-hand.ts'
 
 /** A server of so many workers and a queue without end, in virtual time. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BulkheadRejectedError, bulkhead, classify, explain, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { exceptCalls, settled, taking } from '../../scenario.ts'
+import { exceptCalls, settled, taking } from '../../support/scenario.ts'
 import { byHand, never, watched } from './by-hand.ts'
 
 describe('a bulkhead', () => {

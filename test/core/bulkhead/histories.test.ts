@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BulkheadRejectedError, bulkhead, Deadline, pipeline, retry, timeout } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { steady } from '../../scenario.ts'
+import { steady } from '../../support/scenario.ts'
 import { BulkheadModel } from './model.ts'
 
 interface Caller {

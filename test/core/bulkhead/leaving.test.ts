@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
 import { bulkhead, Deadline, explain, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { exceptCalls, settled, steady, taking } from '../../scenario.ts'
+import { exceptCalls, settled, steady, taking } from '../../support/scenario.ts'
 import { byHand, never, watched } from './by-hand.ts'
 
 describe('an abort', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { adaptiveBulkhead, bulkhead, pipeline, retry, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { exceptCalls } from '../../scenario.ts'
+import { exceptCalls } from '../../support/scenario.ts'
 
 const kinds = [
 	['bulkhead', () => bulkhead({ name: 'db', maxConcurrent: 1 })],

@@ -13,7 +13,7 @@ import {
 	timeout,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { settled, steady, taking } from '../../scenario.ts'
+import { settled, steady, taking } from '../../support/scenario.ts'
 import { byHand, never, obedient, watched } from './by-hand.ts'
 
 describe('a timed-out call', () => {

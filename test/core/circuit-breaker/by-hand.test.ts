@@ -40,9 +40,11 @@ describe('isolate', () => {
 	it('takes effect before the hook is called, so that a hook cannot undo it', () => {
 		const breaker = rig()
 		const { circuit } = breaker
-		circuit.onChange = (_, to) => {
-			circuit.reset()
-			if (to === 'isolated') breaker.isolate()()
+		circuit.listener = {
+			onChange: (_, to) => {
+				circuit.reset()
+				if (to === 'isolated') breaker.isolate()()
+			},
 		}
 		breaker.isolate()
 		expect(circuit.state).toBe('isolated')

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { bulkhead, circuitBreaker, explain, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { skipDelays, virtualRuntime } from 'yaoki/testing'
-import { dead, exceptCalls, failing, settled, steady, taking } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady, taking } from '../../support/scenario.ts'
 import { calls, errorOf, fresh, Held, opened, touchy } from './scenes.ts'
 
 describe('with a retry inside, a breaker', () => {

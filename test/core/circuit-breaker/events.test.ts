@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { HttpError, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { exceptCalls, steady } from '../../scenario.ts'
+import { exceptCalls, steady } from '../../support/scenario.ts'
 import { calls, fresh, Held, never, opened, touchy } from './scenes.ts'
 
 const START = Date.UTC(2026, 0, 1)

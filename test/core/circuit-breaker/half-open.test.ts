@@ -130,8 +130,10 @@ describe('a half-open circuit', () => {
 	it('has assigned the probe slot before it notifies, so that a hook that calls is rejected', () => {
 		const breaker = probing()
 		const inside: number[] = []
-		breaker.circuit.onChange = () => {
-			inside.push(breaker.admit())
+		breaker.circuit.listener = {
+			onChange: () => {
+				inside.push(breaker.admit())
+			},
 		}
 		expect(breaker.admit()).toBeGreaterThan(0)
 		expect(inside).toEqual([-1])

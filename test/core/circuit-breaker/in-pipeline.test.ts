@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
 import { bulkhead, Deadline, fallback, hedge, pipeline, rateLimiter } from 'yaoki'
-import { settled, taking } from '../../scenario.ts'
+import { settled, taking } from '../../support/scenario.ts'
 import { errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
 
 describe('with other policies, a breaker', () => {

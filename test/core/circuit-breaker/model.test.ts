@@ -63,11 +63,13 @@ class Real {
 
 	/** Each change is from the state that the one before it led to, and is a way that exists. */
 	listen(): void {
-		this.circuit.onChange = (from, to) => {
-			expect(from).toBe(this.latest)
-			expect(to).not.toBe(from)
-			expect(`${from} ${to}`).not.toBe('closed half-open')
-			this.latest = to
+		this.circuit.listener = {
+			onChange: (from, to) => {
+				expect(from).toBe(this.latest)
+				expect(to).not.toBe(from)
+				expect(`${from} ${to}`).not.toBe('closed half-open')
+				this.latest = to
+			},
 		}
 	}
 }

@@ -3,8 +3,8 @@
  * generation that is an object instead of a number. Whatever the circuit does has to be what this does.
  */
 import { computeDelayMs } from '../../../src/core/backoff/formula.ts'
+import type { CircuitBreakerStats } from '../../../src/core/circuit-breaker/circuit.ts'
 import type { CircuitSettings } from '../../../src/core/circuit-breaker/options.ts'
-import type { CircuitBreakerStats } from '../../../src/core/circuit-breaker/stats.ts'
 import type { CircuitState } from '../../../src/core/events/events.ts'
 import { ModelWindow } from './model-window.ts'
 

@@ -1,3 +1,4 @@
+import type { CircuitBreakerStats } from '../../../src/core/circuit-breaker/circuit.ts'
 import { Circuit } from '../../../src/core/circuit-breaker/circuit.ts'
 import { isolate } from '../../../src/core/circuit-breaker/isolation.ts'
 import {
@@ -9,7 +10,6 @@ import {
 	restoreSnapshot,
 	takeSnapshot,
 } from '../../../src/core/circuit-breaker/snapshot.ts'
-import type { CircuitBreakerStats } from '../../../src/core/circuit-breaker/stats.ts'
 
 const WALL = 1_750_000_000_000
 
@@ -24,8 +24,10 @@ export class Rig {
 
 	constructor(options: CircuitBreakerOptions = {}) {
 		this.circuit = new Circuit(readCircuitBreakerOptions(options))
-		this.circuit.onChange = (from, to) => {
-			this.changes.push(`${from} -> ${to}`)
+		this.circuit.listener = {
+			onChange: (from, to) => {
+				this.changes.push(`${from} -> ${to}`)
+			},
 		}
 	}
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { CircuitState } from 'yaoki'
-import { exceptCalls } from '../../scenario.ts'
+import { exceptCalls } from '../../support/scenario.ts'
 import { calls, fresh, never, touchy } from './scenes.ts'
 
 describe('onStateChange', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { bulkhead, pipeline } from 'yaoki'
-import { taking } from '../../scenario.ts'
+import { taking } from '../../support/scenario.ts'
 import { calls, fresh, Held, opened, touchy } from './scenes.ts'
 
 describe('time', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { type circuitBreaker, pipeline, retry, timeout } from 'yaoki'
-import { settled, taking } from '../../scenario.ts'
+import { settled, taking } from '../../support/scenario.ts'
 import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
 
 describe('a late result of an older generation is ignored', () => {

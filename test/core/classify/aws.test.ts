@@ -40,7 +40,7 @@ describeHttpClient('the AWS SDK', {
 
 /** An error response of AWS's JSON protocol. */
 const respondWithError = (status: number, type: string, query?: string): Fault =>
-	respondWith(status, JSON.stringify({ __type: type, message: 'Said by the service' }), {
+	respondWith(status, JSON.stringify({ __type: type, message: 'from the service' }), {
 		'content-type': 'application/x-amz-json-1.0',
 		...(query && { 'x-amzn-query-error': query }),
 	})

@@ -27,14 +27,14 @@ test.each([
 })
 
 test('AWS: $retryable makes an error transient, or throttled if it says so', () => {
-	expect(classify(error('Said', { $retryable: {} }))).toEqual(TRANSIENT)
-	expect(classify(error('Said', { $retryable: { throttling: false } }))).toEqual(TRANSIENT)
-	expect(classify(error('Said', { $retryable: { throttling: true } }))).toEqual(THROTTLED)
+	expect(classify(error('no signal', { $retryable: {} }))).toEqual(TRANSIENT)
+	expect(classify(error('no signal', { $retryable: { throttling: false } }))).toEqual(TRANSIENT)
+	expect(classify(error('no signal', { $retryable: { throttling: true } }))).toEqual(THROTTLED)
 })
 
 test('GCP: a 403 because of a rate limit is throttled, any other is permanent', () => {
 	for (const reason of ['rateLimitExceeded', 'userRateLimitExceeded'])
-		expect(classify(error('Said', { code: 403, errors: [{ domain: 'usageLimits', reason }] }))).toEqual(
+		expect(classify(error('no signal', { code: 403, errors: [{ domain: 'usageLimits', reason }] }))).toEqual(
 			THROTTLED,
 		)
 	const errors = [{ domain: 'global', reason: 'forbidden', message: 'Forbidden' }]
@@ -46,14 +46,14 @@ test('GCP: a 403 because of a rate limit is throttled, any other is permanent', 
 
 test('Azure: a RestError is classified by its code and its status', () => {
 	const rest = (statusCode: number, code: string) =>
-		error('Said', { name: 'RestError', statusCode, code, details: { errorCode: code } })
+		error('no signal', { name: 'RestError', statusCode, code, details: { errorCode: code } })
 	expect(classify(rest(503, 'ServerBusy'))).toEqual(THROTTLED)
 	expect(classify(rest(500, 'OperationTimedOut'))).toEqual(TRANSIENT)
 	expect(classify(rest(500, 'InternalError'))).toEqual(TRANSIENT)
 	expect(classify(rest(404, 'BlobNotFound'))).toEqual(PERMANENT)
 	expect(
 		classify(
-			error('Said', { name: 'RestError', code: 'REQUEST_SEND_ERROR', cause: error('read ECONNRESET') }),
+			error('no signal', { name: 'RestError', code: 'REQUEST_SEND_ERROR', cause: error('read ECONNRESET') }),
 		),
 	).toEqual(TRANSIENT)
 })

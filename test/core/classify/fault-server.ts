@@ -5,7 +5,7 @@
 
 import { once } from 'node:events'
 import { createServer, type LookupFunction, type Server, type Socket } from 'node:net'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 
 /** Handles a connection of the server. */
 export type Fault = (socket: Socket) => void

@@ -161,7 +161,11 @@ test('the text that is matched has a bound, however large, wide or deep the erro
 	const text = 'x'.repeat(1_000_000)
 	const errorLabels: readonly string[] = new Array(100_000).fill(text)
 	const wide = (depth: number): object => ({
-		...{ message: text, code: text, name: text, reason: text, errorLabels },
+		message: text,
+		code: text,
+		name: text,
+		reason: text,
+		errorLabels,
 		errors: depth === 0 ? [] : Array.from({ length: 60 }, () => wide(depth - 1)),
 	})
 	expect(readSignals(wide(2)).text.length).toBeLessThan(20_000)

@@ -1,17 +1,17 @@
 /** Any thrown value: `classify` always returns a classification, and `isKnown` is false for what it does not recognize. */
 import { expect, test } from 'vitest'
-import { classify, HttpError, isRetryable, isRetryableNetworkError, permanent } from 'yaoki'
+import { classify, HttpError, isRetryable, isRetryableNetworkError, permanent, TimeoutError } from 'yaoki'
 import { CANCELLED, PERMANENT, THROTTLED, TRANSIENT, UNKNOWN } from './expected.ts'
 
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more)
 
 test('the numeric codes of a DOMException are not gRPC codes', () => {
 	for (const name of ['IndexSizeError', 'NotFoundError', 'InvalidStateError', 'QuotaExceededError'])
-		expect(classify(new DOMException('Said', name))).toEqual(UNKNOWN)
-	expect(classify(new DOMException('Said', 'DataCloneError'))).toEqual(PERMANENT)
-	expect(classify(new DOMException('Said', 'NetworkError'))).toEqual(TRANSIENT)
-	expect(classify(new DOMException('Said', 'TimeoutError'))).toEqual(TRANSIENT)
-	expect(classify(new DOMException('Said', 'AbortError'))).toEqual(TRANSIENT)
+		expect(classify(new DOMException('no signal', name))).toEqual(UNKNOWN)
+	expect(classify(new DOMException('no signal', 'DataCloneError'))).toEqual(PERMANENT)
+	expect(classify(new DOMException('no signal', 'NetworkError'))).toEqual(TRANSIENT)
+	expect(classify(new DOMException('no signal', 'TimeoutError'))).toEqual(TRANSIENT)
+	expect(classify(new DOMException('no signal', 'AbortError'))).toEqual(TRANSIENT)
 })
 
 test('an aborted signal of the caller makes every error cancelled', () => {
@@ -34,11 +34,11 @@ test.each([
 })
 
 test('an Error whose fields are not enumerable is classified by them', () => {
-	const hidden = (name: string, value: unknown) => Object.defineProperty(error('Said'), name, { value })
+	const hidden = (name: string, value: unknown) => Object.defineProperty(error('no signal'), name, { value })
 	expect(classify(hidden('code', 'ECONNRESET'))).toEqual(TRANSIENT)
 	expect(classify(hidden('name', 'TimeoutError'))).toEqual(TRANSIENT)
-	expect(classify(new Error('Said', { cause: error('read ECONNRESET') }))).toEqual(TRANSIENT)
-	expect(classify(permanent(error('Said'))).kind).toBe('permanent')
+	expect(classify(new Error('no signal', { cause: error('read ECONNRESET') }))).toEqual(TRANSIENT)
+	expect(classify(permanent(error('no signal'))).kind).toBe('permanent')
 })
 
 test('retryAfterMs is returned, and makes a 413 throttled', () => {
@@ -77,7 +77,7 @@ test('a cycle of causes and a long chain terminate', () => {
 
 test('an error whose own getters throw is unknown', () => {
 	const hostile = (property: string) =>
-		Object.defineProperty(new Error('Said'), property, {
+		Object.defineProperty(new Error('no signal'), property, {
 			get: () => {
 				throw new Error('hostile')
 			},
@@ -92,7 +92,7 @@ test('an error whose own getters throw is unknown', () => {
 
 test('ordinary words do not make an unknown error a known one', () => {
 	for (const message of [
-		'Said',
+		'no signal',
 		'https://example.com is slow',
 		'http request was odd',
 		'grpc is not for everyone',
@@ -102,4 +102,42 @@ test('ordinary words do not make an unknown error a known one', () => {
 		'Error',
 	])
 		expect(classify(new Error(message)), message).toEqual(UNKNOWN)
+})
+
+test('a status of 600 is no HTTP status, so the message counts', () => {
+	expect(classify(error('read ECONNRESET', { status: 600 }))).toEqual(TRANSIENT)
+	expect(classify(error('read ECONNRESET', { status: 599 }))).toEqual(classify(error('', { status: 599 })))
+})
+
+test('a timeout of the package to which user code has added a field is classified by the field too', () => {
+	const timedOut = new TimeoutError('timeout', 10)
+	expect(classify(timedOut)).toEqual(TRANSIENT)
+	expect(classify(Object.assign(timedOut, { retryable: false }))).toEqual(PERMANENT)
+})
+
+test('a field that the class of an error computes counts like a field of the error', () => {
+	class Gone extends Error {
+		get status() {
+			return 410
+		}
+	}
+	expect(classify(new Gone('no signal'))).toEqual(PERMANENT)
+})
+
+test('only the first 256 characters of a message count', () => {
+	expect(classify(error(`${'x '.repeat(200)} ECONNRESET`))).toEqual(UNKNOWN)
+})
+
+test('a part after an aggregate that contains itself still counts', () => {
+	const aggregate = new AggregateError([])
+	aggregate.errors.push(aggregate, error('', { code: 'ECONNRESET' }))
+	expect(classify(aggregate)).toEqual(TRANSIENT)
+})
+
+test('an error label of MongoDB counts without a code', () => {
+	expect(classify(error('no signal', { errorLabels: ['RetryableWriteError'] }))).toEqual(TRANSIENT)
+})
+
+test.each([0, 17])('%d is no gRPC code of an error, so the message counts', (code) => {
+	expect(classify(error('read ECONNRESET', { code, details: 'no signal' }))).toEqual(TRANSIENT)
 })

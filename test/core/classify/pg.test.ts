@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { classify } from 'yaoki'
-import { type RealPostgres, startPostgres } from '../../real-postgres.ts'
+import { type RealPostgres, startPostgres } from '../../support/real-postgres.ts'
 import { catchFailure, classifyFailure, PERMANENT, TRANSIENT } from './expected.ts'
 import {
 	closeImmediately,

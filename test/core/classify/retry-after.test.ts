@@ -204,7 +204,9 @@ test("a user's classifier need not read the headers", async () => {
 	vi.spyOn(runtime, 'random').mockReturnValue(0)
 	const delays: number[] = []
 	const policy = retry({
-		...{ maxRetries: 1, runtime, classify: () => THROTTLED },
+		maxRetries: 1,
+		runtime,
+		classify: () => THROTTLED,
 		onRetry: (_error, _attempt, delayMs) => delays.push(delayMs),
 	})
 	const settled = policy.settle(() => {

@@ -7,7 +7,7 @@ import { Agent, fetch } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { classify, isRetryableNetworkError } from 'yaoki'
 import { type CertificateFault, makeCertificate } from '../../http/faults/certificate.ts'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 import { catchFailure, PERMANENT } from './expected.ts'
 
 interface Site {

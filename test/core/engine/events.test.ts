@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { HttpError, pipeline, retry, type YaokiEvent } from 'yaoki'
 import { faults, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, exceptCalls, failing, settled, steady } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady } from '../../support/scenario.ts'
 
 let clock: VirtualRuntime
 let events: YaokiEvent[]

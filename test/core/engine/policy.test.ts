@@ -9,7 +9,7 @@ import {
 	type Settled,
 } from 'yaoki'
 import { faults, skipDelays, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, exceptCalls, failing, settled, steady } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady } from '../../support/scenario.ts'
 
 let clock: VirtualRuntime
 let policy: Policy

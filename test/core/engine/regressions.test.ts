@@ -12,7 +12,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { faults, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, exceptCalls, failing, settled, steady, taking } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady, taking } from '../../support/scenario.ts'
 
 let clock: VirtualRuntime
 beforeEach(() => {

@@ -13,7 +13,7 @@ import {
 } from 'yaoki'
 import { runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
-import { dead, settled, steady } from '../../scenario.ts'
+import { dead, settled, steady } from '../../support/scenario.ts'
 
 const never = () => new Promise<never>(() => {})
 const twice = { ...steady, maxRetries: 2 }

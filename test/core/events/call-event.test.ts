@@ -16,7 +16,7 @@ import {
 } from 'yaoki'
 import { skipDelays, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import type { CallEvent } from '../../../src/core/events/events.ts'
-import { dead, failing, settled, steady } from '../../scenario.ts'
+import { dead, failing, settled, steady } from '../../support/scenario.ts'
 
 let clock: VirtualRuntime
 let events: YaokiEvent[]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { explain, retry, type YaokiEvent } from 'yaoki'
-import { MAX_MESSAGE_LENGTH, reduceUrls } from '../../../src/core/events/message-text.ts'
+import { MAX_MESSAGE_LENGTH, reduceUrls } from '../../../src/core/events/error-facts.ts'
 
 describe('a URL in a message', () => {
 	it.each([

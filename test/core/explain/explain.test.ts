@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { bulkhead, explain, HttpError, type Policy, pipeline, retry, retryWithBackoff } from 'yaoki'
 import { faults, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, failing, settled, steady, taking } from '../../scenario.ts'
+import { dead, failing, settled, steady, taking } from '../../support/scenario.ts'
 
 let clock: VirtualRuntime
 beforeEach(() => {

@@ -12,7 +12,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { dead, exceptCalls, failing, settled, steady, taking } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady, taking } from '../../support/scenario.ts'
 
 const down = new Error('down')
 const fail = () => {

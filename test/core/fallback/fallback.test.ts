@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type CallContext, Deadline, fallback, lastGoodValue, permanent, pipeline, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { Fallback } from '../../../src/core/fallback/fallback.ts'
-import { dead, settled, steady } from '../../scenario.ts'
+import { dead, settled, steady } from '../../support/scenario.ts'
 
 const down = new Error('down')
 const fail = () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fallback, lastGoodValue, pipeline, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { dead, settled, steady } from '../../scenario.ts'
+import { dead, settled, steady } from '../../support/scenario.ts'
 
 const down = new Error('down')
 

@@ -13,7 +13,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { exceptCalls, settled, steady, taking } from '../../scenario.ts'
+import { exceptCalls, settled, steady, taking } from '../../support/scenario.ts'
 
 const never = () => new Promise<never>(() => {})
 

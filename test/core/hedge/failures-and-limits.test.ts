@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
 import { bulkhead, Deadline, explain, hedge, permanent, pipeline, retry, retryBudget, timeout } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { settled, taking } from '../../scenario.ts'
+import { settled, taking } from '../../support/scenario.ts'
 import { requests } from './requests.ts'
 
 const first = new Error('first')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type CallContext, Deadline, hedge, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { exceptCalls, settled, taking } from '../../scenario.ts'
+import { exceptCalls, settled, taking } from '../../support/scenario.ts'
 import { requests } from './requests.ts'
 
 const first = new Error('first')

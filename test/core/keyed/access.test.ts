@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { bulkhead, type CallOptions, circuitBreaker, keyed, pipeline, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { taking } from '../../scenario.ts'
+import { taking } from '../../support/scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
 

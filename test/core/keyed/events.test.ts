@@ -9,8 +9,8 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { eventually } from '../../eventually.ts'
-import { exceptCalls } from '../../scenario.ts'
+import { eventually } from '../../support/eventually.ts'
+import { exceptCalls } from '../../support/scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { bulkhead, type CallOptions, circuitBreaker, hedge, keyed, pipeline, retry, timeout } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { steady, taking } from '../../scenario.ts'
+import { steady, taking } from '../../support/scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
 const one = { maxConcurrent: 1, maxQueue: 0 } as const

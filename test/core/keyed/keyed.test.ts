@@ -13,7 +13,7 @@ import {
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { Keyed } from '../../../src/core/keyed/keyed.ts'
-import { settled } from '../../scenario.ts'
+import { settled } from '../../support/scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
 const down = () => Promise.reject(new Error('down'))

@@ -11,7 +11,7 @@ import {
 	timeout,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { failing, settled, steady } from '../../scenario.ts'
+import { failing, settled, steady } from '../../support/scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
 const never = () => new Promise<never>(() => {})

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hedge, keyed, lint, pipeline, retry, retryBudget, timeout, tokenBudget } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { steady } from '../../scenario.ts'
+import { steady } from '../../support/scenario.ts'
 import { FAILS, HANGS, runCall } from './histories.ts'
 
 describe('maxAttempts', () => {

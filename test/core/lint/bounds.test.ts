@@ -17,7 +17,7 @@ import {
 	timeout,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { steady } from '../../scenario.ts'
+import { steady } from '../../support/scenario.ts'
 import { ASKS, FAILS, HANGS, type Outcome, runCall, startCall } from './histories.ts'
 
 /** A virtual clock whose random numbers are all the same. */

@@ -100,7 +100,7 @@ describe('settings outside the usual range', () => {
 	test.each([
 		['base-delay', 'baseDelayMs', [99, 1_001], [100, 1_000]],
 		['max-delay', 'maxDelayMs', [29_999, 60_001], [30_000, 60_000]],
-		['retry-count', 'maxRetries', [0, 1, 6], [2, 5]],
+		['retry-count', 'maxRetries', [1, 6], [0, 2, 5]],
 	])('reports %s beyond its bounds, not at them', (code, option, beyond, within) => {
 		for (const value of beyond) expect(inRetry({ [option]: value })).toEqual([`${code} retry`])
 		for (const value of within) expect(inRetry({ [option]: value })).toEqual([])
@@ -168,6 +168,14 @@ describe('settings outside the usual range', () => {
 		for (const maxQueue of [0, 20, 50]) expect(withQueue(maxQueue)).toEqual([])
 		expect(found(adaptiveBulkhead({ maxQueue: 5_000 }))).toEqual([])
 	})
+
+	test('accepts the default queue beside any concurrency, because the user did not choose it', () => {
+		for (const maxConcurrent of [1, 9, 26, 500]) expect(found(bulkhead({ maxConcurrent }))).toEqual([])
+	})
+
+	test('accepts maxRetries 0 beside the delays of a preset, because that turns the retry off', () => {
+		expect(inRetry({ ...presets.batch, maxRetries: 0 })).toEqual([])
+	})
 })
 
 test('a fix suggests a preset only for a retry, and the strategy that an unused option belongs to', () => {
@@ -216,7 +224,7 @@ describe('time', () => {
 			'no-attempt-timeout timeout',
 			'timeout-shorter-than-schedule timeout',
 		])
-		expect(codes(pipeline(timeout(6_999), retry({ maxRetries: 0 })))).toEqual(['retry-count retry'])
+		expect(codes(pipeline(timeout(6_999), retry({ maxRetries: 0 })))).toEqual([])
 	})
 
 	test('reports timeout-never-fires for an inner timeout that is not shorter', () => {

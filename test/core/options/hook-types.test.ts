@@ -18,7 +18,7 @@ import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
 import type { UnwantedResult } from '../../../src/core/retry/options.ts'
 import type { RelayRetryOptions } from '../../../src/outbox/destinations/destination.ts'
-import { settled } from '../../scenario.ts'
+import { settled } from '../../support/scenario.ts'
 
 class AxiosError extends Error {
 	readonly response = { status: 503, retryAfterMs: 700 }

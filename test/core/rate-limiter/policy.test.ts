@@ -11,7 +11,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { dead, exceptCalls, settled, steady } from '../../scenario.ts'
+import { dead, exceptCalls, settled, steady } from '../../support/scenario.ts'
 
 const algorithms = ['token-bucket', 'sliding-window'] as const
 

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { Deadline, explain, retry, retryWithBackoff } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, failing, settled, steady } from '../../scenario.ts'
+import { dead, failing, settled, steady } from '../../support/scenario.ts'
 
 let clock: VirtualRuntime
 let caller: AbortController

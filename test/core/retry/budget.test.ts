@@ -15,7 +15,7 @@ import {
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { QuotaBudget } from '../../../src/sim/scenario/quota-budget.ts'
-import { dead, exceptCalls, failing, settled, steady } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady } from '../../support/scenario.ts'
 
 const down = new Error('down')
 const never = () => new Promise<never>(() => {})

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Deadline, DeadlineExceededError, explain, type Runtime, retryWithBackoff } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, settled, steady, taking } from '../../scenario.ts'
+import { dead, settled, steady, taking } from '../../support/scenario.ts'
 
 let clock: VirtualRuntime
 beforeEach(() => {

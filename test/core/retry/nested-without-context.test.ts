@@ -13,7 +13,7 @@ import {
 	retryWithBackoff,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, failing, settled, steady } from '../../scenario.ts'
+import { dead, failing, settled, steady } from '../../support/scenario.ts'
 
 /** Three attempts each. */
 function useRetries(outerOptions: RetryOptions = {}, innerOptions: RetryOptions = {}) {

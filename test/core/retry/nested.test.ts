@@ -16,7 +16,7 @@ import {
 } from 'yaoki'
 import { withAmbientContext } from 'yaoki/node'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, failing, type Script, settled, steady, taking } from '../../scenario.ts'
+import { dead, failing, type Script, settled, steady, taking } from '../../support/scenario.ts'
 
 type Form = (policies: readonly Policy[], work: (ctx: CallContext) => unknown) => Promise<unknown>
 

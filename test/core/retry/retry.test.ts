@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { type CallContext, HttpError, permanent, type RetryOptions, retry, retryWithBackoff } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, failing, settled, steady } from '../../scenario.ts'
+import { dead, failing, settled, steady } from '../../support/scenario.ts'
 
 let clock: VirtualRuntime
 beforeEach(() => {

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { explain, InvalidOptionError, pipeline, retry, retryWithBackoff, timeout } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { settled, steady } from '../../scenario.ts'
+import { settled, steady } from '../../support/scenario.ts'
 
 const isPending = (value: unknown): boolean => value === 'pending'
 

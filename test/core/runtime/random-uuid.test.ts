@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { randomUuid } from '../../../src/core/runtime/random-uuid.ts'
+import { randomUuid } from '../../../src/core/runtime/system.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 

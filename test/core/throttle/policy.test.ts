@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { adaptiveThrottle, explain, permanent, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { exceptCalls, settled, steady } from '../../scenario.ts'
+import { exceptCalls, settled, steady } from '../../support/scenario.ts'
 
 /** The formula of the SRE book without limits. */
 const unlimited = { maxRejectionRate: 1, minimumRequests: 1 } as const

@@ -12,7 +12,7 @@ import {
 	type Interceptor,
 } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 import { RecordedCalls } from '../support/recorded-calls.ts'
 import { type ItemInit, type ItemMessage, type MethodName, Users } from '../support/users.ts'
 import { type Exchange, reply, type SeenCall, type Step } from './steps.ts'

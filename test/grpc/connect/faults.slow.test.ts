@@ -5,7 +5,7 @@ import { Code } from '@connectrpc/connect'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { explain } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 import {
 	closeSocket,
 	type FaultyServer,

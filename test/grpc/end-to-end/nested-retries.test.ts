@@ -21,7 +21,7 @@ import {
 	undiciInterceptor,
 } from 'yaoki/http'
 import { currentContext, withAmbientContext } from 'yaoki/node'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 import { useConnectClient } from '../connect/connect-client.ts'
 import { quickRetries } from '../support/configs.ts'
 import { useUsersClient } from '../support/users-client.ts'

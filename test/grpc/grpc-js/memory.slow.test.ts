@@ -1,7 +1,7 @@
 /** Calls that end in every way, in virtual time: they leave no timer, no listener and no memory behind. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { heapBytes } from '../../heap.ts'
+import { heapBytes } from '../../support/heap.ts'
 import { hedging, retries } from '../support/configs.ts'
 import { type FakeCaller, FakeClient } from '../support/fake-caller.ts'
 

@@ -176,6 +176,15 @@ describe('lint', () => {
 		expect(fixes({ serviceConfig })).toEqual([])
 	})
 
+	test('reports a queue that outlasts the timeout only if the user chose its queueTimeoutMs', () => {
+		const serviceConfig = parseServiceConfig({ methodConfig: [{ name: [{}], timeout: '1s' }] })
+		expect(fixes({ serviceConfig, bulkhead: true })).toEqual([])
+		expect(fixes({ serviceConfig, bulkhead: { maxConcurrent: 5 } })).toEqual([])
+		expect(fixes({ serviceConfig, bulkhead: { queueTimeoutMs: 1_000 } })).toEqual([
+			['wait-outlasts-timeout', 'Set queueTimeoutMs of the bulkhead below the timeout of the method config.'],
+		])
+	})
+
 	test('names the options of the service config', () => {
 		expect(fixes({ serviceConfig: retries() })).toEqual([
 			['no-timeout', 'Set timeout in the method config, or a deadline for each call.'],

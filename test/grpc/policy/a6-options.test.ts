@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { calculateDelay, hedge, retry, tokenBudget } from 'yaoki'
-import { backoffOptions, hedgeOptions } from '../../../src/grpc/policy/a6-options.ts'
-import { GrpcHedge, GrpcRetry } from '../../../src/grpc/policy/repeat-policies.ts'
+import {
+	backoffOptions,
+	GrpcHedge,
+	GrpcRetry,
+	hedgeOptions,
+} from '../../../src/grpc/policy/repeat-policies.ts'
 import type { GrpcRetryPolicy } from '../../../src/grpc/service-config/service-config.ts'
 import { parseMethod, RETRY } from '../service-config/configs.ts'
 

@@ -2,7 +2,7 @@
 import * as grpc from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
 import { resilientInterceptor } from 'yaoki/grpc'
-import { eventuallyTrue } from '../../eventually.ts'
+import { eventuallyTrue } from '../../support/eventually.ts'
 import { sendThenHang } from '../connect/connect-server.ts'
 import { useClient, useServer } from '../connect/setting.ts'
 import { hedging, retries } from '../support/configs.ts'

@@ -3,9 +3,14 @@ import { once } from 'node:events'
 import * as grpc from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
 import { lint } from 'yaoki'
-import { getGrpcContext, resilientInterceptor, resilientServerInterceptor } from 'yaoki/grpc'
+import {
+	type GrpcServerOptions,
+	getGrpcContext,
+	resilientInterceptor,
+	resilientServerInterceptor,
+} from 'yaoki/grpc'
 import { inMemoryMetrics, observe } from 'yaoki/telemetry'
-import { OBSERVE } from '../../../src/core/observe/observe.ts'
+import { observationOf } from '../../../src/core/observe/observation.ts'
 import { attachObserver } from '../../../src/telemetry/observe/attach.ts'
 import { useRawClient } from '../support/raw-client.ts'
 import { useUsersClient } from '../support/users-client.ts'
@@ -89,12 +94,24 @@ describe('lint', () => {
 				.worstMs,
 		).toBe(9_000)
 	})
+
+	test('reports a queue that outlasts the deadline only if the user chose its queueTimeoutMs', () => {
+		const fixes = (bulkhead: GrpcServerOptions['bulkhead']) =>
+			lint(resilientServerInterceptor(grpc, { bulkhead, defaultDeadlineMs: 2_000 })).findings.map(
+				({ code, fix }) => [code, fix],
+			)
+		expect(fixes(true)).toEqual([])
+		expect(fixes({ maxConcurrent: 5 })).toEqual([])
+		expect(fixes({ queueTimeoutMs: 2_000 })).toEqual([
+			['wait-outlasts-timeout', 'Set queueTimeoutMs of the bulkhead below the deadline.'],
+		])
+	})
 })
 
 test.each(METHODS)('%s handlers run inside of the functions of observers', async (method) => {
 	const { server, client, interceptor } = await useServer()
 	const storage = new AsyncLocalStorage<string>()
-	const detach = attachObserver(interceptor[OBSERVE](), {
+	const detach = attachObserver(observationOf(interceptor), {
 		around: (info, next) => storage.run(info.type, next),
 	})
 	const seen: unknown[] = []

@@ -1,4 +1,4 @@
-import { StateWaits } from '../../state-waits.ts'
+import { StateWaits } from '../../support/state-waits.ts'
 
 /** The calls that a test server has seen, and promises for their states. */
 export class RecordedCalls<Seen extends { readonly isCancelled: boolean }> extends StateWaits {

@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import pg from 'pg'
 import { test } from 'vitest'
-import { postgresDatabase } from '../../postgres-database.ts'
+import { postgresDatabase } from '../../support/postgres-database.ts'
 import { startServers } from '../start-servers.ts'
 
 test('hangs', async () => {

@@ -93,7 +93,7 @@ describe('is marked', () => {
 		)
 	})
 
-	it('and no detail can inject a header or make it invalid', () => {
+	it('with any detail, none of which can inject a header or make it invalid', () => {
 		const member = /^yaoki; hit; detail=([A-Za-z*][\w!#$%&'*+.^`|~:/-]*|"([ !#-[\]-~]|\\["\\])*")$/
 		fc.assert(
 			fc.property(
@@ -106,23 +106,23 @@ describe('is marked', () => {
 	})
 })
 
-describe('removes headers that no longer apply', () => {
+describe('the headers of a cached response', () => {
 	const names = (headers: Record<string, string>) => [
 		...cachedResponse(keptWith({ ...headers, 'x-mine': '1' }), 0).headers.keys(),
 	]
 
-	it('those of a body that was decoded', () => {
+	it('do not describe the encoding of a body that was decoded', () => {
 		const encoded = { 'content-encoding': 'gzip', 'content-length': '25' }
 		expect(names(encoded)).toEqual(['age', 'cache-status', 'x-mine'])
 		expect(names({ 'content-encoding': 'br' })).toEqual(['age', 'cache-status', 'x-mine'])
 	})
 
-	it('those of the connection', () => {
+	it('do not describe the original connection', () => {
 		const connection = { connection: 'keep-alive', 'keep-alive': 'timeout=5', 'transfer-encoding': 'chunked' }
 		expect(names(connection)).toEqual(['age', 'cache-status', 'x-mine'])
 	})
 
-	it('but keeps a correct length', () => {
+	it('contain a content-length that is correct', () => {
 		expect(names({ 'content-length': '5' })).toContain('content-length')
 	})
 })

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { type CacheOptions, readCacheOptions } from '../../../src/http/cache/options.ts'
-import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
+import { type CacheOptions, ResponseCache, readCacheOptions } from '../../../src/http/cache/response-cache.ts'
 
 it('the default is 500 responses, 10 MB and five minutes', () => {
 	expect(readCacheOptions({})).toEqual({

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
-import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
+import { CREDENTIAL_HEADERS } from '../../../src/http/headers/request-headers.ts'
 import { answer, found, get, textOf, URL_A } from './cache-responses.ts'
 
 /** Values that a careless key would mix up: empty, absent, with separators, with quotes, one the beginning of another. */

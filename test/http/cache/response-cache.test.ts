@@ -77,8 +77,8 @@ describe('the last successful response', () => {
 	})
 })
 
-describe('never stored', () => {
-	const refused: [string, CachedRequest, ReturnType<typeof answer>][] = [
+describe('a response is never stored', () => {
+	const notStorable: [string, CachedRequest, ReturnType<typeof answer>][] = [
 		...['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND'].map(
 			(method): [string, CachedRequest, ReturnType<typeof answer>] => [
 				`an answer to ${method}`,
@@ -109,14 +109,14 @@ describe('never stored', () => {
 			answer('x', { vary: Array.from({ length: 40 }, (_, i) => `x-${i}`).join() }),
 		],
 	]
-	test.each(refused)('%s', (_, request, response) => {
+	test.each(notStorable)('%s', (_, request, response) => {
 		const cache = new ResponseCache()
 		expect(cache.isWanted(request, response, 0)).toBe(false)
 		expect(cache.store(request, response, 0)).toBe(false)
 		expect(cache.stats.entries).toBe(0)
 	})
 
-	test('and this is known before the body is read', () => {
+	test('which is known before the body is read', () => {
 		const cache = new ResponseCache()
 		expect(cache.isWanted(get(), { status: 200, headers: new Headers() }, 0)).toBe(true)
 		expect(cache.stats).toEqual({ entries: 0, bytes: 0, hits: 0, misses: 0 })
@@ -129,39 +129,47 @@ describe('never stored', () => {
 	})
 })
 
-describe('a stored response is not returned', () => {
+describe('a stored response', () => {
 	const kept = () => {
 		const cache = new ResponseCache()
 		cache.store(get(), answer('one'), 0)
 		return cache
 	}
 
-	test.each(['no-cache', 'no-store', 'max-age=0, No-Cache'])('to a caller with %s', (directive) => {
-		expect(found(kept(), get({ 'cache-control': directive }))).toBeUndefined()
-	})
+	test.each(['no-cache', 'no-store', 'max-age=0, No-Cache'])(
+		'is not returned to a caller with %s',
+		(directive) => {
+			expect(found(kept(), get({ 'cache-control': directive }))).toBeUndefined()
+		},
+	)
 
-	test.each(['POST', 'HEAD'])('to %s', (method) => {
+	test.each(['POST', 'HEAD'])('is not returned to %s', (method) => {
 		expect(found(kept(), get({}, URL_A, method))).toBeUndefined()
 	})
 
-	test('to a range request', () => {
+	test('is not returned to a range request', () => {
 		expect(found(kept(), get({ range: 'bytes=0-1' }))).toBeUndefined()
 	})
 
-	test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'delete'])('after a successful %s', (method) => {
-		const cache = kept()
-		expect(cache.isWanted(get({ authorization: 'other' }, URL_A, method), answer('', {}, 204), 1)).toBe(false)
-		expect(found(cache, get(), 1)).toBeUndefined()
-	})
+	test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'delete'])(
+		'is not returned after a successful %s',
+		(method) => {
+			const cache = kept()
+			expect(cache.isWanted(get({ authorization: 'other' }, URL_A, method), answer('', {}, 204), 1)).toBe(
+				false,
+			)
+			expect(found(cache, get(), 1)).toBeUndefined()
+		},
+	)
 
-	test('but it is after a failed write', () => {
+	test('is returned after a failed write', () => {
 		const cache = kept()
 		for (const status of [400, 403, 404, 500])
 			cache.isWanted(get({}, URL_A, 'PUT'), answer('', {}, status), 1)
 		expect(found(cache, get(), 1)).toBe('one')
 	})
 
-	test.each([401, 403, 404, 410, 451])('after the server responded with %i', (status) => {
+	test.each([401, 403, 404, 410, 451])('is not returned after the server responded with %i', (status) => {
 		const cache = kept()
 		cache.store(get({ cookie: 'b' }), answer('two'), 0)
 		cache.isWanted(get(), answer('', {}, status), 1)
@@ -169,7 +177,7 @@ describe('a stored response is not returned', () => {
 		expect(found(cache, get({ cookie: 'b' }), 1)).toBe('two')
 	})
 
-	test.each([304, 429, 500, 503])('but it is after %i', (status) => {
+	test.each([304, 429, 500, 503])('is returned after %i', (status) => {
 		const cache = kept()
 		cache.isWanted(get(), answer('', {}, status), 1)
 		expect(found(cache, get(), 1)).toBe('one')

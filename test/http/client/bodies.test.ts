@@ -10,7 +10,7 @@ import {
 	reset,
 	wrongLength,
 } from '../faults/fault-server.ts'
-import { FETCHES, failure, setting, textOf } from './setting.ts'
+import { FETCHES, failure, setup, textOf } from './setup.ts'
 
 const fine = answer({ body: 'fine' })
 
@@ -27,11 +27,11 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	describe.each([
 		['is cut off by the end of the connection', fin('body')],
 		['is cut off by a reset', reset('body')],
-		['is shorter than it was said to be', wrongLength()],
+		['is shorter than its content-length', wrongLength()],
 		['has chunks that are none', chunkedGarbage()],
 	])('that %s', (_what, fault) => {
 		it.each(READERS)('fails in %s with an error, and never looks complete', async (read) => {
-			const { client, server } = await setting(fetch, fault)
+			const { client, server } = await setup(fetch, fault)
 			// A reset may overtake the head: then there is no response, and the request itself has failed.
 			const response = await client.get(server.url(), { yaoki: { maxRetries: 0 } }).catch((error) => error)
 			const error = response instanceof Error ? response : await failure(response[read]())
@@ -40,14 +40,14 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		})
 
 		it('does not retry after the caller has the response', async () => {
-			const { client, server } = await setting(fetch, [fault, fine], { maxRetries: 0 })
+			const { client, server } = await setup(fetch, [fault, fine], { maxRetries: 0 })
 			await failure(textOf(client.get(server.url())))
 			expect(server.requests).toHaveLength(1)
 		})
 	})
 
 	it.each(READERS)('that stalls rejects %s with TimeoutError and closes the connection', async (read) => {
-		const { client, server, clock } = await setting(fetch, hang('body'), { timeout: 5_000 })
+		const { client, server, clock } = await setup(fetch, hang('body'), { timeout: 5_000 })
 		const response = await client.get(server.url())
 		const reading = failure(response[read]())
 		await clock.advance(4_999)
@@ -60,7 +60,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	})
 
 	it('that drips endlessly rejects with TimeoutError', async () => {
-		const { client, server, clock } = await setting(fetch, drip(), { timeout: 5_000 })
+		const { client, server, clock } = await setup(fetch, drip(), { timeout: 5_000 })
 		const reading = failure(textOf(client.get(server.url())))
 		await server.requested(1)
 		await server.until('some drops', () => (server.requests[0]?.bytesWritten ?? 0) > 200)
@@ -70,7 +70,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	})
 
 	it('has the remaining total timeout if that is less', async () => {
-		const { client, server, clock } = await setting(fetch, [answer({ status: 503 }), hang('body')], {
+		const { client, server, clock } = await setup(fetch, [answer({ status: 503 }), hang('body')], {
 			timeout: 5_000,
 			totalTimeoutMs: 6_000,
 			baseDelayMs: 3_000,
@@ -85,7 +85,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	})
 
 	it('has the timeout of its request, if set', async () => {
-		const { client, server, clock } = await setting(fetch, hang('body'))
+		const { client, server, clock } = await setup(fetch, hang('body'))
 		const response = await client.get(server.url(), { yaoki: { timeout: 700 } })
 		const reading = failure(response.text())
 		await clock.advance(700)
@@ -93,7 +93,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	})
 
 	it("that exceeds the caller's deadline rejects with DeadlineExceededError, not TimeoutError", async () => {
-		const { client, server, clock, runtime } = await setting(fetch, hang('body'))
+		const { client, server, clock, runtime } = await setup(fetch, hang('body'))
 		const deadline = Deadline.after(900, { runtime })
 		const response = await client.get(server.url(), { yaoki: { deadline } })
 		const reading = failure(response.text())
@@ -102,7 +102,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	})
 
 	it("rejects with the caller's abort reason", async () => {
-		const { client, server } = await setting(fetch, hang('body'))
+		const { client, server } = await setup(fetch, hang('body'))
 		const abort = new AbortController()
 		const response = await client.get(server.url(), { signal: abort.signal })
 		const reading = failure(response.text())
@@ -114,7 +114,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 
 	it('has no timeout once the caller reads its stream: an event stream may last for hours', async () => {
 		const done = deferred()
-		const { client, server, clock } = await setting(fetch, drip({ stop: done.promise }), {
+		const { client, server, clock } = await setup(fetch, drip({ stop: done.promise }), {
 			timeout: 1_000,
 		})
 		const response = await client.get(server.url())
@@ -127,7 +127,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	})
 
 	it('leaves no timer after it was read, drained, or never started', async () => {
-		const { client, server, clock } = await setting(fetch, {
+		const { client, server, clock } = await setup(fetch, {
 			'/fine': fine,
 			'/empty': answer({ status: 204 }),
 			'/gone': answer({ status: 410, body: 'gone' }),
@@ -141,7 +141,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 
 	it('of an error that stalls is read for at most a second, and the error has the received part', async () => {
 		const broken = hang('body', { status: 500, body: 'half of the reason' })
-		const { client, server, clock } = await setting(fetch, broken, { maxRetries: 0 })
+		const { client, server, clock } = await setup(fetch, broken, { maxRetries: 0 })
 		const failed = failure(client.get(server.url()))
 		await server.until('the half body', () => (server.requests[0]?.bytesWritten ?? 0) > 18)
 		// The client has to have read it, too. It is in the same process: the bytes are with it a few turns later.
@@ -157,7 +157,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 
 describe.each(FETCHES)('a request over %s without a response', (_, fetch) => {
 	it('is a TimeoutError for each attempt, retried and explained', async () => {
-		const { client, server, clock } = await setting(fetch, [hang(), hang(), fine], { timeout: 5_000 })
+		const { client, server, clock } = await setup(fetch, [hang(), hang(), fine], { timeout: 5_000 })
 		const answered = client.get(server.url())
 		for (const n of [1, 2]) {
 			await server.requested(n)
@@ -175,7 +175,7 @@ describe.each(FETCHES)('a request over %s without a response', (_, fetch) => {
 
 	it('ends with the total timeout, during an attempt', async () => {
 		const options = { timeout: 5_000, totalTimeoutMs: 5_500 }
-		const { client, server, clock } = await setting(fetch, hang(), options)
+		const { client, server, clock } = await setup(fetch, hang(), options)
 		const failed = failure(client.get(server.url()))
 		await server.requested(1)
 		await clock.advance(5_000)
@@ -187,7 +187,7 @@ describe.each(FETCHES)('a request over %s without a response', (_, fetch) => {
 	})
 
 	it("rejects immediately with the caller's abort reason, also between attempts", async () => {
-		const { client, server, waiting } = await setting(fetch, answer({ status: 503 }), {
+		const { client, server, waiting } = await setup(fetch, answer({ status: 503 }), {
 			areWaitsHeld: true,
 		})
 		const abort = new AbortController()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CircuitOpenError, type YaokiEvent } from 'yaoki'
 import { type HttpClientOptions, type RequestHead, ResilientHttpClient, resilientFetch } from 'yaoki/http'
-import { failure, virtualTime } from './setting.ts'
+import { failure, virtualTime } from './setup.ts'
 
 const A = 'https://a.example.com'
 const B = 'https://b.example.com'

@@ -3,7 +3,7 @@ import { explain } from 'yaoki'
 import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
 import { seededRandom, virtualRuntime } from 'yaoki/testing'
 import { answer } from '../faults/fault-server.ts'
-import { FETCHES, setting } from './setting.ts'
+import { FETCHES, setup } from './setup.ts'
 
 const FAILING = 0.3
 const budget = { maxRetryRatio: 0.1 }
@@ -21,11 +21,11 @@ describe('a burst of 10,000 requests to a server that fails three in ten', () =>
 
 	it.each(bulkheads)('causes at most 1.12 calls per request, %s', async (_, bulkhead) => {
 		const clock = virtualRuntime({ seed: 7 })
-		const chance = seededRandom(11)
+		const random = seededRandom(11)
 		let calls = 0
 		const fetch = async () => {
 			calls++
-			return new Response('', { status: chance() < FAILING ? 503 : 200 })
+			return new Response('', { status: random() < FAILING ? 503 : 200 })
 		}
 		const client = new ResilientHttpClient({ ...common, fetch, bulkhead, runtime: clock })
 		const all = Promise.allSettled(
@@ -47,10 +47,10 @@ describe('a burst of 10,000 requests to a server that fails three in ten', () =>
 
 describe.each(FETCHES)('a burst over %s', (_, fetch) => {
 	it('causes no more on a real socket, and explain says that the budget was exhausted', async () => {
-		const chance = seededRandom(11)
-		const script = () => answer({ status: chance() < FAILING ? 503 : 200 })
+		const random = seededRandom(11)
+		const script = () => answer({ status: random() < FAILING ? 503 : 200 })
 		const options = { ...common, bulkhead: { maxConcurrent: 50, maxQueue: 1_000 } }
-		const { client, server } = await setting(fetch, script, options)
+		const { client, server } = await setup(fetch, script, options)
 		const results = await Promise.allSettled(
 			Array.from({ length: 1_000 }, () => client.get(server.url()).then((r) => r.text())),
 		)

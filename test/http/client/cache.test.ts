@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { CircuitOpenError, explain } from 'yaoki'
 import { isCachedResponse } from 'yaoki/http'
 import { answer, fin, type Step } from '../faults/fault-server.ts'
-import { FETCHES, failure, type Setting, type SettingOptions, setting, textOf } from './setting.ts'
+import { FETCHES, failure, type Setup, type SetupOptions, setup, textOf } from './setup.ts'
 
 const rates = answer({ headers: { 'content-type': 'text/plain', 'x-version': '7' }, body: 'rates of today' })
 const broken = answer({ status: 500, body: 'broken' })
 
-const caching: SettingOptions = {
+const caching: SetupOptions = {
 	maxRetries: 0,
 	circuitBreaker: { failureThreshold: 2, resetBackoff: false },
 	cache: true,
@@ -16,11 +16,11 @@ const caching: SettingOptions = {
 /** A client that has requested `/rates` once, and whatever `ask` requests, and whose circuit is open now. */
 async function opened(
 	fetch: typeof globalThis.fetch | undefined,
-	ask: (setting: Setting) => Promise<unknown> = async ({ client, server }) =>
+	ask: (setup: Setup) => Promise<unknown> = async ({ client, server }) =>
 		textOf(client.get(server.url('/rates'))),
-	{ step = rates, ...options }: SettingOptions & { step?: Step } = {},
-): Promise<Setting> {
-	const all = await setting(fetch, step, { ...caching, ...options })
+	{ step = rates, ...options }: SetupOptions & { step?: Step } = {},
+): Promise<Setup> {
+	const all = await setup(fetch, step, { ...caching, ...options })
 	await ask(all)
 	all.server.play(broken)
 	for (let n = 0; n < 2; n++) await failure(all.client.get(all.server.url('/broken')))
@@ -86,7 +86,7 @@ describe.each(FETCHES)('the cache over %s', (_, fetch) => {
 	})
 
 	it('does not change what explain says about a fresh response, and leaves no timer', async () => {
-		const { client, server, clock } = await setting(fetch, [broken, rates], { ...caching, maxRetries: 1 })
+		const { client, server, clock } = await setup(fetch, [broken, rates], { ...caching, maxRetries: 1 })
 		const response = await client.get(server.url('/rates'))
 		expect(explain(response)).toMatchObject({ stop: 'success', attempts: [{ outcome: 'transient' }, {}] })
 		expect(response.url).toBe(server.url('/rates'))
@@ -95,7 +95,7 @@ describe.each(FETCHES)('the cache over %s', (_, fetch) => {
 	})
 
 	it('is not used while the circuit is closed', async () => {
-		const { client, server } = await setting(fetch, rates, caching)
+		const { client, server } = await setup(fetch, rates, caching)
 		await textOf(client.get(server.url('/rates')))
 		server.play([broken, fin('request-head'), rates])
 		expect(await failure(client.get(server.url('/rates')))).toMatchObject({ statusCode: 500 })
@@ -150,15 +150,14 @@ describe.each(FETCHES)('the cache over %s', (_, fetch) => {
 		['what sets a cookie', answer({ headers: { 'set-cookie': 'session=1' }, body: 'x' })],
 		['what varies by all', answer({ headers: { vary: '*' }, body: 'x' })],
 	])('does not store %s', async (_what, step) => {
-		const ask = async ({ client, server }: Setting) =>
-			textOf(client.get(server.url('/rates'))).catch(() => {})
+		const ask = async ({ client, server }: Setup) => textOf(client.get(server.url('/rates'))).catch(() => {})
 		const { client, server } = await opened(fetch, ask, { step })
 		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
 		expect(client.stats.cache).toMatchObject({ entries: 0, bytes: 0 })
 	})
 
 	it('stores no broken body, and retries the request', async () => {
-		const { client, server } = await setting(fetch, [fin('body'), rates], { ...caching, maxRetries: 1 })
+		const { client, server } = await setup(fetch, [fin('body'), rates], { ...caching, maxRetries: 1 })
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
 		expect(server.requests).toHaveLength(2)
 		expect(client.stats.cache?.entries).toBe(1)
@@ -166,7 +165,7 @@ describe.each(FETCHES)('the cache over %s', (_, fetch) => {
 
 	it('passes a body above the limit through and does not store it', async () => {
 		const large = answer({ headers: { 'transfer-encoding': 'chunked' }, body: 'x'.repeat(200_000) })
-		const { client, server } = await setting(fetch, large, { ...caching, cache: { maxBodyBytes: 1_000 } })
+		const { client, server } = await setup(fetch, large, { ...caching, cache: { maxBodyBytes: 1_000 } })
 		expect(await textOf(client.get(server.url('/large')))).toHaveLength(200_000)
 		expect(client.stats.cache).toMatchObject({ entries: 0, bytes: 0 })
 	})
@@ -201,7 +200,7 @@ describe.each(FETCHES)('the cache over %s', (_, fetch) => {
 	})
 
 	it('is also used while the origin is isolated', async () => {
-		const { client, server } = await setting(fetch, rates, caching)
+		const { client, server } = await setup(fetch, rates, caching)
 		await textOf(client.get(server.url('/rates')))
 		const release = client.circuitBreaker(server.origin)?.isolate()
 		expect(isCachedResponse(await client.get(server.url('/rates')))).toBe(true)

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import type { YaokiEvent } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
-import { PROGRESS_INTERVAL_MS } from '../../../src/http/request/download-progress.ts'
+import { PROGRESS_INTERVAL_MS } from '../../../src/http/request/limit-body.ts'
 import { answer } from '../faults/fault-server.ts'
-import { failure, setting, textOf } from './setting.ts'
+import { failure, setup, textOf } from './setup.ts'
 
 const WATCHED = { downloadProgress: true }
 
@@ -84,7 +84,7 @@ describe('downloadProgress', () => {
 	})
 
 	it('emits nothing without the option', async () => {
-		const { client, server, events } = await setting(undefined, answer({ body: 'fine' }))
+		const { client, server, events } = await setup(undefined, answer({ body: 'fine' }))
 		await textOf(client.get(server.url()))
 		expect(progressIn(events)).toEqual([])
 	})
@@ -97,7 +97,7 @@ describe('downloadProgress', () => {
 	})
 
 	it('does not give the length of a compressed body as the total', async () => {
-		const { client, server, events } = await setting(
+		const { client, server, events } = await setup(
 			undefined,
 			answer({ body: gzipSync('x'.repeat(10_000)), headers: { 'content-encoding': 'gzip' } }),
 			WATCHED,
@@ -109,7 +109,7 @@ describe('downloadProgress', () => {
 	})
 
 	it('emits nothing for the bodies of failed attempts, and no end for a body that is too large', async () => {
-		const { client, server, events } = await setting(
+		const { client, server, events } = await setup(
 			undefined,
 			[answer({ status: 503, body: 'busy' }), answer({ body: 'x'.repeat(100) })],
 			{ ...WATCHED, maxResponseBytes: 50 },

@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { type EventBase, lint, type YaokiEvent } from 'yaoki'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
-import { INSPECT } from '../../../src/core/inspect/inspect.ts'
-import { OBSERVE } from '../../../src/core/observe/observe.ts'
+import { observationOf } from '../../../src/core/observe/observation.ts'
 import { attachObserver } from '../../../src/telemetry/observe/attach.ts'
-import { exceptCalls } from '../../scenario.ts'
+import { exceptCalls } from '../../support/scenario.ts'
 import { answer, hang } from '../faults/fault-server.ts'
-import { FETCHES, failure, serve, setting, virtualTime } from './setting.ts'
+import { FETCHES, failure, serve, setup, virtualTime } from './setup.ts'
 
 const fine = answer({ body: 'fine' })
 const busy = answer({ status: 503, headers: { 'retry-after': '2' } })
 
 describe.each(FETCHES)('events of a client over %s', (_, fetch) => {
 	test('carry pipeline, policy, origin, method, call id and attempt', async () => {
-		const { client, server, events } = await setting(fetch, [answer({ status: 500 }), fine], {
+		const { client, server, events } = await setup(fetch, [answer({ status: 500 }), fine], {
 			name: 'orders',
 		})
 		await client.put(server.url(), { body: 'an order', yaoki: { name: 'place order' } })
@@ -36,7 +35,7 @@ describe.each(FETCHES)('events of a client over %s', (_, fetch) => {
 	})
 
 	test('carry status, Retry-After and error type of a failed response as fields', async () => {
-		const { client, server, events } = await setting(fetch, [busy, fine])
+		const { client, server, events } = await setup(fetch, [busy, fine])
 		await client.get(server.url())
 		expect(events[0]).toMatchObject({
 			type: 'retry_attempt',
@@ -49,7 +48,7 @@ describe.each(FETCHES)('events of a client over %s', (_, fetch) => {
 	})
 
 	test('carry the timeout of an attempt and the duration of the call', async () => {
-		const { client, server, clock, events } = await setting(fetch, hang(), {
+		const { client, server, clock, events } = await setup(fetch, hang(), {
 			timeout: 1_000,
 			maxRetries: 0,
 		})
@@ -66,7 +65,7 @@ describe.each(FETCHES)('events of a client over %s', (_, fetch) => {
 	})
 
 	test('differ in their call ids between requests', async () => {
-		const { client, server, events } = await setting(fetch, fine)
+		const { client, server, events } = await setup(fetch, fine)
 		await client.get(server.url())
 		await client.get(server.url())
 		expect(new Set(events.map(({ callId }) => callId)).size).toBe(2)
@@ -164,7 +163,7 @@ describe('subscribe', () => {
 		client.subscribe(record('kept'))
 		const unsubscribe = client.subscribe(record('ended'))
 		const onEvent = record('observer')
-		const detach = attachObserver(client[OBSERVE](), { isComplete: true, onEvent })
+		const detach = attachObserver(observationOf(client), { level: 'all', onEvent })
 		const download = await client.get('https://a.test')
 		await client.get('https://b.test')
 		expect(Object.keys(client.stats.origins)).toEqual(['https://b.test'])
@@ -217,8 +216,8 @@ describe('inspection', () => {
 		const server = await serve(fine)
 		const client = new ResilientHttpClient()
 		await client.get(server.url())
-		const inspection = client[INSPECT]()
-		expect([...inspection.policies()].map(([key]) => key)).toEqual([server.origin])
-		expect(inspection.stats()).toEqual(client.stats)
+		const { members, stats } = observationOf(client)
+		expect([...(members?.() ?? [])].map(([key]) => key)).toEqual([server.origin])
+		expect(stats?.()).toEqual(client.stats)
 	})
 })

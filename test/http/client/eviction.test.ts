@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } 
 import { CircuitOpenError } from 'yaoki'
 import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
-import { failure } from './setting.ts'
+import { failure } from './setup.ts'
 
 const originOf = (n: number | string) => `http://host-${n}.example.com`
 

@@ -3,7 +3,7 @@ import { explain, type YaokiEvent } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { answer, deferred, drip, hang, reset, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
-import { FETCHES, failure, type SettingOptions, setting, textOf, virtualTime } from './setting.ts'
+import { FETCHES, failure, type SetupOptions, setup, textOf, virtualTime } from './setup.ts'
 
 const fine = answer({ body: 'fine' })
 const broken = answer({ status: 500, body: 'broken' })
@@ -11,8 +11,8 @@ const broken = answer({ status: 500, body: 'broken' })
 const hedged = (
 	fetch: typeof globalThis.fetch | undefined,
 	script: Script<Step>,
-	options: SettingOptions = {},
-) => setting(fetch, script, { hedge: { delayMs: 50 }, ...options })
+	options: SetupOptions = {},
+) => setup(fetch, script, { hedge: { delayMs: 50 }, ...options })
 
 const hedgesIn = (events: readonly YaokiEvent[]) =>
 	events.filter((event) => event.type === 'hedge').map(({ outcome, hedge }) => `${outcome} ${hedge}`)

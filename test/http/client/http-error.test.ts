@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { HttpError } from 'yaoki'
 import * as http from 'yaoki/http'
 import { recorder } from './recorder.ts'
-import { failure } from './setting.ts'
+import { failure } from './setup.ts'
 
 describe('HttpError', () => {
 	it('is the one class of failed statuses, with the response if a client threw it', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Deadline, explain } from 'yaoki'
 import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
-import { failure, virtualTime } from './setting.ts'
+import { failure, virtualTime } from './setup.ts'
 
 const URL = 'http://a.example.com/orders'
 const ORIGIN = 'http://a.example.com'

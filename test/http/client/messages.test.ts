@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { explain } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { answer } from '../faults/fault-server.ts'
-import { FETCHES, failure, setting, textOf } from './setting.ts'
+import { FETCHES, failure, setup, textOf } from './setup.ts'
 
 const ONCE = 'not retried: the request body is a stream and was already sent. Pass body: () => a new stream'
 const USED = 'The request body has already been read. Pass a new one, or body: () => a new stream'
@@ -15,7 +15,7 @@ const untyped = (value: unknown): never => value as never
 
 describe.each(FETCHES)('an HttpError over %s', (_, fetch) => {
 	it('names the request without the query, which may contain secrets', async () => {
-		const { client, server } = await setting(fetch, answer({ status: 404 }))
+		const { client, server } = await setup(fetch, answer({ status: 404 }))
 		const error = await failure(client.get(server.url('/users/7?token=secret#part')))
 		const message = `HTTP 404 for GET ${server.origin}/users/7`
 		expect(error).toMatchObject({ name: 'HttpError', statusCode: 404, message })
@@ -24,17 +24,14 @@ describe.each(FETCHES)('an HttpError over %s', (_, fetch) => {
 	})
 
 	it('names the request in the final error only, while explain stays short', async () => {
-		const { client, server } = await setting(fetch, answer({ status: 503 }), { maxRetries: 1 })
+		const { client, server } = await setup(fetch, answer({ status: 503 }), { maxRetries: 1 })
 		const error = await failure(client.put(server.url('/a')))
 		expect(error).toMatchObject({ message: `HTTP 503 for PUT ${server.origin}/a` })
 		expect(explain(error)?.attempts[0]).toMatchObject({ errorMessage: 'HTTP 503' })
 	})
 
 	it('shows no internal fields in logs', async () => {
-		const { client, server } = await setting(
-			fetch,
-			answer({ status: 503, headers: { 'retry-after': '999' } }),
-		)
+		const { client, server } = await setup(fetch, answer({ status: 503, headers: { 'retry-after': '999' } }))
 		const error = await failure(client.get(server.url()))
 		const names = Object.keys(Object(error))
 		expect(names).toContain('retryAfterMs')
@@ -42,7 +39,7 @@ describe.each(FETCHES)('an HttpError over %s', (_, fetch) => {
 	})
 
 	it('says why a stream was not sent again', async () => {
-		const { client, server } = await setting(fetch, answer({ status: 503 }), { maxRetries: 2 })
+		const { client, server } = await setup(fetch, answer({ status: 503 }), { maxRetries: 2 })
 		const error = await failure(client.put(server.url(), { body: Readable.from([Buffer.from('an order')]) }))
 		expect(error).toMatchObject({
 			name: 'HttpError',
@@ -54,7 +51,7 @@ describe.each(FETCHES)('an HttpError over %s', (_, fetch) => {
 	})
 
 	it('does not mention the stream if the failure is permanent', async () => {
-		const { client, server } = await setting(fetch, answer({ status: 422 }))
+		const { client, server } = await setup(fetch, answer({ status: 422 }))
 		const error = await failure(client.put(server.url(), { body: Readable.from([Buffer.from('an order')]) }))
 		expect(error).toMatchObject({ message: `HTTP 422 for PUT ${server.url()}` })
 	})
@@ -81,7 +78,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		],
 		['was destroyed', async () => createReadStream(import.meta.filename).destroy()],
 	])('that is a Node stream and %s is rejected before anything is sent', async (_, make) => {
-		const { client, server, waits } = await setting(fetch, answer())
+		const { client, server, waits } = await setup(fetch, answer())
 		const error = await failure(client.put(server.url(), { body: await make() }))
 		expect(error).toBeInstanceOf(TypeError)
 		expect(error).toHaveProperty('message', USED)
@@ -89,7 +86,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	})
 
 	it('that is an unread Node stream is sent', async () => {
-		const { client, server } = await setting(fetch, answer({ body: 'fine' }))
+		const { client, server } = await setup(fetch, answer({ body: 'fine' }))
 		const body = Readable.from([Buffer.from('an order')])
 		expect(await textOf(client.put(server.url(), { body }))).toBe('fine')
 		expect(server.requests[0]?.body).toBe('an order')
@@ -100,7 +97,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		['a symbol', Symbol('order'), 'Symbol(order)'],
 		['an object that writes itself as nothing', { toJSON: () => undefined }, '[object Object]'],
 	])('of json that is %s is rejected, because nothing would be sent', async (_, json, shown) => {
-		const { client, server } = await setting(fetch, answer())
+		const { client, server } = await setup(fetch, answer())
 		const error = await failure(client.post(server.url(), { json }))
 		expect(error).toMatchObject({ optionPath: 'json', received: json })
 		expect(error).toHaveProperty(
@@ -111,13 +108,13 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 	})
 
 	it.each([null, false, 0, ''])('of json that is %j is sent', async (json) => {
-		const { client, server } = await setting(fetch, answer())
+		const { client, server } = await setup(fetch, answer())
 		await client.post(server.url(), { json })
 		expect(String(server.requests[0]?.body)).toBe(JSON.stringify(json))
 	})
 
 	it('rejects a Request as the URL, because its method and body would be lost', async () => {
-		const { client, server } = await setting(fetch, answer())
+		const { client, server } = await setup(fetch, answer())
 		for (const given of [new Request(server.url()), undefined, null, 7, {}]) {
 			const error = await failure(client.get(untyped(given)))
 			expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'url' })

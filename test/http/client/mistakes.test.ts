@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { recorder } from './recorder.ts'
-import { failure } from './setting.ts'
+import { failure } from './setup.ts'
 
 const API = 'https://api.example.com'
 

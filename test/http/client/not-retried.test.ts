@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { explain, type YaokiEvent } from 'yaoki'
 import { type HttpClientOptions, ResilientHttpClient, resilientFetch } from 'yaoki/http'
-import { failure, virtualTime } from './setting.ts'
+import { failure, virtualTime } from './setup.ts'
 
 const URL = 'http://a.example.com/'
 const KEY =

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ResilientHttpClient } from 'yaoki/http'
-import { failure, virtualTime } from './setting.ts'
+import { failure, virtualTime } from './setup.ts'
 
 const URL = 'http://a.example.com/'
 const ORIGIN = 'http://a.example.com'

@@ -1,7 +1,7 @@
 /** How long the circuit of an origin stays open. */
 import { describe, expect, it } from 'vitest'
 import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
-import { failure, virtualTime } from './setting.ts'
+import { failure, virtualTime } from './setup.ts'
 
 const URL = 'http://a.example.com/'
 const ORIGIN = 'http://a.example.com'

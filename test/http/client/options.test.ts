@@ -4,7 +4,7 @@ import { ResilientHttpClient } from 'yaoki/http'
 /** Options as they come out of a file, where no compiler has seen them. */
 const made = (options: string) => () => new ResilientHttpClient(JSON.parse(options))
 
-describe('a client rejects invalid options', () => {
+describe('a client', () => {
 	it.each([
 		['{"retries":3}', 'retries'],
 		['{"fetch":"undici"}', 'Invalid option "fetch"'],
@@ -36,12 +36,12 @@ describe('a client rejects invalid options', () => {
 		],
 		['{"idempotency":"always"}', /Invalid option "idempotency": expected .*, got "always"/],
 		['{"deadlineHeader":"x-mine"}', /Invalid option "deadlineHeader": expected .*, got "x-mine"/],
-	])('%s', (options, message) => {
+	])('rejects the invalid options %s', (options, message) => {
 		expect(made(options)).toThrow(message)
 		expect(made(options)).toThrow(expect.objectContaining({ code: 'YAOKI_INVALID_OPTION' }))
 	})
 
-	it('but accepts none, and starts with empty stats', () => {
+	it('accepts no options, and starts with empty stats', () => {
 		expect(new ResilientHttpClient().stats).toEqual({
 			requests: 0,
 			failures: 0,
@@ -52,7 +52,7 @@ describe('a client rejects invalid options', () => {
 		})
 	})
 
-	it('and request options outside of yaoki, which fetch would ignore', async () => {
+	it('rejects request options outside of yaoki, which fetch would ignore', async () => {
 		const init = JSON.parse('{"timeout":50}')
 		const error = await new ResilientHttpClient().get('https://api.example.com/', init).catch((e) => e)
 		expect(error.message).toBe('Invalid option "timeout": expected { yaoki: { timeout } }, got 50')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BulkheadRejectedError, CircuitOpenError, explain } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { answer, deferred, refusedUrl, reset } from '../faults/fault-server.ts'
-import { type Client, FETCHES, failure, serve, setting, textOf, virtualTime } from './setting.ts'
+import { type Client, FETCHES, failure, serve, setup, textOf, virtualTime } from './setup.ts'
 
 const fine = answer({ body: 'fine' })
 const broken = answer({ status: 500, body: 'broken' })
@@ -15,7 +15,7 @@ async function open(client: Client, url: string): Promise<void> {
 
 describe.each(FETCHES)('origins over %s', (_, fetch) => {
 	it('have separate circuits', async () => {
-		const { client, server: down } = await setting(fetch, broken, eager)
+		const { client, server: down } = await setup(fetch, broken, eager)
 		const up = await serve(fine)
 		await open(client, down.url())
 		const error = await failure(client.get(down.url('/other/path')))
@@ -29,7 +29,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 	})
 
 	it('reject with the failed status as the cause, without the response of another caller', async () => {
-		const { client, server } = await setting(fetch, broken, eager)
+		const { client, server } = await setup(fetch, broken, eager)
 		await open(client, server.url())
 		const { cause } = (await failure(client.get(server.url()))) as CircuitOpenError
 		expect(cause).toMatchObject({ name: 'HttpError', statusCode: 500, body: undefined })
@@ -37,7 +37,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 	})
 
 	it('are distinguished by host and port, not by the spelling of the URL', async () => {
-		const { client, server } = await setting(fetch, broken, eager)
+		const { client, server } = await setup(fetch, broken, eager)
 		const { origin } = server
 		await open(client, `${origin}/a`)
 		for (const url of [origin, `${origin}?q=//x/y`, `${origin}/b#c`, origin.replace('http', 'HTTP')])
@@ -47,7 +47,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 	})
 
 	it('are probed after resetTimeoutMs, and then the circuit closes', async () => {
-		const { client, server, clock, events } = await setting(fetch, [broken, broken, fine], eager)
+		const { client, server, clock, events } = await setup(fetch, [broken, broken, fine], eager)
 		await open(client, server.url())
 		await clock.advance(30_000)
 		expect(await textOf(client.get(server.url()))).toBe('fine')
@@ -60,27 +60,27 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 	})
 
 	it('do not count a 4xx or an abort as a failure, but every network error', async () => {
-		const { client, server } = await setting(fetch, answer({ status: 404 }), eager)
+		const { client, server } = await setup(fetch, answer({ status: 404 }), eager)
 		for (let n = 0; n < 5; n++) await failure(client.get(server.url()))
 		for (let n = 0; n < 5; n++) await failure(client.get(server.url(), { signal: AbortSignal.abort() }))
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
 		server.play(reset('request-head'))
 		await open(client, server.url())
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('open')
-		const refused = await refusedUrl()
-		await open(client, refused)
-		expect(await failure(client.get(refused))).toBeInstanceOf(CircuitOpenError)
+		const unreachable = await refusedUrl()
+		await open(client, unreachable)
+		expect(await failure(client.get(unreachable))).toBeInstanceOf(CircuitOpenError)
 	})
 
 	it('count a call once, however many attempts it made', async () => {
-		const { client, server } = await setting(fetch, broken, { ...eager, maxRetries: 3 })
+		const { client, server } = await setup(fetch, broken, { ...eager, maxRetries: 3 })
 		await failure(client.get(server.url()))
 		expect(server.requests).toHaveLength(4)
 		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ state: 'closed', failureCount: 1 })
 	})
 
 	it('can be isolated and reset by an operator', async () => {
-		const { client, server } = await setting(fetch, fine, eager)
+		const { client, server } = await setup(fetch, fine, eager)
 		await client.get(server.url())
 		const release = client.circuitBreaker(server.origin)?.isolate()
 		const error = await failure(client.get(server.url()))
@@ -98,7 +98,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 	})
 
 	it('can be isolated before the first request, by any of their URLs', async () => {
-		const { client, server } = await setting(fetch, fine, eager)
+		const { client, server } = await setup(fetch, fine, eager)
 		const { origin } = server
 		const breaker = client.circuitBreaker(origin)
 		for (const url of [`${origin}/`, `${origin}/some/path?q=1`, new URL(origin), new URL('/a#b', origin)])
@@ -120,7 +120,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 	it('have separate bulkheads with stats', async () => {
 		const held = deferred()
 		const slow = answer({ body: 'slow', after: held.promise })
-		const { client, server } = await setting(fetch, slow, { bulkhead: { maxConcurrent: 2, maxQueue: 1 } })
+		const { client, server } = await setup(fetch, slow, { bulkhead: { maxConcurrent: 2, maxQueue: 1 } })
 		const other = await serve(fine)
 		const answers = [1, 2, 3].map(() => textOf(client.get(server.url())))
 		await server.requested(2)
@@ -141,7 +141,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 
 	it('have no breaker and no bulkhead if these are off', async () => {
 		const options = { maxRetries: 0, circuitBreaker: false, bulkhead: false, budget: false } as const
-		const { client, server } = await setting(fetch, broken, options)
+		const { client, server } = await setup(fetch, broken, options)
 		for (let n = 0; n < 10; n++)
 			expect(await failure(client.get(server.url()))).toMatchObject({ statusCode: 500 })
 		expect(client.stats.origins[server.origin]).toEqual({
@@ -156,7 +156,7 @@ describe.each(FETCHES)('origins over %s', (_, fetch) => {
 
 	it('report how many retries their budgets allow', async () => {
 		const budget = { minRetriesPerSecond: 0.2, windowMs: 10_000 }
-		const { client, server } = await setting(fetch, broken, { budget, maxRetries: 1 })
+		const { client, server } = await setup(fetch, broken, { budget, maxRetries: 1 })
 		const left = async () => {
 			const error = await failure(client.get(server.url()))
 			return [client.stats.origins[server.origin]?.retriesAvailable, explain(error)?.stop]

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { RateLimitedError } from 'yaoki'
 import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
-import { failure, virtualTime } from './setting.ts'
+import { failure, virtualTime } from './setup.ts'
 
 const ORIGIN = 'http://a.example.com'
 

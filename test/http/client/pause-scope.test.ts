@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
-import { failure, virtualTime } from './setting.ts'
+import { failure, virtualTime } from './setup.ts'
 
 const URL = 'http://a.example.com/'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RateLimitedError } from 'yaoki'
 import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
-import { failure, virtualTime } from './setting.ts'
+import { failure, virtualTime } from './setup.ts'
 
 const URL = 'http://a.example.com/'
 const ORIGIN = 'http://a.example.com'

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isCachedResponse, ResilientHttpClient } from 'yaoki/http'
-import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
+import { CREDENTIAL_HEADERS } from '../../../src/http/headers/request-headers.ts'
 import { answer, type FaultServer, type Step } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
-import { FETCHES, failure, serve, setting, textOf } from './setting.ts'
+import { FETCHES, failure, serve, setup, textOf } from './setup.ts'
 
 /** The headers by which the test server identifies principals; it names the last one in Vary. */
 const OF_THE_PRINCIPAL = ['authorization', 'cookie', 'x-api-key', 'accept-language'] as const
@@ -87,7 +87,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 	})
 
 	it('are not mixed up if the caller changes the headers during the request', async () => {
-		const { client, server } = await setting(fetch, mirror, { cache: true })
+		const { client, server } = await setup(fetch, mirror, { cache: true })
 		const headers = new Headers({ authorization: 'Ada' })
 		const answered = client.get(server.url('/me'), { headers })
 		headers.set('authorization', 'Bob')
@@ -99,7 +99,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 	})
 
 	it('that lost access do not receive their earlier response', async () => {
-		const { client, server } = await setting(fetch, mirror, { cache: true })
+		const { client, server } = await setup(fetch, mirror, { cache: true })
 		const get = (authorization: string) => client.get(server.url('/me'), { headers: { authorization } })
 		await get('Ada')
 		await get('Bob')
@@ -127,7 +127,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 	})
 
 	it('do not receive a response from before the URL was redirected', async () => {
-		const { client, server } = await setting(fetch, mirror, { cache: true })
+		const { client, server } = await setup(fetch, mirror, { cache: true })
 		await client.get(server.url('/me'))
 		server.play({ '/me': answer({ status: 302, headers: { location: '/login' } }), '/login': answer() })
 		await client.get(server.url('/me'))
@@ -142,7 +142,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 			return headers.get('x-user') ?? undefined
 		}
 		const privately = answer({ headers: { 'cache-control': 'private' }, body: 'for ada' })
-		const { client, server } = await setting(fetch, privately, { cache: true, principal })
+		const { client, server } = await setup(fetch, privately, { cache: true, principal })
 		const get = (headers: Record<string, string>) => client.get(server.url('/me'), { headers })
 		await get({ 'x-user': 'ada' })
 		client.circuitBreaker(server.origin)?.isolate()
@@ -155,7 +155,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 	it('of a principal function that returns a promise are rejected, because all promises look alike', async () => {
 		const principal: unknown = async () => 'ada'
 		const options = { cache: true, principal: principal as () => string }
-		const { client, server } = await setting(fetch, mirror, options)
+		const { client, server } = await setup(fetch, mirror, options)
 		expect(await failure(client.get(server.url('/me')))).toMatchObject({
 			name: 'InvalidOptionError',
 			optionPath: 'principal(request)',
@@ -164,7 +164,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 	})
 
 	it('of a URL with another query are separate', async () => {
-		const { client, server } = await setting(fetch, ({ path }) => answer({ body: path }), { cache: true })
+		const { client, server } = await setup(fetch, ({ path }) => answer({ body: path }), { cache: true })
 		await client.get(server.url('/me?user=ada'))
 		client.circuitBreaker(server.origin)?.isolate()
 		expect(await textOf(client.get(server.url('/me?user=ada')))).toBe('/me?user=ada')

@@ -6,12 +6,12 @@ import {
 	type Client,
 	FETCHES,
 	failure,
-	type Setting,
-	type SettingOptions,
+	type Setup,
+	type SetupOptions,
 	serve,
-	setting,
+	setup,
 	textOf,
-} from './setting.ts'
+} from './setup.ts'
 
 const LIMIT = 10
 const WINDOW_MS = 10_000
@@ -80,7 +80,7 @@ function counting(
 	}
 }
 
-const patient: SettingOptions = {
+const patient: SetupOptions = {
 	timeout: Infinity,
 	totalTimeoutMs: Infinity,
 	maxRetries: 0,
@@ -88,7 +88,7 @@ const patient: SettingOptions = {
 }
 
 /** Advances the clock until this is true, but not while a request is in flight. */
-async function unhurried<T>({ client, server, clock }: Setting, promise: Promise<T>): Promise<T> {
+async function unhurried<T>({ client, server, clock }: Setup, promise: Promise<T>): Promise<T> {
 	let isOver = false
 	const over = promise.finally(() => {
 		isOver = true
@@ -117,7 +117,7 @@ async function askOften(client: Client, url: string, times: number): Promise<rea
 describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 	describe.each(WORDINGS)('reported by %s', (_name, wording) => {
 		it('never sends a 429 for a hundred requests', async () => {
-			const all = await setting(fetch, answer(), { ...patient, areWaitsHeld: true })
+			const all = await setup(fetch, answer(), { ...patient, areWaitsHeld: true })
 			const { client, server, clock } = all
 			server.play(counting(clock, wording))
 			const statuses = await unhurried(all, askOften(client, server.url(), 100))
@@ -129,7 +129,7 @@ describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 		})
 
 		it('sends a 429 for the excess with honorRateLimit: false', async () => {
-			const { client, server, clock, waits } = await setting(fetch, answer(), {
+			const { client, server, clock, waits } = await setup(fetch, answer(), {
 				...patient,
 				honorRateLimit: false,
 			})
@@ -141,7 +141,7 @@ describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 	})
 
 	it('receives concurrently what the quota allows', async () => {
-		const { client, server, clock } = await setting(fetch, answer(), { ...patient, areWaitsHeld: true })
+		const { client, server, clock } = await setup(fetch, answer(), { ...patient, areWaitsHeld: true })
 		const [, wording] = WORDINGS[0] ?? []
 		if (wording) server.play(counting(clock, wording))
 		await textOf(client.get(server.url()))
@@ -156,7 +156,7 @@ describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 
 	it('does not delay other origins, and calls without time are rejected immediately', async () => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=20' } })
-		const { client, server, waits } = await setting(fetch, used, patient)
+		const { client, server, waits } = await setup(fetch, used, patient)
 		const other = await serve(answer({ body: 'fine' }))
 		await textOf(client.get(server.url()))
 		expect(await textOf(client.get(other.url()))).toBe('fine')
@@ -170,7 +170,7 @@ describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 
 	it('that resets in an hour: calls are rejected with retryAfterMs', async () => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
-		const { client, server, clock, waits } = await setting(fetch, used, patient)
+		const { client, server, clock, waits } = await setup(fetch, used, patient)
 		await textOf(client.get(server.url()))
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({ code: 'YAOKI_RATE_LIMITED', retryAfterMs: 3_600_000 })
@@ -185,7 +185,7 @@ describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 		['ignore', 0],
 	] as const)('that resets in an hour is handled by %s like a Retry-After', async (longRetryAfter, least) => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
-		const { client, server, clock } = await setting(fetch, used, { ...patient, longRetryAfter })
+		const { client, server, clock } = await setup(fetch, used, { ...patient, longRetryAfter })
 		await textOf(client.get(server.url()))
 		await textOf(client.get(server.url()))
 		expect(clock.now()).toBeGreaterThanOrEqual(least)
@@ -197,7 +197,7 @@ describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 		['without a reset time', { ratelimit: '"default";r=0' }],
 		['that is reset in the past', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1000000000' }],
 	])('%s delays no request', async (_what, headers) => {
-		const { client, server, waits } = await setting(fetch, answer({ headers }), patient)
+		const { client, server, waits } = await setup(fetch, answer({ headers }), patient)
 		for (let n = 0; n < 5; n++) await textOf(client.get(server.url()))
 		expect(waits).toEqual([])
 	})

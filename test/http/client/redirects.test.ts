@@ -1,21 +1,21 @@
 /** A redirect must not let one origin pause another, open its circuit, or receive its keys. */
 import { describe, expect, it, vi } from 'vitest'
-import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
+import { CREDENTIAL_HEADERS } from '../../../src/http/headers/request-headers.ts'
 import { answer, type FaultServer, hang, refusedUrl, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
-import { FETCHES, failure, type SettingOptions, serve, setting, textOf } from './setting.ts'
+import { FETCHES, failure, type SetupOptions, serve, setup, textOf } from './setup.ts'
 
 const FINE = answer({ body: 'fine' })
-const EAGER: SettingOptions = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } }
+const EAGER: SetupOptions = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } }
 
 const redirectTo = (location: string, status = 302): Step => answer({ status, headers: { location } })
 
 describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 	/** A client of `good`, whose `/go` redirects to `evil`. */
-	const between = async (evil: Script<Step>, options: SettingOptions = {}, status = 302) => {
+	const between = async (evil: Script<Step>, options: SetupOptions = {}, status = 302) => {
 		const other = await serve(evil)
 		const script = { '/go': redirectTo(other.url('/there'), status), '/': FINE }
-		return { ...(await setting(fetch, script, options)), other }
+		return { ...(await setup(fetch, script, options)), other }
 	}
 
 	it('that responds with Retry-After does not pause the first origin', async () => {
@@ -194,7 +194,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 	it('through a third one counts for the origin that failed', async () => {
 		const last = await serve(answer({ status: 500 }))
 		const middle = await serve(redirectTo(last.url('/')))
-		const { client, server } = await setting(fetch, redirectTo(middle.url('/')), EAGER)
+		const { client, server } = await setup(fetch, redirectTo(middle.url('/')), EAGER)
 		for (let n = 0; n < 3; n++) await failure(client.get(server.url()))
 		const { origins } = client.stats
 		expect(origins[`${server.origin} -> ${middle.origin}`]?.circuit).toMatchObject({
@@ -206,7 +206,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 	})
 
 	it('that is down does not open the circuit of the first origin', async () => {
-		const { client, server } = await setting(fetch, redirectTo(await refusedUrl()), EAGER)
+		const { client, server } = await setup(fetch, redirectTo(await refusedUrl()), EAGER)
 		for (let n = 0; n < 3; n++) await failure(client.get(server.url()))
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
 		expect(server.requests.length).toBe(3)
@@ -253,7 +253,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 
 	it('does not carry a key that a second redirect leads back with', async () => {
 		const other = await serve(({ path }) => redirectTo(`${path}`.slice(1), 307))
-		const { client, server } = await setting(fetch, ({ path }) =>
+		const { client, server } = await setup(fetch, ({ path }) =>
 			path === '/go' ? redirectTo(`${other.origin}/${server.url('/back')}`, 307) : FINE,
 		)
 		await textOf(client.get(server.url('/go'), { headers: { 'x-api-key': 'secret' } }))
@@ -283,7 +283,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 
 describe.each(FETCHES)('a redirect within an origin over %s', (_, fetch) => {
 	it('keeps API keys, and a failure counts', async () => {
-		const { client, server } = await setting(
+		const { client, server } = await setup(
 			fetch,
 			{ '/go': redirectTo('/there', 307), '/there': answer({ status: 500 }) },
 			EAGER,

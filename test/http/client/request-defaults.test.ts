@@ -4,7 +4,7 @@ import { ResilientHttpClient } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
 import { deferred } from '../deferred.ts'
 import { recorder } from './recorder.ts'
-import { failure } from './setting.ts'
+import { failure } from './setup.ts'
 
 const API = 'https://api.example.com'
 

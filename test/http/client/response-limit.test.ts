@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { ResponseTooLargeError } from 'yaoki/http'
 import { answer, type Step } from '../faults/fault-server.ts'
-import { FETCHES, failure, setting, textOf } from './setting.ts'
+import { FETCHES, failure, setup, textOf } from './setup.ts'
 
 /** A body that never ends. */
 const ENDLESS: Step = {
@@ -25,7 +25,7 @@ const read: Readonly<Record<string, (response: Response) => Promise<unknown>>> =
 
 describe.each(FETCHES)('maxResponseBytes over %s', (_, fetch) => {
 	it.each(Object.entries(read))('ends an endless body that is read by %s', async (_way, readBy) => {
-		const { client, server } = await setting(fetch, ENDLESS, { maxResponseBytes: 100_000 })
+		const { client, server } = await setup(fetch, ENDLESS, { maxResponseBytes: 100_000 })
 		const error = await failure(readBy(await client.get(server.url())))
 		expect(error).toBeInstanceOf(ResponseTooLargeError)
 		expect(error).toMatchObject({
@@ -40,7 +40,7 @@ describe.each(FETCHES)('maxResponseBytes over %s', (_, fetch) => {
 	it('counts the bytes after decompression', async () => {
 		const body = gzipSync('x'.repeat(1_000_000))
 		const bomb = answer({ headers: { 'content-encoding': 'gzip' }, body })
-		const { client, server } = await setting(fetch, bomb, { maxResponseBytes: 100_000 })
+		const { client, server } = await setup(fetch, bomb, { maxResponseBytes: 100_000 })
 		expect(body.length).toBeLessThan(100_000)
 		expect(await failure(textOf(client.get(server.url())))).toBeInstanceOf(ResponseTooLargeError)
 		await server.allClosed()
@@ -48,13 +48,13 @@ describe.each(FETCHES)('maxResponseBytes over %s', (_, fetch) => {
 
 	it('does not read a body whose announced length exceeds it', async () => {
 		const step = answer({ headers: { 'content-length': '11' }, body: '12345678901' })
-		const { client, server } = await setting(fetch, step, { maxResponseBytes: 10 })
+		const { client, server } = await setup(fetch, step, { maxResponseBytes: 10 })
 		expect(await failure(textOf(client.get(server.url())))).toBeInstanceOf(ResponseTooLargeError)
 	})
 
 	it('lets a body of exactly this size pass, unchanged', async () => {
 		const step = answer({ headers: { 'x-version': '7' }, body: '1234567890' })
-		const { client, server } = await setting(fetch, step, { maxResponseBytes: 10 })
+		const { client, server } = await setup(fetch, step, { maxResponseBytes: 10 })
 		const response = await client.get(server.url('/a'))
 		expect(response).toMatchObject({ status: 200, url: server.url('/a'), redirected: false })
 		expect(response.headers.get('x-version')).toBe('7')
@@ -66,25 +66,25 @@ describe.each(FETCHES)('maxResponseBytes over %s', (_, fetch) => {
 	})
 
 	it('passes a response without a body', async () => {
-		const { client, server } = await setting(fetch, answer({ status: 204 }), { maxResponseBytes: 1 })
+		const { client, server } = await setup(fetch, answer({ status: 204 }), { maxResponseBytes: 1 })
 		expect((await client.get(server.url())).status).toBe(204)
 	})
 
 	it('is not retried if the body is read for the cache', async () => {
-		const { client, server } = await setting(fetch, ENDLESS, { maxResponseBytes: 100, cache: true })
+		const { client, server } = await setup(fetch, ENDLESS, { maxResponseBytes: 100, cache: true })
 		expect(await failure(client.get(server.url()))).toBeInstanceOf(ResponseTooLargeError)
 		expect(server.requests.length).toBe(1)
 	})
 
 	it('frees the connection if the caller cancels before it', async () => {
-		const { client, server } = await setting(fetch, ENDLESS, { maxResponseBytes: 100_000 })
+		const { client, server } = await setup(fetch, ENDLESS, { maxResponseBytes: 100_000 })
 		const response = await client.get(server.url())
 		await response.body?.cancel()
 		await server.allClosed()
 	})
 
 	it('is off by default', async () => {
-		const { client, server } = await setting(fetch, answer({ body: 'x'.repeat(1_000_000) }))
+		const { client, server } = await setup(fetch, answer({ body: 'x'.repeat(1_000_000) }))
 		expect((await textOf(client.get(server.url()))).length).toBe(1_000_000)
 	})
 })

@@ -6,7 +6,7 @@ import { InvalidResponseError, type ResponsePromise } from 'yaoki/http'
 import * as z from 'zod'
 import type { StandardSchema } from '../../../src/core/options/standard-schema.ts'
 import { recorder } from './recorder.ts'
-import { failure } from './setting.ts'
+import { failure } from './setup.ts'
 
 const API = 'https://api.example.com'
 const URL_7 = `${API}/users/7?key=secret`

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { explain } from 'yaoki'
 import { HttpError } from 'yaoki/http'
 import { answer, hugeBody } from '../faults/fault-server.ts'
-import { FETCHES, failure, setting, textOf } from './setting.ts'
+import { FETCHES, failure, setup, textOf } from './setup.ts'
 
 const busy = answer({ status: 503, body: 'busy' })
 const fine = answer({ headers: { 'content-type': 'application/json' }, body: '{"id":7}' })
@@ -16,7 +16,7 @@ async function statusError(request: Promise<unknown>): Promise<HttpError> {
 
 describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	it('returns a response that can be read like any other', async () => {
-		const { client, server } = await setting(fetch, fine)
+		const { client, server } = await setup(fetch, fine)
 		const response = await client.request(new URL(server.url('/users/7?full=1')))
 		expect(response).toMatchObject({ status: 200, ok: true, url: server.url('/users/7?full=1') })
 		expect(response.headers.get('content-type')).toBe('application/json')
@@ -25,7 +25,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it.each(['get', 'post', 'put', 'patch', 'delete'] as const)('has the method of %s', async (method) => {
-		const { client, server } = await setting(fetch, fine)
+		const { client, server } = await setup(fetch, fine)
 		// A method in the init does not override the called method.
 		await client[method](server.url('/a'), { method: 'OPTIONS', headers: { 'x-own': 'mine' } })
 		expect(server.requests).toMatchObject([
@@ -34,7 +34,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it('has any other method with request, in upper case', async () => {
-		const { client, server } = await setting(fetch, fine)
+		const { client, server } = await setup(fetch, fine)
 		await client.request(server.url('/a'), { method: 'options' })
 		const head = await client.request(server.url('/a'), { method: 'head' })
 		expect(await head.text()).toBe('')
@@ -42,7 +42,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it('sends json with its content-type, unless the caller sets one', async () => {
-		const { client, server } = await setting(fetch, fine)
+		const { client, server } = await setup(fetch, fine)
 		await client.post(server.url(), { json: { name: 'Ada' } })
 		await client.put(server.url(), { json: null, headers: { 'Content-Type': 'application/vnd.own+json' } })
 		await client.patch(server.url(), { json: false, headers: new Headers({ 'x-own': 'mine' }) })
@@ -53,13 +53,13 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it('sends the same JSON with every attempt', async () => {
-		const { client, server } = await setting(fetch, [busy, fine])
+		const { client, server } = await setup(fetch, [busy, fine])
 		await client.put(server.url(), { json: { id: 7 } })
 		expect(server.requests.map(({ body }) => body)).toEqual(['{"id":7}', '{"id":7}'])
 	})
 
 	it('rejects invalid requests with an error that names the cause, and sends nothing', async () => {
-		const { client, server } = await setting(fetch, fine)
+		const { client, server } = await setup(fetch, fine)
 		const url = server.url()
 		await expect(client.post(url, { json: {}, body: 'both' })).rejects.toThrow('Invalid option "json"')
 		await expect(client.get('nowhere')).rejects.toThrow("Invalid URL 'nowhere'")
@@ -75,7 +75,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 
 	it('throws an HttpError with status, body and headers when the retries are exhausted', async () => {
 		const broken = answer({ status: 500, headers: { 'x-request-id': 'r7' }, body: 'out of order' })
-		const { client, server, waits } = await setting(fetch, broken, { maxRetries: 2 })
+		const { client, server, waits } = await setup(fetch, broken, { maxRetries: 2 })
 		const error = await statusError(client.get(server.url()))
 		expect(error).toBeInstanceOf(HttpError)
 		expect(error).toMatchObject({ name: 'HttpError', code: 'YAOKI_HTTP', statusCode: 500 })
@@ -91,7 +91,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it.each([400, 401, 403, 404, 410, 422])('is not retried after a %i', async (status) => {
-		const { client, server } = await setting(fetch, answer({ status, body: 'no' }))
+		const { client, server } = await setup(fetch, answer({ status, body: 'no' }))
 		const error = await statusError(client.get(server.url()))
 		expect(error).toMatchObject({ statusCode: status, body: 'no' })
 		expect(explain(error)?.stop).toBe('permanent')
@@ -101,7 +101,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	it.each([408, 429, 500, 502, 503, 504])(
 		'is retried after a %i, and explain shows both attempts',
 		async (status) => {
-			const { client, server } = await setting(fetch, [answer({ status }), fine])
+			const { client, server } = await setup(fetch, [answer({ status }), fine])
 			const response = await client.get(server.url(), { yaoki: { name: 'load user' } })
 			expect(await response.json()).toEqual({ id: 7 })
 			expect(server.requests).toHaveLength(2)
@@ -116,7 +116,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	)
 
 	it('that succeeded has an explanation too', async () => {
-		const { client, server } = await setting(fetch, fine)
+		const { client, server } = await setup(fetch, fine)
 		const response = await client.get(server.url())
 		expect(explain(response)).toMatchObject({
 			stop: 'success',
@@ -125,7 +125,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it('throws an HttpError for a 304, which has no body', async () => {
-		const { client, server } = await setting(fetch, answer({ status: 304, headers: { etag: '"7"' } }))
+		const { client, server } = await setup(fetch, answer({ status: 304, headers: { etag: '"7"' } }))
 		const error = await statusError(client.get(server.url(), { headers: { 'if-none-match': '"7"' } }))
 		expect(error).toMatchObject({ statusCode: 304, body: '' })
 		expect(error.response?.headers.get('etag')).toBe('"7"')
@@ -133,7 +133,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it("follows redirects, or throws an HttpError with redirect: 'manual'", async () => {
-		const { client, server } = await setting(fetch, {
+		const { client, server } = await setup(fetch, {
 			'/old': answer({ status: 302, headers: { location: '/new' }, body: 'moved' }),
 			'/new': answer({ body: 'here' }),
 		})
@@ -148,13 +148,13 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it('counts an unfollowed redirect as a failure', async () => {
-		const { client, server } = await setting(fetch, answer({ status: 302, headers: { location: '/' } }))
+		const { client, server } = await setup(fetch, answer({ status: 302, headers: { location: '/' } }))
 		await statusError(client.get(server.url(), { redirect: 'manual' }))
 		expect(client.stats).toMatchObject({ requests: 1, failures: 1 })
 	})
 
 	it('carries at most 64 kB of an error body, and does not load the rest', async () => {
-		const { client, server } = await setting(fetch, hugeBody({ status: 500 }), { maxRetries: 0 })
+		const { client, server } = await setup(fetch, hugeBody({ status: 500 }), { maxRetries: 0 })
 		const error = await statusError(client.get(server.url()))
 		expect(error.body).toBe('x'.repeat(65_536))
 		// Kernel buffers may have been filled before the cancel.
@@ -162,7 +162,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 	})
 
 	it('reads an error body up to exactly the limit', async () => {
-		const { client, server } = await setting(fetch, {
+		const { client, server } = await setup(fetch, {
 			'/at': answer({ status: 400, body: 'y'.repeat(65_536) }),
 			'/beyond': answer({ status: 400, body: `${'y'.repeat(65_536)}z` }),
 			'/split': answer({ status: 400, body: `${'y'.repeat(65_535)}\u00e9` }),
@@ -179,7 +179,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 			busy,
 			answer({ status: 503, body: 'last' }),
 		] as const
-		const { client, server } = await setting(fetch, script, { maxRetries: 2 })
+		const { client, server } = await setup(fetch, script, { maxRetries: 2 })
 		expect((await statusError(client.get(server.url()))).body).toBe('last')
 		expect(await failure(textOf(client.get(server.url())))).toMatchObject({ body: 'last' })
 		expect(server.connections.mostOpen).toBeLessThanOrEqual(2)

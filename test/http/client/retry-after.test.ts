@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Deadline, explain, RateLimitedError } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { answer } from '../faults/fault-server.ts'
-import { FETCHES, failure, serve, setting, textOf, virtualTime } from './setting.ts'
+import { FETCHES, failure, serve, setup, textOf, virtualTime } from './setup.ts'
 
 const fine = answer({ body: 'fine' })
 const comeBack = (after: string, status = 429, headers = {}) =>
@@ -11,7 +11,7 @@ const comeBack = (after: string, status = 429, headers = {}) =>
 
 describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	it('is waited for, plus jitter and never less', async () => {
-		const { client, server, waits } = await setting(fetch, [comeBack('7'), fine])
+		const { client, server, waits } = await setup(fetch, [comeBack('7'), fine])
 		const response = await client.get(server.url())
 		expect(await response.text()).toBe('fine')
 		expect(waits).toHaveLength(1)
@@ -27,7 +27,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	] as const)(
 		'of a %i pauses the origin for every caller with pauseScope: %j',
 		async (status, pauseScope) => {
-			const { client, server, clock, waiting } = await setting(fetch, [comeBack('1', status), fine], {
+			const { client, server, clock, waiting } = await setup(fetch, [comeBack('1', status), fine], {
 				areWaitsHeld: true,
 				pauseScope,
 			})
@@ -46,7 +46,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	)
 
 	it.each(['10', '60'])('of %s s releases paused callers at different moments', async (asked) => {
-		const { client, server, waiting, waits } = await setting(fetch, [comeBack(asked), fine], {
+		const { client, server, waiting, waits } = await setup(fetch, [comeBack(asked), fine], {
 			totalTimeoutMs: Infinity,
 			areWaitsHeld: true,
 			maxRetries: 0,
@@ -63,7 +63,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	])(
 		'of %s s, above maxRetryAfterMs, rejects other calls immediately, for an hour at most',
 		async (asked, pausedForMs) => {
-			const { client, server, clock } = await setting(fetch, [comeBack(asked), fine], {
+			const { client, server, clock } = await setup(fetch, [comeBack(asked), fine], {
 				areWaitsHeld: true,
 			})
 			expect(await failure(client.get(server.url()))).toMatchObject({ retryAfterMs: Number(asked) * 1_000 })
@@ -76,7 +76,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	)
 
 	it('does not affect callers of another origin', async () => {
-		const { client, server, waits } = await setting(fetch, comeBack('30'), { maxRetries: 0 })
+		const { client, server, waits } = await setup(fetch, comeBack('30'), { maxRetries: 0 })
 		const other = await serve(fine)
 		await failure(client.get(server.url()))
 		expect(await textOf(client.get(other.url()))).toBe('fine')
@@ -86,7 +86,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	})
 
 	it('of a request that is not retried still pauses the origin', async () => {
-		const { client, server, waits } = await setting(fetch, [comeBack('7'), fine])
+		const { client, server, waits } = await setup(fetch, [comeBack('7'), fine])
 		const error = await failure(client.post(server.url(), { body: 'order' }))
 		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 7_000 })
 		await client.get(server.url())
@@ -94,7 +94,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	})
 
 	it('of a 404 does not pause the origin', async () => {
-		const { client, server, waits } = await setting(fetch, [comeBack('7', 404), fine])
+		const { client, server, waits } = await setup(fetch, [comeBack('7', 404), fine])
 		expect(await failure(client.get(server.url()))).toMatchObject({ statusCode: 404, retryAfterMs: 7_000 })
 		await client.get(server.url())
 		expect(waits).toEqual([])
@@ -102,7 +102,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 
 	it('that arrives during a pause extends it', async () => {
 		const script = [comeBack('1'), comeBack('5'), fine] as const
-		const { client, server, clock, waiting } = await setting(fetch, script, { areWaitsHeld: true })
+		const { client, server, clock, waiting } = await setup(fetch, script, { areWaitsHeld: true })
 		const all = [textOf(client.get(server.url()))]
 		await waiting(1)
 		all.push(textOf(client.get(server.url())), textOf(client.get(server.url())))
@@ -120,7 +120,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	})
 
 	it('rejects a paused call immediately if its deadline is earlier', async () => {
-		const { client, server, runtime, waits } = await setting(fetch, [comeBack('10'), fine], {
+		const { client, server, runtime, waits } = await setup(fetch, [comeBack('10'), fine], {
 			maxRetries: 0,
 		})
 		await failure(client.get(server.url()))
@@ -145,7 +145,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	})
 
 	it('ends the failed call immediately if its deadline is earlier', async () => {
-		const { client, server, waits } = await setting(fetch, comeBack('10'), { totalTimeoutMs: 9_000 })
+		const { client, server, waits } = await setup(fetch, comeBack('10'), { totalTimeoutMs: 9_000 })
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 10_000, body: 'later' })
 		expect(explain(error)?.stop).toBe('deadline')
@@ -153,7 +153,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	})
 
 	it('ends a paused call immediately on abort', async () => {
-		const { client, server, waiting, clock } = await setting(fetch, [comeBack('10'), fine], {
+		const { client, server, waiting, clock } = await setup(fetch, [comeBack('10'), fine], {
 			areWaitsHeld: true,
 			maxRetries: 0,
 		})
@@ -171,7 +171,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	})
 
 	it('above maxRetryAfterMs fails with retryAfterMs', async () => {
-		const { client, server, waits } = await setting(fetch, comeBack('3600'))
+		const { client, server, waits } = await setup(fetch, comeBack('3600'))
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({
 			name: 'HttpError',
@@ -186,7 +186,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 
 	it("is clamped to maxRetryAfterMs with longRetryAfter: 'clamp'", async () => {
 		const options = { maxRetryAfterMs: 2_000, longRetryAfter: 'clamp' } as const
-		const { client, server, waits } = await setting(fetch, [comeBack('99999999999'), fine], options)
+		const { client, server, waits } = await setup(fetch, [comeBack('99999999999'), fine], options)
 		expect(await textOf(client.get(server.url()))).toBe('fine')
 		expect(waits[0]).toBeGreaterThan(2_000)
 		expect(waits[0]).toBeLessThanOrEqual(2_500)
@@ -194,11 +194,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 
 	it("above maxRetryAfterMs is ignored with longRetryAfter: 'ignore'", async () => {
 		const options = { maxRetryAfterMs: 2_000, longRetryAfter: 'ignore' } as const
-		const { client, server, waits } = await setting(
-			fetch,
-			[comeBack('3'), fine, comeBack('1'), fine],
-			options,
-		)
+		const { client, server, waits } = await setup(fetch, [comeBack('3'), fine, comeBack('1'), fine], options)
 		await client.get(server.url())
 		expect(waits).toEqual([100])
 		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(0)
@@ -207,7 +203,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 	})
 
 	it.each(['-1', '1e3', '0x10', '', 'soon', '1, soon'])('of %j is ignored', async (text) => {
-		const { client, server, waits } = await setting(fetch, [comeBack(text), fine])
+		const { client, server, waits } = await setup(fetch, [comeBack(text), fine])
 		await client.get(server.url())
 		expect(waits).toEqual([100])
 	})
@@ -217,7 +213,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 			date: 'Thu, 01 Jan 2026 05:00:00 GMT',
 			'retry-after': 'Thu, 01 Jan 2026 05:00:07 GMT',
 		}
-		const { client, server, waits } = await setting(fetch, [comeBack('', 503, aheadByHours), fine])
+		const { client, server, waits } = await setup(fetch, [comeBack('', 503, aheadByHours), fine])
 		await client.get(server.url())
 		expect(waits[0]).toBeGreaterThan(7_000)
 		expect(waits[0]).toBeLessThanOrEqual(8_750)

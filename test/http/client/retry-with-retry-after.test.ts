@@ -3,7 +3,7 @@ import { type CallContext, Deadline, explain, HttpError } from 'yaoki'
 import { type RetryWithRetryAfterOptions, retryWithRetryAfter } from 'yaoki/http'
 import { answer, hang, hugeBody, reset, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
-import { FETCHES, failure, type SettingOptions, serve, virtualTime } from './setting.ts'
+import { FETCHES, failure, type SetupOptions, serve, virtualTime } from './setup.ts'
 
 type Send = (url: string, context: CallContext) => Promise<Response>
 
@@ -15,7 +15,7 @@ const SENDERS = FETCHES.map(([name, given = fetch]): readonly [name: string, sen
 const fine = answer({ body: 'fine' })
 const busy = answer({ status: 503, headers: { 'retry-after': '7' }, body: 'busy' })
 
-async function repeated(send: Send, script: Script<Step>, own: SettingOptions = {}) {
+async function repeated(send: Send, script: Script<Step>, own: SetupOptions = {}) {
 	const server = await serve(script)
 	const time = virtualTime(own)
 	const ask = (maxRetries?: number, options: RetryWithRetryAfterOptions = {}) =>

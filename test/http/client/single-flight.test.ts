@@ -6,17 +6,17 @@ import { virtualRuntime } from 'yaoki/testing'
 import { MAX_SHARED_BYTES } from '../../../src/http/client/single-flight.ts'
 import { deferred } from '../deferred.ts'
 import { answer, hang, type Step } from '../faults/fault-server.ts'
-import { failure, type SettingOptions, setting, textOf } from './setting.ts'
+import { failure, type SetupOptions, setup, textOf } from './setup.ts'
 
-const SHARED: SettingOptions = { singleFlight: true }
+const SHARED: SetupOptions = { singleFlight: true }
 
 /** A server that responds when the test allows it. */
-async function held(body = 'fine', options: SettingOptions = {}) {
+async function held(body = 'fine', options: SetupOptions = {}) {
 	const allowed = deferred()
 	const answered = answer({ body, after: allowed.promise })
 	return {
 		allow: () => allowed.resolve(undefined),
-		...(await setting(undefined, answered, { ...SHARED, ...options })),
+		...(await setup(undefined, answered, { ...SHARED, ...options })),
 	}
 }
 
@@ -57,7 +57,7 @@ describe('singleFlight', () => {
 	})
 
 	it('is off by default', async () => {
-		const { client, server } = await setting(undefined, answer({ body: 'fine' }))
+		const { client, server } = await setup(undefined, answer({ body: 'fine' }))
 		await Promise.all([textOf(client.get(server.url())), textOf(client.get(server.url()))])
 		expect([server.requests.length, client.stats.shared]).toEqual([2, 0])
 	})
@@ -132,7 +132,7 @@ describe('singleFlight', () => {
 	})
 
 	it('aborts the request when all callers have aborted, and the next caller sends a new one', async () => {
-		const { client, server } = await setting(undefined, [hang(), answer({ body: 'fine' })], SHARED)
+		const { client, server } = await setup(undefined, [hang(), answer({ body: 'fine' })], SHARED)
 		const callers = [new AbortController(), new AbortController()]
 		const calls = callers.map(({ signal }) => failure(client.get(server.url(), { signal })))
 		await server.requested(1)
@@ -143,7 +143,7 @@ describe('singleFlight', () => {
 	})
 
 	it('sends nothing for a caller whose signal is aborted already', async () => {
-		const { client, server } = await setting(undefined, answer(), SHARED)
+		const { client, server } = await setup(undefined, answer(), SHARED)
 		const reason = new Error('never mind')
 		expect(await failure(client.get(server.url(), { signal: AbortSignal.abort(reason) }))).toBe(reason)
 		await turn()
@@ -172,7 +172,7 @@ describe('singleFlight', () => {
 	})
 
 	it('shares the final error, and the retries before it', async () => {
-		const { client, server } = await setting(undefined, answer({ status: 503, body: 'busy' }), {
+		const { client, server } = await setup(undefined, answer({ status: 503, body: 'busy' }), {
 			...SHARED,
 			maxRetries: 1,
 		})
@@ -188,7 +188,7 @@ describe('singleFlight', () => {
 		['is larger than 1 MB', { body: 'x'.repeat(MAX_SHARED_BYTES + 1) }],
 		['is an event stream', { body: 'data: 1\n\n', headers: { 'content-type': 'text/event-stream' } }],
 	])('gives a body that %s to one caller, and the others send their own requests', async (_, what) => {
-		const { client, server } = await setting(undefined, answer(what), SHARED)
+		const { client, server } = await setup(undefined, answer(what), SHARED)
 		const texts = await Promise.all([1, 2, 3].map(() => textOf(client.get(server.url()))))
 		expect(texts.map((text) => text === what.body)).toEqual([true, true, true])
 		expect(server.requests).toHaveLength(3)
@@ -204,7 +204,7 @@ describe('singleFlight', () => {
 				begun.resolve(undefined)
 			},
 		}
-		const { client, server, clock } = await setting(undefined, slow, {
+		const { client, server, clock } = await setup(undefined, slow, {
 			...SHARED,
 			timeout: 1_000,
 			maxRetries: 0,
@@ -220,7 +220,7 @@ describe('singleFlight', () => {
 	})
 
 	it('ends the body of a single caller with its abort', async () => {
-		const { client, server } = await setting(undefined, hang('body'), SHARED)
+		const { client, server } = await setup(undefined, hang('body'), SHARED)
 		const caller = new AbortController()
 		const response = await client.get(server.url(), { signal: caller.signal })
 		const text = failure(response.text())
@@ -231,7 +231,7 @@ describe('singleFlight', () => {
 	})
 
 	it('marks shared responses of the cache as cached', async () => {
-		const { client, server } = await setting(undefined, answer({ body: 'fine' }), { ...SHARED, cache: true })
+		const { client, server } = await setup(undefined, answer({ body: 'fine' }), { ...SHARED, cache: true })
 		await textOf(client.get(server.url()))
 		client.circuitBreaker(server.origin)?.isolate()
 		const responses = await Promise.all([client.get(server.url()), client.get(server.url())])

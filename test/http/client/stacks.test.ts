@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { HttpError, ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { answer, hang } from '../faults/fault-server.ts'
-import { FETCHES, serve } from './setting.ts'
+import { FETCHES, serve } from './setup.ts'
 
 /** Only an async function with `await` is in the stack of an error that is created later. */
 async function theCaller(send: () => Promise<unknown>): Promise<void> {

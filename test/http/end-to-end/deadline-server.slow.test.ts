@@ -7,10 +7,10 @@ import { connect, createServer, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, type TestContext, test } from 'vitest'
 import { ResilientHttpClient } from 'yaoki/http'
-import { eventually } from '../../eventually.ts'
 import { end, guard } from '../../guard/guard.ts'
-import { listen } from '../../listen.ts'
-import { stablePort } from '../../stable-port.ts'
+import { eventually } from '../../support/eventually.ts'
+import { listen } from '../../support/listen.ts'
+import { stablePort } from '../../support/stable-port.ts'
 import type { Report } from './server-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('./server-process.ts', import.meta.url))

@@ -14,7 +14,7 @@ import {
 	ResilientHttpClient,
 	type ServerContext,
 } from '../../../src/http/index.ts'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 
 /** What the process reports to the test. The id of a request is its path. */
 export type Report =

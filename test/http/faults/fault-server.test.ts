@@ -82,7 +82,10 @@ describe('a fault server', () => {
 		await server.requested(3)
 		expect(server.connections).toEqual({ opened: 3, open: 3, mostOpen: 3 })
 		letGo()
-		await server.until('three answers', () => server.requests.every(({ outcome }) => outcome === 'done'))
+		await server.until('three answers', () => {
+			const { requests } = server
+			return requests.length === 3 && requests.every(({ outcome }) => outcome === 'done')
+		})
 		for (const socket of all) socket.destroy()
 		await server.allClosed()
 		expect(server.connections).toEqual({ opened: 3, open: 0, mostOpen: 3 })

@@ -1,6 +1,6 @@
 /** What a server received, and promises to wait for it. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { StateWaits } from '../../state-waits.ts'
+import { StateWaits } from '../../support/state-waits.ts'
 
 export interface SeenRequest {
 	/** Counted from 1, over all connections. */

@@ -5,7 +5,7 @@
 
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 import { Ledger } from './ledger.ts'
 
 export class LoopbackServer extends Ledger implements AsyncDisposable {

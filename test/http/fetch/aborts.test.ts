@@ -3,14 +3,14 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { drip, hang, reset, trickleHead } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, SENDERS, type SettingOptions, status } from './setting.ts'
+import { BUSY, FINE, failure, SENDERS, type SetupOptions, status } from './setup.ts'
 
 const REASON = new Error('changed my mind')
 
-describe.each(SENDERS)('over $name', ({ setting }) => {
+describe.each(SENDERS)('over $name', ({ setup }) => {
 	/** A request with a signal of the caller, and what aborts it. */
-	async function abortable(script: Parameters<typeof setting>[0], options: SettingOptions = {}) {
-		const { fetch, ...rest } = await setting(script, { areWaitsHeld: true, ...options })
+	async function abortable(script: Parameters<typeof setup>[0], options: SetupOptions = {}) {
+		const { fetch, ...rest } = await setup(script, { areWaitsHeld: true, ...options })
 		const controller = new AbortController()
 		const { signal } = controller
 		return {
@@ -125,7 +125,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		})
 
 		test("by AbortSignal.timeout counts as the caller's abort, and is not retried", async () => {
-			const { fetch, url, server } = await setting(hang())
+			const { fetch, url, server } = await setup(hang())
 			const error = await fetch(url, { signal: AbortSignal.timeout(20) }).catch((thrown: unknown) => thrown)
 			expect(error).toBeInstanceOf(DOMException)
 			expect(error).toHaveProperty('name', 'TimeoutError')

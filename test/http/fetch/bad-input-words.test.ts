@@ -1,7 +1,7 @@
 /** Common mistakes: each error message names the value, the option path, and what is valid. */
 import { describe, expect, test } from 'vitest'
 import { bulkhead, circuitBreaker, hedge, retry } from 'yaoki'
-import { FINE, failure, fetching, refused, setting } from './setting.ts'
+import { FINE, failure, fetching, optionError, setup } from './setup.ts'
 
 /** Values that untyped callers may pass. */
 const untyped = (value: unknown): never => value as never
@@ -16,9 +16,9 @@ describe('a timeout', () => {
 		[0, '0'],
 		[null, 'null'],
 	])('of %j is rejected with the right option path', async (value, shown) => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		for (const name of ['timeout', 'totalTimeoutMs']) {
-			expect(refused({ [name]: value }).message).toBe(
+			expect(optionError({ [name]: value }).message).toBe(
 				`Invalid option "${name}": expected ${TAKES}, got ${shown}`,
 			)
 			const error = await failure(fetch(url, { yaoki: untyped({ [name]: value }) }))
@@ -28,7 +28,7 @@ describe('a timeout', () => {
 	})
 
 	test('can be Infinity', async () => {
-		const { fetch, url } = await setting(FINE, { timeout: Infinity, totalTimeoutMs: Infinity })
+		const { fetch, url } = await setup(FINE, { timeout: Infinity, totalTimeoutMs: Infinity })
 		const yaoki = { timeout: Infinity, totalTimeoutMs: Infinity }
 		expect((await fetch(url, { yaoki })).status).toBe(200)
 	})
@@ -100,7 +100,7 @@ describe('an option of a policy', () => {
 	])(
 		'is rejected by its path (%s) when the fetch is created, not with the first request',
 		(name, options) => {
-			const error = refused(options)
+			const error = optionError(options)
 			expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
 			expect(error.message).toContain(`option "${name}"`)
 			expect(error.stack).toContain(error.message)
@@ -113,7 +113,7 @@ describe('an option of a policy', () => {
 		['hedge', hedge()],
 		['budget', retry()],
 	])('rejects a policy as %s: all origins would share it', (name, policy) => {
-		expect(refused({ [name]: policy }).message).toBe(
+		expect(optionError({ [name]: policy }).message).toBe(
 			`Invalid option "${name}": expected an options object, not a policy, got [object Object]`,
 		)
 	})
@@ -132,13 +132,13 @@ describe('a function as an invalid value', () => {
 		['idempotencyHeader', { idempotencyHeader: secret }],
 		['circuitBreaker.failureThreshold', { circuitBreaker: { failureThreshold: secret } }],
 	])('as %s is shown as "a function", without its source', (name, options) => {
-		const error = refused(options)
+		const error = optionError(options)
 		expect(error).toMatchObject({ optionPath: name, received: secret })
 		expect(error.message).toContain(`option "${name}"`)
 		expect(error.stack).not.toContain('the source of this')
 	})
 
-	test('also for one request', async () => {
+	test('in the options of one request is shown as a function too', async () => {
 		const error = await failure(fetching().fetch('http://127.0.0.1:1', { yaoki: untyped({ name: secret }) }))
 		expect(error.message).toBe('Invalid option "yaoki.name": expected a string, got a function')
 	})
@@ -150,7 +150,7 @@ describe('an option of one request', () => {
 		['a request of Node or a framework', { headers: {}, method: 'GET' }],
 		['a text', 'request'],
 	])('rejects %s as parent, though it may have a signal', async (_, parent) => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		const error = await failure(fetch(url, { yaoki: untyped({ parent }) }))
 		expect(error).toHaveProperty('optionPath', 'yaoki.parent')
 		expect(error.message).toContain('expected a context such as getServerContext(request)')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { type ResilientFetchOptions, resilientFetch } from 'yaoki/http'
-import { FINE, failure, fetching, refused, setting } from './setting.ts'
+import { FINE, failure, fetching, optionError, setup } from './setup.ts'
 
 /** Values that untyped callers may pass. */
 const untyped = (value: unknown): never => value as never
@@ -52,14 +52,14 @@ describe('a request that fetch rejects', () => {
 		['a bad mode', { mode: untyped('sideways') }],
 		['a method that is no text', { method: untyped(7) }],
 	])('for %s is rejected immediately with a TypeError, and nothing is sent', async (_, init) => {
-		const { fetch, url, server, waits } = await setting(FINE)
+		const { fetch, url, server, waits } = await setup(FINE)
 		expect(await failure(fetch(url, init))).toBeInstanceOf(TypeError)
 		expect([server.connections.opened, waits]).toEqual([0, []])
 	})
 })
 
 test('an invalid signal is rejected by its name, and nothing is sent', async () => {
-	const { fetch, url, server } = await setting(FINE)
+	const { fetch, url, server } = await setup(FINE)
 	const error = await failure(fetch(url, { signal: untyped({}) }))
 	expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: 'signal' })
 	expect(server.connections.opened).toBe(0)
@@ -73,7 +73,7 @@ describe('an option', () => {
 		['dispatcher', { dispatcher: {} }],
 		['yaoki', { yaoki: {} }],
 	])('that is unknown (%s) is rejected by its name', (name, options) => {
-		expect(refused(options)).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
+		expect(optionError(options)).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
 	})
 
 	test.each<[string, unknown]>([
@@ -104,7 +104,7 @@ describe('an option', () => {
 		['onEvent', true],
 		['shouldRetry', true],
 	])('%s rejects %j, and the message names the option', (name, value) => {
-		const error = refused({ [name.replace(/\[.*/, '')]: value })
+		const error = optionError({ [name.replace(/\[.*/, '')]: value })
 		expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
 		expect(error.message).toContain(`option "${name}"`)
 	})
@@ -117,7 +117,7 @@ describe('an option', () => {
 
 	test('of undefined means the default', async () => {
 		const none: ResilientFetchOptions = { timeout: undefined, maxRetries: undefined, fetch: undefined }
-		const { url } = await setting(FINE)
+		const { url } = await setup(FINE)
 		expect((await resilientFetch(none)(url)).status).toBe(200)
 	})
 })
@@ -139,7 +139,7 @@ describe('an option of one request', () => {
 		['yaoki.deadline', 500],
 		['yaoki.parent', 'all'],
 	])('%s rejects %j, and nothing is sent', async (name, value) => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		const error = await failure(fetch(url, { yaoki: untyped({ [name.replace('yaoki.', '')]: value }) }))
 		expect(error).toMatchObject({ name: 'InvalidOptionError' })
 		expect(error).toHaveProperty('optionPath', name)
@@ -147,13 +147,13 @@ describe('an option of one request', () => {
 	})
 
 	test.each([null, 7, 'fast'])('%j instead of options is rejected', async (yaoki) => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		expect(await failure(fetch(url, { yaoki: untyped(yaoki) }))).toHaveProperty('optionPath', 'yaoki')
 		expect(server.connections.opened).toBe(0)
 	})
 
 	test('an idempotency key that is not a valid header is rejected with a TypeError, and not retried', async () => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		const error = await failure(fetch(url, { method: 'POST', yaoki: { idempotencyKey: 'a\nb' } }))
 		expect(error).toBeInstanceOf(TypeError)
 		expect(explain(error)?.attempts ?? [{}]).toHaveLength(1)

@@ -10,18 +10,18 @@ import {
 	type Step,
 	wrongLength,
 } from '../faults/fault-server.ts'
-import { FINE, failure, SENDERS, status } from './setting.ts'
+import { FINE, failure, SENDERS, status } from './setup.ts'
 
 /** Responds with this Retry-After, and then with 200. */
 const asking = (retryAfter: string, code = 503) =>
 	[status(code, { 'retry-after': retryAfter }), FINE] as const
 
-describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
+describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 	describe('a Retry-After', () => {
 		test.each(['-1', '1e3', '0x10', '', ' ', '1.5', '+7', 'soon', '7 seconds', 'Infinity', 'NaN'])(
 			"of '%s' is ignored: the delay is the backoff",
 			async (text) => {
-				const { fetch, url, waits, server } = await setting(asking(text))
+				const { fetch, url, waits, server } = await setup(asking(text))
 				const response = await fetch(url)
 				expect(response.status).toBe(200)
 				expect(explain(response)?.attempts[0]).toMatchObject({ delayMs: 100, delaySource: 'backoff' })
@@ -36,7 +36,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			['007', 7_000, 8_750],
 			['7, 9', 9_000, 11_250],
 		])("of '%s' is a wait of at least that, plus jitter", async (text, least, most) => {
-			const { fetch, url, waits } = await setting(asking(text))
+			const { fetch, url, waits } = await setup(asking(text))
 			const response = await fetch(url)
 			expect(response.status).toBe(200)
 			expect(waits).toHaveLength(1)
@@ -48,7 +48,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		test.each(['0', '0, 0', 'Sun, 06 Nov 1994 08:49:37 GMT'])(
 			"of '%s' names no wait: the delay is the backoff",
 			async (text) => {
-				const { fetch, url, waits } = await setting(asking(text))
+				const { fetch, url, waits } = await setup(asking(text))
 				expect((await fetch(url)).status).toBe(200)
 				expect(waits).toEqual([100])
 			},
@@ -59,7 +59,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 				'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT',
 				date: 'Sun, 06 Nov 1994 08:49:30 GMT',
 			}
-			const { fetch, url, waits } = await setting([status(429, headers), FINE])
+			const { fetch, url, waits } = await setup([status(429, headers), FINE])
 			expect((await fetch(url)).status).toBe(200)
 			expect(waits[0]).toBeGreaterThanOrEqual(7_000)
 			expect(waits[0]).toBeLessThanOrEqual(8_750)
@@ -68,16 +68,16 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		test.each(['61', '99999999999', `${'9'.repeat(400)}`, 'Sun, 06 Nov 2094 08:49:37 GMT'])(
 			'of %s exceeds maxRetryAfterMs: the response is returned immediately',
 			async (text) => {
-				const { fetch, url, waits, server } = await setting(asking(text))
+				const { fetch, url, waits, server } = await setup(asking(text))
 				const response = await fetch(url)
-				expect([response.status, await response.text()]).toEqual([503, 'said 503'])
+				expect([response.status, await response.text()]).toEqual([503, 'status 503'])
 				expect(explain(response)?.stop).toBe('retry-after')
 				expect([waits, server.requests.length]).toEqual([[], 1])
 			},
 		)
 
 		test('of 99999999999 rejects the next calls with retryAfterMs, for an hour at most', async () => {
-			const { fetch, url, server, time } = await setting(asking('99999999999'))
+			const { fetch, url, server, time } = await setup(asking('99999999999'))
 			await fetch(url)
 			const error = await failure(fetch(url))
 			expect(error.name).toBe('RateLimitedError')
@@ -89,8 +89,9 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test("of 99999999999 is a wait of maxRetryAfterMs with longRetryAfter: 'clamp'", async () => {
-			const { fetch, url, waits } = await setting(asking('99999999999'), {
-				...{ longRetryAfter: 'clamp', maxRetryAfterMs: 5_000 },
+			const { fetch, url, waits } = await setup(asking('99999999999'), {
+				longRetryAfter: 'clamp',
+				maxRetryAfterMs: 5_000,
 			})
 			expect((await fetch(url)).status).toBe(200)
 			expect(waits[0]).toBeGreaterThanOrEqual(5_000)
@@ -98,13 +99,13 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test("of 99999999999 is ignored with longRetryAfter: 'ignore'", async () => {
-			const { fetch, url, waits } = await setting(asking('99999999999'), { longRetryAfter: 'ignore' })
+			const { fetch, url, waits } = await setup(asking('99999999999'), { longRetryAfter: 'ignore' })
 			expect((await fetch(url)).status).toBe(200)
 			expect(waits).toEqual([100])
 		})
 
 		test('of 0 in every response does not exceed maxRetries', async () => {
-			const { fetch, url, server, waits } = await setting(status(503, { 'retry-after': '0' }))
+			const { fetch, url, server, waits } = await setup(status(503, { 'retry-after': '0' }))
 			expect((await fetch(url)).status).toBe(503)
 			expect([server.requests.length, waits.length]).toEqual([3, 2])
 		})
@@ -118,7 +119,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		}
 
 		test.each(Object.entries(BAD))('%s: rejects with the error after all attempts', async (_, step) => {
-			const { fetch, url, server } = await setting(step)
+			const { fetch, url, server } = await setup(step)
 			const error = await failure(fetch(url))
 			expect(networkError(error)).toHaveProperty('name', 'HTTPParserError')
 			expect(explain(error)?.attempts).toHaveLength(3)
@@ -126,21 +127,21 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('once is retried', async () => {
-			const { fetch, url } = await setting([malformedHead(), FINE])
+			const { fetch, url } = await setup([malformedHead(), FINE])
 			expect((await fetch(url)).status).toBe(200)
 		})
 	})
 
 	describe('a server that', () => {
 		test('accepts and closes is retried, and then the call rejects', async () => {
-			const { fetch, url, server } = await setting(fin('accept'))
+			const { fetch, url, server } = await setup(fin('accept'))
 			const error = await failure(fetch(url))
 			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 			expect([server.requests.length, server.connections.opened]).toEqual([0, 3])
 		})
 
 		test('never responds costs no more than the timeouts', async () => {
-			const { fetch, url, server, time } = await setting(hang(), { timeout: 100, maxRetries: 1 })
+			const { fetch, url, server, time } = await setup(hang(), { timeout: 100, maxRetries: 1 })
 			const asked = failure(fetch(url))
 			for (const nth of [1, 2]) {
 				await server.requested(nth)
@@ -154,10 +155,10 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			['breaks a body off by a reset', reset('body')],
 			['breaks a body off by a close', fin('body')],
 			['breaks a chunked body off', fin('body', { headers: {} })],
-			['sends less than it said', wrongLength()],
+			['sends less than its content-length', wrongLength()],
 			['sends chunks that are none', chunkedGarbage()],
 		])('%s fails the read, and leaves no timer', async (_, step) => {
-			const { fetch, url, server, time } = await setting(step)
+			const { fetch, url, server, time } = await setup(step)
 			const response = await fetch(url)
 			expect(response.status).toBe(200)
 			const error = await failure(response.text())
@@ -170,20 +171,20 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		test.each([
 			['breaks the body of an error off', reset('body', { status: 503 })],
 			['sends chunks that are none with an error', chunkedGarbage({ status: 503 })],
-			['sends less than it said with an error', wrongLength({ status: 503 })],
+			['sends less than its content-length with an error', wrongLength({ status: 503 })],
 		])('%s is retried all the same', async (_, step) => {
-			const { fetch, url } = await setting([step, FINE])
+			const { fetch, url } = await setup([step, FINE])
 			expect(await (await fetch(url)).text()).toBe('fine')
 		})
 
 		test('sends early hints before its response is waited for', async () => {
-			const { fetch, url, server } = await setting(answer({ informational: [103, 102], body: 'late' }))
+			const { fetch, url, server } = await setup(answer({ informational: [103, 102], body: 'late' }))
 			expect(await (await fetch(url)).text()).toBe('late')
 			expect(server.requests).toHaveLength(1)
 		})
 
 		test('redirects in a loop is an error, without endless requests', async () => {
-			const { fetch, url, server } = await setting(status(302, { location: '/' }), { maxRetries: 0 })
+			const { fetch, url, server } = await setup(status(302, { location: '/' }), { maxRetries: 0 })
 			expect(await failure(fetch(url))).toBeInstanceOf(TypeError)
 			expect(server.requests.length).toBeLessThanOrEqual(21)
 		})

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
-import type { RequestBody } from '../../../src/http/transport/request-body.ts'
+import type { RequestBody } from '../../../src/http/transport/request.ts'
 import { fin, reset } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
-import { BUSY, FINE, failure, SENDERS } from './setting.ts'
+import { BUSY, FINE, failure, SENDERS } from './setup.ts'
 
 const TEXT = 'ein Auftrag über 7 €\n'
 const BYTES = new TextEncoder().encode(TEXT)
@@ -48,12 +48,12 @@ function arrived({ body, headers }: SeenRequest): object {
 	return { body: plain(body), type: plain(type), length: isWhole ? 'that of the body' : given }
 }
 
-describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
+describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 	describe.each(Object.entries(REPLAYED))('a body that is %s', (_, make) => {
 		test('is sent again as it was the first time', async () => {
-			const { fetch, url, server } = await setting([BUSY, reset('body'), FINE])
+			const { fetch, url, server } = await setup([BUSY, reset('body'), FINE])
 			expect((await fetch(url, { method: 'PUT', body: make() })).ok).toBe(true)
-			const { fetch: second, url: there, server: other } = await setting([BUSY, fin('request-head'), FINE])
+			const { fetch: second, url: there, server: other } = await setup([BUSY, fin('request-head'), FINE])
 			await second(there, { method: 'PUT', body: make() })
 			const [first, ...repeats] = [server.requests[0], server.requests[1], other.requests[2]].map(
 				(request) => request && arrived(request),
@@ -63,7 +63,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('arrives as with fetch itself', async () => {
-			const { fetch, url, server } = await setting([FINE])
+			const { fetch, url, server } = await setup([FINE])
 			const body = make()
 			const bare = typeof body === 'function' ? await body() : body
 			const duplex = { duplex: 'half' }
@@ -76,14 +76,14 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 	describe('a body that is a function', () => {
 		test('is called once for each attempt', async () => {
-			const { fetch, url, server } = await setting([BUSY, BUSY, FINE])
+			const { fetch, url, server } = await setup([BUSY, BUSY, FINE])
 			let calls = 0
 			await fetch(url, { method: 'PUT', body: () => `copy ${++calls}` })
 			expect(server.requests.map(({ body }) => body)).toEqual(['copy 1', 'copy 2', 'copy 3'])
 		})
 
 		test('is not called if the request is not retried', async () => {
-			const { fetch, url } = await setting(BUSY)
+			const { fetch, url } = await setup(BUSY)
 			let calls = 0
 			await fetch(url, { method: 'POST', body: () => `copy ${++calls}` })
 			expect(calls).toBe(1)
@@ -92,15 +92,15 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		test.each([
 			['throws', () => () => failing()],
 			['rejects', () => async () => failing()],
-		])('and %s fails the request with its error, and nothing is sent', async (_, make) => {
-			const { fetch, url, server } = await setting(FINE, { maxRetries: 0 })
+		])('fails the request with its error if it %s, and nothing is sent', async (_, make) => {
+			const { fetch, url, server } = await setup(FINE, { maxRetries: 0 })
 			expect(await failure(fetch(url, { method: 'POST', body: make() }))).toBe(GONE)
 			expect(server.connections.opened).toBe(0)
 		})
 
 		// Regression: a file that could not be opened was retried twenty times and opened the circuit of a server that was never called.
-		test('and fails is called once, and does not count for the breaker', async () => {
-			const { fetch, url, server } = await setting(FINE, { circuitBreaker: { failureThreshold: 1 } })
+		test('is called once if it fails, and does not count for the breaker', async () => {
+			const { fetch, url, server } = await setup(FINE, { circuitBreaker: { failureThreshold: 1 } })
 			let calls = 0
 			const body = () => {
 				calls++
@@ -111,8 +111,8 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect((await fetch(url)).status).toBe(200)
 		})
 
-		test('and fails permanently is called once', async () => {
-			const { fetch, url } = await setting(FINE)
+		test('is called once if it fails permanently', async () => {
+			const { fetch, url } = await setup(FINE)
 			let calls = 0
 			const body = () => {
 				calls++
@@ -122,8 +122,8 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(calls).toBe(1)
 		})
 
-		test('and returns after the abort sends nothing', async () => {
-			const { fetch, url, server } = await setting(FINE)
+		test('sends nothing if it returns after the abort', async () => {
+			const { fetch, url, server } = await setup(FINE)
 			const controller = new AbortController()
 			const reason = new Error('changed my mind')
 			const body = async () => {
@@ -152,13 +152,13 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 	describe.each(Object.entries(STREAMS))('a body that is %s', (_, make) => {
 		test('is sent, and the caller receives the response', async () => {
-			const { fetch, url, server } = await setting(FINE)
+			const { fetch, url, server } = await setup(FINE)
 			const response = await fetch(url, { method: 'PUT', body: await once(make) })
 			expect([response.status, server.requests[0]?.body]).toEqual([200, TEXT])
 		})
 
 		test('is sent once, and the error of a failed connection says why and what to do', async () => {
-			const { fetch, url, server } = await setting([reset('request-head'), FINE])
+			const { fetch, url, server } = await setup([reset('request-head'), FINE])
 			const error = await failure(fetch(url, { method: 'PUT', body: await once(make) }))
 			expect(error).toBeInstanceOf(TypeError)
 			expect(networkError(error.cause)).toHaveProperty(
@@ -173,7 +173,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('is sent once, and a 503 is returned', async () => {
-			const { fetch, url, server } = await setting([BUSY, FINE])
+			const { fetch, url, server } = await setup([BUSY, FINE])
 			const response = await fetch(url, { method: 'PUT', body: await once(make) })
 			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([
 				503,

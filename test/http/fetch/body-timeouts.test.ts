@@ -3,16 +3,16 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Deadline } from 'yaoki'
 import { answer, deferred, drip, hang } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, interrupted, SENDERS } from './setting.ts'
+import { BUSY, FINE, failure, interrupted, SENDERS } from './setup.ts'
 
 const READERS = ['text', 'json', 'arrayBuffer', 'blob'] as const
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '100' }
 const HALF = hang('body', { headers: FORM })
 
-describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
+describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 	describe('a timeout while the body is read', () => {
 		test.each(READERS)('rejects %s() with TimeoutError and frees the connection', async (how) => {
-			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+			const { fetch, url, server, time } = await setup(HALF, { timeout: 1_000 })
 			const response = await fetch(url)
 			const reading = failure(response[how]())
 			await time.advance(1_000)
@@ -23,7 +23,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('applies to a body that drips', async () => {
-			const { fetch, url, server, time } = await setting(drip(), { timeout: 1_000 })
+			const { fetch, url, server, time } = await setup(drip(), { timeout: 1_000 })
 			const reading = failure((await fetch(url)).text())
 			await time.advance(1_000)
 			expect((await reading).name).toBe('TimeoutError')
@@ -31,7 +31,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('counts from the start of its own attempt', async () => {
-			const { fetch, url, time } = await setting([BUSY, HALF], { timeout: 1_000 })
+			const { fetch, url, time } = await setup([BUSY, HALF], { timeout: 1_000 })
 			const reading = failure((await fetch(url)).text())
 			expect(time.now()).toBe(100)
 			await time.advance(1_000)
@@ -40,22 +40,22 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('of the whole call has its duration', async () => {
-			const { fetch, url, time } = await setting([BUSY, HALF], { timeout: 1_000, totalTimeoutMs: 500 })
+			const { fetch, url, time } = await setup([BUSY, HALF], { timeout: 1_000, totalTimeoutMs: 500 })
 			const reading = failure((await fetch(url)).text())
 			await time.advance(400)
 			expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 500 })
 		})
 
 		test("by the caller's deadline is a DeadlineExceededError", async () => {
-			const { fetch, url, time, runtime } = await setting(HALF)
+			const { fetch, url, time, runtime } = await setup(HALF)
 			const response = await fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } })
 			const reading = failure(response.text())
 			await time.advance(500)
 			expect((await reading).name).toBe('DeadlineExceededError')
 		})
 
-		test('and an abort still work after a garbage collection', async () => {
-			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+		test('still works after a garbage collection, and so does an abort', async () => {
+			const { fetch, url, server, time } = await setup(HALF, { timeout: 1_000 })
 			const controller = new AbortController()
 			const [late, aborted] = [await fetch(url), await fetch(url, { signal: controller.signal })]
 			const readings = [failure(late.text()), failure(aborted.text())]
@@ -73,7 +73,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('does not affect a body that was read in time', async () => {
-			const { fetch, url, time } = await setting(FINE, { timeout: 1_000 })
+			const { fetch, url, time } = await setup(FINE, { timeout: 1_000 })
 			const response = await fetch(url)
 			expect(await response.text()).toBe('fine')
 			expect(time.pendingTimers).toBe(0)
@@ -84,7 +84,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 	describe('an unread body', () => {
 		test('is cancelled at the timeout, and the connection freed', async () => {
-			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+			const { fetch, url, server, time } = await setup(HALF, { timeout: 1_000 })
 			const response = await fetch(url)
 			expect(server.requests[0]?.outcome).toBe('open')
 			await time.advance(1_000)
@@ -95,7 +95,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		test('is not a timeout in events, and a body that is read is', async () => {
 			const events: string[] = []
-			const { fetch, url, server, time } = await setting(HALF, {
+			const { fetch, url, server, time } = await setup(HALF, {
 				timeout: 1_000,
 				onEvent: ({ type }) => events.push(type),
 			})
@@ -111,7 +111,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('that is empty leaves no timer', async () => {
-			const { fetch, url, time } = await setting(answer({ status: 204 }))
+			const { fetch, url, time } = await setup(answer({ status: 204 }))
 			await fetch(url)
 			await fetch(url, { method: 'HEAD' })
 			expect(time.pendingTimers).toBe(0)
@@ -140,7 +140,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		test.each(Object.entries(TAKEN))('as %s has no timeout', async (_, take) => {
 			const { promise, resolve } = deferred()
-			const { fetch, url, time } = await setting(interrupted(promise), { timeout: 1_000 })
+			const { fetch, url, time } = await setup(interrupted(promise), { timeout: 1_000 })
 			const rest = take(await fetch(url))
 			await time.advance(3_600_000)
 			expect(time.pendingTimers).toBe(0)
@@ -150,7 +150,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		// Regression: logging a response accesses its body, which disabled its timeouts.
 		test('has a timeout if body was only accessed', async () => {
-			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+			const { fetch, url, server, time } = await setup(HALF, { timeout: 1_000 })
 			const response = await fetch(url)
 			expect(inspect(response)).toContain('Response')
 			expect(response.body?.locked).toBe(false)
@@ -160,8 +160,8 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			await server.aborted(1)
 		})
 
-		test('and breaks fails with the network error', async () => {
-			const { fetch, url, server } = await setting(HALF)
+		test('fails with the network error if it breaks', async () => {
+			const { fetch, url, server } = await setup(HALF)
 			const { body } = await fetch(url)
 			const reading = failure(readAll(body))
 			await server.close()

@@ -2,14 +2,14 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { answer, deferred, hang, reset } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, interrupted, SENDERS } from './setting.ts'
+import { BUSY, FINE, failure, interrupted, SENDERS } from './setup.ts'
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
 
-describe.each(SENDERS)('over $name', ({ setting }) => {
+describe.each(SENDERS)('over $name', ({ setup }) => {
 	test('is linked while the body is read, and no longer', async () => {
 		const { promise, resolve } = deferred()
-		const { fetch, url } = await setting(interrupted(promise))
+		const { fetch, url } = await setup(interrupted(promise))
 		const { signal } = new AbortController()
 		const response = await fetch(url, { signal })
 		expect(listeners(signal)).toBeGreaterThan(0)
@@ -23,7 +23,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		['a response without a body', answer({ status: 204 })],
 		['a failed status after retries', BUSY],
 	])('has no listener after %s', async (_, step) => {
-		const { fetch, url } = await setting(step)
+		const { fetch, url } = await setup(step)
 		const { signal } = new AbortController()
 		await (await fetch(url, { signal })).text()
 		for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
@@ -31,7 +31,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 	})
 
 	test('has no listener after a network error, or a timeout', async () => {
-		const { fetch, url, server, time } = await setting(reset('request-head'), { maxRetries: 0, timeout: 100 })
+		const { fetch, url, server, time } = await setup(reset('request-head'), { maxRetries: 0, timeout: 100 })
 		const { signal } = new AbortController()
 		await failure(fetch(url, { signal }))
 		expect(listeners(signal)).toBe(0)
@@ -44,7 +44,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 	})
 
 	test('has no listener after a hedge', async () => {
-		const { fetch, url, server, time } = await setting(({ n }) => (n === 1 ? hang() : FINE), {
+		const { fetch, url, server, time } = await setup(({ n }) => (n === 1 ? hang() : FINE), {
 			hedge: { delayMs: 50 },
 		})
 		const { signal } = new AbortController()
@@ -56,7 +56,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 	})
 
 	test('aborts a stream that the caller reads, also after the timeout', async () => {
-		const { fetch, url, time } = await setting(interrupted(new Promise(() => {})), { timeout: 100 })
+		const { fetch, url, time } = await setup(interrupted(new Promise(() => {})), { timeout: 100 })
 		const leaving = new AbortController()
 		const reader = (await fetch(url, { signal: leaving.signal })).body?.getReader()
 		expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('one, ')
@@ -68,7 +68,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 	})
 
 	test('aborts the winner of a hedge while its body is read', async () => {
-		const { fetch, url, server, time } = await setting(
+		const { fetch, url, server, time } = await setup(
 			({ n }) => (n === 1 ? hang() : interrupted(new Promise(() => {}))),
 			{ hedge: { delayMs: 50 } },
 		)

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { Deadline } from 'yaoki'
-import type { DeadlineHeader } from '../../../src/http/headers/deadline-headers.ts'
-import { readDeadline } from '../../../src/http/headers/deadline-headers.ts'
+import { type DeadlineHeader, readDeadline } from '../../../src/http/headers/deadline-headers.ts'
 import { hang } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
-import { BUSY, FINE, failure, SENDERS } from './setting.ts'
+import { BUSY, FINE, failure, SENDERS } from './setup.ts'
 
 /** How each header expresses a remaining time. */
 const FORMS: Readonly<Record<DeadlineHeader, (ms: number) => string>> = {
@@ -20,13 +19,15 @@ const NAMES = Object.keys(FORMS) as DeadlineHeader[]
 const deadlines = ({ headers }: SeenRequest): object =>
 	Object.fromEntries(NAMES.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])))
 
-describe.each(SENDERS)('over $name', ({ setting }) => {
+describe.each(SENDERS)('over $name', ({ setup }) => {
 	describe.each(NAMES)("with deadlineHeader: '%s'", (deadlineHeader) => {
 		const saying = (ms: number) => ({ [deadlineHeader]: FORMS[deadlineHeader](ms) })
 
 		test('every attempt sends its timeout or the remaining total, in this header only', async () => {
-			const { fetch, url, server } = await setting([BUSY, BUSY, FINE], {
-				...{ deadlineHeader, timeout: 2_450, totalTimeoutMs: 2_500 },
+			const { fetch, url, server } = await setup([BUSY, BUSY, FINE], {
+				deadlineHeader,
+				timeout: 2_450,
+				totalTimeoutMs: 2_500,
 			})
 			expect((await fetch(url)).status).toBe(200)
 			// The waits between them took 100 and 200.
@@ -34,21 +35,23 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		})
 
 		test("the caller's deadline is sent if it is earlier, without fractions of a millisecond", async () => {
-			const { fetch, url, server, runtime } = await setting(FINE, { deadlineHeader })
+			const { fetch, url, server, runtime } = await setup(FINE, { deadlineHeader })
 			await fetch(url, { yaoki: { deadline: Deadline.after(750.9, { runtime }) } })
 			expect(server.requests.map(deadlines)).toEqual([saying(750)])
 		})
 
 		test('the server reads what was sent', async () => {
-			const { fetch, url, server } = await setting(FINE, { deadlineHeader, totalTimeoutMs: 5_000 })
+			const { fetch, url, server } = await setup(FINE, { deadlineHeader, totalTimeoutMs: 5_000 })
 			await fetch(url, { method: 'POST', body: 'an order' })
 			const headers = new Headers(server.requests[0]?.headers as Record<string, string>)
 			expect(readDeadline(headers, [deadlineHeader])).toBe(5_000)
 		})
 
 		test('a request without timeouts sends nothing', async () => {
-			const { fetch, url, server } = await setting(FINE, {
-				...{ deadlineHeader, timeout: Infinity, totalTimeoutMs: Infinity },
+			const { fetch, url, server } = await setup(FINE, {
+				deadlineHeader,
+				timeout: Infinity,
+				totalTimeoutMs: Infinity,
 			})
 			await fetch(url)
 			expect(server.requests.map(deadlines)).toEqual([{}])
@@ -61,7 +64,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			['x-request-timeout-ms', '0'],
 			['grpc-timeout', '0m'],
 		] as const) {
-			const { fetch, url, server, time } = await setting(hang(), { deadlineHeader, totalTimeoutMs: 0.5 })
+			const { fetch, url, server, time } = await setup(hang(), { deadlineHeader, totalTimeoutMs: 0.5 })
 			const asked = failure(fetch(url))
 			await server.requested(1)
 			await time.advance(1)
@@ -70,15 +73,16 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		}
 	})
 
-	test("it is 'x-request-timeout-ms' by default", async () => {
-		const { fetch, url, server } = await setting(FINE)
+	test("the header is 'x-request-timeout-ms' by default", async () => {
+		const { fetch, url, server } = await setup(FINE)
 		await fetch(url)
 		expect(server.requests.map(deadlines)).toEqual([{ 'x-request-timeout-ms': '10000' }])
 	})
 
 	test('deadlineHeader: false sends no header and does not change the timeouts', async () => {
-		const { fetch, url, server, time } = await setting([BUSY, hang()], {
-			...{ deadlineHeader: false, totalTimeoutMs: 600 },
+		const { fetch, url, server, time } = await setup([BUSY, hang()], {
+			deadlineHeader: false,
+			totalTimeoutMs: 600,
 		})
 		const asked = failure(fetch(url))
 		await server.requested(2)

@@ -3,11 +3,11 @@ import { explain } from 'yaoki'
 import { resilientFetch } from 'yaoki/http'
 
 import { deferred, hang } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, fetching, interrupted, setting } from './setting.ts'
+import { BUSY, FINE, failure, fetching, interrupted, setup } from './setup.ts'
 
 describe('the global fetch', () => {
 	test('is looked up for each request, because tools replace it', async () => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		vi.stubGlobal('fetch', async () => new Response('from a tool'))
 		expect(await (await fetch(url)).text()).toBe('from a tool')
 		vi.unstubAllGlobals()
@@ -16,7 +16,7 @@ describe('the global fetch', () => {
 	})
 
 	test('can be replaced by a resilient fetch (regression: endless recursion)', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE])
+		const { fetch, url, server } = await setup([BUSY, FINE])
 		vi.stubGlobal('fetch', fetch)
 		const response = await globalThis.fetch(url)
 		expect([response.status, await response.text()]).toEqual([200, 'fine'])
@@ -25,7 +25,7 @@ describe('the global fetch', () => {
 	})
 
 	test('can be replaced by a second resilient fetch, or used by one', async () => {
-		const { url, server } = await setting(FINE)
+		const { url, server } = await setup(FINE)
 		const before = resilientFetch()
 		vi.stubGlobal('fetch', resilientFetch())
 		vi.stubGlobal('fetch', resilientFetch())
@@ -36,9 +36,9 @@ describe('the global fetch', () => {
 })
 
 describe('a resilient fetch around another one', () => {
-	const nested = async (script: Parameters<typeof setting>[0]) => {
+	const nested = async (script: Parameters<typeof setup>[0]) => {
 		const inner = fetching({ timeout: 1_000, maxRetries: 0 })
-		const outer = await setting(script, { fetch: inner.fetch, timeout: 2_000, maxRetries: 1 })
+		const outer = await setup(script, { fetch: inner.fetch, timeout: 2_000, maxRetries: 1 })
 		return { ...outer, inner }
 	}
 

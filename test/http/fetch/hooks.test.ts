@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { type AttemptRequest, type ResilientFetchOptions, ResilientHttpClient } from 'yaoki/http'
-import { serve } from '../client/setting.ts'
+import { serve } from '../client/setup.ts'
 import { deferred } from '../deferred.ts'
 import { answer, hang, type Step } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, fetching, interrupted, refused, setting } from './setting.ts'
+import { BUSY, FINE, failure, fetching, interrupted, optionError, setup } from './setup.ts'
 
 /** A hook that never settles, and a promise of its request. */
 function hanging() {
@@ -36,7 +36,7 @@ function watched(text = 'unread') {
 describe('onRequest', () => {
 	test('sets another header for each attempt, after awaiting it', async () => {
 		let tokens = 0
-		const { fetch, url, server } = await setting([BUSY, BUSY, FINE], {
+		const { fetch, url, server } = await setup([BUSY, BUSY, FINE], {
 			async onRequest({ headers, attempt }) {
 				await Promise.resolve()
 				headers.set('authorization', `token ${++tokens} of attempt ${attempt}`)
@@ -53,7 +53,7 @@ describe('onRequest', () => {
 
 	test('receives what is sent: URL with query, method, body, and the headers of the package', async () => {
 		let seen: AttemptRequest | undefined
-		const { fetch, server } = await setting(FINE, {
+		const { fetch, server } = await setup(FINE, {
 			idempotency: 'auto',
 			onRequest(request) {
 				seen = request
@@ -69,7 +69,7 @@ describe('onRequest', () => {
 
 	test('may sign all headers: none is changed after it, the remaining time neither', async () => {
 		let signed: string | null | undefined
-		const { fetch, url, server, time } = await setting(FINE, {
+		const { fetch, url, server, time } = await setup(FINE, {
 			timeout: 2_000,
 			async onRequest({ headers }) {
 				signed = headers.get('x-request-timeout-ms')
@@ -84,7 +84,7 @@ describe('onRequest', () => {
 	test('receives the stream that a body function created for the attempt', async () => {
 		const seen: unknown[] = []
 		const created: unknown[] = []
-		const { fetch, url, server } = await setting([BUSY, FINE], { onRequest: ({ body }) => seen.push(body) })
+		const { fetch, url, server } = await setup([BUSY, FINE], { onRequest: ({ body }) => seen.push(body) })
 		const body = () => {
 			created.push(new Blob(['whole']).stream())
 			return created.at(-1) as ReadableStream<Uint8Array<ArrayBuffer>>
@@ -97,7 +97,7 @@ describe('onRequest', () => {
 	test('runs once per attempt over redirects, and its credentials do not reach another origin', async () => {
 		const other = await serve(FINE)
 		let runs = 0
-		const { fetch, server } = await setting(
+		const { fetch, server } = await setup(
 			{
 				'/go': answer({ status: 307, headers: { location: '/on' } }),
 				'/on': answer({ status: 307, headers: { location: other.url() } }),
@@ -127,7 +127,7 @@ describe('onRequest', () => {
 
 	test('does not send its API key to another origin with the body of a Request', async () => {
 		const other = await serve(FINE)
-		const { fetch, url } = await setting(answer({ status: 303, headers: { location: other.url() } }), {
+		const { fetch, url } = await setup(answer({ status: 303, headers: { location: other.url() } }), {
 			onRequest: ({ headers }) => headers.set('x-api-key', 'secret'),
 		})
 		await fetch(new Request(url, { method: 'POST', body: 'order' }))
@@ -136,7 +136,7 @@ describe('onRequest', () => {
 
 	test('runs for each request of a hedge', async () => {
 		const tokens: string[] = []
-		const { fetch, url, server, time } = await setting([hang(), FINE], {
+		const { fetch, url, server, time } = await setup([hang(), FINE], {
 			hedge: { delayMs: 50 },
 			onRequest({ headers }) {
 				headers.set('x-token', `${tokens.push('new')}`)
@@ -158,7 +158,7 @@ describe('onRequest', () => {
 		],
 		['rejects', () => Promise.reject(new Error('no token'))],
 	])('that %s ends the call with its error: nothing is sent, retried or counted', async (_, onRequest) => {
-		const { fetch, url, server } = await setting(FINE, {
+		const { fetch, url, server } = await setup(FINE, {
 			onRequest,
 			circuitBreaker: { failureThreshold: 1 },
 			shouldRetry: () => true,
@@ -175,7 +175,7 @@ describe('onRequest', () => {
 
 	test('that throws for one request of a hedge ends the call', async () => {
 		let runs = 0
-		const { fetch, url, server, time } = await setting(hang(), {
+		const { fetch, url, server, time } = await setup(hang(), {
 			hedge: { delayMs: 50 },
 			onRequest() {
 				if (++runs === 2) throw new Error('no token')
@@ -191,7 +191,7 @@ describe('onRequest', () => {
 	test('that never settles ends with the timeout of each attempt, and even a POST is tried again', async () => {
 		const { asked, hook } = hanging()
 		let isFirst = true
-		const { fetch, url, server, time } = await setting(FINE, {
+		const { fetch, url, server, time } = await setup(FINE, {
 			timeout: 1_000,
 			onRequest(request) {
 				if (!isFirst) return undefined
@@ -212,7 +212,7 @@ describe('onRequest', () => {
 
 	test('ends with the caller: the signal is aborted, the body is closed, and nothing is sent', async () => {
 		const { asked, hook } = hanging()
-		const { fetch, url, server, time } = await setting(FINE, { onRequest: hook })
+		const { fetch, url, server, time } = await setup(FINE, { onRequest: hook })
 		const { body, ends } = watched()
 		const caller = new AbortController()
 		const answered = failure(fetch(url, { method: 'PUT', body, signal: caller.signal }))
@@ -227,7 +227,7 @@ describe('onRequest', () => {
 		const late = deferred()
 		const started = deferred()
 		const { body, ends } = watched()
-		const { fetch, url, server, time } = await setting(FINE, {
+		const { fetch, url, server, time } = await setup(FINE, {
 			timeout: 1_000,
 			maxRetries: 0,
 			onRequest() {
@@ -247,7 +247,7 @@ describe('onRequest', () => {
 
 	test('that throws closes the body that was created for its attempt', async () => {
 		const { body, ends } = watched()
-		const { fetch, url } = await setting(FINE, {
+		const { fetch, url } = await setup(FINE, {
 			onRequest() {
 				throw new Error('no token')
 			},
@@ -260,7 +260,7 @@ describe('onRequest', () => {
 describe('onResponse', () => {
 	test('receives every response with its request, of any status', async () => {
 		const seen: unknown[] = []
-		const { fetch, url } = await setting([BUSY, FINE], {
+		const { fetch, url } = await setup([BUSY, FINE], {
 			onResponse(response, { attempt, headers }) {
 				seen.push([attempt, response.status, response.url, headers.get('x-own')])
 			},
@@ -274,7 +274,7 @@ describe('onResponse', () => {
 
 	test('can turn a success into a failure, whose Retry-After is waited for', async () => {
 		const throttled = answer({ headers: { 'x-throttled': '7' }, body: 'slow down' })
-		const { fetch, url, waits } = await setting([throttled, FINE], {
+		const { fetch, url, waits } = await setup([throttled, FINE], {
 			onResponse: ({ headers }) =>
 				headers.has('x-throttled')
 					? new Response(null, { status: 429, headers: { 'retry-after': headers.get('x-throttled') ?? '' } })
@@ -287,7 +287,7 @@ describe('onResponse', () => {
 	})
 
 	test('can turn a failure into a success, which keeps the URL of the response', async () => {
-		const { fetch, url } = await setting(answer({ status: 503, body: 'gone for lunch' }), {
+		const { fetch, url } = await setup(answer({ status: 503, body: 'gone for lunch' }), {
 			onResponse: async (response) => new Response(await response.text(), { status: 200 }),
 		})
 		const response = await fetch(url)
@@ -313,7 +313,7 @@ describe('onResponse', () => {
 			(response: Response) => new Response(response.body?.pipeThrough(new TransformStream())),
 		],
 	])('may return a response around %s', async (_, onResponse) => {
-		const { fetch, url } = await setting(interrupted(Promise.resolve()), { onResponse })
+		const { fetch, url } = await setup(interrupted(Promise.resolve()), { onResponse })
 		expect(await (await fetch(url)).text()).toBe('one, two')
 	})
 
@@ -341,7 +341,7 @@ describe('onResponse', () => {
 	test('that never settles ends with the timeout, and the connection is closed', async () => {
 		const called = deferred()
 		const rest = deferred()
-		const { fetch, url, server, time } = await setting(interrupted(rest.promise), {
+		const { fetch, url, server, time } = await setup(interrupted(rest.promise), {
 			timeout: 1_000,
 			maxRetries: 0,
 			onResponse() {
@@ -379,7 +379,7 @@ describe('onResponse', () => {
 	})
 
 	test('reads at most maxResponseBytes', async () => {
-		const { fetch, url } = await setting(answer({ body: 'x'.repeat(100) }), {
+		const { fetch, url } = await setup(answer({ body: 'x'.repeat(100) }), {
 			maxResponseBytes: 10,
 			onResponse: async (response) => void (await response.text()),
 		})
@@ -389,7 +389,7 @@ describe('onResponse', () => {
 
 describe('a client', () => {
 	test('has the same hooks, and throws for the status that onResponse returns', async () => {
-		const { server } = await setting(FINE)
+		const { server } = await setup(FINE)
 		const client = new ResilientHttpClient({
 			onRequest: ({ headers }) => headers.set('authorization', 'token'),
 			onResponse: () => new Response('not yours', { status: 403 }),
@@ -404,7 +404,7 @@ describe('a client', () => {
 			'/': FINE,
 			'/old': answer({ status: 302, headers: { location: '/' } }),
 		}
-		const { server } = await setting(steps)
+		const { server } = await setup(steps)
 		const client = new ResilientHttpClient({
 			cache: true,
 			onResponse: async (response) => new Response(`${await response.text()}!`),
@@ -427,5 +427,8 @@ test('a cache with onRequest needs a principal, because it does not see the cred
 })
 
 test.each(['onRequest', 'onResponse'])('%s must be a function', (name) => {
-	expect(refused({ [name]: 'Bearer x' })).toMatchObject({ code: 'YAOKI_INVALID_OPTION', optionPath: name })
+	expect(optionError({ [name]: 'Bearer x' })).toMatchObject({
+		code: 'YAOKI_INVALID_OPTION',
+		optionPath: name,
+	})
 })

@@ -12,7 +12,7 @@ import {
 	resetStream,
 	startHttp2Server,
 } from '../faults/http2-server.ts'
-import { failure, SENDERS } from './setting.ts'
+import { failure, SENDERS } from './setup.ts'
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_CANCEL } = constants
 const OK = answerStream({ body: 'fine' })

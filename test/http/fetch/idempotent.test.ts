@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import type { OutgoingRequest } from '../../../src/http/options/request-hooks.ts'
-import { BUSY, FINE, failure, fetching, refused, setting } from './setting.ts'
+import { BUSY, FINE, failure, fetching, optionError, setup } from './setup.ts'
 
 const QUERY = '{"query":"query { users { id } }"}'
 const MUTATION = '{"query":"mutation { pay }"}'
@@ -11,9 +11,9 @@ const isQuery = ({ body }: OutgoingRequest): boolean => body === QUERY
 
 describe('idempotent', () => {
 	test('that returns true lets a POST be retried, and only that one', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE], { idempotent: isQuery })
+		const { fetch, url, server } = await setup([BUSY, FINE], { idempotent: isQuery })
 		expect((await fetch(url, { method: 'POST', body: QUERY })).status).toBe(200)
-		const other = await setting([BUSY, FINE], { idempotent: isQuery })
+		const other = await setup([BUSY, FINE], { idempotent: isQuery })
 		const response = await other.fetch(other.url, { method: 'POST', body: MUTATION })
 		expect([response.status, explain(response)?.stop]).toEqual([503, 'not-idempotent'])
 		expect([server.requests.length, other.server.requests.length]).toEqual([2, 1])
@@ -21,7 +21,7 @@ describe('idempotent', () => {
 
 	test('receives URL, method, headers and body of the request', async () => {
 		let seen: OutgoingRequest | undefined
-		const { fetch, server } = await setting([BUSY, FINE], {
+		const { fetch, server } = await setup([BUSY, FINE], {
 			idempotent(request) {
 				seen = request
 				return true
@@ -34,13 +34,13 @@ describe('idempotent', () => {
 	})
 
 	test('is a function of a client too', async () => {
-		const { server, runtime } = await setting([BUSY, FINE])
+		const { server, runtime } = await setup([BUSY, FINE])
 		const client = new ResilientHttpClient({ idempotent: isQuery, runtime })
 		expect((await client.post(server.url(), { body: QUERY })).status).toBe(200)
 	})
 
 	test('that throws ends the call with its error', async () => {
-		const { fetch, url, server } = await setting(BUSY, {
+		const { fetch, url, server } = await setup(BUSY, {
 			idempotent() {
 				throw new Error('not JSON')
 			},
@@ -54,9 +54,9 @@ describe('idempotent', () => {
 	})
 
 	test('must be a function, and synchronous', async () => {
-		expect(refused({ idempotent: true })).toMatchObject({ optionPath: 'idempotent' })
+		expect(optionError({ idempotent: true })).toMatchObject({ optionPath: 'idempotent' })
 		const idempotent: unknown = async () => false
-		const { fetch, url } = await setting(BUSY, { idempotent: idempotent as () => boolean })
+		const { fetch, url } = await setup(BUSY, { idempotent: idempotent as () => boolean })
 		expect(await failure(fetch(url, { method: 'POST' }))).toMatchObject({ code: 'YAOKI_ASYNC_HOOK' })
 	})
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { explain, retry } from 'yaoki'
 import { type ResilientFetch, resilientFetch } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
-import { settled, steady } from '../../scenario.ts'
+import { settled, steady } from '../../support/scenario.ts'
 
 const MAX_RETRIES = 2
 
@@ -39,7 +39,7 @@ test('an error that stands for a response after exhausted retries is not retried
 	expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'inner-retry' })
 })
 
-test('nor is it two levels further out', async () => {
+test('an error of exhausted retries is not retried two levels further out', async () => {
 	const { runtime, sent, fetch, outer } = useFetch()
 	const edge = retry({ ...steady, runtime })
 	await settled(

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { guard } from '../../guard/guard.ts'
 import { answer } from '../faults/fault-server.ts'
-import { BUSY, SENDERS } from './setting.ts'
+import { BUSY, SENDERS } from './setup.ts'
 
 const entry = fileURLToPath(new URL('../../../src/http/index.ts', import.meta.url))
 
@@ -19,14 +19,14 @@ const program = (isFetch: boolean, how: string) => `
 	${how}
 `
 
-describe.each(SENDERS)('a process that uses $name', ({ isFetch, setting }) => {
+describe.each(SENDERS)('a process that uses $name', ({ isFetch, setup }) => {
 	test.each([
 		['has looked at the status', 'response.status'],
 		['has read the body', 'await response.text()'],
 		['has taken the stream', 'for await (const chunk of response.body) chunk'],
 		['has cancelled the stream', 'await response.body.cancel()'],
 	])('can exit once it %s', async (_, how) => {
-		const { url } = await setting([
+		const { url } = await setup([
 			BUSY,
 			answer({ body: 'x'.repeat(100_000), headers: { connection: 'close' } }),
 		])

@@ -5,8 +5,8 @@ import * as undici from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { classify } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
-import { listen } from '../../listen.ts'
-import { failure, virtualTime } from '../client/setting.ts'
+import { listen } from '../../support/listen.ts'
+import { failure, virtualTime } from '../client/setup.ts'
 
 /** A client whose proxy responds to CONNECT with this status, or closes the connection. Returns what counts its requests. */
 async function behindProxy(status: number | undefined) {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { MAX_BUFFERED_BYTES } from '../../../src/http/transport/buffered-body.ts'
 import { deferred } from '../deferred.ts'
-import { BUSY, FINE, failure, fetching, setting } from './setting.ts'
+import { BUSY, FINE, failure, fetching, setup } from './setup.ts'
 
 const bytes = (length: number): Uint8Array<ArrayBuffer> => new Uint8Array(length).fill(120)
 
@@ -31,7 +31,7 @@ describe('the body of a Request', () => {
 		['a form', new URLSearchParams({ name: 'Ada' })],
 		['exactly 1 MB', bytes(MAX_BUFFERED_BYTES)],
 	])('of %s is sent again, with its type and length', async (_, body) => {
-		const { fetch, url, server } = await setting([BUSY, BUSY, FINE])
+		const { fetch, url, server } = await setup([BUSY, BUSY, FINE])
 		const request = new Request(url, { method: 'PUT', body })
 		expect((await fetch(request)).status).toBe(200)
 		const [first, ...repeats] = server.requests.map((seen) => [
@@ -47,14 +47,14 @@ describe('the body of a Request', () => {
 	test('with files is sent again with the same boundary', async () => {
 		const form = new FormData()
 		form.append('file', new Blob(['tea']), 'order.txt')
-		const { fetch, url, server } = await setting([BUSY, FINE])
+		const { fetch, url, server } = await setup([BUSY, FINE])
 		await fetch(new Request(url, { method: 'PUT', body: form }))
 		const [first, second] = server.requests.map((seen) => [seen.body, seen.headers['content-type']])
 		expect(second).toEqual(first)
 	})
 
 	test('that is a stream of unknown length is sent again', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE])
+		const { fetch, url, server } = await setup([BUSY, FINE])
 		expect((await fetch(streamed(url, new Blob(['one, ', 'two']).stream()))).status).toBe(200)
 		expect(server.requests.map(({ body }) => body)).toEqual(['one, two', 'one, two'])
 	})
@@ -129,7 +129,7 @@ describe('the body of a Request', () => {
 	})
 
 	test('that is still read when the caller aborts: nothing is sent, and the stream is cancelled', async () => {
-		const { fetch, url, server, time } = await setting(FINE)
+		const { fetch, url, server, time } = await setup(FINE)
 		const { body, cancelled } = waiting()
 		const caller = new AbortController()
 		const asked = failure(fetch(streamed(url, body, caller.signal)))
@@ -145,7 +145,7 @@ describe('the body of a Request', () => {
 	test('that is still read when the attempt times out is read on for the next attempt', async () => {
 		const first = deferred()
 		const rest = deferred()
-		const { fetch, url, server, time } = await setting(FINE, { timeout: 1_000 })
+		const { fetch, url, server, time } = await setup(FINE, { timeout: 1_000 })
 		const body = new ReadableStream<Uint8Array>(
 			{
 				async pull(controller) {
@@ -167,7 +167,7 @@ describe('the body of a Request', () => {
 	})
 
 	test('that fails while it is read ends the call with its error, and nothing is sent', async () => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		const broken = new Error('disk failure')
 		const body = new ReadableStream({ pull: (controller) => controller.error(broken) })
 		expect(await failure(fetch(streamed(url, body)))).toBe(broken)
@@ -176,7 +176,7 @@ describe('the body of a Request', () => {
 
 	test('is what idempotent and onRequest receive', async () => {
 		const seen: unknown[] = []
-		const { fetch, url } = await setting([BUSY, FINE], {
+		const { fetch, url } = await setup([BUSY, FINE], {
 			onRequest: ({ body }) => seen.push(new TextDecoder().decode(body as Uint8Array)),
 			idempotent: ({ body }) => new TextDecoder().decode(body as Uint8Array) === 'query',
 		})
@@ -185,7 +185,7 @@ describe('the body of a Request', () => {
 	})
 
 	test('that the runtime does not show, as in Firefox, is sent again', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE])
+		const { fetch, url, server } = await setup([BUSY, FINE])
 		const request = new Request(url, { method: 'PUT', body: 'an order' })
 		const copy = request.clone()
 		for (const hidden of [request, copy]) Object.defineProperty(hidden, 'body', { value: undefined })
@@ -196,7 +196,7 @@ describe('the body of a Request', () => {
 })
 
 test('an abort of the caller does not wait for a body function that hangs, and closes what it returns later', async () => {
-	const { fetch, url, server } = await setting(FINE)
+	const { fetch, url, server } = await setup(FINE)
 	const called = deferred()
 	const late = deferred<ReadableStream<Uint8Array<ArrayBuffer>>>()
 	const caller = new AbortController()

@@ -2,13 +2,13 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { MAX_BUFFERED_BYTES } from '../../../src/http/transport/buffered-body.ts'
-import type { RequestBody } from '../../../src/http/transport/request-body.ts'
+import type { RequestBody } from '../../../src/http/transport/request.ts'
 import { reset } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, setting } from './setting.ts'
+import { BUSY, FINE, failure, setup } from './setup.ts'
 
 describe('a Request', () => {
 	test('without a body is retried unchanged', async () => {
-		const { fetch, url, server } = await setting([BUSY, reset('request-head'), FINE])
+		const { fetch, url, server } = await setup([BUSY, reset('request-head'), FINE])
 		const request = new Request(`${url}orders?id=7`, { method: 'DELETE', headers: { 'x-own': 'yes' } })
 		expect((await fetch(request)).status).toBe(200)
 		expect(server.requests).toHaveLength(3)
@@ -17,7 +17,7 @@ describe('a Request', () => {
 	})
 
 	test('with a body above 1 MB is sent, and once only', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE])
+		const { fetch, url, server } = await setup([BUSY, FINE])
 		const body = 'x'.repeat(MAX_BUFFERED_BYTES + 1)
 		const response = await fetch(new Request(url, { method: 'PUT', body }))
 		expect([response.status, explain(response)?.stop]).toEqual([503, 'body-used'])
@@ -27,7 +27,7 @@ describe('a Request', () => {
 	})
 
 	test('with a body above 1 MB says why it was not retried', async () => {
-		const { fetch, url } = await setting(reset('request-head'))
+		const { fetch, url } = await setup(reset('request-head'))
 		const body = 'x'.repeat(MAX_BUFFERED_BYTES + 1)
 		const error = await failure(fetch(new Request(url, { method: 'PUT', body })))
 		expect(error.message).toContain('Pass body: () => a new stream')
@@ -36,7 +36,7 @@ describe('a Request', () => {
 	test.each(['text', () => 'text'])(
 		'is retried with the body of the init instead of its own',
 		async (body) => {
-			const { fetch, url, server } = await setting([BUSY, FINE])
+			const { fetch, url, server } = await setup([BUSY, FINE])
 			const request = new Request(url, { method: 'PUT', body: 'an order' })
 			expect((await fetch(request, { body })).status).toBe(200)
 			expect(server.requests.map((seen) => seen.body)).toEqual(['text', 'text'])
@@ -44,14 +44,14 @@ describe('a Request', () => {
 	)
 
 	test('keeps its body with body: null in the init, as with fetch (regression: it was retried without it)', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE])
+		const { fetch, url, server } = await setup([BUSY, FINE])
 		const response = await fetch(new Request(url, { method: 'PUT', body: 'an order' }), { body: null })
 		expect(response.status).toBe(200)
 		expect(server.requests.map((seen) => seen.body)).toEqual(['an order', 'an order'])
 	})
 
 	test('uses method and headers of the init instead of its own', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE])
+		const { fetch, url, server } = await setup([BUSY, FINE])
 		const request = new Request(url, { method: 'POST', headers: { 'x-own': 'yes' } })
 		await fetch(request, { method: 'PUT', headers: { 'x-other': 'yes' } })
 		for (const { method, headers } of server.requests) {
@@ -61,7 +61,7 @@ describe('a Request', () => {
 	})
 
 	test("gets a key with idempotency: 'auto', and keeps its own headers", async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
+		const { fetch, url, server } = await setup([BUSY, FINE], { idempotency: 'auto' })
 		await fetch(new Request(url, { method: 'POST', headers: { 'x-own': 'yes' } }))
 		expect(server.requests.map(({ headers }) => headers['x-own'])).toEqual(['yes', 'yes'])
 		const keys = new Set(server.requests.map(({ headers }) => headers['idempotency-key']))
@@ -69,13 +69,13 @@ describe('a Request', () => {
 	})
 
 	test('keeps a key of its own', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
+		const { fetch, url, server } = await setup([BUSY, FINE], { idempotency: 'auto' })
 		await fetch(new Request(url, { method: 'POST', headers: { 'Idempotency-Key': 'mine' } }))
 		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(['mine', 'mine'])
 	})
 
 	test('is ended by its own signal', async () => {
-		const { fetch, url, waiting } = await setting(BUSY, { areWaitsHeld: true })
+		const { fetch, url, waiting } = await setup(BUSY, { areWaitsHeld: true })
 		const controller = new AbortController()
 		const asked = failure(fetch(new Request(url, { signal: controller.signal })))
 		await waiting
@@ -85,15 +85,15 @@ describe('a Request', () => {
 	})
 
 	test('ignores its own signal with signal: null in the init, as with fetch', async () => {
-		const { fetch, url } = await setting(FINE)
+		const { fetch, url } = await setup(FINE)
 		const request = new Request(url, { signal: AbortSignal.abort() })
 		expect((await fetch(request, { signal: null })).status).toBe(200)
 	})
 })
 
 describe('a body that was already read', () => {
-	async function refused(body: RequestBody) {
-		const { fetch, url, server } = await setting(FINE)
+	async function errorOf(body: RequestBody) {
+		const { fetch, url, server } = await setup(FINE)
 		const error = await failure(fetch(url, { method: 'PUT', body, duplex: 'half' }))
 		expect(error).toBeInstanceOf(TypeError)
 		expect(server.connections.opened).toBe(0)
@@ -103,7 +103,7 @@ describe('a body that was already read', () => {
 	test('is rejected with a clear message if it is locked, and nothing is sent', async () => {
 		const body = new Blob(['once']).stream()
 		body.getReader()
-		expect(await refused(body)).toContain('Pass a new one, or body: () => a new stream')
+		expect(await errorOf(body)).toContain('Pass a new one, or body: () => a new stream')
 	})
 
 	test('is rejected if it was read and released, and nothing is sent', async () => {
@@ -111,20 +111,20 @@ describe('a body that was already read', () => {
 		const reader = body.getReader()
 		await reader.read()
 		reader.releaseLock()
-		expect(await refused(body)).toMatch(/body/)
+		expect(await errorOf(body)).toMatch(/body/)
 	})
 
 	test('is rejected if it is a Node stream that was read, and nothing is sent', async () => {
 		const body = Readable.from([Buffer.from('once')])
 		for await (const _ of body);
-		expect(await refused(body)).toMatch(/body/)
+		expect(await errorOf(body)).toMatch(/body/)
 	})
 
 	test.each([
 		['read', (request: Request) => request.text()],
 		['locked', (request: Request) => request.body?.getReader()],
 	])('is rejected with a clear message in a Request that was %s, and nothing is sent', async (_, use) => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		const request = new Request(url, { method: 'PUT', body: 'an order' })
 		await use(request)
 		const error = await failure(fetch(request))
@@ -134,7 +134,7 @@ describe('a body that was already read', () => {
 	})
 
 	test('does not matter if the init has another one', async () => {
-		const { fetch, url, server } = await setting(FINE)
+		const { fetch, url, server } = await setup(FINE)
 		const request = new Request(url, { method: 'PUT', body: 'an order' })
 		await request.text()
 		await fetch(request, { body: 'another' })
@@ -142,7 +142,7 @@ describe('a body that was already read', () => {
 	})
 
 	test('is rejected on the second attempt if a function returns the same one twice', async () => {
-		const { fetch, url, server } = await setting(BUSY)
+		const { fetch, url, server } = await setup(BUSY)
 		const body = new Blob(['once']).stream()
 		const error = await failure(fetch(url, { method: 'PUT', body: () => body }))
 		expect(error).toBeInstanceOf(TypeError)

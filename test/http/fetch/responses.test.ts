@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { deferred, hang, hugeBody } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, interrupted, setting, status } from './setting.ts'
+import { BUSY, FINE, failure, interrupted, setup, status } from './setup.ts'
 
 // What applies to resilientFetch only: it returns real Responses of any status with their bodies. A client throws for any other
 // status than 2xx, after reading the beginning of the body; over undici its responses have only the common read methods.
 
 describe('a Response', () => {
 	test.each([200, 204, 304, 404, 503])('is returned for a %i', async (code) => {
-		const { fetch, url } = await setting(status(code))
+		const { fetch, url } = await setup(status(code))
 		const response = await fetch(url)
 		expect(response).toBeInstanceOf(Response)
 		expect(response).toMatchObject({ status: code, type: 'basic' })
 	})
 
 	test('is explained after it has been cloned', async () => {
-		const { fetch, url } = await setting([BUSY, FINE])
+		const { fetch, url } = await setup([BUSY, FINE])
 		const response = await fetch(url)
 		expect(await response.clone().text()).toBe('fine')
 		await response.text()
@@ -24,7 +24,7 @@ describe('a Response', () => {
 
 	test('has no timeout after it was cloned', async () => {
 		const { promise, resolve } = deferred()
-		const { fetch, url, time } = await setting(interrupted(promise), { timeout: 1_000 })
+		const { fetch, url, time } = await setup(interrupted(promise), { timeout: 1_000 })
 		const copy = (await fetch(url)).clone()
 		expect(time.pendingTimers).toBe(0)
 		await time.advance(3_600_000)
@@ -39,7 +39,7 @@ describe('a timeout while the body is read', () => {
 	test.each(['bytes', 'formData'] as const)(
 		'rejects %s() with TimeoutError and frees the connection',
 		async (how) => {
-			const { fetch, url, server, time } = await setting(hang('body', { headers: FORM }), { timeout: 1_000 })
+			const { fetch, url, server, time } = await setup(hang('body', { headers: FORM }), { timeout: 1_000 })
 			const reading = failure((await fetch(url))[how]())
 			await time.advance(1_000)
 			expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 1_000 })
@@ -49,7 +49,7 @@ describe('a timeout while the body is read', () => {
 	)
 
 	test('applies to the body of a returned error too', async () => {
-		const { fetch, url, server, time } = await setting(hang('body', { status: 404 }), { timeout: 1_000 })
+		const { fetch, url, server, time } = await setup(hang('body', { status: 404 }), { timeout: 1_000 })
 		const response = await fetch(url)
 		expect(response.status).toBe(404)
 		const reading = failure(response.text())
@@ -59,7 +59,7 @@ describe('a timeout while the body is read', () => {
 	})
 
 	test('applies to the unread body of an error, and frees the connection', async () => {
-		const { fetch, url, server, time } = await setting(hang('body', { status: 404 }), { timeout: 1_000 })
+		const { fetch, url, server, time } = await setup(hang('body', { status: 404 }), { timeout: 1_000 })
 		const response = await fetch(url)
 		await time.advance(1_000)
 		await server.aborted(1)
@@ -73,7 +73,7 @@ const BUFFERED = 20_000_000
 
 describe('the last error body', () => {
 	test('can be read completely (100 MB) with backpressure', async () => {
-		const { fetch, url, server } = await setting([BUSY, hugeBody()], { maxRetries: 1 })
+		const { fetch, url, server } = await setup([BUSY, hugeBody()], { maxRetries: 1 })
 		const response = await fetch(url)
 		expect([response.status, explain(response)?.stop]).toEqual([500, 'retries-exhausted'])
 		expect(server.requests[1]?.bytesWritten).toBeLessThan(BUFFERED)
@@ -83,12 +83,12 @@ describe('the last error body', () => {
 	})
 
 	test('of a status that is not retried can be read too', async () => {
-		const { fetch, url } = await setting(hugeBody({ status: 404, bytes: 1_000_000 }))
+		const { fetch, url } = await setup(hugeBody({ status: 404, bytes: 1_000_000 }))
 		expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(1_000_000)
 	})
 
 	test('can be cancelled, which frees the connection', async () => {
-		const { fetch, url, server, time } = await setting(hugeBody(), { maxRetries: 0 })
+		const { fetch, url, server, time } = await setup(hugeBody(), { maxRetries: 0 })
 		const response = await fetch(url)
 		await response.body?.cancel()
 		expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)

@@ -3,12 +3,23 @@ import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import type { RequestOptions, ResilientFetchOptions, ResilientRequestInit } from 'yaoki/http'
 import { fin, reset, type Step } from '../faults/fault-server.ts'
-import { failingOnce, SENDERS, status } from './setting.ts'
+import { failingOnce, SENDERS, status } from './setup.ts'
 
 /** Methods that may be sent twice. */
 export const METHODS: Readonly<Record<string, boolean>> = {
-	...{ GET: true, HEAD: true, OPTIONS: true, QUERY: true, PUT: true, DELETE: true, get: true, put: true },
-	...{ POST: false, PATCH: false, post: false, patch: false, PURGE: false },
+	GET: true,
+	HEAD: true,
+	OPTIONS: true,
+	QUERY: true,
+	PUT: true,
+	DELETE: true,
+	get: true,
+	put: true,
+	POST: false,
+	PATCH: false,
+	post: false,
+	patch: false,
+	PURGE: false,
 }
 
 interface Permission {
@@ -75,13 +86,13 @@ export const OFTEN: readonly string[] = ['503', '404', 'a reset once the head wa
 
 /** Describes the part of the matrix with these faults. */
 export function describeRetrySafety(faults: readonly string[]): void {
-	describe.each(SENDERS)('over $name', ({ setting }) => {
+	describe.each(SENDERS)('over $name', ({ setup }) => {
 		describe.each(faults)('after %s', (name) => {
 			const [fault, answer] = FAULTS[name] as (typeof FAULTS)[string]
 			test.each(Object.entries(PERMISSIONS))(
 				'a request with %s is retried as documented',
 				async (_name, permission) => {
-					const { fetch, server } = await setting(failingOnce(fault), permission.options)
+					const { fetch, server } = await setup(failingOnce(fault), permission.options)
 					const methods = Object.keys(METHODS)
 					const stops = await Promise.all(
 						methods.map(async (method) => {

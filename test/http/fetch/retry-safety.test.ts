@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { refusedUrl, reset } from '../faults/fault-server.ts'
 import { describeRetrySafety, METHODS, OFTEN } from './retry-safety-matrix.ts'
-import { FINE, failure, SENDERS, status } from './setting.ts'
+import { FINE, failure, SENDERS, status } from './setup.ts'
 
 const WRONG = status(421)
 
 describeRetrySafety(OFTEN)
 
-describe.each(SENDERS)('over $name', ({ fetching, networkError, setting }) => {
+describe.each(SENDERS)('over $name', ({ fetching, networkError, setup }) => {
 	describe('a request that certainly was not processed', () => {
 		test.each(Object.keys(METHODS))('is retried: %s to a closed port', async (method) => {
 			const { fetch } = fetching()
@@ -20,7 +20,7 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError, setting }) => {
 
 		test.each(Object.keys(METHODS))('is retried: %s after a 421', async (method) => {
 			// The fetch of Node sends a 421 once more by itself, on another connection: so an attempt is two requests.
-			const { fetch, url, server } = await setting([WRONG, WRONG, FINE])
+			const { fetch, url, server } = await setup([WRONG, WRONG, FINE])
 			const response = await fetch(url, { method, yaoki: { idempotent: false } })
 			expect(response.status).toBe(200)
 			expect(explain(response)?.attempts).toMatchObject([{ outcome: 'transient' }, { outcome: 'success' }])
@@ -47,12 +47,12 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError, setting }) => {
 
 	describe('a connection that is reset before the request was read', () => {
 		test.each(['GET', 'PUT', 'DELETE'])('costs a %s nothing', async (method) => {
-			const { fetch, url } = await setting([reset('accept'), FINE])
+			const { fetch, url } = await setup([reset('accept'), FINE])
 			expect((await fetch(url, { method })).status).toBe(200)
 		})
 
 		test('ends a POST, unless the reset came while it still connected', async () => {
-			const { fetch, url, server } = await setting([reset('accept'), FINE])
+			const { fetch, url, server } = await setup([reset('accept'), FINE])
 			const ended = await fetch(url, { method: 'POST' }).catch((error) => error)
 			// Which of the two occurs depends on the system; without proof the request is never sent again.
 			const wasConnecting = !(ended instanceof Error)
@@ -68,7 +68,7 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError, setting }) => {
 
 	describe("the user's shouldRetry", () => {
 		test('can retry a 404, but never a POST without a key', async () => {
-			const { fetch, url, server } = await setting(status(404), { shouldRetry: () => true })
+			const { fetch, url, server } = await setup(status(404), { shouldRetry: () => true })
 			expect(explain(await fetch(url))?.stop).toBe('retries-exhausted')
 			expect(explain(await fetch(url, { method: 'POST' }))?.stop).toBe('not-idempotent')
 			expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST'])
@@ -76,7 +76,7 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError, setting }) => {
 
 		test('that throws ends the call with its error', async () => {
 			const boom = new Error('boom')
-			const { fetch, url } = await setting(status(503), {
+			const { fetch, url } = await setup(status(503), {
 				shouldRetry: () => {
 					throw boom
 				},

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { type ResilientFetch, type ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { answer, deferred, reset, type Step } from '../faults/fault-server.ts'
-import { BUSY, failure, type SettingOptions, setting, status } from './setting.ts'
+import { BUSY, failure, type SetupOptions, setup, status } from './setup.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const json = (body: unknown): Step => answer({ headers: JSON_TYPE, body: JSON.stringify(body) })
@@ -25,8 +25,8 @@ describe('the type', () => {
 
 describe('as the fetch of ky', () => {
 	const user = json({ id: 7 })
-	const client = async (script: Parameters<typeof setting>[0], options: SettingOptions = {}) => {
-		const { fetch, server, waits } = await setting(script, options)
+	const client = async (script: Parameters<typeof setup>[0], options: SetupOptions = {}) => {
+		const { fetch, server, waits } = await setup(script, options)
 		return { api: ky.create({ fetch, prefix: server.origin, retry: 0 }), server, waits }
 	}
 
@@ -57,7 +57,7 @@ describe('as the fetch of ky', () => {
 	})
 
 	test('it honors the signal of ky', async () => {
-		const { fetch, server, waiting } = await setting(BUSY, { areWaitsHeld: true })
+		const { fetch, server, waiting } = await setup(BUSY, { areWaitsHeld: true })
 		const controller = new AbortController()
 		const asked = failure(ky.get(server.url('/'), { fetch, signal: controller.signal, retry: 0 }).text())
 		await waiting
@@ -86,8 +86,8 @@ function streamed(opened: Promise<unknown>): Step {
 }
 
 describe('as the fetch of the openai SDK', () => {
-	const client = async (script: Parameters<typeof setting>[0], options: SettingOptions = {}) => {
-		const { fetch, server, time } = await setting(script, options)
+	const client = async (script: Parameters<typeof setup>[0], options: SetupOptions = {}) => {
+		const { fetch, server, time } = await setup(script, options)
 		const ai = new OpenAI({ fetch, apiKey: 'none', baseURL: server.url('/v1'), maxRetries: 0 })
 		return { ai, server, time }
 	}

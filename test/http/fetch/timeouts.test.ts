@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { Deadline, explain } from 'yaoki'
 import { HTTP_SCHEMA, readHttpOptions } from '../../../src/http/options/http-options.ts'
 import { deferred, fin, hang, trickleHead } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, SENDERS } from './setting.ts'
+import { BUSY, FINE, failure, SENDERS } from './setup.ts'
 
-describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
+describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 	describe('the attempt timeout', () => {
 		test.each([
 			['never answers', hang()],
 			['sends its head without end', trickleHead()],
 		])('ends an attempt to a server that %s, and the next one can succeed', async (_, step) => {
-			const { fetch, url, server, time } = await setting([step, FINE], { timeout: 1_000 })
+			const { fetch, url, server, time } = await setup([step, FINE], { timeout: 1_000 })
 			const asked = fetch(url)
 			await server.requested(1)
 			await time.advance(1_000)
@@ -26,7 +26,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('does not expire earlier', async () => {
-			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 0 })
+			const { fetch, url, server, time } = await setup(hang(), { timeout: 1_000, maxRetries: 0 })
 			let isOver = false
 			const asked = failure(fetch(url)).finally(() => {
 				isOver = true
@@ -40,7 +40,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('ends a POST permanently, because it may have been processed', async () => {
-			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000 })
+			const { fetch, url, server, time } = await setup(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { method: 'POST', body: 'an order' }))
 			await server.requested(1)
 			await time.advance(1_000)
@@ -50,7 +50,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('after a stream body is a TimeoutError (regression: it was a TypeError)', async () => {
-			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000 })
+			const { fetch, url, server, time } = await setup(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { method: 'PUT', body: new Blob(['once']).stream() }))
 			await server.requested(1)
 			await time.advance(1_000)
@@ -61,7 +61,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('can be set for one request, longer or shorter', async () => {
-			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 0 })
+			const { fetch, url, server, time } = await setup(hang(), { timeout: 1_000, maxRetries: 0 })
 			const short = failure(fetch(url, { yaoki: { timeout: 10 } }))
 			const long = failure(fetch(url, { yaoki: { timeout: 2_000 } }))
 			await server.requested(2)
@@ -70,7 +70,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('includes the time in which a function creates the body', async () => {
-			const { fetch, url, server, time } = await setting(FINE, { timeout: 1_000, maxRetries: 0 })
+			const { fetch, url, server, time } = await setup(FINE, { timeout: 1_000, maxRetries: 0 })
 			const called = deferred()
 			const body = () => {
 				called.resolve()
@@ -86,7 +86,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 	describe('the total timeout', () => {
 		test('ends the current attempt', async () => {
-			const { fetch, url, server, time } = await setting([BUSY, hang()], {
+			const { fetch, url, server, time } = await setup([BUSY, hang()], {
 				timeout: 1_000,
 				totalTimeoutMs: 600,
 			})
@@ -101,7 +101,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('prevents waits that would exceed it: the last failure is returned immediately', async () => {
-			const { fetch, url, server, time, waits } = await setting(hang(), {
+			const { fetch, url, server, time, waits } = await setup(hang(), {
 				timeout: 400,
 				totalTimeoutMs: 1_000,
 			})
@@ -137,7 +137,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		// Regression: with the default total of three times the timeout, the last retry never started.
 		test('allows all attempts to a server that hangs', async () => {
-			const { fetch, url, server, time } = await setting(hang(), { timeout: 400, maxRetries: 3 })
+			const { fetch, url, server, time } = await setup(hang(), { timeout: 400, maxRetries: 3 })
 			const asked = failure(fetch(url))
 			for (let n = 1; n <= 4; n++) {
 				await server.requested(n)
@@ -150,14 +150,14 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		// Otherwise the server would continue after the attempt has timed out.
 		test('is sent to the server, at most the attempt timeout', async () => {
-			const { fetch, url, server } = await setting(FINE, { timeout: 700 })
+			const { fetch, url, server } = await setup(FINE, { timeout: 700 })
 			await fetch(url)
 			await fetch(url, { yaoki: { totalTimeoutMs: 300 } })
 			expect(server.requests.map(({ headers }) => headers['x-request-timeout-ms'])).toEqual(['700', '300'])
 		})
 
 		test('can be set for one request', async () => {
-			const { fetch, url, server, time } = await setting(hang())
+			const { fetch, url, server, time } = await setup(hang())
 			const asked = failure(fetch(url, { yaoki: { totalTimeoutMs: 300 } }))
 			await server.requested(1)
 			await time.advance(300)
@@ -166,8 +166,10 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		test('can be infinite, like the attempt timeout', async () => {
 			const { promise, resolve } = deferred()
-			const { fetch, url, server, time } = await setting(fin('request-head', { after: promise }), {
-				...{ timeout: Infinity, totalTimeoutMs: Infinity, maxRetries: 0 },
+			const { fetch, url, server, time } = await setup(fin('request-head', { after: promise }), {
+				timeout: Infinity,
+				totalTimeoutMs: Infinity,
+				maxRetries: 0,
 			})
 			const asked = failure(fetch(url))
 			await server.requested(1)
@@ -180,7 +182,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 	describe("a caller's deadline", () => {
 		test('that is earlier ends the request, and is not a TimeoutError', async () => {
-			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
+			const { fetch, url, server, time, runtime } = await setup(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(200, { runtime }) } }))
 			await server.requested(1)
 			expect(server.requests[0]?.headers['x-request-timeout-ms']).toBe('200')
@@ -190,7 +192,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('that ends the request is an error that names the origin, as a timeout does', async () => {
-			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
+			const { fetch, url, server, time, runtime } = await setup(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(200, { runtime }) } }))
 			await server.requested(1)
 			await time.advance(200)
@@ -198,7 +200,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('that has passed sends nothing', async () => {
-			const { fetch, url, server, time, runtime } = await setting(FINE)
+			const { fetch, url, server, time, runtime } = await setup(FINE)
 			const deadline = Deadline.after(200, { runtime })
 			await time.advance(200)
 			expect((await failure(fetch(url, { yaoki: { deadline } }))).name).toBe('DeadlineExceededError')
@@ -206,7 +208,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('that is later than the total timeout changes nothing', async () => {
-			const { fetch, url, server, time, runtime } = await setting(hang(), {
+			const { fetch, url, server, time, runtime } = await setup(hang(), {
 				timeout: 1_000,
 				totalTimeoutMs: 300,
 			})
@@ -217,7 +219,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('of the parent call counts too', async () => {
-			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
+			const { fetch, url, server, time, runtime } = await setup(hang(), { timeout: 1_000 })
 			const parent = { deadline: Deadline.after(200, { runtime }) }
 			const asked = failure(fetch(url, { yaoki: { parent } }))
 			await server.requested(1)

@@ -3,32 +3,34 @@ import { describe, expect, test } from 'vitest'
 import { isUnprocessed } from '../../../src/http/request/retry-safety.ts'
 
 const coded = (code: string, cause?: unknown) => Object.assign(new Error(code, { cause }), { code })
-const refused = () => coded('ECONNREFUSED')
+const connectionRefused = () => coded('ECONNREFUSED')
 const reset = () => coded('ECONNRESET')
 
 describe('an error proves that nothing was processed', () => {
 	test('by its code, or that of a cause', () => {
-		expect(isUnprocessed(refused())).toBe(true)
-		expect(isUnprocessed(new TypeError('fetch failed', { cause: refused() }))).toBe(true)
+		expect(isUnprocessed(connectionRefused())).toBe(true)
+		expect(isUnprocessed(new TypeError('fetch failed', { cause: connectionRefused() }))).toBe(true)
 		expect(isUnprocessed(reset())).toBe(false)
 	})
 
 	test('as an AggregateError only if every part does, whatever its own code', () => {
 		const aggregate = (...parts: unknown[]) =>
 			Object.assign(new AggregateError(parts), { code: 'ECONNREFUSED' })
-		expect(isUnprocessed(aggregate(refused(), refused()))).toBe(true)
-		expect(isUnprocessed(aggregate(refused(), reset()))).toBe(false)
-		expect(isUnprocessed(new Error('failed', { cause: aggregate(refused(), aggregate(refused())) }))).toBe(
-			true,
-		)
-		expect(isUnprocessed(aggregate(refused(), aggregate(refused(), reset())))).toBe(false)
+		expect(isUnprocessed(aggregate(connectionRefused(), connectionRefused()))).toBe(true)
+		expect(isUnprocessed(aggregate(connectionRefused(), reset()))).toBe(false)
+		expect(
+			isUnprocessed(
+				new Error('failed', { cause: aggregate(connectionRefused(), aggregate(connectionRefused())) }),
+			),
+		).toBe(true)
+		expect(isUnprocessed(aggregate(connectionRefused(), aggregate(connectionRefused(), reset())))).toBe(false)
 	})
 })
 
 describe('an error with endless parts proves nothing', () => {
 	test('an AggregateError that contains itself', () => {
 		const cyclic = new AggregateError([])
-		cyclic.errors.push(refused(), cyclic)
+		cyclic.errors.push(connectionRefused(), cyclic)
 		expect(isUnprocessed(cyclic)).toBe(false)
 	})
 
@@ -59,7 +61,7 @@ describe('an error with endless parts proves nothing', () => {
 	})
 
 	test('a million parts', () => {
-		expect(isUnprocessed(new AggregateError(new Array(1_000_000).fill(refused())))).toBe(false)
+		expect(isUnprocessed(new AggregateError(new Array(1_000_000).fill(connectionRefused())))).toBe(false)
 	})
 })
 

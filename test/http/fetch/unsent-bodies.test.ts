@@ -2,9 +2,9 @@
 
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import type { RequestBody } from '../../../src/http/transport/request-body.ts'
+import type { RequestBody } from '../../../src/http/transport/request.ts'
 import { answer, deferred, hang } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, SENDERS, type SettingOptions, setting } from './setting.ts'
+import { BUSY, FINE, failure, SENDERS, type SetupOptions, setup } from './setup.ts'
 
 interface Watched {
 	readonly body: RequestBody
@@ -29,16 +29,16 @@ const STREAMS: readonly (readonly [string, () => Watched])[] = [
 	['a Node stream', nodeStream],
 ]
 
-describe.each(SENDERS)('over $name', ({ setting: settingOf }) => {
+describe.each(SENDERS)('over $name', ({ setup: setupOf }) => {
 	describe.each(STREAMS)('%s is ended', (_, create) => {
 		/** Sends a request that is rejected, and returns its error. */
 		const rejected = async (
-			options: SettingOptions,
+			options: SetupOptions,
 			prepare: (send: (init: object) => Promise<unknown>) => unknown,
 			step = FINE,
 			init: object = {},
 		) => {
-			const { fetch, url, server } = await settingOf(step, { maxRetries: 0, ...options })
+			const { fetch, url, server } = await setupOf(step, { maxRetries: 0, ...options })
 			await prepare((given) => fetch(url, given))
 			const sent = server.requests.length
 			const { body, ended } = create()
@@ -80,13 +80,13 @@ describe.each(SENDERS)('over $name', ({ setting: settingOf }) => {
 	})
 
 	test('a body that was sent is left to the transport', async () => {
-		const { fetch, url } = await settingOf(BUSY, { maxRetries: 0 })
+		const { fetch, url } = await setupOf(BUSY, { maxRetries: 0 })
 		const body = new Blob(['tea']).stream()
 		expect((await fetch(url, { method: 'PUT', body })).status).toBe(503)
 	})
 
 	test('a function that creates a body is not called', async () => {
-		const { fetch, url } = await settingOf(FINE)
+		const { fetch, url } = await setupOf(FINE)
 		let calls = 0
 		const body = () => `${++calls}`
 		await failure(fetch(url, { method: 'PUT', body, signal: AbortSignal.abort() }))
@@ -95,7 +95,7 @@ describe.each(SENDERS)('over $name', ({ setting: settingOf }) => {
 })
 
 test('the body of a Request is ended, with the reason', async () => {
-	const { fetch, url } = await setting(FINE)
+	const { fetch, url } = await setup(FINE)
 	const { body, ended } = webStream()
 	const request = new Request(url, { method: 'PUT', body: body as ReadableStream, duplex: 'half' } as object)
 	const reason = new Error('gone')

@@ -3,7 +3,7 @@ import { CircuitOpenError, explain, permanent } from 'yaoki'
 import { type AttemptRequest, ResilientHttpClient } from 'yaoki/http'
 import { deferred } from '../deferred.ts'
 import { answer, type Step } from '../faults/fault-server.ts'
-import { failure, fetching, interrupted, refused, setting } from './setting.ts'
+import { failure, fetching, interrupted, optionError, setup } from './setup.ts'
 
 const GOOD = answer({ body: '{"ok":true,"id":7}' })
 const BAD = answer({ body: '{"ok":false,"error":"try_again"}' })
@@ -13,7 +13,7 @@ const isOk = async (response: Response): Promise<boolean> => ((await response.js
 
 describe('validateResponse', () => {
 	test('that returns false makes a 200 a transient failure, and the caller can read the valid response', async () => {
-		const { fetch, url, server } = await setting([BAD, GOOD], { validateResponse: isOk })
+		const { fetch, url, server } = await setup([BAD, GOOD], { validateResponse: isOk })
 		const response = await fetch(url)
 		expect(await response.json()).toEqual({ ok: true, id: 7 })
 		expect(server.requests).toHaveLength(2)
@@ -24,14 +24,14 @@ describe('validateResponse', () => {
 	})
 
 	test('that always returns false: fetch resolves with the last response, as with any status', async () => {
-		const { fetch, url, server } = await setting(BAD, { validateResponse: isOk })
+		const { fetch, url, server } = await setup(BAD, { validateResponse: isOk })
 		const response = await fetch(url)
 		expect([response.status, await response.json()]).toEqual([200, { ok: false, error: 'try_again' }])
 		expect([explain(response)?.stop, server.requests.length]).toEqual(['retries-exhausted', 3])
 	})
 
 	test('that always returns false: a client throws an HttpError with status 200 and the body', async () => {
-		const { server, runtime } = await setting(BAD)
+		const { server, runtime } = await setup(BAD)
 		const client = new ResilientHttpClient({ validateResponse: isOk, runtime, maxRetries: 1 })
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({
@@ -44,7 +44,7 @@ describe('validateResponse', () => {
 	})
 
 	test('whose failures open the circuit', async () => {
-		const { fetch, url } = await setting(BAD, {
+		const { fetch, url } = await setup(BAD, {
 			validateResponse: isOk,
 			maxRetries: 0,
 			circuitBreaker: { failureThreshold: 2 },
@@ -55,14 +55,14 @@ describe('validateResponse', () => {
 
 	test('that returns false for a response with Retry-After: the retry waits that long', async () => {
 		const limited = answer({ headers: { 'retry-after': '7' }, body: '{"ok":false}' })
-		const { fetch, url, waits } = await setting([limited, GOOD], { validateResponse: isOk })
+		const { fetch, url, waits } = await setup([limited, GOOD], { validateResponse: isOk })
 		await (await fetch(url)).text()
 		expect(waits[0]).toBeGreaterThanOrEqual(7_000)
 	})
 
 	test('that throws: the error is classified like any other, and thrown unchanged', async () => {
 		const thrown = Object.assign(new Error('rate limited'), { status: 429 })
-		const { fetch, url, server } = await setting(BAD, {
+		const { fetch, url, server } = await setup(BAD, {
 			async validateResponse(response) {
 				if (!(await isOk(response))) throw thrown
 			},
@@ -74,7 +74,7 @@ describe('validateResponse', () => {
 	})
 
 	test('that throws a permanent error is not retried', async () => {
-		const { fetch, url, server } = await setting(BAD, {
+		const { fetch, url, server } = await setup(BAD, {
 			validateResponse() {
 				throw permanent(new Error('unknown account'))
 			},
@@ -88,7 +88,7 @@ describe('validateResponse', () => {
 	})
 
 	test('that throws "connection refused" does not make a POST seem unprocessed', async () => {
-		const { fetch, url, server } = await setting(BAD, {
+		const { fetch, url, server } = await setup(BAD, {
 			validateResponse() {
 				throw Object.assign(new Error('the schema registry is down'), { code: 'ECONNREFUSED' })
 			},
@@ -99,7 +99,7 @@ describe('validateResponse', () => {
 
 	test('is not called for other statuses', async () => {
 		let calls = 0
-		const { fetch, url } = await setting(answer({ status: 404, body: '{}' }), {
+		const { fetch, url } = await setup(answer({ status: 404, body: '{}' }), {
 			validateResponse() {
 				calls++
 				return false
@@ -111,7 +111,7 @@ describe('validateResponse', () => {
 
 	test('receives what onResponse returns, and the request', async () => {
 		const seen: unknown[] = []
-		const { fetch, url } = await setting(GOOD, {
+		const { fetch, url } = await setup(GOOD, {
 			onResponse: () => new Response('{"ok":true,"id":8}'),
 			async validateResponse(response: Response, { method, attempt }: AttemptRequest) {
 				seen.push(method, attempt, await response.json())
@@ -123,7 +123,7 @@ describe('validateResponse', () => {
 
 	test('that does not read: a stream reaches the caller chunk by chunk', async () => {
 		const rest = deferred()
-		const { fetch, url } = await setting(interrupted(rest.promise), {
+		const { fetch, url } = await setup(interrupted(rest.promise), {
 			validateResponse: ({ headers }) => headers.get('content-type') !== 'text/html',
 		})
 		const reader = (await fetch(url)).body?.getReader()
@@ -135,7 +135,7 @@ describe('validateResponse', () => {
 	})
 
 	test('reads at most maxResponseBytes', async () => {
-		const { fetch, url, server } = await setting(answer({ body: 'x'.repeat(100) }), {
+		const { fetch, url, server } = await setup(answer({ body: 'x'.repeat(100) }), {
 			maxResponseBytes: 10,
 			validateResponse: isOk,
 		})
@@ -151,7 +151,7 @@ describe('validateResponse', () => {
 				exchange.response.destroy()
 			},
 		}
-		const { fetch, url, server } = await setting([broken, GOOD], { validateResponse: isOk })
+		const { fetch, url, server } = await setup([broken, GOOD], { validateResponse: isOk })
 		expect(await (await fetch(url)).json()).toEqual({ ok: true, id: 7 })
 		expect(server.requests).toHaveLength(2)
 	})
@@ -159,7 +159,7 @@ describe('validateResponse', () => {
 	test.each(['the timeout', 'the caller'])('that never settles ends with %s', async (who) => {
 		const called = deferred()
 		const caller = new AbortController()
-		const { fetch, url, time } = await setting(GOOD, {
+		const { fetch, url, time } = await setup(GOOD, {
 			timeout: 1_000,
 			maxRetries: 0,
 			validateResponse() {
@@ -195,7 +195,7 @@ describe('validateResponse', () => {
 	})
 
 	test('keeps what is invalid out of the cache of a client', async () => {
-		const { server, runtime } = await setting([GOOD, BAD])
+		const { server, runtime } = await setup([GOOD, BAD])
 		const client = new ResilientHttpClient({ cache: true, validateResponse: isOk, runtime, maxRetries: 0 })
 		await client.get(server.url())
 		await failure(client.get(server.url()))
@@ -204,6 +204,6 @@ describe('validateResponse', () => {
 	})
 
 	test('must be a function', () => {
-		expect(refused({ validateResponse: true })).toMatchObject({ optionPath: 'validateResponse' })
+		expect(optionError({ validateResponse: true })).toMatchObject({ optionPath: 'validateResponse' })
 	})
 })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import type { ResilientFetchOptions } from 'yaoki/http'
-import { FINE, SENDERS, status } from './setting.ts'
+import { FINE, SENDERS, status } from './setup.ts'
 
-describe.each(SENDERS)('over $name', ({ setting }) => {
+describe.each(SENDERS)('over $name', ({ setup }) => {
 	/** The number of requests if the server fails once with these headers. */
 	async function asked(headers: Readonly<Record<string, string>>, options: ResilientFetchOptions = {}) {
-		const { fetch, url, server } = await setting([status(503, headers), FINE], options)
+		const { fetch, url, server } = await setup([status(503, headers), FINE], options)
 		const response = await fetch(url)
 		return { times: server.requests.length, status: response.status, stop: explain(response)?.stop }
 	}
@@ -39,21 +39,21 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 
 		test('takes precedence over Retry-After, the idempotency key and shouldRetry', async () => {
 			const script = [status(503, { 'x-should-retry': 'false', 'retry-after': '1' }), FINE] as const
-			const { fetch, url, server } = await setting(script, { shouldRetry: () => true })
+			const { fetch, url, server } = await setup(script, { shouldRetry: () => true })
 			const response = await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
 			expect([response.status, explain(response)?.stop]).toEqual([503, 'server-veto'])
 			expect(server.requests).toHaveLength(1)
 		})
 
 		test('after exhausted retries is not the stop reason', async () => {
-			const { fetch, url } = await setting([status(503), status(503, { 'x-should-retry': 'false' })], {
+			const { fetch, url } = await setup([status(503), status(503, { 'x-should-retry': 'false' })], {
 				maxRetries: 1,
 			})
 			expect(explain(await fetch(url))?.stop).toBe('retries-exhausted')
 		})
 
 		test('with a response below 400 has no effect', async () => {
-			const { fetch, url } = await setting(status(200, { 'x-should-retry': 'false' }))
+			const { fetch, url } = await setup(status(200, { 'x-should-retry': 'false' }))
 			expect(explain(await fetch(url))?.stop).toBe('success')
 		})
 	})

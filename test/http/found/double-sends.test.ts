@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { isUnprocessed } from '../../../src/http/request/retry-safety.ts'
-import { FETCHES, failure, serve, setting, textOf } from '../client/setting.ts'
+import { FETCHES, failure, serve, setup, textOf } from '../client/setup.ts'
 import { answer, refusedUrl } from '../faults/fault-server.ts'
 
 const FINE = answer({ body: 'fine' })
@@ -13,7 +13,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 		'an order that was redirected by a %i to a host that is down is not sent again',
 		async (status) => {
 			const location = await refusedUrl()
-			const { client, server } = await setting(fetch, answer({ status, headers: { location } }))
+			const { client, server } = await setup(fetch, answer({ status, headers: { location } }))
 			await failure(client.post(server.url('/order'), { body: '1 tea' }))
 			expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /order'])
 		},
@@ -21,10 +21,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 
 	it('an order that was redirected to a host that responds with 421 is not sent again', async () => {
 		const other = await serve(answer({ status: 421 }))
-		const { client, server } = await setting(
-			fetch,
-			answer({ status: 307, headers: { location: other.url() } }),
-		)
+		const { client, server } = await setup(fetch, answer({ status: 307, headers: { location: other.url() } }))
 		await failure(client.post(server.url('/order'), { body: '1 tea' }))
 		expect(server.requests.length).toBe(1)
 	})
@@ -39,7 +36,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 		'an order that is redirected by a %i is followed as %s, without the credentials of another host',
 		async (status, method) => {
 			const other = await serve(FINE)
-			const { client, server } = await setting(
+			const { client, server } = await setup(
 				fetch,
 				answer({ status, headers: { location: other.url('/done') } }),
 			)
@@ -61,13 +58,13 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 	)
 
 	it('an order that never got a connection is still sent again', async () => {
-		const { client } = await setting(fetch, FINE)
+		const { client } = await setup(fetch, FINE)
 		await failure(client.post(await refusedUrl(), { body: '1 tea' }))
 		expect(client.stats.attempts).toBe(4)
 	})
 
 	it('a retry sends its own headers, though the caller has changed the object', async () => {
-		const { client, server, waiting, clock } = await setting(
+		const { client, server, waiting, clock } = await setup(
 			fetch,
 			{ '/1': [BAD, FINE], '/2': FINE },
 			{ areWaitsHeld: true },
@@ -86,13 +83,13 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 	})
 
 	it.each([undefined, null])('a key that is %s is not a key', async (key) => {
-		const { client, server } = await setting(fetch, BAD)
+		const { client, server } = await setup(fetch, BAD)
 		await failure(client.post(server.url(), { headers: { 'idempotency-key': key } as never, body: 'tea' }))
 		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined])
 	})
 
 	it('a body that can be iterated only once is sent once', async () => {
-		const { client, server } = await setting(fetch, [BAD, FINE])
+		const { client, server } = await setup(fetch, [BAD, FINE])
 		const pieces = (function* () {
 			yield new TextEncoder().encode('payload')
 		})()

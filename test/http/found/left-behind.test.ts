@@ -1,7 +1,7 @@
 /** Regressions: leaked connections, origins and cached responses, and origins that stayed paused. */
 import { describe, expect, it } from 'vitest'
 import { isCachedResponse, ResilientHttpClient } from 'yaoki/http'
-import { FETCHES, failure, setting, textOf, virtualTime } from '../client/setting.ts'
+import { FETCHES, failure, setup, textOf, virtualTime } from '../client/setup.ts'
 import { answer, deferred, hang } from '../faults/fault-server.ts'
 
 const FINE = answer({ body: 'fine' })
@@ -9,7 +9,7 @@ const FINE = answer({ body: 'fine' })
 describe.each(FETCHES)('over %s', (_, fetch) => {
 	it('a response in flight is not cached if the cache is cleared', async () => {
 		const { promise, resolve } = deferred()
-		const { client, server } = await setting(fetch, answer({ body: 'of alice', after: promise }), {
+		const { client, server } = await setup(fetch, answer({ body: 'of alice', after: promise }), {
 			cache: true,
 		})
 		const asked = client.get(server.url('/me'))
@@ -23,7 +23,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 
 	it('a response that was overtaken by a write is not cached', async () => {
 		const { promise, resolve } = deferred()
-		const { client, server } = await setting(
+		const { client, server } = await setup(
 			fetch,
 			({ method }) => (method === 'PUT' ? FINE : answer({ body: 'old', after: promise })),
 			{ cache: true },
@@ -42,7 +42,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 		{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '999999999' },
 		{ ratelimit: '"d";r=0;t=999999999999' },
 	])('a response with %o does not pause its origin for more than an hour', async (headers) => {
-		const { client, server, clock } = await setting(fetch, answer({ headers, body: 'fine' }))
+		const { client, server, clock } = await setup(fetch, answer({ headers, body: 'fine' }))
 		await textOf(client.get(server.url()))
 		expect(await failure(client.get(server.url()))).toMatchObject({ name: 'RateLimitedError' })
 		await clock.advance(3_600_000)
@@ -55,7 +55,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 	])('a hedge whose %s request fails leaves no connection', async (which, odd) => {
 		const headers = { connection: 'close' }
 		const { promise, resolve } = deferred()
-		const { client, server, clock } = await setting(
+		const { client, server, clock } = await setup(
 			fetch,
 			({ n }) =>
 				n % 2 === odd
@@ -74,7 +74,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 	})
 
 	it('a request that cannot be sent does not keep its origin in use', async () => {
-		const { client } = await setting(fetch, FINE, { maxOrigins: 10 })
+		const { client } = await setup(fetch, FINE, { maxOrigins: 10 })
 		for (let n = 1; n <= 50; n++)
 			await failure(client.post(`http://host-${n}.example/`, { headers: [['bad']] as never }))
 		expect(Object.keys(client.stats.origins).length).toBeLessThanOrEqual(10)
@@ -82,7 +82,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 
 	it('a body that was created too late is closed', async () => {
 		const { promise, resolve } = deferred()
-		const { client, server, clock } = await setting(fetch, hang(), { timeout: 100, maxRetries: 0 })
+		const { client, server, clock } = await setup(fetch, hang(), { timeout: 100, maxRetries: 0 })
 		let closed = false
 		const late = async () => {
 			await promise
@@ -128,7 +128,7 @@ it('an origin with a long call is not evicted', async () => {
 
 it('a 409 of a request in progress is retried, also if its long Retry-After is ignored', async () => {
 	const busy = answer({ status: 409, headers: { 'retry-after': '3600' } })
-	const { client, server } = await setting(undefined, [busy, FINE], { longRetryAfter: 'ignore' })
+	const { client, server } = await setup(undefined, [busy, FINE], { longRetryAfter: 'ignore' })
 	expect(await textOf(client.post(server.url(), { yaoki: { idempotencyKey: 'k' } }))).toBe('fine')
 	expect(server.requests.length).toBe(2)
 })

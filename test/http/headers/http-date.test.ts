@@ -147,7 +147,7 @@ describe('every second that can be written is read back', () => {
 		)
 	})
 
-	it('and what is read is the same date in all three', () => {
+	it('as the same date in all three forms', () => {
 		fc.assert(
 			fc.property(seconds(Date.UTC(1977, 0), Date.UTC(2076, 0)), (time) => {
 				expect([imfFixdate, rfc850, asctime].map((form) => parse(form(time)))).toEqual([time, time, time])

@@ -7,9 +7,13 @@ import { acceptsCached, isStorable, varyNames } from '../../../src/http/cache/ca
 import { RECEIVED_DEADLINES, readDeadline } from '../../../src/http/headers/deadline-headers.ts'
 import { parseHttpDate } from '../../../src/http/headers/http-date.ts'
 import { readQuota } from '../../../src/http/headers/rate-limit-headers.ts'
-import { readRetryAfter } from '../../../src/http/headers/retry-after.ts'
-import { areRetriesExhausted, readAttempt, readCallerRetry } from '../../../src/http/headers/retry-headers.ts'
-import { stepsOf } from '../../counted-steps.ts'
+import {
+	areRetriesExhausted,
+	readAttempt,
+	readCallerRetry,
+	readRetryAfter,
+} from '../../../src/http/headers/retry-headers.ts'
+import { stepsOf } from '../../support/counted-steps.ts'
 
 /** The greatest header that Node accepts. */
 const SIZE = 16_384

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { parseRetryAfter } from '../../../src/http/headers/retry-after.ts'
+import { parseRetryAfter } from '../../../src/http/headers/retry-headers.ts'
 import { asctime, imfFixdate, rfc850 } from './dates.ts'
 
 const NOW = Date.UTC(2026, 4, 15, 12)

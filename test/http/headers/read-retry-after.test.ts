@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readRetryAfter } from '../../../src/http/headers/retry-after.ts'
+import { readRetryAfter } from '../../../src/http/headers/retry-headers.ts'
 import { asctime, imfFixdate } from './dates.ts'
 
 const NOW = Date.UTC(2026, 4, 15, 12)

@@ -1,6 +1,6 @@
 /** A server with a quota, a network with reordered responses, and one client that checks a `Quota` before it sends. */
 
-import type { QuotaReport } from '../../../src/http/headers/rate-limit-field.ts'
+import type { QuotaReport } from '../../../src/http/headers/rate-limit-headers.ts'
 import { Quota } from '../../../src/http/origin/quota.ts'
 
 export interface ServerSettings {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { QuotaReport } from '../../../src/http/headers/rate-limit-field.ts'
+import type { QuotaReport } from '../../../src/http/headers/rate-limit-headers.ts'
 import { Quota } from '../../../src/http/origin/quota.ts'
 
 const WINDOW = { limit: 10, windowMs: 60_000 }
@@ -49,7 +49,7 @@ describe('within a window', () => {
 		expect(goesNow(quota, 50)).toBe(2)
 	})
 
-	it('but it shows that its own request was counted', () => {
+	it('an outdated report shows that its own request was counted', () => {
 		// Six concurrent requests were all counted. The last one's response arrives first.
 		const quota = quotaWith({ remaining: 4, resetMs: 30_000 }, 5)
 		expect(quota.waitMs(0)).toBe(30_000)
@@ -104,7 +104,7 @@ describe('within a window', () => {
 		expect(quota.waitMs(900)).toBe(60_000)
 	})
 
-	it('and a late response of the previous window changes nothing', () => {
+	it('a late response of the previous window changes nothing', () => {
 		const quota = quotaWith({ remaining: 0, resetMs: 1_000, ...WINDOW })
 		quota.report(900, { remaining: 9, resetMs: 60_000, ...WINDOW }, 0)
 		quota.report(950, { remaining: 0, resetMs: 60, ...WINDOW }, 0)
@@ -119,7 +119,7 @@ describe('at the reset', () => {
 		expect(goesNow(quota, 1_000)).toBe(1_000)
 	})
 
-	it('it becomes the limit, and the next reset is a window later', () => {
+	it('the quota becomes the limit, and the next reset is a window later', () => {
 		const quota = quotaWith({ remaining: 0, resetMs: 1_000, ...WINDOW })
 		expect(goesNow(quota, 1_000)).toBe(10)
 		expect(quota.waitMs(1_000)).toBe(60_000)
@@ -144,7 +144,7 @@ describe('at the reset', () => {
 		expect(goesNow(quota, 1_000)).toBe(6)
 	})
 
-	it('until a late response shows that they were counted in the old one', () => {
+	it('requests in flight count until a late response shows that the old window counted them', () => {
 		const quota = quotaWith({ remaining: 4, resetMs: 1_000, ...WINDOW })
 		for (let i = 0; i < 4; i++) quota.spend(900)
 		expect(goesNow(quota, 1_000)).toBe(6)

@@ -47,7 +47,7 @@ describe("a context of Node's request alone", () => {
 		expect(await reason).toMatchObject({ name: 'AbortError', message: 'The client has disconnected' })
 	})
 
-	test('also if the signal is first read afterwards', async () => {
+	test('is aborted if its signal is first read after the connection has closed', async () => {
 		const arrived = deferred<IncomingMessage>()
 		const url = await serving((request) => arrived.resolve(request))
 		const client = get(url).on('error', () => undefined)

@@ -6,7 +6,7 @@ import { retry } from 'yaoki'
 import { type HttpOptions, ResilientHttpClient } from 'yaoki/http'
 import { nodeServerContext } from '../../../src/http/server/node-handler.ts'
 import type { ServerContext } from '../../../src/http/server/options.ts'
-import { unreadableError } from '../../unreadable-error.ts'
+import { unreadableError } from '../../support/unreadable-error.ts'
 import { deferred } from '../deferred.ts'
 import { connected } from './http2-client.ts'
 import { listening, type Running, type Start, servers } from './servers.ts'
@@ -81,7 +81,7 @@ describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
 		expect(errors).toEqual([['yaoki: a request handler failed:', failure]])
 	})
 
-	test('also if the handler throws its own error with the original as cause', async () => {
+	test('responds with 502 if the handler throws its own error with the original as cause', async () => {
 		loggedErrors()
 		const service = await url(
 			start(async (context) => {
@@ -197,7 +197,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(errors).toHaveLength(1)
 	})
 
-	test('because the client has disconnected is not logged', async () => {
+	test('is not logged if it throws because the client has disconnected', async () => {
 		const errors = loggedErrors()
 		const started = deferred()
 		const over = deferred()

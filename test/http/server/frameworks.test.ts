@@ -99,7 +99,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(isCalled).toBe(false)
 	})
 
-	test('also with an unread body, and the connection stays usable', async () => {
+	test('a request with an expired deadline and an unread body is answered, and the connection stays usable', async () => {
 		const url = await serving(start, () => 200)
 		const headers = { 'grpc-timeout': '0m', 'content-type': 'application/json' }
 		const late = await fetch(url, { method: 'POST', headers, body: JSON.stringify('x'.repeat(50_000)) })
@@ -179,7 +179,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(seen.calls).toBe(6)
 	})
 
-	test('nor is a failure that no retry has handled', async () => {
+	test('a failure that no retry has handled is not marked', async () => {
 		const url = await serving(start, () => 503)
 		const response = await fetch(url)
 		expect(response.status).toBe(503)

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect, type Http2Server } from 'node:http2'
 import { onTestFinished } from 'vitest'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 
 /** A client of a new server. Both are closed after the test. */
 export async function connected(server: Http2Server): Promise<ClientHttp2Session> {

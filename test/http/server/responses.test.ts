@@ -58,12 +58,12 @@ describe('a fetch handler', () => {
 	})
 })
 
-describe("the head of Node's response has the mark", () => {
+describe("the head of Node's response", () => {
 	test.each([
 		['with headers', { 'x-own': '1' }],
 		['with a list of them', ['x-own', '1']],
 		['with none', undefined],
-	])('if it is written with writeHead, %s', async (_, headers) => {
+	])('has the mark if it is written with writeHead, %s', async (_, headers) => {
 		const { url, close } = await listening(
 			nodeServerContext(async (_request, response, context) => {
 				await giveUp(context)
@@ -77,7 +77,7 @@ describe("the head of Node's response has the mark", () => {
 		expect(response.headers.get('x-own')).toBe(headers ? '1' : null)
 	})
 
-	test('and keeps the status message', async () => {
+	test('keeps its status message with the mark', async () => {
 		const { url, close } = await listening(
 			nodeServerContext(async (_request, response, context) => {
 				await giveUp(context)

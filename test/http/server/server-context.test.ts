@@ -10,10 +10,10 @@ import {
 import { runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { areRetriesExhausted } from '../../../src/http/headers/retry-headers.ts'
-import { hasOutermostRetry } from '../../../src/http/request/attempt-headers.ts'
+import { hasOutermostRetry } from '../../../src/http/request/request-plan.ts'
 import type { ServerContext } from '../../../src/http/server/options.ts'
 import { createServerContext, getServerContext } from '../../../src/http/server/server-context.ts'
-import { dead, failing, settled, steady } from '../../scenario.ts'
+import { dead, failing, settled, steady } from '../../support/scenario.ts'
 
 const twice = { ...steady, maxRetries: 2 }
 
@@ -243,7 +243,7 @@ describe('the request is found', () => {
 	})
 
 	test.each([undefined, null, 'GET /', {}, { raw: {} }, { req: { raw: {} } }, { headers: null }])(
-		'and %j is rejected',
+		'but not in anything else: %j is rejected',
 		(given) => {
 			expect(() => createServerContext(given as never)).toThrow(
 				/^Invalid argument "request": expected a web Request.*, got .*/,

@@ -10,8 +10,8 @@ import {
 	memoryIdempotencyStore,
 	nodeIdempotency,
 } from '../../../src/idempotency/index.ts'
-import { listen } from '../../listen.ts'
-import { unreadableError } from '../../unreadable-error.ts'
+import { listen } from '../../support/listen.ts'
+import { unreadableError } from '../../support/unreadable-error.ts'
 import { send } from './client.ts'
 import { protectedServer } from './protected-server.ts'
 import { sendRaw } from './scenarios/failures.ts'

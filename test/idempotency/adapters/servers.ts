@@ -13,7 +13,7 @@ import {
 	memoryIdempotencyStore,
 	nodeIdempotency,
 } from '../../../src/idempotency/index.ts'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 
 export interface Reply {
 	readonly status?: number

@@ -7,8 +7,8 @@ import { fetchIdempotency } from '../../../src/idempotency/adapters/fetch.ts'
 import { nodeIdempotency } from '../../../src/idempotency/adapters/node.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import { memoryIdempotencyStore } from '../../../src/idempotency/store/memory-store.ts'
-import { eventually } from '../../eventually.ts'
-import { listen } from '../../listen.ts'
+import { eventually } from '../../support/eventually.ts'
+import { listen } from '../../support/listen.ts'
 
 function setting() {
 	const runtime = virtualRuntime()

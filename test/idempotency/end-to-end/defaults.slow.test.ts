@@ -12,9 +12,9 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { explain } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { end, guard } from '../../guard/guard.ts'
-import { listen } from '../../listen.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
-import { stablePort } from '../../stable-port.ts'
+import { listen } from '../../support/listen.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
+import { stablePort } from '../../support/stable-port.ts'
 import type { Order } from './server-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('./server-process.ts', import.meta.url))

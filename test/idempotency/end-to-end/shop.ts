@@ -9,8 +9,8 @@ import {
 	nodeIdempotency,
 	postgresIdempotencyStore,
 } from 'yaoki/idempotency'
-import { listen } from '../../listen.ts'
-import { type RealPostgres, startPostgres } from '../../real-postgres.ts'
+import { listen } from '../../support/listen.ts'
+import { type RealPostgres, startPostgres } from '../../support/real-postgres.ts'
 
 export interface Shop {
 	readonly database: RealPostgres
@@ -67,7 +67,11 @@ export async function openShop(query: string): Promise<Shop> {
 		await pool.end()
 	})
 	return {
-		...{ database, pool, engine, circuitStates, claimErrors },
+		database,
+		pool,
+		engine,
+		circuitStates,
+		claimErrors,
 		async order(id) {
 			try {
 				const response = await client.post('/orders', { json: { id } })

@@ -17,7 +17,7 @@ import {
 } from 'yaoki/idempotency'
 import { virtualRuntime } from 'yaoki/testing'
 import type { Queryable } from '../../../src/sql/clients.ts'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 import { recordingStore, storeWith } from '../adapters/stores.ts'
 import { openSqlite } from '../store/open-sqlite.ts'
 

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
 import { fetchIdempotency } from '../../../src/idempotency/adapters/fetch.ts'
-import type { BeginResult } from '../../../src/idempotency/engine/begin-result.ts'
+import type { BeginResult } from '../../../src/idempotency/engine/claim.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyEvent } from '../../../src/idempotency/engine/events.ts'
 import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'
@@ -311,7 +311,7 @@ describe('a key whose release failed', () => {
 		const { runtime, state, begin, engine } = setting({ leaseMs: 15_000 })
 		const claim = claimOf(await begin())
 		state.mode = 'down'
-		const released = engine.tryRelease(claim)
+		const released = engine.claims.tryRelease(claim)
 		await runtime.advance(1_000)
 		// The response is sent after one attempt.
 		await released

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { nodeIdempotency } from '../../../src/idempotency/adapters/node.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import { postgresIdempotencyStore } from '../../../src/idempotency/store/postgres/postgres-store.ts'
-import { listen } from '../../listen.ts'
-import { startPostgres } from '../../real-postgres.ts'
+import { listen } from '../../support/listen.ts'
+import { startPostgres } from '../../support/real-postgres.ts'
 
 test('a response that ends during the restart is stored afterwards: one effect', async () => {
 	await using server = await startPostgres()

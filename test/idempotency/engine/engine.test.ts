@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
-import type { BeginResult } from '../../../src/idempotency/engine/begin-result.ts'
+import type { BeginResult } from '../../../src/idempotency/engine/claim.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyEvent } from '../../../src/idempotency/engine/events.ts'
 import type { IdempotencyOptions } from '../../../src/idempotency/engine/options.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { BulkheadRejectedError, type Runtime, TimeoutError } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import type { BeginResult } from '../../../src/idempotency/engine/begin-result.ts'
+import type { BeginResult } from '../../../src/idempotency/engine/claim.ts'
 import { idempotencyContext } from '../../../src/idempotency/engine/context.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
 import type { IdempotencyEvent } from '../../../src/idempotency/engine/events.ts'

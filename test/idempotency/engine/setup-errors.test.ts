@@ -7,7 +7,7 @@ import {
 	idempotency,
 	sqliteIdempotencyStore,
 } from '../../../src/idempotency/index.ts'
-import { temporaryFile } from '../../temporary-file.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 import { storeWith } from '../adapters/stores.ts'
 
 const MANY = 20

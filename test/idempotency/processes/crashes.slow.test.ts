@@ -1,6 +1,6 @@
 /** kill -9 of servers in the middle of requests. CRASH_ROUNDS sets the number of kills on each store; by default there are 200 on all of them. */
 import { describe, expect, test } from 'vitest'
-import { HAS_REDIS } from '../../real-redis.ts'
+import { HAS_REDIS } from '../../support/real-redis.ts'
 import { runCrashes } from './crashes.ts'
 import { DATABASES } from './databases.ts'
 import type { StoreAddress } from './open-store.ts'
@@ -13,7 +13,10 @@ describe.each(Object.keys(DATABASES) as StoreAddress['kind'][])('%s', (kind) => 
 		async () => {
 			await using database = await DATABASES[kind]()
 			const totals = await runCrashes(database.address, {
-				...{ rounds: ROUNDS, lanes: 4, seed: 'ci', areApart: true },
+				rounds: ROUNDS,
+				lanes: 4,
+				seed: 'ci',
+				areApart: true,
 			})
 			expect(totals.findings).toEqual([])
 			expect(totals).toMatchObject({ rounds: ROUNDS, kills: ROUNDS })

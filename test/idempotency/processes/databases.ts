@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { postgresIdempotencyStore, sqliteIdempotencyStore } from '../../../src/idempotency/index.ts'
-import { postgresDatabase } from '../../postgres-database.ts'
-import { startRedis } from '../../real-redis.ts'
+import { postgresDatabase } from '../../support/postgres-database.ts'
+import { startRedis } from '../../support/real-redis.ts'
 import type { StoreAddress } from './open-store.ts'
 
 export interface Database extends AsyncDisposable {

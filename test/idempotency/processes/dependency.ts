@@ -1,6 +1,6 @@
 /** The service that steps call. It records every request and every effect, and a repeated idempotency key has no second effect. */
 import { createServer } from 'node:http'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 
 /** What happened for one order, in order. */
 export type Occurrence = 'charge requested' | 'charged' | 'mailed' | 'mail stored'

@@ -1,6 +1,6 @@
 /** Exactly once under concurrency: four server processes, 200 requests with one key at a time. RACE_ROUNDS sets the number of rounds. */
 import { describe, expect, test } from 'vitest'
-import { HAS_REDIS } from '../../real-redis.ts'
+import { HAS_REDIS } from '../../support/real-redis.ts'
 import { DATABASES } from './databases.ts'
 import { runRaces } from './race.ts'
 

@@ -4,11 +4,11 @@
  */
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { nodeIdempotency } from '../../../src/idempotency/adapters/node.ts'
+import type { IdempotencyContext } from '../../../src/idempotency/engine/context.ts'
 import { idempotency } from '../../../src/idempotency/engine/engine.ts'
-import type { IdempotencyContext } from '../../../src/idempotency/engine/request-context.ts'
 import type { IdempotencyStore } from '../../../src/idempotency/store/store.ts'
 import type { Queryable } from '../../../src/sql/clients.ts'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 import type { CrashPoint } from './crash-points.ts'
 import { openStore, type StoreAddress } from './open-store.ts'
 import { seeNoEndedProcess } from './other-machine.ts'
@@ -63,8 +63,13 @@ const crashing = new Proxy(store, {
 })
 
 const shared = {
-	...{ name: 'shop', store: crashing, principal: () => 'anonymous' },
-	...{ leaseMs: input.leaseMs, maxRunMs: 60_000, storeTimeoutMs: 30_000, waitMs: 0 },
+	name: 'shop',
+	store: crashing,
+	principal: () => 'anonymous',
+	leaseMs: input.leaseMs,
+	maxRunMs: 60_000,
+	storeTimeoutMs: 30_000,
+	waitMs: 0,
 }
 const engine = idempotency(shared)
 const waiting = idempotency({ ...shared, waitMs: 60_000 })

@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest'
 import { redisIdempotencyStore } from '../../../src/idempotency/store/redis/redis-store.ts'
-import { HAS_REDIS } from '../../real-redis.ts'
-import { redisClient } from '../../redis-client.ts'
+import { HAS_REDIS } from '../../support/real-redis.ts'
+import { redisClient } from '../../support/redis-client.ts'
 import { postgresRig } from '../store/postgres/rig.ts'
 import { storesNoSecret } from './secret-request.ts'
 

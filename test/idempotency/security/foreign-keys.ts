@@ -34,8 +34,15 @@ function shop({ store: base, statements = () => [] }: OpenedStore, serveAda: Ser
 	const { store, calls } = recordingStore(base)
 	// Never advanced: leases end as if the process had crashed.
 	const engine = idempotency({
-		...{ name: 'shop', store, principal: userOf, runtime: virtualRuntime(), maxBodyBytes: MAX_BODY_BYTES },
-		...{ leaseMs: LEASE_MS, maxRunMs: LEASE_MS, retentionMs: RETENTION_MS, waitMs: 0 },
+		name: 'shop',
+		store,
+		principal: userOf,
+		runtime: virtualRuntime(),
+		maxBodyBytes: MAX_BODY_BYTES,
+		leaseMs: LEASE_MS,
+		maxRunMs: LEASE_MS,
+		retentionMs: RETENTION_MS,
+		waitMs: 0,
 	})
 	const events: IdempotencyEvent[] = []
 	engine.subscribe((event) => events.push(event))
@@ -62,7 +69,9 @@ function shop({ store: base, statements = () => [] }: OpenedStore, serveAda: Ser
 		const repeated = await send('bob', key, amount)
 		const other = await send('bob', key, amount + 1)
 		return {
-			...{ first, repeated, other },
+			first,
+			repeated,
+			other,
 			calls: calls.slice(firstCall).map(({ method, args }) => [method, ...args.map(withoutIds)]),
 			events: events.slice(firstEvent).map(({ timestamp: _, ...event }) => event),
 			statements: statements().slice(firstStatement),

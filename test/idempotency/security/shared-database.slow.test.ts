@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import { HAS_REDIS, type RealRedis, startRedis } from '../../real-redis.ts'
+import { HAS_REDIS, type RealRedis, startRedis } from '../../support/real-redis.ts'
 import { postgresRig } from '../store/postgres/rig.ts'
 import { CLIENTS } from '../store/redis/open-redis.ts'
 import { sharedDatabase } from './shared-database.ts'

@@ -4,7 +4,7 @@ import {
 	memoryIdempotencyStore,
 	sqliteIdempotencyStore,
 } from '../../../src/idempotency/index.ts'
-import { temporaryFile } from '../../temporary-file.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 import { storeWith } from '../adapters/stores.ts'
 import { sharedDatabase } from './shared-database.ts'
 

@@ -29,7 +29,9 @@ export function clockCases(open: () => IdempotencyStoreUnderTest | Promise<Idemp
 			const t = new StoreHarness(opened)
 			onTestFinished(() => t.close())
 			const settings = {
-				...{ leaseMs: LONG_MS, maxRunMs: LONG_MS, retentionMs: LONG_MS },
+				leaseMs: LONG_MS,
+				maxRunMs: LONG_MS,
+				retentionMs: LONG_MS,
 				...options(t.shortMs),
 			}
 			const other = (await opened.another?.()) ?? opened.store

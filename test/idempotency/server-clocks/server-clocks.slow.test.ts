@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import { HAS_REDIS, type RealRedis, startRedis } from '../../real-redis.ts'
+import { HAS_REDIS, type RealRedis, startRedis } from '../../support/real-redis.ts'
 import { postgresRig } from '../store/postgres/rig.ts'
 import { CLIENTS, type Connect } from '../store/redis/open-redis.ts'
 import { clockCases } from './clock-cases.ts'

@@ -7,7 +7,7 @@ import {
 	memoryIdempotencyStore,
 	sqliteIdempotencyStore,
 } from '../../../src/idempotency/index.ts'
-import { temporaryFile } from '../../temporary-file.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 import { openMemory } from '../store/open-memory.ts'
 import { openSqlite } from '../store/open-sqlite.ts'
 import { LEASE_MS, request } from '../store/requests.ts'

@@ -2,8 +2,7 @@
 import { vi } from 'vitest'
 import type { Runtime } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import type { BeginResult } from '../../../src/idempotency/engine/begin-result.ts'
-import type { IdempotencyClaim } from '../../../src/idempotency/engine/claim.ts'
+import type { BeginResult, IdempotencyClaim } from '../../../src/idempotency/engine/claim.ts'
 import {
 	type IdempotencyEngine,
 	type IdempotencyOptions,
@@ -34,7 +33,10 @@ export interface Server {
 }
 
 export const identityOf = (key = 'k1'): IdempotencyIdentity => ({
-	...{ principal: 'ada', method: 'POST', route: '/charges', key },
+	principal: 'ada',
+	method: 'POST',
+	route: '/charges',
+	key,
 })
 
 /** All clocks of the server differ by `offsetMs` from those of the others. */
@@ -69,7 +71,8 @@ export function server(
 		}
 	}
 	return {
-		...{ engine, run },
+		engine,
+		run,
 		advance: (ms) => run(() => virtual.advance(ms)),
 		setClock(byMs) {
 			wallOffsetMs += byMs

@@ -5,7 +5,7 @@ import {
 	sqliteIdempotencyStore,
 } from '../../../src/idempotency/store/sqlite/sqlite-store.ts'
 import type { IdempotencyStoreUnderTest } from '../../../src/idempotency/testing/index.ts'
-import { temporaryFile } from '../../temporary-file.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 
 /** What all drivers have. */
 interface Database {
@@ -37,7 +37,8 @@ export async function openSqlite<Tx extends Database = DatabaseSync>(
 	await store.migrate()
 	await store.transaction(async (tx) => tx.exec('CREATE TABLE orders (item TEXT NOT NULL)'))
 	return {
-		...{ store, file },
+		store,
+		file,
 		advance(ms) {
 			offsetMs += ms
 		},

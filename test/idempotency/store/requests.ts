@@ -9,7 +9,12 @@ export const request = (
 	token: string,
 	part: Partial<IdempotencyClaimRequest> = {},
 ): IdempotencyClaimRequest => ({
-	...{ id, token, fingerprint: 'f', leaseMs: LEASE_MS, retentionMs: RETENTION_MS, abandoned: 'rerun' },
+	id,
+	token,
+	fingerprint: 'f',
+	leaseMs: LEASE_MS,
+	retentionMs: RETENTION_MS,
+	abandoned: 'rerun',
 	...part,
 })
 

@@ -13,7 +13,12 @@ const takeover = (number: number, attempt = 1): Takeover => {
 }
 
 const round = (receipts: readonly Receipt[], takeovers: readonly Takeover[] = []): Round => ({
-	...{ name: 'r', receipts, takeovers, poison: [], killed: new Set([KILLED]), left: [] },
+	name: 'r',
+	receipts,
+	takeovers,
+	poison: [],
+	killed: new Set([KILLED]),
+	left: [],
 	enqueued: [1, 2].map((number) => ({ id: `m${number}`, key: 'k', number })),
 })
 

@@ -39,7 +39,10 @@ export async function runKills(database: ChaosDatabase, given: KillOptions): Pro
 	const outbox = new Outbox({ store: database.store })
 	await outbox.migrate()
 	const relays = new RelayFleet({
-		...{ url: receiver.url, leaseMs, maxCrashes, store: database.relayStore },
+		url: receiver.url,
+		leaseMs,
+		maxCrashes,
+		store: database.relayStore,
 		isOrdered: false,
 	})
 	const ids = new Set<string>()

@@ -32,7 +32,8 @@ const store =
 			})
 const relay = new Relay(new Outbox({ store }), {
 	destinations: { '*': destination },
-	...{ leaseMs: input.leaseMs, maxCrashes: input.maxCrashes },
+	leaseMs: input.leaseMs,
+	maxCrashes: input.maxCrashes,
 	...(isOrdered ? { pollMs: 50, maxConcurrent: 8, batchSize: 20 } : {}),
 	// Longer than a round may take: a handler that times out may have sent, and that duplicate would need an explanation of its own.
 	timeoutMs: 60_000,

@@ -8,7 +8,11 @@ const setUp = (rows: readonly StoredMessage[]) => {
 	const store = new FakeStore(rows)
 	const onChanged = vi.fn()
 	const dead = new DeadLetters({
-		...{ store, onChanged, runtime: virtualRuntime(), keepsHistory: false, maxPayloadBytes: 100 },
+		store,
+		onChanged,
+		runtime: virtualRuntime(),
+		keepsHistory: false,
+		maxPayloadBytes: 100,
 	})
 	return { store, onChanged, dead }
 }

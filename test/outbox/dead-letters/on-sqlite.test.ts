@@ -56,14 +56,22 @@ async function relay(settle: (id: string, attempt: number) => Settlement): Promi
 }
 
 const die = (id: string, attempt: number): Settlement => ({
-	...{ type: 'dead', id, attempt, cause: 'retries-exhausted', afterDeadLetter: 'skip' },
+	type: 'dead',
+	id,
+	attempt,
+	cause: 'retries-exhausted',
+	afterDeadLetter: 'skip',
 	error: toStoredError(
 		new Error(`connect ECONNREFUSED 10.0.0.1:${attempt + Number.parseInt(id.slice(-4), 16)}`),
 	),
 })
 const send = (id: string, attempt: number): Settlement => ({ type: 'sent', id, attempt })
 const retry = (id: string, attempt: number): Settlement => ({
-	...{ type: 'retry', id, attempt, inMs: 60_000, delayMs: null },
+	type: 'retry',
+	id,
+	attempt,
+	inMs: 60_000,
+	delayMs: null,
 	error: DOWN,
 })
 

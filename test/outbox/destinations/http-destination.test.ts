@@ -6,19 +6,21 @@ import {
 	httpDestination,
 	type Message,
 } from 'yaoki/outbox'
-import { eventually } from '../../eventually.ts'
 import { answer, hang, refusedUrl, reset, startFaultServer } from '../../http/faults/fault-server.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type World, world } from '../relay/world.ts'
 
 const MESSAGE: Message = {
-	...{ id: '019b76db-1d30-709f-b51c-77633ed7a20f', topic: 'order.created', destination: 'billing' },
-	...{
-		key: 'order 7/ü',
-		sequence: 41,
-		payload: { total: 12, name: '注文' },
-		headers: { Traceparent: '00-1', 'X-Own': 'message' },
-	},
-	...{ attempts: 1, createdAt: new Date(0), expiresAt: undefined },
+	id: '019b76db-1d30-709f-b51c-77633ed7a20f',
+	topic: 'order.created',
+	destination: 'billing',
+	key: 'order 7/ü',
+	sequence: 41,
+	payload: { total: 12, name: '注文' },
+	headers: { Traceparent: '00-1', 'X-Own': 'message' },
+	attempts: 1,
+	createdAt: new Date(0),
+	expiresAt: undefined,
 }
 const context = (signal = new AbortController().signal): DeliveryContext => ({ signal, attempt: 0 })
 
@@ -42,13 +44,13 @@ test('sends a POST with the payload as JSON, the id as Idempotency-Key, and topi
 	expect(request).toMatchObject({ method: 'POST', path: '/orders' })
 	expect(JSON.parse(request?.body ?? '')).toEqual(MESSAGE.payload)
 	expect(request?.headers).toMatchObject({
-		...{
-			'content-type': 'application/json',
-			'idempotency-key': MESSAGE.id,
-			'x-message-topic': 'order.created',
-		},
-		...{ 'x-message-key': 'order%207%2F%C3%BC', 'x-message-sequence': '41' },
-		...{ traceparent: '00-1', 'x-own': 'destination' },
+		'content-type': 'application/json',
+		'idempotency-key': MESSAGE.id,
+		'x-message-topic': 'order.created',
+		'x-message-key': 'order%207%2F%C3%BC',
+		'x-message-sequence': '41',
+		traceparent: '00-1',
+		'x-own': 'destination',
 		authorization: 'Bearer x',
 	})
 })

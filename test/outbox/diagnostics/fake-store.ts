@@ -1,6 +1,5 @@
 /** An in-memory store for tests of dead letters and diagnostics: the test sets rows and time. */
-import { NOTHING_BLOCKED } from '../../../src/outbox/store/blocked-keys.ts'
-import { cappedCount } from '../../../src/outbox/store/count-limits.ts'
+import { cappedCount, NOTHING_BLOCKED } from '../../../src/outbox/store/counting.ts'
 import type {
 	DestinationCircuit,
 	OperatorNote,

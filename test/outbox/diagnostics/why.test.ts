@@ -153,7 +153,9 @@ const cases: Record<string, Case> = {
 		message: {},
 		circuits: [
 			circuit({
-				...{ state: 'closed', reason: 'operator', pausedForMs: 60_000 },
+				state: 'closed',
+				reason: 'operator',
+				pausedForMs: 60_000,
 				operatorPause: { ...PAUSED, reason: null, pausedForMs: 60_000 },
 			}),
 		],

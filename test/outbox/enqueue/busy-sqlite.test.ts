@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
-import { temporaryFile } from '../../temporary-file.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 
 const message = { topic: 'mail', payload: 1 }
 

@@ -32,8 +32,12 @@ test('enqueue emits the number of messages, duplicates and topics', async () => 
 	])
 	expect(events).toEqual([
 		{
-			...{ type: 'outbox_enqueued', emitter: 'orders', timestamp: 1_000 },
-			...{ count: 2, duplicates: 1, topics: { mail: 2, sms: 1 } },
+			type: 'outbox_enqueued',
+			emitter: 'orders',
+			timestamp: 1_000,
+			count: 2,
+			duplicates: 1,
+			topics: { mail: 2, sms: 1 },
 		},
 	])
 })

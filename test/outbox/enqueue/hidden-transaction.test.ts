@@ -2,7 +2,7 @@ import { Pool, type PoolClient } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Outbox, type OutboxOptions, postgresOutboxStore } from '../../../src/outbox/index.ts'
 import type { SqlClient } from '../../../src/sql/clients.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
 
 let database: PostgresDatabase
 let pool: Pool

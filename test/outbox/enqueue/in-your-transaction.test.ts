@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { postgresOutboxStore } from '../../../src/outbox/store/postgres/postgres-store.ts'
 import { sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
-import { postgresDatabase } from '../../postgres-database.ts'
+import { postgresDatabase } from '../../support/postgres-database.ts'
 import { trackConnections } from '../notify/track-connections.ts'
 import { type Opened, testTransactions } from './transaction-suite.ts'
 

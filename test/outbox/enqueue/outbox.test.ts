@@ -3,7 +3,7 @@ import { presets, schedule } from '../../../src/core/index.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import type { OutboxOptions } from '../../../src/outbox/outbox-options.ts'
 import { readRelayOptions } from '../../../src/outbox/relay/options.ts'
-import { DEFAULT_DEDUPE_FOR_MS } from '../../../src/outbox/store/insert-options.ts'
+import { DEFAULT_DEDUPE_FOR_MS } from '../../../src/outbox/store/stored-values.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 import { fakeStore } from '../fake-store.ts'
 

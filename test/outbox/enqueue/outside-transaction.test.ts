@@ -15,7 +15,9 @@ const throwing = () => {
 	throw new TypeError("Cannot read properties of undefined (reading '_IsTransactionBlock')")
 }
 const pglite = (isInTransaction?: () => boolean) => ({
-	...{ query, transaction: () => {}, listen: () => {} },
+	query,
+	transaction: () => {},
+	listen: () => {},
 	...(isInTransaction && { isInTransaction }),
 })
 

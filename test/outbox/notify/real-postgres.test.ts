@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { isSqlClient } from '../../../src/sql/clients.ts'
 import { transactionState } from '../../../src/sql/transaction-state.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
 import { fakeStore } from '../fake-store.ts'
 import { trackConnections } from './track-connections.ts'
 

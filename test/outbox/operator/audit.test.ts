@@ -30,16 +30,33 @@ test('replay, edit and discard of dead letters are recorded with who, why and th
 	const unnamed = { reason: undefined, changes: undefined }
 	expect(await outbox.audit()).toEqual([
 		{
-			...{ ...message, ...unnamed, id: 3, action: 'discard', messageId: third, payload: 3 },
+			...message,
+			...unnamed,
+			id: 3,
+			action: 'discard',
+			messageId: third,
+			payload: 3,
 			by: expect.stringMatching(/^.+@.+$/),
 		},
 		{
-			...{ ...message, ...unnamed, id: 2, action: 'edit', messageId: second, payload: 2, by: 'bob@ops' },
+			...message,
+			...unnamed,
+			id: 2,
+			action: 'edit',
+			messageId: second,
+			payload: 2,
+			by: 'bob@ops',
 			changes: { payload: 'new', headers: { a: 'b' } },
 		},
 		{
-			...{ ...message, ...unnamed, id: 1, action: 'replay', messageId: first, payload: 1 },
-			...{ by: 'ada@ops', reason: 'fixed' },
+			...message,
+			...unnamed,
+			id: 1,
+			action: 'replay',
+			messageId: first,
+			payload: 1,
+			by: 'ada@ops',
+			reason: 'fixed',
 		},
 	])
 	expect(await outbox.audit({ messageId: second.toUpperCase() })).toHaveLength(1)

@@ -159,7 +159,10 @@ test('stats lists a paused destination without messages and relays, and why name
 	await here.outbox.pause('empty', { by: 'ada@ops', reason: 'deploy', forMs: 60_000 })
 	expect((await here.outbox.stats()).circuits).toEqual([
 		{
-			...{ destination: 'empty', state: 'closed', pausedForMs: 60_000, reason: 'operator' },
+			destination: 'empty',
+			state: 'closed',
+			pausedForMs: 60_000,
+			reason: 'operator',
 			operatorPause: { by: 'ada@ops', reason: 'deploy', pausedForMs: 60_000, pausedAt: expect.any(Date) },
 		},
 	])

@@ -104,7 +104,11 @@ async function openQueue() {
 		const { id } = await outbox.enqueue({ topic: 'mail', payload: 1 })
 		const target = { destination: 'mail', limit: 100, since: 0, isOrdered: false, isProbe: false }
 		const { rows } = await store.claim({
-			...{ owner: 'r', leaseMs: 60_000, targets: [target], poisonCandidates: false, poisonAfter: 2 },
+			owner: 'r',
+			leaseMs: 60_000,
+			targets: [target],
+			poisonCandidates: false,
+			poisonAfter: 2,
 		})
 		return { id, attempt: rows[0]?.attempt ?? 0 }
 	}

@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Outbox, postgresOutboxStore, Relay } from '../../../src/outbox/index.ts'
 import { run } from '../../cli/outbox/run-yaoki.ts'
-import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../support/postgres-database.ts'
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from './pgbouncer.ts'
 
 describe.skipIf(!hasPgbouncer)('behind pgbouncer in transaction mode', () => {

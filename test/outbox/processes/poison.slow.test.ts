@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Outbox, sqliteOutboxStore } from 'yaoki/outbox'
-import { eventuallyTrue } from '../../eventually.ts'
 import { guard, guardedFolder } from '../../guard/guard.ts'
+import { eventuallyTrue } from '../../support/eventually.ts'
 
 const PROGRAM = fileURLToPath(new URL('./poisoned-relay.ts', import.meta.url))
 const OTHERS = Array.from({ length: 12 }, (_, n) => `other ${n}`)

@@ -13,6 +13,8 @@ const relay = new Relay(new Outbox({ store: sqliteOutboxStore(file) }), {
 			appendFileSync(ledger, `${payload} done\n`)
 		},
 	},
-	...{ leaseMs: 300, pollMs: 50, maxConcurrent: 4 },
+	leaseMs: 300,
+	pollMs: 50,
+	maxConcurrent: 4,
 })
 await relay.start()

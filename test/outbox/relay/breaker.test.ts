@@ -117,7 +117,8 @@ test('a relay that crashes while probing does not block the circuit', async () =
 					if (here.sendings.length > 3) doomed.kill()
 					return no()
 				}),
-				...{ maxConcurrent: 1, circuitBreaker: BREAKER },
+				maxConcurrent: 1,
+				circuitBreaker: BREAKER,
 			},
 		},
 		options,

@@ -3,7 +3,11 @@ import { ClaimLanes } from '../../../src/outbox/relay/claim-lanes.ts'
 import type { ClaimTarget } from '../../../src/outbox/store/rows.ts'
 
 const target = (destination: string): ClaimTarget => ({
-	...{ destination, limit: 1, since: 0, isOrdered: false, isProbe: false },
+	destination,
+	limit: 1,
+	since: 0,
+	isOrdered: false,
+	isProbe: false,
 })
 
 /** Claims that end when the test says so, at a time that it says. */

@@ -16,7 +16,8 @@ const KEYED = ['x1', 'y1', 'x2', 'y2', 'x3', 'y3']
 async function fill({ outbox, clock }: World): Promise<void> {
 	await outbox.enqueue(
 		PLAIN.map((payload) => ({
-			...{ topic: 'jobs', payload },
+			topic: 'jobs',
+			payload,
 			...(payload === 'later' ? { notBefore: new Date(clock.wallNow() + 100) } : {}),
 		})),
 	)
@@ -37,7 +38,11 @@ async function startRelay(here: World, crash: CrashPoint): Promise<Relay> {
 	const outbox = new Outbox({ store: crashingStore(here.store, crash), runtime })
 	const relay = new Relay(outbox, {
 		destinations: { jobs: deliver, ordered: { deliver, order: true } },
-		...{ runtime, leaseMs: LEASE_MS, pollMs: 100, maxConcurrent: 2, batchSize: 3 },
+		runtime,
+		leaseMs: LEASE_MS,
+		pollMs: 100,
+		maxConcurrent: 2,
+		batchSize: 3,
 		retry: { baseDelayMs: 50, maxDelayMs: 100, jitterStrategy: 'none' },
 	})
 	// A relay that crashes in its start never resolves.

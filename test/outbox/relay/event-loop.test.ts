@@ -34,8 +34,21 @@ test('draining SQLite lets timers run (regression: heartbeat and stop were block
 })
 
 const row = (id: string, attempt = 1): ClaimedRow => ({
-	...{ id, attempt, destination: 'jobs', topic: 'jobs', key: null, sequence: 1, payload: '1', headers: null },
-	...{ maxRetries: null, delayMs: null, crashes: 0, createdAt: 0, claimedAt: 0, dueAt: 0, expiresAt: null },
+	id,
+	attempt,
+	destination: 'jobs',
+	topic: 'jobs',
+	key: null,
+	sequence: 1,
+	payload: '1',
+	headers: null,
+	maxRetries: null,
+	delayMs: null,
+	crashes: 0,
+	createdAt: 0,
+	claimedAt: 0,
+	dueAt: 0,
+	expiresAt: null,
 })
 
 test('a message in flight is not started again if its lease expired and the same relay claimed it again', () => {

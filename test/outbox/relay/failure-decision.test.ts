@@ -7,17 +7,21 @@ import { readDestination, readRelayOptions } from '../../../src/outbox/relay/opt
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
 
 const ROW: ClaimedRow = {
-	...{
-		id: 'a',
-		destination: 'd',
-		topic: 't',
-		key: null,
-		sequence: 1,
-		payload: '1',
-		headers: null,
-		attempt: 1,
-	},
-	...{ maxRetries: null, delayMs: null, crashes: 0, claimedAt: 0, createdAt: 0, dueAt: 0, expiresAt: null },
+	id: 'a',
+	destination: 'd',
+	topic: 't',
+	key: null,
+	sequence: 1,
+	payload: '1',
+	headers: null,
+	attempt: 1,
+	maxRetries: null,
+	delayMs: null,
+	crashes: 0,
+	claimedAt: 0,
+	createdAt: 0,
+	dueAt: 0,
+	expiresAt: null,
 }
 
 function verdict(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Emitter } from '../../../src/core/emitter/emitter.ts'
+import { Emitter } from '../../../src/core/observe/emitter.ts'
 import type { RelayEvent } from '../../../src/outbox/events/relay-events.ts'
 import { Delivery } from '../../../src/outbox/relay/delivery.ts'
 import { DestinationState } from '../../../src/outbox/relay/destination-state.ts'
@@ -12,8 +12,20 @@ import type { OutboxStore } from '../../../src/outbox/store/store.ts'
 import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
 
 const row = (attempt: number): ClaimedRow => ({
-	...{ id: 'one', attempt, destination: 'jobs', topic: 'jobs', key: null, sequence: 1, payload: '1' },
-	...{ headers: null, maxRetries: null, delayMs: null, crashes: 0, createdAt: 0, claimedAt: 0, dueAt: 0 },
+	id: 'one',
+	attempt,
+	destination: 'jobs',
+	topic: 'jobs',
+	key: null,
+	sequence: 1,
+	payload: '1',
+	headers: null,
+	maxRetries: null,
+	delayMs: null,
+	crashes: 0,
+	createdAt: 0,
+	claimedAt: 0,
+	dueAt: 0,
 	expiresAt: null,
 })
 

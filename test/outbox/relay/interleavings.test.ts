@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { MessageHandler } from 'yaoki/outbox'
 import { Delivery } from '../../../src/outbox/relay/delivery.ts'
-import { DestinationStates } from '../../../src/outbox/relay/destination-discovery.ts'
+import { DestinationStates } from '../../../src/outbox/relay/destination-state.ts'
 import { readRelayOptions } from '../../../src/outbox/relay/options.ts'
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
 import { Process } from './process.ts'
@@ -62,8 +62,9 @@ test('a relay that stops while it probes lets another one probe (regression: not
 		await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 	}
 	const options = {
-		...{ circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 1_000 }, rampUpMs: 0 },
-		...{ retry: { baseDelayMs: 100, maxRetries: 20 } },
+		circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 1_000 },
+		rampUpMs: 0,
+		retry: { baseDelayMs: 100, maxRetries: 20 },
 	}
 	const prober = await there.relay({ jobs: { deliver, maxConcurrent: 1 } }, options)
 	await here.clock.advance(100)

@@ -50,9 +50,21 @@ export function lateCommitStore(clock: VirtualRuntime, rowMs: number): LateCommi
 			row.isClaimed = true
 			row.attempts++
 			rows.push({
-				...{ id: row.id, topic: 'jobs', destination: 'jobs', key: null, payload: '1', headers: null },
-				...{ expiresAt: null, maxRetries: null, attempt: row.attempts, claimedAt: now, delayMs: null },
-				...{ crashes: 0, sequence: 1, createdAt: row.writtenAt, dueAt: row.dueAt },
+				id: row.id,
+				topic: 'jobs',
+				destination: 'jobs',
+				key: null,
+				payload: '1',
+				headers: null,
+				expiresAt: null,
+				maxRetries: null,
+				attempt: row.attempts,
+				claimedAt: now,
+				delayMs: null,
+				crashes: 0,
+				sequence: 1,
+				createdAt: row.writtenAt,
+				dueAt: row.dueAt,
 			})
 		}
 		return { rows, read }

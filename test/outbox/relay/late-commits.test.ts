@@ -17,7 +17,9 @@ async function running(failingShare: number, rowMs = 0.001): Promise<Rig> {
 	const store = lateCommitStore(clock, rowMs)
 	const outbox = new Outbox({ store, runtime: clock })
 	const rig: Rig = {
-		...{ clock, store, worstMs: 0 },
+		clock,
+		store,
+		worstMs: 0,
 		async stop() {
 			const stopped = relay.stop({ timeoutMs: 1 })
 			await clock.advance(5_000)

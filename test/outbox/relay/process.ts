@@ -37,7 +37,9 @@ export class Process implements AsyncDisposable {
 			setTimer: (ms, fn) => clock.setTimer(ms, () => this.#fire(fn)),
 		}
 		this.outbox = new Outbox({
-			...{ store: this.#wired(world.store), outsideTransaction: 'allow', runtime: this.runtime },
+			store: this.#wired(world.store),
+			outsideTransaction: 'allow',
+			runtime: this.runtime,
 		})
 	}
 

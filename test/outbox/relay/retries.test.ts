@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { HttpError, permanent } from 'yaoki'
+import type { JitterStrategy } from '../../../src/core/backoff/formula.ts'
 import { computeDelayMs } from '../../../src/core/backoff/formula.ts'
 import { readBackoff } from '../../../src/core/backoff/options.ts'
-import type { JitterStrategy } from '../../../src/core/backoff/settings.ts'
 import { type World, world } from './world.ts'
 
 const fail = (error: unknown) => () => {

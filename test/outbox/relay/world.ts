@@ -55,7 +55,12 @@ export async function world(seed: number | string = 1): Promise<World> {
 	const relays: Relay[] = []
 	let enqueued = 0
 	return {
-		...{ clock, store, outbox, events, sendings, tx: store.database },
+		clock,
+		store,
+		outbox,
+		events,
+		sendings,
+		tx: store.database,
 		sends(work = () => {}) {
 			return async (message) => {
 				const { id, payload, attempts } = message
@@ -65,7 +70,8 @@ export async function world(seed: number | string = 1): Promise<World> {
 		},
 		async relay(destinations, options = {}) {
 			const relay = new Relay(outbox, {
-				...{ runtime: clock, onEvent: (event: RelayEvent) => events.push(event) },
+				runtime: clock,
+				onEvent: (event: RelayEvent) => events.push(event),
 				...options,
 				destinations,
 			})

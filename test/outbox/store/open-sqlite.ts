@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteOutboxStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import type { OutboxStoreUnderTest } from '../../../src/outbox/testing/index.ts'
-import { temporaryFile } from '../../temporary-file.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 import type { OpenBetter } from '../enqueue/better-sqlite.ts'
 
 const START = Date.UTC(2026, 0, 1)

@@ -67,8 +67,18 @@ export class QueueModel {
 			}
 			if (dedupeKey !== null) this.#keys.set(dedupeKey, { id, expiresAt: (notBefore ?? now) + dedupeForMs })
 			this.entries.push({
-				...{ id, destination, key, seq: ++this.#seq, place: 'queue', dueAt: notBefore ?? now },
-				...{ attempts: 0, crashes: 0, lockedBy: null, leaseUntil: 0, cause: null, isBlocking: false },
+				id,
+				destination,
+				key,
+				seq: ++this.#seq,
+				place: 'queue',
+				dueAt: notBefore ?? now,
+				attempts: 0,
+				crashes: 0,
+				lockedBy: null,
+				leaseUntil: 0,
+				cause: null,
+				isBlocking: false,
 			})
 		}
 		return duplicates

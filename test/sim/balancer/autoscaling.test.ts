@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Fault, simulate } from 'yaoki/sim'
-import type { AutoscalingModel } from '../../../src/sim/scenario/balancer-model.ts'
+import type { AutoscalingModel } from '../../../src/sim/scenario/scenario.ts'
 import { api, scene, web } from '../scene.ts'
 
 /** One worker per instance and a service time of 100 ms: ten calls per second are one busy instance. */
@@ -19,13 +19,11 @@ const run = (
 				faults,
 				loadBalancer: { strategy: 'least-requests' },
 				autoscaling: {
-					...{
-						maxInstances: 10,
-						targetUtilization: 0.5,
-						everyMs: 5_000,
-						startMs: 10_000,
-						scaleDownAfterMs: 20_000,
-					},
+					maxInstances: 10,
+					targetUtilization: 0.5,
+					everyMs: 5_000,
+					startMs: 10_000,
+					scaleDownAfterMs: 20_000,
 					...autoscaling,
 				},
 			},

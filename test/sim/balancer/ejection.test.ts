@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Fault, type ServerModel, simulate } from 'yaoki/sim'
-import { Ejection } from '../../../src/sim/balancer/ejection.ts'
-import type { LoadBalancerModel } from '../../../src/sim/scenario/balancer-model.ts'
+import type { LoadBalancerModel } from '../../../src/sim/scenario/scenario.ts'
 import { api, every, scene, serviceOf, web } from '../scene.ts'
 
 const DEAD: Fault = { kind: 'outage', mode: 'refuse', fromMs: 1_000, toMs: 9_000, instances: 1 }
@@ -55,14 +54,15 @@ test('a status below 500 is not a failure of the instance', () => {
 })
 
 test('a success ends a series of failures', () => {
-	const instance = { consecutiveFailures: 4, ejections: 0, ejectedUntil: 0, isLeaving: false }
-	const instances = [instance, { ...instance }, { ...instance }]
-	const ejection = new Ejection({}, { now: () => 0, instances, onEject() {} })
-	ejection.judge(instance)
-	expect(instance.ejections).toBe(0)
-	instance.consecutiveFailures = 5
-	ejection.judge(instance)
-	expect(instance).toMatchObject({ ejections: 1, ejectedUntil: 30_000, consecutiveFailures: 0 })
+	// The first instance responds after 10, 30, 50, ... ms.
+	const ejections = (...periods: readonly (readonly [fromMs: number, toMs: number])[]) => {
+		const faults = periods.map(
+			([fromMs, toMs]): Fault => ({ kind: 'errors', rate: 1, fromMs, toMs, instances: 1 }),
+		)
+		return api(run({ ejection: {} }, { instances: 2, faults })).instances?.[0]?.ejections
+	}
+	expect(ejections([0, 75], [95, 175])).toBe(0)
+	expect(ejections([0, 95])).toBe(1)
 })
 
 describe('an instance that hangs', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Fault, simulate } from 'yaoki/sim'
-import { faultsOfInstance } from '../../../src/sim/balancer/instance-faults.ts'
+import { faultsOfInstance } from '../../../src/sim/balancer/create-service.ts'
 import { every, scene, web } from '../scene.ts'
 
 const restart = (more: object): Fault => ({ kind: 'restart', fromMs: 1_000, toMs: 5_000, ...more })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DARK, LIGHT, RAMP_STEPS } from '../../../src/sim/charts/palette.ts'
+import { DARK, LIGHT, RAMP_STEPS } from '../../../src/sim/charts/stylesheet.ts'
 import { contrast, linearRgb } from './contrast.ts'
 
 describe.each([

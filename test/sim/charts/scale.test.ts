@@ -6,33 +6,7 @@ import {
 	innerTicks,
 	isDrawable,
 	linearScale,
-	niceStep,
 } from '../../../src/sim/charts/scale.ts'
-
-const size = fc.double({ min: 1e-200, max: 1e200, noNaN: true })
-
-describe('niceStep', () => {
-	it.each([
-		[1, 1],
-		[1.1, 2],
-		[2.5, 5],
-		[5.5, 10],
-		[0.003, 0.005],
-		[12_000, 20_000],
-		[99, 100],
-	])('rounds %d up to %d', (rough, step) => expect(niceStep(rough)).toBe(step))
-
-	it('is 1, 2 or 5 times a power of ten, at min what was asked for, and less than 2.5 times of it', () => {
-		fc.assert(
-			fc.property(size, (rough) => {
-				const step = niceStep(rough)
-				expect(step.toExponential()).toMatch(/^[125]e/)
-				expect(step).toBeGreaterThanOrEqual(rough * (1 - 1e-12))
-				expect(step).toBeLessThanOrEqual(rough * 2.5 * (1 + 1e-12))
-			}),
-		)
-	})
-})
 
 describe('coveringTicks', () => {
 	it('cover all values and zero with few ticks', () => {

@@ -51,8 +51,14 @@ class Recorder {
 		>
 		const at = round(timestamp - START)
 		const details = JSON.stringify({
-			...{ attempt, durationMs: round(durationMs), delayMs: round(delayMs) },
-			...{ reason, from, to, outcome, hedge },
+			attempt,
+			durationMs: round(durationMs),
+			delayMs: round(delayMs),
+			reason,
+			from,
+			to,
+			outcome,
+			hedge,
 		})
 		const texts = this.#calls.get(callId) ?? []
 		this.#calls.set(callId, texts)

@@ -8,8 +8,14 @@ const base = simulate(scene())
 
 function scenario(goodShare: number, status: RecoveryStatus | null, hasFault = true) {
 	const recovery = status && {
-		...{ status, faultEndedAtMs: 0, healthyAfterMs: null, drainedAfterMs: 0, recoveredAfterMs: null },
-		...{ heldForMs: null, callsAfter: 1, faults: [] },
+		status,
+		faultEndedAtMs: 0,
+		healthyAfterMs: null,
+		drainedAfterMs: 0,
+		recoveredAfterMs: null,
+		heldForMs: null,
+		callsAfter: 1,
+		faults: [],
 	}
 	const run: SimulationResult = { ...base, recovery, totals: { ...base.totals, goodShare } }
 	return { runs: [run], hasFault }
@@ -51,8 +57,11 @@ test('a replay of a log that is not reproduced has no number, and fails every ex
 	const { runs } = scenario(0.99, 'recovered')
 	const verdict = judgeReplay([{ runs, hasFault: true }], [{ code: 'not-reproduced', text: 'a' }])
 	expect(verdict).toEqual({
-		...{ goodShare: [0, 1], scenarios: 1, recovered: 0 },
-		...{ isReproduced: false, isDecided: false },
+		goodShare: [0, 1],
+		scenarios: 1,
+		recovered: 0,
+		isReproduced: false,
+		isDecided: false,
 	})
 	expect(formatVerdict(verdict)).toBe(
 		'cannot be decided from this log: the scenario does not reproduce the log',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { RingQueue } from '../../../src/sim/kernel/ring-queue.ts'
+import { RingQueue } from '../../../src/sim/model/request-queue.ts'
 
 it('behaves like an array', () => {
 	const commands = fc.array(fc.constantFrom('push', 'push', 'push', 'shift', 'pop'), { maxLength: 300 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Trace } from '../../../src/sim/kernel/trace.ts'
+import { Trace } from '../../../src/sim/kernel/event-loop.ts'
 
 const hashOf = (values: readonly number[]): string => {
 	const trace = new Trace()

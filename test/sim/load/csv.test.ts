@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { InvalidArgumentError, InvalidOptionError } from 'yaoki'
 import { type LoadCurveFromCsvOptions, loadCurveFromCsv, simulate } from 'yaoki/sim'
-import { readRows } from '../../../src/sim/load/csv-rows.ts'
+import { readRows } from '../../../src/sim/load/csv.ts'
 import { scene, web } from '../scene.ts'
 
 const points = (csv: string, options?: LoadCurveFromCsvOptions) =>

@@ -7,8 +7,7 @@ import {
 	type SimulationResult,
 	simulate,
 } from 'yaoki/sim'
-import { faultPeriods } from '../../../src/sim/measure/fault-periods.ts'
-import { RecoveryTracker } from '../../../src/sim/measure/recovery-tracker.ts'
+import { faultPeriods, RecoveryTracker } from '../../../src/sim/measure/recovery-tracker.ts'
 import type { Recovery } from '../../../src/sim/measure/result.ts'
 import { atOnce, clientOf, every, scene, serviceOf } from '../scene.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { simulate } from 'yaoki/sim'
-import { RateLimit } from '../../../src/sim/model/rate-limit.ts'
+import { RateLimit } from '../../../src/sim/model/server.ts'
 import { api, atOnce, every, scene, web } from '../scene.ts'
 import { serve } from './rig.ts'
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, simulate } from 'yaoki/sim'
-import { ClassMeter } from '../../../src/sim/measure/client-meter.ts'
-import { Request } from '../../../src/sim/model/request.ts'
-import { classDraw } from '../../../src/sim/model/request-class.ts'
+import { CallMeter } from '../../../src/sim/measure/client-meter.ts'
+import { classDraw, Request } from '../../../src/sim/model/request.ts'
 import { RequestQueue } from '../../../src/sim/model/request-queue.ts'
 import type { RequestClassModel } from '../../../src/sim/scenario/scenario.ts'
 import { api, atOnce, every, scene, serviceOf, web } from '../scene.ts'
@@ -33,7 +32,7 @@ describe('the class of a call', () => {
 		const draw = classDraw(
 			models,
 			() => 1 - 1e-12,
-			() => new ClassMeter(Infinity, 0),
+			() => new CallMeter(Infinity, 0),
 		)
 		expect(draw().name).toBe('a')
 	})
@@ -143,7 +142,7 @@ describe('the priority of a class', () => {
 		const requests = priorities.map((priority) => {
 			const request = new Request({ passesContext: false, send() {} }, () => {})
 			if (priority !== undefined)
-				request.requestClass = { name: 'x', serviceTimeFactor: 1, priority, meter: new ClassMeter(1, 0) }
+				request.requestClass = { name: 'x', serviceTimeFactor: 1, priority, meter: new CallMeter(1, 0) }
 			queue.push(request)
 			return request
 		})

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { simulate } from 'yaoki/sim'
-import { scalabilityFactor } from '../../../src/sim/model/scalability.ts'
+import { scalabilityFactor } from '../../../src/sim/model/server.ts'
 import type { ScalabilityModel } from '../../../src/sim/scenario/scenario.ts'
 import { api, scene, web } from '../scene.ts'
 import { serve } from './rig.ts'

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Scenario, SimulationResult, VariantStudy } from 'yaoki/sim'
 import { runStudy, type StudyResult, toHTML, toText } from 'yaoki/sim/report'
 import type { RunRecovery } from '../../../src/sim/measure/result.ts'
-import { measuresTable } from '../../../src/sim/report/measures-table.ts'
-import { formatRecovery } from '../../../src/sim/report/recovery-text.ts'
+import { formatRecovery, measuresTable } from '../../../src/sim/report/measures-table.ts'
 
 const scenario: Scenario = {
 	durationMs: 12_000,
@@ -29,14 +28,14 @@ const recoveryOf = (ms: number | null | 'none' = null): RunRecovery | null =>
 	ms === 'none'
 		? null
 		: {
-				...{ status: ms === null ? 'not-recovered' : 'recovered', faults: [], heldForMs: null },
-				...{
-					faultEndedAtMs: 4_000,
-					healthyAfterMs: ms,
-					drainedAfterMs: 0,
-					recoveredAfterMs: ms,
-					callsAfter: 1,
-				},
+				status: ms === null ? 'not-recovered' : 'recovered',
+				faults: [],
+				heldForMs: null,
+				faultEndedAtMs: 4_000,
+				healthyAfterMs: ms,
+				drainedAfterMs: 0,
+				recoveredAfterMs: ms,
+				callsAfter: 1,
 			}
 
 const cells = (
@@ -143,7 +142,7 @@ describe('the recovery of several runs', () => {
 	})
 
 	it('is empty without a fault', () => {
-		expect(formatRecovery([], String)).toBe('')
+		expect(formatRecovery([])).toBe('')
 	})
 })
 

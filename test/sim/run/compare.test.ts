@@ -66,8 +66,14 @@ describe('replications', () => {
 		): SimulationResult => ({
 			...simulate(scene()),
 			recovery: status && {
-				...{ status, faultEndedAtMs: 1, healthyAfterMs: null, drainedAfterMs: 1, recoveredAfterMs },
-				...{ heldForMs: null, faults: [], callsAfter: 1 },
+				status,
+				faultEndedAtMs: 1,
+				healthyAfterMs: null,
+				drainedAfterMs: 1,
+				recoveredAfterMs,
+				heldForMs: null,
+				faults: [],
+				callsAfter: 1,
 			},
 		})
 		const [good, never, short] = [run('recovered', 500), run('not-recovered'), run('not-shown')]

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { literal } from '../../../src/sim/scenario/literal.ts'
+import { literal } from '../../../src/sim/scenario/source.ts'
 
 describe('data as TypeScript', () => {
 	test('evaluates to the same data', () => {

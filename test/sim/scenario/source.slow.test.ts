@@ -64,7 +64,10 @@ export const policy = pipeline(
 		const printed = policyToTypeScript([
 			{
 				retry: {
-					...{ maxRetries: 3, baseDelayMs: 1_500, maxDelayMs: 1e6, jitterStrategy: 'decorrelated' },
+					maxRetries: 3,
+					baseDelayMs: 1_500,
+					maxDelayMs: 1e6,
+					jitterStrategy: 'decorrelated',
 					maxElapsedMs: 1234567.125,
 				},
 			},

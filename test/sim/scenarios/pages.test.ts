@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { listCases } from '../../../src/sim/run/study.ts'
-import { literal } from '../../../src/sim/scenario/literal.ts'
+import { literal } from '../../../src/sim/scenario/source.ts'
 import { scenarios } from '../../../src/sim/scenarios/catalog.ts'
 import { page } from '../../examples/markdown.ts'
 

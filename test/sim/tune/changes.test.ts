@@ -8,7 +8,12 @@ const client: readonly PolicyLayer[] = [
 ]
 
 const change = (given: Partial<TuneChange>): TuneChange => ({
-	...{ path: 'client[0].retry', policy: 'client', layer: 0, kind: 'retry', from: undefined, to: 0 },
+	path: 'client[0].retry',
+	policy: 'client',
+	layer: 0,
+	kind: 'retry',
+	from: undefined,
+	to: 0,
 	...given,
 })
 const fewer = change({ option: 'maxRetries', to: 1 })

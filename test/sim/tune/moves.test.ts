@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
+import { lint } from 'yaoki'
 import type { PolicyLayer } from 'yaoki/sim'
-import { isValid, listCandidates } from '../../../src/sim/tune/candidates.ts'
-import { applyChanges } from '../../../src/sim/tune/changes.ts'
-import { movesFor } from '../../../src/sim/tune/moves.ts'
+import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
+import { buildPolicy } from '../../../src/sim/scenario/layers.ts'
+import { applyChanges, layersOf } from '../../../src/sim/tune/changes.ts'
+import { isValid, listCandidates, movesFor } from '../../../src/sim/tune/moves.ts'
 
 const tried = (layers: readonly PolicyLayer[], option: string): readonly unknown[] =>
 	movesFor('a', layers)
@@ -71,6 +73,16 @@ describe('the changes to a policy', () => {
 			{ timeoutMs: 1_000 },
 		])
 	})
+})
+
+test('layers that tune adds pass lint, as an added breaker with a fixed open time of 5 s did not', () => {
+	const added = movesFor('a', [{ retry: {} }]).filter(({ change }) => change.isAdded)
+	expect(added).toHaveLength(4)
+	const changes = added.map(({ change }) => change)
+	const layers = layersOf('a', applyChanges({ a: [{ retry: {} }] }, changes))
+	const loop = new EventLoop(1, 1)
+	const policy = buildPolicy(layers, { loop, runtime: loop.runtime('a'), path: 'a' })
+	expect(lint(policy).findings).toEqual([])
 })
 
 describe('the candidates', () => {

@@ -32,15 +32,13 @@ describe('the distance to a limit', () => {
 		expect(found.map(({ measure }) => measure)).toEqual(['amplification', 'p99Ms'])
 		const actual = run.totals.amplification
 		expect(found[0]).toEqual({
-			...{
-				measure: 'amplification',
-				actual,
-				recovery: 'not-shown',
-				limit: { atMost: 0.5 },
-				seed: 1,
-				scenario: 0,
-				reason: 'limit',
-			},
+			measure: 'amplification',
+			actual,
+			recovery: 'not-shown',
+			limit: { atMost: 0.5 },
+			seed: 1,
+			scenario: 0,
+			reason: 'limit',
 			distance: 1 - 0.5 / actual,
 		})
 	})

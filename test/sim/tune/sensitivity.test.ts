@@ -91,8 +91,13 @@ describe('the sensitivity', () => {
 			).runs
 		const [stuck, recovered] = [runs(3), runs(0)]
 		const change: TuneChange = {
-			...{ path: 'web[0].retry.maxRetries', policy: 'web', layer: 0, kind: 'retry', option: 'maxRetries' },
-			...{ from: 3, to: 0 },
+			path: 'web[0].retry.maxRetries',
+			policy: 'web',
+			layer: 0,
+			kind: 'retry',
+			option: 'maxRetries',
+			from: 3,
+			to: 0,
 		}
 		const [found] = rankSettings(stuck, [{ change, runs: recovered }], ['recoveredAfterMs'])
 		expect(stuck.map(({ recovery }) => recovery?.recoveredAfterMs)).toEqual([null, null])

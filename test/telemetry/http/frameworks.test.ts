@@ -11,8 +11,8 @@ import { Hono } from 'hono'
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type MetricsEndpoint, metricsEndpoint } from '../../../src/telemetry/http/metrics-endpoint.ts'
-import { eventually } from '../../eventually.ts'
-import { listen } from '../../listen.ts'
+import { eventually } from '../../support/eventually.ts'
+import { listen } from '../../support/listen.ts'
 
 const TEXT = '# TYPE up gauge\nup 1\n'
 

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { logger } from 'yaoki/telemetry'
 import { virtualRuntime } from 'yaoki/testing'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { attached, sourceOf } from '../source.ts'
 
 const failing = (fail: () => unknown) => ({ debug: fail, info: fail, warn: fail, error: fail })

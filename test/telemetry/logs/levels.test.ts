@@ -1,7 +1,6 @@
 /** The table of levels: complete, and the same in the guide. */
 import { expect, test } from 'vitest'
-import { OTHER_TYPES } from '../../../src/sim/incident/log/other-events.ts'
-import { parseEvent } from '../../../src/sim/incident/log/parse-event.ts'
+import { OTHER_TYPES, parseEvent } from '../../../src/sim/incident/log/parse-event.ts'
 import { LEVELS, LOG_LEVELS } from '../../../src/telemetry/logs/levels.ts'
 import { page, table } from '../../examples/markdown.ts'
 import { eventOf } from '../source.ts'

@@ -5,7 +5,7 @@ import { ResilientHttpClient } from 'yaoki/http'
 import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { logger, observe } from 'yaoki/telemetry'
 import { virtualRuntime } from 'yaoki/testing'
-import { temporaryFile } from '../../temporary-file.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 import { storingLogger } from './lines.ts'
 
 function outage() {
@@ -139,13 +139,12 @@ test('a dead letter is an error, with its destination, message and cause, and re
 		['info', 'relay: relay stopped'],
 	])
 	expect(lines[1]?.fields).toMatchObject({
-		...{
-			event: 'relay_dead_letter',
-			service: 'relay',
-			destination: 'mail',
-			topic: 'mail',
-			cause: 'permanent',
-		},
-		...{ messageId: id, statusCode: 422 },
+		event: 'relay_dead_letter',
+		service: 'relay',
+		destination: 'mail',
+		topic: 'mail',
+		cause: 'permanent',
+		messageId: id,
+		statusCode: 422,
 	})
 })

@@ -13,10 +13,10 @@ import {
 } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { Outbox, sqliteOutboxStore } from 'yaoki/outbox'
-import { INSPECT } from '../../../src/core/inspect/inspect.ts'
+import { observationOf } from '../../../src/core/observe/observation.ts'
 import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
 import type { ObservedSource } from '../../../src/telemetry/observe/exporter.ts'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { parseExposition } from '../parse-exposition.ts'
 import { sourceOf } from '../source.ts'
 
@@ -45,7 +45,7 @@ describe('gauges of policies', () => {
 		)
 		const call = Promise.withResolvers()
 		const running = policy.execute(() => call.promise)
-		expect(await scrape(sourceOf({ policies: () => [['', policy]] }))).toEqual([
+		expect(await scrape(sourceOf({ members: () => [['', policy]] }))).toEqual([
 			'yaoki_circuit_breakers{payments,closed} 1',
 			'yaoki_bulkhead_concurrent_calls{payments} 1',
 			'yaoki_bulkhead_max_concurrent_calls{payments} 4',
@@ -59,7 +59,7 @@ describe('gauges of policies', () => {
 	test('of several circuits show the worst state and all numbers', async () => {
 		const [closed, halfOpen, isolated] = [circuitBreaker(), circuitBreaker(), circuitBreaker()]
 		const source = (...policies: readonly unknown[]) =>
-			sourceOf({ policies: () => policies.map((policy) => ['', policy as never] as const) })
+			sourceOf({ members: () => policies.map((policy) => ['', policy as never] as const) })
 		// The breaker reports what its circuit reports, without a probe that must be awaited.
 		vi.spyOn(halfOpen, 'stats', 'get').mockReturnValue({ ...halfOpen.stats, state: 'half-open' })
 		isolated.isolate()
@@ -86,7 +86,7 @@ describe('gauges of policies', () => {
 		for (let tenant = 0; tenant < 10_002; tenant++) perTenant.get(`${tenant}`)
 		perTenant.get('10001').isolate()
 		const policy = pipeline(perTenant)
-		expect(await scrape(sourceOf({ policies: () => [['', policy]] }))).toEqual([
+		expect(await scrape(sourceOf({ members: () => [['', policy]] }))).toEqual([
 			'circuit_breaker_state{payments} 1',
 			'yaoki_circuit_breaker_isolated{payments} 1',
 			'yaoki_circuit_breakers{payments,closed} 10000',
@@ -104,11 +104,11 @@ describe('gauges of policies', () => {
 		perTenant.get('a')
 		perTenant.get('b')
 		const policy = pipeline(perTenant)
-		expect(await scrape(sourceOf({ policies: () => [['', policy]] }))).toEqual([
+		expect(await scrape(sourceOf({ members: () => [['', policy]] }))).toEqual([
 			'yaoki_bulkhead_max_concurrent_calls{payments} 10',
 			'yaoki_retry_budget_available_retries{payments} 1',
 		])
-		const byKey = sourceOf({ policies: () => [['', policy]], serviceOf: ({ key }) => key ?? '' })
+		const byKey = sourceOf({ members: () => [['', policy]], serviceOf: ({ key }) => key ?? '' })
 		expect(await scrape(byKey)).toEqual(
 			expect.arrayContaining([
 				'yaoki_bulkhead_max_concurrent_calls{a} 5',
@@ -120,14 +120,14 @@ describe('gauges of policies', () => {
 	test('count a policy that several pipelines share once', async () => {
 		const shared = bulkhead({ maxConcurrent: 4 })
 		const policies = [pipeline(shared, retry()), pipeline(shared)]
-		const source = sourceOf({ policies: () => policies.map((policy) => ['', policy] as const) })
+		const source = sourceOf({ members: () => policies.map((policy) => ['', policy] as const) })
 		expect(await scrape(source)).toEqual(['yaoki_bulkhead_max_concurrent_calls{payments} 4'])
 	})
 
 	test('have at most maxSeries series', async () => {
 		const metrics = inMemoryMetrics({ maxSeries: 2 })
 		const policies = ['a', 'b', 'c', 'd'].map((key) => [key, bulkhead({ maxConcurrent: 1 })] as const)
-		metrics.attach(sourceOf({ policies: () => policies, serviceOf: ({ key }) => key ?? '' }))
+		metrics.attach(sourceOf({ members: () => policies, serviceOf: ({ key }) => key ?? '' }))
 		expect(linesOf(await metrics.toPrometheus())).toEqual([
 			'yaoki_bulkhead_max_concurrent_calls{a} 1',
 			'yaoki_bulkhead_max_concurrent_calls{b} 1',
@@ -140,7 +140,7 @@ describe('gauges of policies', () => {
 
 	test('create the series of openings, because rates do not see how a series appears', async () => {
 		const metrics = inMemoryMetrics()
-		metrics.attach(sourceOf({ policies: () => [['', circuitBreaker()]] }))
+		metrics.attach(sourceOf({ members: () => [['', circuitBreaker()]] }))
 		const text = await metrics.toPrometheus()
 		for (const from of ['closed', 'half-open'])
 			expect(text).toContain(
@@ -159,10 +159,10 @@ test('gauges of a client have its pauses and its requests in flight', async () =
 	})
 	await client.get('https://one.test/a').catch(() => {})
 	const requests = [client.get('https://two.test/a'), client.get('https://two.test/b')]
-	const { policies, stats } = client[INSPECT]()
+	const { members, stats } = observationOf(client)
 	const serviceOf: ObservedSource['serviceOf'] = ({ key = '' }) => new URL(key.split(' ')[0] ?? '').host
 	await eventually(() => expect(client.stats.attempts).toBe(3))
-	const lines = await scrape(sourceOf({ kind: 'http', serviceOf, policies, stats }))
+	const lines = await scrape(sourceOf({ kind: 'http', serviceOf, members, stats }))
 	expect(lines).toEqual(
 		expect.arrayContaining([
 			'yaoki_http_in_flight_requests{two.test} 2',
@@ -203,9 +203,9 @@ test('gauges of an outbox are those of its destinations', async () => {
 })
 
 test('gauges of an idempotency engine are its requests and the circuit of its store', async () => {
-	const policies = () => [['store', circuitBreaker()]] as const
+	const members = () => [['store', circuitBreaker()]] as const
 	const stats = () => ({ running: 3, storeCircuit: 'closed' })
-	expect(await scrape(sourceOf({ kind: 'idempotency', policies, stats }))).toEqual([
+	expect(await scrape(sourceOf({ kind: 'idempotency', members, stats }))).toEqual([
 		'yaoki_circuit_breakers{payments,closed} 1',
 		'yaoki_idempotency_running_requests{payments} 3',
 	])
@@ -219,7 +219,7 @@ describe('a source that cannot be read', () => {
 		vi.useRealTimers()
 	})
 
-	const good = sourceOf({ name: 'good', policies: () => [['', bulkhead({ maxConcurrent: 1 })]] })
+	const good = sourceOf({ name: 'good', members: () => [['', bulkhead({ maxConcurrent: 1 })]] })
 	const expected = [
 		'yaoki_bulkhead_max_concurrent_calls{good} 1',
 		'yaoki_telemetry_failures_total{inMemoryMetrics} 1',
@@ -232,8 +232,8 @@ describe('a source that cannot be read', () => {
 		['stats() throws', { kind: 'outbox', stats: fails }],
 		['stats() rejects', { kind: 'outbox', stats: async () => fails() }],
 		['stats() returns nothing useful', { kind: 'outbox', stats: async () => null }],
-		['policies() throws', { policies: fails }],
-		['a policy throws', { policies: () => [['', { name: 'x', leaves: fails } as never]] }],
+		['members() throws', { members: fails }],
+		['a policy throws', { members: () => [['', { name: 'x', leaves: fails } as never]] }],
 	])('is left out, and reported once: %s', async (_, source) => {
 		vi.useFakeTimers()
 		const metrics = inMemoryMetrics()
@@ -273,7 +273,7 @@ describe('a source that cannot be read', () => {
 
 	test('is left out of the snapshot', () => {
 		const metrics = inMemoryMetrics()
-		metrics.attach(sourceOf({ policies: fails }))
+		metrics.attach(sourceOf({ members: fails }))
 		expect(metrics.snapshot().total.circuits.state).toBeNull()
 		expect(console.warn).toHaveBeenCalledOnce()
 	})

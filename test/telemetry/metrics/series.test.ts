@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
-import { toLabelValue } from '../../../src/telemetry/metrics/label-value.ts'
 import { MetricSet } from '../../../src/telemetry/metrics/metric-set.ts'
+import { toLabelValue } from '../../../src/telemetry/metrics/series.ts'
 import { SeriesCache } from '../../../src/telemetry/metrics/series-cache.ts'
 
 const valuesOf = (metrics: MetricSet, name: string) =>

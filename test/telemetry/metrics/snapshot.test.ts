@@ -7,14 +7,12 @@ import { eventOf, sourceOf } from '../source.ts'
 test('has no NaN before the first call', () => {
 	expect(inMemoryMetrics().snapshot()).toEqual({
 		total: {
-			...{
-				calls: 0,
-				retriedCalls: 0,
-				retries: 0,
-				retryRate: 0,
-				retrySuccessRate: null,
-				meanRetriesPerCall: 0,
-			},
+			calls: 0,
+			retriedCalls: 0,
+			retries: 0,
+			retryRate: 0,
+			retrySuccessRate: null,
+			meanRetriesPerCall: 0,
 			circuits: { opened: 0, reopened: 0, state: null },
 			deadLetters: { total: 0, byCause: {} },
 		},
@@ -32,8 +30,12 @@ test('answers how many calls are retried, how many of these succeed, and how man
 	onCallEnd?.(createCallEnd({ key: 'b', attempts: 0, outcome: 'rejected' }))
 	const { total, services } = metrics.snapshot()
 	expect(services['a']).toMatchObject({
-		...{ calls: 8, retriedCalls: 2, retries: 5, retryRate: 0.25 },
-		...{ retrySuccessRate: 0.5, meanRetriesPerCall: 0.625 },
+		calls: 8,
+		retriedCalls: 2,
+		retries: 5,
+		retryRate: 0.25,
+		retrySuccessRate: 0.5,
+		meanRetriesPerCall: 0.625,
 	})
 	expect(services['b']).toMatchObject({ calls: 2, retryRate: 0.5, retrySuccessRate: 1 })
 	expect(total).toMatchObject({
@@ -48,7 +50,7 @@ test('answers how many calls are retried, how many of these succeed, and how man
 test('answers which circuits open and fall back from half-open to open', () => {
 	const metrics = inMemoryMetrics()
 	const breaker = circuitBreaker()
-	const { onEvent } = metrics.attach(sourceOf({ policies: () => [['', breaker]] }))
+	const { onEvent } = metrics.attach(sourceOf({ members: () => [['', breaker]] }))
 	expect(metrics.snapshot().services['payments']?.circuits).toEqual({
 		opened: 0,
 		reopened: 0,

@@ -16,9 +16,9 @@ import { promisify } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { eventLog } from 'yaoki/telemetry/node'
 import { virtualRuntime } from 'yaoki/testing'
-import { eventually } from '../../eventually.ts'
 import { page } from '../../examples/markdown.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { eventually } from '../../support/eventually.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { attached, sourceOf } from '../source.ts'
 import { readFiles, readLines, readNumbers } from './read-log.ts'
 
@@ -42,7 +42,7 @@ const spyOnWarnings = () => vi.spyOn(console, 'warn').mockImplementation(() => {
 describe('an event log', () => {
 	test('writes each event with its service as one JSON line', async () => {
 		const { emit, log, path, observer } = started()
-		expect(observer.isComplete).toBe(true)
+		expect(observer.level).toBe('all')
 		emit(1, { key: 'a\nb' })
 		emit(2)
 		await log.flush()

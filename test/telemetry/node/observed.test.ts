@@ -7,7 +7,7 @@ import { logger, observe } from 'yaoki/telemetry'
 import { diagnosticsChannels, eventLog } from 'yaoki/telemetry/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { FakeClient } from '../../grpc/support/fake-caller.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { storingLogger } from '../logs/lines.ts'
 import { readLines } from './read-log.ts'
 

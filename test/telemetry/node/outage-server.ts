@@ -1,7 +1,7 @@
 /** A real HTTP server that can fail, and that records when it did. */
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 
 export interface Outage {
 	/** Wall times. */

@@ -8,7 +8,7 @@ import { scenarioFromIncident, simulate } from 'yaoki/sim'
 import { observe } from 'yaoki/telemetry'
 import { eventLog } from 'yaoki/telemetry/node'
 import { formatIncident } from '../../../src/sim/incident/summary.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { outageServer } from './outage-server.ts'
 import { readFiles } from './read-log.ts'
 

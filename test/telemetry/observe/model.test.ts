@@ -49,12 +49,12 @@ function createPolicies(runtime: Runtime): readonly Policy<unknown>[] {
 
 /** An exporter with a random set of functions. */
 function createExporter(random: () => number, received: unknown[]): Exporter {
-	const isComplete = random() < 0.5
+	const level = random() < 0.5 ? 'all' : 'notable'
 	const hasAround = random() < 0.5
 	return {
 		name: 'random',
 		attach: () => ({
-			isComplete,
+			level,
 			onEvent: (event) => void received.push(event),
 			onCallEnd: (end) => void received.push(end),
 			...(hasAround && { around: (_, next) => next() }),

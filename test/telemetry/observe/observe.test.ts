@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EventBase } from '../../../src/core/events/events.ts'
 import { circuitBreaker, pipeline, retry, timeout } from '../../../src/core/index.ts'
-import type { AroundInfo, CallEnd } from '../../../src/core/observe/observer.ts'
+import type { AroundInfo, CallEnd, ObservationLevel } from '../../../src/core/observe/observer.ts'
 import { ResilientHttpClient, resilientFetch } from '../../../src/http/index.ts'
 import { isHttpAttempt } from '../../../src/http/request/http-attempt.ts'
 import { idempotency, memoryIdempotencyStore } from '../../../src/idempotency/index.ts'
@@ -11,7 +11,7 @@ import { Outbox, Relay, sqliteOutboxStore } from '../../../src/outbox/index.ts'
 import { type Exporter, type ObservedSource, observe } from '../../../src/telemetry/index.ts'
 
 /** Keeps everything that it receives. */
-function recorder(parts: { isComplete?: boolean; hasAround?: boolean } = {}) {
+function recorder(parts: { level?: ObservationLevel; hasAround?: boolean } = {}) {
 	const events: EventBase[] = []
 	const ends: CallEnd[] = []
 	const infos: AroundInfo[] = []
@@ -21,7 +21,7 @@ function recorder(parts: { isComplete?: boolean; hasAround?: boolean } = {}) {
 		attach: (source) => {
 			sources.push(source)
 			return {
-				isComplete: parts.isComplete ?? false,
+				level: parts.level ?? 'notable',
 				onEvent: (event) => events.push(event),
 				onCallEnd: (end) => ends.push(end),
 				...(parts.hasAround && {
@@ -65,7 +65,7 @@ describe('the events of an observer', () => {
 	})
 
 	it('are complete for an exporter that asks for it, also beside one that does not', async () => {
-		const all = recorder({ isComplete: true })
+		const all = recorder({ level: 'all' })
 		const some = recorder()
 		const payments = pipeline(circuitBreaker(), retry(fast))
 		observe({ payments }, [all.exporter, some.exporter])
@@ -108,7 +108,7 @@ describe('the events of an observer', () => {
 	})
 
 	it('end with stop, and listeners of the policy still get theirs', async () => {
-		const { exporter, events, ends } = recorder({ isComplete: true })
+		const { exporter, events, ends } = recorder({ level: 'all' })
 		const payments = pipeline(retry(fast))
 		const listener = vi.fn()
 		payments.subscribe(listener)
@@ -374,5 +374,5 @@ it('an idempotency engine shows its policies and statistics', () => {
 	const [source] = sources
 	expect(source).toMatchObject({ name: 'engine', kind: 'idempotency' })
 	expect(source?.stats?.()).toEqual({ running: 0, unstored: 0, storeCircuit: 'closed' })
-	expect([...(source?.policies?.() ?? [])].map(([key]) => key)).toEqual(['store'])
+	expect([...(source?.members?.() ?? [])].map(([key]) => key)).toEqual(['store'])
 })

@@ -120,7 +120,7 @@ test('a problem is reported with its error', () => {
 test('policies that cannot be read have no effect on the other sources', async () => {
 	const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
 	const exporter = openTelemetry(otel)
-	exporter.attach(source({ policies: broken }))
+	exporter.attach(source({ members: broken }))
 	const observer = exporter.attach(source())
 	observer.onCallEnd?.(callEnd(callInfo()))
 	expect(await sdk.points('yaoki.call.duration')).toHaveLength(1)

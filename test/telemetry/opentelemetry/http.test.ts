@@ -5,7 +5,7 @@ import { AlwaysOffSampler } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { observe, openTelemetry } from 'yaoki/telemetry'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 import { idOf, parentOf, type Sdk, startSdk } from './sdk.ts'
 
 let sdk: Sdk

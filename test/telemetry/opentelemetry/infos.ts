@@ -14,7 +14,7 @@ export function source(overrides: Partial<ObservedSource> = {}): ObservedSource 
 		name: 'payments',
 		kind: 'policy',
 		serviceOf: () => 'payments',
-		policies: undefined,
+		members: undefined,
 		stats: undefined,
 		...overrides,
 	}

@@ -112,8 +112,14 @@ describe('delivery', () => {
 
 describe('a handler that does not end', () => {
 	const failure = {
-		...{ timestamp: 0, emitter: 'relay', messageId: 'm-1', topic: 'order.placed', destination: 'emails' },
-		...{ attempts: 1, durationMs: 5, cause: 'retries-exhausted' },
+		timestamp: 0,
+		emitter: 'relay',
+		messageId: 'm-1',
+		topic: 'order.placed',
+		destination: 'emails',
+		attempts: 1,
+		durationMs: 5,
+		cause: 'retries-exhausted',
 	}
 
 	test.each([

@@ -65,16 +65,18 @@ test('circuits: transitions are counted, and the gauge has the worst state of a 
 		['a', pipeline(retry(), closed)],
 		['b', pipeline(retry(), open)],
 	])
-	const policies = vi.fn(() => circuits)
+	const members = vi.fn(() => circuits)
 	const exporter = openTelemetry(otel)
-	const observer = exporter.attach(source({ policies }))
-	const byKey = exporter.attach(source({ name: 'client', policies, serviceOf: ({ key }) => key ?? '' }))
-	observer.onEvent?.({
+	const observer = exporter.attach(source({ members }))
+	const byKey = exporter.attach(source({ name: 'client', members, serviceOf: ({ key }) => key ?? '' }))
+	const opened = {
 		type: 'state_change',
 		timestamp: 0,
 		emitter: 'breaker',
-		...{ from: 'closed', to: 'open' },
-	})
+		from: 'closed',
+		to: 'open',
+	}
+	observer.onEvent?.(opened)
 	expect(await counted('yaoki.circuit_breaker.transitions')).toMatchObject([
 		{
 			attributes: { 'yaoki.service': 'payments', 'yaoki.circuit.from': 'closed', 'yaoki.circuit.to': 'open' },
@@ -88,22 +90,25 @@ test('circuits: transitions are counted, and the gauge has the worst state of a 
 	])
 	// The SDK repeats the last value of a series, so the reads are counted.
 	observer.detach?.()
-	policies.mockClear()
+	members.mockClear()
 	await sdk.points('circuit_breaker.state')
-	expect(policies).toHaveBeenCalledTimes(1)
+	expect(members).toHaveBeenCalledTimes(1)
 	byKey.detach?.()
 	await sdk.points('circuit_breaker.state')
-	expect(policies).toHaveBeenCalledTimes(1)
+	expect(members).toHaveBeenCalledTimes(1)
 })
 
 test('dead letters are counted by destination and cause', async () => {
 	const observer = openTelemetry(otel).attach(source({ name: 'relay', kind: 'relay' }))
-	observer.onEvent?.({
+	const dead = {
 		type: 'relay_dead_letter',
 		timestamp: 0,
 		emitter: 'relay',
-		...{ destination: 'billing', topic: 'order.placed', cause: 'permanent' },
-	})
+		destination: 'billing',
+		topic: 'order.placed',
+		cause: 'permanent',
+	}
+	observer.onEvent?.(dead)
 	expect(await counted('yaoki.relay.dead_letters')).toMatchObject([
 		{
 			attributes: {

@@ -12,8 +12,8 @@ import { Hono } from 'hono'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeServerContext, resilientFetch } from 'yaoki/http'
 import { type OpenTelemetryServer, observe, openTelemetry } from 'yaoki/telemetry'
-import { eventually } from '../../eventually.ts'
-import { listen } from '../../listen.ts'
+import { eventually } from '../../support/eventually.ts'
+import { listen } from '../../support/listen.ts'
 import { idOf, parentOf, type Sdk, startSdk } from './sdk.ts'
 
 let sdk: Sdk

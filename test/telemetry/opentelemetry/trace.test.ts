@@ -6,8 +6,8 @@ import { resilientFetch } from 'yaoki/http'
 import { Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { observe, openTelemetry } from 'yaoki/telemetry'
 import { HEADERS_BYTES } from '../../../src/outbox/enqueue/fields.ts'
-import { listen } from '../../listen.ts'
-import { temporaryFile } from '../../temporary-file.ts'
+import { listen } from '../../support/listen.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 import { idOf, parentOf, type Sdk, startSdk } from './sdk.ts'
 
 let sdk: Sdk

@@ -12,9 +12,9 @@ import {
 	observe,
 	prometheus,
 } from '../../../src/telemetry/index.ts'
-import { eventuallyTrue } from '../../eventually.ts'
-import { listen } from '../../listen.ts'
-import { temporaryFile } from '../../temporary-file.ts'
+import { eventuallyTrue } from '../../support/eventually.ts'
+import { listen } from '../../support/listen.ts'
+import { temporaryFile } from '../../support/temporary-file.ts'
 import { OwnCounts } from './own-counts.ts'
 import { createPayments } from './payments.ts'
 import { createPolicies, runPolicies, runTenants } from './policies.ts'

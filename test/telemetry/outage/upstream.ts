@@ -1,6 +1,6 @@
 /** The dependency: a real HTTP server on loopback that is up, flaky, down or limits the rate. */
 import { createServer } from 'node:http'
-import { listen } from '../../listen.ts'
+import { listen } from '../../support/listen.ts'
 
 export interface Upstream extends AsyncDisposable {
 	readonly url: string

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bulkhead, circuitBreaker, pipeline } from 'yaoki'
 import { METRICS } from '../../../src/telemetry/metrics/catalog.ts'
 import { prometheus } from '../../../src/telemetry/prometheus/prom-client.ts'
-import { HAS_PROMETHEUS, PROMTOOL } from '../../real-prometheus.ts'
+import { HAS_PROMETHEUS, PROMTOOL } from '../../support/real-prometheus.ts'
 import { createCallEnd } from '../call-end.ts'
 import { parseExposition } from '../parse-exposition.ts'
 import { eventOf, sourceOf } from '../source.ts'
@@ -65,7 +65,7 @@ describe('a registry of prom-client', () => {
 		const registry = new prom.Registry()
 		const breaker = circuitBreaker()
 		const policy = pipeline(bulkhead({ maxConcurrent: 3 }), breaker)
-		prometheus(prom, { registry }).attach(sourceOf({ policies: () => [['', policy]] }))
+		prometheus(prom, { registry }).attach(sourceOf({ members: () => [['', policy]] }))
 		breaker.isolate()
 		const text = await registry.metrics()
 		expect(text).toContain('circuit_breaker_state{service="payments"} 1')
@@ -97,7 +97,11 @@ describe('a registry of prom-client', () => {
 	test('is aggregated over processes: counters are added, states of an outbox are not', async () => {
 		const registries = [createRegistry(), createRegistry()]
 		const due = (count: number) => ({
-			...{ now: new Date(0), throughput: 5, relays: [], endedRelays: [], circuits: [] },
+			now: new Date(0),
+			throughput: 5,
+			relays: [],
+			endedRelays: [],
+			circuits: [],
 			destinations: [
 				{
 					destination: 'billing',
@@ -151,7 +155,9 @@ describe('a registry that has a metric of the same name', () => {
 		const warn = vi.spyOn(console, 'warn').mockReturnValue()
 		const registry = new prom.Registry()
 		const own = new prom.Counter({
-			...{ name: 'http_client_retries_total', help: 'Mine.', labelNames: ['service'] },
+			name: 'http_client_retries_total',
+			help: 'Mine.',
+			labelNames: ['service'],
 			registers: [registry],
 		})
 		own.inc({ service: 'mine' })

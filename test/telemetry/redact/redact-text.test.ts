@@ -1,6 +1,6 @@
 /** What the logs, the event log and spans show of a text. */
 import { describe, expect, test } from 'vitest'
-import { redactText } from '../../../src/telemetry/redact/redact-text.ts'
+import { redactText } from '../../../src/telemetry/redact/redactor.ts'
 
 describe('a text', () => {
 	test.each([

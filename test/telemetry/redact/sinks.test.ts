@@ -9,8 +9,8 @@ import { retry } from 'yaoki'
 import { httpDestination, Outbox, Relay, sqliteOutboxStore } from 'yaoki/outbox'
 import { logger, observe, openTelemetry, type RedactField } from 'yaoki/telemetry'
 import { eventLog } from 'yaoki/telemetry/node'
-import { eventually } from '../../eventually.ts'
-import { temporaryFolder } from '../../temporary-file.ts'
+import { eventually } from '../../support/eventually.ts'
+import { temporaryFolder } from '../../support/temporary-file.ts'
 import { storingLogger } from '../logs/lines.ts'
 import { startSdk } from '../opentelemetry/sdk.ts'
 
@@ -105,7 +105,7 @@ describe('logs, event logs and spans', () => {
 		const relay = new Relay(outbox, { destinations: { order: httpDestination({ url }) } })
 		const stop = observe({ relay }, [logger(target), log, openTelemetry(otel)])
 		await outbox.enqueue({ topic: 'order', payload: {} })
-		relay.start()
+		await relay.start()
 		await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ level: 'error' })))
 		await relay.stop()
 		stop()

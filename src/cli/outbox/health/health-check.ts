@@ -1,10 +1,10 @@
-/** The result of one check. A failed one says what is wrong, since when, and what to do: it is read in a log by someone who was just woken up. */
-
+/** The result of one check. A failed one says what is wrong, since when, and what to do. */
 import type { CappedCount } from '../../../outbox/store/store-stats.ts'
 import { formatCount, formatNumber } from '../../../text/format.ts'
 import { sanitizeLine } from '../../../text/sanitize.ts'
 import type { Style } from '../../../text/style.ts'
 
+/** Programs read it from `--json`. */
 export type CheckName =
 	| 'schema'
 	| 'clock'
@@ -23,14 +23,20 @@ export interface HealthCheck {
 	readonly ok: boolean
 	/** What was found. */
 	readonly message: string
-	/** When the problem started, by the database's clock; null if the check is ok, or if the time is unknown. */
+	/**
+	 * When the problem started, by the database's clock; null if the check is ok, or if the time is unknown.
+	 */
 	readonly since: Date | null
 	/** What to do; null if the check is ok. */
 	readonly action: string | null
 }
 
 export const passed = (name: CheckName, message: string): HealthCheck => ({
-	...{ name, ok: true, message, since: null, action: null },
+	name,
+	ok: true,
+	message,
+	since: null,
+	action: null,
 })
 
 export const failed = (
@@ -39,7 +45,11 @@ export const failed = (
 	since: number | null,
 	action: string,
 ): HealthCheck => ({
-	...{ name, ok: false, message, since: since === null ? null : new Date(since), action },
+	name,
+	ok: false,
+	message,
+	since: since === null ? null : new Date(since),
+	action,
 })
 
 /** Returns `at least 10,000 messages` if counting stopped there. */

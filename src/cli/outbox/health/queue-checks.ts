@@ -1,4 +1,4 @@
-/** Checks of the messages in the queue. Each names the worst destination first: usually one cause is behind all of them. */
+/** Checks of queued messages. Each names the worst destination: usually one cause is behind all. */
 import { serves } from '../../../outbox/diagnostics/relays.ts'
 import type { DestinationStats, OutboxStats } from '../../../outbox/diagnostics/stats.ts'
 import type { BlockedKeys } from '../../../outbox/store/store-stats.ts'
@@ -101,8 +101,8 @@ const MIN_FAILING = 10
 const BRIEF_FAILURE_MS = 60_000
 
 /**
- * Sent messages leave the queue, so a fast destination with few failures has almost only failing messages queued. It is healthy if they are few
- * compared with what its relays send in a second, and recent.
+ * Sent messages leave the queue, so a fast destination with few failures has almost only failing messages
+ * queued. It is healthy if they are few compared with what its relays send in a second, and recent.
  */
 function isHealthy(
 	{ destination, failing, oldestAgeMs }: DestinationStats,

@@ -11,7 +11,7 @@ const MAX_NAMES = 5
 const countPending = ({ due, scheduled, inFlight }: DestinationStats): number =>
 	due.count + scheduled.count + inFlight.count
 
-/** Messages without a relay cause no error anywhere, so only a check finds them. Without `minRelays`, one is needed while messages are pending. */
+/** Messages without a relay cause no error anywhere. By default one is needed while some are pending. */
 export function checkRelays(stats: OutboxStats, minRelays: number | undefined): HealthCheck {
 	const { relays, endedRelays, now } = stats
 	const pending = stats.destinations.filter((one) => countPending(one) > 0)
@@ -60,7 +60,7 @@ export function pauseReason({ reason, operatorPause }: OutboxStats['circuits'][n
 	return why === null ? `by ${by}` : `by ${by}: ${why}`
 }
 
-/** Returns why a circuit is open if that is not an ordinary outage: relays cannot recover from it by waiting. */
+/** Returns why a circuit is open if that is no ordinary outage, which would end by itself. */
 const describeFault = ({ reason, state }: OutboxStats['circuits'][number]): string | undefined =>
 	reason === 'certificate' || reason === 'credentials' || reason === 'permanent-failures'
 		? `circuit ${state} ${describeOpenReason(reason)}`
@@ -92,7 +92,7 @@ export function checkPaused(stats: OutboxStats, flags: string): HealthCheck {
 	)
 }
 
-/** The database read its time between `before` and `after`; a difference within that range cannot be detected. */
+/** The database read its time between `before` and `after`: a difference within that is unknown. */
 export function checkClock(stats: OutboxStats, before: number, after: number, limit: number): HealthCheck {
 	const { clockBehindMs } = stats
 	const databaseTime = stats.now.getTime()

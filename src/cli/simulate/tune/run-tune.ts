@@ -1,6 +1,7 @@
 /**
- * `yaoki simulate --tune`: searches for the smallest change to policies that satisfies all constraints, on all cores. The search
- * plans, threads run, so the result does not depend on the number of threads. Ctrl-C prints the best so far.
+ * `yaoki simulate --tune`: searches for the smallest change to policies that satisfies all constraints, on
+ * all cores. The search plans, threads run, so the result does not depend on the number of threads. Ctrl-C
+ * prints the best so far.
  */
 import { availableParallelism } from 'node:os'
 import { isReproduced, listMissing } from '../../../sim/incident/verdict.ts'
@@ -9,18 +10,24 @@ import { DEFAULT_TUNE_REPLICATIONS } from '../../../sim/tune/options.ts'
 import type { Search, SearchTask } from '../../../sim/tune/search.ts'
 import { createSearch } from '../../../sim/tune/tune.ts'
 import { sanitizeLine } from '../../../text/sanitize.ts'
-import { CliError, type ExitKind, toFailure } from '../../errors.ts'
+import type { CommandResult } from '../../command.ts'
+import { CliError, toFailure } from '../../errors.ts'
 import type { CommandIo } from '../../io.ts'
 import { parseAssertion } from '../assertions.ts'
 import type { Job, WorkerInput } from '../job-plan.ts'
 import { FailedRunError, type JobQueue, runJobs } from '../pool.ts'
 import { loadOrAbort, type SimulateOptions } from '../run-study.ts'
-import { constraintTexts, defaultConstraints, toConstraints } from './constraints.ts'
-import { findPolicies, findTargets, type TuneTarget } from './target.ts'
-import { toDocument } from './tune-document.ts'
-import { failureText, type TuneOutput, toText } from './tune-text.ts'
+import {
+	constraintTexts,
+	defaultConstraints,
+	findPolicies,
+	findTargets,
+	type TuneTarget,
+	toConstraints,
+} from './tune-input.ts'
+import { failureText, type TuneOutput, toDocument, toText } from './tune-output.ts'
 
-export async function runTune(options: SimulateOptions, io: CommandIo): Promise<ExitKind> {
+export async function runTune(options: SimulateOptions, io: CommandIo): CommandResult {
 	const { request, study, name, incident } = await loadOrAbort(options, io.signal)
 	const targets = findTargets(study, name)
 	const [target] = targets
@@ -37,15 +44,22 @@ export async function runTune(options: SimulateOptions, io: CommandIo): Promise<
 		io.note(`Without --assert, the constraints are: ${constraintTexts(constraints).join(', ')}.`)
 	await drive(search, { request, maxEvents: options.maxEvents, allTimelines: false }, targets, options, io)
 	const output: TuneOutput = {
-		...{ title: target.name, scenario, incident, constraints, objective, replications, maxSteps },
-		...{ result: search.result(), isInterrupted: !search.isDone },
+		title: target.name,
+		scenario,
+		incident,
+		constraints,
+		objective,
+		replications,
+		maxSteps,
+		result: search.result(),
+		isInterrupted: !search.isDone,
 	}
 	io.result(toDocument(output), () => toText(output, io))
 	if (output.isInterrupted || output.result.survives) return 'ok'
 	throw new CliError('checkFailed', failureText(output))
 }
 
-/** Recommends nothing: a change that survives a scenario which does not reproduce the log survives another incident. */
+/** Recommends nothing: a scenario that does not reproduce the log is another incident. */
 function rejectIncident(
 	title: string,
 	{ data, text }: NonNullable<TuneOutput['incident']>,
@@ -72,7 +86,9 @@ async function drive(
 			input,
 			jobsOf(search, targets, () => progress.update(search.progress.done)),
 			{
-				...{ threads, signal: io.signal, onProgress: () => {} },
+				threads,
+				signal: io.signal,
+				onProgress: () => {},
 				onOutput: (text) => io.note(text.trimEnd()),
 			},
 		)

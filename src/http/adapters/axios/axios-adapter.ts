@@ -1,7 +1,7 @@
 /**
- * An axios adapter is called once per request, after all request interceptors and transforms and before those of the response. So attempts
- * are made here: an interceptor that sends the request again would run the interceptors again and transform data twice. Each attempt
- * calls the adapter that axios would have used.
+ * An axios adapter is called once per request, after all request interceptors and transforms and before those
+ * of the response. So attempts are made here: an interceptor that sends the request again would run the
+ * interceptors again and transform data twice. Each attempt calls the adapter that axios would have used.
  */
 import { invalidArgument, invalidOption } from '../../../core/options/schema.ts'
 import { HttpEngine } from '../../client/http-engine.ts'
@@ -15,22 +15,26 @@ import { AxiosResult } from './axios-result.ts'
 
 /** Options of `axiosAdapter`. */
 export interface AxiosAdapterOptions extends HttpOptions {
-	/** Sends the requests: the name of an axios adapter, an adapter, or a list to choose from. Default: the one that axios would use. */
+	/**
+	 * Sends the requests: the name of an axios adapter, an adapter, or a list to choose from. Default: the one
+	 * that axios would use.
+	 */
 	readonly adapter?: AdapterChoice | undefined
 }
 
 const SCHEMA = { ...HTTP_SCHEMA, adapter: 'any' } as const
 
 /**
- * Creates an axios adapter with retries, a circuit breaker per origin, Retry-After support and timeouts; everything else behaves as in
- * axios. The `timeout` of axios applies to each attempt; the total timeout is then enough for all attempts, unless `totalTimeoutMs` is set.
- * Options of one request are under `yaoki` in its config. Hooks such as `shouldRetry` receive an `HttpError` for a status of 400 or more,
- * and otherwise axios' own error.
+ * Creates an axios adapter with retries, a circuit breaker per origin, Retry-After support and timeouts;
+ * everything else behaves as in axios. The `timeout` of axios applies to each attempt; the total timeout is
+ * then enough for all attempts, unless `totalTimeoutMs` is set. Options of one request are under `yaoki` in
+ * its config. Hooks such as `shouldRetry` receive an `HttpError` for a status of 400 or more, and otherwise
+ * axios' own error.
  *
  * @example
  * import axios from 'axios'
  *
- * const api = axios.create({ baseURL: 'https://api.example.com', adapter: axiosAdapter(axios, { maxRetries: 3 }) })
+ * const api = axios.create({ baseURL: 'https://api.example.com', adapter: axiosAdapter(axios) })
  * const { data } = await api.get('/users/7')
  */
 export function axiosAdapter<Config extends AxiosConfig, Result extends AxiosResponse>(

@@ -1,6 +1,6 @@
 /**
- * The part of axios that the adapter uses, as structural types: the package never imports axios. The types of config and response are
- * inferred from the given module, so that the adapter fits that version of axios.
+ * The part of axios that the adapter uses, as structural types: the package never imports axios. The types of
+ * config and response are inferred from the given module, so that the adapter fits that version of axios.
  */
 import type { RequestOptions } from '../../options/request-options.ts'
 
@@ -68,7 +68,7 @@ export interface AxiosResponse {
 /** Sends one request. */
 export type Adapter<Config, Result> = (config: Config) => Promise<Result>
 
-/** Any adapter. Its types are not checked against the given axios: that would complicate the options for little gain. */
+/** Any adapter. Its types are not checked against the given axios: the options would become complicated. */
 type AnyAdapter = Adapter<never, AxiosResponse>
 
 /** The name of an adapter, an adapter, or a list of which the first available one is used. */

@@ -1,15 +1,14 @@
 /**
- * Prepares an axios request for the engine. Each attempt sends a copy of the caller's config with the attempt's own signal, headers and
- * timeout. The config itself is not changed, because axios' adapters write to the config they receive.
+ * Prepares an axios request for the engine. Each attempt sends a copy of the caller's config with the
+ * attempt's own signal, headers and timeout. The config itself is not changed, because axios' adapters write
+ * to the config they receive.
  */
 import { permanent } from '../../../core/classify/permanent.ts'
 import { copyRecord } from '../../../core/explain/record.ts'
-import { isOriginBound } from '../../headers/credential-headers.ts'
+import { isOriginBound } from '../../headers/request-headers.ts'
 import { originOf } from '../../origin/origin-parser.ts'
-import { isIdempotentMethod } from '../../transport/methods.ts'
-import type { PreparedRequest } from '../../transport/prepared-request.ts'
 import { type RedirectObserver, redirectObserverOf } from '../../transport/redirect.ts'
-import type { TransportInit } from '../../transport/transport.ts'
+import { isIdempotentMethod, type PreparedRequest, type TransportInit } from '../../transport/request.ts'
 import {
 	type Adapter,
 	type AxiosConfig,
@@ -149,8 +148,9 @@ function withCallerConfig<Config extends AxiosConfig>(error: unknown, config: Co
 }
 
 /**
- * Returns the caller's cancellation as one signal: a signal, a polyfill of one, or an axios cancel token. During a request axios' adapter
- * handles them itself; this signal is for the waits between attempts. `release` removes the listeners.
+ * Returns the caller's cancellation as one signal: a signal, a polyfill of one, or an axios cancel token.
+ * During a request axios' adapter handles them itself; this signal is for the waits between attempts.
+ * `release` removes the listeners.
  */
 export function linkCancellation({ signal, cancelToken }: AxiosConfig): {
 	readonly signal: AbortSignal | undefined

@@ -1,8 +1,9 @@
 /**
- * A response of axios with the interface that the engine uses. axios has already read the body, unless the caller asked for a stream,
- * which the caller then owns: there is nothing to observe and little to drain. Retry hooks see this object and can read the body.
+ * A response of axios with the interface that the engine uses. axios has already read the body, unless the
+ * caller asked for a stream, which the caller then owns: there is nothing to observe and little to drain.
+ * Retry hooks see this object and can read the body.
  */
-import type { BodyObserver, ObservableResponse } from '../../transport/transport.ts'
+import type { BodyObserver, ObservableResponse } from '../../transport/response.ts'
 import type { AxiosResponse } from './axios-module.ts'
 
 const ignore = (): void => {}
@@ -33,7 +34,7 @@ function responseUrl(request: unknown): string | undefined {
 export class AxiosResponseView<Result extends AxiosResponse = AxiosResponse> implements ObservableResponse {
 	readonly result: Result
 	readonly url: string
-	/** True if a redirect led to another origin. Known in browsers only. Over `node:http` a hook observes redirects, and axios' fetch adapter hides them. */
+	/** True if a redirect led to another origin, in browsers. Over `node:http` a hook observes redirects. */
 	readonly redirected: boolean
 	readonly body = null
 	#read: Response | undefined

@@ -1,13 +1,13 @@
 /**
- * Converts the engine's results to what axios users expect: the response with the caller's own config, `validateStatus`, an AxiosError
- * with its codes, a CanceledError. Only rejections by policies, for which axios has no equivalent, are thrown unchanged.
+ * Converts the engine's results to what axios users expect: the response with the caller's own config,
+ * `validateStatus`, an AxiosError with its codes, a CanceledError. Only rejections by policies, for which
+ * axios has no equivalent, are thrown unchanged.
  */
 import { reportAsResult } from '../../../core/engine/call-record.ts'
 import { TimeoutError } from '../../../core/errors/errors.ts'
 import { copyRecord, findRecord } from '../../../core/explain/record.ts'
 import type { HttpStatusError } from '../../request/status-error.ts'
-import type { AxiosConfig, AxiosModule, AxiosResponse } from './axios-module.ts'
-import { isAxiosFailure } from './axios-module.ts'
+import { type AxiosConfig, type AxiosModule, type AxiosResponse, isAxiosFailure } from './axios-module.ts'
 import type { AxiosResponseView } from './axios-response.ts'
 
 const DATA_NOT_REPLAYABLE =

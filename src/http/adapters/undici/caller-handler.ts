@@ -1,9 +1,10 @@
 /**
- * The caller's handler, which sees one request however many attempts are sent. It receives this controller before the first attempt, so
- * that it can abort in a queue and between attempts; undici's own controllers belong to one attempt. The first attempt with an
- * acceptable response claims the handler; later events of other attempts are ignored.
+ * The caller's handler, which sees one request however many attempts are sent. It receives this controller
+ * before the first attempt, so that it can abort in a queue and between attempts; undici's own controllers
+ * belong to one attempt. The first attempt with an acceptable response claims the handler; later events of
+ * other attempts are ignored.
  */
-import { notify } from '../../../core/engine/hooks.ts'
+import { notify } from '../../../core/options/hooks.ts'
 import type { DispatchController, DispatchHandler, HeaderTable } from './undici-types.ts'
 
 export class CallerHandler implements DispatchController {

@@ -1,7 +1,8 @@
 /**
- * One dispatch: the handler that undici calls, and the response that the engine sees. A successful response is forwarded to the caller from
- * its head on, in the same tick, so that nothing is paused or copied. A failed one is paused until the engine has decided about a
- * retry: then it is drained, or delivered to the caller.
+ * One dispatch: the handler that undici calls, and the response that the engine sees. A successful response
+ * is forwarded to the caller from its head on, in the same tick, so that nothing is paused or copied. A
+ * failed one is paused until the engine has decided about a retry: then it is drained, or delivered to the
+ * caller.
  */
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 
@@ -12,7 +13,7 @@ import {
 	MAX_DRAIN_MS,
 	MAX_DRAINED_BYTES,
 	type ObservableResponse,
-} from '../../transport/transport.ts'
+} from '../../transport/response.ts'
 import type { CallerHandler } from './caller-handler.ts'
 import type {
 	Dispatch,
@@ -35,7 +36,7 @@ interface AttemptLinks {
 	readonly redirects: RedirectObserver | undefined
 }
 
-/** Returns the URLs that undici's redirect interceptor has requested, if it is composed inside this one. It adds them as it goes. */
+/** Returns the URLs that undici's redirect interceptor, inside this one, has requested so far. */
 const historyOf = (context: object | null): readonly unknown[] =>
 	context && 'history' in context && Array.isArray(context.history) ? context.history : []
 
@@ -59,7 +60,7 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	#controller: DispatchController | undefined
 	#table: HeaderTable = NO_HEADERS
 	#observer: BodyObserver | undefined
-	/** Chunks that arrived in spite of the pause: undici emits all it has when the server closes the connection. */
+	/** Chunks that arrived during the pause: undici emits all it has when the server closes the connection. */
 	#buffered: Uint8Array[] = []
 	#ending: Ending | undefined
 	#drained = 0
@@ -238,7 +239,7 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		return rejectRead()
 	}
 
-	/** A URL is in the history when its response has arrived, so before the first response an entry means a redirect. */
+	/** A URL is in the history after its response, so an entry before the first response means a redirect. */
 	#checkRedirect(): void {
 		if (this.#history.length > 0) void this.#redirects?.onRedirect(undefined, false)
 	}

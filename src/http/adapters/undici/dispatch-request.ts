@@ -1,11 +1,10 @@
 /**
- * Prepares a request to a dispatcher for the engine. undici accepts headers and bodies in many forms. They stay unchanged, so that the
- * request on the wire is the caller's; headers are added in the same form.
+ * Prepares a request to a dispatcher for the engine. undici accepts headers and bodies in many forms. They
+ * stay unchanged, so that the request on the wire is the caller's; headers are added in the same form.
  */
 
-import type { PreparedRequest } from '../../transport/prepared-request.ts'
-import type { BodySource, RequestBody } from '../../transport/request-body.ts'
-import type { HttpResponse, TransportInit } from '../../transport/transport.ts'
+import type { BodySource, PreparedRequest, RequestBody, TransportInit } from '../../transport/request.ts'
+import type { HttpResponse } from '../../transport/response.ts'
 import type { DispatchOptions } from './undici-types.ts'
 
 /** Dispatches one attempt. */
@@ -92,8 +91,9 @@ interface Source {
 const never = (): boolean => false
 
 /**
- * Data can be sent again. A stream can be sent again until undici has started to read it: after a failed connection it is still unread.
- * `fetch` turns every body into a generator, so this is the only way to retry its requests with a body.
+ * Data can be sent again. A stream can be sent again until undici has started to read it: after a failed
+ * connection it is still unread. `fetch` turns every body into a generator, so this is the only way to retry
+ * its requests with a body.
  */
 function sourceOf(body: unknown): Source {
 	if (!isObject(body) || ArrayBuffer.isView(body) || isForm(body)) return { body, isUsed: never }

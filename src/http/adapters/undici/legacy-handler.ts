@@ -1,6 +1,7 @@
 /**
- * Adapts handlers of the older kind. The `fetch` of Node 22 and 24 passes them, undici 8 rejects them, and undici 7 converts them
- * before an interceptor sees them. With this, `fetch(url, { dispatcher })` works with any combination of versions.
+ * Adapts handlers of the older kind. The `fetch` of Node 22 and 24 passes them, undici 8 rejects them, and
+ * undici 7 converts them before an interceptor sees them. With this, `fetch(url, { dispatcher })` works with
+ * any combination of versions.
  */
 import type { DispatchController, DispatchHandler, HeaderTable } from './undici-types.ts'
 
@@ -37,7 +38,7 @@ function pauseIf(isFull: boolean, controller: DispatchController): void {
 	if (isFull) controller.pause()
 }
 
-/** Returns name, value, name, value: as received, or from the table if an inner interceptor created the response. */
+/** Returns name, value, name, value: as received, or from the table of an interceptor's response. */
 function rawHeaders(raw: unknown, table: HeaderTable | null | undefined): readonly unknown[] {
 	if (Array.isArray(raw)) return raw
 	return Object.entries(table ?? {}).flatMap(([name, value]) =>

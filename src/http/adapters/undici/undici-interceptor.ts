@@ -15,12 +15,14 @@ import type { Dispatch, DispatchHandler, DispatchOptions } from './undici-types.
 export type UndiciInterceptor = <D extends (options: never, handler: never) => boolean>(dispatch: D) => D
 
 /**
- * Creates an undici interceptor with the behavior of `resilientFetch`: retries, a circuit breaker per origin, Retry-After, timeouts. It
- * applies to everything that uses the composed dispatcher: `undici.request`, `fetch` with a `dispatcher`, and SDKs that accept one. The
- * caller receives the final response, whatever its status. Upgrades and CONNECT are passed through.
+ * Creates an undici interceptor with the behavior of `resilientFetch`: retries, a circuit breaker per origin,
+ * Retry-After, timeouts. It applies to everything that uses the composed dispatcher: `undici.request`,
+ * `fetch` with a `dispatcher`, and SDKs that accept one. The caller receives the final response, whatever its
+ * status. Upgrades and CONNECT are passed through.
  *
- * The attempt timeout includes the body, except for `text/event-stream`. A stream body is sent once; `body: () => a new stream` is
- * called for each attempt. undici's own option `idempotent` says whether a request may be sent twice.
+ * The attempt timeout includes the body, except for `text/event-stream`. A stream body is sent once;
+ * `body: () => a new stream` is called for each attempt. undici's own option `idempotent` says whether a
+ * request may be sent twice.
  *
  * @example
  * import { Agent, request } from 'undici'
@@ -45,7 +47,8 @@ export function undiciInterceptor(options: HttpOptions = {}): UndiciInterceptor 
 			return true
 		}
 	}
-	// Handlers of each version fit these types, but parameters of function types are checked the other way round.
+	// Handlers of each version fit these types, but parameters of function types are checked the other way
+	// round.
 	return intercept as UndiciInterceptor
 }
 

@@ -1,6 +1,7 @@
 /**
- * The part of undici's dispatcher API that is used here, as structural types: the package never imports undici, so users choose its
- * version. The types are loose where versions 7 and 8 differ, and use methods, as undici declares them.
+ * The part of undici's dispatcher API that is used here, as structural types: the package never imports
+ * undici, so users choose its version. The types are loose where versions 7 and 8 differ, and use methods, as
+ * undici declares them.
  */
 
 /** The options of a request. Further properties are passed through. */

@@ -1,6 +1,7 @@
 /**
- * The parts of Node's messages that the adapters use, by shape: nothing of Node or of a framework is imported. Express adds to these objects, Fastify has
- * them as `raw`, and the compatibility API of HTTP/2 has the same members.
+ * The parts of Node's messages that the adapters use, by shape: nothing of Node or of a framework is
+ * imported. Express adds to these objects, Fastify has them as `raw`, and the compatibility API of HTTP/2 has
+ * the same members.
  */
 
 export type NodeSocket = {
@@ -57,4 +58,26 @@ export type NodeResponse = {
 	destroy(error?: Error): unknown
 	once(event: string, listener: () => void): unknown
 	off(event: string, listener: () => void): unknown
+}
+
+/** Chunks of a stream as bytes. */
+
+interface NodeBuffer {
+	from(text: string, encoding?: string): Uint8Array
+}
+
+/** Looked up by name, because the package runs where it does not exist. */
+const nodeBuffer = (globalThis as { Buffer?: NodeBuffer }).Buffer
+
+export type Chunk = string | Uint8Array
+
+/** Checks the shape, because a test runner such as Jest has a second `Uint8Array`. */
+export const isChunk = (value: unknown): value is Chunk =>
+	typeof value === 'string' || (ArrayBuffer.isView(value) && 'byteLength' in value && 'fill' in value)
+
+/** Returns the bytes of a chunk. They are a copy: streams write into the same buffer again. */
+export function copiedBytes(chunk: Chunk, encoding: unknown): Uint8Array {
+	if (typeof chunk !== 'string') return new Uint8Array(chunk)
+	if (!nodeBuffer) return new TextEncoder().encode(chunk)
+	return nodeBuffer.from(chunk, typeof encoding === 'string' ? encoding : 'utf8')
 }

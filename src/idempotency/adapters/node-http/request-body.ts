@@ -1,15 +1,16 @@
 /**
- * Reads the body of a Node request for the fingerprint, and gives it back unchanged: the handler, or a parser such as `express.json()`, reads the
- * request as if nothing had happened.
+ * Reads the body of a Node request for the fingerprint, and gives it back unchanged: the handler, or a parser
+ * such as `express.json()`, reads the request as if nothing had happened.
  *
- * The chunks are taken where the HTTP parser hands them over, at `push`, so that the stream itself never starts to flow and never ends: afterwards
- * everything is pushed again. Reading the stream and passing another one to the handler would not work with frameworks, which keep the request object.
+ * The chunks are taken where the HTTP parser hands them over, at `push`, so that the stream itself never
+ * starts to flow and never ends: afterwards everything is pushed again. Reading the stream and passing
+ * another one to the handler would not work with frameworks, which keep the request object.
  */
 import { bodyConsumedError, IdempotencyRequestTooLargeError } from '../../engine/errors.ts'
 import type { ParsedBody } from '../../key/fingerprint.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
-import { type Chunk, copiedBytes, isChunk } from './bytes.ts'
 import type { NodeRequest, NodeSocket } from './node-types.ts'
+import { type Chunk, copiedBytes, isChunk } from './node-types.ts'
 
 /** `parsed` is the value of a parser that ran before, if there was one. */
 export async function readRequestBody(
@@ -42,7 +43,7 @@ const mayHaveBody = ({ headers, httpVersionMajor }: NodeRequest): boolean =>
 /** HTTP/2's request is also complete if it was aborted. */
 const isReceived = (request: NodeRequest): boolean => request.httpVersionMajor === 1 && request.complete
 
-/** The whole body is in the buffer of the stream. What is returned to the buffer in the same tick does not end the stream. */
+/** The whole body is in the stream's buffer. Returned in the same tick, it does not end the stream. */
 function peek(request: NodeRequest, maxBytes: number): Uint8Array {
 	const chunk = takeBuffered(request)
 	if (chunk === undefined) return new Uint8Array(0)
@@ -100,8 +101,8 @@ function receive(request: NodeRequest, maxBytes: number): Promise<Uint8Array> {
 }
 
 /**
- * Node destroys a request when its client disconnects, also if the handler has not read the body yet. Here the handler continues, so the body must
- * stay readable.
+ * Node destroys a request when its client disconnects, also if the handler has not read the body yet. Here
+ * the handler continues, so the body must stay readable.
  */
 function keepUntilRead(request: NodeRequest): void {
 	const destroy = (error?: Error) => {
@@ -119,8 +120,9 @@ function keepUntilRead(request: NodeRequest): void {
 const keptSockets = new WeakSet<object>()
 
 /**
- * The parsers of Express 5 skip a request whose socket is not readable, and the handler would run without a body. So a socket reads as readable after
- * its end. Whether a request was read is seen at the request. Once for each socket, because its requests would add listeners.
+ * The parsers of Express 5 skip a request whose socket is not readable, and the handler would run without a
+ * body. So a socket reads as readable after its end. Whether a request was read is seen at the request. Once
+ * for each socket, because its requests would add listeners.
  */
 function keepReadable(socket: NodeSocket): void {
 	if (keptSockets.has(socket)) return

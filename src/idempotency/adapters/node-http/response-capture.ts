@@ -1,22 +1,22 @@
 /**
- * Captures what a handler writes to a Node response, and holds the end of the response back until it has been stored: a client that has received
- * everything can rely on the replay. Bodies with a content-length end with their last byte, so they are held back completely; others are
- * streamed while they are captured.
+ * Captures what a handler writes to a Node response, and holds the end of the response back until it has been
+ * stored: a client that has received everything can rely on the replay. Bodies with a content-length end with
+ * their last byte, so they are held back completely; others are streamed while they are captured.
  *
- * The methods of the response itself are replaced, because frameworks and middleware keep the object. What was there before does the real work, so that
- * its errors, callbacks and return values stay, and middleware registered earlier (compression) sees what it would see without this.
+ * The methods of the response itself are replaced, because frameworks and middleware keep the object. What
+ * was there before does the real work, so that its errors, callbacks and return values stay, and middleware
+ * registered earlier (compression) sees what it would see without this.
  *
- * If the client disconnects, the handler continues, because its effect has happened and the client will repeat the request. `pipe` and `pipeline`
- * stop when the response emits `close`, so the event is held back until the end, and writes are accepted. If the lease ends first, the
- * handler gets the event.
+ * If the client disconnects, the handler continues, because its effect has happened and the client will
+ * repeat the request. `pipe` and `pipeline` stop when the response emits `close`, so the event is held back
+ * until the end, and writes are accepted. If the lease ends first, the handler gets the event.
  */
 import type { IdempotencyClaim } from '../../engine/claim.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
 import { BodyCollector } from '../../response/body-collector.ts'
-import { storedHeaders } from '../../response/response-headers.ts'
-import { type Chunk, copiedBytes, isChunk } from './bytes.ts'
+import { isStored, storedHeaders } from '../../response/storage-rules.ts'
 import type { NodeResponse, NodeSocket } from './node-types.ts'
-import { override } from './override.ts'
+import { type Chunk, copiedBytes, isChunk } from './node-types.ts'
 import { sentHeaders } from './sent-headers.ts'
 
 type Method = (...args: unknown[]) => unknown
@@ -41,7 +41,7 @@ export class ResponseCapture {
 	#head: Head | undefined
 	/** The body, if it is held back completely. */
 	#held: BodyCollector | undefined
-	/** `ending`: the handler has ended or destroyed the response, and the store is being asked. `done`: everything is passed on. */
+	/** `ending`: the handler has ended the response, and the store is being asked. `done`: all is passed on. */
 	#state: 'open' | 'ending' | 'done' = 'open'
 	#settled: Promise<void> = Promise.resolve()
 	readonly #lateCalls: (() => void)[] = []
@@ -51,7 +51,7 @@ export class ResponseCapture {
 	#isDisconnected = false
 	#needsDrain = false
 
-	/** `failingSocket` is set where a framework reports an error after the head only by destroying the socket. */
+	/** `failingSocket` is set if the framework destroys the socket when a handler throws after the head. */
 	constructor(
 		engine: IdempotencyEngine<unknown, never>,
 		claim: IdempotencyClaim,
@@ -92,7 +92,7 @@ export class ResponseCapture {
 	/** The handler threw: releases the key. What it has ended before counts. */
 	async fail(): Promise<void> {
 		if (this.#state !== 'open') return this.#settled
-		await this.#engine.tryRelease(this.#claim)
+		await this.#engine.claims.tryRelease(this.#claim)
 		if (this.#state === 'open') this.#finish(() => {})
 	}
 
@@ -173,11 +173,12 @@ export class ResponseCapture {
 		const bytes = chunk ? copiedBytes(chunk, encoding) : new Uint8Array(0)
 		if (!this.#head) this.#declareLength(bytes.length)
 		const head = this.#requireHead()
-		const isStored = this.#engine.shouldStore(head.status, this.#method, this.#path)
+		const { status } = head
+		const isKept = isStored(this.#engine.settings, { status, method: this.#method, path: this.#path })
 		if (head.hasBody) this.#captured.add(bytes)
 		this.#held?.add(bytes)
 		const last = this.#held?.joined() ?? bytes
-		this.#settle(this.#store(head, isStored), ['writableEnded', 'finished'], () =>
+		this.#settle(this.#store(head, isKept), ['writableEnded', 'finished'], () =>
 			this.#native.end(last.length > 0 ? last : undefined, undefined, callback),
 		)
 		return this.#response
@@ -193,21 +194,21 @@ export class ResponseCapture {
 		this.#response.setHeader('content-length', String(bytes))
 	}
 
-	async #store({ status, headers, hasBody }: Head, isStored: boolean): Promise<void> {
+	async #store({ status, headers, hasBody }: Head, isKept: boolean): Promise<void> {
 		// A transaction has already stored the response.
 		if (this.#claim.hasEnded) return
 		const { allowedHeaders } = this.#engine.settings
 		const body = hasBody ? this.#captured.joined() : new Uint8Array(0)
 		const stored = body && { status, headers: storedHeaders(headers, allowedHeaders), body }
-		if (isStored) await this.#engine.tryComplete(this.#claim, stored)
-		else await this.#engine.tryRelease(this.#claim)
+		if (isKept) await this.#engine.claims.tryComplete(this.#claim, stored)
+		else await this.#engine.claims.tryRelease(this.#claim)
 	}
 
 	#destroy(args: Args): unknown {
 		if (this.#state === 'done') return this.#native.destroy(...args)
 		if (this.#state === 'ending') this.#lateCalls.push(() => this.#native.destroy(...args))
 		else {
-			const released = this.#claim.hasEnded ? Promise.resolve() : this.#engine.tryRelease(this.#claim)
+			const released = this.#claim.hasEnded ? Promise.resolve() : this.#engine.claims.tryRelease(this.#claim)
 			this.#settle(released, ['destroyed'], () => this.#native.destroy(...args))
 		}
 		return this.#response
@@ -246,8 +247,9 @@ export class ResponseCapture {
 	}
 
 	/**
-	 * Express destroys the socket if a handler throws after the head. A client that leaves ends the stream or breaks it. A server that closes, and the
-	 * timeout of an idle socket, end connections whose handlers still run.
+	 * Express destroys the socket if a handler throws after the head. A client that leaves ends the stream or
+	 * breaks it. A server that closes, and the timeout of an idle socket, end connections whose handlers still
+	 * run.
 	 */
 	#wasCutOffHere(): boolean {
 		const { readableEnded, errored, timeout, server } = this.#failingSocket ?? {}
@@ -267,7 +269,7 @@ export class ResponseCapture {
 	}
 }
 
-/** The arguments of `write` and `end`. The chunk is undefined if there is none, or if it has a type that Node rejects. */
+/** The arguments of `write` and `end`. The chunk is undefined if Node rejects its type. */
 function chunkOf(args: Args): {
 	chunk: Chunk | undefined
 	encoding: unknown
@@ -279,5 +281,23 @@ function chunkOf(args: Args): {
 		chunk: isChunk(chunk) ? chunk : undefined,
 		encoding: typeof encoding === 'function' ? undefined : encoding,
 		callback,
+	}
+}
+
+/** Makes a property read as `value`, whatever it is set to. Returns a function that restores it. */
+function override(target: object, name: string, value: unknown): () => void {
+	const own = Object.getOwnPropertyDescriptor(target, name)
+	let latest = own?.value
+	Object.defineProperty(target, name, {
+		configurable: true,
+		enumerable: own?.enumerable ?? false,
+		get: () => value,
+		set: (given) => {
+			latest = given
+		},
+	})
+	return () => {
+		Reflect.deleteProperty(target, name)
+		if (own) Object.defineProperty(target, name, 'value' in own ? { ...own, value: latest } : own)
 	}
 }

@@ -4,8 +4,8 @@ type Pair = [name: string, value: string]
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * `set` are the headers set before, `args` the arguments of `writeHead`: status, optional reason, and optional headers as an object, as pairs or as
- * a flat list. Those replace the ones set before.
+ * `set` are the headers set before, `args` the arguments of `writeHead`: status, optional reason, and
+ * optional headers as an object, as pairs or as a flat list. These headers replace the headers set before.
  */
 export function sentHeaders(set: Values, args: readonly unknown[]): Pair[] {
 	const given = args.find((arg, at) => at > 0 && typeof arg === 'object' && arg !== null)

@@ -3,9 +3,9 @@ import type { IdempotencyClaim } from '../../engine/claim.ts'
 import type { IdempotencyEngine } from '../../engine/engine.ts'
 import type { IdempotencyRequest } from '../../engine/options.ts'
 import { captureBody } from '../../response/captured-body.ts'
-import { storedHeaders } from '../../response/response-headers.ts'
+import { isStored, storedHeaders } from '../../response/storage-rules.ts'
 import type { StoredResponse } from '../../store/store.ts'
-import type { WaitUntil } from './wait-until.ts'
+import type { WaitUntil } from './exchange.ts'
 
 /** Runs what produces the response. If it throws, the key is released. */
 export async function captureWebResponse<T>(
@@ -16,24 +16,24 @@ export async function captureWebResponse<T>(
 	waitUntil?: WaitUntil,
 ): Promise<Response> {
 	let response: Response
-	let isStored: boolean
+	let isKept: boolean
 	try {
 		response = await run()
-		isStored = engine.shouldStore(response.status, method, path)
+		isKept = isStored(engine.settings, { status: response.status, method, path })
 	} catch (error) {
-		await engine.tryRelease(claim, waitUntil)
+		await engine.claims.tryRelease(claim, waitUntil)
 		throw error
 	}
 	// A transaction has already stored the response.
 	if (claim.hasEnded) return response
-	if (!isStored) {
-		await engine.tryRelease(claim, waitUntil)
+	if (!isKept) {
+		await engine.claims.tryRelease(claim, waitUntil)
 		return response
 	}
 	const { status, headers } = response
 	const { maxBodyBytes, allowedHeaders } = engine.settings
 	const store = (body: Uint8Array | undefined) =>
-		engine.tryComplete(
+		engine.claims.tryComplete(
 			claim,
 			body && { status, headers: storedHeaders(headers, allowedHeaders), body },
 			waitUntil,
@@ -45,7 +45,7 @@ export async function captureWebResponse<T>(
 	const captured = captureBody(
 		response.body,
 		maxBodyBytes,
-		{ onComplete: store, onError: () => engine.tryRelease(claim, waitUntil) },
+		{ onComplete: store, onError: () => engine.claims.tryRelease(claim, waitUntil) },
 		waitUntil,
 	)
 	const isSmall = Number(headers.get('content-length') ?? Infinity) <= maxBodyBytes
@@ -53,7 +53,10 @@ export async function captureWebResponse<T>(
 	return new Response(sent, response)
 }
 
-/** A stored response, or a problem, as a web response. Without bytes it has no body: some statuses must not have one, and servers add a content type to any. */
+/**
+ * A stored response, or a problem, as a web response. Without bytes it has no body: some statuses must not
+ * have one, and servers add a content type to any.
+ */
 export function toWebResponse({ status, headers, body }: StoredResponse): Response {
 	return new Response(body.length > 0 ? new Uint8Array(body) : null, {
 		status,

@@ -1,25 +1,27 @@
 /**
- * Claims a key in one statement. `found` makes the decision of the contract for the row that the statement sees. If it does not block, the row is
- * inserted, or taken over where the same decision still holds for the row as it is then: between the two another request may have claimed it, or
- * a transaction that completes it may have been committed while the statement waited for its lock.
+ * Claims a key in one statement. `found` makes the decision of the contract for the row that the statement
+ * sees. If it does not block, the row is inserted, or taken over where the same decision still holds for the
+ * row as it is then: between the two another request may have claimed it, or a transaction that completes it
+ * may have been committed while the statement waited for its lock.
  *
- * Nothing is written and no row is locked if `found` blocks. If neither part returns a row, another request was faster, and the next statement sees
- * what it wrote.
+ * Nothing is written and no row is locked if `found` blocks. If neither part returns a row, another request
+ * was faster, and the next statement sees what it wrote.
  *
- * PostgreSQL prepares the insert even where it does not run, which doubles the time of a replay. So a key that this process has seen
- * blocked is looked up first, without the insert; a first request is still one statement. Rejected: a function in the schema that runs the insert on
- * demand, because every change of it would be a migration.
+ * PostgreSQL prepares the insert even where it does not run, which doubles the time of a replay. So a key
+ * that this process has seen blocked is looked up first, without the insert; a first request is still one
+ * statement. Rejected: a function in the schema that runs the insert on demand, because every change of it
+ * would be a migration.
  */
 import { isSerializationFailure } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { decide } from '../decide.ts'
-import { decodeResponse, decodeSteps, wholeMs } from '../encoded.ts'
+import { decodeResponse, decodeSteps, NO_STEPS, wholeMs } from '../encoded.ts'
 import { IdempotencyStoreError } from '../errors.ts'
 import type { IdempotencyClaimRequest, IdempotencyClaimResult, StoreCall, StoredKey } from '../store.ts'
 
 /**
- * What a row means for a request with the fingerprint $2 and the token $4; $3 says whether abandoned keys are rejected, $7 is the token
- * of a claim whose process has ended. The cases have the same order as in `decide`.
+ * What a row means for a request with the fingerprint $2 and the token $4; $3 says whether abandoned keys are
+ * rejected, $7 is the token of a claim whose process has ended. The cases have the same order as in `decide`.
  */
 const decision = (row: string, now: string): string => `case
 		when ${row}.expires_at <= ${now} then 'free'
@@ -35,7 +37,7 @@ const LOOK_UP = `
 select {now} as now, expires_at, fingerprint, token, state, lease_until, status, headers, body
 from {s}.idempotency_keys where id = $1::text`
 
-/** $5 lease, $6 retention. A row that is free before its retention is over has the fingerprint of the request. */
+/** $5: lease, $6: retention. A free row whose retention is not over has the request's fingerprint. */
 export const CLAIM: string = `
 with found as materialized (
 	select ${decision('f', 'f.now')} as kind, f.* from (${LOOK_UP}) f
@@ -61,7 +63,8 @@ select 'claimed', null, null, null, null, null, steps from claimed`
 /** The columns of a response, and of the claim. */
 interface KeyRow {
 	readonly token: string
-	readonly status: number
+	/** Null without a response. */
+	readonly status: number | null
 	readonly headers: string
 	readonly body: unknown
 }
@@ -120,10 +123,18 @@ export async function claim(
 
 /** Undefined if the key may be claimed. */
 function toBlocked(row: FoundRow, request: IdempotencyClaimRequest): IdempotencyClaimResult | undefined {
-	const [now, expiresAt, leaseUntil] = [Number(row.now), Number(row.expires_at), Number(row.lease_until)]
-	if (expiresAt <= now) return undefined
-	const kind = decide({ ...row, leaseUntil }, request, now)
-	return kind === 'claimed' ? undefined : toResult(kind, row, leaseUntil - now)
+	const now = Number(row.now)
+	if (Number(row.expires_at) <= now) return undefined
+	const key = {
+		...row,
+		leaseUntil: Number(row.lease_until),
+		steps: NO_STEPS,
+		get response() {
+			return row.status === null ? undefined : decodeResponse(row.status, row.headers, row.body)
+		},
+	}
+	const result = decide(key, request, now)
+	return result.kind === 'claimed' ? undefined : result
 }
 
 function toResult(
@@ -131,13 +142,14 @@ function toResult(
 	row: KeyRow,
 	leaseLeftMs: number,
 ): IdempotencyClaimResult {
-	if (kind === 'completed') return { kind, response: decodeResponse(row.status, row.headers, row.body) }
+	if (kind === 'completed')
+		return { kind, response: decodeResponse(Number(row.status), row.headers, row.body) }
 	return kind === 'running' ? { kind, leaseLeftMs, token: row.token } : { kind }
 }
 
 const MAX_TRIES = 20
 
-/** Runs a statement again that met a concurrent one at an isolation level above read committed: it has written nothing. */
+/** Repeats a statement that met a concurrent one at a level above read committed: it has written nothing. */
 export async function repeatedly<T>(run: () => Promise<T>): Promise<T> {
 	for (let left = MAX_TRIES; ; left--) {
 		try {

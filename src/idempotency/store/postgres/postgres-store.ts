@@ -1,4 +1,6 @@
-/** Keys in a PostgreSQL database (13 and later), and in PGlite through the same SQL. Every operation is one statement. */
+/** Keys in PostgreSQL (13 and later) or PGlite, by the same SQL. Every operation is one statement. */
+
+import { checkNames, readOptions } from '../../../core/options/schema.ts'
 import { rowsOfClient } from '../../../sql/client-rows.ts'
 import {
 	isPGlite,
@@ -10,7 +12,12 @@ import {
 } from '../../../sql/clients.ts'
 import { inPgTransaction } from '../../../sql/pg-transaction.ts'
 import { ignorePoolErrors } from '../../../sql/pool.ts'
-import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import { PostgresExecutor, type PostgresSettings } from '../../../sql/postgres-executor.ts'
+import {
+	checkIsNotPool,
+	POSTGRES_CLIENT_OPTIONS,
+	readPostgresSettings,
+} from '../../../sql/postgres-options.ts'
 import { type SentValue, withNumbers } from '../../../sql/postgres-values.ts'
 import {
 	migratePostgres,
@@ -19,18 +26,12 @@ import {
 } from '../../../sql/schema/postgres-migrations.ts'
 import { encodeResponse, encodeStep, type KeyColumns, toStoredKey, wholeMs } from '../encoded.ts'
 import { IdempotencyStoreError } from '../errors.ts'
-import type { SqlIdempotencyStore } from '../sql-store.ts'
+import { checkUserTransaction, type SqlIdempotencyStore } from '../sql-store.ts'
 import type { IdempotencyClaimRef, StoredResponse } from '../store.ts'
-import { checkUserTransaction } from '../user-transaction.ts'
 import { claim, RecentIds, repeatedly } from './claim.ts'
-import {
-	type PostgresIdempotencyStoreOptions,
-	type PostgresTransaction,
-	readPostgresOptions,
-} from './options.ts'
 import { explainError, IDEMPOTENCY_TABLES } from './schema.ts'
 
-/** The store of idempotency keys that `postgresIdempotencyStore` returns. Pass it as `store` to `idempotency`. */
+/** The store that `postgresIdempotencyStore` returns. Pass it as `store` to `idempotency`. */
 export interface PostgresIdempotencyStore<Tx = unknown> extends SqlIdempotencyStore<Tx> {
 	readonly kind: 'postgres'
 }
@@ -98,7 +99,8 @@ const TIMES = ['leaseLeftMs', 'createdAt', 'completedAt', 'expiresAt'] as const
 const UNSTORED = [null, null, null] as const
 
 /**
- * Creates a store of idempotency keys in PostgreSQL, through a `pg` pool or a PGlite database. Create its table with `await store.migrate()`.
+ * Creates a store of idempotency keys in PostgreSQL, through a `pg` pool or a PGlite database. Create its
+ * table with `await store.migrate()`.
  *
  * @example
  * import { Pool } from 'pg'
@@ -170,3 +172,39 @@ const completionValues = (
 
 const unreadable = (problem: string, advice: string): IdempotencyStoreError =>
 	new IdempotencyStoreError(problem, advice)
+
+/** Options of `postgresIdempotencyStore`. `client` is required: a `Pool` of `pg`, or a PGlite database. */
+export interface PostgresIdempotencyStoreOptions<Client extends PgPool | PGliteLike = PgPool | PGliteLike> {
+	/** A `Pool` of `pg`, or a PGlite database. The store never closes it. */
+	readonly client: Client
+	/** Schema of the table: lower-case letters, digits and underscores. Default `'yaoki'`. */
+	readonly schema?: string | undefined
+	/**
+	 * Whether statements are prepared by name. Use false behind poolers that do not support it; otherwise the
+	 * store prints a warning when the pooler has lost a statement, and continues without. Default true.
+	 */
+	readonly prepare?: boolean | undefined
+	/** For tests: milliseconds added to the database's clock, an integer. Default 0. */
+	readonly clockOffsetMs?: number | (() => number) | undefined
+}
+
+/**
+ * The transaction that the store of this client passes to `context.transaction`: a `PoolClient` of `pg`, or a
+ * `Transaction` of PGlite.
+ */
+export type PostgresTransaction<Client> = Client extends {
+	// Of two overloads, as in the types of pg, the first.
+	connect: { (): Promise<infer Connection>; (...args: never[]): unknown }
+}
+	? Connection
+	: Client extends { connect(): Promise<infer Connection> }
+		? Connection
+		: Client extends { transaction(work: (tx: infer Tx) => never): unknown }
+			? Tx
+			: never
+
+function readPostgresOptions(given: PostgresIdempotencyStoreOptions): PostgresSettings {
+	checkIsNotPool(given)
+	checkNames(given, POSTGRES_CLIENT_OPTIONS, 'postgresIdempotencyStore')
+	return readPostgresSettings(readOptions<PostgresIdempotencyStoreOptions>(given, POSTGRES_CLIENT_OPTIONS))
+}

@@ -1,10 +1,11 @@
 /**
  * The table of keys. Times are milliseconds since 1970.
  *
- * Prepared statements look keys up by the primary key, whatever the statistics say: a plan that was cached while the table was empty would
- * otherwise read a table of millions of rows as a whole. So the table always has some pages, which makes reading it more expensive than an index
- * lookup: the migration fills them once, and `vacuum_truncate = off` keeps them. That also spares the exclusive lock with which vacuum
- * truncates a table. Settings in each statement, as the outbox has them, would double the time of a replay.
+ * Prepared statements look keys up by the primary key, whatever the statistics say: a plan that was cached
+ * while the table was empty would otherwise read a table of millions of rows as a whole. So the table always
+ * has some pages, which makes reading it more expensive than an index lookup: the migration fills them once,
+ * and `vacuum_truncate = off` keeps them. That also spares the exclusive lock with which vacuum truncates a
+ * table. Settings in each statement, as the outbox has them, would double the time of a replay.
  */
 import { postgresHint } from '../../../sql/postgres-errors.ts'
 import type { SqlExecutor } from '../../../sql/postgres-executor.ts'

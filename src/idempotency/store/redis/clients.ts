@@ -1,12 +1,12 @@
 /**
- * The clients that the store accepts, by their shape: the package imports neither. Replies are bytes, because both clients decode text as UTF-8, which
- * would destroy binary bodies.
+ * The clients that the store accepts, by their shape: the package imports neither. Replies are bytes, because
+ * both clients decode text as UTF-8, which would destroy binary bodies.
  */
 import { YaokiError } from '../../../core/errors/errors.ts'
 import { invalidOption, isObject } from '../../../core/options/schema.ts'
 import type { RedisScript } from './scripts.ts'
 
-type Argument = string | Uint8Array
+export type Argument = string | Uint8Array
 
 /** A client or cluster of `ioredis`. */
 interface IoredisClient {
@@ -23,7 +23,7 @@ interface NodeRedisClient {
 export type RedisClient = IoredisClient | NodeRedisClient
 
 /** Runs a script for one key. */
-export type RunScript = (script: RedisScript, key: string, args: readonly Argument[]) => Promise<unknown>
+type RunScript = (script: RedisScript, key: string, args: readonly Argument[]) => Promise<unknown>
 
 /** Runs EVAL or EVALSHA. */
 type Evaluate = (
@@ -91,7 +91,7 @@ interface NodeGlobals {
 	}
 }
 
-/** `node:buffer` is not imported, because then bundles for browsers and the edge would need it; both clients need it anyway. */
+/** `node:buffer` is not imported: bundles for browsers and the edge would need it. */
 function nodeBuffer(): BufferConstructor {
 	const { Buffer, process } = globalThis as NodeGlobals
 	const found = Buffer ?? process?.getBuiltinModule?.('node:buffer')?.Buffer

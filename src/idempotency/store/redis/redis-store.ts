@@ -2,20 +2,21 @@
 import { checkNames, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import { decodeResponse, wholeMs } from '../encoded.ts'
 import type {
-	IdempotencyClaimRef,
-	IdempotencyClaimRequest,
 	IdempotencyClaimResult,
 	IdempotencyStore,
 	StoredKey,
 	StoredResponse,
 	StoredSteps,
 } from '../store.ts'
-import { type RedisClient, type RunScript, scriptRunner } from './clients.ts'
+import { type Argument, type RedisClient, scriptRunner } from './clients.ts'
 import { type RedisScript, SCRIPTS } from './scripts.ts'
 
-/** Options of `redisIdempotencyStore`. `client` is required: a connected client of `ioredis` or node-redis. */
+/** Options of `redisIdempotencyStore`. `client` is required: a connected client of ioredis or node-redis. */
 export interface RedisIdempotencyStoreOptions {
-	/** A connected client of `ioredis`, or of node-redis (`redis`, `@redis/client`) 5 or later; clusters too. The store does not close it. */
+	/**
+	 * A connected client of `ioredis`, or of node-redis (`redis`, `@redis/client`) 5 or later; clusters too.
+	 * The store does not close it.
+	 */
 	readonly client: RedisClient
 	/** The beginning of the names of all keys. Default `'yaoki:idempotency:'`. */
 	readonly prefix?: string | undefined
@@ -26,9 +27,10 @@ const SCHEMA: OptionSchema = { client: 'any', prefix: 'string' }
 const DEFAULT_PREFIX = 'yaoki:idempotency:'
 
 /**
- * Creates a store of idempotency keys in Redis 5 or later, or in Valkey. Use a server that evicts nothing (`maxmemory-policy noeviction`)
- * and that persists its data: a key that the server loses runs a second time. Replication is asynchronous, so a failover can lose the
- * claims of its last moments; steps with derived keys cover that.
+ * Creates a store of idempotency keys in Redis 5 or later, or in Valkey. Use a server that evicts nothing
+ * (`maxmemory-policy noeviction`) and that persists its data: a key that the server loses runs a second time.
+ * Replication is asynchronous, so a failover can lose the claims of its last moments; steps with derived keys
+ * cover that.
  *
  * @example
  * import { Redis } from 'ioredis'
@@ -39,80 +41,38 @@ const DEFAULT_PREFIX = 'yaoki:idempotency:'
 export function redisIdempotencyStore(options: RedisIdempotencyStoreOptions): IdempotencyStore<never> {
 	checkNames(options, SCHEMA, 'redisIdempotencyStore')
 	const { client, prefix = DEFAULT_PREFIX } = readOptions<RedisIdempotencyStoreOptions>(options, SCHEMA)
-	return new RedisStore(scriptRunner(client), prefix)
-}
+	const run = scriptRunner(client)
+	const write = async (script: RedisScript, id: string, args: readonly Argument[]): Promise<boolean> =>
+		(await run(script, prefix + id, args)) === 1
 
-class RedisStore implements IdempotencyStore<never> {
-	readonly #run: RunScript
-	readonly #prefix: string
-
-	constructor(run: RunScript, prefix: string) {
-		this.#run = run
-		this.#prefix = prefix
-	}
-
-	async claim({
-		id,
-		fingerprint,
-		token,
-		leaseMs,
-		retentionMs,
-		abandoned,
-		endedToken = '',
-	}: IdempotencyClaimRequest): Promise<IdempotencyClaimResult> {
-		const args = [fingerprint, token, duration(leaseMs), duration(retentionMs), abandoned, endedToken]
-		const [kind, details] = (await this.#run(SCRIPTS.claim, this.#prefix + id, args)) as [Uint8Array, never]
-		return toClaimResult(text(kind) as IdempotencyClaimResult['kind'], details)
-	}
-
-	heartbeat({ id, token }: IdempotencyClaimRef, leaseMs: number): Promise<boolean> {
-		return this.#write(SCRIPTS.heartbeat, id, [token, duration(leaseMs)])
-	}
-
-	saveStep({ id, token }: IdempotencyClaimRef, name: string, value: string): Promise<boolean> {
-		return this.#write(SCRIPTS.saveStep, id, [token, JSON.stringify(name), value])
-	}
-
-	complete(
-		{ id, token }: IdempotencyClaimRef,
-		response: StoredResponse | undefined,
-		retentionMs: number,
-	): Promise<boolean> {
-		return this.#write(SCRIPTS.complete, id, [token, duration(retentionMs), ...completion(response)])
-	}
-
-	release({ id, token }: IdempotencyClaimRef): Promise<boolean> {
-		return this.#write(SCRIPTS.release, id, [token])
-	}
-
-	resolve(id: string, response: StoredResponse | undefined, retentionMs: number): Promise<boolean> {
-		const args = response ? completion(response) : ['']
-		return this.#write(SCRIPTS.resolve, id, ['', duration(retentionMs), ...args])
-	}
-
-	delete(id: string, isForced = false): Promise<boolean> {
-		return this.#write(SCRIPTS.delete, id, [isForced ? 'forced' : ''])
-	}
-
-	/** Redis deletes expired keys by itself. */
-	purge(): number {
-		return 0
-	}
-
-	async find(id: string): Promise<StoredKey | undefined> {
-		const found = (await this.#run(SCRIPTS.find, this.#prefix + id, [])) as FoundReply | null
-		return found ? toStoredKey(found) : undefined
-	}
-
-	async #write(script: RedisScript, id: string, args: readonly (string | Uint8Array)[]): Promise<boolean> {
-		return (await this.#run(script, this.#prefix + id, args)) === 1
+	return {
+		async claim({ id, fingerprint, token, leaseMs, retentionMs, abandoned, endedToken = '' }) {
+			const args = [fingerprint, token, duration(leaseMs), duration(retentionMs), abandoned, endedToken]
+			const [kind, details] = (await run(SCRIPTS.claim, prefix + id, args)) as [Uint8Array, never]
+			return toClaimResult(text(kind) as IdempotencyClaimResult['kind'], details)
+		},
+		heartbeat: ({ id, token }, leaseMs) => write(SCRIPTS.heartbeat, id, [token, duration(leaseMs)]),
+		saveStep: ({ id, token }, name, value) =>
+			write(SCRIPTS.saveStep, id, [token, JSON.stringify(name), value]),
+		complete: ({ id, token }, response, retentionMs) =>
+			write(SCRIPTS.complete, id, [token, duration(retentionMs), ...completion(response)]),
+		release: ({ id, token }) => write(SCRIPTS.release, id, [token]),
+		resolve: (id, response, retentionMs) =>
+			write(SCRIPTS.resolve, id, ['', duration(retentionMs), ...(response ? completion(response) : [''])]),
+		delete: (id, isForced = false) => write(SCRIPTS.delete, id, [isForced ? 'forced' : '']),
+		// Redis deletes expired keys by itself.
+		purge: () => 0,
+		async find(id) {
+			const found = (await run(SCRIPTS.find, prefix + id, [])) as FoundReply | null
+			return found ? toStoredKey(found) : undefined
+		},
 	}
 }
 
 const duration = (ms: number): string => String(wholeMs(ms))
 
 /** State, status, headers and body. */
-const completion = (response: StoredResponse | undefined): (string | Uint8Array)[] =>
+const completion = (response: StoredResponse | undefined): Argument[] =>
 	response
 		? ['completed', String(response.status), JSON.stringify(response.headers), response.body]
 		: ['unstored', '', '', '']

@@ -1,9 +1,10 @@
 /**
- * The operations of the store as Lua: Redis runs a script without interruption, so each is atomic and one round trip. A script has exactly one key, as a
- * cluster requires, and only the server's clock decides.
+ * The operations of the store as Lua: Redis runs a script without interruption, so each is atomic and one
+ * round trip. A script has exactly one key, as a cluster requires, and only the server's clock decides.
  *
- * A key is one hash: fingerprint, token, state, lease (its end), retention (of the claim), created, and one field for each step, whose name is JSON and
- * therefore begins with a quote. A completed key also has completed, status, headers (JSON) and body.
+ * A key is one hash: fingerprint, token, state, lease (its end), retention (of the claim), created, and one
+ * field for each step, whose name is JSON and therefore begins with a quote. A completed key also has
+ * completed, status, headers (JSON) and body.
  */
 
 const NOW = `
@@ -19,7 +20,7 @@ local held = redis.call('HMGET', key, 'token', 'state')
 if held[1] ~= ARGV[1] or held[2] ~= 'running' then return 0 end
 `
 
-/** `ARGV[2]` is the retention; then state, status, headers and body. Steps are of no use after the response. */
+/** `ARGV[2]`: retention, then state, status, headers and body. Steps are of no use after the response. */
 const COMPLETE = `
 local kept = redis.call('HMGET', key, 'fingerprint', 'token', 'created')
 redis.call('DEL', key)
@@ -36,7 +37,7 @@ else redis.call('DEL', key) end
 return 1
 `
 
-/** Arguments: fingerprint, token, lease, retention, what happens with abandoned claims, the token of a claim whose process has ended. */
+/** Arguments: fingerprint, token, lease, retention, `abandoned`, `endedToken`. */
 const CLAIM = `${NOW}
 local found = redis.call('HMGET', key, 'fingerprint', 'token', 'state', 'lease')
 local state = found[3]
@@ -83,7 +84,7 @@ redis.call('HSET', key, ARGV[2], ARGV[3])
 return 1
 `
 
-/** Arguments: empty, retention, and those of a completion; without a state the next request runs. */
+/** Arguments: empty, retention, state, status, headers and body. With an empty state the next request runs. */
 const RESOLVE = `${NOW}
 local found = redis.call('HMGET', key, 'state', 'lease')
 if found[1] ~= 'running' or found[2] - now > 0 then return 0 end

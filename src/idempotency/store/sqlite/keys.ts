@@ -170,17 +170,18 @@ export class SqliteKeys {
 }
 
 function toResult(row: SqlRow, request: IdempotencyClaimRequest, now: number): IdempotencyClaimResult {
-	const [state, fingerprint, token, lease, steps, status, headers, body] = row
-	const leaseUntil = Number(lease)
+	const [state, fingerprint, token, leaseUntil, steps, status, headers, body] = row
 	const key = {
 		state: state as StoredKey['state'],
 		fingerprint: String(fingerprint),
 		token: String(token),
-		leaseUntil,
+		leaseUntil: Number(leaseUntil),
+		get steps() {
+			return decodeSteps(steps as string | null)
+		},
+		get response() {
+			return status === null ? undefined : decodeResponse(Number(status), String(headers), body)
+		},
 	}
-	const kind = decide(key, request, now)
-	if (kind === 'claimed') return { kind, steps: decodeSteps(steps as string | null) }
-	if (kind === 'completed') return { kind, response: decodeResponse(Number(status), String(headers), body) }
-	if (kind === 'running') return { kind, leaseLeftMs: leaseUntil - now, token: key.token }
-	return { kind }
+	return decide(key, request, now)
 }

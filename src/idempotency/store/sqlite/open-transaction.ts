@@ -1,10 +1,11 @@
 /**
- * Transactions of users. They stay open while the user's function awaits, so no other operation of the store may run on their connection: it
- * would become a part of them, or would read what may be rolled back. A file is opened a second time, and SQLite's locks separate the two; reads,
- * which include replays, do not wait. A database in memory has only one connection, and every operation waits until the transaction has ended.
+ * Transactions of users. They stay open while the user's function awaits, so no other operation of the store
+ * may run on their connection: it would become a part of them, or would read what may be rolled back. A file
+ * is opened a second time, and SQLite's locks separate the two; reads, which include replays, do not wait. A
+ * database in memory has only one connection, and every operation waits until the transaction has ended.
  *
- * SQLite has one writer at a time, so meanwhile claims and heartbeats wait, also those of other processes. No other request can take over a
- * key during the transaction.
+ * SQLite has one writer at a time, so meanwhile the claims and heartbeats of all processes wait. No
+ * other request can take over a key during the transaction.
  */
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { sleep } from '../../../core/runtime/sleep.ts'
@@ -21,7 +22,7 @@ export class OpenTransactions {
 	readonly #ready: () => Promise<void>
 	#latest: Promise<unknown> | undefined
 
-	/** Without `clock`, the connection has a clock of its own. `ready` resolves when no operation that was called before is left. */
+	/** Without `clock`, the connection has its own. `ready` resolves when no earlier operation is left. */
 	constructor(
 		connection: SqliteConnection,
 		runtime: Runtime,

@@ -1,6 +1,6 @@
 /**
- * The table of keys. Times are milliseconds since 1970, by the clock of the database: where the machine's clock jumps forward, everything that was
- * kept then is kept for as much longer, because no time has passed.
+ * The table of keys. Times are milliseconds since 1970, by the clock of the database: where the machine's
+ * clock jumps forward, everything that was kept then is kept for as much longer, because no time has passed.
  */
 import { type ClockTables, clockTable } from '../../../sql/clock/sqlite-clock.ts'
 import type { TableSet } from '../../../sql/schema/migration.ts'

@@ -1,6 +1,7 @@
 /** Keys in an SQLite file: durable, no server, shared by the processes of one machine. */
 import { YaokiError } from '../../../core/errors/errors.ts'
-import { invalidOption } from '../../../core/options/schema.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
+import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { sleep } from '../../../core/runtime/sleep.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { AdaptedBetterSqlite, isBetterSqlite } from '../../../sql/better-sqlite.ts'
@@ -18,22 +19,21 @@ import { runOn, userBusyHint } from '../../../sql/sqlite-client.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isBusy, isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
 import { IdempotencySchemaError, IdempotencyStoreError } from '../errors.ts'
-import type { SqlIdempotencyStore } from '../sql-store.ts'
+import { checkUserTransaction, type SqlIdempotencyStore } from '../sql-store.ts'
 import type { StoreCall } from '../store.ts'
-import { checkUserTransaction } from '../user-transaction.ts'
 import { completeOn, SqliteKeys } from './keys.ts'
 import { OpenTransactions } from './open-transaction.ts'
-import { readSqliteOptions, type SqliteIdempotencyStoreOptions, type SqliteTransaction } from './options.ts'
 import { IDEMPOTENCY_CLOCK, IDEMPOTENCY_TABLES } from './schema.ts'
 
-/** The store of idempotency keys that `sqliteIdempotencyStore` returns. Pass it as `store` to `idempotency`. */
+/** The store that `sqliteIdempotencyStore` returns. Pass it as `store` to `idempotency`. */
 export interface SqliteIdempotencyStore<Tx = SqliteTransaction> extends SqlIdempotencyStore<Tx> {
 	readonly kind: 'sqlite'
 }
 
 /**
- * Creates a store of idempotency keys in an SQLite file, for processes on one machine; create its table with `await store.migrate()`. The function
- * of `context.transaction` gets the `DatabaseSync` of `node:sqlite`, or what `open` returns.
+ * Creates a store of idempotency keys in an SQLite file, for processes on one machine; create its table with
+ * `await store.migrate()`. The function of `context.transaction` gets the `DatabaseSync` of `node:sqlite`, or
+ * what `open` returns.
  *
  * @example
  * const store = sqliteIdempotencyStore('app.db')
@@ -143,7 +143,7 @@ export function sqliteIdempotencyStore<Tx = SqliteTransaction>(
 
 const OTHER_DATABASE = 'tx is connected to another database than the store.'
 
-/** SQLite runs an operation immediately when it has the lock: all the time before is waiting for another transaction. */
+/** SQLite runs an operation immediately when it has the lock. Until then it waits for another transaction. */
 async function waitingForLock<T>(
 	call: StoreCall,
 	claim: (now: <R>(operation: () => R) => R) => Promise<T>,
@@ -178,4 +178,54 @@ function versionOf(connection: SqliteConnection): number | undefined {
 	} catch {
 		return undefined
 	}
+}
+
+/** Options of `sqliteIdempotencyStore`. `file` is required. */
+export interface SqliteIdempotencyStoreOptions<Database = SqliteTransaction> {
+	/**
+	 * The database file. A missing file is created, a missing folder is not. `':memory:'`: a database that
+	 * exists until the store is closed.
+	 */
+	readonly file: string
+	/**
+	 * Opens the file: `(file) => new Database(file)` for `better-sqlite3`. Necessary if your program has the
+	 * file open with it, because two copies of SQLite in one process do not see each other's locks. It is
+	 * called a second time for transactions. Default: `node:sqlite`.
+	 */
+	readonly open?: ((file: string) => Database) | undefined
+	/** For tests: replaces the database's clock, milliseconds since 1970. */
+	readonly clock?: (() => number) | undefined
+	/** The clock, and timers and randomness for pauses while the database is busy. Default: the system's. */
+	readonly runtime?: Runtime | undefined
+}
+
+type SqliteParameter = string | number | bigint | null | Uint8Array
+
+/**
+ * The connection that `context.transaction` of a `sqliteIdempotencyStore` passes to your function:
+ * `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`.
+ */
+export interface SqliteTransaction {
+	exec(sql: string): unknown
+	prepare(sql: string): {
+		run(...params: SqliteParameter[]): {
+			readonly changes: number | bigint
+			readonly lastInsertRowid: number | bigint
+		}
+		get(...params: SqliteParameter[]): unknown
+		all(...params: SqliteParameter[]): unknown[]
+	}
+}
+
+const OPTIONS: OptionSchema = { file: 'string', open: 'function', clock: 'function', runtime: 'any' }
+
+function readSqliteOptions<Database>(
+	given: SqliteIdempotencyStoreOptions<Database> | string,
+): SqliteIdempotencyStoreOptions<Database> {
+	const options = typeof given === 'string' ? { file: given } : given
+	checkNames(options, OPTIONS, 'sqliteIdempotencyStore')
+	const settings = readOptions<SqliteIdempotencyStoreOptions<Database>>(options, OPTIONS)
+	// SQLite treats an empty name as a private temporary file.
+	if (!settings.file) invalidOption('file', settings.file, "a file name or ':memory:'")
+	return settings
 }

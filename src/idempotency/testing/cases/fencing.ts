@@ -1,4 +1,4 @@
-/** Writes of a claim that no longer holds its key return false and change nothing, in whatever way it has lost it. */
+/** Writes of a claim that has lost its key, in whatever way, return false and change nothing. */
 import type { IdempotencyClaimRef } from '../../store/store.ts'
 import { assertEqual } from '../harness/assertions.ts'
 import { type CaseTable, LONG_MS, RESPONSE, type StoreHarness } from '../harness/harness.ts'

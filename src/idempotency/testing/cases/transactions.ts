@@ -15,7 +15,7 @@ const withTransactions =
 		if (store.transaction) await run(t, (fn) => store.transaction?.(fn) as never)
 	}
 
-/** A case for stores that complete a key in an open transaction. A transaction of the store itself stands for the user's. */
+/** A case for stores with `completeIn`. A transaction of the store itself stands for the user's. */
 const inUserTransaction = (
 	run: (t: StoreHarness, transaction: Transaction, completeIn: CompleteIn) => Promise<void>,
 ): CaseTable[string] =>

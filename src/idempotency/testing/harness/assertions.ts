@@ -1,4 +1,4 @@
-/** Assertions of the cases. `node:assert` would be shorter, but the suite also runs where there is no Node. */
+/** Assertions of the cases. Not `node:assert`, because the suite also runs without Node. */
 
 /** Asserts that a condition holds. */
 export function assertThat(condition: unknown, message: string): asserts condition {

@@ -1,6 +1,7 @@
 /**
- * A store under test with the steps that cases consist of. A case never depends on how fast it runs: a lease or retention that has to last is `LONG_MS`,
- * and one that has to end is `shortMs`, after which the case waits.
+ * A store under test with the steps that cases consist of. A case never depends on how fast it runs: a lease
+ * or retention that has to last is `LONG_MS`, and one that has to end is `shortMs`, after which the case
+ * waits.
  */
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import type {
@@ -13,7 +14,6 @@ import type {
 	StoredSteps,
 } from '../../store/store.ts'
 import { assertEqual, assertThat } from './assertions.ts'
-import type { IdempotencyStoreUnderTest } from './store-under-test.ts'
 
 /** Cases by name. */
 export type CaseTable = Readonly<Record<string, (t: StoreHarness) => Promise<void>>>
@@ -206,4 +206,32 @@ export class StoreHarness {
 		for (const other of this.#others) await other.close?.()
 		await this.opened.close()
 	}
+}
+
+/**
+ * A store on an empty database of its own. For authors of stores: the function that is passed to
+ * `idempotencyStoreConformance` returns it.
+ */
+export interface IdempotencyStoreUnderTest<Tx = unknown> {
+	readonly store: IdempotencyStore<Tx>
+	/**
+	 * Moves the store's clock forward. Omit it if that is not possible: then leases and retentions that have to
+	 * end are 50 ms long, and the suite waits for them.
+	 */
+	advance?(ms: number): void | Promise<void>
+	/** True if the database deletes expired keys by itself and `purge` has nothing to do. Default false. */
+	readonly purgesItself?: boolean | undefined
+	/** A table of the user in the store's database, for stores with transactions. */
+	readonly userTable?:
+		| {
+				/** Inserts a row in a transaction of the store. */
+				insert(tx: Tx): Promise<unknown>
+				/** Returns the number of committed rows. */
+				count(): Promise<number>
+		  }
+		| undefined
+	/** Opens a second store on the same database and clock, as another process would. Omit it if it cannot. */
+	another?(): Promise<IdempotencyStore<Tx>>
+	/** Closes the stores and deletes the database. */
+	close(): void | Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * The circuit of a destination that all relays share, with its pause. PostgreSQL evaluates `applyChange` and `applyPause` in one statement
- * each (postgres/circuits.ts); a test compares both with these functions.
+ * The circuit of a destination that all relays share, with its pause. PostgreSQL evaluates `applyChange` and
+ * `applyPause` in one statement each (postgres/circuits.ts); a test compares both with these functions.
  */
 import type {
 	CircuitChange,
@@ -9,7 +9,7 @@ import type {
 	OperatorPause,
 	RelayPauseReason,
 } from '../rows.ts'
-import { MAX_TIME, timeAfter } from '../time-after.ts'
+import { MAX_TIME, timeAfter } from '../stored-values.ts'
 
 /** The pause of an operator as it is stored. */
 interface StoredPause extends Omit<OperatorPause, 'pausedForMs'> {

@@ -1,7 +1,8 @@
 /**
- * Divides the permits of a destination among relays. Strict: a permit that a relay holds is not granted to another before it is returned or its
- * lease expires. Fair: each relay that asked recently has a right to an equal share of what it wants; a relay with more gets less when it asks
- * again, which leaves the rest to the others.
+ * Divides the permits of a destination among relays. Strict: a permit that a relay holds is not granted to
+ * another before it is returned or its lease expires. Fair: each relay that asked recently has a right to an
+ * equal share of what it wants; a relay with more gets less when it asks again, which leaves the rest to the
+ * others.
  */
 import type { PermitRequest } from '../rows.ts'
 
@@ -12,8 +13,9 @@ export interface PermitHolder {
 }
 
 /**
- * Returns the max-min fair share of `owner`: relays that want less than an equal share get what they want, the others divide the rest. Permits
- * that do not divide evenly go to the relays that want most, among those to the first names, so that all relays compute the same shares.
+ * Returns the max-min fair share of `owner`: relays that want less than an equal share get what they want,
+ * the others divide the rest. Permits that do not divide evenly go to the relays that want most, among those
+ * to the first names, so that all relays compute the same shares.
  */
 export function fairShare(
 	requests: readonly Pick<PermitHolder, 'owner' | 'wanted'>[],

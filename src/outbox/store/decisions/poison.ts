@@ -1,6 +1,7 @@
 /**
- * When a message is blamed for crashed processes. A crash among others proves nothing: it only makes the message run alone next time. Alone, the
- * crash may still be a kill from outside, so it has to repeat: if such kills hit one run in five, they hit five in a row once in 3,000 times.
+ * When a message is blamed for crashed processes. A crash among others proves nothing: it only makes the
+ * message run alone next time. Alone, the crash may still be a kill from outside, so it has to repeat: if
+ * such kills hit one run in five, they hit five in a row once in 3,000 times.
  */
 
 /** A message that was claimed during this many crashes runs alone. One would isolate everything that a single killed relay had claimed. */

@@ -1,7 +1,7 @@
 /**
- * The token bucket that all relays share. Tokens are counted in parts, `intervalMs` parts to a token: each millisecond adds `limit` parts, so
- * that all numbers are integers and no fraction of a token is lost. PostgreSQL evaluates the same formulas in one statement
- * (postgres/circuits.ts); a test compares both.
+ * The token bucket that all relays share. Tokens are counted in parts, `intervalMs` parts to a token: each
+ * millisecond adds `limit` parts, so that all numbers are integers and no fraction of a token is lost.
+ * PostgreSQL evaluates the same formulas in one statement (postgres/circuits.ts); a test compares both.
  */
 import type { SharedRate, TokenGrant } from '../rows.ts'
 

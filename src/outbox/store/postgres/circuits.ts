@@ -1,7 +1,8 @@
 /**
- * Circuits, pauses and token buckets of destinations. Each change is one statement, whose row lock serializes concurrent changes; computing
- * them in JavaScript would take a transaction of four round trips. The formulas are those of decisions/circuit.ts and decisions/tokens.ts, in
- * the same double precision arithmetic, and a test compares them.
+ * Circuits, pauses and token buckets of destinations. Each change is one statement, whose row lock serializes
+ * concurrent changes; computing them in JavaScript would take a transaction of four round trips. The formulas
+ * are those of decisions/circuit.ts and decisions/tokens.ts, in the same double precision arithmetic, and a
+ * test compares them.
  */
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
 import type { Value } from '../../../sql/postgres-executor.ts'
@@ -10,7 +11,7 @@ import { applyOperatorChange, type CircuitRecord, NO_CIRCUIT, toCircuit } from '
 import { tokenGrant } from '../decisions/tokens.ts'
 import type { DestinationCircuit, OperatorChange, SharedRate } from '../rows.ts'
 import type { CoordinationStore } from '../store.ts'
-import { MAX_TIME } from '../time-after.ts'
+import { MAX_TIME } from '../stored-values.ts'
 import { auditChange } from './dead-letters.ts'
 
 /** `g` is a row of the destinations. */

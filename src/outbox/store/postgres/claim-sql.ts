@@ -1,8 +1,9 @@
 /**
- * The claim statement. Rows are selected and locked first in a materialized step, because otherwise the planner may lock more than it uses. Then they
- * are updated by their physical position (ctid), which reads exactly those rows: joined by id, a planner with wrong estimates reads the whole table.
- * Each kind of target is one part of the text, present only if requested. The first row of the result has no id; it carries the time and the
- * circuits, so that a claim is one round trip.
+ * The claim statement. Rows are selected and locked first in a materialized step, because otherwise the
+ * planner may lock more than it uses. Then they are updated by their physical position (ctid), which reads
+ * exactly those rows: joined by id, a planner with wrong estimates reads the whole table. Each kind of target
+ * is one part of the text, present only if requested. The first row of the result has no id; it carries the
+ * time and the circuits, so that a claim is one round trip.
  */
 import { circuitsOf } from './circuits.ts'
 import { boundOf, isUnblocked, messagesOf, NOW } from './key-messages.ts'
@@ -48,13 +49,15 @@ const SHORT_SEARCH = 64
 const SLOW_MS = 50
 
 /**
- * Reads a window of due messages, then finds the first message of each of their keys once, however many messages of a key are due. The first messages are
- * locked as in `keysPart`. One that is due after the window is left to the next window, so that a scan can continue after the latest message it claimed.
+ * Reads a window of due messages, then finds the first message of each of their keys once, however many
+ * messages of a key are due. The first messages are locked as in `keysPart`. One that is due after the window
+ * is left to the next window, so that a scan can continue after the latest message it claimed.
  *
- * A bound above a message that was enqueued under the lock of its key is wrong: the sequence was set back, for example by a restored backup. It is lowered.
+ * A bound above a message that was enqueued under the lock of its key is wrong: the sequence was set back,
+ * for example by a restored backup. It is lowered.
  *
- * The report says where the window ends. With bounds, or if the search took long, it also says where the first messages are that another claim holds or
- * that are not due: the next claim starts there.
+ * The report says where the window ends. With bounds, or if the search took long, it also says where the
+ * first messages are that another claim holds or that are not due: the next claim starts there.
  */
 const orderedPart = (destination: string, crashes: string, hasBounds: boolean): string => {
 	const bound = hasBounds ? `least(${boundOf('w.key')}, min(w.seq) filter (where w.in_order))` : '0::bigint'
@@ -90,8 +93,8 @@ const keysOf = (keys: string, hasBounds: boolean): string =>
 	hasBounds ? `(select j.value, ${boundOf('j.value')} as bound from ${keys} j(value) offset 0)` : keys
 
 /**
- * Finds the first message of each key, then locks exactly those: locked in the same step, a message that another relay holds would be skipped and
- * its follower claimed.
+ * Finds the first message of each key, then locks exactly those: locked in the same step, a message that
+ * another relay holds would be skipped and its follower claimed.
  */
 const keysPart = (crashes: string, hasBounds: boolean): string => {
 	const bound = hasBounds ? 'k.bound' : undefined
@@ -111,8 +114,9 @@ const BLOCKED_FROM = `
 	where d.destination collate "C" = l.destination and d.key = k.value and d.blocks order by d.key, d.seq limit 1`
 
 /**
- * Selects the first message of each key and those that directly follow it, then locks exactly those. If one of them was changed or locked meanwhile, the
- * run ends before it, so that no message is claimed without its predecessor.
+ * Selects the first message of each key and those that directly follow it, then locks exactly those. If one
+ * of them was changed or locked meanwhile, the run ends before it, so that no message is claimed without its
+ * predecessor.
  */
 const runsPart = (crashes: string, hasBounds: boolean): string => {
 	const claimable = `${DUE} and ${crashes}`
@@ -142,8 +146,9 @@ const runsPart = (crashes: string, hasBounds: boolean): string => {
 }
 
 /**
- * Returns whether one of the first $3 due messages of the destination $1 can be claimed, and whether there are as many. $2 crashes of a poison candidate,
- * $4 the bounds of keys. Locks nothing: a lock of a row is a write.
+ * Returns whether one of the first $3 due messages of the destination $1 can be claimed, and whether there
+ * are as many. $2 crashes of a poison candidate, $4 the bounds of keys. Locks nothing: a lock of a row is a
+ * write.
  */
 export const claimableSql = (isOrdered: boolean, hasBounds: boolean): string => {
 	const bound = hasBounds ? `least(${boundOf('w.key')}, min(w.seq) filter (where w.in_order))` : '0::bigint'
@@ -175,8 +180,9 @@ const replaysOf = (destinations: string): string => `
 	) c`
 
 /**
- * Runs after a claim, in its transaction. If it returns another number than the claim, messages were replayed since the claim's snapshot. Another
- * relay may have claimed one of them before this claim locked the next message of its key, which the snapshot shows as the first.
+ * Runs after a claim, in its transaction. If it returns another number than the claim, messages were replayed
+ * since the claim's snapshot. Another relay may have claimed one of them before this claim locked the next
+ * message of its key, which the snapshot shows as the first.
  */
 export const REPLAYS: string = `select (${replaysOf('select distinct value as destination from json_array_elements_text($1::text::json)')}) as seq`
 

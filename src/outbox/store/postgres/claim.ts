@@ -1,12 +1,12 @@
 /**
- * Claims messages. A claim of an ordered destination reads due messages in windows: most of a window may be followers of messages in flight, and then the
- * next, larger window continues after it.
+ * Claims messages. A claim of an ordered destination reads due messages in windows: most of a window may be
+ * followers of messages in flight, and then the next, larger window continues after it.
  */
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
 import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
+import { MAX_SEARCHED } from '../counting.ts'
 import type { ClaimedRow, ClaimRef, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
-import { MAX_SEARCHED } from '../search-limit.ts'
 import { parseCircuits } from './circuits.ts'
 import { claimableSql, claimSql, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
 import type { KeyBounds } from './key-bounds.ts'
@@ -83,9 +83,12 @@ export async function claim(claiming: Claiming, request: ClaimRequest): Promise<
 	const { executor, bounds, runtime } = claiming
 	const { targets, owner, signal } = request
 	let parts: readonly Part[] = targets.map((target) => ({
-		...{ target, limit: target.limit, windowRows: target.limit },
+		target,
+		limit: target.limit,
+		windowRows: target.limit,
 		// All messages that are due at `since` are after it.
-		...{ since: Math.floor(target.since), afterSequence: -1 },
+		since: Math.floor(target.since),
+		afterSequence: -1,
 	}))
 	let all: ClaimedRow[] = []
 	for (;;) {
@@ -112,14 +115,23 @@ async function runClaim(
 ) {
 	const kinds = new Set(parts.map(({ target }) => kindOf(target)))
 	const wanted = parts.map(({ target, limit, windowRows, since, afterSequence }, at) => ({
-		...{ target: at, destination: target.destination, kind: kindOf(target), probe: target.isProbe },
-		...{ max_rows: limit, window_rows: windowRows, since, after_seq: afterSequence },
-		...{ keys: target.keys, per_key: target.perKey, held: target.heldKeys ?? [] },
+		target: at,
+		destination: target.destination,
+		kind: kindOf(target),
+		probe: target.isProbe,
+		max_rows: limit,
+		window_rows: windowRows,
+		since,
+		after_seq: afterSequence,
+		keys: target.keys,
+		per_key: target.perKey,
+		held: target.heldKeys ?? [],
 		bounds: target.isOrdered ? bounds.of(target.destination, target.keys) : undefined,
 	}))
 	const sql = claimSql({
 		kinds: parts.length === 0 ? ['unordered'] : ALL_KINDS.filter((kind) => kinds.has(kind)),
-		...{ poisonCandidates, hasRecordedCrash: poisonAfter > 1 },
+		poisonCandidates,
+		hasRecordedCrash: poisonAfter > 1,
 		hasBounds: wanted.some((target) => target.bounds !== undefined),
 	})
 	const values = [JSON.stringify(wanted), owner, Math.ceil(leaseMs), Math.min(poisonAfter, MAX_INT)]
@@ -171,7 +183,8 @@ function unfinished(parts: readonly Part[], reports: readonly ScanReport[]): rea
 		if (!part || last === null || count < part.windowRows) return []
 		const limit = part.limit - found
 		if (limit <= 0) return []
-		// The next window would show as held what was claimed by key just now. With fewer such messages in the queue, the next claim gets further.
+		// The next window would show as held what was claimed by key just now. With fewer such messages in the
+		// queue, the next claim gets further.
 		const { destination } = part.target
 		const isByKeyToo = parts.some(({ target }) => target.keys && target.destination === destination)
 		if (isByKeyToo && found * MIN_FOUND_SHARE >= part.windowRows) return []
@@ -222,7 +235,10 @@ export async function claimsOf(
 	const limits = { timeoutMs, label: `claims of ${owner}` }
 	const found = await executor.run<Found>(CLAIMS_OF, [JSON.stringify(destinations), owner], limits)
 	return found.map(({ id, attempts, locked_at, seq }) => ({
-		...{ id, attempt: Number(attempts), claimedAt: Number(locked_at), sequence: Number(seq) },
+		id,
+		attempt: Number(attempts),
+		claimedAt: Number(locked_at),
+		sequence: Number(seq),
 	}))
 }
 

@@ -1,12 +1,11 @@
 /**
- * Lists, replays and discards dead letters, and makes queued messages due or expire. Moving a message is one statement that deletes it here and inserts it
- * there, so that it always exists in one table.
+ * Lists, replays and discards dead letters, and makes queued messages due or expire. Moving a message is one
+ * statement that deletes it here and inserts it there, so that it always exists in one table.
  */
 import type { StatementRunner } from '../../../sql/bounded-executor.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
-import { editChanges, operatorChanges } from '../audit-changes.ts'
-import { cappedCount } from '../count-limits.ts'
+import { cappedCount } from '../counting.ts'
 import type { AuditAction, AuditRow, OperatorChange, OperatorNote } from '../rows.ts'
 import type {
 	AuditStore,
@@ -17,12 +16,13 @@ import type {
 	StoreAuditFilter,
 	StoreFilter,
 } from '../store.ts'
+import { editChanges, operatorChanges } from '../stored-values.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
 /**
- * Deletes matching dead letters, oldest first, and skips those that another transaction is moving. The ids are an array, because a subquery
- * could run again for each row and find others each time.
+ * Deletes matching dead letters, oldest first, and skips those that another transaction is moving. The ids
+ * are an array, because a subquery could run again for each row and find others each time.
  */
 const deleteMatching = (filter: StoreFilter, limit: number, parameters: Parameters): string => `
 	delete from {s}.outbox_dead where id = any(array(
@@ -134,7 +134,8 @@ export function deadLetterOperations(
 			}
 			const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `d.${column}`)
 			const changes = editChanges(edit)
-			// Claims that run now compare it: a replayed message appears before those that they found as the first of their keys.
+			// Claims that run now compare it: a replayed message appears before those that they found as the first
+			// of their keys.
 			const counted = `, p as (
 			insert into {s}.outbox_destinations as g (destination, replays)
 			select r.destination, 1 from (select distinct ${edited['destination'] ?? 'd.destination'} as destination from d where d.key is not null) r

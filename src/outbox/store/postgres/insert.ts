@@ -1,128 +1,155 @@
 /**
- * Inserts messages, usually in the user's transaction: one statement, a text with values, which every client accepts. Several rows are one array per
- * column: a JSON parameter took nearly twice as long, because the payloads, which are JSON, are escaped in JavaScript and unescaped in PostgreSQL.
- * Payloads are separated by a character that JSON never contains, so they need no escapes at all. Only messages with dedupe keys pay for the lookup.
+ * Inserts messages, usually in the user's transaction: one statement, a text with values, which every client
+ * accepts. The rows are one array per column: a JSON parameter took nearly twice as long, because the payloads,
+ * which are JSON, are escaped in JavaScript and unescaped in PostgreSQL. Payloads are separated by a character
+ * that JSON never contains, so they need no escapes at all. `insertSql` composes the text from the parts that the
+ * messages need. Decision 0048 says which other texts exist, and why.
  *
- * Sequence numbers are assigned when rows are written, not when they are committed. So a message with a key first locks destination and key
- * until the transaction ends: the next transaction gets its number after the commit of the previous one.
+ * Sequence numbers are assigned when rows are written, not when they are committed. So a message with a key
+ * first locks destination and key until the transaction ends: the next transaction gets its number after the
+ * commit of the previous one.
  *
- * Most client objects show whether a transaction is open. Behind others only PostgreSQL knows, and no function of it says so: `now() <>
- * statement_timestamp()` is also true outside a transaction, because a statement with parameters is several protocol messages and the first one
- * starts the clock. But a transaction that has written has an id before this statement writes, so the statement writes only then. Without an
- * id it leaves a setting that lasts until the end of the transaction and is repeated if the setting is still there: a second round trip, only
- * if the message is the first write of its transaction.
+ * Most client objects show whether a transaction is open. Behind others only PostgreSQL knows, and no
+ * function of it says so: `now() <> statement_timestamp()` is also true outside a transaction, because a
+ * statement with parameters is several protocol messages and the first one starts the clock. But a
+ * transaction that has written has an id before this statement writes, so the statement writes only then.
+ * Without an id it leaves a setting that lasts until the end of the transaction and is repeated if the
+ * setting is still there: a second round trip, only if the message is the first write of its transaction.
  */
 import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isMissingObject, isMissingTable } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor, Value } from '../../../sql/postgres-executor.ts'
-import { numberList, textList, uuidList } from '../../../sql/postgres-values.ts'
+import { numberList, oneTextPerShape, textList, uuidList } from '../../../sql/postgres-values.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
-import { takeKeys } from '../enqueue/postgres-keys.ts'
-import { LOCK_KEYS, lockOne } from '../enqueue/postgres-locks.ts'
 import { OutboxSchemaError, OutboxStoreError } from '../errors.ts'
-import { DEFAULT_DEDUPE_FOR_MS, type InsertOptions } from '../insert-options.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
-import { MAX_TIME } from '../time-after.ts'
+import type { InsertOptions } from '../store.ts'
+import { DEFAULT_DEDUPE_FOR_MS, MAX_TIME } from '../stored-values.ts'
+import { TAKE_DEDUPE_KEYS } from './dedupe-keys.ts'
 import { NEEDED_VERSION, withHint } from './schema.ts'
 
-const COLUMNS =
-	'id, topic, destination, key, payload, headers, dedupe_key, due_at, created_at, expires_at, max_retries'
-
-/** The most common case: due now, so that column defaults set the times. */
+/** The most common case: one message that is due now and has no key. Column defaults set the times. */
 const ONE_NOW = `
 insert into {s}.outbox (id, topic, destination, key, payload, headers, expires_at, max_retries)
 values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-/** Claims need not expect earlier messages to appear if the key was locked: `in_order`. */
-const LOCKED_COLUMNS = `${COLUMNS}, in_order`
-
-const ONE_VALUES = `$1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, null, coalesce($7::bigint, n.ms), n.ms, $8::bigint, $9::int`
+/** Which parts another text has. */
+interface InsertShape {
+	/** One message instead of a batch. */
+	readonly isOne: boolean
+	/** Locks the keys of the messages. Claims then need not expect earlier messages of a key to appear: `in_order`. */
+	readonly locksKeys: boolean
+	readonly hasDedupeKeys: boolean
+	/** Writes nothing outside a transaction. In a transaction, returns one row more, without id. */
+	readonly isConditional: boolean
+}
 
 const ONE = `
-insert into {s}.outbox (${COLUMNS}) select ${ONE_VALUES} from (select {now} as ms) n`
-
-/** The time is read after the locks were taken, so that it is in the order of the numbers. */
-const ONE_LOCKED = `
-with ${lockOne('$3::text', '$4::text')}
-insert into {s}.outbox (${LOCKED_COLUMNS}) select ${ONE_VALUES}, true from (select {now} as ms from locked) n`
+	select $1::uuid as id, $2::text as topic, $3::text as destination, $4::text as key, $5::text as payload, $6::text as headers,
+		$7::bigint as not_before, $8::bigint as expires_at, $9::int as max_retries, $10::text as dedupe_key, 1 as position`
 
 /** Separates payloads. */
 const SEPARATOR = '\x01'
 
-const GIVEN = `unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_array($5::text, E'\\x01'), $6::text[],
-	$7::bigint[], $8::bigint[], $9::int[]`
-const NAMES = 'id, topic, destination, key, payload, headers, not_before, expires_at, max_retries'
+const BATCH = `
+	select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_array($5::text, E'\\x01'), $6::text[],
+		$7::bigint[], $8::bigint[], $9::int[], $10::text[]) with ordinality
+	as given(id, topic, destination, key, payload, headers, not_before, expires_at, max_retries, dedupe_key, position)`
 
-const LOCKS = `${LOCK_KEYS},
-n as materialized (select {now} as ms from locked)`
+/** `is_open` in a transaction that has written, or that has the setting $12. Makes $13 the setting until the end of the transaction. */
+const TRANSACTION = `
+transaction as materialized (
+	select pg_current_xact_id_if_assigned() is not null or current_setting('yaoki.transaction', true) = $12::text as is_open,
+		set_config('yaoki.transaction', $13::text, true) as setting
+),`
 
-const NO_LOCKS = `
-n as materialized (select {now} as ms)`
+/** The number of groups of keys, and of keys that a statement locks one by one. */
+const MAX_LOCKS = 64
 
-const valuesWith = (
-	dedupeKey: string,
-): string => `r.id, r.topic, r.destination, r.key, r.payload, r.headers, ${dedupeKey},
-	coalesce(r.not_before, n.ms), n.ms, r.expires_at, r.max_retries`
+/** The schema is part of the locks: two outboxes in a database do not wait for each other. */
+const KEY_LOCK = "hashtextextended('{s}' || given.destination || E'\\x1f' || given.key, 0)"
 
-const MANY = `
-insert into {s}.outbox (${COLUMNS})
-select ${valuesWith('null')} from (select {now} as ms) n cross join ${GIVEN}) as r(${NAMES})`
+/** Two numbers instead of one: PostgreSQL keeps such locks apart from the locks of keys. */
+const groupLock = (lock: string): string => `hashtext('yaoki outbox {s}'), (${lock} & ${MAX_LOCKS - 1})::int`
 
-const MANY_LOCKED = `
-with r as materialized (select * from ${GIVEN}) with ordinality as r(${NAMES}, at)),${LOCKS}
-insert into {s}.outbox (${LOCKED_COLUMNS})
-select ${valuesWith('null')}, true from n cross join r order by r.at`
+const LOCK_ONE_KEY = `
+key_lock as materialized (select ${KEY_LOCK} as lock from given),
+locked_group as materialized (select lock, pg_advisory_xact_lock_shared(${groupLock('lock')}) from key_lock),
+locked as materialized (select pg_advisory_xact_lock(lock) from locked_group),`
 
 /**
- * What a statement adds that must write nothing outside a transaction: everything depends on `r`, which is empty there. In a transaction it
- * returns a row without id.
+ * Locks destination and key of the messages until the transaction ends. `locked` is one row, which exists when all
+ * locks are held. Advisory locks need no row, and do not fail at REPEATABLE READ as the update of a row that
+ * another transaction has changed would.
+ *
+ * PostgreSQL has room for about 64 locks per connection, for all connections together, and fails when it is
+ * full. So a batch with more keys locks groups of keys instead, which excludes all keys of a group: every
+ * message locks its group too, shared.
+ *
+ * All statements lock groups first and then keys, each in ascending order, so that two of them never wait for
+ * each other. `offset 0` keeps the planner from locking before it sorts.
  */
-interface Condition {
-	readonly first: string
-	readonly where: string
-	readonly last: string
-}
+const LOCK_KEYS = `
+key_locks as materialized (select distinct ${KEY_LOCK} as lock from given where given.key is not null),
+batch as materialized (select count(*) > ${MAX_LOCKS} as is_large from key_locks),
+locked_groups as materialized (
+	select case when batch.is_large then pg_advisory_xact_lock(${groupLock('lock')}) else pg_advisory_xact_lock_shared(${groupLock('lock')}) end
+	from batch cross join (select distinct key_locks.lock & ${MAX_LOCKS - 1} as lock from key_locks order by 1 offset 0) sorted_groups
+),
+locked_keys as materialized (
+	select pg_advisory_xact_lock(sorted_keys.lock) from (select count(*) from locked_groups) all_groups cross join lateral (
+		select key_locks.lock from key_locks cross join batch
+		where not batch.is_large and all_groups.count > 0 order by key_locks.lock offset 0
+	) sorted_keys
+),
+locked as materialized (select count(*) from locked_keys),`
 
-const ALWAYS: Condition = { first: '', where: '', last: '' }
+const WRITE = `
+insert into {s}.outbox
+	(id, topic, destination, key, payload, headers, dedupe_key, due_at, created_at, expires_at, max_retries, in_order)
+select given.id, given.topic, given.destination, given.key, given.payload, given.headers, given.dedupe_key,
+	coalesce(given.not_before, clock.ms), clock.ms, given.expires_at, given.max_retries`
 
-/** True in a transaction that has written, or that has the setting $n. Makes $n+1 the setting until the end of the transaction. */
-const ifOpen = (n: number): Condition => ({
-	first: `
-s as materialized (
-	select pg_current_xact_id_if_assigned() is not null or current_setting('yaoki.transaction', true) = $${n}::text as is_open,
-		set_config('yaoki.transaction', $${n + 1}::text, true) as setting
-),`,
-	where: ' where (select is_open from s)',
-	last: 'select null::text as id, null::text as "by" from s where is_open',
+const WITHOUT_DUPLICATES = `
+	left join holders on holders.dedupe_key = given.dedupe_key where given.dedupe_key is null or holders.id = given.id`
+
+const DUPLICATES = `
+select given.id::text as id, holders.id::text as "by" from given join holders on holders.dedupe_key = given.dedupe_key
+where holders.id <> given.id`
+
+const IS_OPEN = `
+select null::text as id, null::text as "by" from transaction where is_open`
+
+/**
+ * Returns a text that writes the messages and returns the skipped ones, with the id of the message that has their
+ * dedupe key.
+ *
+ * `given`: the messages. Everything depends on it, so it is empty if nothing may be written.
+ * `clock`: the time. It is read after the locks were taken, so that it is in the order of the sequence numbers.
+ * `written`: the insert. If nothing is returned, it is the statement itself, which is a tenth faster for a batch.
+ */
+const insertSql = oneTextPerShape((shape: InsertShape): string => {
+	const { isOne, locksKeys, hasDedupeKeys, isConditional } = shape
+	const source = isOne ? ONE : BATCH
+	const locks = isOne ? LOCK_ONE_KEY : LOCK_KEYS
+	// Values of one message can be repeated in the text; arrays are read once.
+	const isRepeated = isConditional || (!isOne && (locksKeys || hasDedupeKeys))
+	const start = `
+with${isConditional ? TRANSACTION : ''}
+given as ${isRepeated ? '' : 'not '}materialized (${
+		isConditional ? `select * from (${source}) given where (select is_open from transaction)` : source
+	}
+),${locksKeys ? locks : ''}
+clock as materialized (select {now} as ms, $11::double precision as dedupe_for_ms${locksKeys ? ' from locked' : ''})`
+	const write = `${WRITE}, ${locksKeys}
+from clock cross join given${hasDedupeKeys ? WITHOUT_DUPLICATES : ''}${isRepeated ? ' order by given.position' : ''}`
+	const results = [...(hasDedupeKeys ? [DUPLICATES] : []), ...(isConditional ? [IS_OPEN] : [])]
+	if (results.length === 0) return `${start}${write}`
+	return `${start},${hasDedupeKeys ? TAKE_DEDUPE_KEYS : ''}
+written as (${write}
+)${results.join('\nunion all')}`
 })
-
-const manySql = (locks: string, { first, where, last }: Condition): string => `
-with${first} r as materialized (select * from ${GIVEN}) with ordinality as r(${NAMES}, at)${where}),${locks},
-written as (
-	insert into {s}.outbox (${LOCKED_COLUMNS})
-	select ${valuesWith('null')}, ${locks === LOCKS} from n cross join r order by r.at
-)
-${last}`
-
-const MANY_IF_OPEN = manySql(NO_LOCKS, ifOpen(10))
-const MANY_IF_OPEN_LOCKED = manySql(LOCKS, ifOpen(10))
-
-/** Returns the rows that were skipped, with the id that has their key. */
-const dedupedSql = (locks: string, { first, where, last }: Condition): string => `
-with${first} r as materialized (select * from ${GIVEN}, $10::text[]) with ordinality as r(${NAMES}, dedupe_key, at)${where}),${locks},${takeKeys('$11::double precision')},
-written as (
-	insert into {s}.outbox (${LOCKED_COLUMNS})
-	select ${valuesWith('r.dedupe_key')}, ${locks === LOCKS} from n cross join r left join holders h on h.dedupe_key = r.dedupe_key
-	where r.dedupe_key is null or h.id = r.id order by r.at
-)
-select r.id::text as id, h.id::text as "by" from r join holders h on h.dedupe_key = r.dedupe_key where h.id <> r.id
-${last && `union all ${last}`}`
-
-const DEDUPED = dedupedSql(NO_LOCKS, ALWAYS)
-const DEDUPED_LOCKED = dedupedSql(LOCKS, ALWAYS)
-const DEDUPED_IF_OPEN = dedupedSql(NO_LOCKS, ifOpen(12))
-const DEDUPED_IF_OPEN_LOCKED = dedupedSql(LOCKS, ifOpen(12))
 
 type Run = <Row>(sql: string, values: readonly Value[]) => Promise<readonly Row[]>
 
@@ -139,52 +166,53 @@ export async function insert(
 	options: InsertOptions = {},
 ): Promise<InsertResult> {
 	const { dedupeForMs = DEFAULT_DEDUPE_FOR_MS, lockKeys = true, requiresTransaction = false } = options
-	const duplicates = new Map<string, string>()
-	const run = runnerFor(executor, tx)
-	const isLocked = lockKeys && rows.some(({ key }) => key !== null)
+	const isOpen = requiresTransaction && tx !== undefined ? isInTransaction(tx) : true
 	const [first] = rows
-	const hasDedupeKeys = rows.some(({ dedupeKey }) => dedupeKey !== null)
-	const values = (): Value[] => {
-		if (!hasDedupeKeys) return columnsOf(rows)
-		const dedupeKeys = textList(rows.map(({ dedupeKey }) => dedupeKey))
-		return [...columnsOf(rows), dedupeKeys, Math.min(Math.ceil(dedupeForMs), MAX_TIME)]
+	if (isOpen === false || first === undefined)
+		return { duplicates: new Map(), isInTransaction: isInTransaction(tx) }
+	const run = runnerFor(executor, tx)
+	const shape = {
+		isOne: rows.length === 1,
+		locksKeys: lockKeys && rows.some(({ key }) => key !== null),
+		hasDedupeKeys: rows.some(({ dedupeKey }) => dedupeKey !== null),
+		isConditional: isOpen === undefined,
 	}
-	if (requiresTransaction && tx !== undefined && first !== undefined) {
-		const state = isInTransaction(tx)
-		if (state === false) return { duplicates, isInTransaction: false }
-		if (state === undefined) {
-			const many = isLocked ? MANY_IF_OPEN_LOCKED : MANY_IF_OPEN
-			const deduped = isLocked ? DEDUPED_IF_OPEN_LOCKED : DEDUPED_IF_OPEN
-			return insertIfOpen(run, hasDedupeKeys ? deduped : many, values(), first.id)
-		}
+	if (isOneNow(shape, first) && !executor.hasShiftedClock) {
+		const { id, topic, destination, key, payload, headers, expiresAt, maxRetries } = first
+		await run(ONE_NOW, [id, topic, destination, key, payload, headers, expiresAt, maxRetries])
+		return { duplicates: new Map(), isInTransaction: isInTransaction(tx) }
 	}
-	if (hasDedupeKeys) addDuplicates(duplicates, await run(isLocked ? DEDUPED_LOCKED : DEDUPED, values()))
-	else if (rows.length > 1) await run(isLocked ? MANY_LOCKED : MANY, values())
-	else if (first !== undefined) await insertOne(run, first, isLocked, executor.hasShiftedClock)
-	return { duplicates, isInTransaction: tx === undefined ? false : isInTransaction(tx) }
+	const values = shape.isOne ? valuesOf(first) : columnsOf(rows)
+	values.push(Math.min(Math.ceil(dedupeForMs), MAX_TIME))
+	if (shape.isConditional) return insertIfOpen(run, insertSql(shape), values, first.id)
+	const duplicates = duplicatesOf(await run(insertSql(shape), values))
+	return { duplicates, isInTransaction: isInTransaction(tx) }
 }
 
-function addDuplicates(duplicates: Map<string, string>, skipped: readonly Skipped[]): void {
-	for (const { id, by } of skipped) if (id !== null && by !== null) duplicates.set(id, by)
-}
+const isOneNow = (
+	{ isOne, locksKeys, hasDedupeKeys, isConditional }: InsertShape,
+	{ notBefore }: NewRow,
+): boolean => isOne && notBefore === null && !locksKeys && !hasDedupeKeys && !isConditional
 
-/** The setting of the first try is none that exists. */
+const duplicatesOf = (skipped: readonly Skipped[]): ReadonlyMap<string, string> =>
+	new Map(skipped.flatMap(({ id, by }) => (id !== null && by !== null ? [[id, by]] : [])))
+
+/** Tries twice, because the first try may only leave the setting. No setting is named 'none'. */
 async function insertIfOpen(
 	run: Run,
 	sql: string,
 	values: readonly Value[],
 	setting: string,
 ): Promise<InsertResult> {
-	const duplicates = new Map<string, string>()
 	for (const expected of ['none', setting]) {
 		const skipped = await run<Skipped>(sql, [...values, expected, setting])
-		if (!skipped.some(({ id }) => id === null)) continue
-		addDuplicates(duplicates, skipped)
-		return { duplicates, isInTransaction: true }
+		if (skipped.some(({ id }) => id === null))
+			return { duplicates: duplicatesOf(skipped), isInTransaction: true }
 	}
-	return { duplicates, isInTransaction: false }
+	return { duplicates: new Map(), isInTransaction: false }
 }
 
+/** One array per column. */
 const columnsOf = (rows: readonly NewRow[]): Value[] => [
 	uuidList(rows.map(({ id }) => id)),
 	textList(rows.map(({ topic }) => topic)),
@@ -195,14 +223,13 @@ const columnsOf = (rows: readonly NewRow[]): Value[] => [
 	numberList(rows.map(({ notBefore }) => notBefore)),
 	numberList(rows.map(({ expiresAt }) => expiresAt)),
 	numberList(rows.map(({ maxRetries }) => maxRetries)),
+	textList(rows.map(({ dedupeKey }) => dedupeKey)),
 ]
 
-async function insertOne(run: Run, row: NewRow, isLocked: boolean, hasShiftedClock: boolean): Promise<void> {
-	const { id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries } = row
-	const start = [id, topic, destination, key, payload, headers]
-	if (notBefore === null && !isLocked && !hasShiftedClock)
-		await run(ONE_NOW, [...start, expiresAt, maxRetries])
-	else await run(isLocked ? ONE_LOCKED : ONE, [...start, notBefore, expiresAt, maxRetries])
+/** In the order of the columns. */
+function valuesOf(row: NewRow): Value[] {
+	const { id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries, dedupeKey } = row
+	return [id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries, dedupeKey]
 }
 
 /** Does not look up the version in the user's transaction: it may hold the only connection, and after an error it rejects all queries. */
@@ -230,8 +257,9 @@ const unreadable = (problem: string, advice: string): OutboxStoreError =>
 		`${advice} The message may have been written, so roll your transaction back.`,
 	)
 
-/** Returns undefined if the client does not expose it. */
-function isInTransaction(tx: SqlClient): boolean | undefined {
+/** Returns undefined if the client does not expose its transaction state. */
+function isInTransaction(tx: SqlClient | undefined): boolean | undefined {
+	if (tx === undefined) return false
 	const { rollback, transaction } = tx as { rollback?: unknown; transaction?: unknown }
 	// A PGlite transaction is an object of its own.
 	if (typeof rollback === 'function' && transaction === undefined) return true

@@ -1,12 +1,16 @@
 /**
- * Remembers where the messages of a key start. While a session holds an old snapshot, PostgreSQL keeps the index entries of all messages that were sent
- * since, and a search for the first message of a key from the start reads all of them: seconds after a few minutes. A message that was enqueued under the
- * lock of its key and was once the first of its key is a bound: no other such message can ever be before it, because the lock gives the numbers in the
- * order of the commits. It holds for all relays and after any settlement, so nothing has to take it back.
+ * Remembers where the messages of a key start. While a session holds an old snapshot, PostgreSQL keeps the
+ * index entries of all messages that were sent since, and a search for the first message of a key from the
+ * start reads all of them: seconds after a few minutes. A message that was enqueued under the lock of its key
+ * and was once the first of its key is a bound: no other such message can ever be before it, because the lock
+ * gives the numbers in the order of the commits. It holds for all relays and after any settlement, so nothing
+ * has to take it back.
  *
- * A claim with bounds costs more, so it gets those that matter: of keys from which many messages were claimed, and of keys that a slow claim has found.
+ * A claim with bounds costs more, so it gets those that matter: of keys from which many messages were
+ * claimed, and of keys that a slow claim has found.
  *
- * Rejected: a row per key in the database. It would be updated with every settlement, and the same snapshot would keep all its versions.
+ * Rejected: a row per key in the database. It would be updated with every settlement, and the same snapshot
+ * would keep all its versions.
  *
  * The memory is limited. A key that was used long ago loses its bound, and is searched from the start once.
  */

@@ -1,7 +1,9 @@
 /**
- * The parts of a claim that search the messages of a key. While a session holds an old snapshot, the entries of sent messages stay in the index, and a
- * search from the first entry of the key reads all of them. With bounds (see `KeyBounds`) the search starts where the messages of the key start, and what
- * can appear before is found by a small index of its own: messages that were replayed, or enqueued without the lock of their key.
+ * The parts of a claim that search the messages of a key. While a session holds an old snapshot, the entries
+ * of sent messages stay in the index, and a search from the first entry of the key reads all of them. With
+ * bounds (see `KeyBounds`) the search starts where the messages of the key start, and what can appear before
+ * is found by a small index of its own: messages that were replayed, or enqueued without the lock of their
+ * key.
  *
  * The parts are in the scope of a target `l`, whose column `bounds` has the bounds by key.
  */
@@ -48,14 +50,16 @@ const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
 /**
  * Returns the condition that nothing blocks the message `o`, the first one of its key.
  *
- * An earlier message can appear while a later one is in flight: by a replay, or because its transaction was committed late and did not lock the
- * key. It must wait for that one. Any number may have been replayed, and the index finds one of them that is in flight. Of the others the one in flight
- * was the first of its key a moment ago, so a few are enough: a key may have any number of followers. Messages that were enqueued under the lock
- * of their key need no check, which took a quarter of the time of a claim.
+ * An earlier message can appear while a later one is in flight: by a replay, or because its transaction was
+ * committed late and did not lock the key. It must wait for that one. Any number may have been replayed, and
+ * the index finds one of them that is in flight. Of the others the one in flight was the first of its key a
+ * moment ago, so a few are enough: a key may have any number of followers. Messages that were enqueued under
+ * the lock of their key need no check, which took a quarter of the time of a claim.
  *
- * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next message is locked too, and the next one that was
- * not replayed, which was the first of its key before the replay: the message is unblocked if both can be locked and are free. Without `locks`
- * nothing is locked, for a statement that only asks.
+ * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next
+ * message is locked too, and the next one that was not replayed, which was the first of its key before the
+ * replay: the message is unblocked if both can be locked and are free. Without `locks` nothing is locked, for
+ * a statement that only asks.
  */
 export function isUnblocked(hasBounds: boolean, locks = true): string {
 	const bound = hasBounds ? boundOf('o.key') : undefined

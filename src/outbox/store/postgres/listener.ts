@@ -1,7 +1,8 @@
 /**
- * Receives notifications about new messages from other processes. NOTIFY uses the store's own connection, never the user's transaction, where it
- * would serialize all commits. LISTEN needs a permanent connection; if it is lost, it is restored with backoff and then reports one
- * notification for any that were missed. Until then the relay's polling finds everything, only later.
+ * Receives notifications about new messages from other processes. NOTIFY uses the store's own connection,
+ * never the user's transaction, where it would serialize all commits. LISTEN needs a permanent connection; if
+ * it is lost, it is restored with backoff and then reports one notification for any that were missed. Until
+ * then the relay's polling finds everything, only later.
  */
 import { computeDelayMs } from '../../../core/backoff/formula.ts'
 import { readBackoff } from '../../../core/backoff/options.ts'

@@ -4,7 +4,7 @@ import { type Big, isUuid, withNumbers } from '../../../sql/postgres-values.ts'
 import type { MessageStatus } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
 import type { OutboxStore } from '../store.ts'
-import { type MessageRow, toStoredMessage } from '../stored-message.ts'
+import { type MessageRow, toStoredMessage } from '../stored-values.ts'
 import { filterSql, Parameters, type Table } from './filter.ts'
 
 const SHARED = `id::text as id, seq, topic, destination, key, payload, headers, dedupe_key as "dedupeKey", attempts,

@@ -16,8 +16,8 @@ export interface PostgresOutboxStoreOptions {
 	/** Schema of the tables: lower-case letters, digits and underscores. Default `'yaoki'`. */
 	readonly schema?: string | undefined
 	/**
-	 * Whether statements are prepared by name. Use false behind poolers that do not support it; otherwise the store
-	 * prints a warning when the pooler has lost a statement, and continues without. Default true.
+	 * Whether statements are prepared by name. Use false behind poolers that do not support it; otherwise the
+	 * store prints a warning when the pooler has lost a statement, and continues without. Default true.
 	 */
 	readonly prepare?: boolean | undefined
 	/** How long a claim may take before the server cancels it; the relay then claims fewer messages. Default 10,000. */

@@ -1,15 +1,15 @@
 /**
- * The store on PostgreSQL 13 and later, and on PGlite through the same SQL. The files beside this one contain the
- * operations, this one binds them to a database.
+ * The store on PostgreSQL 13 and later, and on PGlite through the same SQL. The files beside this one contain
+ * the operations, this one binds them to a database.
  */
 import { isPGlite, isSqlClient } from '../../../sql/clients.ts'
 import { ignorePoolErrors } from '../../../sql/pool.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
-import { dropDedupeKeys } from '../enqueue/postgres-keys.ts'
 import type { OutboxStore } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
 import { claim, claimsOf, hasClaimable } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
+import { dropDedupeKeys } from './dedupe-keys.ts'
 import { scheduleOperations } from './destination-names.ts'
 import { insert } from './insert.ts'
 import { KeyBounds } from './key-bounds.ts'
@@ -27,8 +27,8 @@ export interface PostgresOutboxStore extends OutboxStore {
 }
 
 /**
- * Creates an outbox store in PostgreSQL, through a `Pool` of `pg` (not a `Client`) or a PGlite database. Pass it to `new Outbox`, and create its
- * tables with `await outbox.migrate()`.
+ * Creates an outbox store in PostgreSQL, through a `Pool` of `pg` (not a `Client`) or a PGlite database. Pass
+ * it to `new Outbox`, and create its tables with `await outbox.migrate()`.
  *
  * @example
  * import { Pool } from 'pg'
@@ -40,8 +40,10 @@ export function postgresOutboxStore(options: PostgresOutboxStoreOptions): Postgr
 	const { client, schema, runtime } = settings
 	const executor = new PostgresExecutor(settings, explainError)
 	const claiming = {
-		...{ executor: executor.bounded, bounds: new KeyBounds() },
-		...{ runtime, timeoutMs: settings.claimTimeoutMs },
+		executor: executor.bounded,
+		bounds: new KeyBounds(),
+		runtime,
+		timeoutMs: settings.claimTimeoutMs,
 	}
 	const channel = channelOf(schema)
 	const stops = new Set<() => Promise<void>>()

@@ -4,7 +4,7 @@ import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { grantPermits, type PermitHolder } from '../decisions/permits.ts'
 import type { RelayRow } from '../rows.ts'
 import type { OutboxStore, RelayRegistry } from '../store.ts'
-import { timeAfter } from '../time-after.ts'
+import { timeAfter } from '../stored-values.ts'
 
 const LOCK = `
 insert into {s}.outbox_destinations as d (destination) values ($1::text)

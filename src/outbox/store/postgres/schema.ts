@@ -1,15 +1,19 @@
 /**
- * The tables and their migration. One small hot table: a claim updates its row and a settlement deletes it, so the layout favors those two.
- * More than half of every page stays free (a claim makes its row slightly longer), and no index contains a column that a claim changes, so the new
- * version of a row fits beside the old one without index updates (a HOT update). Measured, that drains nearly twice as fast as full pages. Dead
- * letters and history are in their own tables. Payloads are text, because jsonb rejects the escapes of NUL and of lone surrogates. Times are
- * milliseconds since 1970, as in JavaScript; the view shows them as timestamps.
+ * The tables and their migration. One small hot table: a claim updates its row and a settlement deletes it,
+ * so the layout favors those two. More than half of every page stays free (a claim makes its row slightly
+ * longer), and no index contains a column that a claim changes, so the new version of a row fits beside the
+ * old one without index updates (a HOT update). Measured, that drains nearly twice as fast as full pages.
+ * Dead letters and history are in their own tables. Payloads are text, because jsonb rejects the escapes of
+ * NUL and of lone surrogates. Times are milliseconds since 1970, as in JavaScript; the view shows them as
+ * timestamps.
  *
- * `first_due_after_ms` is how long after its creation a message was first due. The first failure sets it: the age of a message that waits for a
- * retry cannot be read from its due time. Only failed messages are in the index of ages, so neither an insert nor a claim writes to it.
+ * `first_due_after_ms` is how long after its creation a message was first due. The first failure sets it: the
+ * age of a message that waits for a retry cannot be read from its due time. Only failed messages are in the
+ * index of ages, so neither an insert nor a claim writes to it.
  *
- * `in_order` is true for a message that was enqueued under the lock of its key: no such message of the key can appear before it. The others are in a
- * small index of their own, because a claim that knows where the first message of a key is still has to find those that appear before it.
+ * `in_order` is true for a message that was enqueued under the lock of its key: no such message of the key
+ * can appear before it. The others are in a small index of their own, because a claim that knows where the
+ * first message of a key is still has to find those that appear before it.
  */
 
 import { postgresHint } from '../../../sql/postgres-errors.ts'
@@ -29,8 +33,9 @@ import {
 import { OutboxSchemaError, OutboxStoreError } from '../errors.ts'
 
 /**
- * Columns that a message has in every table. Those of a fixed length come first: PostgreSQL finds a column after a text only by reading all columns before
- * it, and a claim reads due time and lease of every row that it considers.
+ * Columns that a message has in every table. Those of a fixed length come first: PostgreSQL finds a column
+ * after a text only by reading all columns before it, and a claim reads due time and lease of every row that
+ * it considers.
  */
 const MESSAGE_START = `
 	id uuid primary key,

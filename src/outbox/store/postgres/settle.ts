@@ -1,10 +1,10 @@
 /**
- * Writes the outcome of messages, one statement per kind. Usually all of a thousand messages were sent, which is one statement; several kinds share one
- * transaction and one commit. Each statement matches the claim and returns the changed ids as one text: a thousand rows would cost the
- * client more than the database.
+ * Writes the outcome of messages, one statement per kind. Usually all of a thousand messages were sent, which
+ * is one statement; several kinds share one transaction and one commit. Each statement matches the claim and
+ * returns the changed ids as one text: a thousand rows would cost the client more than the database.
  *
- * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and then written with a substitute
- * error: knowing that a message failed matters more than the text.
+ * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and
+ * then written with a substitute error: knowing that a message failed matters more than the text.
  */
 import { TimeoutError } from '../../../core/errors/errors.ts'
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
@@ -12,9 +12,8 @@ import { isCancelledStatement, isDataError } from '../../../sql/postgres-errors.
 import type { Value } from '../../../sql/postgres-executor.ts'
 import { uuidList } from '../../../sql/postgres-values.ts'
 import type { Settlement } from '../rows.ts'
-import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
 import type { OutboxStore } from '../store.ts'
-import { MAX_TIME } from '../time-after.ts'
+import { MAX_TIME, sanitizeError, UNSTORABLE_ERROR } from '../stored-values.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
 const list = (columns: readonly string[]): string => columns.join(', ')

@@ -1,6 +1,7 @@
 /**
- * Counts messages at a cost that does not grow with the queue (count-limits.ts): each count reads a bounded number of rows of an index and says if
- * it stopped there. A queue of a million messages is exactly when people refresh the statistics every second.
+ * Counts messages at a cost that does not grow with the queue (count-limits.ts): each count reads a bounded
+ * number of rows of an index and says if it stopped there. A queue of a million messages is exactly when
+ * people refresh the statistics every second.
  */
 import type { PostgresExecutor, SqlExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
@@ -17,7 +18,7 @@ import {
 	MAX_SAMPLE,
 	MIN_LIMIT,
 	sumForecast,
-} from '../count-limits.ts'
+} from '../counting.ts'
 import type { OutboxStore } from '../store.ts'
 import type { DestinationCounts, StoreStats } from '../store-stats.ts'
 import { type BlockedLookup, findBlocked } from './statistics/blocked-keys.ts'
@@ -68,9 +69,10 @@ type Time = 'lag' | 'next_due' | 'first_due' | 'failed_first_due' | 'max_attempt
 type Row = Readonly<Record<Count, Big> & Record<Time, Big | null> & { destination: string }>
 
 /**
- * Reads some messages, whichever come first. Besides attempts, this sample shows messages that have attempts but no recorded failure, as rows that
- * were restored or changed by hand, and times that the clock has not reached yet.
- * The planner does not see the limit: for a table that was never analyzed it would sort all messages of a destination instead of reading the index.
+ * Reads some messages, whichever come first. Besides attempts, this sample shows messages that have attempts
+ * but no recorded failure, as rows that were restored or changed by hand, and times that the clock has not
+ * reached yet. The planner does not see the limit: for a table that was never analyzed it would sort all
+ * messages of a destination instead of reading the index.
  */
 const sampleSql = (which: string): string => `
 select destination, least(attempts, ${MAX_ATTEMPTS_COUNTED}) as attempts, count(*) as count, max(attempts) as "maxAttempts",
@@ -133,7 +135,8 @@ export function statsOperations(executor: PostgresExecutor): Pick<OutboxStore, '
 	}
 	return {
 		now,
-		// The statements have enormous costs by the planner's estimate, for which PostgreSQL would compile them: 85 % of the time.
+		// The statements have enormous costs by the planner's estimate, for which PostgreSQL would compile them:
+		// 85 % of the time.
 		stats: (limit, destination) =>
 			executor.transaction(async (transaction) => {
 				await transaction.script('set local jit = off')

@@ -43,8 +43,10 @@ export function readCircuit(connection: SqliteConnection, destination: string): 
 			row[7] === null
 				? null
 				: {
-						...{ until: row[7] as number, pausedAt: row[8] as number },
-						...{ by: row[9] as string, reason: row[10] as string | null },
+						until: row[7] as number,
+						pausedAt: row[8] as number,
+						by: row[9] as string,
+						reason: row[10] as string | null,
 					},
 	}
 }

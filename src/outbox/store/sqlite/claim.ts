@@ -1,36 +1,36 @@
 /**
- * Claims due messages, target by target, in two statements: one reads them in index order, one marks them. `UPDATE ... RETURNING` would be
- * one statement, but it copies every payload first and guarantees no order, so the rows would need sorting; a rough measurement showed no gain.
- * Nothing can happen between the two, because the transaction holds the write lock.
+ * Claims due messages, target by target, in two statements: one reads them in index order, one marks them.
+ * `UPDATE ... RETURNING` would be one statement, but it copies every payload first and guarantees no order,
+ * so the rows would need sorting; a rough measurement showed no gain. Nothing can happen between the two,
+ * because the transaction holds the write lock.
  *
- * Indexes are named with INDEXED BY: table statistics of a queue are misleading, and ANALYZE on an empty or overfull table would make claims slow.
+ * Indexes are named with INDEXED BY: table statistics of a queue are misleading, and ANALYZE on an empty or
+ * overfull table would make claims slow.
  */
 import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
 import { admitsClaim, toCircuit } from '../decisions/circuit.ts'
 import type { ClaimedRow, ClaimRequest, ClaimTarget, DestinationCircuit } from '../rows.ts'
-import { MAX_SEARCHED } from '../search-limit.ts'
-import { timeAfter } from '../time-after.ts'
+import { timeAfter } from '../stored-values.ts'
 import { readCircuit } from './circuits.ts'
-import { claimsByAttempt, isRange, MATCH_CLAIMS } from './claim-match.ts'
 import type { Operations } from './executor.ts'
-import { spareAfterClaim } from './schema.ts'
+import { isRange } from './settle.ts'
 
-/** What earlier attempts left; null before the first, because `node:sqlite` needs as long for a value that is null as for a number. */
-const EARLIER = `CASE WHEN q.attempts = 0 AND q.locked_by IS NULL AND q.delay_ms IS NULL AND q.crashes = 0 THEN NULL
-	ELSE json_array(q.attempts, q.delay_ms, q.crashes, q.locked_by IS NOT NULL) END`
-const COLUMNS = `q.seq, q.key, ${EARLIER}, q.id, q.topic, q.payload, q.headers, q.max_retries, q.created_at, q.due_at, q.expires_at`
+const COLUMNS = `q.seq, q.key, q.id, q.topic, q.payload, q.headers, q.max_retries, q.created_at, q.due_at, q.expires_at, q.attempts,
+	q.delay_ms, q.crashes, q.locked_by IS NOT NULL`
 
-/** ?1 destination, ?2 now, ?3 limit, ?4 crashes of a poison candidate, ?5 `since` or the keys. */
+/** The parameters of all claims: ?1 destination, ?2 now, ?3 limit, ?4 crashes of a poison candidate, ?5 `since` or the keys. */
 const FREE = 'q.due_at <= ?2 AND (q.lease_until IS NULL OR q.lease_until <= ?2)'
 const CRASHES = 'q.crashes + (q.locked_by IS NOT NULL)'
 const IN_ORDER = 'ORDER BY q.due_at, q.seq LIMIT ?3'
 
-/** Number of followers that were not replayed which are checked for one in flight. */
+/** How many later messages of a key, apart from replayed ones, are checked for one in flight. */
 const LOOK_AHEAD = 32
 
 /**
- * A replayed message (not `in_order`) has an earlier position than one that may be in flight, and waits for it. Any number may have been replayed, so the
- * index of replayed messages finds one of them that is in flight. Of the others the one in flight was the first of its key a moment ago.
+ * No dead letter blocks the key of the message, and no later message of the key is in flight. Only a replayed
+ * message (not `in_order`) can be before one that is in flight. Any number of the later messages may have been
+ * replayed too, so their own index finds the one in flight. Among the other later messages, only the first ones
+ * can be in flight, because a key is claimed from its start.
  */
 const IS_UNBLOCKED = `NOT EXISTS (SELECT 1 FROM yaoki_outbox_dead d
 		WHERE d.destination = q.destination AND d.key = q.key AND d.blocks = 1 AND d.seq < q.seq)
@@ -39,12 +39,14 @@ const IS_UNBLOCKED = `NOT EXISTS (SELECT 1 FROM yaoki_outbox_dead d
 	AND NOT EXISTS (SELECT 1 FROM (SELECT f.lease_until FROM yaoki_outbox f INDEXED BY yaoki_outbox_key
 		WHERE f.destination = q.destination AND f.key = q.key AND f.seq > q.seq AND f.in_order = 1 ORDER BY f.seq LIMIT ${LOOK_AHEAD})
 		WHERE lease_until > ?2))`
-const IS_HEAD = `(q.key IS NULL OR (${IS_UNBLOCKED} AND NOT EXISTS (SELECT 1 FROM yaoki_outbox e INDEXED BY yaoki_outbox_key
+/** The message has no key, or is the first one of its key that is queued. */
+export const IS_HEAD: string = `(q.key IS NULL OR (${IS_UNBLOCKED} AND NOT EXISTS (SELECT 1 FROM yaoki_outbox e INDEXED BY yaoki_outbox_key
 		WHERE e.destination = q.destination AND e.key = q.key AND e.seq < q.seq)))`
 
 type CrashFilter = 'few crashes' | 'many crashes' | 'recorded crashes'
 
-const HAS_CRASHES: Readonly<Record<CrashFilter, string>> = {
+/** ?4 counts a crash that the claim discovers: the row is still locked although its lease has ended. */
+export const HAS_CRASHES: Readonly<Record<CrashFilter, string>> = {
 	'few crashes': `${CRASHES} < ?4`,
 	'many crashes': `${CRASHES} >= ?4`,
 	'recorded crashes': `${CRASHES} >= ?4 AND q.crashes > 0`,
@@ -61,7 +63,7 @@ const keysSql = (
 		WHERE f.destination = ?1 AND f.key = k.value)
 	WHERE ${FREE} AND ${HAS_CRASHES[crashes]} AND ${IS_UNBLOCKED} ${IN_ORDER}`
 
-/** The messages after ?5, the sequence number of the first one of the key ?6, and whether each can be claimed with it. */
+/** The messages of the key ?6 after the sequence number ?5. The last column says whether each can be claimed. */
 const FOLLOWERS = `SELECT ${COLUMNS}, ${FREE} AND ${HAS_CRASHES['few crashes']} AND ${IS_UNBLOCKED}
 	FROM yaoki_outbox q INDEXED BY yaoki_outbox_key
 	WHERE q.destination = ?1 AND q.key = ?6 AND q.seq > ?5 ORDER BY q.seq LIMIT ?3`
@@ -80,22 +82,10 @@ export const CLAIM_TEXTS: Readonly<Record<CrashFilter, ClaimTexts>> = {
 	'recorded crashes': textsFor('recorded crashes'),
 }
 
-/** Reads the first ?3 due messages, so that the cost is bounded. With all of them blocked and more behind them, there may be one: then 1 too. */
-const claimableSql = (isOrdered: boolean): string => `SELECT EXISTS (
-	SELECT 1 FROM (SELECT q.key, q.seq, q.in_order, q.destination, q.lease_until, q.crashes, q.locked_by
-		FROM yaoki_outbox q INDEXED BY yaoki_outbox_due
-		WHERE q.destination = ?1 AND q.due_at <= ?2 ORDER BY q.due_at, q.seq LIMIT ?3) q
-	WHERE (q.lease_until IS NULL OR q.lease_until <= ?2) AND ${HAS_CRASHES['few crashes']}${isOrdered ? ` AND ${IS_HEAD}` : ''}
-) OR (SELECT 1 FROM yaoki_outbox q INDEXED BY yaoki_outbox_due
-	WHERE q.destination = ?1 AND q.due_at <= ?2 ORDER BY q.due_at, q.seq LIMIT 1 OFFSET ?3) IS NOT NULL`
-
-const HAS_CLAIMABLE = { ordered: claimableSql(true), unordered: claimableSql(false) }
-
 /** A row that is still locked was held by a process that died; its attempt was the latest. */
 const COUNT_CRASHES = `UPDATE yaoki_outbox SET crashes = crashes + 1, last_attempt_at = locked_at
 	WHERE seq IN (SELECT value FROM json_each(?))`
-const MARK =
-	'UPDATE yaoki_outbox SET attempts = attempts + 1, locked_by = ?, locked_at = ?, lease_until = ?, spare = ?'
+const MARK = 'UPDATE yaoki_outbox SET attempts = attempts + 1, locked_by = ?, locked_at = ?, lease_until = ?'
 const MARK_RANGE = `${MARK} WHERE seq BETWEEN ? AND ?`
 export const MARK_LIST: string = `${MARK} WHERE seq IN (SELECT value FROM json_each(?))`
 
@@ -106,7 +96,8 @@ function claimTarget(
 	now: number,
 	into: ClaimedRow[],
 ): void {
-	// The partial index contains rows with recorded crashes; below 2, a candidate may have its first crash discovered now.
+	// The small index contains the rows with a recorded crash. With `poisonAfter` 1, the first crash of a
+	// candidate may be the one that this claim discovers, which is not recorded yet.
 	const crashes = !poisonCandidates ? 'few crashes' : poisonAfter >= 2 ? 'recorded crashes' : 'many crashes'
 	const byKeys = isOrdered ? keys : undefined
 	const text = CLAIM_TEXTS[crashes][byKeys ? 'keys' : isOrdered ? 'ordered' : 'unordered']
@@ -121,20 +112,19 @@ function claimTarget(
 	const seqs: number[] = []
 	const crashed: number[] = []
 	for (const row of found) {
-		const earlier = row[2] === null ? NO_ATTEMPTS : (JSON.parse(row[2] as string) as EarlierAttempts)
-		const claimed = toClaimedRow(row, earlier, destination, now)
+		const claimed = toClaimedRow(row, destination, now)
 		seqs.push(claimed.sequence)
-		if (earlier[3] === 1) crashed.push(claimed.sequence)
+		if (row[13] === 1) crashed.push(claimed.sequence)
 		into.push(claimed)
 	}
 	if (crashed.length > 0) connection.run(COUNT_CRASHES, `[${crashed.join()}]`)
-	const claim = [owner, now, timeAfter(now, leaseMs), spareAfterClaim(owner)]
+	const mark = [owner, now, timeAfter(now, leaseMs)]
 	const [from = 0] = seqs
-	if (isRange(seqs)) connection.run(MARK_RANGE, ...claim, from, from + seqs.length - 1)
-	else connection.run(MARK_LIST, ...claim, `[${seqs.join()}]`)
+	if (isRange(seqs)) connection.run(MARK_RANGE, ...mark, from, from + seqs.length - 1)
+	else connection.run(MARK_LIST, ...mark, `[${seqs.join()}]`)
 }
 
-/** Returns the first messages of keys, each with those that follow it; the first ones fit the limit. */
+/** Returns the first message of each key and the messages that follow it, up to `limit` in all. */
 function withFollowers(
 	first: readonly SqlRow[],
 	limit: number,
@@ -149,49 +139,31 @@ function withFollowers(
 	})
 }
 
-/** Returns the rows before the first that cannot be claimed; the last column says which can. */
+/** Returns the rows before the first one that cannot be claimed. */
 function followersOf(rows: readonly SqlRow[]): readonly SqlRow[] {
 	const end = rows.findIndex((row) => row.at(-1) !== 1)
 	return end === -1 ? rows : rows.slice(0, end)
 }
 
-type EarlierAttempts = readonly [attempts: number, delayMs: number | null, crashes: number, isLocked: 0 | 1]
-const NO_ATTEMPTS: EarlierAttempts = [0, null, 0, 0]
-
-const toClaimedRow = (
-	row: SqlRow,
-	[attempts, delayMs, crashes, isLocked]: EarlierAttempts,
-	destination: string,
-	claimedAt: number,
-): ClaimedRow => ({
-	id: row[3] as string,
+const toClaimedRow = (row: SqlRow, destination: string, claimedAt: number): ClaimedRow => ({
+	id: row[2] as string,
 	sequence: row[0] as number,
 	destination,
-	topic: row[4] as string,
+	topic: row[3] as string,
 	key: row[1] as string | null,
-	payload: row[5] as string,
-	headers: row[6] as string | null,
-	attempt: attempts + 1,
+	payload: row[4] as string,
+	headers: row[5] as string | null,
+	attempt: (row[10] as number) + 1,
 	claimedAt,
-	maxRetries: row[7] as number | null,
-	delayMs,
-	crashes: crashes + isLocked,
-	createdAt: row[8] as number,
-	dueAt: row[9] as number,
-	expiresAt: row[10] as number | null,
+	maxRetries: row[6] as number | null,
+	delayMs: row[11] as number | null,
+	crashes: (row[12] as number) + (row[13] as number),
+	createdAt: row[7] as number,
+	dueAt: row[8] as number,
+	expiresAt: row[9] as number | null,
 })
 
-const RENEW = `UPDATE yaoki_outbox SET lease_until = ?4 WHERE ${MATCH_CLAIMS}`
-const STILL_HELD = `SELECT id FROM yaoki_outbox WHERE ${MATCH_CLAIMS}`
-
-const CLAIMS_OF = `SELECT id, attempts, locked_at, seq FROM (
-		SELECT id, attempts, locked_by, locked_at, lease_until, seq FROM yaoki_outbox INDEXED BY yaoki_outbox_due
-		WHERE destination = ?1 AND due_at <= ?2 ORDER BY due_at, seq LIMIT ${MAX_SEARCHED}
-	) WHERE locked_by = ?3 AND lease_until > ?2`
-
-export const claimOperations = (
-	connection: SqliteConnection,
-): Operations<'claim' | 'renew' | 'claimsOf' | 'hasClaimable'> => ({
+export const claimOperations = (connection: SqliteConnection): Operations<'claim'> => ({
 	claim(request) {
 		const now = connection.now()
 		const rows: ClaimedRow[] = []
@@ -204,30 +176,5 @@ export const claimOperations = (
 			if (limit > 0 && mayClaim) claimTarget(connection, request, target, now, rows)
 		}
 		return { now, rows, circuits: [...circuits.values()] }
-	},
-	renew(owner, leaseMs, claims) {
-		const leaseUntil = timeAfter(connection.now(), leaseMs)
-		const lost: string[] = []
-		for (const { attempt, ids } of claimsByAttempt(claims)) {
-			const json = JSON.stringify(ids)
-			if (connection.run(RENEW, json, owner, attempt, leaseUntil) === ids.length) continue
-			const held = new Set(connection.rows(STILL_HELD, json, owner, attempt).map(([id]) => id))
-			for (const id of ids) if (!held.has(id)) lost.push(id)
-		}
-		return lost
-	},
-	hasClaimable: (destination, isOrdered, poisonAfter) =>
-		connection.number(
-			HAS_CLAIMABLE[isOrdered ? 'ordered' : 'unordered'],
-			...[destination, connection.now(), MAX_SEARCHED, poisonAfter],
-		) === 1,
-	claimsOf(owner, destinations) {
-		const now = connection.now()
-		return destinations
-			.flatMap((destination) => connection.rows(CLAIMS_OF, destination, now, owner))
-			.map(([id, attempt, claimedAt, sequence]) => ({
-				...{ id: String(id), attempt: Number(attempt) },
-				...{ claimedAt: Number(claimedAt), sequence: Number(sequence) },
-			}))
 	},
 })

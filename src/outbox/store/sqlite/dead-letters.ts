@@ -1,12 +1,12 @@
 /** Lists, replays and discards dead letters, and makes queued messages due or expire. A copy is written before a row is deleted. */
 import type { SqliteConnection, SqlValue } from '../../../sql/sqlite-connection.ts'
 import type { DeadLetterCause } from '../../message/message.ts'
-import { editChanges, operatorChanges } from '../audit-changes.ts'
-import { cappedCount } from '../count-limits.ts'
+import { cappedCount } from '../counting.ts'
 import type { AuditRow, OperatorChange } from '../rows.ts'
 import type { MessageEdit, StoreAuditFilter, StoreFilter } from '../store.ts'
+import { editChanges, operatorChanges } from '../stored-values.ts'
 import type { Operations } from './executor.ts'
-import { conditionOf } from './filter.ts'
+import { conditionOf } from './messages.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
 
 const includesDead = ({ status }: StoreFilter): boolean => status === undefined || status === 'dead'
@@ -64,9 +64,19 @@ export function auditChange(connection: SqliteConnection, change: OperatorChange
 }
 
 const AUDIT_COLUMNS = {
-	...{ seq: 'seq', at: 'done_at', by: 'done_by', reason: 'reason', action: 'action' },
-	...{ destination: 'destination', messageId: 'message_id', topic: 'topic', key: 'key', cause: 'cause' },
-	...{ payload: 'payload', headers: 'headers', changes: 'changes' },
+	seq: 'seq',
+	at: 'done_at',
+	by: 'done_by',
+	reason: 'reason',
+	action: 'action',
+	destination: 'destination',
+	messageId: 'message_id',
+	topic: 'topic',
+	key: 'key',
+	cause: 'cause',
+	payload: 'payload',
+	headers: 'headers',
+	changes: 'changes',
 } as const satisfies Record<keyof AuditRow, string>
 
 const AUDIT_NAMES = Object.keys(AUDIT_COLUMNS)
@@ -75,8 +85,12 @@ const toAuditRow = (row: readonly SqlValue[]): AuditRow =>
 	Object.fromEntries(AUDIT_NAMES.map((name, at) => [name, row[at]])) as unknown as AuditRow
 
 const AUDIT_CONDITIONS = {
-	...{ action: 'action = ?', destination: 'destination = ?', by: 'done_by = ?', messageId: 'message_id = ?' },
-	...{ since: 'done_at >= ?', until: 'done_at < ?' },
+	action: 'action = ?',
+	destination: 'destination = ?',
+	by: 'done_by = ?',
+	messageId: 'message_id = ?',
+	since: 'done_at >= ?',
+	until: 'done_at < ?',
 } as const satisfies Record<keyof StoreAuditFilter, string>
 
 const DROP_AUDIT = `DELETE FROM yaoki_outbox_audit WHERE seq IN

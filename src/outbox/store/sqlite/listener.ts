@@ -1,12 +1,13 @@
 /**
- * Detects commits of other connections, in this process or others. SQLite has no notifications, but `PRAGMA data_version` changes with each
- * commit of another connection. Reading it takes microseconds and a few bytes of shared memory: a hundred reads a second cost less than a
- * thousandth of a core, hold no snapshot open that would keep the log from being truncated, and work wherever SQLite does. Watching the log file
- * (`fs.watch`) would be some milliseconds faster, but it reports writes instead of commits, loses the file when the last connection closes, and
- * does not work on some file systems.
+ * Detects commits of other connections, in this process or others. SQLite has no notifications, but
+ * `PRAGMA data_version` changes with each commit of another connection. Reading it takes microseconds and a
+ * few bytes of shared memory: a hundred reads a second cost less than a thousandth of a core, hold no
+ * snapshot open that would keep the log from being truncated, and work wherever SQLite does. Watching the log
+ * file (`fs.watch`) would be some milliseconds faster, but it reports writes instead of commits, loses the
+ * file when the last connection closes, and does not work on some file systems.
  *
- * Commits of other relays notify too. A claim that finds nothing writes only the time, at most once in 100 ms, so relays do not wake each other
- * endlessly.
+ * Commits of other relays notify too. A claim that finds nothing writes only the time, at most once in 100
+ * ms, so relays do not wake each other endlessly.
  */
 import type { CancelTimer, Runtime } from '../../../core/runtime/runtime.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'

@@ -2,7 +2,7 @@
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { grantPermits } from '../decisions/permits.ts'
 import type { RelayReport } from '../rows.ts'
-import { timeAfter } from '../time-after.ts'
+import { timeAfter } from '../stored-values.ts'
 import type { Operations } from './executor.ts'
 
 const DELETE_EXPIRED = 'DELETE FROM yaoki_outbox_permits WHERE destination = ? AND until <= ?'

@@ -1,11 +1,13 @@
 /**
  * The tables and their migration. A released step never changes; a change adds a step.
  *
- * One small hot table, from which a sent message is deleted; dead letters and history are in their own tables, so that neither slows down claims.
- * Times are milliseconds since 1970. `seq` is the enqueue order and stays with a message in every table (AUTOINCREMENT never reuses a number,
- * so a replayed message finds its position free). It is the rowid, which SQLite appends to every index, so indexes need not name it to be in that order.
- * No index contains a column that a claim changes, so a claim updates only the table. `first_due_after_ms` is how long after its creation a
- * message was first due, set by its first failure; only failed messages are in the index of ages.
+ * One small hot table, from which a sent message is deleted; dead letters and history are in their own
+ * tables, so that neither slows down claims. Times are milliseconds since 1970. `seq` is the enqueue order
+ * and stays with a message in every table (AUTOINCREMENT never reuses a number, so a replayed message finds
+ * its position free). It is the rowid, which SQLite appends to every index, so indexes need not name it to be
+ * in that order. No index contains a column that a claim changes, so a claim updates only the table.
+ * `first_due_after_ms` is how long after its creation a message was first due, set by its first failure; only
+ * failed messages are in the index of ages.
  */
 import { type ClockTables, clockTable } from '../../../sql/clock/sqlite-clock.ts'
 import {
@@ -36,15 +38,6 @@ const MESSAGE = `
 	max_retries INTEGER,
 	delay_ms REAL,
 	crashes INTEGER NOT NULL DEFAULT 0,`
-
-/** What a claim writes into a row. Rows without that space would not fit into their full page any more, and SQLite would split it. */
-const CLAIM_BYTES = 36
-/** Two times of the claim. */
-const CLAIM_TIME_BYTES = 12
-
-/** Returns what a claim by this owner leaves of the space: a row that keeps its length is overwritten in place. */
-export const spareAfterClaim = (owner: string): string =>
-	'.'.repeat(Math.max(0, CLAIM_BYTES - CLAIM_TIME_BYTES - owner.length))
 
 const LATEST_FAILURE = `
 	last_attempt_at INTEGER,
@@ -90,8 +83,7 @@ CREATE TABLE yaoki_outbox (
 	locked_by TEXT,
 	locked_at INTEGER,
 	lease_until INTEGER,
-	in_order INTEGER NOT NULL DEFAULT 1,
-	spare TEXT DEFAULT '${'.'.repeat(CLAIM_BYTES)}',${LATEST_FAILURE}${CONTENT}
+	in_order INTEGER NOT NULL DEFAULT 1,${LATEST_FAILURE}${CONTENT}
 ) STRICT;
 CREATE INDEX yaoki_outbox_due ON yaoki_outbox (destination, due_at);
 CREATE INDEX yaoki_outbox_key ON yaoki_outbox (destination, key) WHERE key IS NOT NULL;

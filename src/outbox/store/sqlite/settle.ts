@@ -1,8 +1,9 @@
 /**
- * Writes the outcome of messages. Sent messages, nearly all of them, are deleted in one statement whose row count shows whether all were still held,
- * and by their row numbers, because finding each id in its index takes a fifth of the time of a claim and its settlement;
- * only if not, or if a row cannot be written, the work runs again alone, row by row. Failures are always written row by row: each statement
- * shows whether that row was held, and a bad row affects no other.
+ * Writes the outcome of messages. Sent messages, nearly all of them, are deleted in one statement whose row
+ * count shows whether all were still held, and by their row numbers, because finding each id in its index
+ * takes a fifth of the time of a claim and its settlement; only if not, or if a row cannot be written, the
+ * work runs again alone, row by row. Failures are always written row by row: each statement shows whether
+ * that row was held, and a bad row affects no other.
  *
  * A message moves to another table within one transaction: its copy is written before it is deleted.
  */
@@ -11,17 +12,7 @@ import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isBadRow } from '../../../sql/sqlite-errors.ts'
 import type { StoredError } from '../../message/message.ts'
 import type { ClaimRef, Settlement } from '../rows.ts'
-import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
-import { timeAfter } from '../time-after.ts'
-import {
-	type ClaimGroup,
-	claimsByAttempt,
-	isRange,
-	MATCH_BY,
-	MATCHES_CLAIM,
-	MATCHES_EXACT_CLAIM,
-	type MatchBy,
-} from './claim-match.ts'
+import { sanitizeError, timeAfter, UNSTORABLE_ERROR } from '../stored-values.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
 
 type FailedSettlement = Exclude<Settlement, { readonly type: 'sent' }>
@@ -33,6 +24,25 @@ interface Batch {
 	readonly owner: string
 	readonly now: number
 	readonly keepHistory: boolean
+}
+
+/**
+ * A claim is identified by id, owner, attempt and, if given, the time of the claim. Sent rows are deleted and
+ * never return, so owner and attempt are enough for them, and one statement handles all rows of an attempt.
+ */
+const MATCHES_CLAIM = 'id = ?1 AND locked_by = ?2 AND attempts = ?3'
+const MATCH_CLAIMS = 'id IN (SELECT value FROM json_each(?1)) AND locked_by = ?2 AND attempts = ?3'
+
+/** ?4 is the time of the claim, or null. */
+const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} AND locked_at = coalesce(?4, locked_at)`
+
+/** How one statement matches many claims: by a range of row numbers, a list of them, or a list of ids. */
+type MatchBy = 'range' | 'list' | 'ids'
+
+const MATCH_BY: Readonly<Record<MatchBy, string>> = {
+	range: 'seq BETWEEN ?1 AND ?4 AND locked_by = ?2 AND attempts = ?3',
+	list: 'seq IN (SELECT value FROM json_each(?1)) AND locked_by = ?2 AND attempts = ?3',
+	ids: MATCH_CLAIMS,
 }
 
 const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${MATCHES_CLAIM}`
@@ -110,8 +120,8 @@ function deleteOne({ connection, owner, now, keepHistory }: Batch, { id, attempt
 }
 
 /**
- * Returns false if the message is no longer held. A row that cannot be written is tried again with a substitute error; if that fails too, the
- * message stays as it is and returns when its lease expires.
+ * Returns false if the message is no longer held. A row that cannot be written is tried again with a
+ * substitute error; if that fails too, the message stays as it is and returns when its lease expires.
  */
 function settleFailed(batch: Batch, settlement: FailedSettlement): boolean {
 	const first = unlessBadRow(() => writeFailed(batch, settlement))
@@ -197,4 +207,52 @@ function unlessBadRow(work: () => boolean): boolean | undefined {
 		if (isBadRow(error)) return undefined
 		throw error
 	}
+}
+
+interface ClaimGroup {
+	readonly attempt: number
+	readonly ids: string[]
+	/** Shorter than `ids` if some claims do not have one. */
+	readonly sequences: number[]
+}
+
+function claimsByAttempt(claims: readonly ClaimRef[]): Iterable<ClaimGroup> {
+	const groups = new Map<number, ClaimGroup>()
+	let group: ClaimGroup | undefined
+	for (const { id, attempt, sequence } of claims) {
+		if (group?.attempt !== attempt) {
+			group = groups.get(attempt) ?? { attempt, ids: [], sequences: [] }
+			groups.set(attempt, group)
+		}
+		group.ids.push(id)
+		if (sequence !== undefined) group.sequences.push(sequence)
+	}
+	return groups.values()
+}
+
+/** Returns true if the numbers are consecutive, as those of a batch usually are. A range needs no list that is written and parsed. */
+export function isRange(sequences: readonly number[]): boolean {
+	const [first = 0] = sequences
+	return sequences.every((sequence, at) => sequence === first + at)
+}
+
+const RENEW = `UPDATE yaoki_outbox SET lease_until = ?4 WHERE ${MATCH_CLAIMS}`
+const STILL_HELD = `SELECT id FROM yaoki_outbox WHERE ${MATCH_CLAIMS}`
+
+/** Returns the ids that are no longer held. */
+export function renew(
+	connection: SqliteConnection,
+	owner: string,
+	leaseMs: number,
+	claims: readonly ClaimRef[],
+): readonly string[] {
+	const leaseUntil = timeAfter(connection.now(), leaseMs)
+	const lost: string[] = []
+	for (const { attempt, ids } of claimsByAttempt(claims)) {
+		const json = JSON.stringify(ids)
+		if (connection.run(RENEW, json, owner, attempt, leaseUntil) === ids.length) continue
+		const held = new Set(connection.rows(STILL_HELD, json, owner, attempt).map(([id]) => id))
+		for (const id of ids) if (!held.has(id)) lost.push(id)
+	}
+	return lost
 }

@@ -1,13 +1,16 @@
 /**
- * Finds messages that are written into a transaction of an earlier turn of the event loop. All callers of a process share the transaction of a
- * connection, so if one of them uses `await` between BEGIN and COMMIT, the writes of others become a part of it, and its ROLLBACK removes them.
+ * Finds messages that are written into a transaction of an earlier turn of the event loop. All callers of a
+ * process share the transaction of a connection, so if one of them uses `await` between BEGIN and COMMIT, the
+ * writes of others become a part of it, and its ROLLBACK removes them.
  *
- * A transaction has no identity that SQLite shows. But a message that the user's connection sees and the store's own does not is in no
- * other transaction than the one that is open now. So the latest message of each connection is remembered, unless its transaction ended within the
- * turn, as synchronous ones do: then nothing is ever asked.
+ * A transaction has no identity that SQLite shows. But a message that the user's connection sees and the
+ * store's own does not is in no other transaction than the one that is open now. So the latest message of
+ * each connection is remembered, unless its transaction ended within the turn, as synchronous ones do: then
+ * nothing is ever asked.
  *
- * Rejected: comparing callers by AsyncLocalStorage. Two functions that one caller awaits differ as much as two callers do. And only the outbox's own
- * messages are seen: a caller that has only written rows of its own leaves no trace.
+ * Rejected: comparing callers by AsyncLocalStorage. Two functions that one caller awaits differ as much as
+ * two callers do. And only the outbox's own messages are seen: a caller that has only written rows of its own
+ * leaves no trace.
  */
 import type { SqliteClient } from '../../../sql/clients.ts'
 import { runOn } from '../../../sql/sqlite-client.ts'
@@ -46,7 +49,8 @@ export class SharedTransactions {
 
 	/** Remembers a message that was written in the open transaction of `tx`. */
 	record(tx: SqliteClient, id: string): void {
-		// In memory there is one connection. In a transaction of its own, or not open yet, the store's cannot show what is committed.
+		// In memory there is one connection. In a transaction of its own, or not open yet, the store's cannot
+		// show what is committed.
 		if (!this.#own.isOpen || this.#own.database === tx || this.#own.isInTransaction !== false) return
 		const known = this.#latest.get(tx)
 		if (known && !known.isEarlier) {

@@ -1,6 +1,6 @@
 /**
- * The outbox in an SQLite file: durable, no server, shared by any number of processes. This file only says which operation reads and which
- * writes; the operations are functions in the files beside it.
+ * The outbox in an SQLite file: durable, no server, shared by any number of processes. This file only says
+ * which operation reads and which writes; the operations are functions in the files beside it.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
@@ -11,33 +11,33 @@ import { isSqliteClient, type SqliteDatabase } from '../../../sql/clients.ts'
 import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import { NO_NODE_SQLITE, openBetterSqlite, openNodeSqlite } from '../../../sql/open-sqlite.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
-import { dropDedupeKeys } from '../enqueue/sqlite-keys.ts'
 import { OutboxStoreError } from '../errors.ts'
 import type { OutboxStore, SyncEnqueueStore } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
 import { claimOperations } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
-import { scheduleOperations } from './destination-names.ts'
+import { dueOperations } from './due.ts'
 import { type Operations, SqliteExecutor, storeError } from './executor.ts'
-import { insertInto, insertRows } from './insert.ts'
+import { dropDedupeKeys, insertInto, insertRows } from './insert.ts'
 import { listen } from './listener.ts'
 import { messageOperations } from './messages.ts'
 import { relayOperations } from './relays.ts'
 import { MIGRATIONS, migrate, OUTBOX_CLOCK, schemaVersion } from './schema.ts'
-import { settle } from './settle.ts'
+import { renew, settle } from './settle.ts'
 import { SharedTransactions } from './shared-transactions.ts'
 import { stats } from './stats.ts'
 
 /** Options of `sqliteOutboxStore`. `file` is required. */
 export interface SqliteOutboxStoreOptions {
 	/**
-	 * The database file. A missing file is created, a missing folder is not. `':memory:'`: a database that exists until the store
-	 * is closed.
+	 * The database file. A missing file is created, a missing folder is not. `':memory:'`: a database that
+	 * exists until the store is closed.
 	 */
 	readonly file: string
 	/**
-	 * Opens the file with `better-sqlite3`: `(file) => new Database(file)`. Necessary if your program has the file open with it, because two copies of
-	 * SQLite in one process do not see each other's locks. Default: `node:sqlite`.
+	 * Opens the file with `better-sqlite3`: `(file) => new Database(file)`. Necessary if your program has the
+	 * file open with it, because two copies of SQLite in one process do not see each other's locks. Default:
+	 * `node:sqlite`.
 	 */
 	readonly open?: ((file: string) => BetterSqliteDatabase) | undefined
 	/** For tests: replaces the database's clock, milliseconds since 1970. */
@@ -165,11 +165,12 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 	return {
 		...bind(executor, {
 			...claimOperations(connection),
-			...scheduleOperations(connection),
+			...dueOperations(connection),
 			...circuitOperations(connection),
 			...relayOperations(connection),
 			...deadLetterOperations(connection),
 			...messageOperations(connection),
+			renew: (owner, leaseMs, claims) => renew(connection, owner, leaseMs, claims),
 			migrate: () => migrate(connection),
 			schemaVersion: () => schemaVersion(connection),
 			stats: (limit, destination) =>

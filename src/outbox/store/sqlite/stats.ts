@@ -1,6 +1,9 @@
 /** Counts messages at a bounded cost (count-limits.ts): counting runs in this thread, and nothing is sent meanwhile. */
-import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
 import {
+	BLOCKING_FAILURES,
+	BLOCKING_WAIT_MS,
+	type BlockingMessage,
 	cappedCount,
 	emptyAttempts,
 	FORECAST_STEP_MS,
@@ -8,15 +11,16 @@ import {
 	type ForecastSlot,
 	limitPerDestination,
 	MAX_ATTEMPTS_COUNTED,
+	MAX_BEHIND,
 	MAX_BLOCKING,
 	MAX_DESTINATIONS,
 	MAX_SAMPLE,
 	MIN_LIMIT,
+	sumBlocked,
 	sumForecast,
-} from '../count-limits.ts'
-import type { DestinationCounts, StoreStats } from '../store-stats.ts'
-import { allDestinations } from './destination-names.ts'
-import { blockedByDead, blockedByRetry, keysPerDestination } from './statistics/blocked-keys.ts'
+} from '../counting.ts'
+import type { BlockedKeys, DestinationCounts, StoreStats } from '../store-stats.ts'
+import { NEXT_QUEUED, NO_DESTINATION } from './due.ts'
 
 const FREE = '(lease_until IS NULL OR lease_until <= ?2)'
 const AT = 'FROM yaoki_outbox INDEXED BY yaoki_outbox_due WHERE destination = ?1'
@@ -34,6 +38,99 @@ export const FAILING: string = `SELECT count(*), min(first_due) FROM
 /** Attempts change with every claim and are in no index. */
 const FAILED_ATTEMPTS = `SELECT max(attempts) FROM (SELECT attempts ${OLDEST_FAILED} min(?3, ${MAX_SAMPLE}))`
 const DEAD = 'SELECT count(*) FROM (SELECT 1 FROM yaoki_outbox_dead WHERE destination = ? LIMIT ?)'
+
+const NEXT_DEAD = `SELECT destination FROM yaoki_outbox_dead INDEXED BY yaoki_outbox_dead_destination
+	WHERE destination > ? ORDER BY destination LIMIT 1`
+
+function namesBy(connection: SqliteConnection, sql: string, limit: number): readonly string[] {
+	const names: string[] = []
+	let at = NO_DESTINATION
+	while (names.length < limit) {
+		const [name] = connection.row(sql, at) ?? []
+		if (name === undefined) break
+		at = String(name)
+		names.push(at)
+	}
+	return names
+}
+
+/** Returns at most `limit` destinations with queued or dead messages. */
+function allDestinations(connection: SqliteConnection, limit: number): readonly string[] {
+	const queued = namesBy(connection, NEXT_QUEUED, limit)
+	const dead = namesBy(connection, NEXT_DEAD, limit)
+	return [...new Set([...queued, ...dead])].sort().slice(0, limit)
+}
+
+/* Keys whose messages wait for one message. Each key costs a jump through an index, and a count up to a limit behind it. */
+
+export const NEXT_BLOCKED_KEY = `SELECT key, id, seq, died_at FROM yaoki_outbox_dead INDEXED BY yaoki_outbox_dead_blocking
+	WHERE blocks = 1 AND destination = ? AND key > ? ORDER BY key, seq LIMIT 1`
+
+/** A claim counts its attempt before the outcome is known. */
+const FAILURES = '(f.attempts - (f.locked_by IS NOT NULL))'
+
+/** The first of their key among the oldest failed messages. */
+export const FAILED_FIRST: string = `SELECT f.key, f.id, f.seq, f.created_at + f.first_due_after_ms FROM (
+		SELECT key, id, seq, created_at, first_due_after_ms, attempts, locked_by, due_at FROM yaoki_outbox INDEXED BY yaoki_outbox_retried WHERE destination = ?1 AND first_due_after_ms IS NOT NULL
+		ORDER BY created_at + first_due_after_ms LIMIT ?3
+	) f WHERE f.key IS NOT NULL
+		AND (${FAILURES} >= ${BLOCKING_FAILURES} OR f.due_at >= ?2 + ${BLOCKING_WAIT_MS})
+		AND NOT EXISTS (SELECT 1 FROM yaoki_outbox e INDEXED BY yaoki_outbox_key
+			WHERE e.destination = ?1 AND e.key = f.key AND e.seq < f.seq)`
+
+const COUNT_BEHIND = `SELECT count(*) FROM (SELECT 1 FROM yaoki_outbox INDEXED BY yaoki_outbox_key
+	WHERE destination = ? AND key = ? AND seq > ? LIMIT ?)`
+
+function countBehind(
+	connection: SqliteConnection,
+	destination: string,
+	rows: readonly SqlRow[],
+	limit: number,
+): readonly BlockingMessage[] {
+	return rows.map(([key = null, id, seq = null, since]) => ({
+		destination,
+		key: String(key),
+		id: String(id),
+		since: Number(since),
+		behind: connection.number(COUNT_BEHIND, destination, key, seq, limit + 1),
+	}))
+}
+
+/** Counts keys behind dead letters, at most `maxKeys`. */
+function blockedByDead(
+	connection: SqliteConnection,
+	destination: string,
+	now: number,
+	limit: number,
+	maxKeys: number,
+): BlockedKeys {
+	const rows: SqlRow[] = []
+	for (let row = connection.row(NEXT_BLOCKED_KEY, destination, ''); row !== undefined; ) {
+		rows.push(row)
+		if (rows.length > maxKeys) break
+		row = connection.row(NEXT_BLOCKED_KEY, destination, row[0] ?? '')
+	}
+	const share = limitPerDestination(Math.min(limit, MAX_BEHIND), rows.length)
+	const found = countBehind(connection, destination, rows.slice(0, maxKeys), share)
+	return sumBlocked(found, share, now, rows.length > maxKeys)
+}
+
+/** Counts keys behind messages that wait for a retry, among the `checked` oldest ones. */
+function blockedByRetry(
+	connection: SqliteConnection,
+	destination: string,
+	now: number,
+	limit: number,
+	checked: number,
+	isCut: boolean,
+): BlockedKeys {
+	const rows = connection.rows(FAILED_FIRST, destination, now, checked)
+	const share = limitPerDestination(Math.min(limit, MAX_BEHIND), rows.length)
+	return sumBlocked(countBehind(connection, destination, rows, share), share, now, isCut)
+}
+
+/** Returns how many keys behind dead letters are counted for each of `destinations` destinations. */
+const keysPerDestination = (destinations: number): number => limitPerDestination(MAX_BLOCKING, destinations)
 
 /** What all destinations share. */
 interface Counting {
@@ -95,8 +192,8 @@ function countAttempts(connection: SqliteConnection, limit: number, destination?
 }
 
 /**
- * Reads some of the first messages. They show attempts without a recorded failure, as in rows that were restored or changed by hand, and times that the
- * clock has not reached yet.
+ * Reads some of the first messages. They show attempts without a recorded failure, as in rows that were
+ * restored or changed by hand, and times that the clock has not reached yet.
  */
 const sampleSql = (which: string): string => `SELECT destination, max(attempts),
 		min(CASE WHEN attempts > 0 AND first_due_after_ms IS NULL AND due_at > ? THEN created_at END),

@@ -1,6 +1,6 @@
 /**
- * A store under test with the steps that cases consist of. Durations are minutes and hours: the clock of a real database runs on during
- * a case, and a few seconds must not change a result.
+ * A store under test with the steps that cases consist of. Durations are minutes and hours: the clock of a
+ * real database runs on during a case, and a few seconds must not change a result.
  */
 import assert from 'node:assert/strict'
 import type { MessageStatus } from '../../message/message.ts'
@@ -21,11 +21,24 @@ import type { OutboxStoreUnderTest } from './store-under-test.ts'
 
 export const OPERATOR: OperatorNote = { by: 'ada@ops', reason: 'a test' }
 
+/** Claims of an ordered destination. */
+export const ORDERED = { isOrdered: true } as const
+
 /** A limit that no case reaches. */
 export const MANY = 10_000
 
 /** Cases by name. */
 export type CaseTable = Readonly<Record<string, (t: StoreHarness) => Promise<void>>>
+
+/** Returns a case per value: `nameOf` makes a sentence of its key, and `check` receives it. */
+export const caseTable = <Value>(
+	values: Readonly<Record<string, Value>>,
+	nameOf: (key: string) => string,
+	check: (t: StoreHarness, value: Value) => Promise<void>,
+): CaseTable =>
+	Object.fromEntries(
+		Object.entries(values).map(([key, value]) => [nameOf(key), (t: StoreHarness) => check(t, value)]),
+	)
 
 /** Fields of a claim of one target that differ from the defaults. */
 export type ClaimOverrides = Partial<ClaimTarget> & Partial<Omit<ClaimRequest, 'targets'>>
@@ -137,11 +150,16 @@ export class StoreHarness {
 		assert.deepEqual(sorted(lost), sorted(idsOf(settlements)))
 	}
 
-	/** Claims exactly one message, which must have this id, and settles it as sent. */
-	async send(id: string | undefined, overrides?: ClaimOverrides): Promise<void> {
+	/** Claims exactly one message, which must have this id. */
+	async claimId(id: string | undefined, overrides?: ClaimOverrides): Promise<ClaimedRow> {
 		const row = await this.claimOne(overrides)
 		assert.equal(row.id, id)
-		await this.settle([sent(row)])
+		return row
+	}
+
+	/** Claims exactly one message, which must have this id, and settles it as sent. */
+	async send(id: string | undefined, overrides?: ClaimOverrides): Promise<void> {
+		await this.settle([sent(await this.claimId(id, overrides))])
 	}
 
 	/** Claims exactly one message and settles it as failed, due again after `inMs`. */
@@ -198,11 +216,11 @@ export class StoreHarness {
 
 	/** Claims the only first message of a key and dead-letters it. */
 	async deadLetterHead(afterDeadLetter: AfterDeadLetter): Promise<void> {
-		await this.die({ afterDeadLetter }, { isOrdered: true })
+		await this.die({ afterDeadLetter }, ORDERED)
 	}
 
 	/** Sends all messages of one key, one after the other. */
-	async sendInOrder(ids: readonly string[], overrides: ClaimOverrides = { isOrdered: true }): Promise<void> {
+	async sendInOrder(ids: readonly string[], overrides: ClaimOverrides = ORDERED): Promise<void> {
 		for (const id of ids) await this.send(id, overrides)
 	}
 
@@ -268,7 +286,7 @@ export class StoreHarness {
 		return other
 	}
 
-	/** Returns a second store, or the same one if there can be only one: what holds between two stores must hold within one. */
+	/** Returns a second store, or the same one: what holds between two stores must hold within one. */
 	async other(): Promise<OutboxStore> {
 		return (await this.another()) ?? this.store
 	}

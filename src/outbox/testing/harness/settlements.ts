@@ -5,7 +5,10 @@ import type { AfterDeadLetter, ClaimRef, Settlement } from '../../store/rows.ts'
 export const BOOM: StoredError = { type: 'Error', message: 'boom', fingerprint: 'f-boom' }
 
 export const claimRef = ({ id, attempt, claimedAt, sequence }: ClaimRef): ClaimRef => ({
-	...{ id, attempt, claimedAt, sequence },
+	id,
+	attempt,
+	claimedAt,
+	sequence,
 })
 
 export const sent = (row: ClaimRef): Settlement => ({ type: 'sent', ...claimRef(row) })

@@ -1,13 +1,13 @@
 /**
- * Finds the times at which a share changes. Given the attempts and symptoms per bin, the Viterbi algorithm finds the sequence of levels
- * that explains the bins best, where every change of level has a cost. A threshold per bin was rejected: with one call per second no
- * bin reaches it, and with a thousand every fluctuation does. Bins without attempts, for example while a circuit is open, keep the
- * level of their neighbors.
+ * Finds the times at which a share changes. Given the attempts and symptoms per bin, the Viterbi algorithm
+ * finds the sequence of levels that explains the bins best, where every change of level has a cost. A
+ * threshold per bin was rejected: with one call per second no bin reaches it, and with a thousand every
+ * fluctuation does. Bins without attempts, for example while a circuit is open, keep the level of their
+ * neighbors.
  */
 import type { SymptomCounts } from '../log/attempts.ts'
 import { at } from '../log/numbers.ts'
 
-/** Consecutive bins of one level. */
 export interface Segment {
 	/** The first bin, and the one after the last. */
 	readonly from: number

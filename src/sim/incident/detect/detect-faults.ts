@@ -1,9 +1,11 @@
 /**
- * Finds faults. Symptoms are searched one after the other, each over the whole time: attempts that fail, attempts that are slow or
- * time out, and timeouts while other responses are normal. The attempts during a symptom then decide which fault it is.
+ * Finds faults. Symptoms are searched one after the other, each over the whole time: attempts that fail,
+ * attempts that are slow or time out, and timeouts while other responses are normal. The attempts during a
+ * symptom then decide which fault it is.
  *
- * Whether load explains a symptom is not decided here: a queue has no symptoms of its own. What is detected is what the replay needs if the
- * service has no limit; `fit` then explains as much of it as possible by a queue.
+ * Whether load explains a symptom is not decided here: a queue has no symptoms of its own. What is detected
+ * is what the replay needs if the service has no limit; `fit` then explains as much of it as possible by a
+ * queue.
  */
 import type { Fault } from '../../scenario/scenario.ts'
 import { OUTCOME } from '../log/attempt-outcome.ts'
@@ -67,7 +69,9 @@ export function detectFaults(bins: AttemptBins): Detection {
 	]
 	return {
 		faults: faults.sort(({ fault: a }, { fault: b }) => a.fromMs - b.fromMs || a.toMs - b.toMs),
-		...{ serviceTimes, isSlowBin, pace },
+		serviceTimes,
+		isSlowBin,
+		pace,
 		backgroundErrorRate: shareOutside(failures.counts, markBins(bins, failed)),
 	}
 }
@@ -79,7 +83,6 @@ function markBins(bins: AttemptBins, windows: readonly FaultWindow[]): Uint8Arra
 	return marks
 }
 
-/** Returns 1 for each attempt in the windows. */
 function markAttempts(bins: AttemptBins, windows: readonly FaultWindow[]): Uint8Array {
 	const marks = new Uint8Array(bins.attempts.length)
 	for (const window of windows) for (const index of attemptsIn(window, bins)) marks[index] = 1
@@ -115,10 +118,8 @@ const DOWN = 0.98
 /** Failures faster than this share of the normal time are refused connections: no worker processed them. */
 const FAST = 0.25
 
-/** Smaller slowdowns are not reported. */
 const MIN_FACTOR = 1.5
 
-/** The kinds of faults that are detected. */
 export type DetectedFault = Extract<Fault, { readonly kind: 'outage' | 'slowdown' | 'errors' }>
 
 /** A fault, with its evidence. */
@@ -204,7 +205,6 @@ function faultFromSlowness(
 	return { ...createFault(window, { kind: 'slowdown', factor: roundToMicroseconds(factor) }), ...slow }
 }
 
-/** Returns the sorted durations of responses in these bins. */
 function durationsIn(bins: AttemptBins, isIn: (bin: number) => boolean): Float64Array {
 	const { attempts } = bins
 	const durations: number[] = []

@@ -1,7 +1,8 @@
 /**
- * Finds the periods in which a symptom is frequent. A fault does not start with a bin, so around each change of level the single
- * attempts are searched for the time that separates them best. Where there are no attempts, for example while a circuit is open, the
- * change may have happened at any time in between: the middle is used, and the whole range is reported.
+ * Finds the periods in which a symptom is frequent. A fault does not start with a bin, so around each change
+ * of level the single attempts are searched for the time that separates them best. Where there are no
+ * attempts, for example while a circuit is open, the change may have happened at any time in between: the
+ * middle is used, and the whole range is reported.
  */
 import type { AttemptBins, Symptom, SymptomCounts } from '../log/attempts.ts'
 import { at } from '../log/numbers.ts'
@@ -52,10 +53,7 @@ export function findFaultWindows(
 		const bounds = { ...segment, starts, ends }
 		const shown = Array.from(attemptsIn(bounds, bins), hasSymptom).filter((hasIt) => hasIt !== undefined)
 		const [attempts, symptoms] = [shown.length, shown.filter(Boolean).length]
-		return {
-			...{ ...bounds, attempts, symptoms, isOngoing: !after },
-			share: attempts > 0 ? symptoms / attempts : 0,
-		}
+		return { ...bounds, attempts, symptoms, isOngoing: !after, share: attempts > 0 ? symptoms / attempts : 0 }
 	})
 	return { counts, windows }
 }

@@ -1,6 +1,7 @@
 /**
- * Estimates the normal service time. Slow periods cannot be found without it, and it cannot be measured before slow periods are
- * excluded. So a first estimate uses only the faster periods; the final distribution uses everything outside of slow periods.
+ * Estimates the normal service time. Slow periods cannot be found without it, and it cannot be measured
+ * before slow periods are excluded. So a first estimate uses only the faster periods; the final distribution
+ * uses everything outside of slow periods.
  */
 import type { AttemptBins } from '../log/attempts.ts'
 import { quantile, sorted } from '../log/numbers.ts'

@@ -1,17 +1,16 @@
 /**
- * Candidates for what happened to the service during a group of detected faults: the detected faults as they are, or the detected failures
- * with no slow period, one in which it was slow, or one in which it hung. The slow period may end at any time before the symptoms do.
+ * Candidates for what happened to the service during a group of detected faults: the detected faults as they
+ * are, or the detected failures with no slow period, one in which it was slow, or one in which it hung. The
+ * slow period may end at any time before the symptoms do.
  */
-import type { DetectedFault } from '../detect/detect-faults.ts'
+import type { DetectedFault, SymptomFault } from '../detect/detect-faults.ts'
 import { at } from '../log/numbers.ts'
-import { type Cluster, mayBeOverload } from './clusters.ts'
 import type { Period } from './queue-model.ts'
 import { KIND, type RecordedAttempts } from './recorded.ts'
 
 export interface Candidate {
 	/** What the service did, besides the detected failures. */
 	readonly kind: 'as detected' | 'failures only' | 'hang' | 'slowdown'
-	/** The slow period. */
 	readonly fromMs: number
 	readonly toMs: number
 	readonly factor: number
@@ -22,7 +21,6 @@ export interface Candidate {
 /** The duration of a candidate, divided by that of the next shorter one. */
 const END_RATIO = 2
 
-/** At most this many starts are tried. */
 const MAX_STARTS = 3
 
 /** At most this many ends are taken from bursts of responses. */
@@ -33,7 +31,6 @@ export class Candidates {
 	readonly starts: readonly number[]
 	/** When the last detected period with errors ended; undefined if there is none. */
 	readonly errorsToMs: number | undefined
-	/** Possible ends, in ascending order. */
 	readonly #ends: readonly number[]
 	readonly #cluster: Cluster
 	readonly #failures: readonly DetectedFault[]
@@ -56,13 +53,12 @@ export class Candidates {
 		this.#ends = ends.filter((end) => end <= cluster.toMs).sort((a, b) => a - b)
 	}
 
-	/** Returns the possible ends after a time. */
 	endsAfter(ms: number): readonly number[] {
 		return this.#ends.filter((end) => end > ms)
 	}
 
 	create(kind: Candidate['kind'], period: Period, factor = 1): Candidate {
-		return { ...{ kind, factor }, ...period, errorsToMs: this.errorsToMs ?? 0 }
+		return { kind, factor, ...period, errorsToMs: this.errorsToMs ?? 0 }
 	}
 
 	faultsOf({ kind, fromMs, toMs, factor, errorsToMs }: Candidate): readonly DetectedFault[] {
@@ -75,7 +71,6 @@ export class Candidates {
 		return [...failures, { kind: 'slowdown', factor, fromMs, toMs }]
 	}
 
-	/** Returns when the last fault of a candidate ends. */
 	endOf(candidate: Candidate): number {
 		return this.faultsOf(candidate).reduce((max, { toMs }) => Math.max(max, toMs), this.#cluster.fromMs)
 	}
@@ -101,3 +96,29 @@ function findBursts({ fromMs, toMs }: Cluster, recorded: RecordedAttempts): read
 	bursts.sort((a, b) => b.responses - a.responses || a.atMs - b.atMs)
 	return bursts.slice(0, MAX_BURSTS).map(({ atMs }) => atMs)
 }
+
+export interface Cluster extends Period {
+	readonly found: readonly SymptomFault[]
+}
+
+/** Faults this close, in bins of the search for faults, belong together. */
+const MAX_GAP = 2
+
+export function groupFaults(faults: readonly SymptomFault[], resolutionMs: number): readonly Cluster[] {
+	const clusters: Cluster[] = []
+	for (const found of [...faults].sort((a, b) => a.fault.fromMs - b.fault.fromMs)) {
+		const { fromMs, toMs } = found.fault
+		const last = clusters.at(-1)
+		if (last && fromMs <= last.toMs + MAX_GAP * resolutionMs)
+			clusters[clusters.length - 1] = {
+				fromMs: last.fromMs,
+				toMs: Math.max(last.toMs, toMs),
+				found: [...last.found, found],
+			}
+		else clusters.push({ fromMs, toMs, found: [found] })
+	}
+	return clusters
+}
+
+/** Returns true for a fault whose symptoms an overload has too: slow and missing responses. */
+const mayBeOverload = ({ symptom }: SymptomFault): boolean => symptom === 'slow'

@@ -1,11 +1,11 @@
 /**
- * Finds the candidates that explain a group of detected faults at a number of workers: those whose queue, computed by the model, makes the recorded
- * outcomes likely. All that are about as likely as the best remain. Where the log does not show when a fault ended, because the overload
- * that followed looks the same, the earliest and the latest possible end are both in the result.
+ * Finds the candidates that explain a group of detected faults at a number of workers: those whose queue,
+ * computed by the model, makes the recorded outcomes likely. All that are about as likely as the best remain.
+ * Where the log does not show when a fault ended, because the overload that followed looks the same, the
+ * earliest and the latest possible end are both in the result.
  */
 import type { DetectedFault } from '../detect/detect-faults.ts'
-import { type Candidate, Candidates } from './candidates.ts'
-import type { Cluster } from './clusters.ts'
+import { type Candidate, Candidates, type Cluster } from './candidates.ts'
 import type { Period, QueueModel } from './queue-model.ts'
 import type { RecordedAttempts } from './recorded.ts'
 
@@ -44,7 +44,6 @@ export interface FitContext {
 	readonly resolutionMs: number
 	/** The faults of the groups before. */
 	readonly before: readonly DetectedFault[]
-	/** The period whose outcomes are predicted. */
 	readonly period: Period
 }
 
@@ -148,7 +147,8 @@ class ClusterSearch {
 	#result(): ClusterFit {
 		const explained = this.#likely()
 			.map(({ candidate, logLikelihood }) => ({
-				...{ faults: this.#candidates.faultsOf(candidate), logLikelihood },
+				faults: this.#candidates.faultsOf(candidate),
+				logLikelihood,
 				toMs: this.#candidates.endOf(candidate),
 			}))
 			.sort((a, b) => a.toMs - b.toMs || b.logLikelihood - a.logLikelihood)

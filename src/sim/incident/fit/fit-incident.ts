@@ -1,21 +1,22 @@
 /**
- * Explains a whole log: finds the workers of the service, if they are not given, and the faults that explain the detected symptoms with them.
+ * Explains a whole log: finds the workers of the service, if they are not given, and the faults that explain
+ * the detected symptoms with them.
  *
- * The workers show in normal traffic already: responses become slower whenever more requests than workers are in flight. Normal periods
- * exclude most numbers at little cost; what remains is compared over the faults too, because an overload shows the capacity best. Throughput while the
- * service is saturated was rejected as the measure: in a retry storm no response comes in time, so the log has none.
+ * The workers show in normal traffic already: responses become slower whenever more requests than workers are
+ * in flight. Normal periods exclude most numbers at little cost; what remains is compared over the faults
+ * too, because an overload shows the capacity best. Throughput while the service is saturated was rejected as
+ * the measure: in a retry storm no response comes in time, so the log has none.
  */
 import type { DetectedFault, Detection } from '../detect/detect-faults.ts'
 import type { Pace } from '../detect/service-time.ts'
 import type { AttemptBins } from '../log/attempts.ts'
 import { at } from '../log/numbers.ts'
-import { type Cluster, groupFaults } from './clusters.ts'
+import { type Cluster, groupFaults } from './candidates.ts'
 import { type ClusterFit, type Explanation, fitCluster, SAME } from './fit-cluster.ts'
 import { type Period, QueueModel } from './queue-model.ts'
 import { RecordedAttempts } from './recorded.ts'
 import { countInFlight, type Evidence, serviceTimesWith } from './service-times.ts'
 
-/** A service that explains the log. */
 export interface Fit {
 	readonly workers: number
 	readonly serviceTimes: Float64Array
@@ -39,7 +40,6 @@ export interface IncidentFit {
 /** The recorded service times fluctuate, which excludes numbers of workers less than it does ends of a fault. */
 const WORKERS_TOLERANCE = 40
 
-/** At most this many numbers of workers are compared over the faults. */
 const MAX_FITTED = 3
 
 /** An overload that the model predicts may last longer than the recorded one. */
@@ -115,7 +115,6 @@ function selectWorkers(context: Context): readonly number[] {
 	return [...new Set([...picked, best.count])].sort((a, b) => a - b)
 }
 
-/** Returns the log-likelihood of the periods without faults. */
 function normalLikelihood(workers: number, context: Context): number {
 	const { model } = modelWith(workers, context)
 	return normalPeriods(context).reduce(
@@ -135,7 +134,6 @@ function normalPeriods({ clusters, evidence: { bins } }: Context): readonly Peri
 	return periods.filter((period) => period.toMs > period.fromMs)
 }
 
-/** Explains the groups of faults one after the other. */
 function fitWith(workers: number, context: Context): Readonly<Record<keyof ClusterFit, Fit>> {
 	const { clusters, evidence } = context
 	const { model, serviceTimes } = modelWith(workers, context)
@@ -150,7 +148,9 @@ function fitWith(workers: number, context: Context): Readonly<Record<keyof Clust
 	const create = (which: keyof ClusterFit): Fit => {
 		const explanations = fits.map((fit) => fit[which])
 		return {
-			...{ workers, serviceTimes, explanations },
+			workers,
+			serviceTimes,
+			explanations,
 			faults: explanations.flatMap(({ faults }) => faults),
 			logLikelihood: explanations.reduce((sum, one) => sum + one.logLikelihood, normal),
 		}

@@ -1,21 +1,23 @@
 /**
- * Predicts how each recorded attempt would have ended at a service with given workers and faults, and how likely the recorded outcomes
- * are then. The attempts go through the workers first come, first served, at the times at which they were recorded: the requests
- * that retries sent are known, so the policy that sent them need not be.
+ * Predicts how each recorded attempt would have ended at a service with given workers and faults, and how
+ * likely the recorded outcomes are then. The attempts go through the workers first come, first served, at the
+ * times at which they were recorded: the requests that retries sent are known, so the policy that sent them
+ * need not be.
  *
- * The wait of an attempt follows from the service time of each attempt before it: the recorded one where it is known, otherwise a draw, the
- * same in every hypothesis, so that hypotheses are compared and not draws. The attempt's own service time is not drawn: its outcomes have probabilities.
+ * The wait of an attempt follows from the service time of each attempt before it: the recorded one where it
+ * is known, otherwise a draw, the same in every hypothesis, so that hypotheses are compared and not draws.
+ * The attempt's own service time is not drawn: its outcomes have probabilities.
  *
- * A fluid queue that took its length from the recorded outcomes was rejected. It assumed that a timeout which its queue did not explain costs the
- * service nothing, and that a failed request does not either. Where the overload began with a slowdown or with errors, its queue stayed empty for
- * ever: of 32,352 attempts in a retry storm it explained none, and read the storm as an outage to the end of the log.
+ * A fluid queue that took its length from the recorded outcomes was rejected. It assumed that a timeout which
+ * its queue did not explain costs the service nothing, and that a failed request does not either. Where the
+ * overload began with a slowdown or with errors, its queue stayed empty for ever: of 32,352 attempts in a
+ * retry storm it explained none, and read the storm as an outage to the end of the log.
  */
 import { logarithm } from '../../kernel/logarithm.ts'
 import type { Fault } from '../../scenario/scenario.ts'
 import { at } from '../log/numbers.ts'
 import { KIND, KINDS, type RecordedAttempts } from './recorded.ts'
 import type { ServiceTimes } from './service-times.ts'
-import { WorkerPool } from './worker-pool.ts'
 
 /** A service that may have been the recorded one. */
 export interface Hypothesis {
@@ -23,7 +25,6 @@ export interface Hypothesis {
 	readonly faults: readonly Fault[]
 }
 
-/** A period, in milliseconds of the scenario. */
 export interface Period {
 	readonly fromMs: number
 	readonly toMs: number
@@ -38,13 +39,13 @@ const NOISE = 0.03
 /** The weight of a bin is capped at this many attempts, because real rates fluctuate more than a random sample. */
 const MAX_WEIGHT = 20
 
-/** Points of the distribution of service times. */
 const POINTS = 4_096
 
 /** A prediction starts this long before its period, with free workers. */
 const LEAD_MS = 2_000
 
-// In what runs once per attempt, `values[index] ?? 0` replaces `at`, which is four times slower for lists of several types.
+// In what runs once per attempt, `values[index] ?? 0` replaces `at`, which is four times slower for lists of
+// several types.
 export class QueueModel {
 	readonly #recorded: RecordedAttempts
 	/** By position. */
@@ -61,8 +62,8 @@ export class QueueModel {
 	}
 
 	/**
-	 * Returns the log-likelihood of the outcomes recorded in a period, relative to that of a prediction that is right in every bin; -Infinity as
-	 * soon as it is below `floor`.
+	 * Returns the log-likelihood of the outcomes recorded in a period, relative to that of a prediction that is
+	 * right in every bin; -Infinity as soon as it is below `floor`.
 	 */
 	logLikelihood(hypothesis: Hypothesis, { fromMs, toMs }: Period, floor: number): number {
 		const { startMs, kind, binMs } = this.#recorded
@@ -210,4 +211,36 @@ function errorRateAt(faults: readonly Fault[], ms: number): number {
 	for (const fault of faults)
 		if (fault.kind === 'errors' && fault.fromMs <= ms && ms < fault.toMs) passes *= 1 - fault.rate
 	return 1 - passes
+}
+
+class WorkerPool {
+	readonly #freeAt: Float64Array
+
+	constructor(workers: number) {
+		this.#freeAt = new Float64Array(workers).fill(-Infinity)
+	}
+
+	/** All workers are free: the service was restarted. */
+	clear(): void {
+		this.#freeAt.fill(-Infinity)
+	}
+
+	get nextFreeAt(): number {
+		return this.#freeAt[0] ?? 0
+	}
+
+	occupy(until: number): void {
+		const freeAt = this.#freeAt
+		const { length } = freeAt
+		let index = 0
+		for (;;) {
+			let child = 2 * index + 1
+			if (child >= length) break
+			if (child + 1 < length && (freeAt[child + 1] ?? 0) < (freeAt[child] ?? 0)) child++
+			if ((freeAt[child] ?? 0) >= until) break
+			freeAt[index] = freeAt[child] ?? 0
+			index = child
+		}
+		freeAt[index] = until
+	}
 }

@@ -48,7 +48,6 @@ export class RecordedAttempts {
 		return above < 0 ? KIND.slowest : above
 	}
 
-	/** Returns the position of the first attempt at or after this time. */
 	positionAt(ms: number): number {
 		let [low, high] = [0, this.length]
 		while (low < high) {

@@ -1,6 +1,7 @@
 /**
- * The service times at a number of workers. A response that found a free worker shows the service time alone; others include a wait, which the
- * replay would add a second time. At 70 % load of ten workers that alone made the service 7 % slower than it was.
+ * The service times at a number of workers. A response that found a free worker shows the service time alone;
+ * others include a wait, which the replay would add a second time. At 70 % load of ten workers that alone
+ * made the service 7 % slower than it was.
  */
 import { seededRandom } from '../../../testing/seeded-random.ts'
 import type { AttemptBins, Attempts } from '../log/attempts.ts'

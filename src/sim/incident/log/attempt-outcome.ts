@@ -1,6 +1,7 @@
 /**
- * What an event says about the service, as one number. What the policy did about it does not matter: a rejection by the client's
- * own policy says nothing about the service, and a permanent failure such as a 404 shows that it works.
+ * What an event says about the service, as one number. What the policy did about it does not matter: a
+ * rejection by the client's own policy says nothing about the service, and a permanent failure such as a 404
+ * shows that it works.
  */
 import type { ErrorFacts, RetryAttemptEvent, RetryFailureEvent } from '../../../core/events/events.ts'
 
@@ -9,7 +10,6 @@ export const OUTCOME = { responded: 0, failed: 1, timedOut: 2, rejected: 3, unkn
 
 export type Outcome = (typeof OUTCOME)[keyof typeof OUTCOME]
 
-/** Packs an outcome, whether the whole call failed, and the status of a failure. */
 export const encodeOutcome = (outcome: Outcome, isCallFailed: boolean, status = 0): number =>
 	outcome + (isCallFailed ? 8 : 0) + 16 * status
 
@@ -17,7 +17,6 @@ export const outcomeOf = (code: number): number => code % 8
 export const isCallFailed = (code: number): boolean => code % 16 >= 8
 export const statusOf = (code: number): number => Math.floor(code / 16)
 
-/** Errors of policies that reject calls. */
 const REJECTIONS: ReadonlySet<string> = new Set([
 	'CircuitOpenError',
 	'BulkheadRejectedError',

@@ -3,7 +3,6 @@ import { invalidOption } from '../../../core/options/schema.ts'
 import { OUTCOME, outcomeOf, statusOf } from './attempt-outcome.ts'
 import { at, increase, indicesBy } from './numbers.ts'
 
-/** When each attempt started and ended, and its outcome. */
 export class Attempts {
 	length = 0
 	/** Wall times. */
@@ -11,7 +10,6 @@ export class Attempts {
 	readonly endedAt: Float64Array
 	/** One of OUTCOME: responded, failed or timed out. */
 	readonly outcome: Uint8Array
-	/** The status of a failure, or 0. */
 	readonly status: Uint16Array
 	/** 1 if the start is known, and with it the duration. */
 	readonly hasDuration: Uint8Array
@@ -47,7 +45,6 @@ export class Attempts {
 		return at(this.outcome[index] === OUTCOME.failed ? this.endedAt : this.startedAt, index)
 	}
 
-	/** Returns true for a response with a known duration. */
 	isTimed(index: number): boolean {
 		return this.outcome[index] === OUTCOME.responded && this.hasDuration[index] === 1
 	}
@@ -62,7 +59,6 @@ export class Attempts {
 	}
 }
 
-/** Attempts per bin, and those of them with the symptom. */
 export interface SymptomCounts {
 	readonly attempts: Float64Array
 	readonly symptoms: Float64Array
@@ -111,12 +107,10 @@ export class AttemptBins {
 		return Math.min(this.length - 1, Math.max(0, Math.floor((time - this.origin) / this.widthMs)))
 	}
 
-	/** Returns the attempts in the bins from `from` to before `to`. */
 	in(from: number, to: number): Uint32Array {
 		return this.#indices.subarray(at(this.#starts, from), at(this.#starts, to))
 	}
 
-	/** Counts, per bin, the attempts that count and those of them with the symptom. */
 	countSymptoms(hasSymptom: Symptom): SymptomCounts {
 		const counts = { attempts: new Float64Array(this.length), symptoms: new Float64Array(this.length) }
 		for (let bin = 0; bin < this.length; bin++)

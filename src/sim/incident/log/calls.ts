@@ -1,7 +1,7 @@
 /**
- * Reconstructs calls and attempts from events. A retry reports the end of every attempt: the first attempt starts with the call,
- * each following one after the delay of the retry before it. Without a retry, each event of a circuit breaker is a call. Calls that
- * another policy rejected appear only as `rejected` events.
+ * Reconstructs calls and attempts from events. A retry reports the end of every attempt: the first attempt
+ * starts with the call, each following one after the delay of the retry before it. Without a retry, each
+ * event of a circuit breaker is a call. Calls that another policy rejected appear only as `rejected` events.
  */
 import { invalidArgument, invalidOption } from '../../../core/options/schema.ts'
 import { isCallFailed, OUTCOME, outcomeOf } from './attempt-outcome.ts'
@@ -33,9 +33,7 @@ export interface Calls extends Omit<CallCounts, 'total'> {
 	readonly unfinished: number
 }
 
-/** The policies whose events are used. */
 export interface Source {
-	/** For people. */
 	readonly name: string
 	/** Each event is the end of a call. */
 	readonly endings: readonly EventColumns[]
@@ -100,8 +98,9 @@ export function collectCalls(source: Source, pipeline: PipelineEvents, range: Ti
 }
 
 /**
- * Returns the starts of calls that were still retrying when the events end. Without them, demand would fall in the last seconds of a
- * retry storm. The first attempt is assumed to have taken as long as the next one; without a next one its end is used.
+ * Returns the starts of calls that were still retrying when the events end. Without them, demand would fall
+ * in the last seconds of a retry storm. The first attempt is assumed to have taken as long as the next one;
+ * without a next one its end is used.
  */
 function findUnfinished({ endings, retries }: Source, range: TimeRange): readonly number[] {
 	const calls = new Map<number, { endedAt: number; nextAt: number; nextEndedAt: number }>()

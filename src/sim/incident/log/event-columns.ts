@@ -4,8 +4,9 @@ import { codeForError, codeForFailure, codeForRetry, encodeOutcome, OUTCOME } fr
 import { at, indicesBy, sorted } from './numbers.ts'
 
 /**
- * `time` is the wall time at the end of an attempt. `ms` is the duration of the call, or the delay before the next attempt.
- * `attempt` counts from 1. `call` identifies the call; it is negative if the event has no call id.
+ * `time` is the wall time at the end of an attempt. `ms` is the duration of the call, or the delay before the
+ * next attempt. `attempt` counts from 1. `call` identifies the call; it is negative if the event has no call
+ * id.
  */
 export type EachEvent = (time: number, ms: number, attempt: number, code: number, call: number) => void
 
@@ -34,7 +35,6 @@ export class EventColumns {
 			callback(at(time, index), at(ms, index), at(attempt, index), at(code, index), at(call, index))
 	}
 
-	/** Returns all indices, sorted by call and attempt. */
 	byCall(): Uint32Array {
 		return indicesBy(this.length, [this.call, this.attempt, this.time])
 	}
@@ -50,7 +50,6 @@ export class PolicyEvents {
 	readonly retries: EventColumns = new EventColumns()
 	/** Calls or attempts that a breaker counted. */
 	readonly counted: EventColumns = new EventColumns()
-	/** Calls or attempts that were rejected. */
 	readonly rejected: EventColumns = new EventColumns()
 	/** Calls or attempts that a breaker in shadow mode would have rejected. */
 	readonly shadowed: EventColumns = new EventColumns()
@@ -105,7 +104,6 @@ export function hashCallId(callId: string): number {
 /** Gaps of this length split the events. */
 const MAX_GAP_MS = 3_600_000
 
-/** From the first to the last event, inclusive. */
 export interface TimeRange {
 	readonly from: number
 	readonly to: number
@@ -113,8 +111,9 @@ export interface TimeRange {
 }
 
 /**
- * Finds the events that belong together. A process whose clock is hours off, or a stray line from another day, would extend the
- * incident over all the time in between. So the events are split at long gaps, and the largest part is used.
+ * Finds the events that belong together. A process whose clock is hours off, or a stray line from another
+ * day, would extend the incident over all the time in between. So the events are split at long gaps, and the
+ * largest part is used.
  */
 export function findTimeRange(columns: readonly EventColumns[]): TimeRange {
 	const times = sorted(columns.flatMap(({ time }) => time))

@@ -1,5 +1,3 @@
-/** Helpers for lists of numbers. */
-
 /** Reads an element that is known to exist, which the type checker cannot know. */
 export const at = (values: ArrayLike<number>, index: number): number => values[index] ?? 0
 
@@ -18,7 +16,6 @@ export const sorted = (values: readonly number[]): Float64Array => Float64Array.
 export const quantile = (values: Float64Array, share: number): number =>
 	values[Math.min(values.length - 1, Math.floor(share * values.length))] ?? Number.NaN
 
-/** Returns the indices of rows, sorted by these columns. */
 export const indicesBy = (length: number, columns: readonly ArrayLike<number>[]): Uint32Array =>
 	Uint32Array.from({ length }, (_, index) => index).sort((a, b) => {
 		for (const column of columns) if (column[a] !== column[b]) return at(column, a) - at(column, b)

@@ -1,12 +1,11 @@
 /**
- * Parses one line of a log as an event. Log files are shared with other writers and get cut off, so an unreadable line is skipped.
- * A line that is used must have every field that is needed later, or a NaN would surface far from its cause.
+ * Parses one line of a log as an event. Log files are shared with other writers and get cut off, so an
+ * unreadable line is skipped. A line that is used must have every field that is needed later, or a NaN would
+ * surface far from its cause.
  */
-import type { EventBase, YaokiEvent } from '../../../core/events/events.ts'
+import type { DroppedEvents, EventBase, YaokiEvent } from '../../../core/events/events.ts'
 import { isAmount } from '../../../core/options/schema.ts'
-import { OTHER_TYPES } from './other-events.ts'
 
-/** Why a line is skipped. */
 export type UnreadableReason = 'not JSON' | 'not an event' | 'an event without all required fields'
 
 /** The required fields of the events that are used: numbers, and at most one string. */
@@ -37,7 +36,6 @@ const requiredOf = (type: string): RequiredFields | undefined =>
 
 export const isUsed = (event: EventBase): event is YaokiEvent => requiredOf(event.type) !== undefined
 
-/** The latest time that a Date can have. */
 const MAX_TIME = 8.64e15
 
 export function parseEvent(line: string): EventBase | UnreadableReason {
@@ -78,4 +76,29 @@ function isEvent(value: JsonObject | EventBase): value is EventBase {
 				(required.numbers ?? []).every((name) => isTime(event[name])) &&
 				(required.string === undefined || typeof event[required.string] === 'string')))
 	)
+}
+
+/** Of outboxes, relays, idempotency engines and the event log itself. A test compares them with the types of these events. */
+export const OTHER_TYPES: ReadonlySet<string> = new Set([
+	...[
+		'relay_sent',
+		'relay_retry_scheduled',
+		'relay_dead_letter',
+		'relay_released',
+		'relay_lease_lost',
+		'relay_paused',
+		'relay_resumed',
+		'relay_state_change',
+		'relay_handlers_hung',
+	],
+	...['relay_store_error', 'relay_store_recovered', 'relay_started', 'relay_stopping', 'relay_stopped'],
+	...['outbox_enqueued', 'outbox_replayed', 'outbox_discarded', 'outbox_retried', 'outbox_expired'],
+	...['idempotency_claimed', 'idempotency_replayed', 'idempotency_conflict', 'idempotency_mismatch'],
+	...['idempotency_lease_lost', 'idempotency_fenced', 'idempotency_store_error', 'telemetry_events_dropped'],
+	...['idempotency_stored_late', 'idempotency_response_lost'],
+])
+
+export function droppedCount(event: EventBase): number {
+	const { type, count } = event as Partial<DroppedEvents>
+	return type === 'telemetry_events_dropped' && isAmount(count) ? count : 0
 }

@@ -4,7 +4,10 @@ export interface Panel {
 	readonly title: string
 	/** How to read it. */
 	readonly description: string
-	/** `lines` over time, `bars` for rare events, `states` for the states of circuits, `number` for one value over the selected time. */
+	/**
+	 * `lines` over time, `bars` for rare events, `states` for the states of circuits, `number` for one value
+	 * over the selected time.
+	 */
 	readonly kind: 'lines' | 'bars' | 'states' | 'number'
 	readonly unit: 'share' | 'seconds' | 'per-second' | 'count'
 	readonly queries: readonly PanelQuery[]
@@ -30,7 +33,7 @@ export interface PanelGroup {
 	readonly panels: readonly Panel[]
 }
 
-/** One query of a graph. Two jobs may have services and destinations of one name, so each series is named after its job too. */
+/** One query of a graph. Two jobs may have the same services, so a series is named after its job too. */
 export const query = (expression: string, legend = '{{service}}'): PanelQuery => ({
 	expression,
 	legend: `{{job}} ${legend}`,

@@ -75,7 +75,7 @@ export const answers = (scope: Scope, thresholds: AnswerThresholds): PanelGroup 
 	],
 })
 
-/** Panels that answer the same questions for each service, over time. `step` is the distance between two bars. */
+/** Panels that answer the same questions over time. `step` is the distance between two bars. */
 export const questions = (scope: Scope, step: Scope): PanelGroup => ({
 	title: 'The five questions, by service',
 	panels: [

@@ -4,7 +4,7 @@ import {
 	constraintTexts,
 	defaultConstraints,
 	toConstraints,
-} from '../../../../src/cli/simulate/tune/constraints.ts'
+} from '../../../../src/cli/simulate/tune/tune-input.ts'
 import { pair, small } from '../files.ts'
 
 const parse = (...texts: readonly string[]) => toConstraints(texts.map((text) => parseAssertion(text, pair)))

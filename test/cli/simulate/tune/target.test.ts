@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { retry } from 'yaoki'
 import { type Scenario, scenarios } from 'yaoki/sim'
 import { CliError } from '../../../../src/cli/errors.ts'
-import { findPolicies, findTargets } from '../../../../src/cli/simulate/tune/target.ts'
+import { findPolicies, findTargets } from '../../../../src/cli/simulate/tune/tune-input.ts'
 import { pair, small } from '../files.ts'
 
 describe('the scenario of a search', () => {

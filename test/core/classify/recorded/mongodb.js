@@ -4,21 +4,17 @@ import { deadPort, thrownBy, withServer } from './provoke.js'
 
 const OP_MSG = 2013
 const HELLO = {
-	...{
-		ok: 1,
-		helloOk: true,
-		isWritablePrimary: true,
-		setName: 'rs',
-		hosts: [],
-		logicalSessionTimeoutMinutes: 30,
-	},
-	...{
-		maxBsonObjectSize: 16777216,
-		maxMessageSizeBytes: 48000000,
-		maxWriteBatchSize: 100000,
-		minWireVersion: 0,
-		maxWireVersion: 25,
-	},
+	ok: 1,
+	helloOk: true,
+	isWritablePrimary: true,
+	setName: 'rs',
+	hosts: [],
+	logicalSessionTimeoutMinutes: 30,
+	maxBsonObjectSize: 16777216,
+	maxMessageSizeBytes: 48000000,
+	maxWriteBatchSize: 100000,
+	minWireVersion: 0,
+	maxWireVersion: 25,
 }
 
 /** Returns the command of a message, or undefined while it is incomplete. */
@@ -54,13 +50,11 @@ const mongo = (reply) => (socket) => {
 
 async function connected(port, use, options = {}) {
 	const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
-		...{
-			serverApi: '1',
-			serverSelectionTimeoutMS: 300,
-			retryWrites: false,
-			retryReads: false,
-			monitorCommands: false,
-		},
+		serverApi: '1',
+		serverSelectionTimeoutMS: 300,
+		retryWrites: false,
+		retryReads: false,
+		monitorCommands: false,
 		...options,
 	})
 	try {

@@ -12,8 +12,12 @@ async function withMysql(packet, use, { atLogin = false } = {}) {
 		connections.push(connection)
 		connection.on('error', () => {})
 		connection.serverHandshake({
-			...{ protocolVersion: 10, serverVersion: '8.0.40', connectionId: connectionId++, statusFlags: 2 },
-			...{ characterSet: 8, capabilityFlags: 0xffffff ^ 0x800 ^ 0x20 },
+			protocolVersion: 10,
+			serverVersion: '8.0.40',
+			connectionId: connectionId++,
+			statusFlags: 2,
+			characterSet: 8,
+			capabilityFlags: 0xffffff ^ 0x800 ^ 0x20,
 			authCallback: (_, done) => done(null, atLogin ? packet : null),
 		})
 		// The package's server writes a placeholder instead of the SQLSTATE.

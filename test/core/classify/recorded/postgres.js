@@ -1,6 +1,6 @@
 import { DataTypes, Sequelize } from 'sequelize'
 import { DataSource, EntitySchema } from 'typeorm'
-import { startPostgres } from '../../../real-postgres.ts'
+import { startPostgres } from '../../../support/real-postgres.ts'
 import { deadPort, thrownBy } from './provoke.js'
 
 const postgres = await startPostgres()

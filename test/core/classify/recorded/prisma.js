@@ -1,5 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg'
-import { startPostgres } from '../../../real-postgres.ts'
+import { startPostgres } from '../../../support/real-postgres.ts'
 import { Prisma, PrismaClient } from './.cache/prisma/client.ts'
 import { constructed, deadPort, thrownBy } from './provoke.js'
 

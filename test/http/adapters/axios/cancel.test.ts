@@ -4,7 +4,7 @@ import axios, { type AxiosRequestConfig, type CancelToken } from 'axios'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { answer, drip, hang } from '../../faults/fault-server.ts'
-import { axiosFailure, failure, setting } from './setting.ts'
+import { axiosFailure, failure, setup } from './setup.ts'
 
 const busy = answer({ status: 503, body: 'busy' })
 
@@ -47,7 +47,7 @@ const ways: readonly [string, () => { config: AxiosRequestConfig; cancel: () => 
 
 describe.each(ways)('to cancel by %s', (_, make) => {
 	test('ends a wait immediately and sends nothing more', async () => {
-		const { api, server, waiting, clock } = await setting(busy, { areWaitsHeld: true })
+		const { api, server, waiting, clock } = await setup(busy, { areWaitsHeld: true })
 		const { config, cancel } = make()
 		const request = axiosFailure(api.get('/', config))
 		await waiting
@@ -64,7 +64,7 @@ describe.each(ways)('to cancel by %s', (_, make) => {
 	})
 
 	test('ends a request in flight and closes the connection', async () => {
-		const { api, server, waits } = await setting(hang())
+		const { api, server, waits } = await setup(hang())
 		const { config, cancel } = make()
 		const request = failure(api.get('/', config))
 		await server.requested(1)
@@ -77,7 +77,7 @@ describe.each(ways)('to cancel by %s', (_, make) => {
 
 describe('to cancel', () => {
 	test.each(ways.slice(0, 3))('by %s ends a stream that the caller reads', async (_, make) => {
-		const { api, server } = await setting(drip())
+		const { api, server } = await setup(drip())
 		const { config, cancel } = make()
 		const { data } = await api.get<Readable>('/', { ...config, responseType: 'stream' })
 		await once(data, 'data')
@@ -89,7 +89,7 @@ describe('to cancel', () => {
 	})
 
 	test('in a queue ends the stream in data, which was not sent', async () => {
-		const { api, server } = await setting(hang(), { bulkhead: { maxConcurrent: 1, maxQueue: 1 } })
+		const { api, server } = await setup(hang(), { bulkhead: { maxConcurrent: 1, maxQueue: 1 } })
 		const leaving = new AbortController()
 		const first = failure(api.get('/', { signal: leaving.signal }))
 		await server.requested(1)
@@ -103,7 +103,7 @@ describe('to cancel', () => {
 	})
 
 	test('leaves no listener on long-lived objects', async () => {
-		const { api } = await setting([busy, answer()])
+		const { api } = await setup([busy, answer()])
 		const { signal } = new AbortController()
 		const token: CancelToken & { _listeners?: unknown[] } = axios.CancelToken.source().token
 		await api.get('/', { signal })

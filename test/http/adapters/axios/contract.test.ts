@@ -3,14 +3,14 @@ import { describe, expect, test, vi } from 'vitest'
 import { explain } from 'yaoki'
 import { axiosAdapter } from '../../../../src/http/adapters/axios/axios-adapter.ts'
 import { answer, drip } from '../../faults/fault-server.ts'
-import { axiosFailure, setting } from './setting.ts'
+import { axiosFailure, setup } from './setup.ts'
 
 const busy = answer({ status: 503, body: 'busy' })
 const fine = answer({ headers: { 'content-type': 'application/json' }, body: '{"id":7}' })
 
 describe('the response', () => {
 	test("is checked by the caller's validateStatus", async () => {
-		const { api } = await setting(answer({ status: 404, body: 'none' }))
+		const { api } = await setup(answer({ status: 404, body: 'none' }))
 		await expect(api.get('/', { validateStatus: () => true })).resolves.toMatchObject({ status: 404 })
 		await expect(api.get('/', { validateStatus: null })).resolves.toMatchObject({ data: 'none' })
 		const error = await axiosFailure(api.get('/'))
@@ -24,19 +24,19 @@ describe('the response', () => {
 	})
 
 	test('that is rejected has its status in the error', async () => {
-		const { api } = await setting(answer({ status: 404 }))
+		const { api } = await setup(answer({ status: 404 }))
 		expect(await axiosFailure(api.get('/'))).toMatchObject({ status: 404 })
 	})
 
 	test('is an error if validateStatus rejects a 204', async () => {
-		const { api, server } = await setting(answer({ status: 204 }))
+		const { api, server } = await setup(answer({ status: 204 }))
 		const error = await axiosFailure(api.get('/', { validateStatus: (status) => status === 200 }))
 		expect(error).toMatchObject({ response: { status: 204 }, code: 'ERR_BAD_RESPONSE' })
 		expect(server.requests).toHaveLength(1)
 	})
 
 	test('is the same as without the adapter, for an error and for a success', async () => {
-		const { api, server } = await setting(
+		const { api, server } = await setup(
 			{ '/fine': fine, '/none': answer({ status: 404, body: '{"why":"none"}' }) },
 			{ deadlineHeader: false },
 		)
@@ -55,7 +55,7 @@ describe('the response', () => {
 	})
 
 	test('passes each interceptor and transform once, however many attempts were made', async () => {
-		const { api, server } = await setting([busy, busy, fine])
+		const { api, server } = await setup([busy, busy, fine])
 		const onRequest = vi.fn((config) => config)
 		const onResponse = vi.fn((response) => response)
 		api.interceptors.request.use(onRequest)
@@ -70,7 +70,7 @@ describe('the response', () => {
 	})
 
 	test('can be requested again with the config of its error', async () => {
-		const { api, server } = await setting([answer({ status: 401 }), fine])
+		const { api, server } = await setup([answer({ status: 401 }), fine])
 		api.interceptors.response.use(undefined, (error) => api.request(error.config))
 		expect((await api.get('/users/7', { params: { a: 1 } })).data).toEqual({ id: 7 })
 		expect(server.requests.map(({ path }) => path)).toEqual(['/users/7?a=1', '/users/7?a=1'])
@@ -85,21 +85,21 @@ describe.each(['http', 'fetch'])('a stream over %s', (adapter) => {
 	}
 
 	test('is returned with the head and has no timeout afterwards', async () => {
-		const { api, clock } = await setting([busy, fine], { adapter, timeout: 1_000 })
+		const { api, clock } = await setup([busy, fine], { adapter, timeout: 1_000 })
 		const { data } = await api.get('/', { responseType: 'stream' })
 		expect(clock.pendingTimers).toBe(0)
 		expect(await textOf(data)).toBe('{"id":7}')
 	})
 
 	test('of a discarded response is cancelled, and its connection is closed', async () => {
-		const { api, server } = await setting([drip({ status: 503 }), fine], { adapter })
+		const { api, server } = await setup([drip({ status: 503 }), fine], { adapter })
 		const { data } = await api.get('/', { responseType: 'stream' })
 		expect(await textOf(data)).toBe('{"id":7}')
 		await server.aborted(1)
 	})
 
 	test('of a failed status can be read', async () => {
-		const { api } = await setting(answer({ status: 404, body: 'none' }), { adapter })
+		const { api } = await setup(answer({ status: 404, body: 'none' }), { adapter })
 		const { response } = await axiosFailure(api.get('/', { responseType: 'stream' }))
 		expect(await textOf(response?.data as AsyncIterable<Uint8Array>)).toBe('none')
 	})
@@ -119,7 +119,7 @@ describe('the adapter', () => {
 	})
 
 	test('can be the default adapter of axios without calling itself', async () => {
-		const { server } = await setting(fine)
+		const { server } = await setup(fine)
 		const { adapter = 'http' } = axios.defaults
 		try {
 			axios.defaults.adapter = axiosAdapter(axios)
@@ -130,7 +130,7 @@ describe('the adapter', () => {
 	})
 
 	test('uses the URL of the request, whatever the current defaults of axios are', async () => {
-		const { api, server } = await setting(fine, { axiosDefaults: { baseURL: '' } })
+		const { api, server } = await setup(fine, { axiosDefaults: { baseURL: '' } })
 		const { baseURL } = axios.defaults
 		try {
 			axios.defaults.baseURL = 'http://other.test'
@@ -148,7 +148,7 @@ describe('the adapter', () => {
 			.fn()
 			.mockResolvedValueOnce({ status: 503, statusText: '', headers: { 'Retry-After': ['2'] }, data: null })
 			.mockResolvedValue({ status: 200, statusText: 'OK', data: 'mine' })
-		const { api, waits } = await setting(fine, { adapter })
+		const { api, waits } = await setup(fine, { adapter })
 		expect((await api.get('/')).data).toBe('mine')
 		expect(waits[0]).toBeGreaterThanOrEqual(2_000)
 	})

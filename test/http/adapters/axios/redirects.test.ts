@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { answer, type Step, startFaultServer } from '../../faults/fault-server.ts'
 import type { Script } from '../../faults/script.ts'
-import { failure, type SettingOptions, setting } from './setting.ts'
+import { failure, type SetupOptions, setup } from './setup.ts'
 
 const FINE = answer({ body: 'fine' })
 
 /** An instance for a server whose `/go` redirects to another one. */
-async function between(script: Script<Step>, options: SettingOptions = {}, status = 307) {
+async function between(script: Script<Step>, options: SetupOptions = {}, status = 307) {
 	const other = await startFaultServer(script)
 	const headers = { location: other.url('/there') }
-	const { api, server } = await setting({ '/go': answer({ status, headers }), '/': FINE }, options)
+	const { api, server } = await setup({ '/go': answer({ status, headers }), '/': FINE }, options)
 	return { api, server, other, [Symbol.asyncDispose]: () => other.close() }
 }
 

@@ -3,14 +3,14 @@ import axios from 'axios'
 import { describe, expect, test, vi } from 'vitest'
 import { explain } from 'yaoki'
 import { answer, fin, refusedUrl, reset } from '../../faults/fault-server.ts'
-import { axiosFailure, failure, setting } from './setting.ts'
+import { axiosFailure, failure, setup } from './setup.ts'
 
 const busy = answer({ status: 503, body: 'busy' })
 const fine = answer({ headers: { 'content-type': 'application/json' }, body: '{"id":7}' })
 
 describe('a request through axios', () => {
 	test('that succeeds is sent once, without a wait', async () => {
-		const { api, server, clock } = await setting(fine)
+		const { api, server, clock } = await setup(fine)
 		const response = await api.get('/users/7', { params: { full: true } })
 		expect(response).toMatchObject({ status: 200, data: { id: 7 } })
 		expect(server.requests.map(({ path }) => path)).toEqual(['/users/7?full=true'])
@@ -19,7 +19,7 @@ describe('a request through axios', () => {
 	})
 
 	test('is retried after a 503, and explain shows both attempts', async () => {
-		const { api, server, waits } = await setting([busy, fine], { maxRetries: 3 })
+		const { api, server, waits } = await setup([busy, fine], { maxRetries: 3 })
 		const response = await api.get('/users/7')
 		expect(response.data).toEqual({ id: 7 })
 		expect(server.requests).toHaveLength(2)
@@ -36,13 +36,13 @@ describe('a request through axios', () => {
 		['reset in the body', reset('body')],
 		['closed in the body', fin('body')],
 	])('is retried if the connection is %s', async (_, fault) => {
-		const { api, server } = await setting([fault, fine])
+		const { api, server } = await setup([fault, fine])
 		expect((await api.get('/')).data).toEqual({ id: 7 })
 		expect(server.requests).toHaveLength(2)
 	})
 
 	test("that keeps failing throws the error of its last attempt with the caller's config", async () => {
-		const { api, server } = await setting(reset('request-head'), { maxRetries: 2 })
+		const { api, server } = await setup(reset('request-head'), { maxRetries: 2 })
 		const validateStatus = (status: number) => status === 200
 		const error = await axiosFailure(api.get('/', { validateStatus, timeout: 5_000 }))
 		expect(error.code).toBe('ECONNRESET')
@@ -53,7 +53,7 @@ describe('a request through axios', () => {
 	})
 
 	test('waits for Retry-After', async () => {
-		const { api, waits } = await setting([answer({ status: 429, headers: { 'retry-after': '7' } }), fine])
+		const { api, waits } = await setup([answer({ status: 429, headers: { 'retry-after': '7' } }), fine])
 		await api.get('/')
 		expect(waits).toHaveLength(1)
 		expect(waits[0]).toBeGreaterThanOrEqual(7_000)
@@ -62,7 +62,7 @@ describe('a request through axios', () => {
 	test('with a key waits for each 409 with Retry-After, beyond maxRetries, and returns the response', async () => {
 		const inProgress = answer({ status: 409, headers: { 'retry-after': '2' } })
 		const conflicts = [inProgress, inProgress, inProgress, fine] as const
-		const { api, server, waits } = await setting(conflicts, { maxRetries: 1 })
+		const { api, server, waits } = await setup(conflicts, { maxRetries: 1 })
 		const response = await api.post('/orders', { id: 7 }, { headers: { 'idempotency-key': 'order-7' } })
 		expect(response).toMatchObject({ status: 200, data: { id: 7 } })
 		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(Array(4).fill('order-7'))
@@ -75,7 +75,7 @@ describe('a request through axios', () => {
 	})
 
 	test('is not retried if Retry-After is too long, and the error has retryAfterMs', async () => {
-		const { api, server } = await setting(answer({ status: 429, headers: { 'retry-after': '3600' } }))
+		const { api, server } = await setup(answer({ status: 429, headers: { 'retry-after': '3600' } }))
 		const error = await axiosFailure(api.get('/'))
 		expect(error).toMatchObject({
 			response: { status: 429 },
@@ -87,7 +87,7 @@ describe('a request through axios', () => {
 	})
 
 	test('uses the options of the request', async () => {
-		const { api, server } = await setting(busy, { maxRetries: 3 })
+		const { api, server } = await setup(busy, { maxRetries: 3 })
 		const error = await axiosFailure(api.get('/', { yaoki: { maxRetries: 1, name: 'user' } }))
 		expect(server.requests).toHaveLength(2)
 		expect(explain(error)).toMatchObject({ name: 'user', stop: 'retries-exhausted' })
@@ -97,7 +97,7 @@ describe('a request through axios', () => {
 	})
 
 	test('sends the remaining time and the attempt number', async () => {
-		const { api, server } = await setting([busy, fine], { timeout: 3_000, totalTimeoutMs: 3_000 })
+		const { api, server } = await setup([busy, fine], { timeout: 3_000, totalTimeoutMs: 3_000 })
 		const { config } = await api.get('/', { headers: { 'x-own': 'mine' } })
 		const [first, second] = server.requests.map(({ headers }) => headers)
 		expect(first).toMatchObject({ 'x-own': 'mine', 'x-request-timeout-ms': '3000' })
@@ -106,7 +106,7 @@ describe('a request through axios', () => {
 	})
 
 	test('is rejected immediately while the circuit of its origin is open', async () => {
-		const { api, server } = await setting(busy, { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } })
+		const { api, server } = await setup(busy, { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } })
 		for (let n = 0; n < 2; n++) expect((await axiosFailure(api.get('/'))).response?.status).toBe(503)
 		const error = await failure(api.get('/'))
 		expect(error).toMatchObject({ name: 'CircuitOpenError', code: 'YAOKI_CIRCUIT_OPEN' })
@@ -117,7 +117,7 @@ describe('a request through axios', () => {
 	})
 
 	test('over a Unix socket has a circuit of its own', async () => {
-		const { api } = await setting(fine, { maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
+		const { api } = await setup(fine, { maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
 		const onSocket = (socketPath: string) => failure(api.get('/', { socketPath, baseURL: '' }))
 		await expect(onSocket('/nowhere/a.sock')).resolves.toMatchObject({ code: 'ENOENT' })
 		await expect(onSocket('/nowhere/a.sock')).resolves.toMatchObject({ name: 'CircuitOpenError' })
@@ -125,7 +125,7 @@ describe('a request through axios', () => {
 	})
 
 	test('that axios itself rejects is not retried', async () => {
-		const { api, server, waits } = await setting(answer({ body: 'far too long' }))
+		const { api, server, waits } = await setup(answer({ body: 'far too long' }))
 		const error = await axiosFailure(api.get('/', { maxContentLength: 3 }))
 		expect(error.message).toContain('maxContentLength')
 		await axiosFailure(api.post('/', 'far too long', { maxBodyLength: 3, yaoki: { idempotent: true } }))
@@ -135,7 +135,7 @@ describe('a request through axios', () => {
 	})
 
 	test('uses the named adapter', async () => {
-		const { api, server } = await setting([busy, reset('request-head'), fine], { adapter: 'fetch' })
+		const { api, server } = await setup([busy, reset('request-head'), fine], { adapter: 'fetch' })
 		expect((await api.get('/')).data).toEqual({ id: 7 })
 		expect(server.requests).toHaveLength(3)
 	})
@@ -143,7 +143,7 @@ describe('a request through axios', () => {
 
 describe('a POST', () => {
 	test('is not retried, because it may have been processed', async () => {
-		const { api, server } = await setting([busy, fine])
+		const { api, server } = await setup([busy, fine])
 		const error = await axiosFailure(api.post('/orders', { id: 7 }))
 		expect(error).toMatchObject({ response: { status: 503 }, code: 'ERR_BAD_RESPONSE' })
 		expect(explain(error)?.stop).toBe('not-idempotent')
@@ -151,14 +151,14 @@ describe('a POST', () => {
 	})
 
 	test('is retried if no connection was established', async () => {
-		const { api } = await setting(fine, { maxRetries: 1 })
+		const { api } = await setup(fine, { maxRetries: 1 })
 		const error = await axiosFailure(api.post(await refusedUrl(), { id: 7 }))
 		expect(error.code).toBe('ECONNREFUSED')
 		expect(explain(error)?.attempts).toHaveLength(2)
 	})
 
 	test('is retried with one key with idempotency: auto', async () => {
-		const { api, server } = await setting([busy, fine], { idempotency: 'auto' })
+		const { api, server } = await setup([busy, fine], { idempotency: 'auto' })
 		await api.post('/orders', { id: 7 })
 		await api.post('/orders', { id: 8 })
 		const keys = server.requests.map(({ headers }) => headers['idempotency-key'])
@@ -169,7 +169,7 @@ describe('a POST', () => {
 	})
 
 	test("is retried with the caller's key", async () => {
-		const { api, server } = await setting([busy, fine, busy, fine])
+		const { api, server } = await setup([busy, fine, busy, fine])
 		await api.post('/orders', 'a', { headers: { 'Idempotency-Key': 'mine' } })
 		await api.post('/orders', 'b', { yaoki: { idempotencyKey: 'mine, too' } })
 		const keys = server.requests.map(({ headers }) => headers['idempotency-key'])
@@ -178,7 +178,7 @@ describe('a POST', () => {
 
 	// Without the key the second request would be a second order.
 	test('is never retried without its key, even if the header is switched off', async () => {
-		const { api, server } = await setting([busy, fine], { idempotency: 'auto' })
+		const { api, server } = await setup([busy, fine], { idempotency: 'auto' })
 		await api.post('/orders', 'a', { headers: { 'idempotency-key': false } }).catch(() => {})
 		for (const { headers } of server.requests) expect(headers['idempotency-key']).toEqual(expect.any(String))
 	})
@@ -197,14 +197,14 @@ describe('the body of a retried request', () => {
 		['a FormData', form, 'Yaoki'],
 		['a stream that a function makes', () => Readable.from(['a ', 'stream']), 'a stream'],
 	])('is the same each time for %s', async (_, data, sent) => {
-		const { api, server } = await setting([busy, fine])
+		const { api, server } = await setup([busy, fine])
 		await api.put('/', data)
 		expect(server.requests).toHaveLength(2)
 		for (const { body } of server.requests) expect(body).toContain(sent)
 	})
 
 	test('is sent once if it is a stream, and the error says why', async () => {
-		const { api, server } = await setting([reset('response-head'), fine])
+		const { api, server } = await setup([reset('response-head'), fine])
 		const error = await axiosFailure(api.put('/', Readable.from(['a stream'])))
 		expect(error.message).toContain('Pass data: () => a new stream')
 		expect(axios.isAxiosError(error.cause)).toBe(true)
@@ -214,7 +214,7 @@ describe('the body of a retried request', () => {
 	})
 
 	test('is sent once if it is a stream, and a failed status is reported as usual', async () => {
-		const { api, server } = await setting([busy, fine])
+		const { api, server } = await setup([busy, fine])
 		const error = await axiosFailure(api.put('/', Readable.from(['a stream'])))
 		expect(error).toMatchObject({ message: 'Request failed with status code 503', response: { status: 503 } })
 		expect(explain(error)?.stop).toBe('body-used')
@@ -226,7 +226,7 @@ describe('a hook', () => {
 	test('sees the status, the headers and the body of the failed response', async () => {
 		const onRetry = vi.fn()
 		const body = '{"why":"busy"}'
-		const { api } = await setting([answer({ status: 503, headers: { 'x-id': '7' }, body }), fine], {
+		const { api } = await setup([answer({ status: 503, headers: { 'x-id': '7' }, body }), fine], {
 			onRetry,
 		})
 		await api.get('/')

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { Deadline, explain, TimeoutError } from 'yaoki'
 import { answer, hang } from '../../faults/fault-server.ts'
-import { axiosFailure, failure, setting } from './setting.ts'
+import { axiosFailure, failure, setup } from './setup.ts'
 
 describe('a timeout', () => {
 	test("of axios applies to each attempt and rejects with axios' own timeout error", async () => {
-		const { api, server, clock } = await setting(hang(), {
+		const { api, server, clock } = await setup(hang(), {
 			maxRetries: 1,
 			axiosDefaults: { timeout: 20_000 },
 		})
@@ -25,7 +25,7 @@ describe('a timeout', () => {
 	})
 
 	test('while a body is read leads to another attempt', async () => {
-		const { api, server, clock } = await setting([hang('body'), answer({ body: '{"id":7}' })], {
+		const { api, server, clock } = await setup([hang('body'), answer({ body: '{"id":7}' })], {
 			timeout: 1_000,
 		})
 		const request = api.get('/')
@@ -35,7 +35,7 @@ describe('a timeout', () => {
 	})
 
 	test('has the code and the message of the config', async () => {
-		const { api, server, clock } = await setting(hang(), { maxRetries: 0, timeout: 1_000 })
+		const { api, server, clock } = await setup(hang(), { maxRetries: 0, timeout: 1_000 })
 		const transitional = { clarifyTimeoutError: true }
 		const request = axiosFailure(api.get('/', { transitional, timeoutErrorMessage: 'too slow' }))
 		await server.requested(1)
@@ -44,7 +44,7 @@ describe('a timeout', () => {
 	})
 
 	test('after a stream was sent says why it was not retried', async () => {
-		const { api, server, clock } = await setting(hang(), { timeout: 1_000 })
+		const { api, server, clock } = await setup(hang(), { timeout: 1_000 })
 		const request = axiosFailure(api.put('/', Readable.from(['a stream'])))
 		await server.requested(1)
 		await clock.advance(1_000)
@@ -56,7 +56,7 @@ describe('a timeout', () => {
 	})
 
 	test('under yaoki overrides that of axios', async () => {
-		const { api, server, clock } = await setting(hang(), { maxRetries: 0 })
+		const { api, server, clock } = await setup(hang(), { maxRetries: 0 })
 		const request = axiosFailure(api.get('/', { timeout: 5_000, yaoki: { timeout: 300 } }))
 		await server.requested(1)
 		await clock.advance(300)
@@ -64,7 +64,7 @@ describe('a timeout', () => {
 	})
 
 	test('differs from an expired deadline', async () => {
-		const { api, server, clock } = await setting(hang())
+		const { api, server, clock } = await setup(hang())
 		const deadline = Deadline.after(500, { runtime: clock })
 		const request = failure(api.get('/', { yaoki: { deadline } }))
 		await server.requested(1)
@@ -73,7 +73,7 @@ describe('a timeout', () => {
 	})
 
 	test('that is invalid is rejected', async () => {
-		const { api } = await setting(answer())
+		const { api } = await setup(answer())
 		await expect(api.get('/', { timeout: -5 })).rejects.toThrow(
 			'Invalid option "timeout": expected a number of milliseconds, or 0 for the default, got -5',
 		)

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { CircuitOpenError } from '../../../../src/core/errors/errors.ts'
 import { undiciInterceptor } from '../../../../src/http/adapters/undici/undici-interceptor.ts'
-import { eventuallyTrue } from '../../../eventually.ts'
+import { eventuallyTrue } from '../../../support/eventually.ts'
 import { answer, type FaultServer, reset } from '../../faults/fault-server.ts'
 import { composed, inVirtualTime, serving } from './composed.ts'
 

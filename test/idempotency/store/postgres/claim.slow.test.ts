@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { eventually } from '../../../eventually.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
 import { postgresRig } from './rig.ts'
 

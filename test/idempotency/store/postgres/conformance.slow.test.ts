@@ -8,7 +8,7 @@ import {
 	idempotencyStoreConformance,
 } from '../../../../src/idempotency/testing/index.ts'
 import type { PGliteLike, PgPool } from '../../../../src/sql/clients.ts'
-import { postgresPool } from '../../../postgres-pool.ts'
+import { postgresPool } from '../../../support/postgres-pool.ts'
 
 let schemas = 0
 

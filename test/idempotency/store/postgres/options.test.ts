@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-import type { PostgresIdempotencyStoreOptions } from '../../../../src/idempotency/store/postgres/options.ts'
+import type { PostgresIdempotencyStoreOptions } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
 import { postgresIdempotencyStore } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
 import type { PgPool } from '../../../../src/sql/clients.ts'
 import { LEASE_MS, request } from '../requests.ts'

@@ -5,7 +5,7 @@ import {
 	type PostgresIdempotencyStore,
 	postgresIdempotencyStore,
 } from '../../../../src/idempotency/store/postgres/postgres-store.ts'
-import { postgresPool } from '../../../postgres-pool.ts'
+import { postgresPool } from '../../../support/postgres-pool.ts'
 
 type PoolStore = PostgresIdempotencyStore<pg.PoolClient>
 

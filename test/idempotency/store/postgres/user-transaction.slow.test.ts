@@ -10,7 +10,7 @@ import {
 	idempotency,
 } from 'yaoki/idempotency'
 import type { Queryable } from '../../../../src/sql/clients.ts'
-import { eventually } from '../../../eventually.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { postgresRig } from './rig.ts'
 
 const rig = postgresRig()

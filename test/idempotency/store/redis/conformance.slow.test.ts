@@ -1,7 +1,7 @@
 /** The suite that defines a store, run for a real Redis with both clients. */
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { idempotencyStoreConformance } from '../../../../src/idempotency/testing/index.ts'
-import { HAS_REDIS, type RealRedis, startRedis } from '../../../real-redis.ts'
+import { HAS_REDIS, type RealRedis, startRedis } from '../../../support/real-redis.ts'
 import { CLIENTS } from './open-redis.ts'
 
 describe.skipIf(!HAS_REDIS)('Redis', () => {

@@ -10,9 +10,9 @@ import { redisIdempotencyStore } from '../../../../src/idempotency/store/redis/r
 import type { IdempotencyClaimRequest, StoredResponse } from '../../../../src/idempotency/store/store.ts'
 import { idempotencyStoreConformance } from '../../../../src/idempotency/testing/index.ts'
 import { deadPort } from '../../../core/classify/fault-server.ts'
-import { eventually } from '../../../eventually.ts'
-import { HAS_REDIS, type RealRedis, startRedis } from '../../../real-redis.ts'
-import { redisClient } from '../../../redis-client.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { HAS_REDIS, type RealRedis, startRedis } from '../../../support/real-redis.ts'
+import { redisClient } from '../../../support/redis-client.ts'
 
 const RESPONSE: StoredResponse = { status: 201, headers: [['etag', '"1"']], body: new Uint8Array([255, 0]) }
 
@@ -79,7 +79,11 @@ describe.skipIf(!HAS_REDIS)('a store in Redis', () => {
 		}
 		const store = redisIdempotencyStore({ client: late, prefix: 'late:' })
 		const engine = idempotency({
-			...{ name: 'payments', store, runtime, principal: () => 'ada', storeTimeoutMs: 1_000 },
+			name: 'payments',
+			store,
+			runtime,
+			principal: () => 'ada',
+			storeTimeoutMs: 1_000,
 		})
 		const identity = { principal: 'ada', method: 'POST', route: '/', key: 'k' }
 		const begun = engine.begin(identity, 'request')

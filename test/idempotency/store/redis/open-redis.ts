@@ -3,7 +3,7 @@ import { createClient } from '@redis/client'
 import { Redis } from 'ioredis'
 import { redisIdempotencyStore } from '../../../../src/idempotency/store/redis/redis-store.ts'
 import type { IdempotencyStoreUnderTest } from '../../../../src/idempotency/testing/index.ts'
-import type { RealRedis } from '../../../real-redis.ts'
+import type { RealRedis } from '../../../support/real-redis.ts'
 
 /** Opens two connections by a client. */
 export type Connect = (redis: RealRedis) => Promise<Connections>

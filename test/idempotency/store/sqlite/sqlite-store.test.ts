@@ -2,12 +2,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
 import { IdempotencySchemaError } from '../../../../src/idempotency/store/errors.ts'
-import type { SqliteIdempotencyStoreOptions } from '../../../../src/idempotency/store/sqlite/options.ts'
+import type { SqliteIdempotencyStoreOptions } from '../../../../src/idempotency/store/sqlite/sqlite-store.ts'
 import {
 	type SqliteIdempotencyStore,
 	sqliteIdempotencyStore,
 } from '../../../../src/idempotency/store/sqlite/sqlite-store.ts'
-import { temporaryFile, temporaryFolder } from '../../../temporary-file.ts'
+import { temporaryFile, temporaryFolder } from '../../../support/temporary-file.ts'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
 
 const SECOND = 1_000

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fetchIdempotency, IdempotencyLeaseLostError, idempotency } from 'yaoki/idempotency'
-import { temporaryFile } from '../../../temporary-file.ts'
+import { temporaryFile } from '../../../support/temporary-file.ts'
 import { type OpenedSqlite, openSqlite } from '../open-sqlite.ts'
 import { LEASE_MS, RESPONSE, RETENTION_MS, request } from '../requests.ts'
 

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { postgresIdempotencyStore, sqliteIdempotencyStore } from '../../../../src/idempotency/index.ts'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
-import { postgresPool } from '../../../postgres-pool.ts'
-import { temporaryFile } from '../../../temporary-file.ts'
+import { postgresPool } from '../../../support/postgres-pool.ts'
+import { temporaryFile } from '../../../support/temporary-file.ts'
 
 const ROUNDS = 10
 const PROCESSES = 3

@@ -5,7 +5,7 @@ import {
 	type PostgresOutboxStore,
 	postgresOutboxStore,
 } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { eventually } from '../../../eventually.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -200,7 +200,8 @@ test('with a shorter statement_timeout of the server, errors of claim and settle
 	await expect(store.claim(ofTest())).rejects.toMatchObject({ name: 'TimeoutError', timeoutMs: 25 })
 	const sent = rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)
 	await expect(store.settle(`relay ${rig.schema}`, sent, false)).rejects.toMatchObject({
-		...{ name: 'TimeoutError', timeoutMs: 25 },
+		name: 'TimeoutError',
+		timeoutMs: 25,
 	})
 	await unlock()
 	expect(await store.settle(`relay ${rig.schema}`, sent, false)).toEqual([])

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
-import { postgresPool } from '../../../postgres-pool.ts'
+import { postgresPool } from '../../../support/postgres-pool.ts'
 import { openOnPool } from './opened.ts'
 
 const postgres = postgresPool()

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { eventually } from '../../../eventually.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { postgresRig } from './rig.ts'
 
 const rig = postgresRig()

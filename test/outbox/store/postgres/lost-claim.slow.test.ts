@@ -3,8 +3,8 @@ import { connect, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { eventually } from '../../../eventually.ts'
-import { listen } from '../../../listen.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { listen } from '../../../support/listen.ts'
 import { postgresRig } from './rig.ts'
 
 const rig = postgresRig()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { eventually } from '../../../eventually.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'

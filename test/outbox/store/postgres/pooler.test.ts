@@ -69,8 +69,16 @@ describe.each([
 })
 
 const row = {
-	...{ id: '01890a5d-ac96-7000-8000-000000000001', topic: 'a', destination: 'a', key: null, payload: '1' },
-	...{ headers: null, dedupeKey: null, notBefore: null, expiresAt: null, maxRetries: null },
+	id: '01890a5d-ac96-7000-8000-000000000001',
+	topic: 'a',
+	destination: 'a',
+	key: null,
+	payload: '1',
+	headers: null,
+	dedupeKey: null,
+	notBefore: null,
+	expiresAt: null,
+	maxRetries: null,
 }
 
 test('another error is not repeated', async () => {

@@ -1,7 +1,7 @@
 /** One real PostgreSQL for a test file, and a migrated store in a schema of its own for each test. */
 import { afterEach, beforeEach } from 'vitest'
 import type { PostgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { type PostgresPool, postgresPool } from '../../../postgres-pool.ts'
+import { type PostgresPool, postgresPool } from '../../../support/postgres-pool.ts'
 import { type OpenedPostgres, openOnPool } from './opened.ts'
 
 export interface Rig extends Omit<PostgresPool, 'url'> {

@@ -4,7 +4,7 @@ import {
 	type PostgresOutboxStore,
 	postgresOutboxStore,
 } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import { eventually } from '../../../eventually.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { retry, wanted } from './rows.ts'

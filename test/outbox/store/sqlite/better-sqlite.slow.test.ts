@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { Outbox } from '../../../../src/outbox/outbox.ts'
 import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { outboxStoreConformance } from '../../../../src/outbox/testing/index.ts'
-import { temporaryFile } from '../../../temporary-file.ts'
+import { temporaryFile } from '../../../support/temporary-file.ts'
 import { BETTER_DRIVERS, type OpenBetter } from '../../enqueue/better-sqlite.ts'
 import { openSqliteFile } from '../open-sqlite.ts'
 

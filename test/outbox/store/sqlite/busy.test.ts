@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Runtime } from '../../../../src/core/index.ts'
 import { virtualRuntime } from '../../../../src/testing/index.ts'
-import { temporaryFile } from '../../../temporary-file.ts'
+import { temporaryFile } from '../../../support/temporary-file.ts'
 import { newRow } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
 

@@ -8,7 +8,7 @@ import {
 	sqliteOutboxStore,
 } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { retry } from '../../../../src/outbox/testing/harness/settlements.ts'
-import { temporaryFile } from '../../../temporary-file.ts'
+import { temporaryFile } from '../../../support/temporary-file.ts'
 import { newRow } from '../rows.ts'
 import { claimRows } from './rows.ts'
 

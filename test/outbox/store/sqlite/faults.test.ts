@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
-import { temporaryFile, temporaryFolder } from '../../../temporary-file.ts'
+import { temporaryFile, temporaryFolder } from '../../../support/temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore, sent } from './rows.ts'
 

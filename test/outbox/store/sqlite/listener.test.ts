@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { virtualRuntime } from '../../../../src/testing/index.ts'
-import { temporaryFile, temporaryFolder } from '../../../temporary-file.ts'
+import { temporaryFile, temporaryFolder } from '../../../support/temporary-file.ts'
 import { newRow } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
 

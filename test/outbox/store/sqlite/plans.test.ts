@@ -1,15 +1,11 @@
 /** What a claim costs hangs on the plan, and a plan is chosen anew by every version of SQLite. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CLAIM_TEXTS, MARK_LIST } from '../../../../src/outbox/store/sqlite/claim.ts'
-import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/destination-names.ts'
+import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/due.ts'
 import { BLOCKING, QUEUED_BEFORE } from '../../../../src/outbox/store/sqlite/messages.ts'
 import { DELETE_BY } from '../../../../src/outbox/store/sqlite/settle.ts'
 import type { SqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
-import {
-	FAILED_FIRST,
-	NEXT_BLOCKED_KEY,
-} from '../../../../src/outbox/store/sqlite/statistics/blocked-keys.ts'
-import { FAILING } from '../../../../src/outbox/store/sqlite/stats.ts'
+import { FAILED_FIRST, FAILING, NEXT_BLOCKED_KEY } from '../../../../src/outbox/store/sqlite/stats.ts'
 import { newRows } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
 
@@ -75,31 +71,6 @@ it('deletes sent messages by their row numbers', async () => {
 	const store = await emptyStore()
 	for (const how of ['range', 'list'] as const)
 		expect(planOf(store, DELETE_BY[how])).toContain('SEARCH yaoki_outbox USING INTEGER PRIMARY KEY')
-})
-
-it('a claim does not lengthen a row, so that full pages are not split', async () => {
-	const store = await emptyStore()
-	const pages = (): number => Number(store.database.prepare('PRAGMA page_count').get()?.['page_count'])
-	await store.insert(newRows(2_000))
-	const before = pages()
-	await claimRows(store, { limit: 2_000 }, 'relay-12345-1a2b3c4d')
-	expect(pages()).toBe(before)
-})
-
-it('a claim keeps the length of a row, so that it is overwritten in place', async () => {
-	const store = await emptyStore()
-	const length = (): unknown =>
-		store.database
-			.prepare(`SELECT length(spare) + coalesce(length(locked_by), 0) + 6 * (locked_at IS NOT NULL)
-				+ 6 * (lease_until IS NOT NULL) AS length FROM yaoki_outbox`)
-			.get()?.['length']
-	for (const owner of ['relay-1-1a2b3c4d', 'relay-1234567-1a2b3c4d']) {
-		await store.insert(newRows(1))
-		const before = length()
-		const [row] = await claimRows(store, {}, owner)
-		expect(length()).toBe(before)
-		await store.settle(owner, [{ type: 'sent', id: row?.id ?? '', attempt: 1 }], false)
-	}
 })
 
 it('finds destinations by jumping through the index', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { guard } from '../../../guard/guard.ts'
-import { temporaryFile } from '../../../temporary-file.ts'
+import { temporaryFile } from '../../../support/temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
 

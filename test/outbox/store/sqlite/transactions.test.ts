@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SqliteOutboxStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import type { SqliteClient } from '../../../../src/sql/clients.ts'
-import { temporaryFile } from '../../../temporary-file.ts'
+import { temporaryFile } from '../../../support/temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { migratedStore } from './rows.ts'
 

@@ -1,10 +1,18 @@
 /**
- * Finds keys whose messages wait for one message, at a bounded cost: a jump through an index per key, and a count up to a limit behind it.
+ * Finds keys whose messages wait for one message, at a bounded cost: a jump through an index per key, and a
+ * count up to a limit behind it.
  */
 import type { SqlExecutor } from '../../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../../sql/postgres-values.ts'
-import { type BlockingMessage, NOTHING_BLOCKED, sumBlocked } from '../../blocked-keys.ts'
-import { BLOCKING_FAILURES, BLOCKING_WAIT_MS, MAX_BEHIND, MAX_BLOCKING } from '../../count-limits.ts'
+import {
+	BLOCKING_FAILURES,
+	BLOCKING_WAIT_MS,
+	type BlockingMessage,
+	MAX_BEHIND,
+	MAX_BLOCKING,
+	NOTHING_BLOCKED,
+	sumBlocked,
+} from '../../counting.ts'
 import type { BlockedKeys } from '../../store-stats.ts'
 import { ALL_NAMES, FIRST_DUE_AT, NOW, ONE_NAME, shareSql } from './names-sql.ts'
 

@@ -1,5 +1,5 @@
 /** Common parts of the statements that count: the destinations, and how far each of them is counted. */
-import { MAX_DESTINATIONS, MIN_LIMIT, TOTAL_FACTOR } from '../../count-limits.ts'
+import { MAX_DESTINATIONS, MIN_LIMIT, TOTAL_FACTOR } from '../../counting.ts'
 
 /** One more than are counted, to know whether there are more. */
 const MAX_NAMES = MAX_DESTINATIONS + 1

@@ -1,0 +1,52 @@
+import type { Call } from '../engine/call.ts'
+import type { CallOptions } from '../engine/call-options.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { randomUuid } from '../runtime/system.ts'
+import type { EventDetails, YaokiEvent } from './events.ts'
+
+/** Where an event comes from. */
+interface EventSource {
+	readonly emitter: string
+	/** The name of the pipeline, if it has one. */
+	readonly pipeline: string | undefined
+	/** The key that the policy serves, if it serves one. */
+	readonly key: string | undefined
+	readonly runtime: Runtime
+}
+
+/** Returns the event with the fields that all events share. */
+export function createEvent(call: Call | undefined, source: EventSource, details: EventDetails): YaokiEvent {
+	const { emitter, pipeline, key, runtime } = source
+	return {
+		...(call && { callId: callId(call), attempt: call.attempt + 1 }),
+		...details,
+		emitter,
+		timestamp: runtime.wallNow(),
+		...(pipeline === undefined ? {} : { pipeline }),
+		...callFacts(call?.options, key),
+	}
+}
+
+/** Returns the fields of an event that come from the call's options. */
+function callFacts(
+	options: CallOptions | undefined,
+	policyKey: string | undefined,
+): { key?: string; call?: string; method?: string } {
+	const key = policyKey || options?.key
+	const { name, extension: { method, eventFields } = {} } = options ?? {}
+	return {
+		...eventFields,
+		...(key === undefined ? {} : { key }),
+		...(name === undefined ? {} : { call: name }),
+		...(method === undefined ? {} : { method }),
+	}
+}
+
+/** Returns the id of the call. The branches of a hedge share the id of their call. */
+function callId(call: Call): string {
+	let whole = call
+	for (let outer = call.rare?.branchOf; outer; outer = outer.rare?.branchOf) whole = outer
+	const { rareState, pipeline } = whole
+	rareState.callId ??= pipeline.runtime.createId?.() ?? randomUuid()
+	return rareState.callId
+}
