@@ -39,19 +39,19 @@ export function run<T, Substitute = never>(
 	endsOnAbort = false,
 ): void {
 	const call = createCall(policy.compiled(), options, operation as Operation)
-	if (call.pipeline.runner) call.rareState.branch = endsOnAbort ? runAbortableBranch : runBranch
+	if (call.pipeline.runner) call.rareState.startBranch = endsOnAbort ? runAbortableBranch : runBranch
 	new CallbackRun(call, done, endsOnAbort).proceed(call.begin())
 }
 
 /** Another branch that gets a slot from this one may start before the end of this one is known, as in production. */
 function runBranch(call: Call, step: Step, onEnd: () => void): void {
-	call.rareState.branch = runBranch
+	call.rareState.startBranch = runBranch
 	new CallbackRun(call, () => runLater({ proceed: onEnd }), false).proceed(step)
 }
 
 /** A branch ends by the signals of the calls around it too, so its operation listens to its own. */
 function runAbortableBranch(call: Call, step: Step, onEnd: () => void): void {
-	call.rareState.branch = runAbortableBranch
+	call.rareState.startBranch = runAbortableBranch
 	call.operation = listening(call.operation as AbortableOperation<unknown>) as Operation
 	new CallbackRun(call, () => runLater({ proceed: onEnd }), false).proceed(step)
 }

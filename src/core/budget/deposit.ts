@@ -2,19 +2,22 @@ import { safeGet } from '../classify/safe-get.ts'
 import type { Call } from '../engine/call.ts'
 import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import { CallFact } from '../structures/call-fact.ts'
 import type { Budget } from './budget.ts'
+
+/** The budgets that have recorded a call. */
+const deposits: CallFact<Budget[]> = new CallFact()
 
 /** Counts a call in the budget once, even if several layers or nested calls share the budget. */
 export function recordRequestOnce(call: Call, budget: Budget, runtime: Runtime): void {
 	let root = call
-	for (let outer: Call | undefined = call; outer; outer = outer.rare?.branchOf ?? outer.parentCall)
+	for (let outer: Call | undefined = call; outer; outer = outer.rare?.branch?.parent ?? outer.parentCall)
 		root = outer
-	const { rareState } = root
-	const { deposits } = rareState
-	if (deposits?.includes(budget)) return
+	const recorded = deposits.of(root)
+	if (recorded?.includes(budget)) return
 	// A literal, because the first push allocates space for 17.
-	if (deposits) deposits.push(budget)
-	else rareState.deposits = [budget]
+	if (recorded) recorded.push(budget)
+	else deposits.set(root, [budget])
 	budget.recordRequest(call.now(runtime))
 }
 

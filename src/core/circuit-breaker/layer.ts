@@ -1,18 +1,25 @@
 import type { RandomSource } from '../backoff/formula.ts'
 import { CANCELLED } from '../classify/classification.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
-import type { RareFacts, Step } from '../engine/layer.ts'
+import type { Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { rejectLazily } from '../engine/rejection.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import { errorFacts } from '../events/error-facts.ts'
 import type { CircuitState } from '../events/events.ts'
 import { notify, requireSync } from '../options/hooks.ts'
+import { CallFact } from '../structures/call-fact.ts'
 import { Circuit } from './circuit.ts'
 import type { CircuitBreakerSettings } from './options.ts'
 
 /** The name of a breaker that was given none. */
 export const DEFAULT_NAME = 'circuitBreaker'
+
+/**
+ * What a breaker counts in place of a call's failure: a success if the service that was called works, nothing
+ * if the failure does not concern it.
+ */
+export const circuitOutcome: CallFact<'success' | 'nothing'> = new CallFact()
 
 /** Read the clock only once per 64 consecutive successes. */
 const SUCCESSES_PER_CLOCK_READ = 64
@@ -127,8 +134,8 @@ export class CircuitBreakerLayer implements ObservableLayer {
 	/**
 	 * Returns what counts in place of a failure; undefined: the failure counts. gRPC replaces this function.
 	 */
-	outcomeInstead({ rare }: Call): RareFacts['circuitOutcome'] {
-		return rare?.circuitOutcome
+	outcomeInstead(call: Call): 'success' | 'nothing' | undefined {
+		return circuitOutcome.of(call)
 	}
 
 	#recordOutcome(call: Call, bound: BoundLayer, ticket: number, since: number | undefined): void {

@@ -15,7 +15,8 @@ import { requireSync } from '../options/hooks.ts'
 import { invalidOption } from '../options/schema.ts'
 import type { CallOptions } from './call-options.ts'
 import { Context } from './context.ts'
-import type { CompiledPipelineOf, RareFacts } from './layer.ts'
+import type { CompiledPipelineOf } from './layer.ts'
+import type { RecordFacts } from './rare-state.ts'
 
 /** The part of a call that its record needs. */
 interface RecordedCall extends CallRecord {
@@ -26,11 +27,11 @@ interface RecordedCall extends CallRecord {
 	readonly ok: boolean
 	readonly isAborted: boolean
 	readonly cancelledBy: StopReason | undefined
-	readonly rare: RareFacts | undefined
+	readonly rare: RecordFacts | undefined
 	/** The same, created on first use. */
-	readonly rareState: RareFacts
+	readonly rareState: RecordFacts
 	/** The call whose operation makes this call. */
-	readonly parentCall: { readonly rareState: RareFacts } | undefined
+	readonly parentCall: { readonly rareState: RecordFacts } | undefined
 	lastAttempt: AttemptEntry | undefined
 	stop: StopReason | undefined
 	queuedMs: number | undefined

@@ -15,7 +15,8 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { type CallContext, type CallOptions, checkSignals } from './call-options.ts'
 import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
-import type { BoundLayerOf, CompiledPipelineOf, LayerEnv, LayerOf, RareStateOf, Step } from './layer.ts'
+import type { BoundLayerOf, CompiledPipelineOf, LayerEnv, LayerOf, Step } from './layer.ts'
+import type { RareStateOf } from './rare-state.ts'
 import { type Scope, type SignalLink, scopeSignal } from './scope.ts'
 
 export type RareState = RareStateOf<Call>
@@ -97,13 +98,13 @@ export class Call implements CallRecord, Scope {
 	}
 
 	get abortsItself(): boolean {
-		return this.rare?.parentScope !== undefined
+		return this.rare?.branch !== undefined
 	}
 
 	/** After the call has settled no signal is linked anymore, because nothing would unlink it. */
 	abortedBy(): CallOptions | undefined {
 		const { options, rare } = this
-		if (rare?.parentScope) return { signal: scopeSignal(rare.parentScope) }
+		if (rare?.branch) return { signal: scopeSignal(rare.branch.scope) }
 		return this.isOver ? { signal: options?.signal } : options
 	}
 

@@ -5,7 +5,8 @@
 
 import type { StopReason } from '../explain/record.ts'
 import type { BoundLayer, Call, RareState } from './call.ts'
-import type { Orphan, Step } from './layer.ts'
+import type { Step } from './layer.ts'
+import type { Orphan } from './rare-state.ts'
 import { abortScope, type Scope } from './scope.ts'
 
 type Interruption = NonNullable<RareState['interruption']>
@@ -53,7 +54,7 @@ function unwind(this: Interruption, call: Call): Step {
 /** The call does not complete synchronously. Layers now create what would be too expensive for every call. */
 export function notifyPending(call: Call): void {
 	// Layers around a branch belong to the call that it is a branch of.
-	const outermost = call.rare?.branchIndex ?? -1
+	const outermost = call.rare?.branch?.index ?? -1
 	for (let bound = call.current; bound && bound.index > outermost; bound = bound.outer)
 		bound.layer.onPending?.(call, bound)
 }
@@ -91,8 +92,9 @@ function trackOrphan(from: Call): void {
 		rare.orphans ??= []
 		rare.orphans.push(orphan)
 		onEnd.push(() => rare.orphans?.splice(rare.orphans.indexOf(orphan), 1))
-		run = rare.branchRun ?? 0
-		index = rare.branchIndex ?? 0
-		call = rare.branchOf
+		const { branch } = rare
+		run = branch?.run ?? 0
+		index = branch?.index ?? 0
+		call = branch?.parent
 	}
 }

@@ -2,6 +2,7 @@ import type { Call } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { randomUuid } from '../runtime/system.ts'
+import { CallFact } from '../structures/call-fact.ts'
 import type { EventDetails, YaokiEvent } from './events.ts'
 
 /** Where an event comes from. */
@@ -13,6 +14,9 @@ interface EventSource {
 	readonly key: string | undefined
 	readonly runtime: Runtime
 }
+
+/** The ids of calls that have emitted an event. */
+export const callIds: CallFact<string> = new CallFact()
 
 /** Returns the event with the fields that all events share. */
 export function createEvent(call: Call | undefined, source: EventSource, details: EventDetails): YaokiEvent {
@@ -45,8 +49,11 @@ function callFacts(
 /** Returns the id of the call. The branches of a hedge share the id of their call. */
 function callId(call: Call): string {
 	let whole = call
-	for (let outer = call.rare?.branchOf; outer; outer = outer.rare?.branchOf) whole = outer
-	const { rareState, pipeline } = whole
-	rareState.callId ??= pipeline.runtime.createId?.() ?? randomUuid()
-	return rareState.callId
+	for (let outer = call.rare?.branch; outer; outer = whole.rare?.branch) whole = outer.parent
+	let id = callIds.of(whole)
+	if (id === undefined) {
+		id = whole.pipeline.runtime.createId?.() ?? randomUuid()
+		callIds.set(whole, id)
+	}
+	return id
 }

@@ -127,7 +127,8 @@ export class HedgedCall implements Scope {
 		if (winner || !within) return
 		if (hedge.hasSucceeded) {
 			// This scope is aborted below. The winner's signal must not be, even if it is first read later.
-			hedge.call.rareState.parentScope = within
+			const { branch } = hedge.call.rareState
+			if (branch) branch.scope = within
 			const now = bound.runtime.now()
 			bound.layer.latencies.record(now - hedge.sentAt)
 			// The first request has taken at least this long. Without it, the percentile would learn only from fast
@@ -159,14 +160,8 @@ export function prepare(hedged: HedgedCall, number: number, delayMs: number): vo
 	const { call, bound } = hedged
 	const { runtime } = bound
 	const child = new Call(call.pipeline, call.options, call.operation)
-	const { times } = call.rare ?? {}
-	child.rare = {
-		branchOf: call,
-		branchRun: call.run + 1,
-		branchIndex: bound.index,
-		parentScope: hedged,
-		times,
-	}
+	const { times, startBranch = runBranch } = call.rare ?? {}
+	child.rare = { branch: { parent: call, run: call.run + 1, index: bound.index, scope: hedged }, times }
 	child.attempt = call.attempt
 	const hedge = new Branch(hedged, child, number)
 	hedged.hedges.push(hedge)
@@ -174,8 +169,7 @@ export function prepare(hedged: HedgedCall, number: number, delayMs: number): vo
 	child.states = call.states?.slice()
 	child.enterLayer(bound, hedge)
 	findTimeoutList(runtime, delayMs, undefined).add(hedge, runtime.now())
-	const start = call.rare?.branch ?? runBranch
-	start(child, 'park', () => hedge.ended())
+	startBranch(child, 'park', () => hedge.ended())
 }
 
 /** Starts a hedge, if it is still useful and the budget and the deadline allow it. */

@@ -83,7 +83,7 @@ class CallObservers implements PipelineObserver<Call> {
 
 	onWait(call: Call): void {
 		const { rare, attempt, lastAttempt, pipeline } = call
-		if (!rare?.times || rare.branchOf) return
+		if (!rare?.times || rare.branch) return
 		// A retry records the delay with the attempt that failed, before the next one begins.
 		const isAfterFailure = lastAttempt?.attempt === attempt
 		if (isAfterFailure && lastAttempt.delayMs === undefined) return
@@ -92,7 +92,7 @@ class CallObservers implements PipelineObserver<Call> {
 
 	onResume({ rare, pipeline }: Call): void {
 		const { times } = rare ?? {}
-		if (!times?.wait || rare?.branchOf) return
+		if (!times?.wait || rare?.branch) return
 		const waitedMs = pipeline.runtime.now() - times.wait.since
 		times[times.wait.isBackoff ? 'backoffMs' : 'queuedMs'] += waitedMs
 		times.wait = undefined
@@ -101,7 +101,7 @@ class CallObservers implements PipelineObserver<Call> {
 	onEnd(call: Call): void {
 		const { rare } = call
 		// The outcome of a branch is part of its call.
-		if (rare?.branchOf) return
+		if (rare?.branch) return
 		const outcome = outcomeOf(call)
 		for (const observer of this.list) observer.onEnd(call, rare?.times, outcome)
 	}

@@ -7,11 +7,18 @@ import type { Step } from '../engine/layer.ts'
 import { findExhausted, nextStart } from '../explain/exhausted-retries.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { notify, requireSync } from '../options/hooks.ts'
+import { CallFact } from '../structures/call-fact.ts'
 import { limitPassed, nextWait, stopReason } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
 /** The shortest interval between questions for the result of an earlier attempt. */
 const MIN_PENDING_MS = 100
+
+/**
+ * How many retries of a call count so far, if not all do. -1 if the service still works on an earlier attempt:
+ * the next one only asks for its result and does not count.
+ */
+export const countedRetries: CallFact<number> = new CallFact()
 
 /** Called for every wait and, without one, for the end of a call. */
 export type RetryObserver = (
@@ -112,7 +119,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	const { retryResult, budget } = settings
 	if (ok && !retryResult && !budget) return undefined
 	const { attempt, chargedFor, previousDelayMs = settings.baseDelayMs } = retryState(call, bound)
-	const counted = call.rare?.countedRetries ?? attempt
+	const counted = countedRetries.of(call) ?? attempt
 	const isPending = counted < 0
 	if (ok) {
 		if (!retryResult || !requireSync('retryResult', retryResult(value, attempt))) {
@@ -205,7 +212,7 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const state = known === INITIAL_STATE ? new RetryState(startOf(call, bound, 'start')) : known
 	call.enterLayer(bound, state)
 	state.attempt++
-	const isCounted = (call.rare?.countedRetries ?? 0) >= 0
+	const isCounted = (countedRetries.of(call) ?? 0) >= 0
 	if (budget && isCounted) state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
 	if (source === 'backoff') state.previousDelayMs = delayMs
 	if (lastAttempt) {

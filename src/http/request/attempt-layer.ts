@@ -3,12 +3,14 @@
  * decides after a failure whether HTTP allows a retry. One layer for all three, because each layer adds cost
  * to every request.
  */
+import { circuitOutcome } from '../../core/circuit-breaker/layer.ts'
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import { runPending } from '../../core/engine/interruptible-runner.ts'
 import type { Step } from '../../core/engine/layer.ts'
 import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
 import { requireSync } from '../../core/options/hooks.ts'
+import { countedRetries } from '../../core/retry/layer.ts'
 import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
 import type { Origin, PausedRequest, Pauses } from '../origin/origin.ts'
@@ -133,14 +135,14 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	}
 
 	#onFailure(call: Call, bound: BoundLayer, attempt: Attempt): void {
-		const { rareState } = call
-		rareState.keepsRecord = true
+		call.rareState.keepsRecord = true
 		const run = runOf(call)
 		const isInProgress = isInProgressError(call.value)
 		if (!(call.value instanceof HttpStatusError)) this.origin.watchConnection()
-		rareState.circuitOutcome =
-			attempt.isForeign || isInProgress ? 'success' : isOffline() ? 'nothing' : undefined
-		rareState.countedRetries = run.countRetries(call, isInProgress)
+		const isServiceUp = attempt.isForeign || isInProgress
+		circuitOutcome.set(call, isServiceUp ? 'success' : isOffline() ? 'nothing' : undefined)
+		const counted = run.countRetries(call, isInProgress)
+		countedRetries.set(call, counted)
 		if (call.isAborted || (call.stop && !attempt.hasHookThrown)) return
 		const { kind } = call.classify(bound)
 		if (attempt.hasHookThrown) {
@@ -154,7 +156,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		}
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.
 		if (kind === 'cancelled' || (kind === 'permanent' && !run.plan.settings.shouldRetry)) return
-		call.stop = retryBlocker(run, attempt, call.value, rareState.countedRetries)
+		call.stop = retryBlocker(run, attempt, call.value, counted)
 	}
 
 	createTimeoutError({ call, bound }: Attempt, isTotal: boolean, isUnread: boolean): unknown {

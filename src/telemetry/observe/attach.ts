@@ -6,6 +6,7 @@ import { safeGet } from '../../core/classify/safe-get.ts'
 import type { BoundLayer, Call, Operation } from '../../core/engine/call.ts'
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
+import { callIds } from '../../core/events/create-event.ts'
 import type { CallOutcome } from '../../core/events/events.ts'
 import type { CallObserver, CallTimes } from '../../core/observe/call-observer.ts'
 import type { Observation, ObservedPipeline } from '../../core/observe/observation.ts'
@@ -19,6 +20,7 @@ import type {
 	Observer,
 } from '../../core/observe/observer.ts'
 import { combineEnds, subscribeTo } from '../../core/observe/subscribe.ts'
+import { CallFact } from '../../core/structures/call-fact.ts'
 
 /** Attaches an observer. Returns a function that detaches it. */
 export function attachObserver({ calls, events }: Observation, observer: Observer): () => void {
@@ -60,8 +62,8 @@ class AttachedObserver implements CallObserver<Call> {
 
 	onEnd(call: Call, times: CallTimes | undefined, outcome: CallOutcome): void {
 		const { onCallEnd, trusted } = this.#observer
-		const { rare, pipeline, options } = call
-		const info = rare?.info as CallInfo | undefined
+		const { pipeline, options } = call
+		const info = infos.of(call)
 		// A call that began before the observer was attached is unknown to it.
 		if (!onCallEnd || !(times || info)) return
 		// Without an SDK, a clock read and an object less.
@@ -121,7 +123,7 @@ function errorOf(call: Call): unknown {
 /** Returns the number of the hedge that runs with this context; 0 if it is none. */
 function hedgeOf(context: CallContext): number {
 	const call = Context.callOf(Context.of(context)) as Call | undefined
-	const index = call?.rare?.branchIndex
+	const index = call?.rare?.branch?.index
 	if (!call || index === undefined) return 0
 	const { number } = call.layerState({ index } as BoundLayer) as { readonly number: number }
 	return number
@@ -134,10 +136,15 @@ const toPromise = (result: unknown): unknown => {
 	return isPlain ? result : Promise.resolve(result)
 }
 
+/** What the functions around a call have received about it. */
+const infos: CallFact<CallInfo> = new CallFact()
+
 function infoOf(call: Call): CallInfo {
-	const { rareState } = call
-	rareState.info ??= new Info(call)
-	return rareState.info as CallInfo
+	const known = infos.of(call)
+	if (known) return known
+	const info = new Info(call)
+	infos.set(call, info)
+	return info
 }
 
 /** Also the state: most calls have one observer that stores something, and a Map is expensive. */
@@ -153,7 +160,7 @@ class Info implements CallInfo, CallState {
 	}
 
 	get id(): string | undefined {
-		return this.#call.rare?.callId
+		return callIds.of(this.#call)
 	}
 
 	get emitter(): string {
