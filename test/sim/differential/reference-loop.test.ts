@@ -62,7 +62,7 @@ function createScript(seed: number): Script {
 
 function errorFor(end: Ends): Error {
 	const properties = {
-		throttled: { status: 429, retryAfterMs: 37 },
+		throttled: { status: 429, retryAfterMs: 431 },
 		permanent: { status: 404 },
 		cancelled: { code: 'YAOKI_CIRCUIT_OPEN' },
 	}

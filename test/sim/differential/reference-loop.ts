@@ -53,8 +53,9 @@ function runAttempt(
 			cancel()
 			stop()
 		}
-		// An operation that throws synchronously rejects.
-		Promise.try(operation, { signal: own.signal, attempt }).then(resolve, reject).finally(leave)
+		// Async, so that an operation that throws synchronously rejects.
+		const run = async () => operation({ signal: own.signal, attempt })
+		run().then(resolve, reject).finally(leave)
 	})
 }
 
