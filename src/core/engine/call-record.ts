@@ -1,5 +1,4 @@
 /** Writes a call's record: classification of failures, attempts, and the end. */
-
 import { CANCELLED, type Classification } from '../classify/classification.ts'
 import { findInCauses, safeGet } from '../classify/safe-get.ts'
 import { findExhausted, findRecordOfError, isExhausted } from '../explain/exhausted-retries.ts'
@@ -105,7 +104,7 @@ export function closeRecord(call: RecordedCall): void {
 	}
 	attachRecord(value, call)
 	if (!parentCall) return
-	// If a retry has exhausted its retries of this failure, those of the parent call must not repeat it.
+	// If a retry has exhausted its retries of this failure, a retry of the parent call must not repeat it.
 	if (rare?.finalSince !== undefined || call.stop === 'inner-retry')
 		parentCall.rareState.innerFailure = {
 			attempt: Context.of(call.options)?.attempt,

@@ -1,7 +1,7 @@
 /**
- * One call on its way through the layers of a pipeline: a state machine without promises and timers. A runner
+ * One call on its way through the layers of a pipeline: a state machine without promises and timers. A host
  * drives it: it runs the operation on the step `run`, waits on `wait` and `park`, and reports the result back.
- * Production uses a runner with promises (runner.ts), virtual time one with callbacks (`yaoki/testing`). Both
+ * Production uses a host with promises (runner.ts), virtual time one with callbacks (callback-driver.ts). Both
  * drive this same machine, so what is simulated is what runs.
  *
  * The layers form a chain, outermost first. A call enters them in turn. On the way out each layer that it
@@ -24,7 +24,7 @@ export type Layer = LayerOf<Call>
 export type BoundLayer<L = Layer> = BoundLayerOf<Call, L>
 export type CompiledPipeline = CompiledPipelineOf<Call>
 
-/** The operation of either runner. The second parameter is the callback of the runner without promises. */
+/** The operation of a call. The second parameter is the callback of a host without promises. */
 export type Operation = (context: CallContext, done: never) => unknown
 
 export class Call implements CallRecord, Scope {

@@ -31,7 +31,7 @@ export function interrupt(
 		rareState.interruption = { bound, error, stop, unwind }
 		if (call.phase === 'running') trackOrphan(call)
 	}
-	// Only now: the operation may settle when its signal aborts, and that result must be ignored.
+	// The signal aborts last: the operation may settle then, and that result must be ignored.
 	abortScope(scope, error)
 	if (isFirst) call.wake?.()
 }

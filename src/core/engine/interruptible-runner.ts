@@ -30,7 +30,7 @@ export const runInterruptibly: PromiseRunner<Call> = {
 	resume,
 }
 
-/** For operations that never settle immediately: accepts interruptions from the start. */
+/** Accepts interruptions from the start, for operations that never settle immediately. */
 export const runPending: PromiseRunner<Call> = {
 	start: (call) => finish(call, start(call)),
 	attempt,

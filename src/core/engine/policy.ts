@@ -125,7 +125,7 @@ export abstract class Policy<out Substitute = never> implements Observable {
 		return subscribeTo({ compiled, listen: (...subscription) => this.listen(...subscription) }, listener)
 	}
 
-	/** @internal The same without `call` events: a pipeline around this policy emits those of its own calls. */
+	/** @internal Subscribes without `call` events: a pipeline around this policy emits the `call` events of its own calls. */
 	abstract listen(listener: PolicyListener, filter?: EventFilter): () => void
 
 	'~observable'(): object {

@@ -111,7 +111,7 @@ export const rejectSoon = (error: unknown): Promise<never> =>
 		void nextMicrotask.then(() => reject(error))
 	})
 
-/** Its continuations run in the next microtask, after those of an operation that settled immediately. */
+/** A continuation of it runs in the next microtask, after the continuation of an operation that settled immediately. */
 export const nextMicrotask: Promise<void> = /* @__PURE__ */ Promise.resolve()
 
 /** Returns the operation, or its substitute. */
