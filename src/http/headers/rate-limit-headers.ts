@@ -68,10 +68,10 @@ function readFamily(
 	const limit = limits[0] && readInteger(limits[0].value)
 	return validReport({
 		// Some servers send decimals: half a request is not a request.
-		remaining: Math.floor(readDecimal(remaining) ?? Number.NaN),
+		remaining: Math.floor(readDecimal(remaining) ?? NaN),
 		resetMs: reset === undefined ? undefined : readReset(reset, () => readServerTime(headers, wallNowMs)),
 		limit,
-		windowMs: policies.includes(MALFORMED) ? Number.NaN : windowOfLimit(policies, limit),
+		windowMs: policies.includes(MALFORMED) ? NaN : windowOfLimit(policies, limit),
 	})
 }
 
@@ -111,7 +111,7 @@ function readReset(text: string, serverTime: () => number): number {
 /** Reads a duration as Go prints it, down to milliseconds: `1h2m3.5s`, `120ms`. */
 function readDuration(text: string): number {
 	const amounts = DURATION.exec(trimBlanks(text))
-	if (amounts === null) return Number.NaN
+	if (amounts === null) return NaN
 	return UNITS_MS.reduce((sum, unit, index) => sum + Number(amounts[index + 1] ?? 0) * unit, 0)
 }
 
@@ -148,7 +148,7 @@ const SECOND_MS = 1_000
 
 /** Returns an integer of at least `min`, or NaN. */
 const readInteger = (value: unknown, min = 0): number =>
-	typeof value === 'number' && value >= min ? value : Number.NaN
+	typeof value === 'number' && value >= min ? value : NaN
 
 /** Returns an optional parameter; undefined if it is absent. */
 const parameter = ({ parameters }: Item, name: string, min = 0): number | undefined =>
@@ -182,8 +182,8 @@ function mostRestrictive(limits: readonly Item[], policies: readonly Item[]): Qu
 	for (const item of limits) {
 		const policy = policyOf.get(item.value)
 		const report = validReport({
-			remaining: typeof item.value === 'string' ? readInteger(item.parameters.get('r')) : Number.NaN,
-			resetMs: item.parameters.has('t') ? inMs(parameter(item, 't')) : Number.POSITIVE_INFINITY,
+			remaining: typeof item.value === 'string' ? readInteger(item.parameters.get('r')) : NaN,
+			resetMs: item.parameters.has('t') ? inMs(parameter(item, 't')) : Infinity,
 			limit: policy && readInteger(policy.parameters.get('q')),
 			windowMs: windowOf(policy),
 		})

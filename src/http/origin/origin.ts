@@ -29,7 +29,7 @@ export class Pauses {
 	mayBePaused = false
 	/** Requests that wait for the head of their response. */
 	inFlight = 0
-	#pausedUntil = Number.NEGATIVE_INFINITY
+	#pausedUntil = -Infinity
 	/** The status of the response whose Retry-After is the current pause. */
 	#pausedBy = 0
 	/** When a request may be sent although the origin is paused; undefined until a request has to wait. */
@@ -70,7 +70,7 @@ export class Pauses {
 		if (this.#probe !== request) return
 		this.#probe = undefined
 		if (!isHandled) return
-		this.#pausedUntil = Number.NEGATIVE_INFINITY
+		this.#pausedUntil = -Infinity
 		this.#quota = undefined
 	}
 
@@ -169,10 +169,10 @@ export class Origin extends Pauses {
 	readonly others: OtherOrigins
 	/** Paused routes, keyed by method and path, first pause first. Empty when all pauses are over. */
 	readonly #routes = new Map<string, Pauses>()
-	#routesUntil = Number.NEGATIVE_INFINITY
+	#routesUntil = -Infinity
 	/** The last path that asked for a pause with a 5xx, and when. */
 	#lastPath = ''
-	#lastAt = Number.NEGATIVE_INFINITY
+	#lastAt = -Infinity
 
 	constructor(
 		name: string,

@@ -85,21 +85,17 @@ const MAX_LISTS = 100
 
 /** One list per duration. Shared by all origins, because a list may outlive an evicted origin. */
 export class TimeoutLists {
-	#latest: SharedTimeouts | undefined
 	readonly #lists = new Map<number, SharedTimeouts>()
 
 	/** Returns the list of a duration. A change of the timer source (fake timers in tests) creates a new one. */
 	get(ms: number, runtime: Runtime): SharedTimeouts {
 		const source = runtime.timerSource?.() ?? runtime
-		const latest = this.#latest
-		if (latest?.ms === ms && latest.source === source) return latest
 		let list = this.#lists.get(ms)
 		if (list?.source !== source) {
 			list = new SharedTimeouts(ms, runtime, source)
 			if (this.#lists.size >= MAX_LISTS) this.#lists.clear()
 			this.#lists.set(ms, list)
 		}
-		this.#latest = list
 		return list
 	}
 }

@@ -24,9 +24,11 @@ export class AttemptHooks {
 
 	/** Calls `onRequest`. A body that was created for this attempt is closed if it is not sent. */
 	async onRequest(isBodyCreated: boolean): Promise<void> {
+		const { onRequest } = this.#hooks
+		if (!onRequest) return
 		const request = this.#request
 		try {
-			await untilAbort(request.signal, () => this.#hooks.onRequest?.(request))
+			await untilAbort(request.signal, () => onRequest(request))
 		} catch (error) {
 			this.#onThrown()
 			if (isBodyCreated) discardBody(request.body, error)

@@ -108,7 +108,7 @@ export class Attempt implements Scope, RedirectObserver {
 		this.timeout?.onHead()
 		// An abort of the outer scope no longer applies: a hedge aborts the losers and not this response.
 		this.link?.unlink?.()
-		if (response) this.#body = new AttemptBody(this.call, response, this)
+		if (response) this.#body = new AttemptBody(response, this)
 		else {
 			this.callerLink?.unlink()
 			this.timeout?.stop()

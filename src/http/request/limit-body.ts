@@ -35,24 +35,18 @@ export class ResponseTooLargeError extends YaokiError {
 export function limitBody(
 	response: HttpResponse,
 	policy: string,
-	maxBytes: number,
-	onBytes: CountBytes | undefined,
+	maxBytes: number = Infinity,
+	onBytes?: CountBytes,
 ): HttpResponse {
-	const limit = limitBytes(response.headers, maxBytes, policy)
+	if (maxBytes === Infinity && !onBytes) return response
+	// The limit is for decoded bytes, and `content-length` may be wrong.
+	const announced = Number(response.headers.get('content-length') ?? 0)
 	return countBody(response, (received, isEnd) => {
-		limit(received, isEnd)
-		onBytes?.(received, isEnd)
-	})
-}
-
-/** Returns a function that throws beyond the limit of decoded bytes: `content-length` may be wrong. */
-function limitBytes(headers: Headers, maxBytes: number, policy: string): CountBytes {
-	const announced = Number(headers.get('content-length') ?? 0)
-	return (received) => {
 		// Permanent: a retry would receive the same body.
 		if (received && Math.max(received, announced) > maxBytes)
 			throw permanent(new ResponseTooLargeError(policy, maxBytes))
-	}
+		onBytes?.(received, isEnd)
+	})
 }
 
 /** Returns the response with a body whose bytes are counted while it is read. */
