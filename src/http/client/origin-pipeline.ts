@@ -23,7 +23,6 @@ import type { EventFilter, ObservedPipeline } from '../../core/observe/observati
 import { listenExcept } from '../../core/observe/subscribe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
-import type { RetryOptions } from '../../core/retry/options.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
@@ -94,12 +93,13 @@ export class OriginPipeline implements ObservedPipeline {
 			})
 		this.#shared = [base && this.#bulkhead]
 		const budget = this.#budget
-		const onRetry = createOnRetry(settings, runtime)
-		const repeating = [
-			createRetry(settings, budget, onRetry),
+		const policies = [
+			this.#bulkhead,
+			this.breaker,
+			createRetry(settings, budget, runtime),
 			hedge && withOptionPath('hedge', () => new Hedge({ budget, ...hedge })),
 		]
-		this.policies = [this.#bulkhead, this.breaker, ...repeating].filter((policy) => policy !== undefined)
+		this.policies = policies.filter((policy) => policy !== undefined)
 		const attempt = new AttemptPolicy(new AttemptLayer(this.origin, timeouts))
 		const classify = createClassifier(settings.classify)
 		const options = { name: settings.name ?? 'http', runtime, classify }
@@ -165,11 +165,10 @@ export function originBlock({ breaker, origin }: OriginPipeline): Block {
 }
 
 function createRetry(
-	settings: HttpSettings,
+	{ backoff, shouldRetry, nested, onRetry }: HttpSettings,
 	budget: Budget | undefined,
-	onRetry: RetryOptions['onRetry'],
+	runtime: Runtime,
 ): Retry {
-	const { backoff, shouldRetry, nested } = settings
 	return new Retry({
 		...backoff,
 		shouldRetry,
@@ -177,30 +176,24 @@ function createRetry(
 		budget,
 		// HTTP applies its own `maxRetryAfterMs` and `longRetryAfter`.
 		maxRetryAfterMs: MAX_NUMBER,
-		onRetry,
+		onRetry(error, attempt, delayMs) {
+			// The caller does not receive this response, and its connection is needed.
+			if (error instanceof HttpStatusError) void drainBody(error.response, runtime)
+			onRetry?.(error, attempt, delayMs)
+		},
 	})
-}
-
-function createOnRetry({ onRetry }: HttpSettings, runtime: Runtime): RetryOptions['onRetry'] {
-	return (error, attempt, delayMs) => {
-		// The caller does not receive this response, and its connection is needed.
-		if (error instanceof HttpStatusError) void drainBody(error.response, runtime)
-		onRetry?.(error, attempt, delayMs)
-	}
 }
 
 /** Core's classification with the facts of a failed status; the user's classifier comes first. */
 function createClassifier(custom: HttpSettings['classify']): Classifier {
 	return (error, next) => {
-		const withStatus = (failure: unknown) => {
-			const classification = next(failure)
-			return failure instanceof HttpStatusError ? classifyStatus(failure, classification) : classification
-		}
+		const withStatus = (failure: unknown) => classifyStatus(failure, next(failure))
 		return custom ? custom(error, withStatus) : withStatus(error)
 	}
 }
 
-function classifyStatus(error: HttpStatusError, classification: Classification): Classification {
+function classifyStatus(error: unknown, classification: Classification): Classification {
+	if (!(error instanceof HttpStatusError)) return classification
 	const { statusCode } = error
 	// Misdirected Request: another connection may reach the right server. Below 400 the content is invalid.
 	const isTransient = statusCode === 421 || statusCode < 400

@@ -16,7 +16,7 @@ const FORMS: readonly RegExp[] = [
 	// Sun, 06 Nov 1994 08:49:37 GMT
 	new RegExp(`^${SHORT_DAY}, ${DAY} ${MONTH} (?<year>\\d{4}) ${TIME} GMT$`),
 	// Sunday, 06-Nov-94 08:49:37 GMT
-	new RegExp(`^${LONG_DAY}, ${DAY}-${MONTH}-(?<shortYear>\\d\\d) ${TIME} GMT$`),
+	new RegExp(`^${LONG_DAY}, ${DAY}-${MONTH}-(?<year>\\d\\d) ${TIME} GMT$`),
 	// Sun Nov  6 08:49:37 1994
 	new RegExp(`^${SHORT_DAY} ${MONTH} (?<day>\\d\\d| \\d) ${TIME} (?<year>\\d{4})$`),
 ]
@@ -40,16 +40,16 @@ export function parseHttpDate(text: string, nowMs: number): number | undefined {
 	return undefined
 }
 
-function timeOf(parts: Readonly<Record<string, string | undefined>>, nowMs: number): number | undefined {
-	const day = Number(parts['day'])
-	const month = MONTHS.indexOf(parts['month'] ?? '') / 4
-	const minutes = Number(parts['hour']) * 60 + Number(parts['minute'])
-	const clockMs = (minutes * 60 + Number(parts['second'])) * 1_000
+function timeOf(parts: Readonly<Record<string, string>>, nowMs: number): number | undefined {
+	const { month = '', year = '' } = parts
+	const [day = 0, hour = 0, minute = 0, second = 0] = ['day', 'hour', 'minute', 'second'].map((name) =>
+		Number(parts[name]),
+	)
+	const clockMs = ((hour * 60 + minute) * 60 + second) * 1_000
 	// `Date.UTC` would map the years 0 to 99 to 1900 to 1999.
-	const timeIn = (year: number): number => new Date(0).setUTCFullYear(year, month, day) + clockMs
-	const year =
-		parts['year'] === undefined ? fullYear(Number(parts['shortYear']), timeIn, nowMs) : Number(parts['year'])
-	const time = timeIn(year)
+	const timeIn = (years: number): number =>
+		new Date(0).setUTCFullYear(years, MONTHS.indexOf(month) / 4, day) + clockMs
+	const time = timeIn(year.length === 2 ? fullYear(Number(year), timeIn, nowMs) : Number(year))
 	// A day that the month does not have is one of the next month. If `nowMs` is NaN, so is the time.
 	return new Date(time - clockMs).getUTCDate() === day ? time : undefined
 }

@@ -42,18 +42,15 @@ export function readQuota(
 	wallNowMs: number,
 	isLimited = false,
 ): QuotaReport | undefined {
-	const rateLimit = headers.get('ratelimit') ?? undefined
-	if (rateLimit !== undefined) return readRateLimit(rateLimit, headers.get('ratelimit-policy') ?? null)
+	const rateLimit = headers.get('ratelimit')
+	if (typeof rateLimit === 'string') return readRateLimit(rateLimit, headers.get('ratelimit-policy'))
 	for (const family of FAMILIES) {
-		const remaining =
-			headers.get(family.remaining) ?? (isLimited ? impliedRemaining(headers, family) : undefined)
-		if (remaining !== undefined) return readFamily(headers, family, remaining, wallNowMs)
+		const remaining = headers.get(family.remaining)
+		if (typeof remaining === 'string' || (isLimited && firstHeader(headers, family.resets) !== undefined))
+			return readFamily(headers, family, remaining ?? '0', wallNowMs)
 	}
 	return undefined
 }
-
-const impliedRemaining = (headers: HeaderLookup, { resets }: Family): string | undefined =>
-	firstHeader(headers, resets) === undefined ? undefined : '0'
 
 function readFamily(
 	headers: HeaderLookup,
@@ -77,8 +74,8 @@ function readFamily(
 
 function firstHeader(headers: HeaderLookup, names: readonly string[]): string | undefined {
 	for (const name of names) {
-		const value = headers.get(name) ?? undefined
-		if (value !== undefined) return value
+		const value = headers.get(name)
+		if (typeof value === 'string') return value
 	}
 	return undefined
 }
@@ -133,18 +130,12 @@ export interface QuotaReport {
  * with one malformed header is not half believed.
  */
 function validReport(
-	parts: {
-		readonly [part in keyof QuotaReport]: number | undefined
-	},
+	parts: Readonly<Record<keyof QuotaReport, number | undefined>>,
 ): QuotaReport | undefined {
-	const { remaining, resetMs, limit, windowMs } = parts
+	const { remaining, resetMs, limit = 0, windowMs = 0 } = parts
 	if (remaining === undefined || resetMs === undefined) return undefined
-	return Number.isNaN(remaining + resetMs + (limit ?? 0) + (windowMs ?? 0))
-		? undefined
-		: { remaining, resetMs, limit, windowMs }
+	return Number.isNaN(remaining + resetMs + limit + windowMs) ? undefined : { ...parts, remaining, resetMs }
 }
-
-const SECOND_MS = 1_000
 
 /** Returns an integer of at least `min`, or NaN. */
 const readInteger = (value: unknown, min = 0): number =>
@@ -154,8 +145,7 @@ const readInteger = (value: unknown, min = 0): number =>
 const parameter = ({ parameters }: Item, name: string, min = 0): number | undefined =>
 	parameters.has(name) ? readInteger(parameters.get(name), min) : undefined
 
-const inMs = (seconds: number | undefined): number | undefined =>
-	seconds === undefined ? undefined : seconds * SECOND_MS
+const inMs = (seconds: number | undefined): number | undefined => seconds && seconds * 1_000
 
 const windowOf = (policy: Item | undefined): number | undefined => policy && inMs(parameter(policy, 'w', 1))
 
@@ -166,8 +156,8 @@ const windowOf = (policy: Item | undefined): number | undefined => policy && inM
  * waits for one reset. Policies that count bytes or concurrent requests are skipped, because callers count
  * requests; so are policies without a reset time. Returns undefined if malformed.
  */
-function readRateLimit(value: string, policy: string | null): QuotaReport | undefined {
-	const policies = policy === null ? [] : parseList(policy)
+function readRateLimit(value: string, policy: string | null | undefined): QuotaReport | undefined {
+	const policies = typeof policy === 'string' ? parseList(policy) : []
 	if (policies === undefined) return undefined
 	const limits = parseList(value)
 	if (limits) return mostRestrictive(limits, policies)
@@ -176,8 +166,8 @@ function readRateLimit(value: string, policy: string | null): QuotaReport | unde
 }
 
 function mostRestrictive(limits: readonly Item[], policies: readonly Item[]): QuotaReport | undefined {
-	const policyOf = new Map<Item['value'], Item>()
-	for (const policy of policies) if (!policyOf.has(policy.value)) policyOf.set(policy.value, policy)
+	// The first policy of a name counts.
+	const policyOf = new Map([...policies].reverse().map((policy) => [policy.value, policy]))
 	let first: QuotaReport | undefined
 	for (const item of limits) {
 		const policy = policyOf.get(item.value)

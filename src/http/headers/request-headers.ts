@@ -73,7 +73,7 @@ export const CREDENTIAL_HEADERS: readonly string[] = [
 ]
 
 /** The default header of idempotency keys. */
-const IDEMPOTENCY_KEY = 'idempotency-key'
+export const IDEMPOTENCY_KEY = 'idempotency-key'
 
 /** Returns true for a header, in lower case, that must not reach another origin. */
 export const isOriginBound = (name: string, idempotencyHeader: string = IDEMPOTENCY_KEY): boolean =>

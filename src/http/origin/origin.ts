@@ -132,8 +132,10 @@ export class Pauses {
 	}
 }
 
-/** The other origins of a client. */
-export interface OtherOrigins {
+/** The client of an origin. */
+export interface OriginOwner {
+	/** Called after a failure without a response. */
+	watchConnection(): void
 	/** Finds the state of another origin, if the client keeps one. */
 	findOrigin(name: string): Origin | undefined
 	/** Returns the circuit of the redirect's target, if it exists, and that of the pair of both origins. */
@@ -164,9 +166,7 @@ export class Origin extends Pauses {
 	readonly name: string
 	/** False in a browser for another origin, where custom headers need the server's consent (CORS). */
 	readonly mayAddHeaders: boolean
-	/** Call it after a failure without a response. */
-	readonly watchConnection: () => void
-	readonly others: OtherOrigins
+	readonly owner: OriginOwner
 	/** Paused routes, keyed by method and path, first pause first. Empty when all pauses are over. */
 	readonly #routes = new Map<string, Pauses>()
 	#routesUntil = -Infinity
@@ -174,24 +174,17 @@ export class Origin extends Pauses {
 	#lastPath = ''
 	#lastAt = -Infinity
 
-	constructor(
-		name: string,
-		settings: HttpSettings,
-		runtime: Runtime,
-		watchConnection: () => void,
-		others: OtherOrigins,
-	) {
+	constructor(name: string, settings: HttpSettings, runtime: Runtime, owner: OriginOwner) {
 		super(settings, runtime)
 		this.name = name
-		this.watchConnection = watchConnection
-		this.others = others
+		this.owner = owner
 		const pageOrigin = page()?.origin
 		this.mayAddHeaders = settings.isDeadlineHeaderNamed || pageOrigin === undefined || pageOrigin === name
 	}
 
 	/** Returns this origin or, after a redirect, the one with this name. Undefined without state for it. */
 	respondent(name: string | undefined): Origin | undefined {
-		return name === undefined || name === this.name ? this : this.others.findOrigin(name)
+		return name === undefined || name === this.name ? this : this.owner.findOrigin(name)
 	}
 
 	/** True if requests to the origin or to one of its routes have to wait. */

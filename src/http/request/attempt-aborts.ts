@@ -5,6 +5,7 @@ import { createRegistry } from '../../core/runtime/system.ts'
 import { type TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 
 interface Expiring {
+	readonly bound: { readonly runtime: Runtime }
 	/** The timeout has expired; `isTotal` if the time of the whole call is over. */
 	expire(isTotal: boolean): void
 }
@@ -21,12 +22,10 @@ export class AttemptTimeout implements TimeoutEntry {
 	#timer: CancelTimer | undefined
 	readonly #attempt: Expiring
 
-	constructor(attempt: Expiring) {
+	/** Starts the timeout of an attempt, or the rest of the call's if `leftMs` is less. */
+	constructor(attempt: Expiring, timeoutMs: number, leftMs: number, lists: TimeoutLists, now: number) {
+		const { runtime } = attempt.bound
 		this.#attempt = attempt
-	}
-
-	/** Starts the timeout of an attempt, or that of the call if `leftMs` is less. */
-	start(timeoutMs: number, leftMs: number, lists: TimeoutLists, runtime: Runtime, now: number): void {
 		if (leftMs < timeoutMs) this.#timer = runtime.setTimer(leftMs, () => this.expire(), 'limit')
 		else if (timeoutMs < Infinity) {
 			this.#heads = lists.get(timeoutMs, runtime)

@@ -50,7 +50,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const run = runOf(call)
 		const { request, timeoutMs } = run.plan
 		run.redirects ??= new RedirectCircuits()
-		const [target, pair] = origin.others.redirectCircuits(request, url)
+		const [target, pair] = origin.owner.redirectCircuits(request, url)
 		attempt.redirect = run.redirects.enter(call, bound, target, pair)
 		const other = run.pauses === origin ? origin.respondent(attempt.redirectedTo) : undefined
 		if (!other?.mayBePaused) return undefined
@@ -137,7 +137,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		rareState.keepsRecord = true
 		const run = runOf(call)
 		const isInProgress = isInProgressError(call.value)
-		if (!(call.value instanceof HttpStatusError)) this.origin.watchConnection()
+		if (!(call.value instanceof HttpStatusError)) this.origin.owner.watchConnection()
 		rareState.circuitOutcome =
 			attempt.isForeign || isInProgress ? 'success' : isOffline() ? 'nothing' : undefined
 		rareState.countedRetries = run.countRetries(call, isInProgress)
@@ -160,10 +160,10 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	createTimeoutError({ call, bound }: Attempt, isTotal: boolean, isUnread: boolean): unknown {
 		const { timeoutMs, totalTimeoutMs, deadline } = runOf(call).plan
 		const { name } = this.origin
+		const totalMs = deadline === call.options?.deadline ? totalTimeoutMs : undefined
+		const ms = isTotal ? totalMs : timeoutMs
 		// The deadline of the caller or of the parent call was earlier.
-		if (isTotal && (totalTimeoutMs === undefined || deadline !== call.options?.deadline))
-			return new DeadlineExceededError(`${name}: deadline exceeded`)
-		const ms = isTotal ? (totalTimeoutMs ?? timeoutMs) : timeoutMs
+		if (ms === undefined) return new DeadlineExceededError(`${name}: deadline exceeded`)
 		// A caller that needs only the status does not read the body. That is not a timeout of the service.
 		if (!isUnread) this.emit?.(call, bound, { type: 'timeout', timeoutMs: ms })
 		return new TimeoutError(name, ms, call.pipeline.name)

@@ -85,8 +85,7 @@ export class Attempt implements Scope, RedirectObserver {
 	startTimeout(timeoutMs: number, lists: TimeoutLists): void {
 		const { call, bound } = this
 		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
-		this.timeout = new AttemptTimeout(this)
-		this.timeout.start(timeoutMs, leftMs, lists, bound.runtime, call.now(bound.runtime))
+		this.timeout = new AttemptTimeout(this, timeoutMs, leftMs, lists, call.now(bound.runtime))
 	}
 
 	/** The timeout has expired, before or after the head has arrived. */

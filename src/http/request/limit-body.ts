@@ -38,21 +38,10 @@ export function limitBody(
 	maxBytes: number = Infinity,
 	onBytes?: CountBytes,
 ): HttpResponse {
-	if (maxBytes === Infinity && !onBytes) return response
+	const reader = maxBytes < Infinity || onBytes ? response.body?.getReader() : undefined
+	if (!reader) return response
 	// The limit is for decoded bytes, and `content-length` may be wrong.
 	const announced = Number(response.headers.get('content-length') ?? 0)
-	return countBody(response, (received, isEnd) => {
-		// Permanent: a retry would receive the same body.
-		if (received && Math.max(received, announced) > maxBytes)
-			throw permanent(new ResponseTooLargeError(policy, maxBytes))
-		onBytes?.(received, isEnd)
-	})
-}
-
-/** Returns the response with a body whose bytes are counted while it is read. */
-function countBody(response: HttpResponse, onBytes: CountBytes): HttpResponse {
-	const reader = response.body?.getReader()
-	if (!reader) return response
 	let received = 0
 	// A byte stream, as that of `fetch`.
 	const counted = new ReadableStream({
@@ -62,7 +51,10 @@ function countBody(response: HttpResponse, onBytes: CountBytes): HttpResponse {
 				const { done, value } = await reader.read()
 				if (!done) received += value.byteLength
 				try {
-					onBytes(received, done)
+					// Permanent: a retry would receive the same body.
+					if (received && Math.max(received, announced) > maxBytes)
+						throw permanent(new ResponseTooLargeError(policy, maxBytes))
+					onBytes?.(received, done)
 				} catch (error) {
 					void reader.cancel().catch(() => {})
 					throw error

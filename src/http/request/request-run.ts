@@ -41,7 +41,7 @@ export class RequestRun implements HttpAttempt {
 	/** Responses with a failed status. All but the final one are drained. */
 	#failedResponses: HttpResponse[] | undefined
 
-	constructor(plan: RequestPlan, origin: Origin, pauses: Pauses) {
+	constructor(plan: RequestPlan, origin: Origin, pauses: Pauses = origin) {
 		this.plan = plan
 		this.origin = origin
 		this.pauses = pauses
