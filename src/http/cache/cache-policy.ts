@@ -49,11 +49,10 @@ class CacheLayer implements ObservableLayer {
 }
 
 /** The cache as the outermost policy of an origin. */
-export class CachePolicy extends LeafPolicy {
-	constructor(cache: ResponseCache) {
-		super('cache', {}, new CacheLayer(cache))
-	}
-}
+class CachePolicy extends LeafPolicy {}
+
+export const cachePolicy = (cache: ResponseCache): LeafPolicy =>
+	new CachePolicy('cache', {}, new CacheLayer(cache))
 
 /** Returns the part of a request that the cache needs. The caller's headers identify the principal. */
 export const cachedRequest = (

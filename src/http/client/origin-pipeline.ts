@@ -44,11 +44,7 @@ export interface OriginStats {
 	readonly inFlight: number
 }
 
-class AttemptPolicy extends LeafPolicy {
-	constructor(layer: AttemptLayer) {
-		super('attempt', {}, layer)
-	}
-}
+class AttemptPolicy extends LeafPolicy {}
 
 /** What the owner of an engine adds to the policies of an origin, or creates itself. */
 export interface PolicySource {
@@ -100,7 +96,7 @@ export class OriginPipeline implements ObservedPipeline {
 			hedge && withOptionPath('hedge', () => new Hedge({ budget, ...hedge })),
 		]
 		this.policies = policies.filter((policy) => policy !== undefined)
-		const attempt = new AttemptPolicy(new AttemptLayer(this.origin, timeouts))
+		const attempt = new AttemptPolicy('attempt', {}, new AttemptLayer(origin, timeouts))
 		const classify = createClassifier(settings.classify)
 		const options = { name: settings.name ?? 'http', runtime, classify }
 		this.policy = new Pipeline(options, [...(source.outerPolicies?.() ?? []), ...this.policies, attempt])

@@ -1,6 +1,7 @@
 import { reportAsResult } from '../../core/engine/call-record.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import type { Inspectable } from '../../core/observe/inspection.ts'
+import { isObject } from '../../core/options/schema.ts'
 import {
 	FETCH_SCHEMA,
 	type HttpOptions,
@@ -89,7 +90,7 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 
 /** Checks the shape, because a Request may be of another class than the runtime's. */
 const isRequest = (input: string | URL | Request): input is Request =>
-	typeof input === 'object' && input !== null && 'headers' in input
+	isObject(input) && 'headers' in input
 
 function signalOf(
 	input: string | URL | Request,

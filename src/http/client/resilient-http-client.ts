@@ -4,7 +4,7 @@ import type { PolicyListener } from '../../core/events/events.ts'
 import type { Inspectable } from '../../core/observe/inspection.ts'
 import { invalidOption, isObject, MAX_NUMBER } from '../../core/options/schema.ts'
 import { Timeout } from '../../core/timeout/timeout.ts'
-import { CachePolicy } from '../cache/cache-policy.ts'
+import { cachePolicy } from '../cache/cache-policy.ts'
 import type { CacheStats } from '../cache/response-cache.ts'
 import { CLIENT_BULKHEAD, readHttpOptions } from '../options/http-options.ts'
 import { readRequestOptions } from '../options/request-options.ts'
@@ -227,7 +227,7 @@ function createCore(options: HttpClientOptions): ClientCore {
 			throw error
 		},
 		createBreaker: (options) => new CircuitBreaker(options),
-		outerPolicies: () => (cache ? [new CachePolicy(cache)] : []),
+		outerPolicies: () => (cache ? [cachePolicy(cache)] : []),
 		isAllowedScheme: isHttpScheme,
 	})
 	return {

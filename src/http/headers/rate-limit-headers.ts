@@ -173,13 +173,13 @@ function mostRestrictive(limits: readonly Item[], policies: readonly Item[]): Qu
 		const policy = policyOf.get(item.value)
 		const report = validReport({
 			remaining: typeof item.value === 'string' ? readInteger(item.parameters.get('r')) : NaN,
-			resetMs: item.parameters.has('t') ? inMs(parameter(item, 't')) : Infinity,
+			resetMs: inMs(parameter(item, 't')) ?? Infinity,
 			limit: policy && readInteger(policy.parameters.get('q')),
 			windowMs: windowOf(policy),
 		})
 		if (report === undefined) return undefined
 		const countsRequests = !policy?.parameters.has('qu') || policy.parameters.get('qu') === 'requests'
-		if (countsRequests && Number.isFinite(report.resetMs) && isStricter(report, first)) first = report
+		if (countsRequests && report.resetMs < Infinity && isStricter(report, first)) first = report
 	}
 	return first
 }

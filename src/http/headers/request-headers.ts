@@ -1,12 +1,14 @@
 /** Reads and extends request headers. Plain objects stay plain: creating a `Headers` object is expensive. */
 
+import { isObject } from '../../core/options/schema.ts'
+
 export type HeaderSource = RequestInit['headers']
 
 /** What `Headers` accepts as a name. */
 export const HEADER_NAME: RegExp = /^[\w!#$%&'*+.^`|~-]+$/
 
 const isPlain = (headers: HeaderSource): headers is Record<string, string> =>
-	typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
+	isObject(headers) && !(Symbol.iterator in headers)
 
 /** `fetch` would send the words "undefined" and "null"; such headers are treated as absent. */
 export const isGiven = (value: unknown): value is string => value !== undefined && value !== null

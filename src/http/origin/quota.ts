@@ -85,7 +85,7 @@ export class Quota {
 		if (now < this.#resetAt || this.#reported === Infinity) return
 		this.#endedAt = this.#resetAt
 		// A limit of 0 would block permanently: without requests there are no new reports.
-		const isKnown = this.#limit >= 1 && Number.isFinite(this.#limit) && this.#windowMs > 0
+		const isKnown = this.#limit >= 1 && this.#limit < Infinity && this.#windowMs > 0
 		this.#reported = isKnown ? this.#limit : Infinity
 		this.#resetAt = isKnown ? now + this.#windowMs : -Infinity
 		// Requests in flight may count in the new window, but only once: a response that never arrives must not

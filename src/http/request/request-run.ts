@@ -85,7 +85,7 @@ export class RequestRun implements HttpAttempt {
 			init = { ...init, headers }
 			const { url, method } = request
 			const seen = { url, method, headers, body, attempt: context.attempt, signal }
-			hooks = new AttemptHooks(settings, seen, attempt, runtime)
+			hooks = new AttemptHooks(settings, seen, attempt)
 			await hooks.onRequest(body !== request.body)
 		}
 		// 2. Send

@@ -1,4 +1,5 @@
 /** A request as it is prepared and sent: its method, its body and the way it is sent. */
+import { isObject } from '../../core/options/schema.ts'
 import type { HeaderSource } from '../headers/request-headers.ts'
 import type { HttpResponse, ReportProgress } from './response.ts'
 
@@ -64,7 +65,7 @@ export function isReplayable(body: RequestBody): boolean {
 
 /** Returns true for bodies that can be read once, which need `duplex`: streams, async iterables, generators. */
 export function isStream(body: RequestBody): boolean {
-	if (typeof body !== 'object' || body === null) return false
+	if (!isObject(body)) return false
 	if ('getReader' in body || Symbol.asyncIterator in body) return true
 	// Views, forms and URLSearchParams are iterable any number of times; a generator only once.
 	return Symbol.iterator in body && 'next' in body
@@ -72,8 +73,8 @@ export function isStream(body: RequestBody): boolean {
 
 /** Returns true if the stream was read or closed before. Node's streams and web streams differ here. */
 export function isBodyUsed(body: RequestBody): boolean {
-	if (typeof body !== 'object' || body === null) return false
-	if ('locked' in body) return body.locked
+	if (!isObject(body)) return false
+	if ('locked' in body) return body.locked === true
 	return 'readableDidRead' in body && (body.readableDidRead === true || Object(body).destroyed === true)
 }
 
