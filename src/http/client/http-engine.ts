@@ -101,9 +101,8 @@ export class HttpEngine implements OriginOwner {
 	}
 
 	get stats(): RequestStats {
-		const origins: Record<string, OriginStats> = {}
-		for (const { key, value } of this.#origins.entries()) origins[key] = value.stats
-		return { ...this.#counts, origins }
+		const origins = [...this.#origins.entries()].map(({ key, value }) => [key, value.stats])
+		return { ...this.#counts, origins: Object.fromEntries(origins) }
 	}
 
 	/** Subscribes to the events of all origins, later ones included. Without listeners there are no events. */

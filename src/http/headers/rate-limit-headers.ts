@@ -59,16 +59,17 @@ function readFamily(
 	wallNowMs: number,
 ): QuotaReport | undefined {
 	const reset = firstHeader(headers, family.resets)
-	const limits = itemsOf(headers.get(family.limit))
-	// Older drafts and Envoy append the policies to the limit: `10, 10;w=1, 1000;w=3600`.
-	const policies = family.policy === undefined ? limits : limits.concat(itemsOf(headers.get(family.policy)))
+	const limits = parseGiven(headers.get(family.limit))
+	const others = parseGiven(family.policy && headers.get(family.policy))
+	if (!limits || !others) return undefined
 	const limit = limits[0] && readInteger(limits[0].value)
 	return validReport({
 		// Some servers send decimals: half a request is not a request.
 		remaining: Math.floor(readDecimal(remaining) ?? NaN),
 		resetMs: reset === undefined ? undefined : readReset(reset, () => readServerTime(headers, wallNowMs)),
 		limit,
-		windowMs: policies.includes(MALFORMED) ? NaN : windowOfLimit(policies, limit),
+		// Older drafts and Envoy append the policies to the limit: `10, 10;w=1, 1000;w=3600`.
+		windowMs: windowOfLimit([...limits, ...others], limit),
 	})
 }
 
@@ -80,10 +81,9 @@ function firstHeader(headers: HeaderLookup, names: readonly string[]): string | 
 	return undefined
 }
 
-const MALFORMED: Item = { key: '', value: undefined, parameters: new Map() }
-
-const itemsOf = (value: string | null | undefined): readonly Item[] =>
-	typeof value === 'string' ? (parseList(value) ?? [MALFORMED]) : []
+/** Returns the items of a header, none if it is absent, or undefined if it is malformed. */
+const parseGiven = (value: string | null | undefined): readonly Item[] | undefined =>
+	typeof value === 'string' ? parseList(value) : []
 
 const MIN_EPOCH_SECONDS = 1e9
 /** As seconds this is the year 5138, as milliseconds 1973. */
@@ -157,7 +157,7 @@ const windowOf = (policy: Item | undefined): number | undefined => policy && inM
  * requests; so are policies without a reset time. Returns undefined if malformed.
  */
 function readRateLimit(value: string, policy: string | null | undefined): QuotaReport | undefined {
-	const policies = typeof policy === 'string' ? parseList(policy) : []
+	const policies = parseGiven(policy)
 	if (policies === undefined) return undefined
 	const limits = parseList(value)
 	if (limits) return mostRestrictive(limits, policies)

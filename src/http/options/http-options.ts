@@ -156,7 +156,6 @@ export interface HttpSettings
 	readonly backoff: BackoffOptions
 	/** The sum of the longest delays between attempts. */
 	readonly maxDelaysMs: number
-	readonly isTimeoutGiven: boolean
 	/** False if `totalTimeoutMs` was derived from `timeout`. */
 	readonly isTotalGiven: boolean
 	readonly vetoes: readonly (readonly [name: string, value: string])[]
@@ -279,7 +278,6 @@ export function readHttpOptions(
 		maxDelaysMs,
 		backoff: Object.fromEntries(backoff),
 		totalTimeoutMs: totalTimeoutMs ?? defaultTotalMs(settings.timeout, { ...settings, maxDelaysMs, hedge }),
-		isTimeoutGiven: options.timeout !== undefined,
 		isTotalGiven: totalTimeoutMs !== undefined,
 		circuitBreaker: readSwitchable('circuitBreaker', options.circuitBreaker, {}),
 		bulkhead: readSwitchable('bulkhead', options.bulkhead, bulkhead),

@@ -68,7 +68,7 @@ const NONE: RequestOptions = Object.freeze({})
 export function readRequestOptions(given: RequestOptions | undefined, maxRetries: number): RequestOptions {
 	if (given === undefined) return NONE
 	if (Object(given) !== given) invalidOption('yaoki', given, 'an object')
-	withOptionPath('yaoki', () => check(given, maxRetries))
+	withOptionPath('yaoki', () => checkOptions(given, maxRetries))
 	return given
 }
 
@@ -78,7 +78,7 @@ export function checkMisplaced(init: object): void {
 		if (Object.hasOwn(SCHEMA, name)) invalidOption(name, value, `{ yaoki: { ${name} } }`)
 }
 
-function check(given: RequestOptions, clientMaxRetries: number): void {
+function checkOptions(given: RequestOptions, clientMaxRetries: number): void {
 	checkNames(given, SCHEMA, 'a request')
 	readOptions(given, SCHEMA)
 	const { deadline, parent, idempotencyKey, maxRetries } = given

@@ -159,18 +159,16 @@ const READ_METHODS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'
 
 /** Keyed by the original prototype: responses of undici have another class than those of the runtime. */
 const prototypes = new WeakMap<object, object>()
-let latest: object | undefined
-let latestTracked: object | undefined
 
 /** Notifies the observer of this response when its body is read or cloned. */
 function trackBody(response: HttpResponse): void {
 	const prototype: object = Object.getPrototypeOf(response)
-	if (prototype !== latest) {
-		latestTracked = prototypes.get(prototype) ?? trackedPrototype(prototype)
-		prototypes.set(prototype, latestTracked)
-		latest = prototype
+	let tracked = prototypes.get(prototype)
+	if (!tracked) {
+		tracked = trackedPrototype(prototype)
+		prototypes.set(prototype, tracked)
 	}
-	Object.setPrototypeOf(response, latestTracked as object)
+	Object.setPrototypeOf(response, tracked)
 }
 
 function trackedPrototype(prototype: object): object {

@@ -57,8 +57,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const now = runtime.now()
 		// A timeout during the pause would be taken for one of the other origin.
 		const leftMs = signal ? timeoutMs - now + (attempt.timeout?.startedAt ?? now) : 0
-		const redirected = { method: request.method, url }
-		const wait = this.#waitFor(call, bound, other, redirected, now, other.name, leftMs)
+		const wait = this.#waitFor(call, bound, other, { ...request, url }, now, other.name, leftMs)
 		if (wait instanceof Error) throw wait
 		// Once: an attempt that waits again and again would time out.
 		return wait ? sleep(runtime, wait, signal).then(() => signal?.throwIfAborted()) : undefined

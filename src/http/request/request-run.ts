@@ -17,7 +17,7 @@ import type { HttpAttempt } from './http-attempt.ts'
 import { limitBody } from './limit-body.ts'
 import type { RedirectCircuits } from './redirect-circuits.ts'
 import type { RequestPlan } from './request-plan.ts'
-import { HttpStatusError, readStatusFacts, setMessage } from './status-error.ts'
+import { HttpStatusError, isUnavailable, readStatusFacts, setMessage } from './status-error.ts'
 
 /** The limit without a deadline: the default of the longest run of a request in `yaoki/idempotency`. */
 const MAX_ASKED_MS = 600_000
@@ -125,7 +125,7 @@ export class RequestRun implements HttpAttempt {
 	#attribute(attempt: Attempt, response: HttpResponse): Origin | undefined {
 		const { origin, pauses } = this
 		const respondent = attempt.respondent(response)
-		const isHandled = response.status !== 429 && response.status < 500
+		const isHandled = !isUnavailable(response.status)
 		// If another origin has responded, this one has sent a redirect.
 		pauses.endProbe(this, respondent !== origin || isHandled)
 		const responsible = this.#pausesOf(respondent)
@@ -150,7 +150,7 @@ export class RequestRun implements HttpAttempt {
 		const hasKey = plan.idempotencyKey !== undefined
 		const facts = readStatusFacts(response, origin.settings, hasKey, origin.runtime.wallNow())
 		const { waitMs, isTooLong } = facts
-		if (waitMs !== undefined && (status === 429 || status >= 500)) {
+		if (waitMs !== undefined && isUnavailable(status)) {
 			const pauseMs = isTooLong ? Math.min(waitMs, MAX_PAUSE_MS) : waitMs
 			const paused = { method, url: respondent === origin ? url : response.url || url }
 			this.#pausesOf(respondent)?.pause(pauseMs, status, paused)

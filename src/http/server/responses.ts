@@ -6,6 +6,7 @@
  */
 import { safeMessage } from '../../core/classify/safe-get.ts'
 import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
+import { isUnavailable } from '../request/status-error.ts'
 import type { NodeResponse } from './incoming-request.ts'
 import type { ServerContext } from './options.ts'
 
@@ -43,7 +44,7 @@ export const sendDeadlineExceeded = (response: NodeResponse): void => sendJson(r
 
 /** Returns true if a response must report exhausted retries: callers retry only these statuses. */
 export const mustReportExhausted = ({ retriesExhausted }: ServerContext, status: number): boolean =>
-	retriesExhausted && (status === 429 || status >= 500)
+	retriesExhausted && isUnavailable(status)
 
 /** Returns the response with the header if needed: a copy, because headers of `fetch` are immutable. */
 export function reportExhausted(response: Response, context: ServerContext): Response {

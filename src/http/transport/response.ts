@@ -108,8 +108,7 @@ export function moveToUrlOf<R extends { readonly url: string }>(
 	response: R,
 ): R {
 	if (response.url) return response
-	return Object.defineProperties(response, {
-		url: { value: url, configurable: true, enumerable: true },
-		redirected: { value: redirected, configurable: true, enumerable: true },
-	})
+	for (const [name, value] of Object.entries({ url, redirected }))
+		Object.defineProperty(response, name, { value, configurable: true, enumerable: true })
+	return response
 }
