@@ -92,8 +92,7 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 }
 
 /** Checks the shape, because a Request may be of another class than the runtime's. */
-const isRequest = (input: string | URL | Request): input is Request =>
-	isObject(input) && 'headers' in input
+const isRequest = (input: string | URL | Request): input is Request => isObject(input) && 'headers' in input
 
 const NO_INIT: ResilientRequestInit = {}
 

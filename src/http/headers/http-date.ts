@@ -41,7 +41,10 @@ export function parseHttpDate(text: string, nowMs: number): number | undefined {
 	return undefined
 }
 
-function timeOf([, day, month = '', year = '', ...clock]: readonly string[], nowMs: number): number | undefined {
+function timeOf(
+	[, day, month = '', year = '', ...clock]: readonly string[],
+	nowMs: number,
+): number | undefined {
 	const clockMs = clock.reduce((sum, part) => sum * 60 + Number(part), 0) * 1_000
 	// `Date.UTC` would map the years 0 to 99 to 1900 to 1999.
 	const timeIn = (years: number): number =>

@@ -1,11 +1,13 @@
 /** What aborts an attempt before its body has been read: its timeout, and the caller's signal. */
+import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import type { SignalLink } from '../../core/engine/scope.ts'
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 import { createRegistry } from '../../core/runtime/system.ts'
 import { type TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 
 interface Expiring {
-	readonly bound: { readonly runtime: Runtime }
+	readonly call: Call
+	readonly bound: BoundLayer
 	/** The timeout has expired; `isTotal` if the time of the whole call is over. */
 	expire(isTotal: boolean): void
 }
@@ -22,14 +24,16 @@ export class AttemptTimeout implements TimeoutEntry {
 	#timer: CancelTimer | undefined
 	readonly #attempt: Expiring
 
-	/** Starts the timeout of an attempt, or the rest of the call's if `leftMs` is less. */
-	constructor(attempt: Expiring, timeoutMs: number, leftMs: number, lists: TimeoutLists, now: number) {
+	/** Starts the timeout of an attempt, or of its call if less time is left for it. */
+	constructor(attempt: Expiring, timeoutMs: number, lists: TimeoutLists) {
+		const { call } = attempt
 		const { runtime } = attempt.bound
+		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
 		this.#attempt = attempt
 		if (leftMs < timeoutMs) this.#timer = runtime.setTimer(leftMs, () => this.expire(), 'limit')
 		else if (timeoutMs < Infinity) {
 			this.#heads = lists.get(timeoutMs, runtime)
-			this.#heads.start(this, now)
+			this.#heads.start(this, call.now(runtime))
 		}
 	}
 

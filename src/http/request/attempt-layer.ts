@@ -15,7 +15,7 @@ import type { Origin, PausedRequest, Pauses } from '../origin/origin.ts'
 import { isOffline } from '../transport/browser.ts'
 import type { HttpResponse } from '../transport/response.ts'
 import { Attempt, type AttemptOwner } from './attempt.ts'
-import type { TimeoutLists } from './attempt-aborts.ts'
+import { AttemptTimeout, type TimeoutLists } from './attempt-aborts.ts'
 import { RedirectCircuits } from './redirect-circuits.ts'
 import { runOf } from './request-run.ts'
 import { retryBlocker } from './retry-safety.ts'
@@ -74,7 +74,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	onPending(call: Call, bound: BoundLayer): void {
 		const attempt = call.layerState(bound)
 		if (attempt instanceof Attempt && !attempt.timeout)
-			attempt.startTimeout(runOf(call).plan.timeoutMs, this.#timeouts)
+			attempt.timeout = new AttemptTimeout(attempt, runOf(call).plan.timeoutMs, this.#timeouts)
 	}
 
 	leave(call: Call, bound: BoundLayer): Step {

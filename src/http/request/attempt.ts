@@ -13,7 +13,7 @@ import type { Origin } from '../origin/origin.ts'
 import { originOf } from '../origin/origin-parser.ts'
 import type { RedirectObserver } from '../transport/redirect.ts'
 import type { CountBytes, HttpResponse, ReportProgress } from '../transport/response.ts'
-import { AttemptTimeout, CallerLink, type TimeoutLists } from './attempt-aborts.ts'
+import { type AttemptTimeout, CallerLink } from './attempt-aborts.ts'
 import { AttemptBody } from './attempt-body.ts'
 import type { RedirectOutcome } from './redirect-circuits.ts'
 
@@ -80,12 +80,6 @@ export class Attempt implements Scope, RedirectObserver {
 		const caller = this.call.options?.signal
 		if (caller && this.link) this.callerLink = new CallerLink(caller, this.link)
 		return signal
-	}
-
-	startTimeout(timeoutMs: number, lists: TimeoutLists): void {
-		const { call, bound } = this
-		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
-		this.timeout = new AttemptTimeout(this, timeoutMs, leftMs, lists, call.now(bound.runtime))
 	}
 
 	/** The timeout has expired, before or after the head has arrived. */

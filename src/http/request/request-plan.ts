@@ -48,12 +48,7 @@ export class RequestPlan {
 	/** `totalTimeoutMs`; undefined if the caller's deadline is earlier. */
 	readonly totalTimeoutMs: number | undefined
 
-	constructor(
-		request: PreparedRequest,
-		options: RequestOptions,
-		settings: HttpSettings,
-		runtime: Runtime,
-	) {
+	constructor(request: PreparedRequest, options: RequestOptions, settings: HttpSettings, runtime: Runtime) {
 		const { timeout, deadline } = options
 		// A longer attempt timeout for one request implies a longer total timeout, unless that was set
 		// explicitly.

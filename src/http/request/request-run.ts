@@ -171,11 +171,9 @@ export class RequestRun implements HttpAttempt {
 
 	/** Drains the responses that the caller does not receive: before a retry, and of hedges that lost. */
 	drainAllExcept(final: unknown): void {
-		const failed = this.#failedResponses
-		if (!failed) return
-		for (const response of failed.splice(0))
-			if (response === final) failed.push(response)
-			else void drainBody(response, this.origin.runtime)
+		if (!this.#failedResponses) return
+		for (const response of this.#failedResponses.splice(0))
+			if (response !== final) void drainBody(response, this.origin.runtime)
 	}
 
 	/**

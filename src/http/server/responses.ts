@@ -24,7 +24,8 @@ const HANDLER_FAILED: PlainResponse = { status: 500, body: '{"error":"internal s
 const toResponse = ({ status, body }: PlainResponse): Response =>
 	new Response(body, { status, headers: { 'content-type': CONTENT_TYPE } })
 
-function sendJson(response: NodeResponse, { status, body }: PlainResponse): void {
+/** Sends a response through Node's `ServerResponse`. */
+export function sendJson(response: NodeResponse, { status, body }: PlainResponse): void {
 	response.statusCode = status
 	response.setHeader('content-type', CONTENT_TYPE)
 	response.end(body)
@@ -38,9 +39,6 @@ function sendJson(response: NodeResponse, { status, body }: PlainResponse): void
  * const response = isExpired ? deadlineExceededResponse() : await handle(request)
  */
 export const deadlineExceededResponse = (): Response => toResponse(DEADLINE_EXCEEDED)
-
-/** Sends this response through Node's `ServerResponse`. */
-export const sendDeadlineExceeded = (response: NodeResponse): void => sendJson(response, DEADLINE_EXCEEDED)
 
 /** Returns true if a response must report exhausted retries: callers retry only these statuses. */
 export const mustReportExhausted = ({ retriesExhausted }: ServerContext, status: number): boolean =>
