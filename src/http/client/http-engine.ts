@@ -40,7 +40,7 @@ export interface RequestStats {
 	readonly failures: number
 	/** Attempts sent: first attempts, retries and hedges. */
 	readonly attempts: number
-	/** By origin and, with `circuitBreakerKey`, by `origin key`. */
+	/** Keyed by origin and, with `circuitBreakerKey`, also by `origin key`. */
 	readonly origins: Readonly<Record<string, OriginStats>>
 }
 
@@ -60,7 +60,7 @@ export class HttpEngine implements OriginOwner {
 	readonly #origins: Registry<OriginPipeline>
 	readonly #parser: OriginParser
 	readonly #create: (key: string, base?: OriginPipeline) => OriginPipeline
-	/** The pauses by origin and principal. Without an eviction rule, whose warning would print credentials. */
+	/** The pauses by origin and principal. No eviction rule: its warning would print credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
 	/** True while the engine waits for an `online` event. */
@@ -205,7 +205,7 @@ export class HttpEngine implements OriginOwner {
 		this.#origins.release(base, now)
 	}
 
-	/** Returns the pauses of a request; undefined if it shares those of its origin. */
+	/** Returns the pauses of a request; undefined if the request shares the pauses of its origin. */
 	#pausesOf(origin: string, request: PreparedRequest): Pauses | undefined {
 		const { settings, runtime } = this
 		const { pauseScope } = settings
@@ -220,7 +220,7 @@ export class HttpEngine implements OriginOwner {
 	#onResponse(call: Call, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
 		if (call.lastAttempt) attributeResponse(response, call)
 		if (!this.#options.requiresOk || response.ok) return response
-		// No attempt treated it as a failure, such as an unfollowed redirect.
+		// No attempt treated this response as a failure, such as an unfollowed redirect.
 		const error = new HttpStatusError(response)
 		copyRecord(response, error)
 		return this.#onFailure(call, error)

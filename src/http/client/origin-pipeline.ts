@@ -48,7 +48,7 @@ class AttemptPolicy extends LeafPolicy {}
 
 /** What the owner of an engine adds to the policies of an origin, or creates itself. */
 export interface PolicySource {
-	/** Creates policies around those of an origin. */
+	/** Creates policies around the policies of an origin. */
 	outerPolicies?(): readonly Policy[]
 	/** Creates the breaker of an origin, if programs have access to it. */
 	createBreaker?(options: CircuitBreakerOptions): CircuitBreaker
@@ -66,7 +66,7 @@ export class OriginPipeline implements ObservedPipeline {
 	readonly #shared: readonly unknown[]
 	readonly #budget: Budget | undefined
 
-	/** With `base`, the pipeline of a circuit breaker key: budget and bulkhead are those of the origin. */
+	/** With `base`, creates the pipeline of a breaker key, which shares the origin's budget and bulkhead. */
 	constructor(
 		origin: Origin,
 		timeouts: TimeoutLists,
@@ -123,7 +123,7 @@ const MAX_QUEUE_MS = 30_000
 
 /** A queued call is rejected while there is time for an attempt. Nothing else would reject it in time. */
 const inTime = ({ timeout, totalTimeoutMs }: HttpSettings): BulkheadOptions => ({
-	// Without timeouts the difference is NaN.
+	// The difference is NaN if there are no timeouts.
 	queueTimeoutMs: Math.min(
 		totalTimeoutMs - Math.min(timeout, totalTimeoutMs / 2) || MAX_QUEUE_MS,
 		MAX_QUEUE_MS,

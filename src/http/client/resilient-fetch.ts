@@ -116,7 +116,7 @@ function prepareUrl(
 	}
 }
 
-/** Unless `areVisible`, the platform follows redirects. */
+/** Prepares a `Request`. The platform follows its redirects unless they `areVisible`. */
 function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,

@@ -167,7 +167,7 @@ export class ResilientHttpClient implements Inspectable {
 		const signal = init.signal ?? undefined
 		const options = readRequestOptions(init.yaoki, engine.settings.maxRetries)
 		readRequest(draft, url, init, this.#defaults)
-		// Without a function too: until the next microtask, `json()` may add a header.
+		// Awaited without a function too: until the next microtask, `json()` may add a header.
 		const added = await (draft.auth || (typeof headers === 'function' && draft.isOwn)
 			? this.#callHeaders(draft, { signal, deadline: options.deadline })
 			: sent)

@@ -86,7 +86,7 @@ const parseGiven = (value: string | null | undefined): readonly Item[] | undefin
 	typeof value === 'string' ? parseList(value) : []
 
 const MIN_EPOCH_SECONDS = 1e9
-/** As seconds this is the year 5138, as milliseconds 1973. */
+/** In seconds this is the year 5138, in milliseconds the year 1973. */
 const MIN_EPOCH_MS = 1e11
 
 const AMOUNT = '(\\d{1,12}(?:\\.\\d{1,12})?)'

@@ -152,7 +152,7 @@ export interface HttpSettings
 		Omit<HttpOptions, Defaulted | Policies | 'deadlineHeader'>,
 		Readonly<{ [name in Defaulted]: NonNullable<HttpOptions[name]> }>,
 		Readonly<{ [name in Policies]: Exclude<HttpOptions[name], boolean> }> {
-	/** Without defaults, because `lint` reports options that were set and have no effect. */
+	/** The options that were set, because `lint` reports those that have no effect. */
 	readonly backoff: BackoffOptions
 	/** The sum of the longest delays between attempts. */
 	readonly maxDelaysMs: number
@@ -180,7 +180,7 @@ function sumMaxDelays(settings: BackoffSettings): number {
 	return sum
 }
 
-/** At least this many attempt timeouts, because a call may also wait in a queue, or until a pause ends. */
+/** A call lasts at least this many attempt timeouts, because it may also wait in a queue or for a pause. */
 const MIN_TOTAL_FACTOR = 3
 
 /** Returns the default `totalTimeoutMs`: enough for all attempts with hedges, and the longest delays. */
@@ -255,7 +255,7 @@ function readVetoes(given: unknown = { 'x-should-retry': 'false' }): HttpSetting
 
 const DEFAULT_DEADLINE: DeadlineHeader = 'x-request-timeout-ms'
 
-/** Validates all options but those of the policies. `owner` is named in errors. */
+/** Validates all options except the options of policies. Errors name `owner`. */
 export function readHttpOptions(
 	options: HttpOptions,
 	schema: OptionSchema,

@@ -74,7 +74,7 @@ export class Pauses {
 		this.#quota = undefined
 	}
 
-	/** The same for statistics. */
+	/** How long requests wait, for statistics. */
 	get pausedForMs(): number {
 		return this.#waitMs(this.runtime.now())
 	}
@@ -138,7 +138,7 @@ export interface OriginOwner {
 	watchConnection(): void
 	/** Finds the state of another origin, if the client keeps one. */
 	findOrigin(name: string): Origin | undefined
-	/** Returns the circuit of the redirect's target, if it exists, and that of the pair of both origins. */
+	/** Returns the circuit of the redirect's target, if it exists, and the circuit of the pair of origins. */
 	redirectCircuits(request: PreparedRequest, target: string): (CircuitBreakerLayer | undefined)[]
 }
 

@@ -18,7 +18,7 @@ export class Quota {
 	#reported = Infinity
 	/** Requests that the server may not have counted at the time of the report. */
 	#uncounted = 0
-	/** Of these, the ones that were in flight when the window began. */
+	/** The uncounted requests that were in flight when the window began. */
 	#carried = 0
 	/** End of this window. */
 	#resetAt = -Infinity

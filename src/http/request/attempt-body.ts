@@ -39,7 +39,7 @@ export class AttemptBody implements BodyObserver, CallRecord {
 	readonly pipeline: CallRecord['pipeline']
 	/** Undefined after a call without failures and name: a response may live long and would keep it alive. */
 	call: Call | undefined
-	/** Both are set until the body has been read. */
+	/** The response and what aborts it. Both are set until the body has been read. */
 	#response: HttpResponse | undefined
 	#aborts: AttemptAborts | undefined
 	#callerLink: CallerLink | undefined
@@ -157,7 +157,7 @@ const streamOf = (response: HttpResponse): object | null =>
 
 const READ_METHODS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'] as const
 
-/** Keyed by the original prototype: responses of undici have another class than those of the runtime. */
+/** Keyed by the original prototype: undici and the runtime have different response classes. */
 const prototypes = new WeakMap<object, object>()
 
 /** Notifies the observer of this response when its body is read or cloned. */

@@ -66,7 +66,7 @@ export class Attempt implements Scope, RedirectObserver {
 		return true
 	}
 
-	/** Without the caller's signal, which is linked separately, because it applies to the body too. */
+	/** The caller's signal is not part of it: it is linked separately, because it applies to the body too. */
 	abortedBy(): CallOptions | undefined {
 		const { outer } = this
 		return outer?.abortsItself ? { signal: scopeSignal(outer) } : undefined
@@ -126,7 +126,7 @@ export class Attempt implements Scope, RedirectObserver {
 		this.#isRefreshing = isPending
 	}
 
-	/** True if a redirect led to another origin: its failures, pauses and quotas are not those of the first. */
+	/** True if a redirect led to another origin: its failures and pauses do not concern the first one. */
 	get isForeign(): boolean {
 		return (
 			this.#isRefreshing || (this.redirectedTo !== undefined && this.redirectedTo !== this.#owner.origin.name)

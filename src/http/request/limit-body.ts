@@ -43,7 +43,7 @@ export function limitBody(
 	// The limit is for decoded bytes, and `content-length` may be wrong.
 	const announced = Number(response.headers.get('content-length') ?? 0)
 	let received = 0
-	// A byte stream, as that of `fetch`.
+	// A byte stream, because `fetch` returns byte streams.
 	const counted = new ReadableStream({
 		type: 'bytes',
 		async pull(controller) {

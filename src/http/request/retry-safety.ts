@@ -25,7 +25,7 @@ import { HttpStatusError, setMessage } from './status-error.ts'
  */
 const NOT_CONNECTED =
 	/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_(CONNECT_TIMEOUT|PRX_\w+)|ERR_PROXY_TUNNEL|ConnectionRefused|FailedToOpenSocket)$|client error \(Connect\)|when HTTP Tunneling$/
-/** The same while connecting, or without a system call. Of an open connection it proves nothing. */
+/** Proves the same while connecting, or without a system call. On an open connection it proves nothing. */
 const UNREACHABLE = /^E(HOST|NET)(UNREACH|DOWN)$/
 /** HTTP/2: the server states that it has not processed the stream. Node has the code only in the message. */
 const STREAM_REFUSED = /REFUSED_STREAM/
@@ -56,7 +56,7 @@ export function isUnprocessed(error: unknown): boolean {
 		for (let failure = first; ; failure = safeGet(failure, 'cause')) {
 			if (!failure || ++examined > MAX_ERRORS) return false
 			const parts = safeGet(failure, 'errors')
-			// Before its own code: that of an AggregateError is the code of one part.
+			// Checked before its own code: an AggregateError has the code of one of its parts.
 			if (Array.isArray(parts) && parts.length > 0) {
 				if (parts.length > MAX_ERRORS) return false
 				failures.push(...parts)

@@ -39,7 +39,7 @@ export const REDIRECT_OBSERVER: unique symbol = Symbol('yaoki.redirectObserver')
 export const redirectObserverOf = (init: object): RedirectObserver | undefined =>
 	(init as { readonly [REDIRECT_OBSERVER]?: RedirectObserver })[REDIRECT_OBSERVER]
 
-/** As in `fetch`. */
+/** The limit of `fetch`. */
 export const MAX_REDIRECTS = 20
 
 /** Dropped together with the body they describe. */

@@ -34,7 +34,7 @@ export interface PreparedRequest {
 	readonly init: RequestInit | undefined
 	/** The part of `totalTimeoutMs` that has passed before. */
 	readonly spentMs?: number
-	/** A body beside `body`, such as that of a `Request`. */
+	/** A body beside `body`, such as the body of a `Request`. */
 	readonly ownBody?: unknown
 	/** True if the request contains a body, beside `body`, that can be sent only once. */
 	readonly isSingleUse: boolean

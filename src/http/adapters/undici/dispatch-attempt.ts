@@ -46,10 +46,10 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	readonly body = null
 	readonly bodyUsed = false
 	// Retry hooks can read the head of a failed response. Its bytes go to the caller.
-	readonly text = rejectRead
-	readonly json = rejectRead
-	readonly arrayBuffer = rejectRead
-	readonly blob = rejectRead
+	readonly text: typeof rejectRead = rejectRead
+	readonly json: typeof rejectRead = rejectRead
+	readonly arrayBuffer: typeof rejectRead = rejectRead
+	readonly blob: typeof rejectRead = rejectRead
 	readonly #caller: CallerHandler
 	readonly #signal: AbortSignal
 	readonly #runtime: Runtime
