@@ -49,30 +49,17 @@ class CacheLayer implements ObservableLayer {
 }
 
 /** The cache as the outermost policy of an origin. */
-export class CachePolicy extends LeafPolicy {
-	constructor(cache: ResponseCache) {
-		super('cache', {}, new CacheLayer(cache))
-	}
-}
+class CachePolicy extends LeafPolicy {}
+
+export const cachePolicy = (cache: ResponseCache): LeafPolicy =>
+	new CachePolicy('cache', {}, new CacheLayer(cache))
 
 /** Returns the part of a request that the cache needs. The caller's headers identify the principal. */
-export const cachedRequest = (
-	{
-		method,
-		url,
-		headers,
-		principal,
-		clientHeaders,
-	}: Pick<PreparedRequest, 'method' | 'url' | 'headers' | 'principal' | 'clientHeaders'>,
-	generation?: number,
-): CachedRequest => ({
-	method,
-	url,
-	headers: { get: (name) => requestHeader(headers, name) },
-	principal,
-	clientHeaders,
-	generation,
-})
+export function cachedRequest(request: PreparedRequest, generation?: number): CachedRequest {
+	const { method, url, headers, principal, clientHeaders } = request
+	const lookup = { get: (name: string) => requestHeader(headers, name) }
+	return { method, url, headers: lookup, principal, clientHeaders, generation }
+}
 
 /** Stores a cacheable response, and returns the response for the caller, whose body is unread. */
 export async function storeResponse(

@@ -3,7 +3,6 @@
 import { breakerLayerOf, endOpenTime } from '../../core/circuit-breaker/embedded-breaker.ts'
 import type { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import { Call } from '../../core/engine/call.ts'
-import type { Policy } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { copyRecord } from '../../core/explain/record.ts'
@@ -17,7 +16,7 @@ import { CREDENTIAL_HEADERS, requestHeader } from '../headers/request-headers.ts
 import type { HttpSettings } from '../options/http-options.ts'
 import { principalOf, routeOf } from '../options/request-hooks.ts'
 import type { RequestOptions } from '../options/request-options.ts'
-import { Origin, type OtherOrigins, Pauses } from '../origin/origin.ts'
+import { Origin, type OriginOwner, Pauses } from '../origin/origin.ts'
 import { OriginParser, originOf } from '../origin/origin-parser.ts'
 import { TimeoutLists } from '../request/attempt-aborts.ts'
 import { attributeResponse } from '../request/attempt-body.ts'
@@ -41,7 +40,7 @@ export interface RequestStats {
 	readonly failures: number
 	/** Attempts sent: first attempts, retries and hedges. */
 	readonly attempts: number
-	/** By origin and, with `circuitBreakerKey`, by `origin key`. */
+	/** Keyed by origin and, with `circuitBreakerKey`, also by `origin key`. */
 	readonly origins: Readonly<Record<string, OriginStats>>
 }
 
@@ -54,19 +53,19 @@ export interface EngineOptions extends PolicySource {
 	isAllowedScheme?(scheme: string): boolean
 }
 
-export class HttpEngine implements OtherOrigins {
+export class HttpEngine implements OriginOwner {
 	readonly settings: HttpSettings
 	readonly runtime: Runtime
 	readonly #counts = { requests: 0, failures: 0, attempts: 0 }
 	readonly #origins: Registry<OriginPipeline>
 	readonly #parser: OriginParser
 	readonly #create: (key: string, base?: OriginPipeline) => OriginPipeline
-	/** The pauses by origin and principal. Without an eviction rule, whose warning would print credentials. */
+	/** The pauses by origin and principal. No eviction rule: its warning would print credentials. */
 	readonly #pauses: Registry<Pauses>
 	readonly #options: EngineOptions
 	/** True while the engine waits for an `online` event. */
 	#isWatching = false
-	readonly #observed = new ObservedMembers(() => this.#pipelines())
+	readonly #observed = new ObservedMembers(() => [...this.#origins.entries()].map(({ value }) => value))
 
 	constructor(settings: HttpSettings, options: EngineOptions = {}) {
 		this.settings = settings
@@ -78,13 +77,9 @@ export class HttpEngine implements OtherOrigins {
 			limitName: 'maxOrigins',
 		})
 		const timeouts = new TimeoutLists()
-		// A browser may notice late that it is offline, so each failure without a response counts.
-		const watch = () => {
-			this.#isWatching ||= listenOnline(this)
-		}
 		this.#pauses = new Registry(settings.maxOrigins, IDLE_MS)
 		this.#create = (key, base) => {
-			const origin = base?.origin ?? new Origin(key, settings, this.runtime, watch, this)
+			const origin = base?.origin ?? new Origin(key, settings, this.runtime, this)
 			const pipeline = new OriginPipeline(origin, timeouts, options, key, base)
 			this.#observed.add(pipeline)
 			return pipeline
@@ -94,6 +89,11 @@ export class HttpEngine implements OtherOrigins {
 		if (settings.onEvent) this.subscribe(settings.onEvent)
 	}
 
+	/** A browser may notice late that it is offline, so each failure without a response counts. */
+	watchConnection(): void {
+		this.#isWatching ||= listenOnline(this)
+	}
+
 	/** The device is online again: circuits that opened in the meantime say nothing about their servers. */
 	onOnline(): void {
 		this.#isWatching = false
@@ -101,9 +101,8 @@ export class HttpEngine implements OtherOrigins {
 	}
 
 	get stats(): RequestStats {
-		const origins: Record<string, OriginStats> = {}
-		for (const { key, value } of this.#origins.entries()) origins[key] = value.stats
-		return { ...this.#counts, origins }
+		const origins = [...this.#origins.entries()].map(({ key, value }) => [key, value.stats])
+		return { ...this.#counts, origins: Object.fromEntries(origins) }
 	}
 
 	/** Subscribes to the events of all origins, later ones included. Without listeners there are no events. */
@@ -121,7 +120,7 @@ export class HttpEngine implements OtherOrigins {
 			identity: this,
 			origin,
 			calls: (attach) => observePipelines(this.#observed, attach),
-			members: () => this.#policies(),
+			members: () => [...this.#origins.entries()].map(({ key, value }) => [key, value.policy]),
 			stats,
 			inspection: {
 				name: this.settings.name ?? 'http',
@@ -168,17 +167,16 @@ export class HttpEngine implements OtherOrigins {
 		const origins = this.#origins
 		// Everything that may throw comes before `acquire`, because an acquired entry must be released.
 		const name = this.#parser.originOf(request.url)
-		const plan = new RequestPlan(request, options, signal, settings, runtime)
+		const plan = new RequestPlan(request, options, settings, runtime)
 		const route = settings.circuitBreakerKey ? routeOf(settings.circuitBreakerKey, request) : ''
-		const isShared = settings.pauseScope === 'auto' || settings.pauseScope === 'origin'
-		const pauses = isShared ? undefined : this.#pausesOf(name, request)
+		const pauses = this.#pausesOf(name, request)
 		const base = origins.acquire(name, runtime.now(), this.#create)
 		const entry = route
 			? origins.acquire(routeKey(base.value, route), runtime.now(), (key) => this.#create(key, base.value))
 			: base
 		const { origin, compiled } = entry.value
-		const requestRun = new RequestRun(plan, origin, pauses ?? origin)
-		const call = new Call(compiled, plan.callOptions(entry.key, requestRun), (context) => {
+		const requestRun = new RequestRun(plan, origin, pauses)
+		const call = new Call(compiled, plan.callOptions(entry.key, signal, requestRun), (context) => {
 			counts.attempts++
 			return requestRun.attempt(context)
 		})
@@ -186,48 +184,46 @@ export class HttpEngine implements OtherOrigins {
 		const runAround = compiled.observer?.run
 		return (runAround ? runAround(call, run) : run(call)).then(
 			(response) => {
-				this.#release(requestRun, entry, base)
-				requestRun.drainAllExcept(response)
+				this.#end(requestRun, entry, base, response)
 				return this.#onResponse(call, response as HttpResponse)
 			},
 			(error) => {
-				this.#release(requestRun, entry, base)
+				this.#end(requestRun, entry, base, error instanceof HttpStatusError ? error.response : undefined)
 				requestRun.discardUnsentBody(error)
-				requestRun.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
 				return this.#onFailure(call, error)
 			},
 		)
 	}
 
-	*#pipelines(): Iterable<OriginPipeline> {
-		for (const { value } of this.#origins.entries()) yield value
-	}
-
-	/** The origin last, so that it is evicted later than its keys. */
-	#release({ redirects }: RequestRun, entry: Entry<OriginPipeline>, base: Entry<OriginPipeline>): void {
-		redirects?.settle(this.runtime)
+	/** Releases what the run holds, except its final response. */
+	#end(run: RequestRun, entry: Entry<OriginPipeline>, base: Entry<OriginPipeline>, final: unknown): void {
+		run.redirects?.settle(this.runtime)
+		run.drainAllExcept(final)
 		const now = this.runtime.now()
+		// The origin last, so that it is evicted later than its keys.
 		if (entry !== base) this.#origins.release(entry, now)
 		this.#origins.release(base, now)
 	}
 
-	/** Returns the pauses of a request for another scope than the origin. */
-	#pausesOf(origin: string, request: PreparedRequest): Pauses {
+	/** Returns the pauses of a request; undefined if the request shares the pauses of its origin. */
+	#pausesOf(origin: string, request: PreparedRequest): Pauses | undefined {
 		const { settings, runtime } = this
+		const { pauseScope } = settings
+		if (pauseScope === 'auto' || pauseScope === 'origin') return undefined
 		const create = () => new Pauses(settings, runtime)
-		if (settings.pauseScope === 'call') return create()
+		if (pauseScope === 'call') return create()
 		const principal = principalOf(settings.principal, request)
 		const credentials = CREDENTIAL_HEADERS.map((name) => requestHeader(request.headers, name))
 		return this.#pauses.get(JSON.stringify([origin, principal, ...credentials]), runtime.now(), create)
 	}
 
-	#policies(): (readonly [key: string, policy: Policy])[] {
-		return [...this.#origins.entries()].map(({ key, value }) => [key, value.policy])
-	}
-
 	#onResponse(call: Call, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
 		if (call.lastAttempt) attributeResponse(response, call)
-		return this.#options.requiresOk && !response.ok ? this.#onFailure(call, notOkError(response)) : response
+		if (!this.#options.requiresOk || response.ok) return response
+		// No attempt treated this response as a failure, such as an unfollowed redirect.
+		const error = new HttpStatusError(response)
+		copyRecord(response, error)
+		return this.#onFailure(call, error)
 	}
 
 	#onFailure(call: Call, error: unknown): HttpResponse | Promise<HttpResponse> {
@@ -236,17 +232,11 @@ export class HttpEngine implements OtherOrigins {
 		if (hint) call.rareState.hint = hint
 		if (!(error instanceof HttpStatusError)) throw withHint(error, call, hint)
 		attributeResponse(error.response, call)
-		if (!this.#options.onFailedStatus) throw error
-		return this.#options.onFailedStatus(error, call)
+		const { onFailedStatus } = this.#options
+		if (!onFailedStatus) throw error
+		return onFailedStatus(error, call)
 	}
 }
 
 /** An origin contains no space. */
 const routeKey = ({ origin }: OriginPipeline, route: string): string => `${origin.name} ${route}`
-
-/** Creates the error for a response that no attempt treated as a failure, such as an unfollowed redirect. */
-function notOkError(response: HttpResponse): HttpStatusError {
-	const error = new HttpStatusError(response)
-	copyRecord(response, error)
-	return error
-}

@@ -14,7 +14,7 @@ import { urlForMessage } from '../origin/origin-parser.ts'
 export class InvalidResponseError extends YaokiError {
 	override readonly name = 'InvalidResponseError'
 	readonly method: string
-	/** Without the query, which may contain secrets. */
+	/** The URL without its query, which may contain secrets. */
 	readonly url: string
 	readonly statusCode: number
 	readonly contentType: string | undefined

@@ -23,7 +23,6 @@ import type { EventFilter, ObservedPipeline } from '../../core/observe/observati
 import { listenExcept } from '../../core/observe/subscribe.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
-import type { RetryOptions } from '../../core/retry/options.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { HttpSettings } from '../options/http-options.ts'
@@ -45,15 +44,11 @@ export interface OriginStats {
 	readonly inFlight: number
 }
 
-class AttemptPolicy extends LeafPolicy {
-	constructor(layer: AttemptLayer) {
-		super('attempt', {}, layer)
-	}
-}
+class AttemptPolicy extends LeafPolicy {}
 
 /** What the owner of an engine adds to the policies of an origin, or creates itself. */
 export interface PolicySource {
-	/** Creates policies around those of an origin. */
+	/** Creates policies around the policies of an origin. */
 	outerPolicies?(): readonly Policy[]
 	/** Creates the breaker of an origin, if programs have access to it. */
 	createBreaker?(options: CircuitBreakerOptions): CircuitBreaker
@@ -71,7 +66,7 @@ export class OriginPipeline implements ObservedPipeline {
 	readonly #shared: readonly unknown[]
 	readonly #budget: Budget | undefined
 
-	/** With `base`, the pipeline of a circuit breaker key: budget and bulkhead are those of the origin. */
+	/** With `base`, creates the pipeline of a breaker key, which shares the origin's budget and bulkhead. */
 	constructor(
 		origin: Origin,
 		timeouts: TimeoutLists,
@@ -94,13 +89,14 @@ export class OriginPipeline implements ObservedPipeline {
 			})
 		this.#shared = [base && this.#bulkhead]
 		const budget = this.#budget
-		const onRetry = createOnRetry(settings, runtime)
-		const repeating = [
-			createRetry(settings, budget, onRetry),
+		const policies = [
+			this.#bulkhead,
+			this.breaker,
+			createRetry(settings, budget, runtime),
 			hedge && withOptionPath('hedge', () => new Hedge({ budget, ...hedge })),
 		]
-		this.policies = [this.#bulkhead, this.breaker, ...repeating].filter((policy) => policy !== undefined)
-		const attempt = new AttemptPolicy(new AttemptLayer(this.origin, timeouts))
+		this.policies = policies.filter((policy) => policy !== undefined)
+		const attempt = new AttemptPolicy('attempt', {}, new AttemptLayer(origin, timeouts))
 		const classify = createClassifier(settings.classify)
 		const options = { name: settings.name ?? 'http', runtime, classify }
 		this.policy = new Pipeline(options, [...(source.outerPolicies?.() ?? []), ...this.policies, attempt])
@@ -127,7 +123,7 @@ const MAX_QUEUE_MS = 30_000
 
 /** A queued call is rejected while there is time for an attempt. Nothing else would reject it in time. */
 const inTime = ({ timeout, totalTimeoutMs }: HttpSettings): BulkheadOptions => ({
-	// Without timeouts the difference is NaN.
+	// The difference is NaN if there are no timeouts.
 	queueTimeoutMs: Math.min(
 		totalTimeoutMs - Math.min(timeout, totalTimeoutMs / 2) || MAX_QUEUE_MS,
 		MAX_QUEUE_MS,
@@ -165,11 +161,10 @@ export function originBlock({ breaker, origin }: OriginPipeline): Block {
 }
 
 function createRetry(
-	settings: HttpSettings,
+	{ backoff, shouldRetry, nested, onRetry }: HttpSettings,
 	budget: Budget | undefined,
-	onRetry: RetryOptions['onRetry'],
+	runtime: Runtime,
 ): Retry {
-	const { backoff, shouldRetry, nested } = settings
 	return new Retry({
 		...backoff,
 		shouldRetry,
@@ -177,30 +172,24 @@ function createRetry(
 		budget,
 		// HTTP applies its own `maxRetryAfterMs` and `longRetryAfter`.
 		maxRetryAfterMs: MAX_NUMBER,
-		onRetry,
+		onRetry(error, attempt, delayMs) {
+			// The caller does not receive this response, and its connection is needed.
+			if (error instanceof HttpStatusError) void drainBody(error.response, runtime)
+			onRetry?.(error, attempt, delayMs)
+		},
 	})
-}
-
-function createOnRetry({ onRetry }: HttpSettings, runtime: Runtime): RetryOptions['onRetry'] {
-	return (error, attempt, delayMs) => {
-		// The caller does not receive this response, and its connection is needed.
-		if (error instanceof HttpStatusError) void drainBody(error.response, runtime)
-		onRetry?.(error, attempt, delayMs)
-	}
 }
 
 /** Core's classification with the facts of a failed status; the user's classifier comes first. */
 function createClassifier(custom: HttpSettings['classify']): Classifier {
 	return (error, next) => {
-		const withStatus = (failure: unknown) => {
-			const classification = next(failure)
-			return failure instanceof HttpStatusError ? classifyStatus(failure, classification) : classification
-		}
+		const withStatus = (failure: unknown) => classifyStatus(failure, next(failure))
 		return custom ? custom(error, withStatus) : withStatus(error)
 	}
 }
 
-function classifyStatus(error: HttpStatusError, classification: Classification): Classification {
+function classifyStatus(error: unknown, classification: Classification): Classification {
+	if (!(error instanceof HttpStatusError)) return classification
 	const { statusCode } = error
 	// Misdirected Request: another connection may reach the right server. Below 400 the content is invalid.
 	const isTransient = statusCode === 421 || statusCode < 400

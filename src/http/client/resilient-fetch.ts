@@ -1,6 +1,7 @@
 import { reportAsResult } from '../../core/engine/call-record.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import type { Inspectable } from '../../core/observe/inspection.ts'
+import { isObject } from '../../core/options/schema.ts'
 import {
 	FETCH_SCHEMA,
 	type HttpOptions,
@@ -67,11 +68,14 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 	const resilient = (input: string | URL | Request, init?: ResilientRequestInit): Promise<Response> => {
 		try {
 			const requestOptions = readRequestOptions(init?.yaoki, settings.maxRetries)
-			const request = isRequest(input)
-				? prepareRequest(input, init, plainFetch, settings, areVisible)
+			const given = isRequest(input) ? input : undefined
+			const request = given
+				? prepareRequest(given, init, plainFetch, settings, areVisible)
 				: prepareUrl(String(input), init, send, follow)
+			// As in `fetch`, null removes the signal of the Request.
+			const { signal = given?.signal } = init ?? NO_INIT
 			// A `fetch` returns real responses.
-			return engine.send(request, requestOptions, signalOf(input, init)) as Promise<Response>
+			return engine.send(request, requestOptions, signal ?? undefined) as Promise<Response>
 		} catch (error) {
 			return Promise.reject(error)
 		}
@@ -88,17 +92,7 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 }
 
 /** Checks the shape, because a Request may be of another class than the runtime's. */
-const isRequest = (input: string | URL | Request): input is Request =>
-	typeof input === 'object' && input !== null && 'headers' in input
-
-function signalOf(
-	input: string | URL | Request,
-	init: ResilientRequestInit | undefined,
-): AbortSignal | undefined {
-	// As in `fetch`, null removes the signal of the Request.
-	if (init?.signal !== undefined) return init.signal ?? undefined
-	return isRequest(input) ? input.signal : undefined
-}
+const isRequest = (input: string | URL | Request): input is Request => isObject(input) && 'headers' in input
 
 const NO_INIT: ResilientRequestInit = {}
 
@@ -122,7 +116,7 @@ function prepareUrl(
 	}
 }
 
-/** Unless `areVisible`, the platform follows redirects. */
+/** Prepares a `Request`. The platform follows its redirects unless they `areVisible`. */
 function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,

@@ -4,7 +4,7 @@ import type { PolicyListener } from '../../core/events/events.ts'
 import type { Inspectable } from '../../core/observe/inspection.ts'
 import { invalidOption, isObject, MAX_NUMBER } from '../../core/options/schema.ts'
 import { Timeout } from '../../core/timeout/timeout.ts'
-import { CachePolicy } from '../cache/cache-policy.ts'
+import { cachePolicy } from '../cache/cache-policy.ts'
 import type { CacheStats } from '../cache/response-cache.ts'
 import { CLIENT_BULKHEAD, readHttpOptions } from '../options/http-options.ts'
 import { readRequestOptions } from '../options/request-options.ts'
@@ -167,7 +167,7 @@ export class ResilientHttpClient implements Inspectable {
 		const signal = init.signal ?? undefined
 		const options = readRequestOptions(init.yaoki, engine.settings.maxRetries)
 		readRequest(draft, url, init, this.#defaults)
-		// Without a function too: until the next microtask, `json()` may add a header.
+		// Awaited without a function too: until the next microtask, `json()` may add a header.
 		const added = await (draft.auth || (typeof headers === 'function' && draft.isOwn)
 			? this.#callHeaders(draft, { signal, deadline: options.deadline })
 			: sent)
@@ -227,7 +227,7 @@ function createCore(options: HttpClientOptions): ClientCore {
 			throw error
 		},
 		createBreaker: (options) => new CircuitBreaker(options),
-		outerPolicies: () => (cache ? [new CachePolicy(cache)] : []),
+		outerPolicies: () => (cache ? [cachePolicy(cache)] : []),
 		isAllowedScheme: isHttpScheme,
 	})
 	return {

@@ -59,7 +59,7 @@ function parse(text: string, draft: Draft, response: Response): unknown {
 	try {
 		return JSON.parse(text)
 	} catch {
-		// Without a cause, which quotes the body too.
+		// No cause: it would quote the body too.
 		const [start = ''] = QUOTED.exec(text) ?? []
 		const line = start.replace(/[\s\p{Cc}\p{Cs}]+/gu, ' ')
 		const what = `expected JSON, got "${line}${start === text ? '' : '...'}"`

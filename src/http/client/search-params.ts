@@ -33,7 +33,7 @@ export function readSearchParams(given: unknown): readonly Param[] {
 	})
 }
 
-/** Returns the parameters of `outer` that `inner` does not name, and those of `inner`. */
+/** Returns the parameters of `inner`, after the parameters of `outer` that `inner` does not name. */
 export const mergeParams = (outer: readonly Param[], inner: readonly Param[]): readonly Param[] => [
 	...outer.filter(([name]) => !inner.some(([other]) => other === name)),
 	...inner,

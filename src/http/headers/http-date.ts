@@ -5,21 +5,19 @@
  * information.
  */
 
-const SHORT_DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
-const LONG_DAY = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day'
+const DAY = '(\\d\\d)'
 const MONTHS = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec'
-const MONTH = `(?<month>${MONTHS})`
-const DAY = '(?<day>\\d\\d)'
-const TIME = '(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d):(?<second>[0-5]\\d|60)'
+const TIME = '([01]\\d|2[0-3]):([0-5]\\d):([0-5]\\d|60) GMT$'
 
 const FORMS: readonly RegExp[] = [
 	// Sun, 06 Nov 1994 08:49:37 GMT
-	new RegExp(`^${SHORT_DAY}, ${DAY} ${MONTH} (?<year>\\d{4}) ${TIME} GMT$`),
+	new RegExp(`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), ${DAY} (${MONTHS}) (\\d{4}) ${TIME}`),
 	// Sunday, 06-Nov-94 08:49:37 GMT
-	new RegExp(`^${LONG_DAY}, ${DAY}-${MONTH}-(?<shortYear>\\d\\d) ${TIME} GMT$`),
-	// Sun Nov  6 08:49:37 1994
-	new RegExp(`^${SHORT_DAY} ${MONTH} (?<day>\\d\\d| \\d) ${TIME} (?<year>\\d{4})$`),
+	new RegExp(`^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, ${DAY}-(${MONTHS})-(\\d\\d) ${TIME}`),
 ]
+
+/** Sun Nov  6 08:49:37 1994 */
+const ASCTIME = /^(\w{3}) (\w{3}) (?: (\d)|(\d\d)) (\S{8}) (\d{4})$/
 
 /** 50 years of 365.2425 days. */
 const MAX_FUTURE_MS = 50 * 31_556_952_000
@@ -33,25 +31,27 @@ const MAX_FUTURE_MS = 50 * 31_556_952_000
  * parseHttpDate('Sun, 06 Nov 1994 08:49:37 GMT', Date.now()) // => 784111777000
  */
 export function parseHttpDate(text: string, nowMs: number): number | undefined {
+	const normalized = text.replace(ASCTIME, (_, name, month, digit, digits, time, year) =>
+		[`${name},`, digits ?? `0${digit}`, month, year, time, 'GMT'].join(' '),
+	)
 	for (const form of FORMS) {
-		const parts = form.exec(text)?.groups
+		const parts = form.exec(normalized)
 		if (parts) return timeOf(parts, nowMs)
 	}
 	return undefined
 }
 
-function timeOf(parts: Readonly<Record<string, string | undefined>>, nowMs: number): number | undefined {
-	const day = Number(parts['day'])
-	const month = MONTHS.indexOf(parts['month'] ?? '') / 4
-	const minutes = Number(parts['hour']) * 60 + Number(parts['minute'])
-	const clockMs = (minutes * 60 + Number(parts['second'])) * 1_000
+function timeOf(
+	[, day, month = '', year = '', ...clock]: readonly string[],
+	nowMs: number,
+): number | undefined {
+	const clockMs = clock.reduce((sum, part) => sum * 60 + Number(part), 0) * 1_000
 	// `Date.UTC` would map the years 0 to 99 to 1900 to 1999.
-	const timeIn = (year: number): number => new Date(0).setUTCFullYear(year, month, day) + clockMs
-	const year =
-		parts['year'] === undefined ? fullYear(Number(parts['shortYear']), timeIn, nowMs) : Number(parts['year'])
-	const time = timeIn(year)
+	const timeIn = (years: number): number =>
+		new Date(0).setUTCFullYear(years, MONTHS.indexOf(month) / 4, Number(day)) + clockMs
+	const time = timeIn(year.length === 2 ? fullYear(Number(year), timeIn, nowMs) : Number(year))
 	// A day that the month does not have is one of the next month. If `nowMs` is NaN, so is the time.
-	return new Date(time - clockMs).getUTCDate() === day ? time : undefined
+	return new Date(time - clockMs).getUTCDate() === Number(day) ? time : undefined
 }
 
 /**

@@ -42,18 +42,15 @@ export function readQuota(
 	wallNowMs: number,
 	isLimited = false,
 ): QuotaReport | undefined {
-	const rateLimit = headers.get('ratelimit') ?? undefined
-	if (rateLimit !== undefined) return readRateLimit(rateLimit, headers.get('ratelimit-policy') ?? null)
+	const rateLimit = headers.get('ratelimit')
+	if (typeof rateLimit === 'string') return readRateLimit(rateLimit, headers.get('ratelimit-policy'))
 	for (const family of FAMILIES) {
-		const remaining =
-			headers.get(family.remaining) ?? (isLimited ? impliedRemaining(headers, family) : undefined)
-		if (remaining !== undefined) return readFamily(headers, family, remaining, wallNowMs)
+		const remaining = headers.get(family.remaining)
+		if (typeof remaining === 'string' || (isLimited && firstHeader(headers, family.resets) !== undefined))
+			return readFamily(headers, family, remaining ?? '0', wallNowMs)
 	}
 	return undefined
 }
-
-const impliedRemaining = (headers: HeaderLookup, { resets }: Family): string | undefined =>
-	firstHeader(headers, resets) === undefined ? undefined : '0'
 
 function readFamily(
 	headers: HeaderLookup,
@@ -62,34 +59,34 @@ function readFamily(
 	wallNowMs: number,
 ): QuotaReport | undefined {
 	const reset = firstHeader(headers, family.resets)
-	const limits = itemsOf(headers.get(family.limit))
-	// Older drafts and Envoy append the policies to the limit: `10, 10;w=1, 1000;w=3600`.
-	const policies = family.policy === undefined ? limits : limits.concat(itemsOf(headers.get(family.policy)))
+	const limits = parseGiven(headers.get(family.limit))
+	const others = parseGiven(family.policy && headers.get(family.policy))
+	if (!limits || !others) return undefined
 	const limit = limits[0] && readInteger(limits[0].value)
 	return validReport({
 		// Some servers send decimals: half a request is not a request.
-		remaining: Math.floor(readDecimal(remaining) ?? Number.NaN),
+		remaining: Math.floor(readDecimal(remaining) ?? NaN),
 		resetMs: reset === undefined ? undefined : readReset(reset, () => readServerTime(headers, wallNowMs)),
 		limit,
-		windowMs: policies.includes(MALFORMED) ? Number.NaN : windowOfLimit(policies, limit),
+		// Older drafts and Envoy append the policies to the limit: `10, 10;w=1, 1000;w=3600`.
+		windowMs: windowOfLimit([...limits, ...others], limit),
 	})
 }
 
 function firstHeader(headers: HeaderLookup, names: readonly string[]): string | undefined {
 	for (const name of names) {
-		const value = headers.get(name) ?? undefined
-		if (value !== undefined) return value
+		const value = headers.get(name)
+		if (typeof value === 'string') return value
 	}
 	return undefined
 }
 
-const MALFORMED: Item = { key: '', value: undefined, parameters: new Map() }
-
-const itemsOf = (value: string | null | undefined): readonly Item[] =>
-	typeof value === 'string' ? (parseList(value) ?? [MALFORMED]) : []
+/** Returns the items of a header, none if it is absent, or undefined if it is malformed. */
+const parseGiven = (value: string | null | undefined): readonly Item[] | undefined =>
+	typeof value === 'string' ? parseList(value) : []
 
 const MIN_EPOCH_SECONDS = 1e9
-/** As seconds this is the year 5138, as milliseconds 1973. */
+/** In seconds this is the year 5138, in milliseconds the year 1973. */
 const MIN_EPOCH_MS = 1e11
 
 const AMOUNT = '(\\d{1,12}(?:\\.\\d{1,12})?)'
@@ -111,7 +108,7 @@ function readReset(text: string, serverTime: () => number): number {
 /** Reads a duration as Go prints it, down to milliseconds: `1h2m3.5s`, `120ms`. */
 function readDuration(text: string): number {
 	const amounts = DURATION.exec(trimBlanks(text))
-	if (amounts === null) return Number.NaN
+	if (amounts === null) return NaN
 	return UNITS_MS.reduce((sum, unit, index) => sum + Number(amounts[index + 1] ?? 0) * unit, 0)
 }
 
@@ -133,29 +130,22 @@ export interface QuotaReport {
  * with one malformed header is not half believed.
  */
 function validReport(
-	parts: {
-		readonly [part in keyof QuotaReport]: number | undefined
-	},
+	parts: Readonly<Record<keyof QuotaReport, number | undefined>>,
 ): QuotaReport | undefined {
-	const { remaining, resetMs, limit, windowMs } = parts
+	const { remaining, resetMs, limit = 0, windowMs = 0 } = parts
 	if (remaining === undefined || resetMs === undefined) return undefined
-	return Number.isNaN(remaining + resetMs + (limit ?? 0) + (windowMs ?? 0))
-		? undefined
-		: { remaining, resetMs, limit, windowMs }
+	return Number.isNaN(remaining + resetMs + limit + windowMs) ? undefined : { ...parts, remaining, resetMs }
 }
-
-const SECOND_MS = 1_000
 
 /** Returns an integer of at least `min`, or NaN. */
 const readInteger = (value: unknown, min = 0): number =>
-	typeof value === 'number' && value >= min ? value : Number.NaN
+	typeof value === 'number' && value >= min ? value : NaN
 
 /** Returns an optional parameter; undefined if it is absent. */
 const parameter = ({ parameters }: Item, name: string, min = 0): number | undefined =>
 	parameters.has(name) ? readInteger(parameters.get(name), min) : undefined
 
-const inMs = (seconds: number | undefined): number | undefined =>
-	seconds === undefined ? undefined : seconds * SECOND_MS
+const inMs = (seconds: number | undefined): number | undefined => seconds && seconds * 1_000
 
 const windowOf = (policy: Item | undefined): number | undefined => policy && inMs(parameter(policy, 'w', 1))
 
@@ -166,8 +156,8 @@ const windowOf = (policy: Item | undefined): number | undefined => policy && inM
  * waits for one reset. Policies that count bytes or concurrent requests are skipped, because callers count
  * requests; so are policies without a reset time. Returns undefined if malformed.
  */
-function readRateLimit(value: string, policy: string | null): QuotaReport | undefined {
-	const policies = policy === null ? [] : parseList(policy)
+function readRateLimit(value: string, policy: string | null | undefined): QuotaReport | undefined {
+	const policies = parseGiven(policy)
 	if (policies === undefined) return undefined
 	const limits = parseList(value)
 	if (limits) return mostRestrictive(limits, policies)
@@ -176,20 +166,20 @@ function readRateLimit(value: string, policy: string | null): QuotaReport | unde
 }
 
 function mostRestrictive(limits: readonly Item[], policies: readonly Item[]): QuotaReport | undefined {
-	const policyOf = new Map<Item['value'], Item>()
-	for (const policy of policies) if (!policyOf.has(policy.value)) policyOf.set(policy.value, policy)
+	// The first policy of a name counts.
+	const policyOf = new Map([...policies].reverse().map((policy) => [policy.value, policy]))
 	let first: QuotaReport | undefined
 	for (const item of limits) {
 		const policy = policyOf.get(item.value)
 		const report = validReport({
-			remaining: typeof item.value === 'string' ? readInteger(item.parameters.get('r')) : Number.NaN,
-			resetMs: item.parameters.has('t') ? inMs(parameter(item, 't')) : Number.POSITIVE_INFINITY,
+			remaining: typeof item.value === 'string' ? readInteger(item.parameters.get('r')) : NaN,
+			resetMs: inMs(parameter(item, 't')) ?? Infinity,
 			limit: policy && readInteger(policy.parameters.get('q')),
 			windowMs: windowOf(policy),
 		})
 		if (report === undefined) return undefined
 		const countsRequests = !policy?.parameters.has('qu') || policy.parameters.get('qu') === 'requests'
-		if (countsRequests && Number.isFinite(report.resetMs) && isStricter(report, first)) first = report
+		if (countsRequests && report.resetMs < Infinity && isStricter(report, first)) first = report
 	}
 	return first
 }

@@ -1,12 +1,14 @@
 /** Reads and extends request headers. Plain objects stay plain: creating a `Headers` object is expensive. */
 
+import { isObject } from '../../core/options/schema.ts'
+
 export type HeaderSource = RequestInit['headers']
 
 /** What `Headers` accepts as a name. */
 export const HEADER_NAME: RegExp = /^[\w!#$%&'*+.^`|~-]+$/
 
 const isPlain = (headers: HeaderSource): headers is Record<string, string> =>
-	typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
+	isObject(headers) && !(Symbol.iterator in headers)
 
 /** `fetch` would send the words "undefined" and "null"; such headers are treated as absent. */
 export const isGiven = (value: unknown): value is string => value !== undefined && value !== null
@@ -73,7 +75,7 @@ export const CREDENTIAL_HEADERS: readonly string[] = [
 ]
 
 /** The default header of idempotency keys. */
-const IDEMPOTENCY_KEY = 'idempotency-key'
+export const IDEMPOTENCY_KEY = 'idempotency-key'
 
 /** Returns true for a header, in lower case, that must not reach another origin. */
 export const isOriginBound = (name: string, idempotencyHeader: string = IDEMPOTENCY_KEY): boolean =>

@@ -20,7 +20,7 @@ import {
 	readSwitchable,
 } from '../../core/options/schema.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
-import { HEADER_NAME } from '../headers/request-headers.ts'
+import { HEADER_NAME, IDEMPOTENCY_KEY } from '../headers/request-headers.ts'
 import { HOOKS_SCHEMA, type RequestHead, type RequestHooks } from './request-hooks.ts'
 
 /** Options that `resilientFetch`, `ResilientHttpClient`, `axiosAdapter` and `undiciInterceptor` share. */
@@ -152,11 +152,10 @@ export interface HttpSettings
 		Omit<HttpOptions, Defaulted | Policies | 'deadlineHeader'>,
 		Readonly<{ [name in Defaulted]: NonNullable<HttpOptions[name]> }>,
 		Readonly<{ [name in Policies]: Exclude<HttpOptions[name], boolean> }> {
-	/** Without defaults, because `lint` reports options that were set and have no effect. */
+	/** The options that were set, because `lint` reports those that have no effect. */
 	readonly backoff: BackoffOptions
 	/** The sum of the longest delays between attempts. */
 	readonly maxDelaysMs: number
-	readonly isTimeoutGiven: boolean
 	/** False if `totalTimeoutMs` was derived from `timeout`. */
 	readonly isTotalGiven: boolean
 	readonly vetoes: readonly (readonly [name: string, value: string])[]
@@ -181,7 +180,7 @@ function sumMaxDelays(settings: BackoffSettings): number {
 	return sum
 }
 
-/** At least this many attempt timeouts, because a call may also wait in a queue, or until a pause ends. */
+/** A call lasts at least this many attempt timeouts, because it may also wait in a queue or for a pause. */
 const MIN_TOTAL_FACTOR = 3
 
 /** Returns the default `totalTimeoutMs`: enough for all attempts with hedges, and the longest delays. */
@@ -235,14 +234,16 @@ export const FETCH_SCHEMA: OptionSchema = {
 	fetch: 'function',
 }
 
-/** Checks a timeout, which may be infinite. */
-export function checkTimeout(name: string, given: unknown): void {
-	if (given !== undefined && !(typeof given === 'number' && given > 0))
-		invalidOption(name, given, 'a number above 0 (milliseconds) or Infinity')
+/** Checks the timeouts, which may be infinite. */
+export function checkTimeouts(options: Pick<HttpOptions, 'timeout' | 'totalTimeoutMs'>): void {
+	for (const name of ['timeout', 'totalTimeoutMs'] as const) {
+		const given: unknown = options[name]
+		if (given !== undefined && !(typeof given === 'number' && given > 0))
+			invalidOption(name, given, 'a number above 0 (milliseconds) or Infinity')
+	}
 }
 
-function readVetoes(given: HttpOptions['retryVetoHeaders']): readonly (readonly [string, string])[] {
-	if (given === undefined) return [['x-should-retry', 'false']]
+function readVetoes(given: unknown = { 'x-should-retry': 'false' }): HttpSettings['vetoes'] {
 	if (!isObject(given))
 		invalidOption('retryVetoHeaders', given, "an object such as { 'x-should-retry': 'false' }")
 	return Object.entries(given).map(([name, value]) => {
@@ -252,7 +253,9 @@ function readVetoes(given: HttpOptions['retryVetoHeaders']): readonly (readonly 
 	})
 }
 
-/** Validates all options but those of the policies. `owner` is named in errors. */
+const DEFAULT_DEADLINE: DeadlineHeader = 'x-request-timeout-ms'
+
+/** Validates all options except the options of policies. Errors name `owner`. */
 export function readHttpOptions(
 	options: HttpOptions,
 	schema: OptionSchema,
@@ -260,13 +263,12 @@ export function readHttpOptions(
 	bulkhead?: BulkheadOptions,
 ): HttpSettings {
 	if (!isObject(options)) invalidOption('options', options, 'an object')
-	checkTimeout('timeout', options.timeout)
-	checkTimeout('totalTimeoutMs', options.totalTimeoutMs)
+	checkTimeouts(options)
 	const settings = readPolicyOptions<HttpSettings>(options, owner, schema)
-	const { totalTimeoutMs, deadlineHeader, idempotencyHeader = 'idempotency-key' } = options
+	const { totalTimeoutMs, deadlineHeader = DEFAULT_DEADLINE, idempotencyHeader = IDEMPOTENCY_KEY } = options
 	if (!HEADER_NAME.test(idempotencyHeader))
 		invalidOption('idempotencyHeader', idempotencyHeader, 'a valid header name')
-	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
+	if (deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
 		invalidOption('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)
 	const maxDelaysMs = sumMaxDelays(readBackoff(options))
 	const backoff = Object.keys(BACKOFF_SCHEMA).map((name) => [name, options[name as keyof BackoffOptions]])
@@ -276,7 +278,6 @@ export function readHttpOptions(
 		maxDelaysMs,
 		backoff: Object.fromEntries(backoff),
 		totalTimeoutMs: totalTimeoutMs ?? defaultTotalMs(settings.timeout, { ...settings, maxDelaysMs, hedge }),
-		isTimeoutGiven: options.timeout !== undefined,
 		isTotalGiven: totalTimeoutMs !== undefined,
 		circuitBreaker: readSwitchable('circuitBreaker', options.circuitBreaker, {}),
 		bulkhead: readSwitchable('bulkhead', options.bulkhead, bulkhead),
@@ -285,7 +286,7 @@ export function readHttpOptions(
 		honorRateLimit: settings.honorRateLimit ?? true,
 		idempotencyHeader: idempotencyHeader.toLowerCase(),
 		vetoes: readVetoes(options.retryVetoHeaders),
-		deadlineHeader: deadlineHeader === false ? undefined : (deadlineHeader ?? 'x-request-timeout-ms'),
-		isDeadlineHeaderNamed: deadlineHeader !== undefined,
+		deadlineHeader: deadlineHeader || undefined,
+		isDeadlineHeaderNamed: options.deadlineHeader !== undefined,
 	}
 }

@@ -9,7 +9,7 @@ import {
 	readOptions,
 } from '../../core/options/schema.ts'
 import type { RequestBody } from '../transport/request.ts'
-import { checkTimeout } from './http-options.ts'
+import { checkTimeouts } from './http-options.ts'
 
 /**
  * Options of one request, under `yaoki` in its init: `client.get(url, { yaoki: { maxRetries: 0 } })`. Also
@@ -68,7 +68,7 @@ const NONE: RequestOptions = Object.freeze({})
 export function readRequestOptions(given: RequestOptions | undefined, maxRetries: number): RequestOptions {
 	if (given === undefined) return NONE
 	if (Object(given) !== given) invalidOption('yaoki', given, 'an object')
-	withOptionPath('yaoki', () => check(given, maxRetries))
+	withOptionPath('yaoki', () => checkOptions(given, maxRetries))
 	return given
 }
 
@@ -78,12 +78,11 @@ export function checkMisplaced(init: object): void {
 		if (Object.hasOwn(SCHEMA, name)) invalidOption(name, value, `{ yaoki: { ${name} } }`)
 }
 
-function check(given: RequestOptions, clientMaxRetries: number): void {
+function checkOptions(given: RequestOptions, clientMaxRetries: number): void {
 	checkNames(given, SCHEMA, 'a request')
 	readOptions(given, SCHEMA)
 	const { deadline, parent, idempotencyKey, maxRetries } = given
-	checkTimeout('timeout', given.timeout)
-	checkTimeout('totalTimeoutMs', given.totalTimeoutMs)
+	checkTimeouts(given)
 	if (deadline !== undefined && typeof Object(deadline).remainingMs !== 'number')
 		invalidOption('deadline', deadline, 'a Deadline such as Deadline.after(2_000)')
 	// A request has a signal too, so it would seem to work, but its headers would be ignored.

@@ -72,7 +72,7 @@ export function urlForMessage(url: string): string {
 	return origin + pathname
 }
 
-/** Returns the same for a URL that cannot be parsed or has another scheme, shortened. */
+/** Returns a URL for messages that cannot be parsed or has another scheme, shortened. */
 export function textForMessage(url: string): string {
 	const text = reduceUrls(url).replace(/[?#].*/s, '')
 	return toMessageText(text.replace(/^([a-z][\w+.-]*:)?([/\\]*)[^/\\]*@/i, '$1$2'), 200)
@@ -89,7 +89,7 @@ function parseUrl(url: string): URL {
 	try {
 		return new URL(url, page()?.href)
 	} catch {
-		// Without a cause: the platform's error contains the whole URL.
+		// No cause: the platform's error contains the whole URL.
 		throw new TypeError(
 			`Invalid URL '${textForMessage(url)}': expected an absolute URL such as 'https://example.com/path'`,
 		)

@@ -29,7 +29,7 @@ export class Pauses {
 	mayBePaused = false
 	/** Requests that wait for the head of their response. */
 	inFlight = 0
-	#pausedUntil = Number.NEGATIVE_INFINITY
+	#pausedUntil = -Infinity
 	/** The status of the response whose Retry-After is the current pause. */
 	#pausedBy = 0
 	/** When a request may be sent although the origin is paused; undefined until a request has to wait. */
@@ -70,11 +70,11 @@ export class Pauses {
 		if (this.#probe !== request) return
 		this.#probe = undefined
 		if (!isHandled) return
-		this.#pausedUntil = Number.NEGATIVE_INFINITY
+		this.#pausedUntil = -Infinity
 		this.#quota = undefined
 	}
 
-	/** The same for statistics. */
+	/** How long requests wait, for statistics. */
 	get pausedForMs(): number {
 		return this.#waitMs(this.runtime.now())
 	}
@@ -132,11 +132,13 @@ export class Pauses {
 	}
 }
 
-/** The other origins of a client. */
-export interface OtherOrigins {
+/** The client of an origin. */
+export interface OriginOwner {
+	/** Called after a failure without a response. */
+	watchConnection(): void
 	/** Finds the state of another origin, if the client keeps one. */
 	findOrigin(name: string): Origin | undefined
-	/** Returns the circuit of the redirect's target, if it exists, and that of the pair of both origins. */
+	/** Returns the circuit of the redirect's target, if it exists, and the circuit of the pair of origins. */
 	redirectCircuits(request: PreparedRequest, target: string): (CircuitBreakerLayer | undefined)[]
 }
 
@@ -164,34 +166,25 @@ export class Origin extends Pauses {
 	readonly name: string
 	/** False in a browser for another origin, where custom headers need the server's consent (CORS). */
 	readonly mayAddHeaders: boolean
-	/** Call it after a failure without a response. */
-	readonly watchConnection: () => void
-	readonly others: OtherOrigins
+	readonly owner: OriginOwner
 	/** Paused routes, keyed by method and path, first pause first. Empty when all pauses are over. */
 	readonly #routes = new Map<string, Pauses>()
-	#routesUntil = Number.NEGATIVE_INFINITY
+	#routesUntil = -Infinity
 	/** The last path that asked for a pause with a 5xx, and when. */
 	#lastPath = ''
-	#lastAt = Number.NEGATIVE_INFINITY
+	#lastAt = -Infinity
 
-	constructor(
-		name: string,
-		settings: HttpSettings,
-		runtime: Runtime,
-		watchConnection: () => void,
-		others: OtherOrigins,
-	) {
+	constructor(name: string, settings: HttpSettings, runtime: Runtime, owner: OriginOwner) {
 		super(settings, runtime)
 		this.name = name
-		this.watchConnection = watchConnection
-		this.others = others
+		this.owner = owner
 		const pageOrigin = page()?.origin
 		this.mayAddHeaders = settings.isDeadlineHeaderNamed || pageOrigin === undefined || pageOrigin === name
 	}
 
 	/** Returns this origin or, after a redirect, the one with this name. Undefined without state for it. */
 	respondent(name: string | undefined): Origin | undefined {
-		return name === undefined || name === this.name ? this : this.others.findOrigin(name)
+		return name === undefined || name === this.name ? this : this.owner.findOrigin(name)
 	}
 
 	/** True if requests to the origin or to one of its routes have to wait. */

@@ -15,17 +15,17 @@ const SAME_RESET_MS = 2_000
 
 export class Quota {
 	/** The lowest remaining count reported in this window; infinite if unknown. */
-	#reported = Number.POSITIVE_INFINITY
+	#reported = Infinity
 	/** Requests that the server may not have counted at the time of the report. */
 	#uncounted = 0
-	/** Of these, the ones that were in flight when the window began. */
+	/** The uncounted requests that were in flight when the window began. */
 	#carried = 0
 	/** End of this window. */
-	#resetAt = Number.NEGATIVE_INFINITY
+	#resetAt = -Infinity
 	/** End of the previous window. */
-	#endedAt = Number.NEGATIVE_INFINITY
+	#endedAt = -Infinity
 	/** Requests per window; infinite if unknown. */
-	#limit = Number.POSITIVE_INFINITY
+	#limit = Infinity
 	#windowMs = 0
 
 	/** Returns 0 if a request may be sent now, otherwise the time until the reset. Check again after that. */
@@ -67,7 +67,7 @@ export class Quota {
 	}
 
 	/** If the server does not report the window's length, the longest time to a reset is used. */
-	#updateWindow({ limit = Number.POSITIVE_INFINITY, windowMs, resetMs }: QuotaReport): void {
+	#updateWindow({ limit = Infinity, windowMs, resetMs }: QuotaReport): void {
 		const knownMs = limit === this.#limit ? this.#windowMs : 0
 		this.#windowMs = Math.min(windowMs ?? Math.max(knownMs, resetMs), MAX_PAUSE_MS)
 		this.#limit = limit
@@ -82,12 +82,12 @@ export class Quota {
 
 	/** Starts the next window if this one has ended: now, because many servers start it with a request. */
 	#startNextWindow(now: number): void {
-		if (now < this.#resetAt || this.#reported === Number.POSITIVE_INFINITY) return
+		if (now < this.#resetAt || this.#reported === Infinity) return
 		this.#endedAt = this.#resetAt
 		// A limit of 0 would block permanently: without requests there are no new reports.
-		const isKnown = this.#limit >= 1 && Number.isFinite(this.#limit) && this.#windowMs > 0
-		this.#reported = isKnown ? this.#limit : Number.POSITIVE_INFINITY
-		this.#resetAt = isKnown ? now + this.#windowMs : Number.NEGATIVE_INFINITY
+		const isKnown = this.#limit >= 1 && this.#limit < Infinity && this.#windowMs > 0
+		this.#reported = isKnown ? this.#limit : Infinity
+		this.#resetAt = isKnown ? now + this.#windowMs : -Infinity
 		// Requests in flight may count in the new window, but only once: a response that never arrives must not
 		// be subtracted forever.
 		this.#carried = this.#uncounted - this.#carried

@@ -1,10 +1,13 @@
 /** What aborts an attempt before its body has been read: its timeout, and the caller's signal. */
+import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import type { SignalLink } from '../../core/engine/scope.ts'
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 import { createRegistry } from '../../core/runtime/system.ts'
 import { type TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 
 interface Expiring {
+	readonly call: Call
+	readonly bound: BoundLayer
 	/** The timeout has expired; `isTotal` if the time of the whole call is over. */
 	expire(isTotal: boolean): void
 }
@@ -21,16 +24,16 @@ export class AttemptTimeout implements TimeoutEntry {
 	#timer: CancelTimer | undefined
 	readonly #attempt: Expiring
 
-	constructor(attempt: Expiring) {
+	/** Starts the timeout of an attempt, or of its call if less time is left for it. */
+	constructor(attempt: Expiring, timeoutMs: number, lists: TimeoutLists) {
+		const { call } = attempt
+		const { runtime } = attempt.bound
+		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
 		this.#attempt = attempt
-	}
-
-	/** Starts the timeout of an attempt, or that of the call if `leftMs` is less. */
-	start(timeoutMs: number, leftMs: number, lists: TimeoutLists, runtime: Runtime, now: number): void {
 		if (leftMs < timeoutMs) this.#timer = runtime.setTimer(leftMs, () => this.expire(), 'limit')
 		else if (timeoutMs < Infinity) {
 			this.#heads = lists.get(timeoutMs, runtime)
-			this.#heads.start(this, now)
+			this.#heads.start(this, call.now(runtime))
 		}
 	}
 
@@ -85,21 +88,17 @@ const MAX_LISTS = 100
 
 /** One list per duration. Shared by all origins, because a list may outlive an evicted origin. */
 export class TimeoutLists {
-	#latest: SharedTimeouts | undefined
 	readonly #lists = new Map<number, SharedTimeouts>()
 
 	/** Returns the list of a duration. A change of the timer source (fake timers in tests) creates a new one. */
 	get(ms: number, runtime: Runtime): SharedTimeouts {
 		const source = runtime.timerSource?.() ?? runtime
-		const latest = this.#latest
-		if (latest?.ms === ms && latest.source === source) return latest
 		let list = this.#lists.get(ms)
 		if (list?.source !== source) {
 			list = new SharedTimeouts(ms, runtime, source)
 			if (this.#lists.size >= MAX_LISTS) this.#lists.clear()
 			this.#lists.set(ms, list)
 		}
-		this.#latest = list
 		return list
 	}
 }

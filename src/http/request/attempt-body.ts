@@ -13,51 +13,71 @@ import { type BodyObserver, type HttpResponse, isObservable } from '../transport
 import type { AttemptTimeout, CallerLink } from './attempt-aborts.ts'
 
 /** What aborts an attempt. All of it ends with the body. */
-export interface AttemptAborts {
+interface AttemptAborts {
+	readonly call: Call
 	readonly timeout: AttemptTimeout | undefined
 	readonly callerLink: CallerLink | undefined
 	/** The signal of the attempt. */
 	readonly link: SignalLink | undefined
 }
 
-export class AttemptBody implements BodyObserver {
-	readonly #record: AttemptRecord
-	/** Set until the body has been read. */
+/** The record of a call that never failed. No clock was read for it, so it has no times. */
+const SUCCESS: AttemptEntry = {
+	previous: undefined,
+	attempt: 0,
+	startedAt: undefined,
+	endedAt: 0,
+	outcome: 'success',
+	error: undefined,
+	delayMs: undefined,
+	delaySource: undefined,
+	queuedMs: undefined,
+}
+
+/** Observes the body of a response, and is the record that `explain` finds by the response. */
+export class AttemptBody implements BodyObserver, CallRecord {
+	readonly pipeline: CallRecord['pipeline']
+	/** Undefined after a call without failures and name: a response may live long and would keep it alive. */
+	call: Call | undefined
+	/** The response and what aborts it. Both are set until the body has been read. */
 	#response: HttpResponse | undefined
-	#timeout: AttemptTimeout | undefined
+	#aborts: AttemptAborts | undefined
 	#callerLink: CallerLink | undefined
-	#link: SignalLink | undefined
 	/** True if `text()` or a similar method reads the body. A stream that the caller reads has no timeout. */
 	#isReadByMethod = false
 	/** The timeout error, if it occurred while the body was read. */
 	#timeoutError: { readonly error: unknown } | undefined
 
-	constructor(call: Call, response: HttpResponse, { timeout, callerLink, link }: AttemptAborts) {
-		this.#record = new AttemptRecord(call, this)
+	constructor(response: HttpResponse, aborts: AttemptAborts) {
+		this.call = aborts.call
+		this.pipeline = aborts.call.pipeline
 		this.#response = response
-		this.#timeout = timeout
-		this.#callerLink = callerLink
-		this.#link = link
+		this.#aborts = aborts
+		this.#callerLink = aborts.callerLink
 		// The response may come from another resilient fetch; its body now belongs to this call.
 		attemptBodyOf(response)?.onHandOver()
-		attachRecord(response, this.#record)
+		attachRecord(response, this)
 		// Without a timeout, nothing else ends the link if the caller drops the response.
-		if (!timeout?.isRunning) this.#unlinkAfter(streamOf(response))
+		if (!aborts.timeout?.isRunning) this.#unlinkAfter(streamOf(response))
 		if (isObservable(response)) response.observe(this)
 		else if (response.body) trackBody(response)
 		else this.onEnd()
 	}
 
-	/** True if nothing reads the body of the response. The reads of an adapter's body are not visible here. */
+	/** The response if nothing reads its body. The reads of an adapter's body are not visible here. */
+	get #unread(): HttpResponse | undefined {
+		const response = this.#response
+		return this.#isReadByMethod || (response && isObservable(response)) ? undefined : response
+	}
+
 	get isUnread(): boolean {
-		return !this.#isReadByMethod && this.#response !== undefined && !isObservable(this.#response)
+		return this.#unread !== undefined
 	}
 
 	/** True if the caller reads or has read the stream itself. */
 	get isTaken(): boolean {
-		const response = this.#response
-		if (!response || this.#isReadByMethod || isObservable(response)) return false
-		return response.bodyUsed || response.body?.locked === true
+		const response = this.#unread
+		return response?.bodyUsed || response?.body?.locked === true
 	}
 
 	onReadStart(): void {
@@ -77,7 +97,7 @@ export class AttemptBody implements BodyObserver {
 	}
 
 	onTimeout(error: unknown): void {
-		const link = this.#link
+		const { link } = this.#aborts ?? {}
 		this.#timeoutError = { error }
 		this.onEnd()
 		link?.abort?.(error)
@@ -88,42 +108,8 @@ export class AttemptBody implements BodyObserver {
 	}
 
 	#stop(): void {
-		this.#timeout?.stop()
-		// A response may live long, and must not keep the call alive by these.
-		this.#timeout = undefined
-		this.#link = undefined
-		this.#response = undefined
-		this.#record.dropCall()
-	}
-}
-
-/** The record of a call that never failed. No clock was read for it, so it has no times. */
-const SUCCESS: AttemptEntry = {
-	previous: undefined,
-	attempt: 0,
-	startedAt: undefined,
-	endedAt: 0,
-	outcome: 'success',
-	error: undefined,
-	delayMs: undefined,
-	delaySource: undefined,
-	queuedMs: undefined,
-}
-
-/** The record that `explain` finds by the response. */
-class AttemptRecord implements CallRecord {
-	readonly pipeline: CallRecord['pipeline']
-	readonly body: AttemptBody
-	call: Call | undefined
-
-	constructor(call: Call, body: AttemptBody) {
-		this.call = call
-		this.pipeline = call.pipeline
-		this.body = body
-	}
-
-	/** Forgets a call without failures and name: a response may live long and would keep the call alive. */
-	dropCall(): void {
+		this.#aborts?.timeout?.stop()
+		this.#aborts = this.#response = undefined
 		const { call } = this
 		if (call && !call.lastAttempt && call.options?.name === undefined) this.call = undefined
 	}
@@ -153,18 +139,16 @@ class AttemptRecord implements CallRecord {
 	}
 }
 
-function recordOf(response: object): AttemptRecord | undefined {
-	const record = findRecord(response)
-	return record instanceof AttemptRecord ? record : undefined
-}
-
 /** Returns the observer of the body of a response; undefined if the response is not one of an attempt. */
-export const attemptBodyOf = (response: object): AttemptBody | undefined => recordOf(response)?.body
+export function attemptBodyOf(response: object): AttemptBody | undefined {
+	const record = findRecord(response)
+	return record instanceof AttemptBody ? record : undefined
+}
 
 /** Lets `explain` find the whole call by the response, and not the branch of a hedge that won. */
 export function attributeResponse(response: HttpResponse, call: Call): void {
-	const record = recordOf(response)
-	if (record) record.call = call
+	const body = attemptBodyOf(response)
+	if (body) body.call = call
 }
 
 /** Returns what lives as long as the body: its stream, or a response that creates the stream on first use. */
@@ -173,20 +157,18 @@ const streamOf = (response: HttpResponse): object | null =>
 
 const READ_METHODS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'] as const
 
-/** Keyed by the original prototype: responses of undici have another class than those of the runtime. */
+/** Keyed by the original prototype: undici and the runtime have different response classes. */
 const prototypes = new WeakMap<object, object>()
-let latest: object | undefined
-let latestTracked: object | undefined
 
 /** Notifies the observer of this response when its body is read or cloned. */
 function trackBody(response: HttpResponse): void {
 	const prototype: object = Object.getPrototypeOf(response)
-	if (prototype !== latest) {
-		latestTracked = prototypes.get(prototype) ?? trackedPrototype(prototype)
-		prototypes.set(prototype, latestTracked)
-		latest = prototype
+	let tracked = prototypes.get(prototype)
+	if (!tracked) {
+		tracked = trackedPrototype(prototype)
+		prototypes.set(prototype, tracked)
 	}
-	Object.setPrototypeOf(response, latestTracked as object)
+	Object.setPrototypeOf(response, tracked)
 }
 
 function trackedPrototype(prototype: object): object {

@@ -1,7 +1,6 @@
 /** Runs the user's functions inside an attempt. Its timeout includes them; an abort does not wait for them. */
 import { permanent } from '../../core/classify/permanent.ts'
 import { invalidOption } from '../../core/options/schema.ts'
-import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { AttemptRequest, RequestHooks } from '../options/request-hooks.ts'
 import { type BodySource, discardBody } from '../transport/request.ts'
 import { isResponse, moveToUrlOf } from '../transport/response.ts'
@@ -13,20 +12,20 @@ export class AttemptHooks {
 	readonly #hooks: RequestHooks
 	readonly #request: AttemptRequest
 	readonly #attempt: Attempt
-	readonly #runtime: Runtime
 
-	constructor(hooks: RequestHooks, request: AttemptRequest, attempt: Attempt, runtime: Runtime) {
+	constructor(hooks: RequestHooks, request: AttemptRequest, attempt: Attempt) {
 		this.#hooks = hooks
 		this.#request = request
 		this.#attempt = attempt
-		this.#runtime = runtime
 	}
 
 	/** Calls `onRequest`. A body that was created for this attempt is closed if it is not sent. */
 	async onRequest(isBodyCreated: boolean): Promise<void> {
+		const { onRequest } = this.#hooks
+		if (!onRequest) return
 		const request = this.#request
 		try {
-			await untilAbort(request.signal, () => this.#hooks.onRequest?.(request))
+			await untilAbort(request.signal, () => onRequest(request))
 		} catch (error) {
 			this.#onThrown()
 			if (isBodyCreated) discardBody(request.body, error)
@@ -43,18 +42,18 @@ export class AttemptHooks {
 		try {
 			const result = await untilAbort(signal, async () => {
 				const replacement = await onResponse(response, request)
-				if (replacement && signal.aborted) void drainBody(replacement, this.#runtime)
+				if (replacement && signal.aborted) this.#drain(replacement)
 				return replacement
 			})
 			if (!result || result === response) return response
 			if (!isResponse(result)) invalidOption('onResponse(response)', result, 'a Response or nothing')
 			// A response around the same stream reads it. One around a branch of it has locked it, which ends
 			// draining immediately.
-			if (result.body !== response.body) void drainBody(response, this.#runtime)
+			if (result.body !== response.body) this.#drain(response)
 			return moveToUrlOf(response, result)
 		} catch (error) {
 			this.#onThrown()
-			void drainBody(response, this.#runtime)
+			this.#drain(response)
 			throw error
 		}
 	}
@@ -69,12 +68,16 @@ export class AttemptHooks {
 			return (await untilAbort(request.signal, () => validateResponse(copy, request))) !== false
 		} catch (error) {
 			this.#attempt.hasResponse = true
-			void drainBody(response, this.#runtime)
+			this.#drain(response)
 			throw error
 		} finally {
 			// The stream would keep for an unread copy all that the caller reads.
 			if (!copy.body?.locked) copy.body?.cancel().catch(() => {})
 		}
+	}
+
+	#drain(response: Response): void {
+		void drainBody(response, this.#attempt.bound.runtime)
 	}
 
 	/** After an abort, the call ends for another reason. */

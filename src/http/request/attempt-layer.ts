@@ -17,7 +17,7 @@ import type { Origin, PausedRequest, Pauses } from '../origin/origin.ts'
 import { isOffline } from '../transport/browser.ts'
 import type { HttpResponse } from '../transport/response.ts'
 import { Attempt, type AttemptOwner } from './attempt.ts'
-import type { TimeoutLists } from './attempt-aborts.ts'
+import { AttemptTimeout, type TimeoutLists } from './attempt-aborts.ts'
 import { RedirectCircuits } from './redirect-circuits.ts'
 import { runOf } from './request-run.ts'
 import { retryBlocker } from './retry-safety.ts'
@@ -52,15 +52,14 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		const run = runOf(call)
 		const { request, timeoutMs } = run.plan
 		run.redirects ??= new RedirectCircuits()
-		const [target, pair] = origin.others.redirectCircuits(request, url)
+		const [target, pair] = origin.owner.redirectCircuits(request, url)
 		attempt.redirect = run.redirects.enter(call, bound, target, pair)
 		const other = run.pauses === origin ? origin.respondent(attempt.redirectedTo) : undefined
 		if (!other?.mayBePaused) return undefined
 		const now = runtime.now()
 		// A timeout during the pause would be taken for one of the other origin.
 		const leftMs = signal ? timeoutMs - now + (attempt.timeout?.startedAt ?? now) : 0
-		const redirected = { method: request.method, url }
-		const wait = this.#waitFor(call, bound, other, redirected, now, other.name, leftMs)
+		const wait = this.#waitFor(call, bound, other, { ...request, url }, now, other.name, leftMs)
 		if (wait instanceof Error) throw wait
 		// Once: an attempt that waits again and again would time out.
 		return wait ? sleep(runtime, wait, signal).then(() => signal?.throwIfAborted()) : undefined
@@ -77,7 +76,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	onPending(call: Call, bound: BoundLayer): void {
 		const attempt = call.layerState(bound)
 		if (attempt instanceof Attempt && !attempt.timeout)
-			attempt.startTimeout(runOf(call).plan.timeoutMs, this.#timeouts)
+			attempt.timeout = new AttemptTimeout(attempt, runOf(call).plan.timeoutMs, this.#timeouts)
 	}
 
 	leave(call: Call, bound: BoundLayer): Step {
@@ -138,7 +137,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		call.rareState.keepsRecord = true
 		const run = runOf(call)
 		const isInProgress = isInProgressError(call.value)
-		if (!(call.value instanceof HttpStatusError)) this.origin.watchConnection()
+		if (!(call.value instanceof HttpStatusError)) this.origin.owner.watchConnection()
 		const isServiceUp = attempt.isForeign || isInProgress
 		circuitOutcome.set(call, isServiceUp ? 'success' : isOffline() ? 'nothing' : undefined)
 		const counted = run.countRetries(call, isInProgress)
@@ -162,10 +161,10 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	createTimeoutError({ call, bound }: Attempt, isTotal: boolean, isUnread: boolean): unknown {
 		const { timeoutMs, totalTimeoutMs, deadline } = runOf(call).plan
 		const { name } = this.origin
+		const totalMs = deadline === call.options?.deadline ? totalTimeoutMs : undefined
+		const ms = isTotal ? totalMs : timeoutMs
 		// The deadline of the caller or of the parent call was earlier.
-		if (isTotal && (totalTimeoutMs === undefined || deadline !== call.options?.deadline))
-			return new DeadlineExceededError(`${name}: deadline exceeded`)
-		const ms = isTotal ? (totalTimeoutMs ?? timeoutMs) : timeoutMs
+		if (ms === undefined) return new DeadlineExceededError(`${name}: deadline exceeded`)
 		// A caller that needs only the status does not read the body. That is not a timeout of the service.
 		if (!isUnread) this.emit?.(call, bound, { type: 'timeout', timeoutMs: ms })
 		return new TimeoutError(name, ms, call.pipeline.name)

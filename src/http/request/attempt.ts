@@ -13,7 +13,7 @@ import type { Origin } from '../origin/origin.ts'
 import { originOf } from '../origin/origin-parser.ts'
 import type { RedirectObserver } from '../transport/redirect.ts'
 import type { CountBytes, HttpResponse, ReportProgress } from '../transport/response.ts'
-import { AttemptTimeout, CallerLink, type TimeoutLists } from './attempt-aborts.ts'
+import { type AttemptTimeout, CallerLink } from './attempt-aborts.ts'
 import { AttemptBody } from './attempt-body.ts'
 import type { RedirectOutcome } from './redirect-circuits.ts'
 
@@ -66,7 +66,7 @@ export class Attempt implements Scope, RedirectObserver {
 		return true
 	}
 
-	/** Without the caller's signal, which is linked separately, because it applies to the body too. */
+	/** The caller's signal is not part of it: it is linked separately, because it applies to the body too. */
 	abortedBy(): CallOptions | undefined {
 		const { outer } = this
 		return outer?.abortsItself ? { signal: scopeSignal(outer) } : undefined
@@ -80,13 +80,6 @@ export class Attempt implements Scope, RedirectObserver {
 		const caller = this.call.options?.signal
 		if (caller && this.link) this.callerLink = new CallerLink(caller, this.link)
 		return signal
-	}
-
-	startTimeout(timeoutMs: number, lists: TimeoutLists): void {
-		const { call, bound } = this
-		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
-		this.timeout = new AttemptTimeout(this)
-		this.timeout.start(timeoutMs, leftMs, lists, bound.runtime, call.now(bound.runtime))
 	}
 
 	/** The timeout has expired, before or after the head has arrived. */
@@ -108,7 +101,7 @@ export class Attempt implements Scope, RedirectObserver {
 		this.timeout?.onHead()
 		// An abort of the outer scope no longer applies: a hedge aborts the losers and not this response.
 		this.link?.unlink?.()
-		if (response) this.#body = new AttemptBody(this.call, response, this)
+		if (response) this.#body = new AttemptBody(response, this)
 		else {
 			this.callerLink?.unlink()
 			this.timeout?.stop()
@@ -133,7 +126,7 @@ export class Attempt implements Scope, RedirectObserver {
 		this.#isRefreshing = isPending
 	}
 
-	/** True if a redirect led to another origin: its failures, pauses and quotas are not those of the first. */
+	/** True if a redirect led to another origin: its failures and pauses do not concern the first one. */
 	get isForeign(): boolean {
 		return (
 			this.#isRefreshing || (this.redirectedTo !== undefined && this.redirectedTo !== this.#owner.origin.name)

@@ -47,7 +47,7 @@ async function read(
 	timeoutMs: number,
 	onChunk?: (bytes: Uint8Array) => void,
 ): Promise<void> {
-	// The timeout of its attempt is replaced by the one below.
+	// The timer below replaces the timeout of the attempt.
 	const body = attemptBodyOf(response)
 	body?.onHandOver()
 	const reader = response.body?.getReader()

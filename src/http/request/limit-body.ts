@@ -35,32 +35,15 @@ export class ResponseTooLargeError extends YaokiError {
 export function limitBody(
 	response: HttpResponse,
 	policy: string,
-	maxBytes: number,
-	onBytes: CountBytes | undefined,
+	maxBytes: number = Infinity,
+	onBytes?: CountBytes,
 ): HttpResponse {
-	const limit = limitBytes(response.headers, maxBytes, policy)
-	return countBody(response, (received, isEnd) => {
-		limit(received, isEnd)
-		onBytes?.(received, isEnd)
-	})
-}
-
-/** Returns a function that throws beyond the limit of decoded bytes: `content-length` may be wrong. */
-function limitBytes(headers: Headers, maxBytes: number, policy: string): CountBytes {
-	const announced = Number(headers.get('content-length') ?? 0)
-	return (received) => {
-		// Permanent: a retry would receive the same body.
-		if (received && Math.max(received, announced) > maxBytes)
-			throw permanent(new ResponseTooLargeError(policy, maxBytes))
-	}
-}
-
-/** Returns the response with a body whose bytes are counted while it is read. */
-function countBody(response: HttpResponse, onBytes: CountBytes): HttpResponse {
-	const reader = response.body?.getReader()
+	const reader = maxBytes < Infinity || onBytes ? response.body?.getReader() : undefined
 	if (!reader) return response
+	// The limit is for decoded bytes, and `content-length` may be wrong.
+	const announced = Number(response.headers.get('content-length') ?? 0)
 	let received = 0
-	// A byte stream, as that of `fetch`.
+	// A byte stream, because `fetch` returns byte streams.
 	const counted = new ReadableStream({
 		type: 'bytes',
 		async pull(controller) {
@@ -68,7 +51,10 @@ function countBody(response: HttpResponse, onBytes: CountBytes): HttpResponse {
 				const { done, value } = await reader.read()
 				if (!done) received += value.byteLength
 				try {
-					onBytes(received, done)
+					// Permanent: a retry would receive the same body.
+					if (received && Math.max(received, announced) > maxBytes)
+						throw permanent(new ResponseTooLargeError(policy, maxBytes))
+					onBytes?.(received, done)
 				} catch (error) {
 					void reader.cancel().catch(() => {})
 					throw error

@@ -32,7 +32,6 @@ export class RequestPlan {
 	readonly options: RequestOptions
 	/** Settings of the client. */
 	readonly settings: HttpSettings
-	readonly signal: AbortSignal | undefined
 	/** The caller's deadline or the total timeout, whichever is earlier. */
 	readonly deadline: Deadline | undefined
 	readonly parent: CallOptions | undefined
@@ -42,20 +41,14 @@ export class RequestPlan {
 	readonly isHedgeable: boolean
 	/** Sent with every attempt; makes any request safe to retry. */
 	readonly idempotencyKey: string | undefined
-	/** True if the key is not yet in the caller's headers. */
-	readonly #isKeyAdded: boolean
+	/** The same key, if it is not in the caller's headers. */
+	readonly #addedKey: string | undefined
 	/** The timeout of one attempt. */
 	readonly timeoutMs: number
 	/** `totalTimeoutMs`; undefined if the caller's deadline is earlier. */
 	readonly totalTimeoutMs: number | undefined
 
-	constructor(
-		request: PreparedRequest,
-		options: RequestOptions,
-		signal: AbortSignal | undefined,
-		settings: HttpSettings,
-		runtime: Runtime,
-	) {
+	constructor(request: PreparedRequest, options: RequestOptions, settings: HttpSettings, runtime: Runtime) {
 		const { timeout, deadline } = options
 		// A longer attempt timeout for one request implies a longer total timeout, unless that was set
 		// explicitly.
@@ -68,28 +61,29 @@ export class RequestPlan {
 		const total = leftMs < Infinity ? Deadline.after(leftMs, { runtime }) : undefined
 		const isCallersEarlier = deadline && !(total && total.remainingMs < deadline.remainingMs)
 		const isSafe = isSafeMethod(request.method)
-		const key = isSafe ? undefined : findIdempotencyKey(request, options, settings)
+		const written = isSafe ? '' : requestHeader(request.headers, settings.idempotencyHeader)
+		// An empty header prevents a new key and does not help the server.
+		const added = written === null ? (options.idempotencyKey ?? createKey(request, settings)) : undefined
 		this.request = request
 		this.options = options
 		this.settings = settings
-		this.signal = signal
 		this.deadline = isCallersEarlier ? deadline : total
 		this.parent = options.parent ?? settings.getContext?.()
 		this.headers = copyHeaders(request.headers)
 		// A body that can be sent only once cannot be sent twice concurrently either.
 		this.isHedgeable =
 			isSafe && options.idempotent !== false && !request.isSingleUse && isReplayable(request.body)
-		this.idempotencyKey = key?.value
-		this.#isKeyAdded = key?.isAdded === true
+		this.idempotencyKey = written || added
+		this.#addedKey = added
 		this.timeoutMs = timeout ?? settings.timeout
 		this.totalTimeoutMs = isCallersEarlier ? undefined : totalMs
 	}
 
 	/** Returns the options of the call that runs this plan. `key` is the breaker's key, for events. */
-	callOptions(key: string, extension: CallExtension): CallOptions {
-		const { signal, deadline, parent, isHedgeable } = this
+	callOptions(key: string, signal: AbortSignal | undefined, extension: CallExtension): CallOptions {
+		const { deadline, parent, isHedgeable: idempotent } = this
 		const { name } = this.options
-		const options = { signal, deadline, name, key, idempotent: isHedgeable, parent, extension }
+		const options = { signal, deadline, name, key, idempotent, parent, extension }
 		return parent ? inheritCallOptions(options, parent) : options
 	}
 
@@ -118,9 +112,8 @@ export class RequestPlan {
 	/** Returns the headers that the package adds. Mostly that is one or none, and no further object. */
 	#headersFor({ attempt, deadline }: CallContext, origin: Origin): Record<string, string> | undefined {
 		const { deadlineHeader, nested, idempotencyHeader } = origin.settings
-		const { idempotencyKey, parent, timeoutMs } = this
-		const key =
-			this.#isKeyAdded && idempotencyKey !== undefined ? { [idempotencyHeader]: idempotencyKey } : undefined
+		const { parent, timeoutMs } = this
+		const key = this.#addedKey === undefined ? undefined : { [idempotencyHeader]: this.#addedKey }
 		if (!origin.mayAddHeaders) return key
 		// The service need not work longer than this attempt waits.
 		const remaining =
@@ -138,19 +131,9 @@ export class RequestPlan {
 	}
 }
 
-/** Returns the caller's idempotency key, or a new one for a POST or PATCH if `idempotency` is `'auto'`. */
-function findIdempotencyKey(
-	{ method, headers }: PreparedRequest,
-	{ idempotencyKey }: RequestOptions,
-	{ idempotency, idempotencyHeader }: HttpSettings,
-): { readonly value: string; readonly isAdded: boolean } | undefined {
-	const written = requestHeader(headers, idempotencyHeader)
-	// An empty header prevents a new key and does not help the server.
-	if (written !== null) return written === '' ? undefined : { value: written, isAdded: false }
-	if (idempotencyKey !== undefined) return { value: idempotencyKey, isAdded: true }
-	if (idempotency === 'manual' || (method !== 'POST' && method !== 'PATCH')) return undefined
-	return { value: randomUuid(), isAdded: true }
-}
+/** Returns a new idempotency key for a POST or PATCH if `idempotency` is `'auto'`. */
+const createKey = ({ method }: PreparedRequest, { idempotency }: HttpSettings): string | undefined =>
+	idempotency === 'auto' && (method === 'POST' || method === 'PATCH') ? randomUuid() : undefined
 
 /**
  * Returns true if a retry layer around this call, in this process or at a caller, is set to

@@ -8,7 +8,7 @@ import { copyRecord } from '../../core/explain/record.ts'
 import { requestHeader } from '../headers/request-headers.ts'
 import type { Origin, Pauses } from '../origin/origin.ts'
 import { MAX_PAUSE_MS } from '../origin/quota.ts'
-import { type BodySource, discardBody, type TransportInit } from '../transport/request.ts'
+import { type BodySource, discardBody } from '../transport/request.ts'
 import { type HttpResponse, isRedirect, isResponse } from '../transport/response.ts'
 import { Attempt } from './attempt.ts'
 import { AttemptHooks, createBody } from './attempt-hooks.ts'
@@ -17,19 +17,10 @@ import type { HttpAttempt } from './http-attempt.ts'
 import { limitBody } from './limit-body.ts'
 import type { RedirectCircuits } from './redirect-circuits.ts'
 import type { RequestPlan } from './request-plan.ts'
-import { HttpStatusError, readStatusFacts, setMessage } from './status-error.ts'
+import { HttpStatusError, isUnavailable, readStatusFacts, setMessage } from './status-error.ts'
 
 /** The limit without a deadline: the default of the longest run of a request in `yaoki/idempotency`. */
 const MAX_ASKED_MS = 600_000
-
-type AddedHeaders = Readonly<Record<string, string>> | undefined
-
-/** What an attempt sends. */
-interface Sending {
-	readonly init: TransportInit
-	/** Undefined if the user has set no hooks. */
-	readonly hooks: AttemptHooks | undefined
-}
 
 export class RequestRun implements HttpAttempt {
 	readonly plan: RequestPlan
@@ -46,11 +37,11 @@ export class RequestRun implements HttpAttempt {
 	#questions = 0
 	#askedSince: number | undefined
 	/** Headers that an observer adds to the attempt that is about to start. */
-	#observerHeaders: AddedHeaders
+	#observerHeaders: Readonly<Record<string, string>> | undefined
 	/** Responses with a failed status. All but the final one are drained. */
 	#failedResponses: HttpResponse[] | undefined
 
-	constructor(plan: RequestPlan, origin: Origin, pauses: Pauses) {
+	constructor(plan: RequestPlan, origin: Origin, pauses: Pauses = origin) {
 		this.plan = plan
 		this.origin = origin
 		this.pauses = pauses
@@ -74,94 +65,67 @@ export class RequestRun implements HttpAttempt {
 
 	/**
 	 * Runs one attempt. Returns a valid response with a status below 400; throws for anything else. Mostly only
-	 * the response is awaited: the other steps return a promise only for functions of the user, and the cache.
+	 * the response is awaited. Async functions for the steps would cost every request a promise per step.
 	 */
 	async attempt(context: CallContext): Promise<HttpResponse> {
+		const { plan, origin, pauses } = this
+		const { request } = plan
+		const { runtime, settings } = origin
 		const attempt = Attempt.of(context)
-		const { request } = this.plan
 		// 1. Prepare
-		const prepared = this.#prepare(attempt, context)
-		const sending = prepared instanceof Promise ? await prepared : prepared
-		// 2. Send. Not an async function of its own, which would cost a promise per request.
-		let response: HttpResponse
-		this.#countSent(attempt)
-		try {
-			response = await request.send(request.url, sending.init)
-			if (!isResponse(response)) throw new TypeError('fetch returned something that is not a Response')
-			if (request.follow && isRedirect(response.status))
-				response = await request.follow(response, request.url, sending.init)
-		} finally {
-			this.#countHead()
-		}
-		// 3. Attribute
-		const respondent = this.#attribute(attempt, response)
-		// 4. Limit
-		const limited = this.#limit(attempt, response, sending)
-		// 5. Judge
-		return this.#judge(limited, sending, response, respondent)
-	}
-
-	/** Creates the body and the init of the attempt, and calls `onRequest`. */
-	#prepare(attempt: Attempt, context: CallContext): Sending | Promise<Sending> {
-		const { body } = this.plan.request
-		const { onRequest, onResponse, validateResponse } = this.origin.settings
-		const hasHooks = onRequest || onResponse || validateResponse
 		const added = this.#observerHeaders
 		this.#observerHeaders = undefined
 		const signal = attempt.connect()
-		return hasHooks || typeof body === 'function'
-			? this.#prepareByUser(attempt, context, signal, added)
-			: { init: this.#createInit(attempt, context, signal, added, body), hooks: undefined }
-	}
-
-	async #prepareByUser(
-		attempt: Attempt,
-		context: CallContext,
-		signal: AbortSignal,
-		added: AddedHeaders,
-	): Promise<Sending> {
-		const { settings, runtime } = this.origin
-		const { url, method, body: given } = this.plan.request
-		const body = typeof given === 'function' ? await createBody(given, signal) : given
-		const init = this.#createInit(attempt, context, signal, added, body)
-		if (!settings.onRequest && !settings.onResponse && !settings.validateResponse)
-			return { init, hooks: undefined }
-		const headers = new Headers(init.headers)
-		const request = { url, method, headers, body, attempt: context.attempt, signal }
-		const hooks = new AttemptHooks(settings, request, attempt, runtime)
-		if (settings.onRequest) await hooks.onRequest(body !== given)
-		return { init: { ...init, headers }, hooks }
-	}
-
-	#createInit(
-		attempt: Attempt,
-		context: CallContext,
-		signal: AbortSignal,
-		added: AddedHeaders,
-		body: BodySource,
-	): TransportInit {
+		const body = typeof request.body === 'function' ? await createBody(request.body, signal) : request.body
 		this.body = body
-		return this.plan.initOf(context, this.origin, signal, body, attempt, added)
-	}
-
-	#countSent(attempt: Attempt): void {
-		const { origin, pauses } = this
+		let init = plan.initOf(context, origin, signal, body, attempt, added)
+		let hooks: AttemptHooks | undefined
+		if (settings.onRequest || settings.onResponse || settings.validateResponse) {
+			const headers = new Headers(init.headers)
+			init = { ...init, headers }
+			const { url, method } = request
+			const seen = { url, method, headers, body, attempt: context.attempt, signal }
+			hooks = new AttemptHooks(settings, seen, attempt)
+			await hooks.onRequest(body !== request.body)
+		}
+		// 2. Send
 		this.isSent = attempt.isSent = true
 		if (pauses !== origin) origin.inFlight++
 		pauses.onRequest()
-	}
-
-	#countHead(): void {
-		const { origin, pauses } = this
-		pauses.inFlight--
-		if (pauses !== origin) origin.inFlight--
+		let received: HttpResponse
+		try {
+			received = await request.send(request.url, init)
+			if (!isResponse(received)) throw new TypeError('fetch returned something that is not a Response')
+			if (request.follow && isRedirect(received.status))
+				received = await request.follow(received, request.url, init)
+		} finally {
+			pauses.inFlight--
+			if (pauses !== origin) origin.inFlight--
+		}
+		// 3. Attribute
+		const respondent = this.#attribute(attempt, received)
+		// 4. Limit. A `fetch` that ignores its signal may respond after the abort.
+		if (signal.aborted) {
+			void drainBody(received, runtime)
+			throw signal.reason
+		}
+		const onBytes = attempt.progressOf(received, request.reportProgress)
+		let response = limitBody(received, origin.name, settings.maxResponseBytes, onBytes)
+		// 5. Judge. Only `fetch` has hooks, and it returns real responses.
+		if (hooks) response = await hooks.onResponse(response as Response)
+		const isValid = !hooks || (await hooks.isValid(response as Response))
+		if (isValid && request.finish) response = await request.finish(response)
+		if (isValid && response.status < 400) return response
+		const error = this.#fail(response, received, respondent)
+		if (!isValid) setMessage(error, `${error.message}, but validateResponse returned false`)
+		throw error
 	}
 
 	/** Returns the origin that has responded, and lets the response end probes and report quotas there. */
 	#attribute(attempt: Attempt, response: HttpResponse): Origin | undefined {
 		const { origin, pauses } = this
 		const respondent = attempt.respondent(response)
-		const isHandled = response.status !== 429 && response.status < 500
+		const isHandled = !isUnavailable(response.status)
 		// If another origin has responded, this one has sent a redirect.
 		pauses.endProbe(this, respondent !== origin || isHandled)
 		const responsible = this.#pausesOf(respondent)
@@ -177,50 +141,6 @@ export class RequestRun implements HttpAttempt {
 		return pauses === origin ? respondent : undefined
 	}
 
-	/** Returns the response with a body that is counted and limited, if there is a reason to. */
-	#limit(attempt: Attempt, response: HttpResponse, { init }: Sending): HttpResponse {
-		const { name, runtime, settings } = this.origin
-		const { maxResponseBytes = Infinity } = settings
-		// A `fetch` that ignores its signal may respond after the abort.
-		if (init.signal.aborted) {
-			void drainBody(response, runtime)
-			throw init.signal.reason
-		}
-		const onBytes = attempt.progressOf(response, this.plan.request.reportProgress)
-		return onBytes || maxResponseBytes < Infinity
-			? limitBody(response, name, maxResponseBytes, onBytes)
-			: response
-	}
-
-	/** Returns a valid response with a status below 400, and throws the error for any other. */
-	#judge(
-		limited: HttpResponse,
-		{ hooks }: Sending,
-		received: HttpResponse,
-		respondent: Origin | undefined,
-	): HttpResponse | Promise<HttpResponse> {
-		if (hooks || this.plan.request.finish) return this.#judgeByUser(limited, hooks, received, respondent)
-		if (limited.status < 400) return limited
-		throw this.#fail(limited, received, respondent)
-	}
-
-	async #judgeByUser(
-		limited: HttpResponse,
-		hooks: AttemptHooks | undefined,
-		received: HttpResponse,
-		respondent: Origin | undefined,
-	): Promise<HttpResponse> {
-		const { finish } = this.plan.request
-		// Only `fetch` has hooks, and it returns real responses.
-		let response = hooks ? await hooks.onResponse(limited as Response) : limited
-		const isValid = !hooks || (await hooks.isValid(response as Response))
-		if (finish && isValid) response = await finish(response)
-		if (isValid && response.status < 400) return response
-		const error = this.#fail(response, received, respondent)
-		if (!isValid) setMessage(error, `${error.message}, but validateResponse returned false`)
-		throw error
-	}
-
 	/** Returns the error of a failed status. A Retry-After pauses the origin or the principal. */
 	#fail(response: HttpResponse, received: HttpResponse, respondent: Origin | undefined): HttpStatusError {
 		const { plan, origin, url, method } = this
@@ -230,7 +150,7 @@ export class RequestRun implements HttpAttempt {
 		const hasKey = plan.idempotencyKey !== undefined
 		const facts = readStatusFacts(response, origin.settings, hasKey, origin.runtime.wallNow())
 		const { waitMs, isTooLong } = facts
-		if (waitMs !== undefined && (status === 429 || status >= 500)) {
+		if (waitMs !== undefined && isUnavailable(status)) {
 			const pauseMs = isTooLong ? Math.min(waitMs, MAX_PAUSE_MS) : waitMs
 			const paused = { method, url: respondent === origin ? url : response.url || url }
 			this.#pausesOf(respondent)?.pause(pauseMs, status, paused)
@@ -251,11 +171,9 @@ export class RequestRun implements HttpAttempt {
 
 	/** Drains the responses that the caller does not receive: before a retry, and of hedges that lost. */
 	drainAllExcept(final: unknown): void {
-		const failed = this.#failedResponses
-		if (!failed) return
-		for (const response of failed.splice(0))
-			if (response === final) failed.push(response)
-			else void drainBody(response, this.origin.runtime)
+		if (!this.#failedResponses) return
+		for (const response of this.#failedResponses.splice(0))
+			if (response !== final) void drainBody(response, this.origin.runtime)
 	}
 
 	/**

@@ -25,7 +25,7 @@ import { HttpStatusError, setMessage } from './status-error.ts'
  */
 const NOT_CONNECTED =
 	/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_(CONNECT_TIMEOUT|PRX_\w+)|ERR_PROXY_TUNNEL|ConnectionRefused|FailedToOpenSocket)$|client error \(Connect\)|when HTTP Tunneling$/
-/** The same while connecting, or without a system call. Of an open connection it proves nothing. */
+/** Proves the same while connecting, or without a system call. On an open connection it proves nothing. */
 const UNREACHABLE = /^E(HOST|NET)(UNREACH|DOWN)$/
 /** HTTP/2: the server states that it has not processed the stream. Node has the code only in the message. */
 const STREAM_REFUSED = /REFUSED_STREAM/
@@ -56,7 +56,7 @@ export function isUnprocessed(error: unknown): boolean {
 		for (let failure = first; ; failure = safeGet(failure, 'cause')) {
 			if (!failure || ++examined > MAX_ERRORS) return false
 			const parts = safeGet(failure, 'errors')
-			// Before its own code: that of an AggregateError is the code of one part.
+			// Checked before its own code: an AggregateError has the code of one of its parts.
 			if (Array.isArray(parts) && parts.length > 0) {
 				if (parts.length > MAX_ERRORS) return false
 				failures.push(...parts)
@@ -70,23 +70,16 @@ export function isUnprocessed(error: unknown): boolean {
 
 /** Returns true if the error itself shows that nothing was processed. */
 function isProof(failure: unknown): boolean {
-	const code = getText(failure, 'code')
-	const message = getText(failure, 'message')
-	const syscall = getText(failure, 'syscall')
+	const [code = '', message = '', syscall = ''] = ['code', 'message', 'syscall'].map((name) => {
+		const value = safeGet(failure, name)
+		return typeof value === 'string' ? value : ''
+	})
 	return (
 		CONNECT_SYSCALL.test(syscall) ||
 		(UNREACHABLE.test(code) && !syscall) ||
-		NOT_CONNECTED.test(code) ||
-		NOT_CONNECTED.test(message) ||
-		STREAM_REFUSED.test(code) ||
-		STREAM_REFUSED.test(message) ||
+		[code, message].some((text) => NOT_CONNECTED.test(text) || STREAM_REFUSED.test(text)) ||
 		(GOAWAY.test(message) && UNDICI_INFO_ERROR in Object(failure))
 	)
-}
-
-function getText(error: unknown, name: string): string {
-	const value = safeGet(error, name)
-	return typeof value === 'string' ? value : ''
 }
 
 /** Returns why HTTP forbids a retry after this error, or undefined. `retries` is how many count so far. */
@@ -143,13 +136,15 @@ export function stopHint(
 	error: unknown,
 	maxRetryAfterMs: number,
 ): string | undefined {
-	if (!stop) return undefined
-	if (!(error instanceof HttpStatusError) || error.retryAfterMs === undefined) return HINTS[stop]
-	const asked = `not retried: server asked for ${formatMs(error.retryAfterMs)}`
-	if (stop === 'retry-after') return `${asked}, maxRetryAfterMs is ${formatMs(maxRetryAfterMs)}`
-	if (stop !== 'deadline') return HINTS[stop]
-	error.remainingMs = Math.floor(options?.deadline?.remainingMs ?? 0)
-	return `${asked}, ${formatMs(error.remainingMs)} left`
+	if (error instanceof HttpStatusError && error.retryAfterMs !== undefined) {
+		const asked = `not retried: server asked for ${formatMs(error.retryAfterMs)}`
+		if (stop === 'retry-after') return `${asked}, maxRetryAfterMs is ${formatMs(maxRetryAfterMs)}`
+		if (stop === 'deadline') {
+			error.remainingMs = Math.floor(options?.deadline?.remainingMs ?? 0)
+			return `${asked}, ${formatMs(error.remainingMs)} left`
+		}
+	}
+	return stop && HINTS[stop]
 }
 
 /**

@@ -17,6 +17,9 @@ export interface StatusFacts {
 
 const NO_FACTS: StatusFacts = {}
 
+/** Returns true for a status that says: the server cannot handle requests now. */
+export const isUnavailable = (status: number): boolean => status === 429 || status >= 500
+
 /** Reads what a failed response says about the next attempt. */
 export function readStatusFacts(
 	response: HttpResponse,

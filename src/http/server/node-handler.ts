@@ -6,10 +6,11 @@ import {
 	type ServerMiddlewareOptions,
 } from './options.ts'
 import {
+	DEADLINE_EXCEEDED,
 	type ReplaceableResponse,
 	reportExhaustedInHead,
-	sendDeadlineExceeded,
 	sendHandlerFailure,
+	sendJson,
 } from './responses.ts'
 import { openContext, runNext } from './server-context.ts'
 
@@ -21,7 +22,7 @@ function contextOpener(
 	return (request, response) => {
 		const context = openContext(request, settings, response)
 		if (context.isExpired) {
-			sendDeadlineExceeded(response)
+			sendJson(response, DEADLINE_EXCEEDED)
 			return undefined
 		}
 		reportExhaustedInHead(response, context)
@@ -79,7 +80,6 @@ export function expressServerContext(
 	const { run } = options
 	return (request, response, next) => {
 		const context = open(request, response)
-		if (!context) return
-		runNext(run, context, next)
+		if (context) runNext(run, context, next)
 	}
 }

@@ -1,7 +1,7 @@
 /**
  * The context of an incoming request: its deadline, its attempt number, and whether the caller retries. It is
  * a real call of core, with a retry layer if the caller has one, so policies inside find the caller's retry,
- * deadline and signal like those of a surrounding pipeline, and core does not know that they came over the
+ * deadline and signal as in a surrounding pipeline, and core does not know that they came over the
  * network. The alternative, options that every policy and client has to check, would be forgotten in the next
  * one.
  */

@@ -6,6 +6,7 @@
  */
 import { safeMessage } from '../../core/classify/safe-get.ts'
 import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
+import { isUnavailable } from '../request/status-error.ts'
 import type { NodeResponse } from './incoming-request.ts'
 import type { ServerContext } from './options.ts'
 
@@ -23,7 +24,8 @@ const HANDLER_FAILED: PlainResponse = { status: 500, body: '{"error":"internal s
 const toResponse = ({ status, body }: PlainResponse): Response =>
 	new Response(body, { status, headers: { 'content-type': CONTENT_TYPE } })
 
-function sendJson(response: NodeResponse, { status, body }: PlainResponse): void {
+/** Sends a response through Node's `ServerResponse`. */
+export function sendJson(response: NodeResponse, { status, body }: PlainResponse): void {
 	response.statusCode = status
 	response.setHeader('content-type', CONTENT_TYPE)
 	response.end(body)
@@ -38,12 +40,9 @@ function sendJson(response: NodeResponse, { status, body }: PlainResponse): void
  */
 export const deadlineExceededResponse = (): Response => toResponse(DEADLINE_EXCEEDED)
 
-/** Sends this response through Node's `ServerResponse`. */
-export const sendDeadlineExceeded = (response: NodeResponse): void => sendJson(response, DEADLINE_EXCEEDED)
-
 /** Returns true if a response must report exhausted retries: callers retry only these statuses. */
 export const mustReportExhausted = ({ retriesExhausted }: ServerContext, status: number): boolean =>
-	retriesExhausted && (status === 429 || status >= 500)
+	retriesExhausted && isUnavailable(status)
 
 /** Returns the response with the header if needed: a copy, because headers of `fetch` are immutable. */
 export function reportExhausted(response: Response, context: ServerContext): Response {

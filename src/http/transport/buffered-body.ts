@@ -18,7 +18,7 @@ export class BufferedBody {
 	#reader: Reader | undefined
 	#bytes: Promise<Uint8Array<ArrayBuffer> | undefined> | undefined
 
-	/** Unless `isKept`, the body is never read. */
+	/** The body is read only if `isKept`. */
 	constructor(request: Request, isKept: boolean) {
 		this.#request = request
 		this.#isKept = isKept

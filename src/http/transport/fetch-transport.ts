@@ -34,13 +34,16 @@ export async function followByFetch(
 	fetch: Fetch,
 	isSingleUse: boolean = isStream(init.body),
 ): Promise<HttpResponse> {
-	const headers = [...new Headers(init.headers)].flat()
+	const headers = [...new Headers(init.headers)]
 	let request: WireRequest = { method: init.method, headers, body: init.body, isSingleUse }
 	let from = url
 	let response = first
 	for (let redirects = 0; ; redirects++) {
 		const location = isRedirect(response.status) ? response.headers.get('location') : null
-		if (location === null) return redirects ? markRedirected(response) : response
+		if (location === null)
+			return redirects
+				? Object.defineProperty(response, 'redirected', { value: true, configurable: true })
+				: response
 		// Not awaited: a slow body must not delay the next request.
 		void response.body?.cancel().catch(() => {})
 		// The message of `fetch`.
@@ -50,20 +53,10 @@ export async function followByFetch(
 		const next = followRedirect(answered || from, request, status, location, observer, init.signal)
 		;({ url: from, request } = next)
 		await next.pause
-		response = await fetch(from, toInit(init, request))
+		const { method, headers, body } = request
+		response = await fetch(from, { ...init, method, headers, body: body as BodyInit | null })
 	}
 }
-
-function toInit(init: TransportInit, { method, headers, body }: WireRequest): RequestInit {
-	const pairs = Array.from({ length: headers.length / 2 }, (_, i): [string, string] => [
-		headers[2 * i] ?? '',
-		headers[2 * i + 1] ?? '',
-	])
-	return { ...init, method, headers: pairs, body: body as BodyInit | null }
-}
-
-const markRedirected = (response: HttpResponse): HttpResponse =>
-	Object.defineProperty(response, 'redirected', { value: true, configurable: true })
 
 /** Where a resilient fetch stores the plain `fetch` it uses. Registered, for other copies of the package. */
 const PLAIN_FETCH = Symbol.for('yaoki.resilientFetch')

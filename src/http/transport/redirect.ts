@@ -9,8 +9,8 @@ import { isIdempotentMethod } from './request.ts'
 /** A request to one URL; a redirect creates another one. */
 export interface WireRequest {
 	readonly method: string
-	/** Name, value, name, value; names in lower case. */
-	readonly headers: readonly string[]
+	/** Names in lower case. */
+	readonly headers: [name: string, value: string][]
 	readonly body: unknown
 	/** True if the body can be sent once only. */
 	readonly isSingleUse: boolean
@@ -39,7 +39,7 @@ export const REDIRECT_OBSERVER: unique symbol = Symbol('yaoki.redirectObserver')
 export const redirectObserverOf = (init: object): RedirectObserver | undefined =>
 	(init as { readonly [REDIRECT_OBSERVER]?: RedirectObserver })[REDIRECT_OBSERVER]
 
-/** As in `fetch`. */
+/** The limit of `fetch`. */
 export const MAX_REDIRECTS = 20
 
 /** Dropped together with the body they describe. */
@@ -70,11 +70,10 @@ export function followRedirect(
 
 	const becomesGet =
 		status === 303 ? sent.method !== 'GET' && sent.method !== 'HEAD' : status <= 302 && sent.method === 'POST'
-	const headers = sent.headers.filter((_, i) => {
-		const name = sent.headers[i - (i % 2)] ?? ''
-		const isDropped = isCrossOrigin && (name === 'host' || isOriginBound(name, observer?.idempotencyHeader))
-		return !isDropped && !(becomesGet && BODY_HEADERS.test(name))
-	})
+	const isDropped = (name: string) =>
+		(isCrossOrigin && (name === 'host' || isOriginBound(name, observer?.idempotencyHeader))) ||
+		(becomesGet && BODY_HEADERS.test(name))
+	const headers = sent.headers.filter(([name]) => !isDropped(name))
 	const request: WireRequest = becomesGet
 		? { method: 'GET', headers, body: null, isSingleUse: false }
 		: { ...sent, headers }

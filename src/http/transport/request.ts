@@ -1,14 +1,16 @@
 /** A request as it is prepared and sent: its method, its body and the way it is sent. */
+import { isObject } from '../../core/options/schema.ts'
 import type { HeaderSource } from '../headers/request-headers.ts'
 import type { HttpResponse, ReportProgress } from './response.ts'
 
 /** Methods that change nothing on the server, so that two concurrent requests are harmless. */
 const SAFE = /^(GET|HEAD|OPTIONS|TRACE|QUERY)$/
-/** Methods of which a second request changes nothing more. */
-const IDEMPOTENT = /^(GET|HEAD|OPTIONS|TRACE|QUERY|PUT|DELETE)$/
 
 export const isSafeMethod = (method: string): boolean => method === 'GET' || SAFE.test(method)
-export const isIdempotentMethod = (method: string): boolean => IDEMPOTENT.test(method)
+
+/** Returns true for a method of which a second request changes nothing more. */
+export const isIdempotentMethod = (method: string): boolean =>
+	isSafeMethod(method) || method === 'PUT' || method === 'DELETE'
 
 /** The init of one attempt. The body is new for each attempt. */
 export interface TransportInit extends RequestInit {
@@ -32,7 +34,7 @@ export interface PreparedRequest {
 	readonly init: RequestInit | undefined
 	/** The part of `totalTimeoutMs` that has passed before. */
 	readonly spentMs?: number
-	/** A body beside `body`, such as that of a `Request`. */
+	/** A body beside `body`, such as the body of a `Request`. */
 	readonly ownBody?: unknown
 	/** True if the request contains a body, beside `body`, that can be sent only once. */
 	readonly isSingleUse: boolean
@@ -63,7 +65,7 @@ export function isReplayable(body: RequestBody): boolean {
 
 /** Returns true for bodies that can be read once, which need `duplex`: streams, async iterables, generators. */
 export function isStream(body: RequestBody): boolean {
-	if (typeof body !== 'object' || body === null) return false
+	if (!isObject(body)) return false
 	if ('getReader' in body || Symbol.asyncIterator in body) return true
 	// Views, forms and URLSearchParams are iterable any number of times; a generator only once.
 	return Symbol.iterator in body && 'next' in body
@@ -71,8 +73,8 @@ export function isStream(body: RequestBody): boolean {
 
 /** Returns true if the stream was read or closed before. Node's streams and web streams differ here. */
 export function isBodyUsed(body: RequestBody): boolean {
-	if (typeof body !== 'object' || body === null) return false
-	if ('locked' in body) return body.locked
+	if (!isObject(body)) return false
+	if ('locked' in body) return body.locked === true
 	return 'readableDidRead' in body && (body.readableDidRead === true || Object(body).destroyed === true)
 }
 

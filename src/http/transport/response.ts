@@ -23,8 +23,9 @@ export type HttpResponse = Pick<
 /** A user's function may return something else. `in`, because adapters create headers on first read. */
 export const isResponse = (value: unknown): boolean => 'headers' in Object(value)
 
-export const isRedirect = (status: number): boolean =>
-	status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
+
+export const isRedirect = (status: number): boolean => REDIRECTS.includes(status)
 
 /** Notified of what happens to a response body, so that the body's timeout ends with it. */
 export interface BodyObserver {
@@ -107,8 +108,7 @@ export function moveToUrlOf<R extends { readonly url: string }>(
 	response: R,
 ): R {
 	if (response.url) return response
-	return Object.defineProperties(response, {
-		url: { value: url, configurable: true, enumerable: true },
-		redirected: { value: redirected, configurable: true, enumerable: true },
-	})
+	for (const [name, value] of Object.entries({ url, redirected }))
+		Object.defineProperty(response, name, { value, configurable: true, enumerable: true })
+	return response
 }

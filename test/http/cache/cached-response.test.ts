@@ -49,8 +49,8 @@ describe('a cached response', () => {
 	})
 })
 
-describe('is marked', () => {
-	it('for code: isCachedResponse is false for other responses, even with the headers', () => {
+describe('the mark of a cached response', () => {
+	it('a cached response is marked for code: isCachedResponse is false for other responses, even with the headers', () => {
 		const response = cachedResponse(keptWith(), 0)
 		expect(isCachedResponse(response)).toBe(true)
 		expect(isCachedResponse(new Response(null, { headers: response.headers }))).toBe(false)
@@ -66,12 +66,15 @@ describe('is marked', () => {
 		[5_000, '-3', '5'],
 		[5_000, '9'.repeat(40), '5'],
 		[-5, undefined, '0'],
-	])('with an age in whole seconds: %i ms, after %s on the way, is %s', (ageMs, before, age) => {
-		const kept = keptWith(before === undefined ? {} : { age: before })
-		expect(cachedResponse(kept, ageMs).headers.get('age')).toBe(age)
-	})
+	])(
+		'a cached response is marked with an age in whole seconds: %i ms, after %s on the way, is %s',
+		(ageMs, before, age) => {
+			const kept = keptWith(before === undefined ? {} : { age: before })
+			expect(cachedResponse(kept, ageMs).headers.get('age')).toBe(age)
+		},
+	)
 
-	it('by Cache-Status, appended to that of other caches', () => {
+	it('a cached response is marked by Cache-Status, appended to that of other caches', () => {
 		expect(cachedResponse(keptWith(), 0).headers.get('cache-status')).toBe('yaoki; hit; detail=circuit-open')
 		const kept = keptWith({ 'cache-status': '"Some CDN"; hit; ttl=3' })
 		expect(cachedResponse(kept, 0, 'failure').headers.get('cache-status')).toBe(
@@ -87,13 +90,13 @@ describe('is marked', () => {
 		['say "no" \\', '"say \\"no\\" \\\\"'],
 		['a\r\nx-evil: 1', '"a??x-evil: 1"'],
 		['遮断中', '"???"'],
-	])('with any detail, as a token or a string: %j is %s', (detail, written) => {
+	])('a cached response is marked with any detail, as a token or a string: %j is %s', (detail, written) => {
 		expect(cachedResponse(keptWith(), 0, detail).headers.get('cache-status')).toBe(
 			`yaoki; hit; detail=${written}`,
 		)
 	})
 
-	it('with any detail, none of which can inject a header or make it invalid', () => {
+	it('a cached response is marked with any detail, none of which can inject a header or make it invalid', () => {
 		const member = /^yaoki; hit; detail=([A-Za-z*][\w!#$%&'*+.^`|~:/-]*|"([ !#-[\]-~]|\\["\\])*")$/
 		fc.assert(
 			fc.property(

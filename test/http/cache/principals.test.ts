@@ -100,14 +100,14 @@ describe('credentials', () => {
 		},
 	)
 
-	it.each(CREDENTIAL_HEADERS)('in %s allow a private response to be stored', (name) => {
+	it.each(CREDENTIAL_HEADERS)('credentials in %s allow a private response to be stored', (name) => {
 		const cache = new ResponseCache()
 		const response = answer('for ann', { 'cache-control': 'private' })
 		expect(cache.store(get({ [name]: 'ann' }), response, 0)).toBe(true)
 		expect(found(cache, get({ [name]: 'bob' }))).toBeUndefined()
 	})
 
-	it('that the principal function knows separate entries, and allow a private response to be stored', () => {
+	it('credentials that the principal function knows separate entries, and allow a private response to be stored', () => {
 		const cache = new ResponseCache()
 		const of = (principal?: string) => ({ ...get(), principal })
 		for (const name of ['ann', 'bob'])
@@ -121,7 +121,7 @@ describe('credentials', () => {
 		])
 	})
 
-	it('in one header differ from the same value in another', () => {
+	it('credentials in one header differ from the same value in another', () => {
 		const cache = new ResponseCache()
 		cache.store(get({ authorization: 'a' }), answer('one'), 0)
 		expect(found(cache, get({ cookie: 'a' }))).toBeUndefined()
@@ -190,7 +190,7 @@ describe('what Vary names', () => {
 		expect(found(cache, get({ 'x-a': '2' }, `${URL_A}b`))).toBe('two')
 	})
 
-	it('of * removes all entries of the URL', () => {
+	it('a Vary of * removes all entries of the URL', () => {
 		const cache = new ResponseCache()
 		cache.store(get(), answer('one'), 0)
 		cache.store(get({ cookie: 'b' }), answer('two'), 0)

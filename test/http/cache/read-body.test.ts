@@ -115,7 +115,7 @@ describe('a body above the limit', () => {
 		expect(seen.cancel).toHaveBeenCalledExactlyOnceWith(reason)
 	})
 
-	it('that breaks later yields the received bytes and then its own error', async () => {
+	it('a body above the limit that breaks later yields the received bytes and then its own error', async () => {
 		const failure = new Error('cut off')
 		const { response } = chunked([bytesOf('12345'), bytesOf('678')], {}, failure)
 		const reader = (await readWhole(response, 4)).response.body?.getReader()
@@ -159,7 +159,7 @@ describe('any body in any chunks', () => {
 		expect(slab).toEqual(numbers(100))
 	})
 
-	it('that breaks before the limit fails with its own error', async () => {
+	it('any body in any chunks that breaks before the limit fails with its own error', async () => {
 		const failure = new Error('cut off')
 		await expect(readWhole(chunked([bytesOf('half')], {}, failure).response, 100)).rejects.toBe(failure)
 	})

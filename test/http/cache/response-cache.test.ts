@@ -116,7 +116,7 @@ describe('a response is never stored', () => {
 		expect(cache.stats.entries).toBe(0)
 	})
 
-	test('which is known before the body is read', () => {
+	test('a response that is never stored is known before its body is read', () => {
 		const cache = new ResponseCache()
 		expect(cache.isWanted(get(), { status: 200, headers: new Headers() }, 0)).toBe(true)
 		expect(cache.stats).toEqual({ entries: 0, bytes: 0, hits: 0, misses: 0 })

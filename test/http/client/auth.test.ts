@@ -67,7 +67,7 @@ describe('the token of a client', () => {
 		expect(headers.map(({ authorization }) => authorization)).toEqual(['Bearer abc', 'Basic y', 'Basic z'])
 	})
 
-	it('that is not a token rejects the call, without the value in the message', async () => {
+	it('the token of a client that is not a token rejects the call, without the value in the message', async () => {
 		for (const given of ['two words', 'new\nline', '', 7]) {
 			const token: unknown = () => given
 			const { client, sent } = recorder({ baseUrl: API, auth: { token: token as () => string } })
@@ -275,7 +275,7 @@ describe('after a 401', () => {
 })
 
 describe('a refresh', () => {
-	it('that fails rejects all requests that need it, with one call, and is tried again later', async () => {
+	it('a refresh that fails rejects all requests that need it, with one call, and is tried again later', async () => {
 		let refreshes = 0
 		let isDown = true
 		const late = deferred()
@@ -337,7 +337,7 @@ describe('a refresh', () => {
 		expect(await patient).toBe('fine ')
 	})
 
-	it('that hangs ends with the timeout, does not open the circuit, and does not block later requests', async () => {
+	it('a refresh that hangs ends with the timeout, does not open the circuit, and does not block later requests', async () => {
 		const runtime = virtualRuntime()
 		let refreshes = 0
 		const signals: AbortSignal[] = []

@@ -46,20 +46,23 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		})
 	})
 
-	it.each(READERS)('that stalls rejects %s with TimeoutError and closes the connection', async (read) => {
-		const { client, server, clock } = await setup(fetch, hang('body'), { timeout: 5_000 })
-		const response = await client.get(server.url())
-		const reading = failure(response[read]())
-		await clock.advance(4_999)
-		expect(server.abortedCount).toBe(0)
-		await clock.advance(1)
-		const error = await reading
-		expect(error).toBeInstanceOf(TimeoutError)
-		expect(error).toMatchObject({ code: 'YAOKI_TIMEOUT', policy: server.origin, timeoutMs: 5_000 })
-		await server.aborted(1)
-	})
+	it.each(READERS)(
+		'a body that stalls rejects %s with TimeoutError and closes the connection',
+		async (read) => {
+			const { client, server, clock } = await setup(fetch, hang('body'), { timeout: 5_000 })
+			const response = await client.get(server.url())
+			const reading = failure(response[read]())
+			await clock.advance(4_999)
+			expect(server.abortedCount).toBe(0)
+			await clock.advance(1)
+			const error = await reading
+			expect(error).toBeInstanceOf(TimeoutError)
+			expect(error).toMatchObject({ code: 'YAOKI_TIMEOUT', policy: server.origin, timeoutMs: 5_000 })
+			await server.aborted(1)
+		},
+	)
 
-	it('that drips endlessly rejects with TimeoutError', async () => {
+	it('a body that drips endlessly rejects with TimeoutError', async () => {
 		const { client, server, clock } = await setup(fetch, drip(), { timeout: 5_000 })
 		const reading = failure(textOf(client.get(server.url())))
 		await server.requested(1)
@@ -92,7 +95,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		expect(await reading).toMatchObject({ code: 'YAOKI_TIMEOUT', timeoutMs: 700 })
 	})
 
-	it("that exceeds the caller's deadline rejects with DeadlineExceededError, not TimeoutError", async () => {
+	it("a body that exceeds the caller's deadline rejects with DeadlineExceededError, not TimeoutError", async () => {
 		const { client, server, clock, runtime } = await setup(fetch, hang('body'))
 		const deadline = Deadline.after(900, { runtime })
 		const response = await client.get(server.url(), { yaoki: { deadline } })
@@ -139,7 +142,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
 	})
 
-	it('of an error that stalls is read for at most a second, and the error has the received part', async () => {
+	it('a body of an error that stalls is read for at most a second, and the error has the received part', async () => {
 		const broken = hang('body', { status: 500, body: 'half of the reason' })
 		const { client, server, clock } = await setup(fetch, broken, { maxRetries: 0 })
 		const failed = failure(client.get(server.url()))

@@ -86,7 +86,7 @@ test('a state change that no call caused names the origin, in the event and in o
 })
 
 describe('subscribe', () => {
-	test('of a client covers known and new origins until it is cancelled', async () => {
+	test('subscribe of a client covers known and new origins until it is cancelled', async () => {
 		const [first, second] = [await serve(fine), await serve(fine)]
 		const client = new ResilientHttpClient()
 		await client.get(first.url())
@@ -100,7 +100,7 @@ describe('subscribe', () => {
 		expect(keys).toEqual([first.origin, second.origin])
 	})
 
-	test('of resilientFetch is a property of the function', async () => {
+	test('subscribe of resilientFetch is a property of the function', async () => {
 		const server = await serve(fine)
 		const fetch = resilientFetch()
 		const events: YaokiEvent[] = []

@@ -89,7 +89,7 @@ describe('an origin', () => {
 	const DOWN = originOf('down')
 	const down = { [DOWN]: () => new Response('', { status: 500 }) }
 
-	test('whose circuit is open is evicted only after its reset time', async () => {
+	test('an origin whose circuit is open is evicted only after its reset time', async () => {
 		const { client, clock, sent, useOthers } = clientOf(down, {
 			maxOrigins: 5,
 			circuitBreaker: { failureThreshold: 1 },
@@ -104,7 +104,7 @@ describe('an origin', () => {
 		expect(Object.keys(client.stats.origins)).not.toContain(DOWN)
 	})
 
-	test('that is paused is evicted only after its pause', async () => {
+	test('an origin that is paused is evicted only after its pause', async () => {
 		const paused = { [DOWN]: () => new Response('', { status: 429, headers: { 'retry-after': '50' } }) }
 		const { client, clock, useOthers } = clientOf(paused, { maxOrigins: 5, totalTimeoutMs: 1_000 })
 		await failure(client.get(DOWN))

@@ -57,7 +57,7 @@ describe.each(FETCHES)('a hedge over %s', (_, fetch) => {
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
 	})
 
-	it('that won has its whole body, though the other request was aborted before', async () => {
+	it('a hedge that won has its whole body, though the other request was aborted before', async () => {
 		const done = deferred()
 		const { client, server, clock } = await hedged(fetch, [hang(), drip({ stop: done.promise })])
 		const answered = client.get(server.url())
@@ -158,7 +158,7 @@ describe.each(FETCHES)('a hedge over %s', (_, fetch) => {
 		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ failureCount: 0, successCount: 1 })
 	})
 
-	it('that fails too is one failed attempt, which is retried, and one call for the breaker', async () => {
+	it('a hedge that fails too is one failed attempt, which is retried, and one call for the breaker', async () => {
 		const held = deferred()
 		const first = answer({ status: 500, body: 'x'.repeat(1_000), after: held.promise })
 		const { client, server, clock, waits, events } = await hedged(fetch, [first, broken, fine])

@@ -105,7 +105,7 @@ describe('a 409 with Retry-After to a request with a key', () => {
 	it.each([
 		['the jittered backoff', {}, 40],
 		['at least 100 ms between requests without a backoff', { baseDelayMs: 0 }, 471],
-	])('of 0 s uses %s', async (_, options, most) => {
+	])('a 409 with Retry-After to a request with a key of 0 s uses %s', async (_, options, most) => {
 		const { post, statuses, waits } = clientOf(Infinity, { totalTimeoutMs: 47_000, ...options }, '0')
 		expect(await failure(post())).toMatchObject({ statusCode: 409 })
 		expect(statuses.length).toBeLessThan(most)

@@ -77,7 +77,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 			},
 		],
 		['was destroyed', async () => createReadStream(import.meta.filename).destroy()],
-	])('that is a Node stream and %s is rejected before anything is sent', async (_, make) => {
+	])('a body that is a Node stream and %s is rejected before anything is sent', async (_, make) => {
 		const { client, server, waits } = await setup(fetch, answer())
 		const error = await failure(client.put(server.url(), { body: await make() }))
 		expect(error).toBeInstanceOf(TypeError)
@@ -85,7 +85,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		expect([server.connections.opened, waits]).toEqual([0, []])
 	})
 
-	it('that is an unread Node stream is sent', async () => {
+	it('a body that is an unread Node stream is sent', async () => {
 		const { client, server } = await setup(fetch, answer({ body: 'fine' }))
 		const body = Readable.from([Buffer.from('an order')])
 		expect(await textOf(client.put(server.url(), { body }))).toBe('fine')
@@ -96,7 +96,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		['a function', () => 1, 'a function'],
 		['a symbol', Symbol('order'), 'Symbol(order)'],
 		['an object that writes itself as nothing', { toJSON: () => undefined }, '[object Object]'],
-	])('of json that is %s is rejected, because nothing would be sent', async (_, json, shown) => {
+	])('a body of json that is %s is rejected, because nothing would be sent', async (_, json, shown) => {
 		const { client, server } = await setup(fetch, answer())
 		const error = await failure(client.post(server.url(), { json }))
 		expect(error).toMatchObject({ optionPath: 'json', received: json })
@@ -107,7 +107,7 @@ describe.each(FETCHES)('a body over %s', (_, fetch) => {
 		expect(server.connections.opened).toBe(0)
 	})
 
-	it.each([null, false, 0, ''])('of json that is %j is sent', async (json) => {
+	it.each([null, false, 0, ''])('a body of json that is %j is sent', async (json) => {
 		const { client, server } = await setup(fetch, answer())
 		await client.post(server.url(), { json })
 		expect(String(server.requests[0]?.body)).toBe(JSON.stringify(json))

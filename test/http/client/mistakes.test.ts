@@ -28,7 +28,7 @@ describe('a mocked fetch', () => {
 		},
 	)
 
-	it('that returns the commonly used part of a Response works', async () => {
+	it('a mocked fetch that returns the commonly used part of a Response works', async () => {
 		const response = { ok: true, status: 200, headers: new Headers(), json: async () => ({ id: 7 }) }
 		const client = new ResilientHttpClient({ fetch: async () => untyped(response) })
 		expect(await (await client.get(API)).json()).toEqual({ id: 7 })
@@ -36,7 +36,7 @@ describe('a mocked fetch', () => {
 })
 
 describe('a relative URL', () => {
-	it('without a baseUrl says to set it', async () => {
+	it('a relative URL without a baseUrl says to set it', async () => {
 		const { client, sent } = recorder({ baseUrl: undefined })
 		for (const url of ['/users/7', 'users?at=12:30', './a'])
 			expect(await failure(client.get(url))).toMatchObject({
@@ -67,7 +67,7 @@ describe('an option that other packages have', () => {
 		[{ retry: 3 }, 'Unknown option "retry" for ResilientHttpClient. Did you mean "maxRetries"?'],
 		[{ circuitBreaker: { slowCallDurationMs: 500 } }, 'Did you mean "slowCallMs"?'],
 		[{ circuitBreaker: { threshold: 5 } }, 'Did you mean "failureThreshold"?'],
-	])('as in %j gets the right name', (options, message) => {
+	])('an option that other packages have as in %j gets the right name', (options, message) => {
 		expect(() => new ResilientHttpClient(untyped(options))).toThrow(message)
 	})
 

@@ -24,14 +24,14 @@ function clientOf(fetch: () => Promise<Response>, options: HttpClientOptions = {
 }
 
 describe('a POST that is not retried says why', () => {
-	it('after a failed status, in the message and in explain', async () => {
+	it('a POST that is not retried says why after a failed status, in the message and in explain', async () => {
 		const { client } = clientOf(async () => new Response('', { status: 503 }))
 		const error = await failure(client.post(URL))
 		expect(error).toMatchObject({ message: `HTTP 503 for POST ${URL} (${KEY})` })
 		expect(explain(error)).toMatchObject({ stop: 'not-idempotent', hint: KEY })
 	})
 
-	it('after a timeout, in the message and in explain', async () => {
+	it('a POST that is not retried says why after a timeout, in the message and in explain', async () => {
 		const { client, clock } = clientOf(() => new Promise(() => {}), { timeout: 100 })
 		const failed = failure(client.post(URL))
 		await clock.advance(100)
@@ -40,7 +40,7 @@ describe('a POST that is not retried says why', () => {
 		expect(explain(error)?.hint).toBe(KEY)
 	})
 
-	it('after a network error, which stays untouched, in explain and in the event', async () => {
+	it('a POST that is not retried says why after a network error, which stays untouched, in explain and in the event', async () => {
 		const thrown = reset()
 		const { client, events } = clientOf(() => Promise.reject(thrown))
 		const error = await failure(client.post(URL))
@@ -51,7 +51,7 @@ describe('a POST that is not retried says why', () => {
 		expect(events.find(({ type }) => type === 'call')).toMatchObject({ stop: 'not-idempotent' })
 	})
 
-	it('after a failed status of resilientFetch, in explain', async () => {
+	it('a POST that is not retried says why after a failed status of resilientFetch, in explain', async () => {
 		const { runtime } = virtualTime()
 		const fetch = resilientFetch({ fetch: async () => new Response('', { status: 503 }), runtime })
 		const response = await fetch(URL, { method: 'POST' })

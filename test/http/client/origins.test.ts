@@ -200,7 +200,7 @@ describe('ten thousand origins', () => {
 		expect(Object.keys(client.stats.origins)).toHaveLength(10)
 	})
 
-	it('without requests for ten minutes are evicted, but not one in use', async () => {
+	it('ten thousand origins without requests for ten minutes are evicted, but not one in use', async () => {
 		const { runtime, clock } = virtualTime()
 		const client = new ResilientHttpClient({ fetch: answerAtOnce, runtime })
 		await client.get('https://a.example.com/')

@@ -36,7 +36,7 @@ function clientOf(broken: Record<string, Failed>, options: HttpClientOptions = {
 	return { client, clock, sent, waits, request, outcome }
 }
 
-describe('a 5xx with Retry-After, by default', () => {
+describe('a 5xx with Retry-After', () => {
 	it('does not delay other paths (regression: GET /health waited for the pause of POST /orders)', async () => {
 		const { outcome, client } = clientOf({ 'POST /orders': { seconds: '20' } })
 		expect(await outcome('POST /orders')).toBe(503)
@@ -44,16 +44,19 @@ describe('a 5xx with Retry-After, by default', () => {
 		expect(client.stats.origins[ORIGIN]?.pausedForMs).toBe(0)
 	})
 
-	it.each([500, 502, 503])('of a %i pauses requests with the same method and path', async (status) => {
-		const { outcome, sent, clock } = clientOf({ 'POST /orders': { status, seconds: '20' } })
-		expect(await outcome('POST /orders')).toBe(status)
-		expect(await outcome('POST /orders?page=2')).toBe('RateLimitedError')
-		expect(await outcome('GET /orders')).toBe(200)
-		expect(await outcome('POST /orders/items')).toBe(200)
-		await clock.advance(20_000)
-		expect(await outcome('POST /orders')).toBe(status)
-		expect(sent.filter((route) => route === 'POST /orders')).toHaveLength(2)
-	})
+	it.each([500, 502, 503])(
+		'a Retry-After of a %i pauses requests with the same method and path',
+		async (status) => {
+			const { outcome, sent, clock } = clientOf({ 'POST /orders': { status, seconds: '20' } })
+			expect(await outcome('POST /orders')).toBe(status)
+			expect(await outcome('POST /orders?page=2')).toBe('RateLimitedError')
+			expect(await outcome('GET /orders')).toBe(200)
+			expect(await outcome('POST /orders/items')).toBe(200)
+			await clock.advance(20_000)
+			expect(await outcome('POST /orders')).toBe(status)
+			expect(sent.filter((route) => route === 'POST /orders')).toHaveLength(2)
+		},
+	)
 
 	it.each([
 		['/orders/17', '/orders/18', true],
@@ -63,11 +66,14 @@ describe('a 5xx with Retry-After, by default', () => {
 		['/v1/orders', '/v2/orders', false],
 		['/oauth2/token', '/oauth/token', false],
 		['/orders/17', '/orders', false],
-	])('of %s pauses %s: %s, because an id is not part of the route', async (first, second, isPaused) => {
-		const { outcome } = clientOf({ [`GET ${first}`]: { seconds: '20' } })
-		await outcome(`GET ${first}`)
-		expect(await outcome(`GET ${second}`)).toBe(isPaused ? 'RateLimitedError' : 200)
-	})
+	])(
+		'a Retry-After of %s pauses %s: %s, because an id is not part of the route',
+		async (first, second, isPaused) => {
+			const { outcome } = clientOf({ [`GET ${first}`]: { seconds: '20' } })
+			await outcome(`GET ${first}`)
+			expect(await outcome(`GET ${second}`)).toBe(isPaused ? 'RateLimitedError' : 200)
+		},
+	)
 
 	it('pauses the origin if two different paths send it within 10 s', async () => {
 		const broken = { 'POST /orders': { seconds: '20' }, 'GET /users': { seconds: '30' } }
@@ -105,7 +111,7 @@ describe('a 5xx with Retry-After, by default', () => {
 		expect(await outcome('GET /a')).toBe(200)
 	})
 
-	it('of an hour is probed after maxPauseMs, and the success of the probe ends it', async () => {
+	it('a Retry-After of an hour is probed after maxPauseMs, and the success of the probe ends it', async () => {
 		const broken: Record<string, Failed> = { 'GET /a': { seconds: '3600' } }
 		const { outcome, clock } = clientOf(broken, { maxPauseMs: 5_000 })
 		await outcome('GET /a')

@@ -30,7 +30,7 @@ describe.each([
 	['Retry-After', PAUSE],
 	['RateLimit headers', QUOTA],
 ])('%s', (_, headers) => {
-	it("of a 429 pauses all callers of the origin by default (pauseScope: 'auto')", async () => {
+	it("pauses all callers of the origin of a 429 by default (pauseScope: 'auto')", async () => {
 		const { outcome } = clientOf(['ada'], {}, headers)
 		expect(await outcome('authorization', 'ada')).toBe(429)
 		expect(await outcome('authorization', 'bob')).toBe('RateLimitedError')

@@ -98,7 +98,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 		expect(await failure(get('Bob'))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
 	})
 
-	it('that lost access do not receive their earlier response', async () => {
+	it('principals that lost access do not receive their earlier response', async () => {
 		const { client, server } = await setup(fetch, mirror, { cache: true })
 		const get = (authorization: string) => client.get(server.url('/me'), { headers: { authorization } })
 		await get('Ada')
@@ -152,7 +152,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 		expect(seen).toEqual(Array(4).fill('GET /me'))
 	})
 
-	it('of a principal function that returns a promise are rejected, because all promises look alike', async () => {
+	it('principals of a principal function that returns a promise are rejected, because all promises look alike', async () => {
 		const principal: unknown = async () => 'ada'
 		const options = { cache: true, principal: principal as () => string }
 		const { client, server } = await setup(fetch, mirror, options)
@@ -163,7 +163,7 @@ describe.each(FETCHES)('principals over %s', (_, fetch) => {
 		expect(server.requests.length).toBe(0)
 	})
 
-	it('of a URL with another query are separate', async () => {
+	it('principals of a URL with another query are separate', async () => {
 		const { client, server } = await setup(fetch, ({ path }) => answer({ body: path }), { cache: true })
 		await client.get(server.url('/me?user=ada'))
 		client.circuitBreaker(server.origin)?.isolate()

@@ -168,7 +168,7 @@ describe.each(FETCHES)('a server with a quota over %s', (_, fetch) => {
 		expect(waits[0]).toBeGreaterThan(20_000)
 	})
 
-	it('that resets in an hour: calls are rejected with retryAfterMs', async () => {
+	it('a server with a quota that resets in an hour: calls are rejected with retryAfterMs', async () => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
 		const { client, server, clock, waits } = await setup(fetch, used, patient)
 		await textOf(client.get(server.url()))

@@ -18,7 +18,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		return { ...(await setup(fetch, script, options)), other }
 	}
 
-	it('that responds with Retry-After does not pause the first origin', async () => {
+	it('a redirect to another origin that responds with Retry-After does not pause the first origin', async () => {
 		const busy = answer({ status: 429, headers: { 'retry-after': '3600' } })
 		const { client, server, other } = await between(busy, EAGER)
 		expect(await failure(client.get(server.url('/go')))).toMatchObject({ statusCode: 429 })
@@ -27,7 +27,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(other.requests.length).toBe(1)
 	})
 
-	it('that responds with Retry-After pauses that origin, if the client has called it before', async () => {
+	it('a redirect to another origin that responds with Retry-After pauses that origin, if the client has called it before', async () => {
 		const busy = answer({ status: 429, headers: { 'retry-after': '7' } })
 		const { client, server, other } = await between({ '/': FINE, '/there': busy }, EAGER)
 		await textOf(client.get(other.url('/')))
@@ -36,7 +36,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(0)
 	})
 
-	it('that responds with a 503 and Retry-After pauses its own path there', async () => {
+	it('a redirect to another origin that responds with a 503 and Retry-After pauses its own path there', async () => {
 		const busy = answer({ status: 503, headers: { 'retry-after': '7' } })
 		const { client, server, other } = await between({ '/': FINE, '/there': busy }, EAGER)
 		await textOf(client.get(other.url('/')))
@@ -48,7 +48,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(await textOf(client.get(other.url('/')))).toBeDefined()
 	})
 
-	it('whose quota is exhausted does not delay requests to the first origin', async () => {
+	it('a redirect to another origin whose quota is exhausted does not delay requests to the first origin', async () => {
 		const last = answer({ headers: { ratelimit: '"day";r=0;t=3000' }, body: 'last' })
 		const { client, server, other } = await between({ '/': FINE, '/there': last }, EAGER)
 		await textOf(client.get(other.url('/')))
@@ -57,7 +57,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(client.stats.origins[other.origin]?.pausedForMs).toBe(3_000_000)
 	})
 
-	it('that fails opens the circuit of the pair, and no other', async () => {
+	it('a redirect to another origin that fails opens the circuit of the pair, and no other', async () => {
 		const { client, server, other, clock, events } = await between(
 			{ '/': FINE, '/there': answer({ status: 500 }) },
 			EAGER,
@@ -191,7 +191,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		})
 	})
 
-	it('through a third one counts for the origin that failed', async () => {
+	it('a redirect to another origin through a third one counts for the origin that failed', async () => {
 		const last = await serve(answer({ status: 500 }))
 		const middle = await serve(redirectTo(last.url('/')))
 		const { client, server } = await setup(fetch, redirectTo(middle.url('/')), EAGER)
@@ -205,7 +205,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(last.requests.length).toBe(2)
 	})
 
-	it('that is down does not open the circuit of the first origin', async () => {
+	it('a redirect to another origin that is down does not open the circuit of the first origin', async () => {
 		const { client, server } = await setup(fetch, redirectTo(await refusedUrl()), EAGER)
 		for (let n = 0; n < 3; n++) await failure(client.get(server.url()))
 		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
@@ -213,7 +213,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(await failure(client.get(server.url()))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
 	})
 
-	it('that never responds does not open the circuit of the first origin', async () => {
+	it('a redirect to another origin that never responds does not open the circuit of the first origin', async () => {
 		const { client, server, other, clock } = await between(hang(), { ...EAGER, timeout: 100 })
 		for (let n = 1; n <= 2; n++) {
 			const asked = failure(client.get(server.url('/go')))
@@ -263,7 +263,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		])
 	})
 
-	it('with 307 loses the idempotency key, so an order that fails there is not sent again', async () => {
+	it('a redirect to another origin with 307 loses the idempotency key, so an order that fails there is not sent again', async () => {
 		const { client, server, other } = await between(answer({ status: 503 }), {}, 307)
 		const error = await failure(
 			client.post(server.url('/go'), { body: '1 tea', yaoki: { idempotencyKey: 'k' } }),
@@ -272,7 +272,7 @@ describe.each(FETCHES)('a redirect to another origin over %s', (_, fetch) => {
 		expect(other.requests.length).toBe(1)
 	})
 
-	it('with 303 keeps the key for the first origin, so the order is sent again', async () => {
+	it('a redirect to another origin with 303 keeps the key for the first origin, so the order is sent again', async () => {
 		const { client, server, other } = await between([answer({ status: 503 }), FINE], {}, 303)
 		const order = client.post(server.url('/go'), { body: '1 tea', yaoki: { idempotencyKey: 'k' } })
 		expect(await textOf(order)).toBe('fine')

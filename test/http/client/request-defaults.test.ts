@@ -181,7 +181,7 @@ describe('a function for headers', () => {
 		expect(headers).toEqual([{}])
 	})
 
-	it('that fails rejects the call with its own error, sends nothing and closes the body', async () => {
+	it('a function for headers that fails rejects the call with its own error, sends nothing and closes the body', async () => {
 		const problem = new Error('no token')
 		for (const failing of [
 			() => {
@@ -199,7 +199,7 @@ describe('a function for headers', () => {
 		}
 	})
 
-	it('that returns something else rejects the call, without the value in the message', async () => {
+	it('a function for headers that returns something else rejects the call, without the value in the message', async () => {
 		const wrong: unknown = () => 'Bearer secret'
 		const { client, sent } = recorder({ headers: wrong as () => Record<string, string> })
 		const error = await failure(client.get(API))
@@ -277,7 +277,7 @@ describe('searchParams', () => {
 		expect(sent).toEqual([`GET ${API}/a${alone}`, `GET ${API}/a?z=1?${added}#top?`])
 	})
 
-	it('of a request replace those in the URL, and these replace those of the client', async () => {
+	it('searchParams of a request replace those in the URL, and these replace those of the client', async () => {
 		const { client, sent } = recorder({ searchParams: { a: 'client', b: 'client', c: 'client' } })
 		await client.get(`${API}/?b=url&c=url&%63=again`, { searchParams: { c: 'request' } })
 		await client.get(API, { searchParams: { a: undefined, b: undefined } })
@@ -290,7 +290,7 @@ describe('searchParams', () => {
 		expect(sent).toEqual([`GET ${API}/?page=1&q=a%20b+c&&flag&sig=x/y=&raw=%7e`])
 	})
 
-	it('of a client are not sent to another origin than that of baseUrl', async () => {
+	it('searchParams of a client are not sent to another origin than that of baseUrl', async () => {
 		const { client, sent } = recorder({ baseUrl: API, searchParams: { key: 'secret' } })
 		await client.get('https://other.example.com/', { searchParams: { a: 1 } })
 		await client.get('a')

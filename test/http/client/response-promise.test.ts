@@ -115,7 +115,7 @@ describe('json() of a response', () => {
 			() => new Response('<p>'.repeat(1_000), { headers: { 'content-type': 'text/html' } }),
 			`"${'<p>'.repeat(20)}..." (HTTP 200, text/html)`,
 		],
-	])('that is %s rejects and says so', async (_, response, got) => {
+	])('json() of a response that is %s rejects and says so', async (_, response, got) => {
 		const error = await invalid(response())
 		expect(error.message).toBe(`GET ${API}/users/7: expected JSON, got ${got}`)
 		expect(error).toMatchObject({ name: 'InvalidResponseError', code: 'YAOKI_INVALID_RESPONSE' })

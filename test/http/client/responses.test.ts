@@ -115,7 +115,7 @@ describe.each(FETCHES)('a request over %s', (_, fetch) => {
 		},
 	)
 
-	it('that succeeded has an explanation too', async () => {
+	it('a request that succeeded has an explanation too', async () => {
 		const { client, server } = await setup(fetch, fine)
 		const response = await client.get(server.url())
 		expect(explain(response)).toMatchObject({

@@ -45,7 +45,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 		},
 	)
 
-	it.each(['10', '60'])('of %s s releases paused callers at different moments', async (asked) => {
+	it.each(['10', '60'])('Retry-After of %s s releases paused callers at different moments', async (asked) => {
 		const { client, server, waiting, waits } = await setup(fetch, [comeBack(asked), fine], {
 			totalTimeoutMs: Infinity,
 			areWaitsHeld: true,
@@ -85,7 +85,7 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(30_000)
 	})
 
-	it('of a request that is not retried still pauses the origin', async () => {
+	it('Retry-After of a request that is not retried still pauses the origin', async () => {
 		const { client, server, waits } = await setup(fetch, [comeBack('7'), fine])
 		const error = await failure(client.post(server.url(), { body: 'order' }))
 		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 7_000 })
@@ -93,14 +93,14 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 		expect(waits[0]).toBeGreaterThan(7_000)
 	})
 
-	it('of a 404 does not pause the origin', async () => {
+	it('Retry-After of a 404 does not pause the origin', async () => {
 		const { client, server, waits } = await setup(fetch, [comeBack('7', 404), fine])
 		expect(await failure(client.get(server.url()))).toMatchObject({ statusCode: 404, retryAfterMs: 7_000 })
 		await client.get(server.url())
 		expect(waits).toEqual([])
 	})
 
-	it('that arrives during a pause extends it', async () => {
+	it('Retry-After that arrives during a pause extends it', async () => {
 		const script = [comeBack('1'), comeBack('5'), fine] as const
 		const { client, server, clock, waiting } = await setup(fetch, script, { areWaitsHeld: true })
 		const all = [textOf(client.get(server.url()))]
@@ -202,13 +202,13 @@ describe.each(FETCHES)('Retry-After over %s', (_, fetch) => {
 		expect(waits[1]).toBeGreaterThan(1_000)
 	})
 
-	it.each(['-1', '1e3', '0x10', '', 'soon', '1, soon'])('of %j is ignored', async (text) => {
+	it.each(['-1', '1e3', '0x10', '', 'soon', '1, soon'])('Retry-After of %j is ignored', async (text) => {
 		const { client, server, waits } = await setup(fetch, [comeBack(text), fine])
 		await client.get(server.url())
 		expect(waits).toEqual([100])
 	})
 
-	it("as a date is compared with the server's clock", async () => {
+	it("Retry-After as a date is compared with the server's clock", async () => {
 		const aheadByHours = {
 			date: 'Thu, 01 Jan 2026 05:00:00 GMT',
 			'retry-after': 'Thu, 01 Jan 2026 05:00:07 GMT',

@@ -46,7 +46,7 @@ describe.each(FETCHES)('over %s', (_, fetch) => {
 		['ann:s3cret@example.com/a', "Invalid URL 'ann:example.com/a'"],
 		['localhost:3000/a?s3cret', "for example 'http://localhost:3000/a'"],
 		['mailto:someone@example.com', "Invalid URL 'mailto:example.com'"],
-	])('of the invalid URL %s only origin and path are shown', async (url, shown) => {
+	])('shows only origin and path of the invalid URL %s', async (url, shown) => {
 		const { client } = await setup(fetch, BUSY)
 		const error = await failure(client.get(url))
 		expect(error).toBeInstanceOf(TypeError)

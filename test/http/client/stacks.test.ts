@@ -10,8 +10,8 @@ async function theCaller(send: () => Promise<unknown>): Promise<void> {
 
 const errorOf = (send: () => Promise<unknown>) => theCaller(send).catch((error) => error)
 
-describe.each(FETCHES)('the stack of an error over %s contains the callers', (_, fetch) => {
-	test('of the HttpError of a failed status, at the first attempt and after retries', async () => {
+describe.each(FETCHES)('the stack over %s', (_, fetch) => {
+	test('contains the callers in an HttpError, at the first attempt and after retries', async () => {
 		const client = new ResilientHttpClient({ fetch, baseDelayMs: 1, maxRetries: 1 })
 		for (const status of [404, 500]) {
 			const server = await serve(answer({ status }))
@@ -21,7 +21,7 @@ describe.each(FETCHES)('the stack of an error over %s contains the callers', (_,
 		}
 	})
 
-	test('of the TimeoutError of an attempt', async () => {
+	test('contains the callers in the TimeoutError of an attempt', async () => {
 		const server = await serve(hang())
 		// The total timeout must not be over, too, if the event loop stalls.
 		const client = new ResilientHttpClient({ fetch, timeout: 20, totalTimeoutMs: 60_000, maxRetries: 0 })

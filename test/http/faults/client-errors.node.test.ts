@@ -40,12 +40,15 @@ describe("Node's fetch", () => {
 		expectFetchError(await viaFetch(closed.url()), CONNECT_ERRORS.tlsFin)
 	})
 
-	it.each(Object.entries(HTTP2_ERRORS))('with HTTP/2 throws as the table says: %s', async (_fault, row) => {
-		await using server = await startHttp2Server(row.script)
-		await using init = await nodeAgent({ allowH2: true, connect: { ca: server.ca } })
-		const end = await viaFetch(server.url(), init)
-		if (row.node === 'fine') expect(end.text).toBeTypeOf('string')
-		else expectFetchError(end, row.node)
-		expect(server.requests).toHaveLength(1)
-	})
+	it.each(Object.entries(HTTP2_ERRORS))(
+		"Node's fetch with HTTP/2 throws as the table says: %s",
+		async (_fault, row) => {
+			await using server = await startHttp2Server(row.script)
+			await using init = await nodeAgent({ allowH2: true, connect: { ca: server.ca } })
+			const end = await viaFetch(server.url(), init)
+			if (row.node === 'fine') expect(end.text).toBeTypeOf('string')
+			else expectFetchError(end, row.node)
+			expect(server.requests).toHaveLength(1)
+		},
+	)
 })

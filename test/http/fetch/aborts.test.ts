@@ -23,7 +23,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 	}
 
 	describe("the caller's abort", () => {
-		test('before the call sends nothing', async () => {
+		test("the caller's abort before the call sends nothing", async () => {
 			const { ask, abort, server } = await abortable(FINE)
 			abort()
 			const error = await failure(ask())
@@ -49,18 +49,21 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 		test.each([
 			['an answer', BUSY],
 			['a reset', reset('request-head')],
-		])('in the wait after %s ends it immediately and sends nothing more', async (_, step) => {
-			const { ask, abort, server, time, waiting } = await abortable(step)
-			const asked = failure(ask())
-			await waiting
-			abort()
-			expect(await asked).toBe(REASON)
-			expect(explain(REASON)).toMatchObject({ stop: 'abort', attempts: [{ delayMs: 100 }] })
-			await time.runUntilIdle()
-			expect(server.requests).toHaveLength(1)
-		})
+		])(
+			"the caller's abort in the wait after %s ends it immediately and sends nothing more",
+			async (_, step) => {
+				const { ask, abort, server, time, waiting } = await abortable(step)
+				const asked = failure(ask())
+				await waiting
+				abort()
+				expect(await asked).toBe(REASON)
+				expect(explain(REASON)).toMatchObject({ stop: 'abort', attempts: [{ delayMs: 100 }] })
+				await time.runUntilIdle()
+				expect(server.requests).toHaveLength(1)
+			},
+		)
 
-		test('while the origin is paused ends the wait', async () => {
+		test("the caller's abort while the origin is paused ends the wait", async () => {
 			const { ask, abort, fetch, url, server, waits, time } = await abortable(
 				status(429, { 'retry-after': '9' }),
 			)
@@ -88,7 +91,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 		)
 
 		// undici ends a body a turn after the abort; a timeout that came in that turn took the place of the reason.
-		test('during text() rejects with its reason, also if the timeout expires right after it', async () => {
+		test("the caller's abort during text() rejects with its reason, also if the timeout expires right after it", async () => {
 			const { ask, abort, time } = await abortable(hang('body'), { timeout: 1_000 })
 			const reading = failure((await ask()).text())
 			await setImmediate()
@@ -97,7 +100,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			expect(await reading).toBe(REASON)
 		})
 
-		test('while the caller reads the stream rejects with its reason', async () => {
+		test("the caller's abort while the caller reads the stream rejects with its reason", async () => {
 			const { ask, abort, server } = await abortable(drip())
 			const { body } = await ask()
 			const reading = failure(new Response(body).text())
@@ -107,7 +110,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			await server.aborted(1)
 		})
 
-		test('while a retried response is drained ends that too', async () => {
+		test("the caller's abort while a retried response is drained ends that too", async () => {
 			const { ask, abort, server, waiting } = await abortable(hang('body', { status: 503 }))
 			const asked = failure(ask())
 			await waiting
@@ -116,7 +119,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			await server.aborted(1)
 		})
 
-		test('with a reason that is not an error rejects with that reason', async () => {
+		test("the caller's abort with a reason that is not an error rejects with that reason", async () => {
 			const { ask, abort, server } = await abortable(hang())
 			const asked = ask()
 			await server.requested(1)
@@ -124,7 +127,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			await expect(asked).rejects.toBe('enough')
 		})
 
-		test("by AbortSignal.timeout counts as the caller's abort, and is not retried", async () => {
+		test("the caller's abort by AbortSignal.timeout counts as the caller's abort, and is not retried", async () => {
 			const { fetch, url, server } = await setup(hang())
 			const error = await fetch(url, { signal: AbortSignal.timeout(20) }).catch((thrown: unknown) => thrown)
 			expect(error).toBeInstanceOf(DOMException)
@@ -134,7 +137,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			expect(server.requests.length).toBeLessThanOrEqual(1)
 		})
 
-		test('after the end changes nothing', async () => {
+		test("the caller's abort after the end changes nothing", async () => {
 			const { ask, abort } = await abortable(FINE)
 			const response = await ask()
 			expect(await response.text()).toBe('fine')

@@ -15,7 +15,7 @@ describe('a timeout', () => {
 		[Number.NaN, 'NaN'],
 		[0, '0'],
 		[null, 'null'],
-	])('of %j is rejected with the right option path', async (value, shown) => {
+	])('a timeout of %j is rejected with the right option path', async (value, shown) => {
 		const { fetch, url, server } = await setup(FINE)
 		for (const name of ['timeout', 'totalTimeoutMs']) {
 			expect(optionError({ [name]: value }).message).toBe(
@@ -64,19 +64,19 @@ describe('a URL with another scheme', () => {
 		expect(error.message.length).toBeLessThan(500)
 	})
 
-	test('of data: and blob: works as with fetch', async () => {
+	test('a URL with another scheme of data: and blob: works as with fetch', async () => {
 		const { fetch } = fetching()
 		expect(await (await fetch('data:text/plain,hello')).text()).toBe('hello')
 		const url = URL.createObjectURL(new Blob(['kept']))
 		expect(await (await fetch(url)).text()).toBe('kept')
 	})
 
-	test('of file: is left to fetch, which serves it in some runtimes', async () => {
+	test('a URL with another scheme of file: is left to fetch, which serves it in some runtimes', async () => {
 		const { fetch } = fetching({ fetch: async () => new Response('a file') })
 		expect(await (await fetch('file:///etc/hosts')).text()).toBe('a file')
 	})
 
-	test('of the page itself is left to fetch: apps and extensions have schemes of their own', async () => {
+	test('a URL with another scheme of the page itself is left to fetch: apps and extensions have schemes of their own', async () => {
 		const { fetch } = fetching({ fetch: async () => new Response('a page') })
 		const page = new URL('app://localhost/index.html')
 		Object.defineProperty(globalThis, 'location', { value: page, configurable: true })
@@ -131,14 +131,14 @@ describe('a function as an invalid value', () => {
 		['retryVetoHeaders', { retryVetoHeaders: secret }],
 		['idempotencyHeader', { idempotencyHeader: secret }],
 		['circuitBreaker.failureThreshold', { circuitBreaker: { failureThreshold: secret } }],
-	])('as %s is shown as "a function", without its source', (name, options) => {
+	])('a function as an invalid value as %s is shown as "a function", without its source', (name, options) => {
 		const error = optionError(options)
 		expect(error).toMatchObject({ optionPath: name, received: secret })
 		expect(error.message).toContain(`option "${name}"`)
 		expect(error.stack).not.toContain('the source of this')
 	})
 
-	test('in the options of one request is shown as a function too', async () => {
+	test('a function as an invalid value in the options of one request is shown as a function too', async () => {
 		const error = await failure(fetching().fetch('http://127.0.0.1:1', { yaoki: untyped({ name: secret }) }))
 		expect(error.message).toBe('Invalid option "yaoki.name": expected a string, got a function')
 	})

@@ -33,7 +33,7 @@ describe('a URL', () => {
 		expect(error.message).toMatch(/^Invalid URL '/)
 	})
 
-	test('with credentials is rejected by fetch itself, and not retried', async () => {
+	test('a URL with credentials is rejected by fetch itself, and not retried', async () => {
 		const { fetch, waits } = fetching()
 		const error = await failure(fetch('http://user:secret@127.0.0.1:1/'))
 		expect(error).toBeInstanceOf(TypeError)
@@ -51,11 +51,14 @@ describe('a request that fetch rejects', () => {
 		['a header with a bad name', { headers: { 'x own': 'a' } }],
 		['a bad mode', { mode: untyped('sideways') }],
 		['a method that is no text', { method: untyped(7) }],
-	])('for %s is rejected immediately with a TypeError, and nothing is sent', async (_, init) => {
-		const { fetch, url, server, waits } = await setup(FINE)
-		expect(await failure(fetch(url, init))).toBeInstanceOf(TypeError)
-		expect([server.connections.opened, waits]).toEqual([0, []])
-	})
+	])(
+		'a request that fetch rejects for %s is rejected immediately with a TypeError, and nothing is sent',
+		async (_, init) => {
+			const { fetch, url, server, waits } = await setup(FINE)
+			expect(await failure(fetch(url, init))).toBeInstanceOf(TypeError)
+			expect([server.connections.opened, waits]).toEqual([0, []])
+		},
+	)
 })
 
 test('an invalid signal is rejected by its name, and nothing is sent', async () => {
@@ -72,7 +75,7 @@ describe('an option', () => {
 		['maxRetry', { maxRetry: 3 }],
 		['dispatcher', { dispatcher: {} }],
 		['yaoki', { yaoki: {} }],
-	])('that is unknown (%s) is rejected by its name', (name, options) => {
+	])('an option that is unknown (%s) is rejected by its name', (name, options) => {
 		expect(optionError(options)).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
 	})
 
@@ -115,7 +118,7 @@ describe('an option', () => {
 		)
 	})
 
-	test('of undefined means the default', async () => {
+	test('an option of undefined means the default', async () => {
 		const none: ResilientFetchOptions = { timeout: undefined, maxRetries: undefined, fetch: undefined }
 		const { url } = await setup(FINE)
 		expect((await resilientFetch(none)(url)).status).toBe(200)

@@ -35,7 +35,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			[' 7\t', 7_000, 8_750],
 			['007', 7_000, 8_750],
 			['7, 9', 9_000, 11_250],
-		])("of '%s' is a wait of at least that, plus jitter", async (text, least, most) => {
+		])("a Retry-After of '%s' is a wait of at least that, plus jitter", async (text, least, most) => {
 			const { fetch, url, waits } = await setup(asking(text))
 			const response = await fetch(url)
 			expect(response.status).toBe(200)
@@ -54,7 +54,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			},
 		)
 
-		test("with a date is compared with the server's clock", async () => {
+		test("a Retry-After with a date is compared with the server's clock", async () => {
 			const headers = {
 				'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT',
 				date: 'Sun, 06 Nov 1994 08:49:30 GMT',
@@ -76,7 +76,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			},
 		)
 
-		test('of 99999999999 rejects the next calls with retryAfterMs, for an hour at most', async () => {
+		test('a Retry-After of 99999999999 rejects the next calls with retryAfterMs, for an hour at most', async () => {
 			const { fetch, url, server, time } = await setup(asking('99999999999'))
 			await fetch(url)
 			const error = await failure(fetch(url))
@@ -88,7 +88,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect((await fetch(url)).status).toBe(200)
 		})
 
-		test("of 99999999999 is a wait of maxRetryAfterMs with longRetryAfter: 'clamp'", async () => {
+		test("a Retry-After of 99999999999 is a wait of maxRetryAfterMs with longRetryAfter: 'clamp'", async () => {
 			const { fetch, url, waits } = await setup(asking('99999999999'), {
 				longRetryAfter: 'clamp',
 				maxRetryAfterMs: 5_000,
@@ -98,13 +98,13 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(waits[0]).toBeLessThanOrEqual(6_250)
 		})
 
-		test("of 99999999999 is ignored with longRetryAfter: 'ignore'", async () => {
+		test("a Retry-After of 99999999999 is ignored with longRetryAfter: 'ignore'", async () => {
 			const { fetch, url, waits } = await setup(asking('99999999999'), { longRetryAfter: 'ignore' })
 			expect((await fetch(url)).status).toBe(200)
 			expect(waits).toEqual([100])
 		})
 
-		test('of 0 in every response does not exceed maxRetries', async () => {
+		test('a Retry-After of 0 in every response does not exceed maxRetries', async () => {
 			const { fetch, url, server, waits } = await setup(status(503, { 'retry-after': '0' }))
 			expect((await fetch(url)).status).toBe(503)
 			expect([server.requests.length, waits.length]).toEqual([3, 2])
@@ -126,7 +126,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(server.requests).toHaveLength(3)
 		})
 
-		test('once is retried', async () => {
+		test('a server that responds with invalid HTTP once is retried', async () => {
 			const { fetch, url } = await setup([malformedHead(), FINE])
 			expect((await fetch(url)).status).toBe(200)
 		})

@@ -39,14 +39,14 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(time.now()).toBe(1_100)
 		})
 
-		test('of the whole call has its duration', async () => {
+		test('a timeout while the body is read of the whole call has its duration', async () => {
 			const { fetch, url, time } = await setup([BUSY, HALF], { timeout: 1_000, totalTimeoutMs: 500 })
 			const reading = failure((await fetch(url)).text())
 			await time.advance(400)
 			expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 500 })
 		})
 
-		test("by the caller's deadline is a DeadlineExceededError", async () => {
+		test("a timeout while the body is read by the caller's deadline is a DeadlineExceededError", async () => {
 			const { fetch, url, time, runtime } = await setup(HALF)
 			const response = await fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } })
 			const reading = failure(response.text())
@@ -110,7 +110,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(events.filter((type) => type === 'timeout')).toHaveLength(1)
 		})
 
-		test('that is empty leaves no timer', async () => {
+		test('an unread body that is empty leaves no timer', async () => {
 			const { fetch, url, time } = await setup(answer({ status: 204 }))
 			await fetch(url)
 			await fetch(url, { method: 'HEAD' })
@@ -138,15 +138,18 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			},
 		}
 
-		test.each(Object.entries(TAKEN))('as %s has no timeout', async (_, take) => {
-			const { promise, resolve } = deferred()
-			const { fetch, url, time } = await setup(interrupted(promise), { timeout: 1_000 })
-			const rest = take(await fetch(url))
-			await time.advance(3_600_000)
-			expect(time.pendingTimers).toBe(0)
-			resolve()
-			expect(await rest()).toBe('one, two')
-		})
+		test.each(Object.entries(TAKEN))(
+			'a body that is read as a stream as %s has no timeout',
+			async (_, take) => {
+				const { promise, resolve } = deferred()
+				const { fetch, url, time } = await setup(interrupted(promise), { timeout: 1_000 })
+				const rest = take(await fetch(url))
+				await time.advance(3_600_000)
+				expect(time.pendingTimers).toBe(0)
+				resolve()
+				expect(await rest()).toBe('one, two')
+			},
+		)
 
 		// Regression: logging a response accesses its body, which disabled its timeouts.
 		test('has a timeout if body was only accessed', async () => {

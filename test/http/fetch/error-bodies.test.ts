@@ -50,21 +50,21 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 	const BUFFERED = 20_000_000
 
 	describe('a retried error body', () => {
-		test('of 100 MB is cancelled immediately, without filling the memory', async () => {
+		test('a retried error body of 100 MB is cancelled immediately, without filling the memory', async () => {
 			const { fetch, url, server } = await setup([hugeBody({ status: 503 }), hugeBody(), FINE])
 			const response = await fetch(url)
 			expect(await response.text()).toBe('fine')
 			for (const nth of [1, 2]) expect((await server.aborted(nth)).bytesWritten).toBeLessThan(BUFFERED)
 		})
 
-		test('without length and end is cancelled too', async () => {
+		test('a retried error body without length and end is cancelled too', async () => {
 			const endless = drip({ status: 503, piece: 'x'.repeat(65_536), pace: setImmediate })
 			const { fetch, url, server } = await setup([endless, FINE])
 			expect((await fetch(url)).status).toBe(200)
 			expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)
 		})
 
-		test('that does not end is cancelled after a second, whatever the timeouts', async () => {
+		test('a retried error body that does not end is cancelled after a second, whatever the timeouts', async () => {
 			const slow = hang('body', { status: 503, headers: {} })
 			const { fetch, url, server, time } = await setup([slow, FINE], {
 				timeout: Infinity,
@@ -77,7 +77,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			expect(time.pendingTimers).toBe(0)
 		})
 
-		test('that breaks has no effect', async () => {
+		test('a retried error body that breaks has no effect', async () => {
 			const { fetch, url } = await setup([reset('body', { status: 503 }), FINE])
 			const response = await fetch(url)
 			expect([response.status, explain(response)?.attempts.length]).toEqual([200, 2])

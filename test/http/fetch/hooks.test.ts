@@ -157,23 +157,26 @@ describe('onRequest', () => {
 			},
 		],
 		['rejects', () => Promise.reject(new Error('no token'))],
-	])('that %s ends the call with its error: nothing is sent, retried or counted', async (_, onRequest) => {
-		const { fetch, url, server } = await setup(FINE, {
-			onRequest,
-			circuitBreaker: { failureThreshold: 1 },
-			shouldRetry: () => true,
-		} as ResilientFetchOptions)
-		const error = await failure(fetch(url))
-		expect([error.message, explain(error)?.stop, explain(error)?.attempts.length]).toEqual([
-			'no token',
-			'hook-threw',
-			1,
-		])
-		expect((await failure(fetch(url))).message).toBe('no token')
-		expect(server.requests).toEqual([])
-	})
+	])(
+		'onRequest that %s ends the call with its error: nothing is sent, retried or counted',
+		async (_, onRequest) => {
+			const { fetch, url, server } = await setup(FINE, {
+				onRequest,
+				circuitBreaker: { failureThreshold: 1 },
+				shouldRetry: () => true,
+			} as ResilientFetchOptions)
+			const error = await failure(fetch(url))
+			expect([error.message, explain(error)?.stop, explain(error)?.attempts.length]).toEqual([
+				'no token',
+				'hook-threw',
+				1,
+			])
+			expect((await failure(fetch(url))).message).toBe('no token')
+			expect(server.requests).toEqual([])
+		},
+	)
 
-	test('that throws for one request of a hedge ends the call', async () => {
+	test('onRequest that throws for one request of a hedge ends the call', async () => {
 		let runs = 0
 		const { fetch, url, server, time } = await setup(hang(), {
 			hedge: { delayMs: 50 },
@@ -188,7 +191,7 @@ describe('onRequest', () => {
 		await server.aborted(1)
 	})
 
-	test('that never settles ends with the timeout of each attempt, and even a POST is tried again', async () => {
+	test('onRequest that never settles ends with the timeout of each attempt, and even a POST is tried again', async () => {
 		const { asked, hook } = hanging()
 		let isFirst = true
 		const { fetch, url, server, time } = await setup(FINE, {
@@ -223,7 +226,7 @@ describe('onRequest', () => {
 		expect(time.pendingTimers).toBe(0)
 	})
 
-	test('that settles after the timeout sends nothing, and the body of that attempt is closed', async () => {
+	test('onRequest that settles after the timeout sends nothing, and the body of that attempt is closed', async () => {
 		const late = deferred()
 		const started = deferred()
 		const { body, ends } = watched()
@@ -245,7 +248,7 @@ describe('onRequest', () => {
 		expect(server.requests).toEqual([])
 	})
 
-	test('that throws closes the body that was created for its attempt', async () => {
+	test('onRequest that throws closes the body that was created for its attempt', async () => {
 		const { body, ends } = watched()
 		const { fetch, url } = await setup(FINE, {
 			onRequest() {
@@ -317,7 +320,7 @@ describe('onResponse', () => {
 		expect(await (await fetch(url)).text()).toBe('one, two')
 	})
 
-	test('that throws ends the call with its error, and the response is drained', async () => {
+	test('onResponse that throws ends the call with its error, and the response is drained', async () => {
 		const { body, ends } = watched()
 		let sent = 0
 		const { fetch } = fetching({
@@ -338,7 +341,7 @@ describe('onResponse', () => {
 		])
 	})
 
-	test('that never settles ends with the timeout, and the connection is closed', async () => {
+	test('onResponse that never settles ends with the timeout, and the connection is closed', async () => {
 		const called = deferred()
 		const rest = deferred()
 		const { fetch, url, server, time } = await setup(interrupted(rest.promise), {
@@ -358,7 +361,7 @@ describe('onResponse', () => {
 		expect(time.pendingTimers).toBe(0)
 	})
 
-	test('that settles after the abort of the caller leaves no body behind', async () => {
+	test('onResponse that settles after the abort of the caller leaves no body behind', async () => {
 		const called = deferred()
 		const late = deferred()
 		const { body, ends } = watched()

@@ -36,7 +36,7 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError }) => {
 		test.each([
 			['refused as a stream', refuseStream()],
 			['above the last stream of a GOAWAY in good form', goAway({ covers: false })],
-		])('that was certainly not processed is sent again: %s', async (_, step) => {
+		])('a POST over HTTP/2 that was certainly not processed is sent again: %s', async (_, step) => {
 			const { server, post } = await overHttp2(step, OK)
 			const response = await post()
 			expect([response.status, await response.text()]).toEqual([200, 'fine'])
@@ -45,7 +45,7 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError }) => {
 			expect(server.requests[1]).toMatchObject({ method: 'POST', body: 'an order' })
 		})
 
-		test("that is always refused fails with the server's error", async () => {
+		test("a POST over HTTP/2 that is always refused fails with the server's error", async () => {
 			const { post, server } = await overHttp2(refuseStream())
 			const error = await failure(post())
 			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
@@ -60,7 +60,7 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError }) => {
 			['a failing GOAWAY covers it', goAway({ covers: true, code: NGHTTP2_INTERNAL_ERROR })],
 			['the connection is closed', cutSession('fin')],
 			['the connection is reset', cutSession('reset')],
-		])('that may have been processed is sent once: %s', async (_, step) => {
+		])('a POST over HTTP/2 that may have been processed is sent once: %s', async (_, step) => {
 			const { server, post } = await overHttp2(step, OK)
 			expect(explain(await failure(post()))?.stop).toBe('not-idempotent')
 			expect(server.requests).toHaveLength(1)
@@ -89,13 +89,13 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError }) => {
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('that a GOAWAY covers receives its response, if it still arrives', async () => {
+		test('a POST over HTTP/2 that a GOAWAY covers receives its response, if it still arrives', async () => {
 			const { server, post } = await overHttp2(goAway({ covers: true, next: 'answer' }))
 			expect(await (await post()).text()).toBe('the last one')
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('with a key is sent again after each of these', async () => {
+		test('a POST over HTTP/2 with a key is sent again after each of these', async () => {
 			const { server, fetch } = await overHttp2(resetStream(NGHTTP2_INTERNAL_ERROR), cutSession('fin'), OK)
 			const headers = { 'idempotency-key': 'mine' }
 			const response = await fetch(server.url(), { method: 'POST', body: 'an order', headers })
@@ -120,14 +120,14 @@ describe('a GOAWAY', () => {
 		new TypeError('fetch failed', { cause: Object.assign(new Error(message), own) })
 	const mark = (code: string) => ({ code, [Symbol.for(`undici.error.${code}`)]: true })
 
-	test('of undici 8 proves that the request was not processed', () => {
+	test('a GOAWAY of undici 8 proves that the request was not processed', () => {
 		expect(isUnprocessed(goneAway(mark('UND_ERR_INFO')))).toBe(true)
 	})
 
 	test.each([
 		['undici 7, which says so of streams that were processed, too', mark('UND_ERR_SOCKET')],
 		['early versions of undici, likewise, whose errors bear no mark', { code: 'UND_ERR_INFO' }],
-	])('of %s proves nothing', (_, own) => {
+	])('a GOAWAY of %s proves nothing', (_, own) => {
 		expect(isUnprocessed(goneAway(own))).toBe(false)
 	})
 })

@@ -10,7 +10,7 @@ const MUTATION = '{"query":"mutation { pay }"}'
 const isQuery = ({ body }: OutgoingRequest): boolean => body === QUERY
 
 describe('idempotent', () => {
-	test('that returns true lets a POST be retried, and only that one', async () => {
+	test('idempotent that returns true lets a POST be retried, and only that one', async () => {
 		const { fetch, url, server } = await setup([BUSY, FINE], { idempotent: isQuery })
 		expect((await fetch(url, { method: 'POST', body: QUERY })).status).toBe(200)
 		const other = await setup([BUSY, FINE], { idempotent: isQuery })
@@ -39,7 +39,7 @@ describe('idempotent', () => {
 		expect((await client.post(server.url(), { body: QUERY })).status).toBe(200)
 	})
 
-	test('that throws ends the call with its error', async () => {
+	test('idempotent that throws ends the call with its error', async () => {
 		const { fetch, url, server } = await setup(BUSY, {
 			idempotent() {
 				throw new Error('not JSON')

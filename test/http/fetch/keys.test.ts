@@ -141,7 +141,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			])
 		})
 
-		test('with Retry-After to a PUT without a key is final: there is nothing in progress to wait for', async () => {
+		test('a 409 with Retry-After to a PUT without a key is final: there is nothing in progress to wait for', async () => {
 			const { fetch, url, server } = await setup([inProgress, FINE])
 			expect((await fetch(url, { method: 'PUT' })).status).toBe(409)
 			expect(server.requests).toHaveLength(1)

@@ -38,7 +38,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 	})
 
 	describe('explain describes a response', () => {
-		test('that succeeded at the first attempt', async () => {
+		test('explain describes a response that succeeded at the first attempt', async () => {
 			const { fetch, url } = await setup(FINE)
 			expect(explain(await fetch(url))).toMatchObject({
 				name: 'http',
@@ -47,12 +47,12 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			})
 		})
 
-		test('without a body', async () => {
+		test('explain describes a response without a body', async () => {
 			const { fetch, url } = await setup(answer({ status: 204 }))
 			expect(explain(await fetch(url, { method: 'HEAD' }))?.stop).toBe('success')
 		})
 
-		test('that came after a 503 and a reset: each failure with its wait', async () => {
+		test('explain describes a response that came after a 503 and a reset: each failure with its wait', async () => {
 			const { fetch, url } = await setup([BUSY, reset('request-head'), FINE])
 			const explanation = explain(await fetch(url, { yaoki: { name: 'orders' } }))
 			expect(explanation).toMatchObject({ name: 'orders', stop: 'success' })
@@ -64,7 +64,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(String(explanation)).toContain('orders: 3 attempts')
 		})
 
-		test('whose retries are exhausted', async () => {
+		test('explain describes a response whose retries are exhausted', async () => {
 			const { fetch, url } = await setup(BUSY)
 			const explanation = explain(await fetch(url))
 			expect(explanation?.stop).toBe('retries-exhausted')
@@ -72,14 +72,14 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(explanation?.attempts[2]).not.toHaveProperty('delayMs')
 		})
 
-		test('whose own, smaller maxRetries is exhausted', async () => {
+		test('explain describes a response whose own, smaller maxRetries is exhausted', async () => {
 			const { fetch, url, server } = await setup(BUSY)
 			const response = await fetch(url, { yaoki: { maxRetries: 1 } })
 			expect(explain(response)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}] })
 			expect(server.requests).toHaveLength(2)
 		})
 
-		test('that is a permanent failure', async () => {
+		test('explain describes a response that is a permanent failure', async () => {
 			const { fetch, url, server } = await setup(status(404))
 			expect(explain(await fetch(url))).toMatchObject({
 				stop: 'permanent',
@@ -88,12 +88,12 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('to a POST, which must not be sent twice', async () => {
+		test('explain describes a response to a POST, which must not be sent twice', async () => {
 			const { fetch, url } = await setup(BUSY)
 			expect(explain(await fetch(url, { method: 'POST' }))?.stop).toBe('not-idempotent')
 		})
 
-		test('to a stream, which could not be sent twice', async () => {
+		test('explain describes a response to a stream, which could not be sent twice', async () => {
 			const { fetch, url } = await setup(BUSY)
 			const body = new Blob(['once']).stream()
 			const response = await fetch(url, { method: 'PUT', body, duplex: 'half' })
@@ -101,36 +101,36 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(explain(response)?.stop).toBe('body-used')
 		})
 
-		test('with which the server forbade a retry', async () => {
+		test('explain describes a response with which the server forbade a retry', async () => {
 			const { fetch, url } = await setup(status(503, { 'x-should-retry': 'false' }))
 			expect(explain(await fetch(url))?.stop).toBe('server-veto')
 		})
 
-		test('that asks for a wait above maxRetryAfterMs', async () => {
+		test('explain describes a response that asks for a wait above maxRetryAfterMs', async () => {
 			const { fetch, url, waits } = await setup(status(503, { 'retry-after': '61' }))
 			expect(explain(await fetch(url))?.stop).toBe('retry-after')
 			expect(waits).toEqual([])
 		})
 
-		test('for which there was no budget left', async () => {
+		test('explain describes a response for which there was no budget left', async () => {
 			const budget = new RetryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0 })
 			const { fetch, url, server } = await setup(BUSY, { budget })
 			const response = await fetch(url)
 			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([503, 'budget', 1])
 		})
 
-		test('that was final because of the total timeout', async () => {
+		test('explain describes a response that was final because of the total timeout', async () => {
 			const { fetch, url, runtime, server } = await setup(BUSY)
 			const response = await fetch(url, { yaoki: { deadline: Deadline.after(50, { runtime }) } })
 			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([503, 'deadline', 1])
 		})
 
-		test("that the user's shouldRetry did not retry", async () => {
+		test("explain describes a response that the user's shouldRetry did not retry", async () => {
 			const { fetch, url } = await setup(BUSY, { shouldRetry: () => false })
 			expect(explain(await fetch(url))?.stop).toBe('should-retry-false')
 		})
 
-		test('once its body has been read', async () => {
+		test('explain describes a response once its body has been read', async () => {
 			const { fetch, url } = await setup([BUSY, FINE])
 			const response = await fetch(url)
 			expect(await response.text()).toBe('fine')
@@ -139,7 +139,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 	})
 
 	describe('explain describes an error', () => {
-		test("after all attempts, with the network's error code", async () => {
+		test("explain describes an error after all attempts, with the network's error code", async () => {
 			const { fetch, url } = await setup(reset('request-head'))
 			const error = await failure(fetch(url))
 			expect(networkError(error)).toHaveProperty('code', 'ECONNRESET')
@@ -147,13 +147,13 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(explain(error)?.attempts[0]?.errorMessage).toContain('ECONNRESET')
 		})
 
-		test('of a POST that may have been processed', async () => {
+		test('explain describes an error of a POST that may have been processed', async () => {
 			const { fetch, url, server } = await setup(fin('request-head'))
 			expect(explain(await failure(fetch(url, { method: 'POST' })))?.stop).toBe('not-idempotent')
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('that was a timeout of every attempt', async () => {
+		test('explain describes an error that was a timeout of every attempt', async () => {
 			const { fetch, url, server, time } = await setup(hang(), { timeout: 1_000, maxRetries: 1 })
 			const asked = failure(fetch(url))
 			for (const nth of [1, 2]) {
@@ -166,7 +166,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [attempt, attempt] })
 		})
 
-		test('of the total timeout', async () => {
+		test('explain describes an error of the total timeout', async () => {
 			const { fetch, url, server, time } = await setup(hang(), { timeout: 1_000, totalTimeoutMs: 500 })
 			const asked = failure(fetch(url))
 			await server.requested(1)
@@ -176,7 +176,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(explain(error)).toMatchObject({ stop: 'deadline', attempts: [{ errorType: 'TimeoutError' }] })
 		})
 
-		test("of the caller's deadline", async () => {
+		test("explain describes an error of the caller's deadline", async () => {
 			const { fetch, url, server, time, runtime } = await setup(hang())
 			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } }))
 			await server.requested(1)
@@ -186,7 +186,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(explain(error)).toMatchObject({ stop: 'deadline', attempts: [{ outcome: 'cancelled' }] })
 		})
 
-		test("that is the caller's abort reason", async () => {
+		test("explain describes an error that is the caller's abort reason", async () => {
 			const { fetch, url, server } = await setup(drip({ status: 503 }), { areWaitsHeld: true })
 			const controller = new AbortController()
 			const reason = new Error('changed my mind')

@@ -33,20 +33,23 @@ async function behindProxy(status: number | undefined) {
 }
 
 describe('a failed CONNECT', () => {
-	test.each([[502], [503], [undefined]])('with status %s is retried, also for a POST', async (status) => {
-		const { client, tunnels } = await behindProxy(status)
-		await failure(client.post('https://api.example.com/orders', { body: '1 tea' }))
-		expect(tunnels()).toBe(3)
-	})
+	test.each([[502], [503], [undefined]])(
+		'a failed CONNECT with status %s is retried, also for a POST',
+		async (status) => {
+			const { client, tunnels } = await behindProxy(status)
+			await failure(client.post('https://api.example.com/orders', { body: '1 tea' }))
+			expect(tunnels()).toBe(3)
+		},
+	)
 
-	test('with status 407 is permanent', async () => {
+	test('a failed CONNECT with status 407 is permanent', async () => {
 		const { client, tunnels } = await behindProxy(407)
 		const error = await failure(client.get('https://api.example.com/orders'))
 		expect(classify(error)).toMatchObject({ kind: 'permanent', isKnown: true })
 		expect(tunnels()).toBe(1)
 	})
 
-	test('of an agent of Node is classified by its status', () => {
+	test('a failed CONNECT of an agent of Node is classified by its status', () => {
 		const of = (status: number) => {
 			const message = `Failed to establish tunnel to a:443 via http://b:3128: HTTP/1.1 ${status} Rejected`
 			return Object.assign(new Error(message), { code: 'ERR_PROXY_TUNNEL' })

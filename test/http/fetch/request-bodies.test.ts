@@ -30,7 +30,7 @@ describe('the body of a Request', () => {
 		['bytes', bytes(1_000)],
 		['a form', new URLSearchParams({ name: 'Ada' })],
 		['exactly 1 MB', bytes(MAX_BUFFERED_BYTES)],
-	])('of %s is sent again, with its type and length', async (_, body) => {
+	])('the body of a Request of %s is sent again, with its type and length', async (_, body) => {
 		const { fetch, url, server } = await setup([BUSY, BUSY, FINE])
 		const request = new Request(url, { method: 'PUT', body })
 		expect((await fetch(request)).status).toBe(200)
@@ -44,7 +44,7 @@ describe('the body of a Request', () => {
 		expect(request.bodyUsed).toBe(true)
 	})
 
-	test('with files is sent again with the same boundary', async () => {
+	test('the body of a Request with files is sent again with the same boundary', async () => {
 		const form = new FormData()
 		form.append('file', new Blob(['tea']), 'order.txt')
 		const { fetch, url, server } = await setup([BUSY, FINE])
@@ -53,13 +53,13 @@ describe('the body of a Request', () => {
 		expect(second).toEqual(first)
 	})
 
-	test('that is a stream of unknown length is sent again', async () => {
+	test('the body of a Request that is a stream of unknown length is sent again', async () => {
 		const { fetch, url, server } = await setup([BUSY, FINE])
 		expect((await fetch(streamed(url, new Blob(['one, ', 'two']).stream()))).status).toBe(200)
 		expect(server.requests.map(({ body }) => body)).toEqual(['one, two', 'one, two'])
 	})
 
-	test('of any length arrives whole, however it is cut, and more than once only up to the limit', async () => {
+	test('the body of a Request of any length arrives whole, however it is cut, and more than once only up to the limit', async () => {
 		const chunk = fc.integer({ min: 0, max: 400_000 })
 		await fc.assert(
 			fc.asyncProperty(fc.array(chunk, { maxLength: 5 }), async (lengths) => {
@@ -111,7 +111,7 @@ describe('the body of a Request', () => {
 		expect(size).toBe(4_000_000)
 	})
 
-	test('with maxRetries: 0 is not read first, so a stream is sent chunk by chunk', async () => {
+	test('the body of a Request with maxRetries: 0 is not read first, so a stream is sent chunk by chunk', async () => {
 		const { body } = waiting()
 		const sent = deferred()
 		const { fetch } = fetching({
@@ -128,7 +128,7 @@ describe('the body of a Request', () => {
 		expect((await answered).status).toBe(200)
 	})
 
-	test('that is still read when the caller aborts: nothing is sent, and the stream is cancelled', async () => {
+	test('the body of a Request that is still read when the caller aborts: nothing is sent, and the stream is cancelled', async () => {
 		const { fetch, url, server, time } = await setup(FINE)
 		const { body, cancelled } = waiting()
 		const caller = new AbortController()
@@ -142,7 +142,7 @@ describe('the body of a Request', () => {
 		expect([server.requests.length, time.pendingTimers]).toEqual([0, 0])
 	})
 
-	test('that is still read when the attempt times out is read on for the next attempt', async () => {
+	test('the body of a Request that is still read when the attempt times out is read on for the next attempt', async () => {
 		const first = deferred()
 		const rest = deferred()
 		const { fetch, url, server, time } = await setup(FINE, { timeout: 1_000 })
@@ -166,7 +166,7 @@ describe('the body of a Request', () => {
 		expect(server.requests.map((seen) => seen.body)).toEqual(['xxx'])
 	})
 
-	test('that fails while it is read ends the call with its error, and nothing is sent', async () => {
+	test('the body of a Request that fails while it is read ends the call with its error, and nothing is sent', async () => {
 		const { fetch, url, server } = await setup(FINE)
 		const broken = new Error('disk failure')
 		const body = new ReadableStream({ pull: (controller) => controller.error(broken) })
@@ -184,7 +184,7 @@ describe('the body of a Request', () => {
 		expect(seen).toEqual(['query', 'query'])
 	})
 
-	test('that the runtime does not show, as in Firefox, is sent again', async () => {
+	test('the body of a Request that the runtime does not show, as in Firefox, is sent again', async () => {
 		const { fetch, url, server } = await setup([BUSY, FINE])
 		const request = new Request(url, { method: 'PUT', body: 'an order' })
 		const copy = request.clone()

@@ -7,7 +7,7 @@ import { reset } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, setup } from './setup.ts'
 
 describe('a Request', () => {
-	test('without a body is retried unchanged', async () => {
+	test('a Request without a body is retried unchanged', async () => {
 		const { fetch, url, server } = await setup([BUSY, reset('request-head'), FINE])
 		const request = new Request(`${url}orders?id=7`, { method: 'DELETE', headers: { 'x-own': 'yes' } })
 		expect((await fetch(request)).status).toBe(200)
@@ -16,7 +16,7 @@ describe('a Request', () => {
 			expect(seen).toMatchObject({ method: 'DELETE', path: '/orders?id=7', headers: { 'x-own': 'yes' } })
 	})
 
-	test('with a body above 1 MB is sent, and once only', async () => {
+	test('a Request with a body above 1 MB is sent, and once only', async () => {
 		const { fetch, url, server } = await setup([BUSY, FINE])
 		const body = 'x'.repeat(MAX_BUFFERED_BYTES + 1)
 		const response = await fetch(new Request(url, { method: 'PUT', body }))
@@ -26,7 +26,7 @@ describe('a Request', () => {
 		])
 	})
 
-	test('with a body above 1 MB says why it was not retried', async () => {
+	test('a Request with a body above 1 MB says why it was not retried', async () => {
 		const { fetch, url } = await setup(reset('request-head'))
 		const body = 'x'.repeat(MAX_BUFFERED_BYTES + 1)
 		const error = await failure(fetch(new Request(url, { method: 'PUT', body })))

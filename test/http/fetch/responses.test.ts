@@ -82,7 +82,7 @@ describe('the last error body', () => {
 		expect(bytes).toBe(100_000_000)
 	})
 
-	test('of a status that is not retried can be read too', async () => {
+	test('the last error body of a status that is not retried can be read too', async () => {
 		const { fetch, url } = await setup(hugeBody({ status: 404, bytes: 1_000_000 }))
 		expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(1_000_000)
 	})

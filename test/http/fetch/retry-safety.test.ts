@@ -74,7 +74,7 @@ describe.each(SENDERS)('over $name', ({ fetching, networkError, setup }) => {
 			expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST'])
 		})
 
-		test('that throws ends the call with its error', async () => {
+		test("the user's shouldRetry that throws ends the call with its error", async () => {
 			const boom = new Error('boom')
 			const { fetch, url } = await setup(status(503), {
 				shouldRetry: () => {

@@ -9,7 +9,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const json = (body: unknown): Step => answer({ headers: JSON_TYPE, body: JSON.stringify(body) })
 
 describe('the type', () => {
-	test('of a resilient fetch is assignable to fetch', () => {
+	test('the type of a resilient fetch is assignable to fetch', () => {
 		expectTypeOf(resilientFetch()).toExtend<typeof fetch>()
 		const fetcher: typeof globalThis.fetch = resilientFetch()
 		expectTypeOf(fetcher).returns.resolves.toEqualTypeOf<Response>()

@@ -49,7 +49,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			await server.aborted(1)
 		})
 
-		test('after a stream body is a TimeoutError (regression: it was a TypeError)', async () => {
+		test('the attempt timeout after a stream body is a TimeoutError (regression: it was a TypeError)', async () => {
 			const { fetch, url, server, time } = await setup(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { method: 'PUT', body: new Blob(['once']).stream() }))
 			await server.requested(1)
@@ -181,7 +181,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 	})
 
 	describe("a caller's deadline", () => {
-		test('that is earlier ends the request, and is not a TimeoutError', async () => {
+		test("a caller's deadline that is earlier ends the request, and is not a TimeoutError", async () => {
 			const { fetch, url, server, time, runtime } = await setup(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(200, { runtime }) } }))
 			await server.requested(1)
@@ -191,7 +191,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			await server.aborted(1)
 		})
 
-		test('that ends the request is an error that names the origin, as a timeout does', async () => {
+		test("a caller's deadline that ends the request is an error that names the origin, as a timeout does", async () => {
 			const { fetch, url, server, time, runtime } = await setup(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(200, { runtime }) } }))
 			await server.requested(1)
@@ -199,7 +199,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect((await asked).message).toContain(new URL(url).origin)
 		})
 
-		test('that has passed sends nothing', async () => {
+		test("a caller's deadline that has passed sends nothing", async () => {
 			const { fetch, url, server, time, runtime } = await setup(FINE)
 			const deadline = Deadline.after(200, { runtime })
 			await time.advance(200)
@@ -207,7 +207,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(server.connections.opened).toBe(0)
 		})
 
-		test('that is later than the total timeout changes nothing', async () => {
+		test("a caller's deadline that is later than the total timeout changes nothing", async () => {
 			const { fetch, url, server, time, runtime } = await setup(hang(), {
 				timeout: 1_000,
 				totalTimeoutMs: 300,
@@ -218,7 +218,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setup }) => {
 			expect(await asked).toMatchObject({ name: 'TimeoutError', timeoutMs: 300 })
 		})
 
-		test('of the parent call counts too', async () => {
+		test("a caller's deadline of the parent call counts too", async () => {
 			const { fetch, url, server, time, runtime } = await setup(hang(), { timeout: 1_000 })
 			const parent = { deadline: Deadline.after(200, { runtime }) }
 			const asked = failure(fetch(url, { yaoki: { parent } }))

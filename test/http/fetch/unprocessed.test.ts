@@ -7,13 +7,13 @@ const connectionRefused = () => coded('ECONNREFUSED')
 const reset = () => coded('ECONNRESET')
 
 describe('an error proves that nothing was processed', () => {
-	test('by its code, or that of a cause', () => {
+	test('an error proves that nothing was processed by its code, or that of a cause', () => {
 		expect(isUnprocessed(connectionRefused())).toBe(true)
 		expect(isUnprocessed(new TypeError('fetch failed', { cause: connectionRefused() }))).toBe(true)
 		expect(isUnprocessed(reset())).toBe(false)
 	})
 
-	test('as an AggregateError only if every part does, whatever its own code', () => {
+	test('an error proves that nothing was processed as an AggregateError only if every part does, whatever its own code', () => {
 		const aggregate = (...parts: unknown[]) =>
 			Object.assign(new AggregateError(parts), { code: 'ECONNREFUSED' })
 		expect(isUnprocessed(aggregate(connectionRefused(), connectionRefused()))).toBe(true)

@@ -30,7 +30,7 @@ const STREAMS: readonly (readonly [string, () => Watched])[] = [
 ]
 
 describe.each(SENDERS)('over $name', ({ setup: setupOf }) => {
-	describe.each(STREAMS)('%s is ended', (_, create) => {
+	describe.each(STREAMS)('%s that is not sent', (_, create) => {
 		/** Sends a request that is rejected, and returns its error. */
 		const rejected = async (
 			options: SetupOptions,
@@ -48,25 +48,25 @@ describe.each(SENDERS)('over $name', ({ setup: setupOf }) => {
 			return error
 		}
 
-		test('if the signal is already aborted', async () => {
+		test('is ended if the signal is already aborted', async () => {
 			const reason = new Error('gone')
 			const error = await rejected({}, () => {}, FINE, { signal: AbortSignal.abort(reason) })
 			expect(error).toBe(reason)
 		})
 
-		test('if the circuit is open', async () => {
+		test('is ended if the circuit is open', async () => {
 			const options = { circuitBreaker: { failureThreshold: 1 } }
 			const error = await rejected(options, (send) => send({}).catch(() => {}), BUSY)
 			expect(error).toMatchObject({ name: 'CircuitOpenError' })
 		})
 
-		test('if the origin is paused', async () => {
+		test('is ended if the origin is paused', async () => {
 			const busy = answer({ status: 429, headers: { 'retry-after': '3600' } })
 			const error = await rejected({}, (send) => send({}).catch(() => {}), busy)
 			expect(error).toMatchObject({ name: 'RateLimitedError' })
 		})
 
-		test('if the bulkhead is full', async () => {
+		test('is ended if the bulkhead is full', async () => {
 			const leaving = new AbortController()
 			const options = { bulkhead: { maxConcurrent: 1, maxQueue: 0 } }
 			const error = await rejected(

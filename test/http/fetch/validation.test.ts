@@ -12,7 +12,7 @@ const BAD = answer({ body: '{"ok":false,"error":"try_again"}' })
 const isOk = async (response: Response): Promise<boolean> => ((await response.json()) as { ok: boolean }).ok
 
 describe('validateResponse', () => {
-	test('that returns false makes a 200 a transient failure, and the caller can read the valid response', async () => {
+	test('validateResponse that returns false makes a 200 a transient failure, and the caller can read the valid response', async () => {
 		const { fetch, url, server } = await setup([BAD, GOOD], { validateResponse: isOk })
 		const response = await fetch(url)
 		expect(await response.json()).toEqual({ ok: true, id: 7 })
@@ -23,14 +23,14 @@ describe('validateResponse', () => {
 		})
 	})
 
-	test('that always returns false: fetch resolves with the last response, as with any status', async () => {
+	test('validateResponse that always returns false: fetch resolves with the last response, as with any status', async () => {
 		const { fetch, url, server } = await setup(BAD, { validateResponse: isOk })
 		const response = await fetch(url)
 		expect([response.status, await response.json()]).toEqual([200, { ok: false, error: 'try_again' }])
 		expect([explain(response)?.stop, server.requests.length]).toEqual(['retries-exhausted', 3])
 	})
 
-	test('that always returns false: a client throws an HttpError with status 200 and the body', async () => {
+	test('validateResponse that always returns false: a client throws an HttpError with status 200 and the body', async () => {
 		const { server, runtime } = await setup(BAD)
 		const client = new ResilientHttpClient({ validateResponse: isOk, runtime, maxRetries: 1 })
 		const error = await failure(client.get(server.url()))
@@ -43,7 +43,7 @@ describe('validateResponse', () => {
 		expect(client.stats).toMatchObject({ requests: 1, attempts: 2, failures: 1 })
 	})
 
-	test('whose failures open the circuit', async () => {
+	test('invalid responses open the circuit', async () => {
 		const { fetch, url } = await setup(BAD, {
 			validateResponse: isOk,
 			maxRetries: 0,
@@ -53,14 +53,14 @@ describe('validateResponse', () => {
 		expect(await failure(fetch(url))).toBeInstanceOf(CircuitOpenError)
 	})
 
-	test('that returns false for a response with Retry-After: the retry waits that long', async () => {
+	test('validateResponse that returns false for a response with Retry-After: the retry waits that long', async () => {
 		const limited = answer({ headers: { 'retry-after': '7' }, body: '{"ok":false}' })
 		const { fetch, url, waits } = await setup([limited, GOOD], { validateResponse: isOk })
 		await (await fetch(url)).text()
 		expect(waits[0]).toBeGreaterThanOrEqual(7_000)
 	})
 
-	test('that throws: the error is classified like any other, and thrown unchanged', async () => {
+	test('validateResponse that throws: the error is classified like any other, and thrown unchanged', async () => {
 		const thrown = Object.assign(new Error('rate limited'), { status: 429 })
 		const { fetch, url, server } = await setup(BAD, {
 			async validateResponse(response) {
@@ -73,7 +73,7 @@ describe('validateResponse', () => {
 		expect(server.requests).toHaveLength(3)
 	})
 
-	test('that throws a permanent error is not retried', async () => {
+	test('validateResponse that throws a permanent error is not retried', async () => {
 		const { fetch, url, server } = await setup(BAD, {
 			validateResponse() {
 				throw permanent(new Error('unknown account'))
@@ -87,7 +87,7 @@ describe('validateResponse', () => {
 		])
 	})
 
-	test('that throws "connection refused" does not make a POST seem unprocessed', async () => {
+	test('validateResponse that throws "connection refused" does not make a POST seem unprocessed', async () => {
 		const { fetch, url, server } = await setup(BAD, {
 			validateResponse() {
 				throw Object.assign(new Error('the schema registry is down'), { code: 'ECONNREFUSED' })
@@ -121,7 +121,7 @@ describe('validateResponse', () => {
 		expect(seen).toEqual(['GET', 0, { ok: true, id: 8 }])
 	})
 
-	test('that does not read: a stream reaches the caller chunk by chunk', async () => {
+	test('validateResponse that does not read: a stream reaches the caller chunk by chunk', async () => {
 		const rest = deferred()
 		const { fetch, url } = await setup(interrupted(rest.promise), {
 			validateResponse: ({ headers }) => headers.get('content-type') !== 'text/html',
@@ -143,7 +143,7 @@ describe('validateResponse', () => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	test('whose body breaks off while it is read is retried', async () => {
+	test('validateResponse whose body breaks off while it is read is retried', async () => {
 		const broken: Step = {
 			async play(exchange) {
 				await exchange.sendHead(200, { 'content-length': '100' })
@@ -156,26 +156,29 @@ describe('validateResponse', () => {
 		expect(server.requests).toHaveLength(2)
 	})
 
-	test.each(['the timeout', 'the caller'])('that never settles ends with %s', async (who) => {
-		const called = deferred()
-		const caller = new AbortController()
-		const { fetch, url, time } = await setup(GOOD, {
-			timeout: 1_000,
-			maxRetries: 0,
-			validateResponse() {
-				called.resolve()
-				return new Promise<undefined>(() => {})
-			},
-		})
-		const asked = failure(fetch(url, { signal: caller.signal }))
-		await called.promise
-		if (who === 'the caller') caller.abort(new RangeError('never mind'))
-		else await time.advance(1_000)
-		expect((await asked).name).toBe(who === 'the caller' ? 'RangeError' : 'TimeoutError')
-		expect(time.pendingTimers).toBe(0)
-	})
+	test.each(['the timeout', 'the caller'])(
+		'validateResponse that never settles ends with %s',
+		async (who) => {
+			const called = deferred()
+			const caller = new AbortController()
+			const { fetch, url, time } = await setup(GOOD, {
+				timeout: 1_000,
+				maxRetries: 0,
+				validateResponse() {
+					called.resolve()
+					return new Promise<undefined>(() => {})
+				},
+			})
+			const asked = failure(fetch(url, { signal: caller.signal }))
+			await called.promise
+			if (who === 'the caller') caller.abort(new RangeError('never mind'))
+			else await time.advance(1_000)
+			expect((await asked).name).toBe(who === 'the caller' ? 'RangeError' : 'TimeoutError')
+			expect(time.pendingTimers).toBe(0)
+		},
+	)
 
-	test('that throws leaves no body behind: the stream is read or cancelled', async () => {
+	test('validateResponse that throws leaves no body behind: the stream is read or cancelled', async () => {
 		const ends: string[] = []
 		const { fetch } = fetching({
 			maxRetries: 0,

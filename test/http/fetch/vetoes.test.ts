@@ -15,9 +15,12 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 	const REPEATED = { times: 2, status: 200, stop: 'success' }
 
 	describe('a server that forbids a retry', () => {
-		test.each(['false', 'FALSE', ' false '])("by x-should-retry: '%s' is obeyed", async (value) => {
-			expect(await asked({ 'X-Should-Retry': value })).toEqual(VETOED)
-		})
+		test.each(['false', 'FALSE', ' false '])(
+			"a server that forbids a retry by x-should-retry: '%s' is obeyed",
+			async (value) => {
+				expect(await asked({ 'X-Should-Retry': value })).toEqual(VETOED)
+			},
+		)
 
 		test.each(['true', '', 'no', 'falsehood', 'false, false'])(
 			"is not one that says x-should-retry: '%s'",
@@ -26,7 +29,7 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			},
 		)
 
-		test('by the headers in retryVetoHeaders, in any case, and by no others', async () => {
+		test('a server that forbids a retry by the headers in retryVetoHeaders, in any case, and by no others', async () => {
 			const options = { retryVetoHeaders: { 'X-Retry': 'Never', 'x-final': 'yes' } }
 			expect(await asked({ 'x-retry': 'never' }, options)).toEqual(VETOED)
 			expect(await asked({ 'x-final': 'YES' }, options)).toEqual(VETOED)
@@ -45,14 +48,14 @@ describe.each(SENDERS)('over $name', ({ setup }) => {
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('after exhausted retries is not the stop reason', async () => {
+		test('a server that forbids a retry after exhausted retries is not the stop reason', async () => {
 			const { fetch, url } = await setup([status(503), status(503, { 'x-should-retry': 'false' })], {
 				maxRetries: 1,
 			})
 			expect(explain(await fetch(url))?.stop).toBe('retries-exhausted')
 		})
 
-		test('with a response below 400 has no effect', async () => {
+		test('a server that forbids a retry with a response below 400 has no effect', async () => {
 			const { fetch, url } = await setup(status(200, { 'x-should-retry': 'false' }))
 			expect(explain(await fetch(url))?.stop).toBe('success')
 		})

@@ -37,7 +37,7 @@ describe('an HTTP date', () => {
 		['Sat, 31 Dec 2016 23:59:60 GMT', Date.UTC(2017, 0, 1)],
 		['Saturday, 31-Dec-16 23:59:60 GMT', Date.UTC(2017, 0, 1)],
 		['Sun Nov  6 08:49:60 1994', Date.UTC(1994, 10, 6, 8, 50)],
-	])('in a leap second is the first second of the next minute: %s', (text, expected) => {
+	])('an HTTP date in a leap second is the first second of the next minute: %s', (text, expected) => {
 		expect(parse(text)).toBe(expected)
 	})
 
@@ -128,7 +128,7 @@ describe('a year of two digits', () => {
 describe('every second that can be written is read back', () => {
 	const any = seconds(YEAR_0, YEAR_9999)
 
-	it('as IMF-fixdate and as asctime, from the year 0 to 9999', () => {
+	it('every second that can be written is read back as IMF-fixdate and as asctime, from the year 0 to 9999', () => {
 		fc.assert(
 			fc.property(any, any, (time, now) => {
 				expect(parse(imfFixdate(time), now)).toBe(time)
@@ -137,7 +137,7 @@ describe('every second that can be written is read back', () => {
 		)
 	})
 
-	it('as RFC 850, when it is less than 50 years from now', () => {
+	it('every second that can be written is read back as RFC 850, when it is less than 50 years from now', () => {
 		const almost50Years = 18_250 * 86_400_000
 		const away = seconds(-almost50Years, almost50Years)
 		fc.assert(
@@ -147,7 +147,7 @@ describe('every second that can be written is read back', () => {
 		)
 	})
 
-	it('as the same date in all three forms', () => {
+	it('every second that can be written is read back as the same date in all three forms', () => {
 		fc.assert(
 			fc.property(seconds(Date.UTC(1977, 0), Date.UTC(2076, 0)), (time) => {
 				expect([imfFixdate, rfc850, asctime].map((form) => parse(form(time)))).toEqual([time, time, time])

@@ -22,7 +22,7 @@ describe('Retry-After in seconds', () => {
 		expect(parse(value)).toBe(expected)
 	})
 
-	it('that exceeds exact numbers is Number.MAX_SAFE_INTEGER', () => {
+	it('Retry-After in seconds that exceeds exact numbers is Number.MAX_SAFE_INTEGER', () => {
 		expect(parse('9'.repeat(20))).toBe(Number.MAX_SAFE_INTEGER)
 		expect(parse('9'.repeat(5_000))).toBe(Number.MAX_SAFE_INTEGER)
 	})

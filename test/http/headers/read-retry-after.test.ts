@@ -38,21 +38,24 @@ describe('the wait that a response asks for', () => {
 		['five minutes fast', 5 * MINUTES],
 		['five minutes slow', -5 * MINUTES],
 		['right', 0],
-	])("until a date is compared with the server's clock, if that is %s", (_, skew) => {
-		const date = imfFixdate(NOW + skew)
-		expect(asked({ date, 'retry-after': imfFixdate(NOW + skew + 9_000) })).toBe(9_000)
-		expect(asked({ date, 'retry-after': asctime(NOW + skew - 9_000) })).toBe(0)
-	})
+	])(
+		"the wait that a response asks for until a date is compared with the server's clock, if that is %s",
+		(_, skew) => {
+			const date = imfFixdate(NOW + skew)
+			expect(asked({ date, 'retry-after': imfFixdate(NOW + skew + 9_000) })).toBe(9_000)
+			expect(asked({ date, 'retry-after': asctime(NOW + skew - 9_000) })).toBe(0)
+		},
+	)
 
-	it("until a date is compared with our clock if the response's Date is malformed", () => {
+	it("the wait that a response asks for until a date is compared with our clock if the response's Date is malformed", () => {
 		expect(asked({ date: 'yesterday', 'retry-after': imfFixdate(NOW + 9_000) })).toBe(9_000)
 	})
 
-	it('in seconds does not depend on a clock', () => {
+	it('the wait that a response asks for in seconds does not depend on a clock', () => {
 		expect(asked({ date: imfFixdate(0), 'retry-after': '9' })).toBe(9_000)
 	})
 
-	it('in several lines is the longest', () => {
+	it('the wait that a response asks for in several lines is the longest', () => {
 		const headers = new Headers()
 		for (const line of ['5', '20', '10']) headers.append('retry-after', line)
 		expect(readRetryAfter(headers, NOW)).toBe(20_000)

@@ -138,7 +138,7 @@ describe('a request over HTTP/2', () => {
 		expect(first?.signal.aborted).toBe(false)
 	})
 
-	test('with an expired deadline is answered with 504', async () => {
+	test('a request over HTTP/2 with an expired deadline is answered with 504', async () => {
 		const client = await session(() => expect.unreachable())
 		const late = client.request({ ':path': '/', 'grpc-timeout': '0n' })
 		const status = await new Promise((resolve) => late.on('response', (head) => resolve(head[':status'])))

@@ -168,7 +168,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(await response.json()).toEqual({ error: 'internal server error' })
 	})
 
-	test('during its response has its connection closed, so that a partial response does not look complete', async () => {
+	test('a handler of node:http that throws anything else during its response has its connection closed, so that a partial response does not look complete', async () => {
 		const errors = loggedErrors()
 		const service = await url(
 			listening(
@@ -182,7 +182,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(errors).toHaveLength(1)
 	})
 
-	test('after its response does not change the response', async () => {
+	test('a handler of node:http that throws anything else after its response does not change the response', async () => {
 		const errors = loggedErrors()
 		const body = 'x'.repeat(5_000_000)
 		const service = await url(

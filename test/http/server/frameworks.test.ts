@@ -140,7 +140,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(await aborted.promise).toMatchObject({ name: 'AbortError' })
 	})
 
-	test('after the response neither the client nor the deadline aborts it, and no timer is left', async () => {
+	test('a context after the response: neither the client nor the deadline aborts it, and no timer is left', async () => {
 		const clock = virtualRuntime()
 		const signals: (AbortSignal | undefined)[] = []
 		const running = await start(

@@ -43,7 +43,7 @@ describe('a fetch handler', () => {
 		expect(await (await handler(request, { region: 'eu' }, 5)).json()).toEqual([2, 'eu', 5])
 	})
 
-	test('that throws rejects, and leaves no timer', async () => {
+	test('a fetch handler that throws rejects, and leaves no timer', async () => {
 		const clock = virtualRuntime()
 		const failure = new Error('bug')
 		const handler = fetchServerContext(

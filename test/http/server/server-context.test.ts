@@ -238,7 +238,7 @@ describe('the request is found', () => {
 		["Fastify's request", { headers, raw: message }],
 		["Hono's request", { raw: request(headers) }],
 		["Hono's context", { req: { raw: request(headers) } }],
-	])('in %s', (_, given) => {
+	])('the request is found in %s', (_, given) => {
 		expect(createServerContext(given).attempt).toBe(3)
 	})
 

@@ -21,7 +21,7 @@ describe.each(SENDERS)('an abort over $name', ({ send }) => {
 	// For a falsy reason, fetch creates its own error once there is a body.
 	const reasonsInBody = reasons.slice(0, 2)
 
-	it.each(reasons)('with the reason %s before the call sends nothing', async (reason) => {
+	it.each(reasons)('an abort with the reason %s before the call sends nothing', async (reason) => {
 		const { url, sockets } = await serve()
 		await expect(send(url, init({ signal: AbortSignal.abort(reason) }))).rejects.toBe(reason)
 		await settled()
@@ -56,18 +56,21 @@ describe.each(SENDERS)('an abort over $name', ({ send }) => {
 		},
 	)
 
-	it.each(reasonsInBody)('with the reason %s while the stream is read rejects with it', async (reason) => {
-		const controller = new AbortController()
-		const { url } = await serveHalf()
-		const response = await send(url, init({ signal: controller.signal }))
-		const reader = response.body?.getReader()
-		expect((await reader?.read())?.value?.byteLength).toBe(4)
-		const next = reader?.read()
-		controller.abort(reason)
-		await expect(next).rejects.toBe(reason)
-	})
+	it.each(reasonsInBody)(
+		'an abort with the reason %s while the stream is read rejects with it',
+		async (reason) => {
+			const controller = new AbortController()
+			const { url } = await serveHalf()
+			const response = await send(url, init({ signal: controller.signal }))
+			const reader = response.body?.getReader()
+			expect((await reader?.read())?.value?.byteLength).toBe(4)
+			const next = reader?.read()
+			controller.abort(reason)
+			await expect(next).rejects.toBe(reason)
+		},
+	)
 
-	it('while a compressed body is read rejects with the reason', async () => {
+	it('an abort while a compressed body is read rejects with the reason', async () => {
 		const controller = new AbortController()
 		const { url } = await serve((_, response) => {
 			response
@@ -93,7 +96,7 @@ describe.each(SENDERS)('an abort over $name', ({ send }) => {
 		},
 	)
 
-	it('after the end changes nothing', async () => {
+	it('an abort after the end changes nothing', async () => {
 		const controller = new AbortController()
 		const { url } = await serve()
 		const response = await send(url, init({ signal: controller.signal }))
@@ -104,7 +107,7 @@ describe.each(SENDERS)('an abort over $name', ({ send }) => {
 		expect(await (await send(url, init())).text()).toBe('ok')
 	})
 
-	it('while a redirect is followed rejects with the reason', async () => {
+	it('an abort while a redirect is followed rejects with the reason', async () => {
 		const controller = new AbortController()
 		const reason = new Error('too late')
 		const { url } = await serve(({ path }, response) => {

@@ -103,7 +103,7 @@ describe.each(SENDERS)('a response over $name', ({ send }) => {
 		['GET', 205],
 		['GET', 304],
 		['HEAD', 200],
-	])('to %s with status %i has no body, as often as it is read', async (method, status) => {
+	])('a response to %s with status %i has no body, as often as it is read', async (method, status) => {
 		const response = await get((_, answer) => answer.writeHead(status).end(), method)
 		expect(response.body).toBeNull()
 		expect(await response.text()).toBe('')
@@ -111,7 +111,7 @@ describe.each(SENDERS)('a response over $name', ({ send }) => {
 		expect(response.bodyUsed).toBe(false)
 	})
 
-	it('with an empty body has one', async () => {
+	it('a response with an empty body has one', async () => {
 		const response = await get((_, answer) => answer.end())
 		expect(response.body).not.toBeNull()
 		expect(await response.text()).toBe('')
@@ -125,7 +125,7 @@ describe.each(SENDERS)('a response over $name', ({ send }) => {
 		['deflate', deflateRawSync(long)],
 		['deflate, gzip', gzipSync(deflateSync(long))],
 		...(canDoBrotli ? [['br', brotliCompressSync(long)] as [string, Uint8Array]] : []),
-	])('that was sent as %s is text again', async (encoding, body) => {
+	])('a response that was sent as %s is text again', async (encoding, body) => {
 		const handler: Handler = (_, answer) => answer.writeHead(200, { 'content-encoding': encoding }).end(body)
 		const response = await get(handler)
 		expect(await response.text()).toBe(long)
@@ -147,19 +147,22 @@ describe.each(SENDERS)('a response over $name', ({ send }) => {
 		expect(await (await get(handler, 'HEAD')).text()).toBe('')
 	})
 
-	it('that does not match its encoding rejects', async () => {
+	it('a response that does not match its encoding rejects', async () => {
 		const response = await get((_, answer) => answer.writeHead(200, { 'content-encoding': 'gzip' }).end(long))
 		await expect(response.text()).rejects.toThrow(Error)
 	})
 
-	it.each(['text', 'json', 'arrayBuffer', 'blob'] as const)('that breaks rejects %s', async (how) => {
-		const response = await get((_, answer) => {
-			answer.writeHead(200, { 'content-length': 100 }).write('half', () => answer.destroy())
-		})
-		await expect(response[how]()).rejects.toThrow(Error)
-	})
+	it.each(['text', 'json', 'arrayBuffer', 'blob'] as const)(
+		'a response that breaks rejects %s',
+		async (how) => {
+			const response = await get((_, answer) => {
+				answer.writeHead(200, { 'content-length': 100 }).write('half', () => answer.destroy())
+			})
+			await expect(response[how]()).rejects.toThrow(Error)
+		},
+	)
 
-	it('that never arrived is a network error', async () => {
+	it('a response that never arrived is a network error', async () => {
 		await expect(get((_, answer) => answer.destroy())).rejects.toThrow(Error)
 		await expect(send('http://127.0.0.1:1', init())).rejects.toThrow(Error)
 	})

@@ -39,7 +39,7 @@ describe.each(SENDERS)('a redirect over $name', ({ send }) => {
 		[302, 'DELETE', 'DELETE'],
 		[307, 'POST', 'POST'],
 		[308, 'POST', 'POST'],
-	])('with %i turns %s into %s', async (status, method, expected) => {
+	])('a redirect with %i turns %s into %s', async (status, method, expected) => {
 		const body = method === 'POST' || method === 'PUT' ? 'text' : undefined
 		const { last } = await sent(send, status, method, body)
 		expect(last?.method).toBe(expected)
@@ -55,15 +55,18 @@ describe.each(SENDERS)('a redirect over $name', ({ send }) => {
 		expect((await sent(send, 307, 'POST', new Blob(['blob']))).last?.body.toString()).toBe('blob')
 	})
 
-	it.each([301, 302, 307, 308])('with %i is not followed if the body was a stream', async (status) => {
-		await expect(sent(send, status, 'POST', new Blob(['a']).stream())).rejects.toThrow(TypeError)
-	})
+	it.each([301, 302, 307, 308])(
+		'a redirect with %i is not followed if the body was a stream',
+		async (status) => {
+			await expect(sent(send, status, 'POST', new Blob(['a']).stream())).rejects.toThrow(TypeError)
+		},
+	)
 
-	it('with 303 needs no body, and a stream does not matter', async () => {
+	it('a redirect with 303 needs no body, and a stream does not matter', async () => {
 		expect((await sent(send, 303, 'POST', new Blob(['a']).stream())).last?.method).toBe('GET')
 	})
 
-	it('to another origin drops credentials, and to the same one keeps them', async () => {
+	it('a redirect to another origin drops credentials, and to the same one keeps them', async () => {
 		const other = await serve()
 		const { url, seen } = await serve(({ path }, response) => {
 			response.writeHead(302, { location: path === '/' ? '/again' : other.url }).end()

@@ -45,7 +45,7 @@ export function axiosAdapter<Config extends AxiosConfig, Result extends AxiosRes
 		invalidArgument('axios', axios, "the axios module (import axios from 'axios')")
 	const engine = new HttpEngine(readHttpOptions(options, SCHEMA, 'axiosAdapter'))
 	const adapterFor = selectAdapter(axios, options.adapter)
-	// Without defaults: defaults set on axios later are not part of the config that is sent.
+	// It has no defaults: defaults set on axios later are not part of the config that is sent.
 	const urls = new axios.Axios({})
 
 	return async (config) => {

@@ -143,7 +143,7 @@ function withCallerConfig<Config extends AxiosConfig>(error: unknown, config: Co
 	if (!isAxiosFailure<Config, AxiosResponse>(error)) return error
 	error.config = config
 	if (error.response) error.response.config = config
-	// Not a network error: axios would reject the same request again.
+	// Permanent, because axios would reject the same request again.
 	return REJECTED_BY_AXIOS.test(error.code ?? '') ? permanent(error) : error
 }
 

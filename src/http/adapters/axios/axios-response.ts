@@ -33,6 +33,9 @@ function responseUrl(request: unknown): string | undefined {
 
 export class AxiosResponseView<Result extends AxiosResponse = AxiosResponse> implements ObservableResponse {
 	readonly result: Result
+	readonly status: number
+	readonly statusText: string
+	readonly ok: boolean
 	readonly url: string
 	/** True if a redirect led to another origin, in browsers. Over `node:http` a hook observes redirects. */
 	readonly redirected: boolean
@@ -41,21 +44,12 @@ export class AxiosResponseView<Result extends AxiosResponse = AxiosResponse> imp
 
 	constructor(result: Result, url: string) {
 		this.result = result
+		this.status = result.status
+		this.statusText = result.statusText
+		this.ok = result.status >= 200 && result.status <= 299
 		const answered = responseUrl(result.request)
 		this.url = answered ?? url
 		this.redirected = answered !== undefined && new URL(answered).origin !== new URL(url, answered).origin
-	}
-
-	get status(): number {
-		return this.result.status
-	}
-
-	get statusText(): string {
-		return this.result.statusText
-	}
-
-	get ok(): boolean {
-		return this.status >= 200 && this.status <= 299
 	}
 
 	get headers(): Headers {

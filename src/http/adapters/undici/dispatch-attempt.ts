@@ -6,7 +6,8 @@
  */
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 
-import type { RedirectObserver } from '../../transport/redirect.ts'
+import { type RedirectObserver, redirectObserverOf } from '../../transport/redirect.ts'
+import type { TransportInit } from '../../transport/request.ts'
 import {
 	type BodyObserver,
 	headerFrom,
@@ -30,15 +31,12 @@ const NO_HEADERS: HeaderTable = {}
 
 const ignore = (): void => {}
 
-/** What links an attempt to the engine. */
-interface AttemptLinks {
-	readonly signal: AbortSignal
-	readonly redirects: RedirectObserver | undefined
-}
-
 /** Returns the URLs that undici's redirect interceptor, inside this one, has requested so far. */
 const historyOf = (context: object | null): readonly unknown[] =>
 	context && 'history' in context && Array.isArray(context.history) ? context.history : []
+
+const rejectRead = (): Promise<never> =>
+	Promise.reject(new TypeError('Only the caller that sent the request can read the response body'))
 
 export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	status = 0
@@ -47,6 +45,11 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	redirected = false
 	readonly body = null
 	readonly bodyUsed = false
+	// Retry hooks can read the head of a failed response. Its bytes go to the caller.
+	readonly text: typeof rejectRead = rejectRead
+	readonly json: typeof rejectRead = rejectRead
+	readonly arrayBuffer: typeof rejectRead = rejectRead
+	readonly blob: typeof rejectRead = rejectRead
 	readonly #caller: CallerHandler
 	readonly #signal: AbortSignal
 	readonly #runtime: Runtime
@@ -66,11 +69,11 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	#drained = 0
 	#stopTimer: (() => void) | undefined
 
-	constructor(url: string, caller: CallerHandler, { signal, redirects }: AttemptLinks, runtime: Runtime) {
+	constructor(url: string, caller: CallerHandler, init: TransportInit, runtime: Runtime) {
 		this.url = url
 		this.#caller = caller
-		this.#signal = signal
-		this.#redirects = redirects
+		this.#signal = init.signal
+		this.#redirects = redirectObserverOf(init)
 		this.#runtime = runtime
 		this.#head = new Promise((resolve, reject) => {
 			this.#resolve = resolve
@@ -222,23 +225,6 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		return headers
 	}
 
-	// Retry hooks can read the head of a failed response. Its bytes go to the caller.
-	text(): Promise<string> {
-		return rejectRead()
-	}
-
-	json(): ReturnType<Response['json']> {
-		return rejectRead()
-	}
-
-	arrayBuffer(): Promise<ArrayBuffer> {
-		return rejectRead()
-	}
-
-	blob(): Promise<Blob> {
-		return rejectRead()
-	}
-
 	/** A URL is in the history after its response, so an entry before the first response means a redirect. */
 	#checkRedirect(): void {
 		if (this.#history.length > 0) void this.#redirects?.onRedirect(undefined, false)
@@ -264,6 +250,3 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		return observer ? observer.onEnd(failure) : failure
 	}
 }
-
-const rejectRead = (): Promise<never> =>
-	Promise.reject(new TypeError('Only the caller that sent the request can read the response body'))

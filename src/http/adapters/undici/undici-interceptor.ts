@@ -4,7 +4,6 @@ import { HttpEngine } from '../../client/http-engine.ts'
 import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../../options/http-options.ts'
 import type { RequestOptions } from '../../options/request-options.ts'
 import { HttpStatusError } from '../../request/status-error.ts'
-import { redirectObserverOf } from '../../transport/redirect.ts'
 import { CallerHandler } from './caller-handler.ts'
 import { DispatchAttempt } from './dispatch-attempt.ts'
 import { DispatchRequest } from './dispatch-request.ts'
@@ -67,8 +66,7 @@ function send(
 	const url = urlOf(options, poolName)
 	const attempts: DispatchAttempt[] = []
 	const request = new DispatchRequest(url, options, (sent, init) => {
-		const links = { signal: init.signal, redirects: redirectObserverOf(init) }
-		const attempt = new DispatchAttempt(url, caller, links, engine.runtime)
+		const attempt = new DispatchAttempt(url, caller, init, engine.runtime)
 		attempts.push(attempt)
 		return attempt.start(dispatch, sent)
 	})

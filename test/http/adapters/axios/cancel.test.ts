@@ -75,8 +75,8 @@ describe.each(ways)('to cancel by %s', (_, make) => {
 	})
 })
 
-describe('to cancel', () => {
-	test.each(ways.slice(0, 3))('by %s ends a stream that the caller reads', async (_, make) => {
+describe('a cancellation', () => {
+	test.each(ways.slice(0, 3))('a cancellation by %s ends a stream that the caller reads', async (_, make) => {
 		const { api, server } = await setup(drip())
 		const { config, cancel } = make()
 		const { data } = await api.get<Readable>('/', { ...config, responseType: 'stream' })
@@ -88,7 +88,7 @@ describe('to cancel', () => {
 		await server.aborted(1)
 	})
 
-	test('in a queue ends the stream in data, which was not sent', async () => {
+	test('a cancellation in a queue ends the stream in data, which was not sent', async () => {
 		const { api, server } = await setup(hang(), { bulkhead: { maxConcurrent: 1, maxQueue: 1 } })
 		const leaving = new AbortController()
 		const first = failure(api.get('/', { signal: leaving.signal }))

@@ -23,7 +23,7 @@ describe('the response', () => {
 		expect(explain(error)?.stop).toBe('permanent')
 	})
 
-	test('that is rejected has its status in the error', async () => {
+	test('the response that is rejected has its status in the error', async () => {
 		const { api } = await setup(answer({ status: 404 }))
 		expect(await axiosFailure(api.get('/'))).toMatchObject({ status: 404 })
 	})
@@ -91,14 +91,14 @@ describe.each(['http', 'fetch'])('a stream over %s', (adapter) => {
 		expect(await textOf(data)).toBe('{"id":7}')
 	})
 
-	test('of a discarded response is cancelled, and its connection is closed', async () => {
+	test('a stream of a discarded response is cancelled, and its connection is closed', async () => {
 		const { api, server } = await setup([drip({ status: 503 }), fine], { adapter })
 		const { data } = await api.get('/', { responseType: 'stream' })
 		expect(await textOf(data)).toBe('{"id":7}')
 		await server.aborted(1)
 	})
 
-	test('of a failed status can be read', async () => {
+	test('a stream of a failed status can be read', async () => {
 		const { api } = await setup(answer({ status: 404, body: 'none' }), { adapter })
 		const { response } = await axiosFailure(api.get('/', { responseType: 'stream' }))
 		expect(await textOf(response?.data as AsyncIterable<Uint8Array>)).toBe('none')

@@ -14,14 +14,14 @@ async function between(script: Script<Step>, options: SetupOptions = {}, status 
 }
 
 describe('a redirect to another origin through axios', () => {
-	test('that responds with Retry-After does not pause the first origin', async () => {
+	test('a redirect to another origin through axios that responds with Retry-After does not pause the first origin', async () => {
 		const busy = answer({ status: 429, headers: { 'retry-after': '3600' } })
 		await using two = await between(busy, { maxRetries: 0 })
 		expect(await failure(two.api.get('/go'))).toMatchObject({ response: { status: 429 } })
 		expect((await two.api.get('/')).data).toBe('fine')
 	})
 
-	test('that fails does not open the circuit of the first origin', async () => {
+	test('a redirect to another origin through axios that fails does not open the circuit of the first origin', async () => {
 		const options = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } }
 		await using two = await between(answer({ status: 500 }), options)
 		for (let n = 0; n < 3; n++) await failure(two.api.get('/go'))

@@ -9,7 +9,7 @@ const busy = answer({ status: 503, body: 'busy' })
 const fine = answer({ headers: { 'content-type': 'application/json' }, body: '{"id":7}' })
 
 describe('a request through axios', () => {
-	test('that succeeds is sent once, without a wait', async () => {
+	test('a request through axios that succeeds is sent once, without a wait', async () => {
 		const { api, server, clock } = await setup(fine)
 		const response = await api.get('/users/7', { params: { full: true } })
 		expect(response).toMatchObject({ status: 200, data: { id: 7 } })
@@ -41,7 +41,7 @@ describe('a request through axios', () => {
 		expect(server.requests).toHaveLength(2)
 	})
 
-	test("that keeps failing throws the error of its last attempt with the caller's config", async () => {
+	test("a request through axios that keeps failing throws the error of its last attempt with the caller's config", async () => {
 		const { api, server } = await setup(reset('request-head'), { maxRetries: 2 })
 		const validateStatus = (status: number) => status === 200
 		const error = await axiosFailure(api.get('/', { validateStatus, timeout: 5_000 }))
@@ -59,7 +59,7 @@ describe('a request through axios', () => {
 		expect(waits[0]).toBeGreaterThanOrEqual(7_000)
 	})
 
-	test('with a key waits for each 409 with Retry-After, beyond maxRetries, and returns the response', async () => {
+	test('a request through axios with a key waits for each 409 with Retry-After, beyond maxRetries, and returns the response', async () => {
 		const inProgress = answer({ status: 409, headers: { 'retry-after': '2' } })
 		const conflicts = [inProgress, inProgress, inProgress, fine] as const
 		const { api, server, waits } = await setup(conflicts, { maxRetries: 1 })
@@ -124,7 +124,7 @@ describe('a request through axios', () => {
 		await expect(onSocket('/nowhere/b.sock')).resolves.toMatchObject({ code: 'ENOENT' })
 	})
 
-	test('that axios itself rejects is not retried', async () => {
+	test('a request through axios that axios itself rejects is not retried', async () => {
 		const { api, server, waits } = await setup(answer({ body: 'far too long' }))
 		const error = await axiosFailure(api.get('/', { maxContentLength: 3 }))
 		expect(error.message).toContain('maxContentLength')

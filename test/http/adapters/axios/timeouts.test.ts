@@ -5,7 +5,7 @@ import { answer, hang } from '../../faults/fault-server.ts'
 import { axiosFailure, failure, setup } from './setup.ts'
 
 describe('a timeout', () => {
-	test("of axios applies to each attempt and rejects with axios' own timeout error", async () => {
+	test("a timeout of axios applies to each attempt and rejects with axios' own timeout error", async () => {
 		const { api, server, clock } = await setup(hang(), {
 			maxRetries: 1,
 			axiosDefaults: { timeout: 20_000 },
@@ -24,7 +24,7 @@ describe('a timeout', () => {
 		await server.aborted(2)
 	})
 
-	test('while a body is read leads to another attempt', async () => {
+	test('a timeout while a body is read leads to another attempt', async () => {
 		const { api, server, clock } = await setup([hang('body'), answer({ body: '{"id":7}' })], {
 			timeout: 1_000,
 		})
@@ -43,7 +43,7 @@ describe('a timeout', () => {
 		expect(await request).toMatchObject({ code: 'ETIMEDOUT', message: 'too slow' })
 	})
 
-	test('after a stream was sent says why it was not retried', async () => {
+	test('a timeout after a stream was sent says why it was not retried', async () => {
 		const { api, server, clock } = await setup(hang(), { timeout: 1_000 })
 		const request = axiosFailure(api.put('/', Readable.from(['a stream'])))
 		await server.requested(1)
@@ -72,7 +72,7 @@ describe('a timeout', () => {
 		expect(await request).toMatchObject({ name: 'DeadlineExceededError' })
 	})
 
-	test('that is invalid is rejected', async () => {
+	test('a timeout that is invalid is rejected', async () => {
 		const { api } = await setup(answer())
 		await expect(api.get('/', { timeout: -5 })).rejects.toThrow(
 			'Invalid option "timeout": expected a number of milliseconds, or 0 for the default, got -5',

@@ -56,7 +56,7 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		expect((await asked).status).toBe(200)
 	})
 
-	it('with a key waits for each 409 with Retry-After, beyond maxRetries', async () => {
+	it('waits for each 409 with Retry-After beyond maxRetries if the request has a key', async () => {
 		const inProgress = answer({ status: 409, headers: { 'retry-after': '2' } })
 		const server = await serving([inProgress, inProgress, inProgress, answer({ status: 201, body: 'fine' })])
 		const waits: number[] = []

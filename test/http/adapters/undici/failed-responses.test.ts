@@ -4,7 +4,7 @@ import { answer, deferred, drip, hang, hugeBody, wrongLength } from '../../fault
 import { composed, failureOf, inVirtualTime, ONE_CONNECTION, serving } from './composed.ts'
 
 describe('a failed response that is not the last one', () => {
-	it('of 50 kB is drained, so that all attempts share one connection', async () => {
+	it('a failed response that is not the last one of 50 kB is drained, so that all attempts share one connection', async () => {
 		const failed = answer({ status: 503, body: 'x'.repeat(50_000) })
 		const server = await serving(({ n }) => (n % 3 === 0 ? answer({ body: 'fine' }) : failed))
 		const dispatcher = composed({ budget: false, circuitBreaker: false }, ONE_CONNECTION)
@@ -113,7 +113,7 @@ describe('a hedge', () => {
 		await server.aborted(1)
 	})
 
-	it('that fails first is released when the other one succeeds', async () => {
+	it('a hedge that fails first is released when the other one succeeds', async () => {
 		const late = deferred()
 		const failed = answer({ status: 503, body: 'x'.repeat(10_000) })
 		const server = await serving([answer({ body: 'fine', after: late.promise }), failed])

@@ -116,29 +116,33 @@ describe('a handler', () => {
 		expect(notes.filter((note) => note.startsWith('head'))).toEqual(['head 103', 'head 102', 'head 200'])
 	})
 
-	it.each([200, 500])('that pauses receives nothing until it resumes: status %s', async (status) => {
-		const server = await serving(answer({ status, body: 'x'.repeat(200_000) }))
-		let paused = () => {}
-		const isPaused = new Promise<void>((resolve) => {
-			paused = resolve
-		})
-		const { handler, notes, ended, controller } = noting({
-			onResponseStart(given) {
-				given.pause()
-				paused()
-			},
-		})
-		composed({ maxRetries: 0 }).dispatch(get(server), handler)
-		await isPaused
-		await settled()
-		expect(controller()?.paused).toBe(true)
-		expect(notes.some((note) => note.startsWith('data'))).toBe(false)
-		controller()?.resume()
-		await ended
-		expect(notes.at(-1)).toBe('end')
-	})
+	it.each([200, 500])(
+		'a handler that pauses receives nothing until it resumes: status %s',
+		async (status) => {
+			const server = await serving(answer({ status, body: 'x'.repeat(200_000) }))
+			let paused = () => {}
+			const isPaused = new Promise<void>((resolve) => {
+				paused = resolve
+			})
+			const { handler, notes, ended, controller } = noting({
+				onResponseStart(given) {
+					given.pause()
+					paused()
+				},
+			})
+			composed({ maxRetries: 0 }).dispatch(get(server), handler)
+			await isPaused
+			await settled()
+			expect(controller()?.paused).toBe(true)
+			expect(notes.length).toBeGreaterThan(0)
+			expect(notes.filter((note) => note.startsWith('data'))).toEqual([])
+			controller()?.resume()
+			await ended
+			expect(notes.at(-1)).toBe('end')
+		},
+	)
 
-	it('that paused before the response stays paused', async () => {
+	it('a handler that paused before the response stays paused', async () => {
 		const server = await serving(answer({ body: 'fine' }))
 		const { handler, notes, ended, controller } = noting({ onRequestStart: (given) => given.pause() })
 		composed().dispatch(get(server), handler)
@@ -170,7 +174,7 @@ describe('a handler', () => {
 		expect(errors).toEqual([thrown])
 	})
 
-	it('that throws in onResponseError does no harm', async () => {
+	it('a handler that throws in onResponseError does no harm', async () => {
 		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 		const rejections: unknown[] = []
 		const note = (error: unknown) => rejections.push(error)
@@ -189,7 +193,7 @@ describe('a handler', () => {
 		expect(rejections).toEqual([])
 	})
 
-	it('that aborts after the end changes nothing', async () => {
+	it('a handler that aborts after the end changes nothing', async () => {
 		const server = await serving(answer())
 		const { handler, notes, ended, controller } = noting()
 		const { dispatcher, clock } = inVirtualTime()
@@ -203,7 +207,7 @@ describe('a handler', () => {
 })
 
 describe('an inner interceptor', () => {
-	it('that throws instead of dispatching fails the request', async () => {
+	it('an inner interceptor that throws instead of dispatching fails the request', async () => {
 		const thrown = new Error('not today')
 		const dispatch = undiciInterceptor({ maxRetries: 0 })((): boolean => {
 			throw thrown

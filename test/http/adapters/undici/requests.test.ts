@@ -75,7 +75,7 @@ describe('the body of a request through the interceptor', () => {
 		expect(server.requests.map(({ body }) => body)).toEqual(['a stream'])
 	})
 
-	it('that was a stream: the caller receives the failed response', async () => {
+	it('the body of a request through the interceptor that was a stream: the caller receives the failed response', async () => {
 		const server = await serving(answer({ status: 503, body: 'busy' }))
 		const { statusCode, body } = await request(server.url(), {
 			dispatcher: composed(),
@@ -95,11 +95,14 @@ describe('the body of a request through the interceptor', () => {
 			'what fetch was given',
 			(url: string) => undiciFetch(url, { ...PUT, dispatcher: refusedOnce(), body: 'a stream' }),
 		],
-	])('that is still unread is sent again: %s', async (_, send) => {
-		const server = await serving(answer())
-		await send(server.url())
-		expect(server.requests.map(({ body }) => body)).toEqual(['a stream'])
-	})
+	])(
+		'the body of a request through the interceptor that is still unread is sent again: %s',
+		async (_, send) => {
+			const server = await serving(answer())
+			await send(server.url())
+			expect(server.requests.map(({ body }) => body)).toEqual(['a stream'])
+		},
+	)
 
 	it('is created for each attempt if it is a function', async () => {
 		const server = await twoFailures()
@@ -185,7 +188,7 @@ describe('a request through the interceptor', () => {
 		expect(server.requests.map(({ path }) => path)).toEqual(['/first'])
 	})
 
-	it('through a pool needs no origin', async () => {
+	it('a request through the interceptor through a pool needs no origin', async () => {
 		const server = await serving([answer({ status: 503 }), answer()])
 		const pool = new Pool(server.origin)
 		onTestFinished(() => pool.destroy())
@@ -193,7 +196,7 @@ describe('a request through the interceptor', () => {
 		expect((await dispatcher.request({ path: '/', method: 'GET' })).statusCode).toBe(200)
 	})
 
-	it('for an upgrade is passed through', async () => {
+	it('a request through the interceptor for an upgrade is passed through', async () => {
 		const server = createServer().listen(0, '127.0.0.1')
 		onTestFinished(() => void server.close())
 		server.on('upgrade', ({ headers }, socket) => {
@@ -209,7 +212,7 @@ describe('a request through the interceptor', () => {
 		socket.destroy()
 	})
 
-	it('that cannot be sent is rejected by undici itself, once', async () => {
+	it('a request through the interceptor that cannot be sent is rejected by undici itself, once', async () => {
 		let retries = 0
 		const dispatcher = composed({ onRetry: () => retries++ })
 		const sent = dispatcher.request({ origin: 'http://127.0.0.1:1', path: '/a b', method: 'GET' })
