@@ -37,7 +37,7 @@ export type OutsideTransaction = 'warn' | 'allow' | 'reject'
 const CONSEQUENCE =
 	'if the process crashes between the two writes, the message or your database change is lost'
 
-/** How many messages of clients without state are checked before the outbox stops looking for a reason to warn. */
+/** The outbox checks only this many messages of clients without state: the check can cost a round trip. */
 const MAX_QUESTIONS = 20
 
 export class TransactionCheck {
@@ -61,7 +61,7 @@ export class TransactionCheck {
 		if (tx !== undefined) this.#checkDatabase(tx)
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
 		const problem = tx === undefined ? NO_TX : outsideProblem(tx)
-		if (problem !== undefined) this.#report(problem)
+		if (problem !== undefined) this.reportOutside(problem)
 	}
 
 	/**
@@ -75,29 +75,24 @@ export class TransactionCheck {
 		return !this.#hasWarned && this.#questions++ < MAX_QUESTIONS
 	}
 
-	/** Throws or warns if the database has no open transaction. */
-	outside(): void {
-		this.#report(NO_TRANSACTION)
-	}
-
-	#report(problem: string): void {
+	/** Throws or warns because no transaction is open. */
+	reportOutside(problem: string = NO_TRANSACTION): void {
 		if (this.#mode === 'reject')
 			throw new OutboxTransactionError('outside-transaction', `${problem}: ${CONSEQUENCE}. ${this.#advice()}`)
 		this.#warn(problem)
 	}
 
-	/** As `beforeInsert`. Also throws without `tx` and for a store that cannot write within a call. */
+	/** Throws what `beforeInsert` throws, and without `tx` and for a store that cannot write within a call. */
 	beforeSyncInsert(options: EnqueueSyncOptions): {
 		readonly tx: SqliteClient
 		readonly store: SyncEnqueueStore
 	} {
 		checkOptions(options)
-		if (!isSyncStore(this.#store))
-			throw new OutboxStoreError(
-				'enqueue synchronously',
-				`the store ${this.#store.kind} has no synchronous driver`,
-				'Use await outbox.enqueue(message, { tx }).',
-			)
+		if (!isSyncStore(this.#store)) {
+			const reason = `the store ${this.#store.kind} has no synchronous driver`
+			const advice = 'Use await outbox.enqueue(message, { tx }).'
+			throw new OutboxStoreError('enqueue synchronously', reason, advice)
+		}
 		if (options.tx === undefined)
 			invalidOption('tx', undefined, 'the database with the open transaction, such as { tx: db }')
 		this.beforeInsert(options)
@@ -123,10 +118,8 @@ export class TransactionCheck {
 		if (isObject && this.#store.accepts(tx)) return
 		const { kind } = this.#store
 		const expected = EXPECTED_TX[kind] ?? `a transaction of ${kind}`
-		throw new OutboxTransactionError(
-			'wrong-database',
-			`Invalid tx for an outbox with the store ${kind}: expected ${expected}, got ${show(tx)}`,
-		)
+		const text = `Invalid tx for an outbox with the store ${kind}: expected ${expected}, got ${show(tx)}`
+		throw new OutboxTransactionError('wrong-database', text)
 	}
 
 	#warn(problem: string): void {
@@ -154,10 +147,7 @@ const PGLITE =
 const POOL =
 	'message enqueued with a pool as tx, which has no open transaction because each query may use another connection'
 
-const EXPECTED_TX: Readonly<Record<string, string>> = {
-	postgres: POSTGRES_TX,
-	sqlite: SQLITE_TX,
-}
+const EXPECTED_TX: Readonly<Record<string, string>> = { postgres: POSTGRES_TX, sqlite: SQLITE_TX }
 
 const EXAMPLES: Readonly<Record<string, string>> = {
 	postgres:

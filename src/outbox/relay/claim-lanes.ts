@@ -1,13 +1,10 @@
 /**
- * Keeps a slow claim of one destination from delaying the others. All destinations share one claim, which is
- * one round trip, as long as claims are fast. A slow one says nothing about which of its destinations is
- * slow, so half of them move to another lane, whose claims run concurrently. After a few slow claims the slow
- * destination is alone, and the others share fast lanes. The number of lanes is fixed, so a database that is
- * slow for all destinations does not get more than a few claims. The first claim of an ordered destination
- * has a lane of its own, because it may have to search for the first messages of all keys.
- *
- * Full scans that are known to take long have a lane of their own too, beside all other claims of their
- * destination.
+ * Keeps a slow claim of one destination from delaying the others. While claims are fast, all destinations
+ * share one claim, which is one round trip. After a slow one, half of its destinations move to another lane,
+ * whose claims run concurrently. A few slow claims later the slow destination is alone. The number of lanes is
+ * fixed, so a database that is slow for all destinations gets only a few claims. The first claim of an ordered
+ * destination has a lane of its own, because it may have to search for the first messages of all keys. Full
+ * scans that take long have a lane of their own too, beside all other claims of their destination.
  */
 import type { ClaimTarget } from '../store/rows.ts'
 
@@ -83,13 +80,12 @@ export class ClaimLanes {
 		this.#waitingFullScans = []
 		this.#fullScans.claiming = new Set(own.map(({ destination }) => destination))
 		this.#fullScan = claim(this.#fullScans, own)
-			.catch(() => {
-				// The store was abandoned.
-			})
 			.finally(() => {
 				this.#fullScan = undefined
 				onEnd()
 			})
+			// It fails only if the store was abandoned.
+			.catch(() => {})
 	}
 
 	/** Resolves when one of the running claims has ended, with its result. */
@@ -147,9 +143,8 @@ export class ClaimLanes {
 }
 
 /**
- * Decides how many messages a claim may ask for. A claim that took too long is cancelled and would take as
- * long again, so each cancelled one halves the next, down to a single message, and each successful one
- * doubles it until nothing is reduced.
+ * Decides how many messages a claim may ask for. A claim that was cancelled would take too long again, so each
+ * cancelled one halves the next, down to a single message, and each successful one doubles it.
  */
 export class ClaimLimit {
 	#max = Infinity
@@ -171,7 +166,7 @@ export class ClaimLimit {
 		if (this.#max >= sizeOf(wanted)) this.#max = Infinity
 	}
 
-	/** Divides the targets into those of the next claim and what is left for a later one. */
+	/** Divides the targets between the next claim and a later one. */
 	divide(wanted: readonly ClaimTarget[]): { readonly now: ClaimTarget[]; readonly later: ClaimTarget[] } {
 		const total = sizeOf(wanted)
 		if (total <= this.#max) return { now: [...wanted], later: [] }

@@ -78,11 +78,12 @@ export class Heartbeat {
 		const { store, owner, settings, runtime } = this.#context
 		const now = runtime.now()
 		const clockOffset = this.#context.clockOffset()
+		const hasSlept = (since: number | undefined) => this.#context.hasSlept(since)
 		const renewBefore = now + (settings.leaseMs * 2) / 3
 		const due = new Map<string, readonly [Delivery, DestinationState | undefined, ClaimedRow]>()
 		for (const state of this.#parts.states.byName.values())
 			for (const delivery of state.held())
-				if (!delivery.isSettled && (delivery.leaseUntil <= renewBefore || this.#hasSlept(delivery)))
+				if (!delivery.isSettled && (delivery.leaseUntil <= renewBefore || hasSlept(delivery.clockOffset)))
 					due.set(delivery.row.id, [delivery, state, delivery.row])
 		for (const delivery of this.#parts.settler.unwritten())
 			if (delivery.leaseUntil <= renewBefore) due.set(delivery.row.id, [delivery, undefined, delivery.row])
@@ -99,10 +100,6 @@ export class Heartbeat {
 			// A delivery that was settled in the meantime is no longer claimed, as intended.
 			else if (state && !delivery.isSettled) this.#parts.dispatcher.loseLease(state, delivery)
 		}
-	}
-
-	#hasSlept({ clockOffset }: Delivery): boolean {
-		return clockOffset !== undefined && this.#context.hasSlept(clockOffset)
 	}
 
 	async #renewPermits(): Promise<void> {
@@ -123,7 +120,7 @@ export class Heartbeat {
 		const throughput = seconds > 0 ? (sent - this.#reported.sent) / seconds : 0
 		this.#reported = { at: now, sent }
 		const { byName, hasWildcard } = this.#parts.states
-		const isOrdered = ({ settings }: DestinationState) => settings.afterDeadLetter !== undefined
+		const ordered = [...byName.values()].filter(({ isOrdered }) => isOrdered)
 		const report = {
 			id: owner,
 			host: hostname(),
@@ -133,7 +130,7 @@ export class Heartbeat {
 			dead,
 			throughput,
 			destinations: [...byName.keys(), ...(hasWildcard ? ['*'] : [])],
-			orderedDestinations: [...byName.values()].filter(isOrdered).map(({ destination }) => destination),
+			orderedDestinations: ordered.map(({ destination }) => destination),
 			heartbeatMs: this.intervalMs,
 			inFlight: this.#parts.dispatcher.inFlight,
 		}
@@ -142,13 +139,11 @@ export class Heartbeat {
 }
 
 /** Requests this relay's permits. Until the response it starts nothing beyond what it reported. */
-export async function acquirePermits(
-	{ store, owner, settings, runtime }: RelayContext,
-	state: DestinationState,
-): Promise<void> {
+export async function acquirePermits(context: RelayContext, state: DestinationState): Promise<void> {
+	const { store, owner, runtime } = context
+	const { leaseMs } = context.settings
 	const { destination } = state
 	const { maxConcurrentAllRelays: total, maxConcurrent: wanted } = state.settings
-	const { leaseMs } = settings
 	const until = runtime.now() + leaseMs
 	const inUse = state.freezePermits()
 	const permits = await store.acquirePermits({ destination, owner, wanted, inUse, total, leaseMs })

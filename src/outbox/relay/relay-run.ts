@@ -25,7 +25,7 @@ const CLEANUP_TIMEOUT_MS = 1_000
 const START_TIMEOUT_MS = 30_000
 
 const CLEANUP_INTERVAL_MS = 60_000
-/** Soon after the start, for processes that never run for long. */
+/** Soon after the start, because some processes run only for a short time. */
 const FIRST_CLEANUP_MS = 1_000
 /** History and dedupe keys are deleted in batches, so that no single DELETE is long. */
 const CLEANUP_BATCH = 1_000
@@ -49,8 +49,8 @@ export class RelayRun {
 		this.#parts = { ...parts, dispatcher: new Dispatcher(parts) }
 		this.#claimer = new Claimer(this.#parts)
 		this.#heartbeat = new Heartbeat(this.#parts)
-		this.#cleanups.push(() => context.store.removeRelay(context.owner))
-		this.#cleanups.push(() => this.#claimer.releaseLost())
+		const removeRelay = () => context.store.removeRelay(context.owner)
+		this.#cleanups.push(removeRelay, () => this.#claimer.lost.release())
 	}
 
 	get inFlight(): number {
@@ -109,9 +109,8 @@ export class RelayRun {
 
 	#run(historyForMs: number | undefined, auditForMs: number): void {
 		const { store, keepsHistory, settings } = this.context
-		this.#running = this.#claimer.run().catch(() => {
-			// Only after the store was abandoned while stopping.
-		})
+		// It fails only if the store was abandoned by a stop.
+		this.#running = this.#claimer.run().catch(() => {})
 		const { runtime } = settings
 		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
 		if (keepsHistory && historyForMs !== undefined)
@@ -150,8 +149,7 @@ export class RelayRun {
 			await this.#drain(runtime.now() + ABORT_GRACE_MS)
 			this.#forEachInFlight((state, delivery) => this.#parts.dispatcher.abandon(state, delivery))
 		}
-		// With a short `timeoutMs` a claim may still be in flight. What it returns would stay claimed, and count
-		// a crash when its lease ends.
+		// With a short `timeoutMs` a claim may be in flight. Messages that stay claimed would count a crash.
 		await withTimeout(runtime, ABORT_GRACE_MS, this.#running)
 		this.#releaseAll()
 		this.#cancelProbes()
@@ -182,7 +180,7 @@ export class RelayRun {
 			this.#parts.settler.releaseQueued(state, 'stopping')
 	}
 
-	/** Otherwise no relay could probe before the time of this one's probe ends. */
+	/** Lets other relays probe now, and not when the time for this relay's probe ends. */
 	#cancelProbes(): void {
 		const { context, states, breaker } = this.#parts
 		if (context.isStoreDown) return

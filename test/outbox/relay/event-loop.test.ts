@@ -54,7 +54,7 @@ const row = (id: string, attempt = 1): ClaimedRow => ({
 test('a message in flight is not started again if its lease expired and the same relay claimed it again', () => {
 	const settings = readRelayOptions({})
 	const own: DestinationSettings = readDestination('jobs', () => {}, settings)
-	const state = new DestinationState('jobs', own, settings, undefined)
+	const state = new DestinationState('jobs', own, settings)
 	const [slow, quick] = [new Delivery(row('slow'), 100, () => {}), new Delivery(row('quick'), 900, () => {})]
 	for (const delivery of [slow, quick]) state.inFlight.add(delivery)
 	const claimed = [row('slow', 2), row('new')]
