@@ -3,10 +3,9 @@ import { withArgumentPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidArgument } from '../../core/options/schema.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
-import { validValue } from '../enqueue/schemas.ts'
+import { type ValidatePayload, validValue } from '../enqueue/schemas.ts'
 import type { MessageRef } from '../message/errors.ts'
 import type { MessageEdit } from '../store/store.ts'
-import type { DeadLettersParts } from './dead-letters.ts'
 import type { DeadLetterChanges } from './options.ts'
 
 const SCHEMA: Readonly<Record<keyof DeadLetterChanges, 'any'>> = {
@@ -17,11 +16,16 @@ const SCHEMA: Readonly<Record<keyof DeadLetterChanges, 'any'>> = {
 	maxRetries: 'any',
 }
 
+export interface PayloadRules {
+	readonly maxPayloadBytes: number
+	readonly validatePayload?: ValidatePayload | undefined
+}
+
 /** Returns the changes for the store. A payload that is given as undefined is rejected, as by `enqueue`. */
 export async function toEdit(
 	{ id, topic }: { readonly id: string; readonly topic?: string },
 	changes: DeadLetterChanges,
-	{ maxPayloadBytes, validatePayload }: Pick<DeadLettersParts, 'maxPayloadBytes' | 'validatePayload'>,
+	{ maxPayloadBytes, validatePayload }: PayloadRules,
 ): Promise<MessageEdit> {
 	if (Object(changes) !== changes || Array.isArray(changes))
 		invalidArgument('changes', changes, 'an object such as { payload }')

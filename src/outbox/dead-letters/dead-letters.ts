@@ -7,7 +7,6 @@ import {
 	type OptionSchema,
 } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { ValidatePayload } from '../enqueue/schemas.ts'
 import { invalidField } from '../message/errors.ts'
 import { isMessageId, type MessageFilter, PAGE_SIZE, toFilterOf, toSelection } from '../message/filter.ts'
 import type { MessageRecord } from '../message/message.ts'
@@ -19,7 +18,7 @@ import type { OutboxStore, StoreFilter } from '../store/store.ts'
 import type { CappedCount } from '../store/store-stats.ts'
 import { type BatchStep, deadByNow, reporting, runBatches } from './batches.ts'
 import { ABORTED, replayCanary, SUCCEEDED } from './canary.ts'
-import { toEdit } from './changes.ts'
+import { type PayloadRules, toEdit } from './changes.ts'
 import {
 	type BatchOptions,
 	type DeadLetterChanges,
@@ -33,15 +32,13 @@ import {
 	readPage,
 } from './options.ts'
 
-export interface DeadLettersParts {
+export interface DeadLettersParts extends PayloadRules {
 	readonly store: OutboxStore
 	/** The store with redacted messages. Default: the store. */
 	readonly shown?: ShownStore | undefined
 	readonly runtime: Runtime
 	/** True if discarded messages are kept as history. */
 	readonly keepsHistory: boolean
-	readonly maxPayloadBytes: number
-	readonly validatePayload?: ValidatePayload | undefined
 	/** Called after each batch with the number of changed messages. */
 	readonly onChanged: (type: 'outbox_replayed' | 'outbox_discarded', count: number) => void
 }

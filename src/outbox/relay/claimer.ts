@@ -55,28 +55,24 @@ export class Claimer {
 	}
 
 	async run(): Promise<void> {
+		const { context, signal } = this.#parts
 		try {
-			await this.#run()
+			while (!context.isStopping) {
+				await this.#prepare()
+				if (context.isStopping) return
+				await this.#yieldIfDue()
+				if (context.isStopping) return
+				if (await this.#claim()) continue
+				// Nothing else has to be sent, so nothing waits for the poison candidates.
+				if (this.#poison.hasMore && this.#isIdle()) {
+					await this.#poison.runCandidates()
+					continue
+				}
+				const ms = await this.#msUntilNext()
+				if (!context.isStopping) await signal.wait(ms)
+			}
 		} finally {
 			await this.#lanes.all()
-		}
-	}
-
-	async #run(): Promise<void> {
-		const { context, signal } = this.#parts
-		while (!context.isStopping) {
-			await this.#prepare()
-			if (context.isStopping) return
-			await this.#yieldIfDue()
-			if (context.isStopping) return
-			if (await this.#claim()) continue
-			// Nothing else has to be sent, so nothing waits for the poison candidates.
-			if (this.#poison.hasMore && this.#isIdle()) {
-				await this.#poison.runCandidates()
-				continue
-			}
-			const ms = await this.#msUntilNext()
-			if (!context.isStopping) await signal.wait(ms)
 		}
 	}
 

@@ -69,7 +69,7 @@ export class RelayRun {
 
 	/** Rejects if the database cannot be reached, does not respond in time, or its tables do not fit. */
 	async start(historyForMs: number | undefined, auditForMs: number): Promise<void> {
-		const { runtime, settings } = this.context
+		const { runtime, settings, store, keepsHistory } = this.context
 		let isAbandoned = false
 		await new Promise<void>((resolve, reject) => {
 			this.#abandonStart = (reason) => {
@@ -84,7 +84,13 @@ export class RelayRun {
 				.then(resolve, reject)
 				.finally(cancel)
 		})
-		this.#run(historyForMs, auditForMs)
+		// It fails only if the store was abandoned by a stop.
+		this.#running = this.#claimer.run().catch(() => {})
+		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
+		if (keepsHistory && historyForMs !== undefined)
+			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
+		if (auditForMs < Infinity)
+			this.addCleanup(startDeleting(runtime, (limit) => store.dropAudit(auditForMs, limit)))
 	}
 
 	/** Rejects a start that is in flight. */
@@ -105,18 +111,6 @@ export class RelayRun {
 			this.addCleanup(unlisten)
 			await this.#heartbeat.start()
 		}
-	}
-
-	#run(historyForMs: number | undefined, auditForMs: number): void {
-		const { store, keepsHistory, settings } = this.context
-		// It fails only if the store was abandoned by a stop.
-		this.#running = this.#claimer.run().catch(() => {})
-		const { runtime } = settings
-		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
-		if (keepsHistory && historyForMs !== undefined)
-			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
-		if (auditForMs < Infinity)
-			this.addCleanup(startDeleting(runtime, (limit) => store.dropAudit(auditForMs, limit)))
 	}
 
 	wake(): void {

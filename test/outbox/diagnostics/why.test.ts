@@ -266,7 +266,7 @@ const cases: Record<string, Case> = {
 }
 
 describe('explainMessage', () => {
-	it.each(Object.entries(cases))('%s', async (_, { text, ...given }) => {
+	it.each(Object.entries(cases))('explains the state of a message: %s', async (_, { text, ...given }) => {
 		expect(await ask(given)).toBe(text)
 	})
 

@@ -207,14 +207,14 @@ test('finds an invalid value deeper than the fast check looks', () => {
 	expect(issue(deep)).toContain('[0][0].price: expected a finite number, got NaN')
 })
 
-describe('rejects a payload above maxPayloadBytes', () => {
-	test('with both numbers in the message', () => {
+describe('a payload above maxPayloadBytes', () => {
+	test('is rejected with both numbers in the message', () => {
 		expect(issue('x'.repeat(10_000_000))).toContain(
 			'payload: expected at most 1,048,576 bytes of JSON (maxPayloadBytes), got 10,000,002',
 		)
 	})
 
-	test('counts bytes, and accepts exactly the maximum', () => {
+	test('is measured in bytes, and exactly the maximum is accepted', () => {
 		expect(text('日本', 8)).toBe('"日本"')
 		expect(issue('日本', 7)).toContain('expected at most 7 bytes of JSON (maxPayloadBytes), got 8')
 		expect(text('x'.repeat(98), 100)).toHaveLength(100)

@@ -60,7 +60,7 @@ test('ignores an outdated store response', () => {
 	expect(breaker.state).toBe('open')
 })
 
-test('without countsFailures it obeys the shared state', () => {
+test('a breaker without settings obeys the shared state', () => {
 	const breaker = new LocalBreaker('d', undefined, relay)
 	for (let n = 0; n < 10; n++) expect(breaker.recordFailure(breaker.generation, n, 1)).toBeUndefined()
 	breaker.update(stored(opened(createBreaker(), 0)), 0)
@@ -85,7 +85,7 @@ test('only results of the probe generation count while probing', () => {
 	})
 })
 
-test('a probe that does not end in time is given up and can be requested again', () => {
+test('a probe that does not end in time ends and can be requested again', () => {
 	const breaker = createBreaker()
 	breaker.update(stored(opened(breaker, 0)), 0)
 	breaker.update(stored(breaker.requestProbe(5_000)), 1_000)
