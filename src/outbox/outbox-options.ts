@@ -56,7 +56,7 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	readonly redact?: RedactMessage | undefined
 	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */
 	readonly outsideTransaction?: 'warn' | 'allow' | 'reject' | undefined
-	/** Clock and timers, for ids and for waking relays. Default: those of the system. */
+	/** Clock and timers, for ids and for waking relays. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 	/** Receives warnings. Default: `console.warn`. */
 	readonly onWarning?: ((text: string) => void) | undefined

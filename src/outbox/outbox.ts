@@ -135,10 +135,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 		return stored && toRecord(stored)
 	}
 
-	/**
-	 * Returns a page of matching messages, oldest first. Without a status: those in the queue and the dead
-	 * letters.
-	 */
+	/** Returns a page of matching messages, oldest first. Without a status: queued messages and dead letters. */
 	async list(filter: MessageFilter = {}, options: PageOptions = {}): Promise<readonly MessageRecord[]> {
 		const { limit, after } = readPage(options)
 		const storeFilter = toFilter(filter)

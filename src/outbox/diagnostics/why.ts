@@ -215,7 +215,7 @@ async function explainDead(store: OutboxStore, shown: ShownStore, message: Store
 	}
 }
 
-/** Returns the dead letter that caused the others of its key, if it is still there. */
+/** Returns the dead letter that caused the other dead letters of its key, if it is still there. */
 async function describePredecessor(shown: ShownStore, message: StoredMessage): Promise<string> {
 	const { id, key, destination } = message
 	if (key === null) return ''

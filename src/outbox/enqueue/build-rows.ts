@@ -1,9 +1,7 @@
 /**
  * Builds the rows of messages. All messages of a batch are checked before anything is written, so a batch is
- * written completely or not at all; and unless a schema is asynchronous, the rows are built within the tick
- * of the call.
+ * written completely or not at all. Unless a schema is asynchronous, the rows are built within the tick.
  */
-
 import { didYouMean, nearestName } from '../../text/nearest.ts'
 import { InvalidMessageError, invalidField, type MessageRef } from '../message/errors.ts'
 import type { OutboxSettings } from '../outbox-options.ts'
@@ -93,8 +91,7 @@ export class RowBuilder {
 		if (this.#validate === undefined) return this.#complete(draft, payload, ref)
 		const result = this.#validate(draft.topic, payload, ref)
 		if (!isPromise(result)) return this.#complete(draft, validValue(result, ref), ref)
-		// Handled now: if a later message is invalid, nothing awaits this promise, and its rejection must not be
-		// unhandled.
+		// Its rejection is handled now: if a later message is invalid, nothing awaits this promise.
 		const settled = Promise.allSettled([result])
 		return async () => {
 			const [validated] = await settled

@@ -43,8 +43,7 @@ export class Enqueuer {
 	}
 
 	#enqueue(given: unknown, options: EnqueueOptions, added?: AddedHeaders): Promise<Results> {
-		// Not an async function: the row is written within this tick, so it precedes a COMMIT that is sent
-		// without awaiting this call.
+		// Not an async function: the row is written within this tick, before a COMMIT that does not await it.
 		try {
 			const isBatch = Array.isArray(given)
 			if (isBatch && given.length === 0) return Promise.resolve([])

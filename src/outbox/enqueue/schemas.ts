@@ -1,7 +1,7 @@
 /**
- * Validates payloads against the schemas of their topics. The schema's output is stored, so a default or a
- * conversion is applied once and not at every delivery. A synchronous schema is not awaited, because with
- * `node:sqlite` the user may commit in the same tick.
+ * Validates payloads against the schemas of their topics. The schema's output is stored, so defaults and
+ * conversions are applied once. A synchronous schema is not awaited: with `node:sqlite` the user may commit in
+ * the same tick.
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { SchemaIssue, SchemaResult, StandardSchema } from '../../core/options/standard-schema.ts'

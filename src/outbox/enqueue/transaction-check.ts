@@ -1,7 +1,6 @@
 /**
- * Warns or rejects when a message is enqueued outside a transaction. The outbox cannot fix this mistake: the
- * message and the change it announces are then two writes, and a crash can lose one of them. So the default
- * is a warning, once.
+ * Warns or rejects when a message is enqueued outside a transaction: the message and the change that it
+ * announces are then two writes, and a crash can lose one of them. The default is a warning, once.
  */
 import { notify } from '../../core/options/hooks.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
@@ -108,8 +107,7 @@ export class TransactionCheck {
 		}
 		if (tx === undefined || isInTransaction !== false || this.#hasWarned) return
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
-		// A client with state was checked before. By now it may be idle, because its COMMIT was sent right after
-		// the message.
+		// A client with state was checked before. By now it may be idle after its COMMIT.
 		if (!exposesState(tx)) this.#warn(NO_TRANSACTION)
 	}
 

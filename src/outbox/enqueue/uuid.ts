@@ -75,9 +75,9 @@ export class UuidSource {
 
 const hexAt = (bytes: Uint8Array, at: number): string | undefined => HEX[bytes[at] ?? 0]
 
-/** One per clock, so that all outboxes of a process with the same clock share one increasing sequence. */
 const sources = new WeakMap<Runtime, UuidSource>()
 
+/** All outboxes of a process with the same clock share one increasing sequence. */
 export function uuidGenerator(runtime: Runtime): () => string {
 	const source = sources.get(runtime) ?? new UuidSource(runtime)
 	sources.set(runtime, source)

@@ -23,6 +23,7 @@ export class Lane {
 	slowAt: number = -Infinity
 }
 
+/** Resolves with true if another claim should follow immediately. */
 type Claim = (lane: Lane, targets: readonly ClaimTarget[]) => Promise<boolean>
 
 export class ClaimLanes {
@@ -53,10 +54,7 @@ export class ClaimLanes {
 		return this.#waitingFullScans.some((target) => target.destination === destination)
 	}
 
-	/**
-	 * Starts a claim per lane. `claim` resolves with true if another should follow immediately. `onEnd` is
-	 * called after a claim that `next` does not await.
-	 */
+	/** Starts a claim per lane. `onEnd` is called after a claim that `next` does not await. */
 	start(targets: readonly ClaimTarget[], now: () => number, claim: Claim, onEnd: () => void): void {
 		for (const [lane, own] of this.#divide(targets)) {
 			const startedAt = now()
@@ -66,13 +64,13 @@ export class ClaimLanes {
 				this.#recordClaim(lane, now() - startedAt, now())
 				if (!this.#isAwaited) onEnd()
 			})
-			// Handled where it is awaited, which may be later.
+			// A rejection is handled by `next`, which may be called later.
 			running.catch(() => {})
 			this.#running.set(lane, running)
 		}
 	}
 
-	/** Starts full scans, or lets them wait for those that run now. */
+	/** Starts full scans, or lets them wait for the running ones. */
 	startFullScans(targets: readonly ClaimTarget[], claim: Claim, onEnd: () => void): void {
 		this.#waitingFullScans.push(...targets)
 		if (this.#fullScan !== undefined || this.#waitingFullScans.length === 0) return

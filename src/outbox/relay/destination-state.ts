@@ -126,7 +126,7 @@ export class DestinationState {
 		yield* this.runs
 	}
 
-	/** Adds claimed messages after those that are already queued. */
+	/** Adds claimed messages at the end of the queue. */
 	enqueue(claimed: readonly Delivery[]): void {
 		const clockOffset = this.#runtime.wallNow() - this.#runtime.now()
 		for (const delivery of claimed) delivery.clockOffset = clockOffset

@@ -83,7 +83,7 @@ export class LocalBreaker {
 	}
 
 	shouldProbe(now: number): boolean {
-		// A probe that has not finished in time is given up, so that another relay may probe.
+		// A probe that has not finished in time ends here, so that another relay may probe.
 		if (now >= this.#probeUntil) this.#probeSuccesses = undefined
 		return this.state !== 'closed' && !this.isProbing && now >= this.pausedUntil
 	}
@@ -102,8 +102,7 @@ export class LocalBreaker {
 		const before = this.#shared
 		// An outdated response.
 		if (before && circuit.version < before.version) return
-		// Another relay changed the circuit, which ends a probe of this one. A probe that was just granted starts
-		// after this call.
+		// Another relay changed the circuit, which ends this relay's probe. A granted probe starts after this call.
 		if (circuit.version !== before?.version) {
 			this.#probeSuccesses = undefined
 			this.#localPauseUntil = -Infinity
@@ -125,7 +124,7 @@ export class LocalBreaker {
 		return this.#change('half-open', forMs, 'probe', this.#shared?.failedProbes, this.#shared?.delayMs)
 	}
 
-	/** Starts a granted probe in a new generation: older deliveries say nothing about the destination now. */
+	/** Starts a granted probe in a new generation, because results of older deliveries are out of date. */
 	startProbe(until: number): void {
 		this.#probeSuccesses = 0
 		this.#probeUntil = until

@@ -65,7 +65,7 @@ export interface RelayOptions {
 	readonly maxRetryAfterMs?: number | undefined
 	/** Receives every event. */
 	readonly onEvent?: RelayListener | undefined
-	/** Clock, timers and randomness. Default: those of the system. */
+	/** Clock, timers and randomness. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
@@ -231,7 +231,7 @@ export function readBreaker(path: string, options: RelayCircuitBreakerOptions = 
 	})
 }
 
-/** Returns the options without those that are undefined, which would override defaults. */
+/** Leaves out options that are undefined, because they would override defaults. */
 const definedOnly = <Options extends object>(options: Options): Partial<Options> =>
 	Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
 

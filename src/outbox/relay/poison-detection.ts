@@ -32,7 +32,7 @@ export class PoisonDetection {
 		this.hasMore = false
 		const first = await this.#claimCandidate()
 		if (!first) return
-		// Released first: if the process crashes while the other deliveries end, this message must not be blamed.
+		// It is released first, so that a crash while the other deliveries end does not count for it.
 		await this.#release([first])
 		this.#parts.dispatcher.isPaused = true
 		try {
@@ -82,7 +82,7 @@ export class PoisonDetection {
 		const token =
 			rate && (await this.#context.callStore('rate', () => store.acquireTokens(row.destination, 1, rate)))
 		if (token?.granted === 0) return this.#release([row], Math.max(1, token.inMs))
-		// Another relay may have claimed it while this one waited for the database.
+		// Another relay may have claimed it while this relay waited for the database.
 		const now = runtime.now()
 		if (now >= leaseUntil) return this.#release([row])
 		const delivery = new Delivery(row, leaseUntil, this.#parts.dispatcher.onTimeout)

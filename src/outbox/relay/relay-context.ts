@@ -80,7 +80,7 @@ export class RelayContext {
 		return this.runtime.now() + this.#databaseOffset
 	}
 
-	/** Claims messages, or those that may have crashed their process. Run it by `callStore`. */
+	/** Claims messages, or only poison candidates. Run it by `callStore`. */
 	async claim(
 		targets: readonly ClaimTarget[],
 		poisonCandidates: boolean,

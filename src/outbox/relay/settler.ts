@@ -59,7 +59,7 @@ export class Settler {
 		this.settle(state, delivery, { type: 'release', ...claimRef(delivery.row), inMs }, 0)
 	}
 
-	/** Returns the messages that wait for this one to the queue, because it was not sent. */
+	/** Returns the messages that wait for this message to the queue, because it was not sent. */
 	releaseFollowers(state: DestinationState, { row }: Delivery): void {
 		for (const follower of state.runs.take(row.key))
 			if (!follower.isSettled) this.release(state, follower, 'not-first')
@@ -149,7 +149,7 @@ export class Settler {
 		return this.#writing
 	}
 
-	/** A repeated write may have succeeded the first time. Its missing claims are then no lost leases. */
+	/** If a write was repeated, missing claims are no lost leases: the first try may have succeeded. */
 	#onWritten(batch: readonly SettledDelivery[], lost: ReadonlySet<string>, isRepeated: boolean): void {
 		let isKeyFree = false
 		let isRunContinued = false
