@@ -12,7 +12,7 @@ const setup = (options: Omit<OutboxOptions, 'store'> = {}) => {
 	return { store, outbox: new Outbox({ store, outsideTransaction: 'allow', ...options }) }
 }
 
-describe('rejects invalid options', () => {
+describe('an outbox', () => {
 	const store = fakeStore()
 	test.each([
 		[{}, 'store'],
@@ -35,7 +35,7 @@ describe('rejects invalid options', () => {
 		[{ store, runtime: null }, 'runtime'],
 		[{ store, runtime: {} }, 'runtime'],
 		[{ store, onWarning: 'log' }, 'onWarning'],
-	])('%#: %s', (options, optionPath) => {
+	])('rejects invalid options with their path: %#, %s', (options, optionPath) => {
 		expect(() => new Outbox(options as unknown as OutboxOptions)).toThrow(
 			expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath }),
 		)
@@ -47,7 +47,7 @@ test.each([
 	[false, false, undefined],
 	[true, true, undefined],
 	[{ keepForMs: 1_000 }, true, 1_000],
-])('history %j', (history, keepsHistory, historyForMs) => {
+])('history: %j sets whether and how long sent messages are kept', (history, keepsHistory, historyForMs) => {
 	expect(setup({ history }).outbox).toMatchObject({ keepsHistory, historyForMs })
 })
 

@@ -81,16 +81,13 @@ export function httpDestination<M extends Message = Message>(
 	}
 }
 
-function requestHeaders(
-	message: Message,
-	own: Readonly<Record<string, string>> = {},
-): Record<string, string> {
+function requestHeaders(message: Message, own?: Readonly<Record<string, string>>): Record<string, string> {
 	return {
 		'content-type': 'application/json',
 		'x-message-topic': encodeURIComponent(message.topic),
 		...keyHeaders(message),
 		...toLowerCase(message.headers),
-		...toLowerCase(own),
+		...toLowerCase(own ?? {}),
 		'idempotency-key': message.id,
 	}
 }

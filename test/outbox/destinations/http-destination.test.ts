@@ -83,13 +83,13 @@ test('url and headers may be functions of the message; the idempotency key canno
 	expect(request?.headers).toMatchObject({ 'x-id': MESSAGE.id, 'idempotency-key': MESSAGE.id })
 })
 
-test.each([200, 201, 202, 204])('%i means sent', async (status) => {
+test.each([200, 201, 202, 204])('a message is sent if the status is %i', async (status) => {
 	await using server = await startFaultServer(answer({ status }))
 	await expect(deliver({ url: server.url() })).resolves.toBeUndefined()
 })
 
 test.each([400, 404, 500, 503])(
-	'%i is an HttpError, and asked for once only: retries are the relay’s',
+	'a %i is an HttpError after a single request, because the relay retries',
 	async (status) => {
 		await using server = await startFaultServer(answer({ status, body: 'why' }))
 		const error = await Promise.resolve(deliver({ url: server.url() })).catch((thrown: unknown) => thrown)
@@ -199,7 +199,7 @@ test('a 4xx becomes a dead letter immediately', async () => {
 	expect(server.requests).toHaveLength(1)
 })
 
-test.each([429, 503])('%i with Retry-After pauses the whole destination', async (status) => {
+test.each([429, 503])('a %i with Retry-After pauses the whole destination', async (status) => {
 	await using server = await startFaultServer([
 		answer({ status, headers: { 'retry-after': '60' } }),
 		answer(),

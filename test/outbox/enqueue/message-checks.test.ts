@@ -98,7 +98,7 @@ test('treats an undefined field as not given', async () => {
 	expect(store.rows[0]).toMatchObject({ destination: 'a', key: null, headers: null, maxRetries: null })
 })
 
-describe('rejects what cannot be stored or sent, with the field and the expected value', () => {
+describe('a message that cannot be stored or sent', () => {
 	const invalid = new Date(Number.NaN)
 	test.each([
 		[{ topic: undefined }, 'message: topic: expected a non-empty string, got undefined'],
@@ -158,7 +158,7 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 		[{ maxRetries: Number.NEGATIVE_INFINITY }, 'or Infinity, got -Infinity'],
 		[{ maxRetries: '3' }, "or Infinity, got '3'"],
 		[{ payload: undefined }, 'payload: expected a JSON value (null for no payload), got undefined'],
-	])('%#', async (fields, message) => {
+	])('is rejected with the field and the expected value: %#', async (fields, message) => {
 		expect((await rejection(fields)).message).toContain(message)
 	})
 

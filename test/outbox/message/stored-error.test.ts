@@ -219,7 +219,7 @@ describe('the response body of an HTTP error', () => {
 		['a revoked proxy', revoked()],
 		['a function', bad],
 		['a big integer', 7n],
-	])('that is hostile is ignored: %s', (_, body) => {
+	])('is ignored if it is hostile: %s', (_, body) => {
 		expect(messageFor(body)).toBe('HTTP 422')
 	})
 

@@ -11,7 +11,7 @@ const throws = (error: unknown) => () => {
 	throw error
 }
 
-describe('an error of the destination opens the circuit at the first failure, and every message stays queued', () => {
+describe('an error of the destination that opens the circuit at the first failure', () => {
 	// Regression: an expired certificate made 500 of 500 messages dead letters in 1.5 s.
 	test.for([
 		['an expired certificate', coded('CERT_HAS_EXPIRED'), 'certificate'],
@@ -22,7 +22,7 @@ describe('an error of the destination opens the circuit at the first failure, an
 		['401', new HttpError(401), 'credentials'],
 		['403', new HttpError(403), 'credentials'],
 		['gRPC UNAUTHENTICATED', Object.assign(new Error('16'), { code: 16, details: 'no' }), 'credentials'],
-	] as const)('%s', async ([, error, reason]) => {
+	] as const)('keeps every message queued after %s', async ([, error, reason]) => {
 		await using system = await setup()
 		await system.enqueue(500)
 		const deliver = system.sends(async () => {
