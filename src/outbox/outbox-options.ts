@@ -9,8 +9,7 @@ import {
 } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
-import { readTopics, type Schemas } from './enqueue/schemas.ts'
-import type { OutsideTransaction } from './enqueue/transaction-check.ts'
+import { readTopics, type ValidatePayload } from './enqueue/schemas.ts'
 import type { Topics } from './message/message.ts'
 import type { RedactMessage } from './message/redact.ts'
 import type { OutboxStore } from './store/store.ts'
@@ -57,28 +56,25 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	readonly redact?: RedactMessage | undefined
 	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */
 	readonly outsideTransaction?: 'warn' | 'allow' | 'reject' | undefined
-	/** Clock and timers, for ids and for waking relays. Default: those of the system. */
+	/** Clock and timers, for ids and for waking relays. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 	/** Receives warnings. Default: `console.warn`. */
 	readonly onWarning?: ((text: string) => void) | undefined
 }
 
-export interface OutboxSettings {
-	readonly store: OutboxStore
-	readonly name: string
-	readonly schemas: Schemas | undefined
-	readonly maxPayloadBytes: number
+type WithoutDefault = 'topics' | 'history' | 'redact'
+
+export type OutboxSettings = Pick<OutboxOptions, 'redact'> & {
+	readonly [Name in Exclude<keyof OutboxOptions, WithoutDefault>]-?: NonNullable<OutboxOptions[Name]>
+} & {
+	readonly validatePayload: ValidatePayload | undefined
 	readonly keepsHistory: boolean
 	/** Undefined if history is kept permanently, or not at all. */
 	readonly historyForMs: number | undefined
-	readonly dedupeForMs: number
-	readonly lockKeys: boolean
-	readonly auditForMs: number
-	readonly redact: RedactMessage | undefined
-	readonly outsideTransaction: OutsideTransaction
-	readonly runtime: Runtime
-	readonly onWarning: (text: string) => void
 }
+
+/** The settings whose defaults are in the schema. */
+type Defaults = Pick<OutboxSettings, 'maxPayloadBytes' | 'dedupeForMs' | 'auditForMs' | 'outsideTransaction'>
 
 const DAY_MS = 86_400_000
 
@@ -89,46 +85,30 @@ const SCHEMA: OptionSchema = {
 	maxPayloadBytes: [1, MAX_NUMBER, 1_048_576],
 	history: 'any',
 	dedupeForMs: [1, MAX_NUMBER, DEFAULT_DEDUPE_FOR_MS],
-	lockKeys: 'any',
+	lockKeys: 'boolean',
 	auditForMs: [1, Infinity, 90 * DAY_MS],
 	redact: 'function',
-	outsideTransaction: 'any',
+	outsideTransaction: ['warn', 'allow', 'reject'],
 	runtime: 'any',
 	onWarning: 'function',
 }
 
-const MODES: readonly OutsideTransaction[] = ['warn', 'allow', 'reject']
-
 export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 	checkNames(options, SCHEMA, 'Outbox')
-	const { maxPayloadBytes, dedupeForMs, auditForMs } = readOptions<
-		Readonly<Record<'maxPayloadBytes' | 'dedupeForMs' | 'auditForMs', number>>
-	>(options, SCHEMA)
-	const { store, history = false, outsideTransaction = 'warn', runtime = systemRuntime } = options
-	const { lockKeys = true } = options
+	const { topics, history = false, ...settings } = readOptions<OutboxOptions & Defaults>(options, SCHEMA)
+	const { store, runtime = systemRuntime } = options
+	const expected = 'a store, such as sqliteOutboxStore(file) or postgresOutboxStore({ client })'
 	if (typeof (store as Partial<OutboxStore> | null | undefined)?.insert !== 'function')
-		invalidOption(
-			'store',
-			store,
-			'a store, such as sqliteOutboxStore(file) or postgresOutboxStore({ client })',
-		)
-	if (!MODES.includes(outsideTransaction))
-		invalidOption('outsideTransaction', outsideTransaction, `one of ${MODES.join(', ')}`)
-	if (typeof lockKeys !== 'boolean') invalidOption('lockKeys', lockKeys, 'a boolean')
+		invalidOption('store', store, expected)
 	if (typeof (runtime as Partial<Runtime> | null)?.setTimer !== 'function')
 		invalidOption('runtime', runtime, 'a Runtime')
 	return {
-		store,
+		...settings,
 		name: options.name ?? 'outbox',
-		schemas: readTopics(options.topics),
-		maxPayloadBytes,
+		validatePayload: readTopics(topics),
 		keepsHistory: history !== false,
 		historyForMs: readHistory(history),
-		dedupeForMs,
-		lockKeys,
-		auditForMs,
-		redact: options.redact,
-		outsideTransaction,
+		lockKeys: options.lockKeys ?? true,
 		runtime,
 		onWarning: options.onWarning ?? ((text) => console.warn(text)),
 	}

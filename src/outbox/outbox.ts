@@ -1,8 +1,4 @@
-/**
- * The outbox as an application uses it: writes messages and returns information about them. Relays send them,
- * in this process or in another.
- */
-
+/** The outbox as an application uses it: writes messages for relays, and returns information about them. */
 import { Emitter } from '../core/observe/emitter.ts'
 import type { Observable, Observation } from '../core/observe/observation.ts'
 import type { MigrationReport } from '../sql/schema/migration.ts'
@@ -62,15 +58,15 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 	readonly #enqueuer: Enqueuer
 	readonly #queued: QueuedMessages
 	readonly #control: DestinationControl
-	/** For people: messages are redacted. */
+	/** The store with redacted messages, for what people read. */
 	readonly #shown: ShownStore
 	#closed: Promise<void> | undefined
 
 	constructor(options: OutboxOptions<T>) {
 		const settings = readOutboxOptions(options)
-		const { store, keepsHistory, runtime } = settings
+		const { store, runtime } = settings
 		this.store = store
-		this.keepsHistory = keepsHistory
+		this.keepsHistory = settings.keepsHistory
 		this.historyForMs = settings.historyForMs
 		this.auditForMs = settings.auditForMs
 		this.#notifier = new RelayNotifier(store, runtime)
@@ -139,10 +135,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 		return stored && toRecord(stored)
 	}
 
-	/**
-	 * Returns a page of matching messages, oldest first. Without a status: those in the queue and the dead
-	 * letters.
-	 */
+	/** Returns a page of matching messages, oldest first. Without a status: queued messages and dead letters. */
 	async list(filter: MessageFilter = {}, options: PageOptions = {}): Promise<readonly MessageRecord[]> {
 		const { limit, after } = readPage(options)
 		const storeFilter = toFilter(filter)
@@ -211,7 +204,7 @@ export class Outbox<T extends Topics = Topics> implements Observable {
 
 	/** Explains in a sentence or two why a message has not been sent. */
 	why(id: string): Promise<string> {
-		return explainMessage(this.#shown, id)
+		return explainMessage(this.store, this.#shown, id)
 	}
 
 	/** Calls the listener with every event; returns a function that unsubscribes it. */

@@ -1,10 +1,7 @@
-/**
- * What an operator does with queued messages: make them due, or end them. In batches, because one transaction
- * with a million rows would lock and log all of them.
- */
+/** What an operator does with queued messages, in batches: makes them due, or ends them. */
 import { checkNames, type OptionSchema } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
-import { type BatchStep, runBatches } from './dead-letters/batches.ts'
+import { type BatchStep, reporting, runBatches } from './dead-letters/batches.ts'
 import type { MessagesChangedEvent } from './events/outbox-events.ts'
 import { type MessageFilter, toSelection } from './message/filter.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from './operator/operator.ts'
@@ -52,18 +49,13 @@ export class QueuedMessages {
 		checkNames(options, { ...OPERATOR_SCHEMA, ...SELECTION_SCHEMA }, 'expire')
 		const operator = readOperator(options)
 		const selected = toSelection('pending', 'expire', filter, options.all)
-		return this.#change(selected, 'outbox_expired', (batch, limit) =>
-			this.#store.expire(batch, limit, operator),
-		)
+		const expire: BatchStep = (batch, limit) => this.#store.expire(batch, limit, operator)
+		return this.#change(selected, 'outbox_expired', expire)
 	}
 
 	async #change(filter: StoreFilter, type: keyof typeof ACTIONS, step: BatchStep): Promise<number> {
 		await requireQueued(this.#store, filter.ids, ACTIONS[type])
-		const change: BatchStep = async (batch, limit) => {
-			const ids = await step(batch, limit)
-			if (ids.length > 0) this.#onChanged(type, ids.length)
-			return ids
-		}
+		const change = reporting(step, (count) => this.#onChanged(type, count))
 		const { done } = await runBatches(this.#runtime, filter, change, {})
 		return done
 	}

@@ -39,37 +39,37 @@ export class FaultSchedule {
 	outcome(now: number, mayBeImmediate: boolean): AttemptOutcome {
 		const { random } = this.#options
 		const regime = this.#at(now)
-		const chance = random()
+		const draw = random()
 		const usualMs = 5 - 40 * Math.log(1 - random())
-		if (chance < 0.001) return { takesMs: usualMs, error: new HttpError(400), listens: false }
+		if (draw < 0.001) return { takesMs: usualMs, error: new HttpError(400), listens: false }
 		switch (regime) {
 			case 'down':
-				return { takesMs: mayBeImmediate && chance < 0.5 ? 0 : usualMs, error: reset(), listens: false }
+				return { takesMs: mayBeImmediate && draw < 0.5 ? 0 : usualMs, error: reset(), listens: false }
 			case 'flaky':
-				return { takesMs: usualMs, error: chance < 0.4 ? reset() : undefined, listens: false }
+				return { takesMs: usualMs, error: draw < 0.4 ? reset() : undefined, listens: false }
 			case 'slow':
-				return { takesMs: usualMs * 30, error: undefined, listens: chance < 0.3 }
+				return { takesMs: usualMs * 30, error: undefined, listens: draw < 0.3 }
 			case 'hung':
-				return this.#hung(chance, usualMs)
+				return this.#hung(draw, usualMs)
 			case 'throttling': {
 				const retryAfterMs = Math.floor(500 * random())
-				const error = chance < 0.7 ? new HttpError(429, undefined, { retryAfterMs }) : undefined
+				const error = draw < 0.7 ? new HttpError(429, undefined, { retryAfterMs }) : undefined
 				return { takesMs: usualMs / 4, error, listens: false }
 			}
 			default:
 				return {
-					takesMs: mayBeImmediate && chance < 0.05 ? 0 : usualMs,
-					error: chance > 0.995 ? reset() : undefined,
-					listens: chance > 0.9,
+					takesMs: mayBeImmediate && draw < 0.05 ? 0 : usualMs,
+					error: draw > 0.995 ? reset() : undefined,
+					listens: draw > 0.9,
 				}
 		}
 	}
 
-	#hung(chance: number, usualMs: number): AttemptOutcome {
+	#hung(draw: number, usualMs: number): AttemptOutcome {
 		const { random, neverShare } = this.#options
-		if (chance > 0.6) return { takesMs: usualMs, error: undefined, listens: false }
+		if (draw > 0.6) return { takesMs: usualMs, error: undefined, listens: false }
 		const takesMs = random() < neverShare ? Infinity : 1_000 + 200_000 * random()
-		return { takesMs, error: chance < 0.3 ? reset() : undefined, listens: false }
+		return { takesMs, error: draw < 0.3 ? reset() : undefined, listens: false }
 	}
 
 	#at(now: number): Regime {

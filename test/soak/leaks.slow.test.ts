@@ -253,7 +253,7 @@ describe('a process', () => {
 		expect(await printed(code)).toBe('0\n')
 	})
 
-	test('with a hung call runs until the timeout fires, and then exits', async () => {
+	test('exits with a hung call once its timeout fires', async () => {
 		const code = `
 			const hung = yaoki.timeout(50).execute(() => new Promise(() => {}))
 			hung.catch((error) => console.log(error.name))

@@ -1,7 +1,6 @@
 /**
- * Processes many dead letters in batches: one transaction over a million rows would lock and log all of them,
- * without progress. Only messages that were dead at the start are processed, because relays run concurrently
- * and messages that fail again would be replayed endlessly.
+ * Processes many messages in batches: one transaction over a million rows would lock and log all of them,
+ * without progress.
  */
 import { notify } from '../../core/options/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -14,7 +13,16 @@ const BATCH_SIZE = 1_000
 /** Processes the oldest matching messages, at most `limit`, and returns their ids. */
 export type BatchStep = (filter: StoreFilter, limit: number) => Promise<readonly string[]>
 
-/** Restricts a filter to messages that are dead by now, by the database's clock. */
+/** Returns the step, followed by a report of the number of messages that it changed. */
+export const reporting =
+	(step: BatchStep, onChanged: (count: number) => void): BatchStep =>
+	async (filter, limit) => {
+		const ids = await step(filter, limit)
+		if (ids.length > 0) onChanged(ids.length)
+		return ids
+	}
+
+/** Restricts a filter to messages that are dead now, so that failing ones are not replayed endlessly. */
 export async function deadByNow(store: OutboxStore, filter: StoreFilter): Promise<StoreFilter> {
 	const end = Math.floor(await store.now()) + 1
 	return { ...filter, until: Math.min(end, filter.until ?? end) }

@@ -1,8 +1,7 @@
 /**
- * Replays a few dead letters first, to find out whether the cause is fixed. Replaying 100,000 messages that
- * all fail again would cost 100,000 attempts and open the circuit for new messages. The store is polled,
- * because the relay may run in another process. A failed attempt counts while the message waits for its
- * retry: waiting until it is dead again could take hours.
+ * Replays a few dead letters first, to find out whether the cause is fixed: 100,000 messages that fail again
+ * would open the circuit for new messages. The store is polled, because the relay may run in another process.
+ * A first failed attempt is a result, because it can take hours until the message is dead again.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../core/runtime/sleep.ts'
@@ -10,7 +9,7 @@ import { joinList } from '../../text/format.ts'
 import type { StoredMessage } from '../store/rows.ts'
 import type { OutboxStore, StoreFilter } from '../store/store.ts'
 import { type BatchStep, reportProgress } from './batches.ts'
-import type { BatchOptions, ReplayStop } from './options.ts'
+import type { BatchOptions, ReplayReport } from './options.ts'
 
 const STAGE_SIZES = [1, 10]
 const FIRST_POLL_MS = 20
@@ -24,13 +23,8 @@ export interface Canary {
 	readonly replay: BatchStep
 }
 
-export interface CanaryResult {
-	readonly replayed: number
-	/** Undefined if the rest may follow. */
-	readonly stoppedBy: ReplayStop | undefined
-	readonly reason: string | undefined
-	readonly sameFailure: readonly string[]
-}
+/** The rest may follow if `stoppedBy` is undefined. */
+type CanaryResult = Omit<ReplayReport, 'stopped'>
 
 /** Replays 1 and then 10 of the matching messages, and waits for their results. */
 export async function replayCanary(canary: Canary, filter: StoreFilter): Promise<CanaryResult> {
@@ -43,8 +37,7 @@ export async function replayCanary(canary: Canary, filter: StoreFilter): Promise
 		replayed += ids.length
 		if (ids.length > 0) reportProgress(canary.options, replayed)
 		// Some may have been replayed or discarded by another process in between.
-		const stage = new Stage(messages.filter(({ id }) => ids.includes(id)))
-		const result = await watchStage(canary, stage)
+		const result = await watchStage(canary, new Stage(messages.filter(({ id }) => ids.includes(id))))
 		if (result.stoppedBy) return { ...result, replayed }
 	}
 	return { ...SUCCEEDED, replayed }
@@ -63,10 +56,8 @@ export const ABORTED: CanaryResult = {
 	reason: 'Aborted by the caller. Messages that were already replayed stay in the queue.',
 }
 
-async function watchStage(
-	{ store, runtime, timeoutMs, options }: Canary,
-	stage: Stage,
-): Promise<CanaryResult> {
+async function watchStage(canary: Canary, stage: Stage): Promise<CanaryResult> {
+	const { store, runtime, timeoutMs, options } = canary
 	const endsAt = runtime.now() + timeoutMs
 	for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS)) {
 		for (const before of stage.pending) stage.update(before, await store.find(before.id))

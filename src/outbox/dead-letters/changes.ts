@@ -3,7 +3,7 @@ import { withArgumentPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidArgument } from '../../core/options/schema.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
-import { type Schemas, validValue } from '../enqueue/schemas.ts'
+import { type ValidatePayload, validValue } from '../enqueue/schemas.ts'
 import type { MessageRef } from '../message/errors.ts'
 import type { MessageEdit } from '../store/store.ts'
 import type { DeadLetterChanges } from './options.ts'
@@ -16,12 +16,16 @@ const SCHEMA: Readonly<Record<keyof DeadLetterChanges, 'any'>> = {
 	maxRetries: 'any',
 }
 
+export interface PayloadRules {
+	readonly maxPayloadBytes: number
+	readonly validatePayload?: ValidatePayload | undefined
+}
+
 /** Returns the changes for the store. A payload that is given as undefined is rejected, as by `enqueue`. */
 export async function toEdit(
 	{ id, topic }: { readonly id: string; readonly topic?: string },
 	changes: DeadLetterChanges,
-	maxPayloadBytes: number,
-	schemas: Schemas | undefined,
+	{ maxPayloadBytes, validatePayload }: PayloadRules,
 ): Promise<MessageEdit> {
 	if (Object(changes) !== changes || Array.isArray(changes))
 		invalidArgument('changes', changes, 'an object such as { payload }')
@@ -29,15 +33,13 @@ export async function toEdit(
 	const ref: MessageRef = topic === undefined ? { id } : { id, topic }
 	const { headers, destination, expiresAt, maxRetries } = changes
 	const payload =
-		'payload' in changes && schemas && topic !== undefined
-			? validValue(await schemas.validator(topic, ref)(changes.payload), ref)
+		'payload' in changes && validatePayload && topic !== undefined
+			? validValue(await validatePayload(topic, changes.payload, ref), ref)
 			: changes.payload
 	return {
 		...('payload' in changes && { payload: toPayloadText(payload, maxPayloadBytes, ref) }),
 		...(headers !== undefined && { headers: toHeadersText(headers ?? undefined, ref) }),
-		...(destination !== undefined && {
-			destination: checkText(ref, 'destination', destination, NAME_BYTES),
-		}),
+		...(destination !== undefined && { destination: checkText(ref, 'destination', destination, NAME_BYTES) }),
 		...(expiresAt !== undefined && { expiresAt: toTime('expiresAt', expiresAt ?? undefined, ref) }),
 		...(maxRetries !== undefined && { maxRetries: toMaxRetries(maxRetries ?? undefined, ref) }),
 	}

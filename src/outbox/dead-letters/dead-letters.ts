@@ -7,7 +7,6 @@ import {
 	type OptionSchema,
 } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Schemas } from '../enqueue/schemas.ts'
 import { invalidField } from '../message/errors.ts'
 import { isMessageId, type MessageFilter, PAGE_SIZE, toFilterOf, toSelection } from '../message/filter.ts'
 import type { MessageRecord } from '../message/message.ts'
@@ -17,9 +16,9 @@ import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from '../operator
 import { DeadLetterNotFoundError, requireDeadLetters } from '../operator/require-status.ts'
 import type { OutboxStore, StoreFilter } from '../store/store.ts'
 import type { CappedCount } from '../store/store-stats.ts'
-import { type BatchStep, deadByNow, runBatches } from './batches.ts'
+import { type BatchStep, deadByNow, reporting, runBatches } from './batches.ts'
 import { ABORTED, replayCanary, SUCCEEDED } from './canary.ts'
-import { toEdit } from './changes.ts'
+import { type PayloadRules, toEdit } from './changes.ts'
 import {
 	type BatchOptions,
 	type DeadLetterChanges,
@@ -33,15 +32,13 @@ import {
 	readPage,
 } from './options.ts'
 
-export interface DeadLettersParts {
+export interface DeadLettersParts extends PayloadRules {
 	readonly store: OutboxStore
 	/** The store with redacted messages. Default: the store. */
 	readonly shown?: ShownStore | undefined
 	readonly runtime: Runtime
 	/** True if discarded messages are kept as history. */
 	readonly keepsHistory: boolean
-	readonly maxPayloadBytes: number
-	readonly schemas?: Schemas | undefined
 	/** Called after each batch with the number of changed messages. */
 	readonly onChanged: (type: 'outbox_replayed' | 'outbox_discarded', count: number) => void
 }
@@ -151,10 +148,10 @@ export class DeadLetters {
 		const messageId = id.toLowerCase()
 		checkNames(options, OPERATOR_SCHEMA, 'edit')
 		const operator = readOperator(options)
-		const { store, maxPayloadBytes, schemas } = this.#parts
+		const { store } = this.#parts
 		const found = await store.find(messageId)
 		// Invalid changes are rejected even if there is no such dead letter.
-		const edit = await toEdit(found ?? { id: messageId }, changes, maxPayloadBytes, schemas)
+		const edit = await toEdit(found ?? { id: messageId }, changes, this.#parts)
 		await requireDeadLetters(store, [messageId], 'edited')
 		if (found?.cause === 'expired' && changes.expiresAt === undefined && found.expiresAt !== null) {
 			const expected = 'a later time, or null for no expiry (otherwise it would expire again)'
@@ -164,11 +161,8 @@ export class DeadLetters {
 		const marker = JSON.stringify(REDACTED)
 		if (edit.payload?.includes(marker) && found && !found.payload.includes(marker))
 			invalidArgument('changes.payload', REDACTED, 'the original values instead of redacted ones')
-		const replay = this.#reporting('outbox_replayed', (batch, limit) =>
-			store.replay(batch, limit, operator, edit),
-		)
-		const [replayed] = await replay({ ids: [messageId] }, 1)
-		if (replayed !== undefined) return
+		const [replayed] = await store.replay({ ids: [messageId] }, 1, operator, edit)
+		if (replayed !== undefined) return this.#parts.onChanged('outbox_replayed', 1)
 		// Another operator changed it since the check.
 		const status = (await store.find(messageId))?.status ?? 'unknown'
 		throw new DeadLetterNotFoundError([{ id: messageId, status }], 'edited')
@@ -194,11 +188,7 @@ export class DeadLetters {
 	}
 
 	#reporting(type: 'outbox_replayed' | 'outbox_discarded', step: BatchStep): BatchStep {
-		return async (filter, limit) => {
-			const ids = await step(filter, limit)
-			if (ids.length > 0) this.#parts.onChanged(type, ids.length)
-			return ids
-		}
+		return reporting(step, (count) => this.#parts.onChanged(type, count))
 	}
 }
 

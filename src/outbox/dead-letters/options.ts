@@ -57,7 +57,7 @@ export interface ReplayOptions extends BatchOptions {
 }
 
 /** What stopped a replay. */
-export type ReplayStop =
+type ReplayStop =
 	/** At least one message failed with the same error as before. */
 	| 'same-failure'
 	/** At least one message became a dead letter again, for another reason. */

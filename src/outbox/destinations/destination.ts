@@ -148,10 +148,8 @@ export class OutboxInProgressError extends YaokiError {
 	readonly retryAfterMs: number | undefined
 
 	constructor({ statusCode, retryAfterMs }: HttpStatusError) {
-		super(
-			'YAOKI_OUTBOX_IN_PROGRESS',
-			`the receiver is still processing an earlier attempt (HTTP ${statusCode})`,
-		)
+		const text = `the receiver is still processing an earlier attempt (HTTP ${statusCode})`
+		super('YAOKI_OUTBOX_IN_PROGRESS', text)
 		this.retryAfterMs = retryAfterMs
 	}
 }

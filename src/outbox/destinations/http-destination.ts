@@ -7,8 +7,7 @@ import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
 import { urlForMessage } from '../../http/origin/origin-parser.ts'
 import { HttpStatusError, isInProgressError } from '../../http/request/status-error.ts'
 import type { Message } from '../message/message.ts'
-import type { Destination, DestinationOptions } from './destination.ts'
-import { OutboxInProgressError } from './destination.ts'
+import { type Destination, type DestinationOptions, OutboxInProgressError } from './destination.ts'
 
 /** Options of `httpDestination`. `url` is required. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
@@ -43,12 +42,9 @@ export function httpDestination<M extends Message = Message>(
 	if (Object(options) !== options) invalidOption('options', options, 'an object with a url')
 	const { url, headers, fetch, ...settings } = options
 	if (typeof url !== 'function') checkUrl(url)
+	const expected = 'an object with string values, or a function of the message that returns one'
 	if (headers !== undefined && typeof headers !== 'function' && Object(headers) !== headers)
-		invalidOption(
-			'headers',
-			headers,
-			'an object with string values, or a function of the message that returns one',
-		)
+		invalidOption('headers', headers, expected)
 	const client = new ResilientHttpClient({
 		maxRetries: 0,
 		circuitBreaker: false,
@@ -85,19 +81,15 @@ export function httpDestination<M extends Message = Message>(
 	}
 }
 
-function requestHeaders(
-	message: Message,
-	own: Readonly<Record<string, string>> | undefined,
-): Record<string, string> {
-	const headers: Record<string, string> = {
+function requestHeaders(message: Message, own?: Readonly<Record<string, string>>): Record<string, string> {
+	return {
 		'content-type': 'application/json',
 		'x-message-topic': encodeURIComponent(message.topic),
 		...keyHeaders(message),
 		...toLowerCase(message.headers),
 		...toLowerCase(own ?? {}),
+		'idempotency-key': message.id,
 	}
-	headers['idempotency-key'] = message.id
-	return headers
 }
 
 /** Positions of messages without a key say nothing about their order. */

@@ -32,8 +32,8 @@ export function inFlightTotal({ count, isCapped }: CappedCount, relays: readonly
 }
 
 /**
- * The same for each destination. A relay reports one number for all its destinations, from which the counts
- * of the others are subtracted. If nothing remains, the count is complete; a remainder belongs to this
+ * Does the same for each destination. A relay reports one number for all its destinations, from which the
+ * counts of the others are subtracted. If nothing remains, the count is complete. A remainder belongs to this
  * destination unless another count was capped too.
  */
 export function inFlightByDestination(

@@ -2,7 +2,6 @@
  * The state of the outbox in numbers, at a bounded cost: every count stops at a limit and says so. An exact
  * count of ten million rows can overload a database just when it is needed.
  */
-
 import { FORECAST_STEP_MS, NOTHING_BLOCKED } from '../store/counting.ts'
 import type { DestinationCircuit, OperatorPause, RelayReport, RelayRow } from '../store/rows.ts'
 import type { OutboxStore } from '../store/store.ts'
@@ -66,7 +65,7 @@ export interface OutboxStats {
 	 * after a while.
 	 */
 	readonly endedRelays: readonly RelayInfo[]
-	/** Of destinations that have messages or a relay, or that an operator has paused. */
+	/** The circuits of destinations that have messages or a relay, or that an operator has paused. */
 	readonly circuits: readonly CircuitInfo[]
 	/** How far the database's clock is behind a time that it recorded earlier: it was set back. Otherwise 0. */
 	readonly clockBehindMs: number
@@ -82,7 +81,7 @@ export async function readStats(store: OutboxStore): Promise<OutboxStats> {
 	const ordered = new Set(rows.flatMap(({ orderedDestinations }) => orderedDestinations))
 	const destinations = inFlightByDestination(stats.destinations, relays).map((one) => ({
 		...one,
-		// Others are sent while the first message of their key waits.
+		// Without an order, later messages are sent while the first one of their key waits.
 		blockedByRetry: ordered.has(one.destination) ? one.blockedByRetry : NOTHING_BLOCKED,
 		failingShare: failingShare(one),
 	}))
@@ -114,11 +113,8 @@ export async function readStats(store: OutboxStore): Promise<OutboxStats> {
 	}
 }
 
-/** A destination that is paused before it has messages or a relay would otherwise be forgotten. */
-async function readCircuits(
-	store: OutboxStore,
-	names: readonly string[],
-): Promise<readonly DestinationCircuit[]> {
+/** Includes destinations that were paused before they had a message or a relay. */
+async function readCircuits(store: OutboxStore, names: readonly string[]): Promise<DestinationCircuit[]> {
 	const [known, paused] = await Promise.all([store.circuits(names), store.operatorPauses(COUNT_LIMIT)])
 	const seen = new Set(names)
 	return [...known, ...paused.filter(({ destination }) => !seen.has(destination))]
@@ -131,32 +127,23 @@ const toRelayInfo = (relay: RelayRow): RelayInfo => ({
 })
 
 /** Returns an estimate if a count is capped, never more than 1. */
-function failingShare({
-	due,
-	scheduled,
-	inFlight,
-	failing,
-}: Pick<QueueCounts, 'due' | 'scheduled' | 'inFlight' | 'failing'>): number | null {
+function failingShare(
+	counts: Pick<QueueCounts, 'due' | 'scheduled' | 'inFlight' | 'failing'>,
+): number | null {
+	const { due, scheduled, inFlight, failing } = counts
 	const queued = due.count + scheduled.count + inFlight.count
 	return queued === 0 ? null : Math.min(1, failing.count / queued)
 }
 
 /** Includes destinations that relays serve, because a destination with a circuit may have no messages. */
-function destinationNames(
-	counted: readonly DestinationCounts[],
-	relays: readonly RelayRow[],
-): readonly string[] {
+function destinationNames(counted: readonly DestinationCounts[], relays: readonly RelayRow[]): string[] {
 	const names = new Set(counted.map(({ destination }) => destination))
 	for (const relay of relays) for (const name of relay.destinations) names.add(name)
 	names.delete('*')
 	return [...names]
 }
 
-function sumCounts(
-	parts: readonly DestinationStats[],
-	relays: readonly RelayRow[],
-	hasMore: boolean,
-): QueueCounts {
+function sumCounts(parts: readonly DestinationStats[], relays: RelayRow[], hasMore: boolean): QueueCounts {
 	const sumOf = (countOf: (part: DestinationStats) => CappedCount): CappedCount => ({
 		count: parts.reduce((total, part) => total + countOf(part).count, 0),
 		isCapped: hasMore || parts.some((part) => countOf(part).isCapped),

@@ -15,13 +15,14 @@ import type {
 	RelayRow,
 	StoredMessage,
 } from '../store/rows.ts'
+import type { OutboxStore } from '../store/store.ts'
 import type { CappedCount } from '../store/store-stats.ts'
 import { isAlive, serves } from './relays.ts'
 
 const COUNT_LIMIT = 1_000
 /** A message that is due and first for this time is held back by a limit. */
 const STUCK_AFTER_MS = 5_000
-/** How many dead letters of a key are searched for the first. */
+/** How many dead letters of a key are read to find the first. */
 const SAME_KEY_LIMIT = 10
 const MAX_ERROR_LENGTH = 200
 
@@ -35,8 +36,9 @@ interface Situation {
 	readonly due: CappedCount
 }
 
-export async function explainMessage(store: ShownStore, id: string): Promise<string> {
-	const message = isMessageId(id) ? await store.find(id.toLowerCase()) : undefined
+/** `shown` is the store with redacted messages. */
+export async function explainMessage(store: OutboxStore, shown: ShownStore, id: string): Promise<string> {
+	const message = isMessageId(id) ? await shown.find(id.toLowerCase()) : undefined
 	if (!message)
 		return `Message ${id} not found: it was sent and no history is kept, it was discarded, or its transaction was not committed.`
 	if (message.status === 'sent') {
@@ -44,17 +46,14 @@ export async function explainMessage(store: ShownStore, id: string): Promise<str
 		const ago = endedAt === null ? '' : ` ${formatDuration((await store.now()) - endedAt)} ago`
 		return `Sent${ago} on attempt ${attempts}.`
 	}
-	if (message.status === 'dead') return explainDead(store, message, await store.now())
+	if (message.status === 'dead') return explainDead(store, shown, message)
 	const situation = await readSituation(store, message.destination)
 	if (message.lockedBy !== null) return explainClaimed(message, message.lockedBy, situation)
-	return (
-		explainObstacle(message, situation) ??
-		(await explainPredecessor(store, message, situation)) ??
-		explainDue(message, situation)
-	)
+	const reason = explainObstacle(message, situation) ?? (await explainPredecessor(shown, message, situation))
+	return reason ?? explainDue(message, situation)
 }
 
-async function readSituation(store: ShownStore, destination: string): Promise<Situation> {
+async function readSituation(store: OutboxStore, destination: string): Promise<Situation> {
 	const [stats, rows, circuits] = await Promise.all([
 		store.stats(COUNT_LIMIT, destination),
 		store.relays(),
@@ -153,13 +152,13 @@ export function describeOperatorPause({ by, reason, pausedForMs }: Omit<Operator
 	return `by ${by}${reason === null ? '' : ` (${reason})`}, ${end}`
 }
 
-/** Only relays know whether a destination keeps order: a queued predecessor may be no obstacle. */
+/** A queued predecessor may be no obstacle: only relays know whether a destination keeps order. */
 async function explainPredecessor(
-	store: ShownStore,
+	shown: ShownStore,
 	{ id, key, destination }: StoredMessage,
 	{ now }: Situation,
 ): Promise<string | undefined> {
-	const first = key === null ? undefined : await store.findPredecessor(id)
+	const first = key === null ? undefined : await shown.findPredecessor(id)
 	if (!first) return undefined
 	if (first.status === 'dead')
 		return `Due, but blocked by dead letter ${first.id} with the same key '${key}'${errorText(first.error, ' (', ')')}. Replay or discard that one.`
@@ -174,10 +173,8 @@ function describeState({ lockedBy, status, dueAt, attempts, error }: StoredMessa
 	return `is due in ${formatDuration(dueAt - now)}${after}`
 }
 
-function explainDue(
-	{ dueAt, createdAt, destination }: StoredMessage,
-	{ now, relays, due }: Situation,
-): string {
+function explainDue(message: StoredMessage, { now, relays, due }: Situation): string {
+	const { dueAt, createdAt, destination } = message
 	const lagMs = now - (dueAt ?? createdAt)
 	const others = due.count - 1
 	const since = `Due for ${formatDuration(lagMs)}`
@@ -192,7 +189,8 @@ function explainDue(
 	return `${since} with no message ahead of it: the relay has no free slot (concurrency, maxConcurrent or rate of '${destination}'), or cannot reach the database.`
 }
 
-async function explainDead(store: ShownStore, message: StoredMessage, now: number): Promise<string> {
+async function explainDead(store: OutboxStore, shown: ShownStore, message: StoredMessage): Promise<string> {
+	const now = await store.now()
 	const { id, endedAt, cause, error, attempts, crashes, expiresAt, key } = message
 	// With history, a discarded message can still be read.
 	if ((await store.countDead({ ids: [id] }, 1)).count === 0) {
@@ -209,7 +207,7 @@ async function explainDead(store: ShownStore, message: StoredMessage, now: numbe
 		case 'crashed':
 			return `${dead}: ${formatCount(crashes, 'process', 'processes')} crashed while it was claimed${last}. Find out why before you replay it, or discard it.`
 		case 'predecessor-dead':
-			return `${dead}: an earlier message with the same key '${key}' became a dead letter${await describePredecessor(store, message)}. Replay that one first, then this one.`
+			return `${dead}: an earlier message with the same key '${key}' became a dead letter${await describePredecessor(shown, message)}. Replay that one first, then this one.`
 		case 'permanent':
 			return `${dead}: permanent failure on attempt ${attempts}${last}. Fix the cause, then replay or discard it.`
 		default:
@@ -217,13 +215,11 @@ async function explainDead(store: ShownStore, message: StoredMessage, now: numbe
 	}
 }
 
-/** Returns the dead letter that caused the others of its key, if it is still there. */
-async function describePredecessor(
-	store: ShownStore,
-	{ id, key, destination }: StoredMessage,
-): Promise<string> {
+/** Returns the dead letter that caused the other dead letters of its key, if it is still there. */
+async function describePredecessor(shown: ShownStore, message: StoredMessage): Promise<string> {
+	const { id, key, destination } = message
 	if (key === null) return ''
-	const messages = await store.list({ destination, key, status: 'dead' }, SAME_KEY_LIMIT)
+	const messages = await shown.list({ destination, key, status: 'dead' }, SAME_KEY_LIMIT)
 	const first = messages.find((one) => one.id !== id && one.cause !== 'predecessor-dead')
 	return first ? ` (${first.id}${errorText(first.error, ': ')})` : ''
 }

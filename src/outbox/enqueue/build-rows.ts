@@ -1,13 +1,10 @@
 /**
  * Builds the rows of messages. All messages of a batch are checked before anything is written, so a batch is
- * written completely or not at all; and unless a schema is asynchronous, the rows are built within the tick
- * of the call.
+ * written completely or not at all. Unless a schema is asynchronous, the rows are built within the tick.
  */
-
-import type { SchemaResult } from '../../core/options/standard-schema.ts'
-import type { Runtime } from '../../core/runtime/runtime.ts'
 import { didYouMean, nearestName } from '../../text/nearest.ts'
 import { InvalidMessageError, invalidField, type MessageRef } from '../message/errors.ts'
+import type { OutboxSettings } from '../outbox-options.ts'
 import type { NewRow } from '../store/rows.ts'
 import {
 	type AddedHeaders,
@@ -19,7 +16,7 @@ import {
 	toTime,
 } from './fields.ts'
 import { toPayloadText } from './payload.ts'
-import { type Schemas, validValue } from './schemas.ts'
+import { type ValidatePayload, type Validation, validValue } from './schemas.ts'
 import { uuidGenerator } from './uuid.ts'
 
 /** A Set, because an object would also have `constructor`. */
@@ -36,6 +33,7 @@ const FIELDS: ReadonlySet<string> = new Set([
 ])
 
 type Fields = Readonly<Record<string, unknown>>
+type Rows = readonly NewRow[]
 
 /** A row without its payload, which an asynchronous schema may delay. */
 type Draft = Omit<NewRow, 'payload'>
@@ -46,29 +44,19 @@ type PendingRow = () => Promise<NewRow>
 const ASYNC_SCHEMA =
 	'the schema of the topic is asynchronous, and enqueueSync cannot wait for it. Use enqueue, or a synchronous schema'
 
-export interface RowBuilderOptions {
-	readonly schemas: Schemas | undefined
-	readonly maxPayloadBytes: number
-	readonly runtime: Runtime
-}
-
 export class RowBuilder {
-	readonly #schemas: Schemas | undefined
+	readonly #validate: ValidatePayload | undefined
 	readonly #maxPayloadBytes: number
 	readonly #newId: () => string
 
-	constructor({ schemas, maxPayloadBytes, runtime }: RowBuilderOptions) {
-		this.#schemas = schemas
+	constructor({ validatePayload, maxPayloadBytes, runtime }: OutboxSettings) {
+		this.#validate = validatePayload
 		this.#maxPayloadBytes = maxPayloadBytes
 		this.#newId = uuidGenerator(runtime)
 	}
 
 	/** Returns one row per message, in order; a promise only if a schema is asynchronous. */
-	build(
-		messages: readonly unknown[],
-		isBatch: boolean,
-		added?: AddedHeaders,
-	): readonly NewRow[] | Promise<readonly NewRow[]> {
+	build(messages: readonly unknown[], isBatch: boolean, added?: AddedHeaders): Rows | Promise<Rows> {
 		const rows: (NewRow | PendingRow)[] = []
 		let hasPending = false
 		for (let index = 0; index < messages.length; index++) {
@@ -81,7 +69,7 @@ export class RowBuilder {
 	}
 
 	/** Returns one row per message, in order. Throws if a schema is asynchronous. */
-	buildSync(messages: readonly unknown[], isBatch: boolean, added?: AddedHeaders): readonly NewRow[] {
+	buildSync(messages: readonly unknown[], isBatch: boolean, added?: AddedHeaders): Rows {
 		return messages.map((message, at) => {
 			const index = isBatch ? at : undefined
 			const row = this.#buildRow(message, index, added)
@@ -100,11 +88,10 @@ export class RowBuilder {
 			if (!FIELDS.has(name) && Object.hasOwn(fields, name)) rejectUnknownField(ref, name)
 		const draft = this.#draft(fields, ref, added)
 		const payload = fields['payload']
-		if (this.#schemas === undefined) return this.#complete(draft, payload, ref)
-		const result = this.#schemas.validator(draft.topic, ref)(payload)
+		if (this.#validate === undefined) return this.#complete(draft, payload, ref)
+		const result = this.#validate(draft.topic, payload, ref)
 		if (!isPromise(result)) return this.#complete(draft, validValue(result, ref), ref)
-		// Handled now: if a later message is invalid, nothing awaits this promise, and its rejection must not be
-		// unhandled.
+		// Its rejection is handled now: if a later message is invalid, nothing awaits this promise.
 		const settled = Promise.allSettled([result])
 		return async () => {
 			const [validated] = await settled
@@ -120,13 +107,8 @@ export class RowBuilder {
 		const expiresAt = toTime('expiresAt', fields['expiresAt'], ref)
 		// A notBefore of 0 may stand for two different dates before 1970, which cannot be compared here.
 		if (notBefore && expiresAt !== null && expiresAt <= notBefore) {
-			const received = new Date(expiresAt).toISOString()
-			invalidField(
-				ref,
-				'expiresAt',
-				received,
-				`a time after notBefore (${new Date(notBefore).toISOString()})`,
-			)
+			const expected = `a time after notBefore (${new Date(notBefore).toISOString()})`
+			invalidField(ref, 'expiresAt', new Date(expiresAt).toISOString(), expected)
 		}
 		return {
 			id: this.#newId(),
@@ -152,7 +134,5 @@ function rejectUnknownField(ref: MessageRef, field: string): never {
 	throw new InvalidMessageError(ref, [{ field, message: `unknown field.${hint}` }])
 }
 
-const isPromise = (
-	result: SchemaResult<unknown> | Promise<SchemaResult<unknown>>,
-): result is Promise<SchemaResult<unknown>> =>
+const isPromise = (result: Validation): result is Extract<Validation, Promise<unknown>> =>
 	typeof (result as { then?: unknown } | null | undefined)?.then === 'function'

@@ -5,25 +5,15 @@ import type { EnqueueInfo } from '../../core/observe/observer.ts'
 import type { OutboxEvent } from '../events/outbox-events.ts'
 import type { EnqueueResult } from '../message/message.ts'
 import type { RelayNotifier } from '../notify/relay-notifier.ts'
+import type { OutboxSettings } from '../outbox-options.ts'
 import type { InsertResult, NewRow } from '../store/rows.ts'
 import type { InsertOptions, OutboxStore } from '../store/store.ts'
-import { RowBuilder, type RowBuilderOptions } from './build-rows.ts'
+import { RowBuilder } from './build-rows.ts'
 import type { AddedHeaders } from './fields.ts'
-import {
-	type EnqueueOptions,
-	type EnqueueSyncOptions,
-	type OutsideTransaction,
-	TransactionCheck,
-} from './transaction-check.ts'
+import { type EnqueueOptions, type EnqueueSyncOptions, TransactionCheck } from './transaction-check.ts'
 
-interface EnqueuerOptions extends RowBuilderOptions {
-	readonly name: string
-	readonly store: OutboxStore
-	readonly dedupeForMs: number
-	readonly lockKeys: boolean
-	readonly outsideTransaction: OutsideTransaction
-	readonly onWarning: (text: string) => void
-}
+/** The result of one message, or of each message of a batch. */
+type Results = EnqueueResult | EnqueueResult[]
 
 export class Enqueuer {
 	readonly #name: string
@@ -34,31 +24,26 @@ export class Enqueuer {
 	readonly #emitter: Emitter<OutboxEvent>
 	readonly #insertOptions: InsertOptions
 
-	constructor(options: EnqueuerOptions, notifier: RelayNotifier, emitter: Emitter<OutboxEvent>) {
-		const { store, dedupeForMs, lockKeys } = options
-		this.#name = options.name
+	constructor(settings: OutboxSettings, notifier: RelayNotifier, emitter: Emitter<OutboxEvent>) {
+		const { store, dedupeForMs, lockKeys } = settings
+		this.#name = settings.name
 		this.#store = store
-		this.#rowBuilder = new RowBuilder(options)
-		this.#transactionCheck = new TransactionCheck(store, options.outsideTransaction, options.onWarning)
+		this.#rowBuilder = new RowBuilder(settings)
+		this.#transactionCheck = new TransactionCheck(store, settings.outsideTransaction, settings.onWarning)
 		this.#notifier = notifier
 		this.#emitter = emitter
 		this.#insertOptions = { dedupeForMs, lockKeys }
 	}
 
-	enqueue(given: unknown, options: EnqueueOptions): Promise<EnqueueResult | EnqueueResult[]> {
+	enqueue(given: unknown, options: EnqueueOptions): Promise<Results> {
 		const { around } = this.#emitter
 		if (!around) return this.#enqueue(given, options)
 		const info = new Enqueue(this.#name, given)
-		return around(info, () => this.#enqueue(given, options, info.added)) as ReturnType<Enqueuer['enqueue']>
+		return around(info, () => this.#enqueue(given, options, info.added)) as Promise<Results>
 	}
 
-	#enqueue(
-		given: unknown,
-		options: EnqueueOptions,
-		added?: AddedHeaders,
-	): Promise<EnqueueResult | EnqueueResult[]> {
-		// Not an async function: the row is written within this tick, so it precedes a COMMIT that is sent
-		// without awaiting this call.
+	#enqueue(given: unknown, options: EnqueueOptions, added?: AddedHeaders): Promise<Results> {
+		// Not an async function: the row is written within this tick, before a COMMIT that does not await it.
 		try {
 			const isBatch = Array.isArray(given)
 			if (isBatch && given.length === 0) return Promise.resolve([])
@@ -76,20 +61,14 @@ export class Enqueuer {
 		}
 	}
 
-	enqueueSync(given: unknown, options: EnqueueSyncOptions): EnqueueResult | EnqueueResult[] {
+	enqueueSync(given: unknown, options: EnqueueSyncOptions): Results {
 		const { around } = this.#emitter
 		if (!around) return this.#enqueueSync(given, options)
 		const info = new Enqueue(this.#name, given)
-		return around(info, () => this.#enqueueSync(given, options, info.added)) as ReturnType<
-			Enqueuer['enqueueSync']
-		>
+		return around(info, () => this.#enqueueSync(given, options, info.added)) as Results
 	}
 
-	#enqueueSync(
-		given: unknown,
-		options: EnqueueSyncOptions,
-		added?: AddedHeaders,
-	): EnqueueResult | EnqueueResult[] {
+	#enqueueSync(given: unknown, options: EnqueueSyncOptions, added?: AddedHeaders): Results {
 		const isBatch = Array.isArray(given)
 		const { tx, store } = this.#transactionCheck.beforeSyncInsert(options)
 		const rows = this.#rowBuilder.buildSync(isBatch ? given : [given], isBatch, added)
@@ -97,11 +76,7 @@ export class Enqueuer {
 		return this.#finish(rows, store.insertSync(rows, tx, this.#insertOptions), isBatch, options)
 	}
 
-	#insert(
-		rows: readonly NewRow[],
-		isBatch: boolean,
-		options: EnqueueOptions,
-	): Promise<EnqueueResult | EnqueueResult[]> {
+	#insert(rows: readonly NewRow[], isBatch: boolean, options: EnqueueOptions): Promise<Results> {
 		const insert = (insertOptions: InsertOptions) =>
 			this.#store
 				.insert(rows, options.tx, insertOptions)
@@ -110,7 +85,7 @@ export class Enqueuer {
 		const required = { ...this.#insertOptions, requiresTransaction: true }
 		return this.#store.insert(rows, options.tx, required).then((inserted) => {
 			if (inserted.isInTransaction !== false) return this.#finish(rows, inserted, isBatch, options)
-			this.#transactionCheck.outside()
+			this.#transactionCheck.reportOutside()
 			return insert(this.#insertOptions)
 		})
 	}
@@ -120,7 +95,7 @@ export class Enqueuer {
 		inserted: InsertResult,
 		isBatch: boolean,
 		options: EnqueueOptions,
-	): EnqueueResult | EnqueueResult[] {
+	): Results {
 		const { isInTransaction, duplicates } = inserted
 		this.#transactionCheck.afterInsert(options, inserted)
 		this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), isInTransaction)

@@ -69,7 +69,7 @@ export function toHeadersText(headers: unknown, ref: MessageRef, added?: AddedHe
 	return text
 }
 
-/** Added headers belong together, such as `traceparent` and `tracestate`. A message that has one of them, in any case, gets none. */
+/** Added headers belong together, such as `traceparent` and `tracestate`: a message with one gets none. */
 function withAdded(headers: object, names: readonly string[], added: NonNullable<AddedHeaders>): object {
 	const given = new Set(names.map((name) => name.toLowerCase()))
 	return Object.keys(added).some((name) => given.has(name.toLowerCase())) ? headers : { ...added, ...headers }

@@ -38,7 +38,7 @@ export function isPlainJson(value: unknown, depth = 50): boolean {
 	return true
 }
 
-/** Returns the first value that would be lost or cannot be serialized, with its path (`.items[3].price`); undefined if there is none. */
+/** Returns the first value that would be lost or cannot be serialized, with its path (`.items[3].price`). */
 export function findJsonIssue(payload: unknown): MessageIssue | undefined {
 	const levels: Level[] = []
 	const open = new Set<object>()
@@ -90,7 +90,7 @@ function serializedValue(holder: object | undefined, name: string): unknown {
 	}
 }
 
-/** JSON writes null for such an array item, and omits such a property, which is the usual way to say "not set". */
+/** JSON writes null for such an array item, and omits such a property, which usually means "not set". */
 const isOmitted = (item: unknown): boolean =>
 	item === undefined || typeof item === 'function' || typeof item === 'symbol'
 

@@ -8,7 +8,7 @@ import { formatNumber } from '../../text/format.ts'
 import { InvalidMessageError, invalidField, type MessageRef, show } from '../message/errors.ts'
 import { findJsonIssue, isPlainJson } from './json-check.ts'
 
-/** Returns the payload as JSON. Throws an InvalidMessageError for values that JSON cannot hold and above `maxBytes` of UTF-8. */
+/** Returns the payload as JSON. Throws if JSON cannot hold it, or above `maxBytes` of UTF-8. */
 export function toPayloadText(payload: unknown, maxBytes: number, ref: MessageRef): string {
 	let text: string | undefined
 	try {

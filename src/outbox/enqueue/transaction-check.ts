@@ -1,7 +1,6 @@
 /**
- * Warns or rejects when a message is enqueued outside a transaction. The outbox cannot fix this mistake: the
- * message and the change it announces are then two writes, and a crash can lose one of them. So the default
- * is a warning, once.
+ * Warns or rejects when a message is enqueued outside a transaction: the message and the change that it
+ * announces are then two writes, and a crash can lose one of them. The default is a warning, once.
  */
 import { notify } from '../../core/options/hooks.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
@@ -37,7 +36,7 @@ export type OutsideTransaction = 'warn' | 'allow' | 'reject'
 const CONSEQUENCE =
 	'if the process crashes between the two writes, the message or your database change is lost'
 
-/** How many messages of clients without state are checked before the outbox stops looking for a reason to warn. */
+/** The outbox checks only this many messages of clients without state: the check can cost a round trip. */
 const MAX_QUESTIONS = 20
 
 export class TransactionCheck {
@@ -61,7 +60,7 @@ export class TransactionCheck {
 		if (tx !== undefined) this.#checkDatabase(tx)
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
 		const problem = tx === undefined ? NO_TX : outsideProblem(tx)
-		if (problem !== undefined) this.#report(problem)
+		if (problem !== undefined) this.reportOutside(problem)
 	}
 
 	/**
@@ -75,29 +74,24 @@ export class TransactionCheck {
 		return !this.#hasWarned && this.#questions++ < MAX_QUESTIONS
 	}
 
-	/** Throws or warns if the database has no open transaction. */
-	outside(): void {
-		this.#report(NO_TRANSACTION)
-	}
-
-	#report(problem: string): void {
+	/** Throws or warns because no transaction is open. */
+	reportOutside(problem: string = NO_TRANSACTION): void {
 		if (this.#mode === 'reject')
 			throw new OutboxTransactionError('outside-transaction', `${problem}: ${CONSEQUENCE}. ${this.#advice()}`)
 		this.#warn(problem)
 	}
 
-	/** As `beforeInsert`. Also throws without `tx` and for a store that cannot write within a call. */
+	/** Throws what `beforeInsert` throws, and without `tx` and for a store that cannot write within a call. */
 	beforeSyncInsert(options: EnqueueSyncOptions): {
 		readonly tx: SqliteClient
 		readonly store: SyncEnqueueStore
 	} {
 		checkOptions(options)
-		if (!isSyncStore(this.#store))
-			throw new OutboxStoreError(
-				'enqueue synchronously',
-				`the store ${this.#store.kind} has no synchronous driver`,
-				'Use await outbox.enqueue(message, { tx }).',
-			)
+		if (!isSyncStore(this.#store)) {
+			const reason = `the store ${this.#store.kind} has no synchronous driver`
+			const advice = 'Use await outbox.enqueue(message, { tx }).'
+			throw new OutboxStoreError('enqueue synchronously', reason, advice)
+		}
 		if (options.tx === undefined)
 			invalidOption('tx', undefined, 'the database with the open transaction, such as { tx: db }')
 		this.beforeInsert(options)
@@ -113,8 +107,7 @@ export class TransactionCheck {
 		}
 		if (tx === undefined || isInTransaction !== false || this.#hasWarned) return
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
-		// A client with state was checked before. By now it may be idle, because its COMMIT was sent right after
-		// the message.
+		// A client with state was checked before. By now it may be idle after its COMMIT.
 		if (!exposesState(tx)) this.#warn(NO_TRANSACTION)
 	}
 
@@ -123,10 +116,8 @@ export class TransactionCheck {
 		if (isObject && this.#store.accepts(tx)) return
 		const { kind } = this.#store
 		const expected = EXPECTED_TX[kind] ?? `a transaction of ${kind}`
-		throw new OutboxTransactionError(
-			'wrong-database',
-			`Invalid tx for an outbox with the store ${kind}: expected ${expected}, got ${show(tx)}`,
-		)
+		const text = `Invalid tx for an outbox with the store ${kind}: expected ${expected}, got ${show(tx)}`
+		throw new OutboxTransactionError('wrong-database', text)
 	}
 
 	#warn(problem: string): void {
@@ -154,10 +145,7 @@ const PGLITE =
 const POOL =
 	'message enqueued with a pool as tx, which has no open transaction because each query may use another connection'
 
-const EXPECTED_TX: Readonly<Record<string, string>> = {
-	postgres: POSTGRES_TX,
-	sqlite: SQLITE_TX,
-}
+const EXPECTED_TX: Readonly<Record<string, string>> = { postgres: POSTGRES_TX, sqlite: SQLITE_TX }
 
 const EXAMPLES: Readonly<Record<string, string>> = {
 	postgres:

@@ -8,7 +8,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 
 const COUNTER_END = 2 ** 26
 const RANDOM_BYTES = 6
-/** Random bytes are drawn for this many ids together, because a call costs the same for six bytes as for thousands. */
+/** Random bytes are drawn for many ids together: a call costs the same for six bytes as for thousands. */
 const IDS_PER_DRAW = 1_024
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
@@ -43,7 +43,7 @@ export class UuidSource {
 
 	#startMillisecond(time: number): void {
 		this.#time = time
-		// In the lower half, so that the upper half remains for further ids of the same millisecond.
+		// The start is in the lower half. The upper half remains for more ids of the same millisecond.
 		this.#counter = this.#randomUint32() % (this.#counterEnd / 2)
 		const hex = time.toString(16).padStart(12, '0')
 		this.#prefix = `${hex.slice(0, 8)}-${hex.slice(8)}-7`
@@ -63,7 +63,7 @@ export class UuidSource {
 	/** Returns the offset of six unused random bytes. */
 	#takeBytes(): number {
 		if (this.#used === this.#random.length) {
-			// On first use: an import of node:crypto takes a sixth of the start of a process.
+			// Loaded on first use: an import of node:crypto takes a sixth of the start of a process.
 			process.getBuiltinModule('node:crypto').randomFillSync(this.#random)
 			this.#used = 0
 		}
@@ -75,9 +75,9 @@ export class UuidSource {
 
 const hexAt = (bytes: Uint8Array, at: number): string | undefined => HEX[bytes[at] ?? 0]
 
-/** One per clock, so that all outboxes of a process with the same clock share one increasing sequence. */
 const sources = new WeakMap<Runtime, UuidSource>()
 
+/** All outboxes of a process with the same clock share one increasing sequence. */
 export function uuidGenerator(runtime: Runtime): () => string {
 	const source = sources.get(runtime) ?? new UuidSource(runtime)
 	sources.set(runtime, source)

@@ -3,7 +3,7 @@
  * loses a condition matches more than intended, and matching messages may be discarded.
  */
 import { withArgumentPath } from '../../core/options/option-path.ts'
-import { checkNames, invalidArgument, invalidOption } from '../../core/options/schema.ts'
+import { checkName, checkNames, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { isUuid } from '../../sql/postgres-values.ts'
 import type { StoreFilter } from '../store/store.ts'
 import type { DeadLetterCause, MessageStatus } from './message.ts'
@@ -84,12 +84,8 @@ export function toFilter(given: MessageFilter): StoreFilter {
 /** Returns the filter of an operation that changes messages of this status only, without the status. */
 export function toFilterOf(only: MessageStatus, given: MessageFilter): StoreFilter {
 	const { status = only, ...filter } = toFilter(given)
-	if (status !== only)
-		invalidArgument(
-			'filter.status',
-			status,
-			`'${only}' or no status, because no other messages are selected here`,
-		)
+	const expected = `'${only}' or no status, because no other messages are selected here`
+	if (status !== only) invalidArgument('filter.status', status, expected)
 	return filter
 }
 
@@ -144,8 +140,7 @@ export function readName<Name extends string>(
 	name: Name | undefined,
 	valid: Readonly<Record<Name, true>>,
 ): Name | undefined {
-	if (name !== undefined && !Object.hasOwn(valid, name))
-		invalidOption(field, name, `one of ${Object.keys(valid).join(', ')}`)
+	if (name !== undefined) checkName(field, name, Object.keys(valid))
 	return name
 }
 

@@ -58,7 +58,7 @@ export interface NewMessage<Topic extends string = string, Payload = unknown> {
 	readonly expiresAt?: Date | undefined
 	/**
 	 * Maximum number of retries after the first attempt; `Infinity` retries until `expiresAt` or until an
-	 * operator ends it. Default: that of the destination.
+	 * operator ends it. Default: the destination's limit.
 	 */
 	readonly maxRetries?: number | undefined
 }
@@ -79,7 +79,7 @@ export interface Message<Topic extends string = string, Payload = unknown> {
 	readonly destination: string
 	readonly key: string | undefined
 	/**
-	 * The position in enqueue order: greater than that of all earlier messages of the same destination and key.
+	 * The position in enqueue order: greater than for all earlier messages of the same destination and key.
 	 * The same for every attempt. Gaps are normal, because all messages of the outbox share the numbers.
 	 */
 	readonly sequence: number

@@ -1,8 +1,7 @@
 /**
- * Hides parts of messages where they are shown to people: `find`, `list`, `why`, `audit` and the dead
- * letters. It works on what a store returns, so that nothing that is stored or sent changes. An error may
- * quote the payload, so its message is part of what can be hidden. If the function throws, nothing is shown:
- * a bug in it must not reveal what it was meant to hide.
+ * Hides parts of messages that people read. It works on what a store returns, so that nothing that is stored
+ * or sent changes. An error may quote the payload, so its message can be hidden too. If the user's function
+ * throws, nothing is shown: a bug in it must not reveal what it was meant to hide.
  */
 import type { AuditRow, StoredMessage } from '../store/rows.ts'
 import type { DeadGroupRow, OutboxStore } from '../store/store.ts'
@@ -41,33 +40,14 @@ function apply(redact: RedactMessage, message: RedactableMessage): Redacted {
 	}
 }
 
-/** What people read; a store without redaction has all of it. */
-export type ShownStore = Pick<
-	OutboxStore,
-	| 'find'
-	| 'list'
-	| 'findPredecessor'
-	| 'deadGroups'
-	| 'audit'
-	| 'countDead'
-	| 'stats'
-	| 'relays'
-	| 'circuits'
-	| 'operatorPauses'
-	| 'now'
->
+/** What people read of messages. */
+export type ShownStore = Pick<OutboxStore, 'find' | 'list' | 'findPredecessor' | 'deadGroups' | 'audit'>
 
-/** Returns the reading methods of the store with redacted messages. */
+/** Returns the methods of the store that read messages, with redaction. */
 export function withRedaction(store: OutboxStore, redact: RedactMessage | undefined): ShownStore {
 	if (!redact) return store
 	const shown = (message: StoredMessage): StoredMessage => redactMessage(message, redact)
 	return {
-		countDead: (filter, limit) => store.countDead(filter, limit),
-		stats: (limit, destination) => store.stats(limit, destination),
-		relays: () => store.relays(),
-		circuits: (destinations) => store.circuits(destinations),
-		operatorPauses: (limit) => store.operatorPauses(limit),
-		now: () => store.now(),
 		find: async (id) => {
 			const message = await store.find(id)
 			return message && shown(message)
@@ -100,7 +80,7 @@ function redactMessage(message: StoredMessage, redact: RedactMessage): StoredMes
 	}
 }
 
-/** The error of a group is that of its oldest message, whose payload says what to hide in it. */
+/** A group shows the error of its oldest message. The payload of that message says what to hide in it. */
 async function redactGroups(
 	store: OutboxStore,
 	groups: readonly DeadGroupRow[],

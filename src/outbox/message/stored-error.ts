@@ -25,7 +25,7 @@ export function toStoredError(error: unknown): StoredError {
 	const text = errorMessage(error, status)
 	const kind = [type, status ?? '', errorCode(error)]
 	const pattern = truncate(withoutValues(text), MAX_PATTERN)
-	// On first use, like the ids of messages.
+	// Loaded on first use, as for the ids of messages.
 	const fingerprint = process
 		.getBuiltinModule('node:crypto')
 		.createHash('sha256')
@@ -75,12 +75,12 @@ function httpStatus(error: unknown): number | undefined {
 const isStatus = (value: unknown): value is number =>
 	typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599
 
+const CODE = /^(?:[A-Z][A-Z_]{1,49}|[A-Z][A-Z0-9_]{1,19}|[0-9A-Z]{5})$/
+
 /** Returns a code such as `ECONNREFUSED` or `23505`. Longer texts may contain an id. */
 function errorCode(error: unknown): string {
 	const code = safeGet(error, 'code')
-	return typeof code === 'string' && /^(?:[A-Z][A-Z_]{1,49}|[A-Z][A-Z0-9_]{1,19}|[0-9A-Z]{5})$/.test(code)
-		? code
-		: ''
+	return typeof code === 'string' && CODE.test(code) ? code : ''
 }
 
 /** Returns the start of the HTTP response body: "no such product" explains what a status cannot. */
@@ -131,7 +131,7 @@ function isPlain(value: unknown): value is object {
 const isObject = (value: unknown): boolean =>
 	(typeof value === 'object' && value !== null) || typeof value === 'function'
 
-/** Returns the first line with content, because that of formatted JSON is only a brace. */
+/** Returns the first line with content: the first line of formatted JSON is only a brace. */
 function firstLine(text: unknown, content = /[^\s\p{Cc}]/u): string {
 	if (typeof text !== 'string') return ''
 	const line = text
@@ -209,8 +209,7 @@ export function withoutQuotes(text: string): string {
 	let unclosed = ''
 	for (let at = 0; at < text.length; at++) {
 		const quote = text.charAt(at)
-		// An apostrophe inside a word is not a quote. If a quote has no end, later ones of its kind have none
-		// either.
+		// An apostrophe inside a word is no quote. If a quote has no end, no later one of its kind has one.
 		if (!QUOTES.includes(quote) || unclosed.includes(quote) || isWord(text[at - 1])) continue
 		const end = findEnd(text, at)
 		if (end === undefined) unclosed += quote

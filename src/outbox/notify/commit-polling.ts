@@ -1,7 +1,7 @@
 /**
  * Two ways to notice a commit that the driver does not report: poll the transaction's state, or notify relays
- * a few times without knowing. Both start with short intervals, because most transactions commit right after
- * the message was written, and stop after a while: relays also poll.
+ * a few times anyway. Most transactions commit right after the message was written, so the first intervals are
+ * short. Both stop after a while, because relays also poll.
  */
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 

@@ -1,8 +1,8 @@
 /**
  * Notices a commit without touching the user's transaction: no wrapper around the client and no extra query.
- * A `pg` client receives the transaction state with every response; `node:sqlite` has a property; of any
- * other client the state is unknown, and relays are notified without it. A rollback looks like a commit,
- * which does no harm: a relay that is woken and finds nothing goes back to sleep.
+ * A `pg` client receives the transaction state with every response, and `node:sqlite` has a property. For other
+ * clients the state is unknown, and relays are notified without it. A rollback looks like a commit, which does
+ * no harm: a relay that is woken and finds nothing goes back to sleep.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { isSqlClient, type Queryable } from '../../sql/clients.ts'
@@ -30,12 +30,11 @@ export class CommitWatch {
 		this.#onCommit = onCommit
 	}
 
-	/** Reports `destinations` when `tx`, which wrote messages to them, is committed. `isInTransaction` is what the store found out. */
-	follow(
-		tx: Queryable | undefined,
-		destinations: ReadonlySet<string>,
-		isInTransaction: boolean | undefined,
-	): void {
+	/**
+	 * Reports `destinations` when `tx`, which wrote messages to them, is committed. `isInTransaction` is what the
+	 * store knows.
+	 */
+	follow(tx: Queryable | undefined, destinations: ReadonlySet<string>, isInTransaction?: boolean): void {
 		if (tx === undefined || isCommitted(tx, isInTransaction)) this.#onCommit(destinations)
 		else {
 			const watch = this.#watches.get(tx)

@@ -1,7 +1,6 @@
 /**
  * Wakes relays of other processes through the database. A notification only says that there may be new
- * messages, so many are as good as one: at most one is in flight and one is pending. Errors are ignored
- * because every relay also polls.
+ * messages, so at most one is in flight and one is pending. Every relay also polls, so errors are ignored.
  */
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 

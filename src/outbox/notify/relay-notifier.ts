@@ -1,7 +1,7 @@
 /**
  * Wakes relays when there are messages to send. A NOTIFY inside the user's transaction would serialize all
- * commits on one lock, so relays are woken after the commit: those of this process by a function call, those
- * of other processes through the database, and only if no relay of this process serves the destination.
+ * commits on one lock, so relays are woken after the commit. A function call wakes the relays of this process.
+ * The database wakes relays of other processes, if no relay of this process serves the destination.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Queryable } from '../../sql/clients.ts'
@@ -52,10 +52,7 @@ export class RelayNotifier {
 		this.#database.notify()
 	}
 
-	/**
-	 * Stops the relays of this process first, because without their database they could neither work nor stop.
-	 * Sends the pending notification; open transactions are no longer watched.
-	 */
+	/** Stops the relays of this process first: without their database they could neither work nor stop. */
 	async close(): Promise<void> {
 		await Promise.all([...this.#relays].map((relay) => relay.stop()))
 		this.#commits.close()

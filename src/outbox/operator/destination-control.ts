@@ -1,6 +1,6 @@
 /**
  * Pauses and resumes destinations by hand. The pause is a row of the database, so it survives restarts and
- * every relay obeys it; relays cannot end it, because it is stored apart from what their circuits change.
+ * every relay obeys it. Relays cannot end it: it is stored apart from their circuits.
  */
 import { checkNames, checkRange, invalidArgument, invalidOption } from '../../core/options/schema.ts'
 import { NAME_BYTES } from '../enqueue/fields.ts'

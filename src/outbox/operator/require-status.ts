@@ -9,6 +9,7 @@ interface UnchangedMessage {
 	readonly status: MessageStatus | 'unknown'
 }
 
+type Ids = readonly string[] | undefined
 type Action = 'replayed' | 'edited' | 'discarded' | 'retried' | 'expired'
 
 const COUNT_SIZE = 1_000
@@ -50,19 +51,15 @@ export class MessageNotQueuedError extends YaokiError {
 
 function describe(messages: readonly UnchangedMessage[], expected: string, action: Action): string {
 	const [first] = messages
-	const found =
-		first?.status === 'unknown'
-			? 'unknown: it was sent or discarded, or never existed'
-			: `${first?.status}, not ${expected}`
+	const isUnknown = first?.status === 'unknown'
+	const found = isUnknown
+		? 'unknown: it was sent or discarded, or never existed'
+		: `${first?.status}, not ${expected}`
 	const others = messages.length === 1 ? '' : ` (the first of ${messages.length} such messages)`
 	return `Message ${first?.id} is ${found}${others}. Nothing was ${action}.`
 }
 
-export async function requireDeadLetters(
-	store: OutboxStore,
-	given: readonly string[] | undefined,
-	action: Action,
-): Promise<void> {
+export async function requireDeadLetters(store: OutboxStore, given: Ids, action: Action): Promise<void> {
 	const others: UnchangedMessage[] = []
 	for (const ids of parts(given, COUNT_SIZE)) {
 		const { count } = await store.countDead({ ids }, ids.length)
@@ -71,11 +68,7 @@ export async function requireDeadLetters(
 	if (others.length > 0) throw new DeadLetterNotFoundError(others, action)
 }
 
-export async function requireQueued(
-	store: OutboxStore,
-	given: readonly string[] | undefined,
-	action: Action,
-): Promise<void> {
+export async function requireQueued(store: OutboxStore, given: Ids, action: Action): Promise<void> {
 	const others = await findOthers(store, given, 'pending')
 	if (others.length > 0) throw new MessageNotQueuedError(others, action)
 }
@@ -83,9 +76,9 @@ export async function requireQueued(
 /** Returns the messages with another status. */
 async function findOthers(
 	store: OutboxStore,
-	given: readonly string[] | undefined,
+	given: Ids,
 	expected: MessageStatus,
-): Promise<readonly UnchangedMessage[]> {
+): Promise<UnchangedMessage[]> {
 	const others: UnchangedMessage[] = []
 	for (const ids of parts(given, LIST_SIZE)) {
 		const current = await store.list({ ids }, ids.length)

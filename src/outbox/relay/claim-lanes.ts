@@ -1,13 +1,10 @@
 /**
- * Keeps a slow claim of one destination from delaying the others. All destinations share one claim, which is
- * one round trip, as long as claims are fast. A slow one says nothing about which of its destinations is
- * slow, so half of them move to another lane, whose claims run concurrently. After a few slow claims the slow
- * destination is alone, and the others share fast lanes. The number of lanes is fixed, so a database that is
- * slow for all destinations does not get more than a few claims. The first claim of an ordered destination
- * has a lane of its own, because it may have to search for the first messages of all keys.
- *
- * Full scans that are known to take long have a lane of their own too, beside all other claims of their
- * destination.
+ * Keeps a slow claim of one destination from delaying the others. While claims are fast, all destinations
+ * share one claim, which is one round trip. After a slow one, half of its destinations move to another lane,
+ * whose claims run concurrently. A few slow claims later the slow destination is alone. The number of lanes is
+ * fixed, so a database that is slow for all destinations gets only a few claims. The first claim of an ordered
+ * destination has a lane of its own, because it may have to search for the first messages of all keys. Full
+ * scans that take long have a lane of their own too, beside all other claims of their destination.
  */
 import type { ClaimTarget } from '../store/rows.ts'
 
@@ -26,6 +23,7 @@ export class Lane {
 	slowAt: number = -Infinity
 }
 
+/** Resolves with true if another claim should follow immediately. */
 type Claim = (lane: Lane, targets: readonly ClaimTarget[]) => Promise<boolean>
 
 export class ClaimLanes {
@@ -56,10 +54,7 @@ export class ClaimLanes {
 		return this.#waitingFullScans.some((target) => target.destination === destination)
 	}
 
-	/**
-	 * Starts a claim per lane. `claim` resolves with true if another should follow immediately. `onEnd` is
-	 * called after a claim that `next` does not await.
-	 */
+	/** Starts a claim per lane. `onEnd` is called after a claim that `next` does not await. */
 	start(targets: readonly ClaimTarget[], now: () => number, claim: Claim, onEnd: () => void): void {
 		for (const [lane, own] of this.#divide(targets)) {
 			const startedAt = now()
@@ -69,13 +64,13 @@ export class ClaimLanes {
 				this.#recordClaim(lane, now() - startedAt, now())
 				if (!this.#isAwaited) onEnd()
 			})
-			// Handled where it is awaited, which may be later.
+			// A rejection is handled by `next`, which may be called later.
 			running.catch(() => {})
 			this.#running.set(lane, running)
 		}
 	}
 
-	/** Starts full scans, or lets them wait for those that run now. */
+	/** Starts full scans, or lets them wait for the running ones. */
 	startFullScans(targets: readonly ClaimTarget[], claim: Claim, onEnd: () => void): void {
 		this.#waitingFullScans.push(...targets)
 		if (this.#fullScan !== undefined || this.#waitingFullScans.length === 0) return
@@ -83,13 +78,12 @@ export class ClaimLanes {
 		this.#waitingFullScans = []
 		this.#fullScans.claiming = new Set(own.map(({ destination }) => destination))
 		this.#fullScan = claim(this.#fullScans, own)
-			.catch(() => {
-				// The store was abandoned.
-			})
 			.finally(() => {
 				this.#fullScan = undefined
 				onEnd()
 			})
+			// It fails only if the store was abandoned.
+			.catch(() => {})
 	}
 
 	/** Resolves when one of the running claims has ended, with its result. */
@@ -147,9 +141,8 @@ export class ClaimLanes {
 }
 
 /**
- * Decides how many messages a claim may ask for. A claim that took too long is cancelled and would take as
- * long again, so each cancelled one halves the next, down to a single message, and each successful one
- * doubles it until nothing is reduced.
+ * Decides how many messages a claim may ask for. A claim that was cancelled would take too long again, so each
+ * cancelled one halves the next, down to a single message, and each successful one doubles it.
  */
 export class ClaimLimit {
 	#max = Infinity
@@ -171,7 +164,7 @@ export class ClaimLimit {
 		if (this.#max >= sizeOf(wanted)) this.#max = Infinity
 	}
 
-	/** Divides the targets into those of the next claim and what is left for a later one. */
+	/** Divides the targets between the next claim and a later one. */
 	divide(wanted: readonly ClaimTarget[]): { readonly now: ClaimTarget[]; readonly later: ClaimTarget[] } {
 		const total = sizeOf(wanted)
 		if (total <= this.#max) return { now: [...wanted], later: [] }

@@ -1,9 +1,8 @@
 /**
- * The relay's main loop: claims messages for destinations that need some. One claim at a time for all
- * destinations as long as claims are fast, while the results of earlier messages are written concurrently;
- * then it waits until it is woken, a slot is free, or the next message is due.
+ * The relay's main loop: claims messages for destinations that need some, then waits until it is woken, a slot
+ * is free, or the next message is due. While claims are fast, one serves all destinations. Results of earlier
+ * messages are written concurrently.
  */
-
 import { TimeoutError } from '../../core/errors/errors.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
 import { ClaimLanes, type Lane } from './claim-lanes.ts'
@@ -11,7 +10,7 @@ import { Delivery } from './delivery.ts'
 import { DestinationDiscovery } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { RelayParts } from './dispatcher.ts'
-import { EventLoopYield, nextTick } from './event-loop-yield.ts'
+import { eventLoopYield, nextTick } from './event-loop-yield.ts'
 import { acquirePermits } from './heartbeat.ts'
 import { LostClaims } from './lost-claims.ts'
 import { PoisonDetection } from './poison-detection.ts'
@@ -26,27 +25,27 @@ const NEXT_DUE_EVERY_MS = 20
 export class Claimer {
 	readonly #parts: RelayParts
 	readonly #poison: PoisonDetection
-	readonly #lost: LostClaims
-	readonly #yield: EventLoopYield
+	readonly lost: LostClaims
+	readonly #yieldIfDue: () => Promise<void>
 	readonly #discovery: DestinationDiscovery
 	readonly #polls: PollSchedule
 	readonly #lanes = new ClaimLanes()
 	#isWoken = true
 	/** True from a poll until the scan that it caused. */
 	#isPolling = false
-	#maintainedAt = -Infinity
+	#maintainAt = -Infinity
 	#nextDueAskedAt = -Infinity
 	/** Destinations whose next due time is known; cleared when messages are claimed or the relay is woken. */
 	readonly #nextDueKnown = new Set<DestinationState>()
 
 	constructor(parts: RelayParts) {
 		this.#parts = parts
-		this.#lost = new LostClaims(parts)
+		this.lost = new LostClaims(parts)
 		this.#poison = new PoisonDetection(parts, () => this.#lanes.all())
-		this.#yield = new EventLoopYield(parts.context.runtime)
+		this.#yieldIfDue = eventLoopYield(parts.context.runtime)
 		this.#polls = new PollSchedule(parts.context.settings.pollMs)
 		const isClaiming = (name: string) => this.#lanes.isClaiming(name)
-		this.#discovery = new DestinationDiscovery(parts.context, parts.states, parts.signal, isClaiming)
+		this.#discovery = new DestinationDiscovery(parts, isClaiming)
 	}
 
 	/** Scans soon, because there may be new messages. */
@@ -55,53 +54,41 @@ export class Claimer {
 		this.#parts.signal.wake()
 	}
 
-	/** Gives back what the relay may have claimed without knowing it. */
-	releaseLost(): Promise<void> {
-		return this.#lost.release()
-	}
-
 	async run(): Promise<void> {
+		const { context, signal } = this.#parts
 		try {
-			await this.#run()
+			while (!context.isStopping) {
+				await this.#prepare()
+				if (context.isStopping) return
+				await this.#yieldIfDue()
+				if (context.isStopping) return
+				if (await this.#claim()) continue
+				// Nothing else has to be sent, so nothing waits for the poison candidates.
+				if (this.#poison.hasMore && this.#isIdle()) {
+					await this.#poison.runCandidates()
+					continue
+				}
+				const ms = await this.#msUntilNext()
+				if (!context.isStopping) await signal.wait(ms)
+			}
 		} finally {
 			await this.#lanes.all()
 		}
 	}
 
-	async #run(): Promise<void> {
-		const { context, signal } = this.#parts
-		while (!context.isStopping) {
-			await this.#prepare()
-			if (context.isStopping) return
-			await this.#yield.yieldIfDue()
-			if (context.isStopping) return
-			if (await this.#claim()) continue
-			// Nothing else has to be sent, so nothing waits for the poison candidates.
-			if (this.#poison.hasMore && this.#isIdle()) {
-				await this.#poison.runCandidates()
-				continue
-			}
-			const ms = await this.#msUntilNext()
-			if (!context.isStopping) await signal.wait(ms)
-		}
-	}
-
 	#isIdle(): boolean {
-		for (const state of this.#parts.states.byName.values()) if (!state.isIdle) return false
-		return true
+		return [...this.#parts.states.byName.values()].every((state) => state.isIdle)
 	}
 
 	async #prepare(): Promise<void> {
 		const { context, states, breaker, dispatcher } = this.#parts
-		// What a running claim returns is not known to be held yet.
-		if (context.runtime.now() >= this.#lost.nextAt) {
+		// A running claim may return messages that would be taken for lost ones.
+		if (context.runtime.now() >= this.lost.nextAt) {
 			await this.#lanes.all()
-			await this.#lost.release()
+			await this.lost.release()
 		}
 		const now = context.runtime.now()
-		// The same sum as in `#msUntilNext`: a difference, rounded differently, could be not yet due with no time
-		// left to wait.
-		const isMaintenanceDue = now >= this.#maintainedAt + context.settings.pollMs
+		const isMaintenanceDue = now >= this.#maintainAt
 		const isPoll = now >= this.#polls.nextAt
 		if (isMaintenanceDue || isPoll || this.#isWoken || now >= this.#discovery.nextAt) {
 			this.#isPolling = isPoll && !this.#isWoken
@@ -112,17 +99,15 @@ export class Claimer {
 			for (const state of states.byName.values()) state.scan.expect(now)
 		}
 		if (isMaintenanceDue) {
-			this.#maintainedAt = now
-			// Another relay may have ended a pause early, or paused a destination for which this relay has
-			// messages.
+			this.#maintainAt = now + context.settings.pollMs
+			// Another relay may have ended a pause early, or paused a destination whose messages this relay has.
 			const isAffected = ([, state]: [string, DestinationState]) =>
 				state.breaker.pausedUntil > now || state.waiting > 0
 			const affected = new Map([...states.byName].filter(isAffected))
 			if (affected.size > 0) await breaker.refresh(affected)
 			await this.#poison.runCandidates()
 			for (const state of states.byName.values()) this.#emitHung(state)
-			// While a destination ramps up after an outage its capacity grows with time, even if none of its
-			// messages ends.
+			// While a destination ramps up after an outage, its capacity grows even if no message ends.
 			dispatcher.pump()
 		}
 		for (const state of states.byName.values()) {
@@ -133,7 +118,7 @@ export class Claimer {
 
 	async #prepareDestination(state: DestinationState): Promise<void> {
 		const { context, breaker } = this.#parts
-		// Only a new destination; for the others the heartbeat renews permits.
+		// Only new destinations need permits here: the heartbeat renews them.
 		if (state.needsPermits) await context.callStore('permits', () => acquirePermits(context, state))
 		const now = context.runtime.now()
 		if (state.breaker.shouldProbe(now) && now >= state.scan.nextAt && state.canProbe(now))
@@ -154,16 +139,12 @@ export class Claimer {
 		const onEnd = () => signal.wake()
 		this.#lanes.startFullScans(fullScans, (lane, own) => this.#claimIn(lane, own, false), onEnd)
 		if (targets.length === 0 || dispatcher.isPaused) return false
-		// Together with the claim and not after it: some stores combine both writes.
+		// Started together with the claim, because some stores combine both writes.
 		settler.flush()
 		const isPoll = this.#isPolling
 		this.#isPolling = false
-		this.#lanes.start(
-			targets,
-			() => context.runtime.now(),
-			(lane, own) => this.#claimIn(lane, own, isPoll),
-			onEnd,
-		)
+		const now = () => context.runtime.now()
+		this.#lanes.start(targets, now, (lane, own) => this.#claimIn(lane, own, isPoll), onEnd)
 		return this.#lanes.next()
 	}
 
@@ -193,7 +174,7 @@ export class Claimer {
 		return result.rows.length > 0 || parts.later.length > 0
 	}
 
-	/** Returns the tokens and keys of a target that a reduced claim left out, or of which it left a part. */
+	/** Returns the tokens and keys of (a part of) a target that a reduced claim left out. */
 	#postpone({ destination, limit, since, keys }: ClaimTarget): void {
 		const state = this.#parts.states.byName.get(destination)
 		if (!state) return
@@ -234,7 +215,7 @@ export class Claimer {
 		const { granted, inMs } = await context.callStore('rate', () =>
 			context.store.acquireTokens(state.destination, count, rate),
 		)
-		if (granted === 0) state.scan.waitUntil(context.runtime.now() + Math.max(1, inMs))
+		if (granted === 0) state.scan.nextAt = context.runtime.now() + Math.max(1, inMs)
 		return granted
 	}
 
@@ -263,7 +244,8 @@ export class Claimer {
 			if (!state) continue
 			const all = claimed.get(destination) ?? []
 			const wanted = keys ?? keysOf.get(destination)
-			const own = wanted ? all.filter(hasKey(wanted, !keys)) : all
+			const known = wanted && new Set<string | null>(wanted)
+			const own = known ? all.filter(({ key }) => known.has(key) === (keys !== undefined)) : all
 			this.#returnTokens(state, limit - own.length)
 			if (keys) continue
 			state.scan.recordScan(since, startedAt, now, own.length < limit, latestDueAt(own))
@@ -278,29 +260,19 @@ export class Claimer {
 		const { rate } = state.settings
 		const { context } = this.#parts
 		if (!rate || count <= 0) return
-		context
-			.callStore('rate', () => context.store.returnTokens(state.destination, count, rate))
-			.catch(() => {
-				// The relay has stopped; tokens refill with time.
-			})
+		const returned = context.callStore('rate', () =>
+			context.store.returnTokens(state.destination, count, rate),
+		)
+		// Fails only after the stop of the relay. Tokens refill with time.
+		returned.catch(() => {})
 	}
 
 	/** Returns how long there is nothing to do unless the relay is woken. */
 	async #msUntilNext(): Promise<number> {
 		const { context, states } = this.#parts
 		let now = context.runtime.now()
-		const idle = [...states.byName.values()].filter(
-			(state) =>
-				state.breaker.pausedUntil <= now &&
-				state.claimSize(now) > 0 &&
-				!this.#lanes.isBusy(state.destination),
-		)
-		let next = Math.min(
-			this.#maintainedAt + context.settings.pollMs,
-			this.#polls.nextAt,
-			this.#discovery.nextAt,
-			this.#lost.nextAt,
-		)
+		const idle = [...states.byName.values()].filter((state) => this.#canClaim(state, now))
+		let next = Math.min(this.#maintainAt, this.#polls.nextAt, this.#discovery.nextAt, this.lost.nextAt)
 		const mustAsk = idle.some((state) => !this.#nextDueKnown.has(state))
 		if (mustAsk && now < this.#nextDueAskedAt + NEXT_DUE_EVERY_MS)
 			next = Math.min(next, this.#nextDueAskedAt + NEXT_DUE_EVERY_MS)
@@ -315,18 +287,16 @@ export class Claimer {
 		}
 		for (const state of states.byName.values()) {
 			if (state.breaker.pausedUntil > now) next = Math.min(next, state.breaker.pausedUntil)
-			// A claim that ends wakes the loop.
-			else if (state.claimSize(now) > 0 && !this.#lanes.isBusy(state.destination))
-				next = Math.min(next, state.scan.nextAt)
+			else if (this.#canClaim(state, now)) next = Math.min(next, state.scan.nextAt)
 		}
 		return Math.max(0, next - now)
 	}
-}
 
-/** Returns a filter for rows with one of these keys, or for all other rows. */
-function hasKey(keys: readonly string[], isInverted: boolean): (row: ClaimedRow) => boolean {
-	const known = new Set<string | null>(keys)
-	return ({ key }) => known.has(key) !== isInverted
+	/** False while the destination is paused, has enough messages, or is in a claim, whose end wakes the loop. */
+	#canClaim(state: DestinationState, now: number): boolean {
+		const { breaker, destination } = state
+		return breaker.pausedUntil <= now && state.claimSize(now) > 0 && !this.#lanes.isBusy(destination)
+	}
 }
 
 const latestDueAt = (rows: readonly ClaimedRow[]): number =>

@@ -6,10 +6,11 @@
 import { permanent } from '../../core/classify/permanent.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
+import type { Emitter } from '../../core/observe/emitter.ts'
 import type { DeliveryInfo } from '../../core/observe/observer.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { DeliveryContext, MessageHandler } from '../destinations/destination.ts'
-import type { ReleaseReason } from '../events/relay-events.ts'
+import type { RelayEvent, ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
 
@@ -22,10 +23,8 @@ export class OutboxLeaseLostError extends YaokiError {
 	readonly messageId: string
 
 	constructor(messageId: string) {
-		super(
-			'YAOKI_OUTBOX_LEASE_LOST',
-			`delivery aborted: the lease of message ${messageId} expired, and another relay may be sending it`,
-		)
+		const text = `delivery aborted: the lease of message ${messageId} expired, and another relay may be sending it`
+		super('YAOKI_OUTBOX_LEASE_LOST', text)
 		this.messageId = messageId
 	}
 }
@@ -90,10 +89,9 @@ export class Delivery implements TimeoutEntry {
 
 	/** Returns true if the handler failed because the relay aborted it while stopping. */
 	isStoppedBy(error: unknown): boolean {
-		if (!(this.#abortReason instanceof RelayStoppedError)) return false
-		return (
-			[error, safeGet(error, 'cause')].includes(this.#abortReason) || safeGet(error, 'name') === 'AbortError'
-		)
+		const reason = this.#abortReason
+		if (!(reason instanceof RelayStoppedError)) return false
+		return error === reason || safeGet(error, 'cause') === reason || safeGet(error, 'name') === 'AbortError'
 	}
 }
 
@@ -112,10 +110,22 @@ class Context implements DeliveryContext {
 	}
 }
 
-/** Calls the handler. Its promise is returned as it is; any other result or exception becomes a promise. */
-export function invokeHandler(deliver: MessageHandler, delivery: Delivery): Promise<unknown> {
+/** Calls the handler, with the observer's `around` hook if there is one. */
+export function invokeHandler(
+	deliver: MessageHandler,
+	delivery: Delivery,
+	relay: string,
+	{ around }: Emitter<RelayEvent>,
+): Promise<unknown> {
+	if (!around) return callHandler(deliver, delivery)
+	const info = deliveryInfo(relay, delivery.row)
+	return around(info, () => callHandler(deliver, delivery)) as Promise<unknown>
+}
+
+/** Returns the promise of the handler as it is; any other result or exception becomes a promise. */
+function callHandler(deliver: MessageHandler, delivery: Delivery): Promise<unknown> {
 	try {
-		const result = deliver(parseMessage(delivery.row), new Context(delivery))
+		const result = deliver(toMessage(delivery.row), new Context(delivery))
 		return result instanceof Promise ? result : Promise.resolve(result)
 	} catch (error) {
 		return Promise.reject(error)
@@ -123,7 +133,7 @@ export function invokeHandler(deliver: MessageHandler, delivery: Delivery): Prom
 }
 
 /** Returns what observers see of a delivery. */
-export const deliveryInfo = (relay: string, row: ClaimedRow): DeliveryInfo => ({
+const deliveryInfo = (relay: string, row: ClaimedRow): DeliveryInfo => ({
 	type: 'delivery',
 	relay,
 	destination: row.destination,
@@ -140,27 +150,23 @@ export const deliveryInfo = (relay: string, row: ClaimedRow): DeliveryInfo => ({
 	},
 })
 
-function parseMessage(row: ClaimedRow): Message {
-	try {
-		return toMessage(row)
-	} catch (error) {
-		throw permanent(new Error('the stored message is not valid JSON', { cause: error }))
-	}
-}
-
 function toMessage(row: ClaimedRow): Message {
 	const { headers, expiresAt } = row
-	return {
-		id: row.id,
-		topic: row.topic,
-		destination: row.destination,
-		key: row.key ?? undefined,
-		sequence: row.sequence,
-		payload: JSON.parse(row.payload),
-		headers: headers === null ? {} : JSON.parse(headers),
-		attempts: row.attempt,
-		createdAt: new Date(row.createdAt),
-		expiresAt: expiresAt === null ? undefined : new Date(expiresAt),
+	try {
+		return {
+			id: row.id,
+			topic: row.topic,
+			destination: row.destination,
+			key: row.key ?? undefined,
+			sequence: row.sequence,
+			payload: JSON.parse(row.payload),
+			headers: headers === null ? {} : JSON.parse(headers),
+			attempts: row.attempt,
+			createdAt: new Date(row.createdAt),
+			expiresAt: expiresAt === null ? undefined : new Date(expiresAt),
+		}
+	} catch (error) {
+		throw permanent(new Error('the stored message is not valid JSON', { cause: error }))
 	}
 }
 

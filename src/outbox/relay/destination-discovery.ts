@@ -4,9 +4,7 @@
  * it.
  */
 
-import type { DestinationStates } from './destination-state.ts'
-import type { RelayContext } from './relay-context.ts'
-import type { WakeSignal } from './wake-signal.ts'
+import type { RelayParts } from './dispatcher.ts'
 
 const PAGE_SIZE = 1_000
 const NEXT_PAGE_MS = 20
@@ -16,9 +14,7 @@ const LONG_MS = 20
 const MIN_GAP = 10
 
 export class DestinationDiscovery {
-	readonly #context: RelayContext
-	readonly #states: DestinationStates
-	readonly #signal: WakeSignal
+	readonly #parts: RelayParts
 	readonly #isClaiming: (name: string) => boolean
 	#after: string | undefined
 	#tookMs = 0
@@ -27,21 +23,15 @@ export class DestinationDiscovery {
 	nextAt: number = Infinity
 	#notBefore = -Infinity
 
-	constructor(
-		context: RelayContext,
-		states: DestinationStates,
-		signal: WakeSignal,
-		isClaiming: (name: string) => boolean,
-	) {
-		this.#context = context
-		this.#states = states
-		this.#signal = signal
+	constructor(parts: RelayParts, isClaiming: (name: string) => boolean) {
+		this.#parts = parts
 		this.#isClaiming = isClaiming
 	}
 
 	async run(): Promise<void> {
-		if (!this.#states.hasWildcard || this.#searching !== undefined) return
-		if (this.#context.runtime.now() < this.#notBefore) {
+		const { context, states, signal } = this.#parts
+		if (!states.hasWildcard || this.#searching !== undefined) return
+		if (context.runtime.now() < this.#notBefore) {
 			this.nextAt = this.#notBefore
 			return
 		}
@@ -49,28 +39,27 @@ export class DestinationDiscovery {
 		const searching = this.#search()
 		if (!isLong) return searching
 		this.nextAt = Infinity
-		this.#searching = searching
-			.catch(() => {
-				// The store was abandoned.
-			})
-			.finally(() => {
-				this.#searching = undefined
-				this.#signal.wake()
-			})
+		const end = (): void => {
+			this.#searching = undefined
+			signal.wake()
+		}
+		// It fails only if the store was abandoned.
+		this.#searching = searching.then(end, end)
 	}
 
 	async #search(): Promise<void> {
-		const { store, runtime } = this.#context
+		const { context, states } = this.#parts
+		const { store, runtime } = context
 		const after = this.#after
 		let startedAt = 0
-		const { names, nextDueInMs = Infinity } = await this.#context.callStore('destinations', () => {
+		const { names, nextDueInMs = Infinity } = await context.callStore('destinations', () => {
 			startedAt = runtime.now()
 			return store.dueDestinations(PAGE_SIZE, after)
 		})
 		const now = runtime.now()
 		this.#tookMs = now - startedAt
 		this.#notBefore = this.#tookMs > LONG_MS ? now + MIN_GAP * this.#tookMs : -Infinity
-		this.#states.sync(names, this.#isClaiming)
+		states.sync(names, this.#isClaiming)
 		this.#after = names.length === PAGE_SIZE ? names.at(-1) : undefined
 		const isPaging = this.#after !== undefined || after !== undefined
 		this.nextAt = Math.max(this.#notBefore, now + (isPaging ? NEXT_PAGE_MS : nextDueInMs))

@@ -1,6 +1,6 @@
 /**
  * One destination as this relay sees it: queued and in-flight messages, breaker, permits, and when to claim
- * more. Every destination has its own state and limit, so one that hangs does not delay the others.
+ * more. Each has its own limits, so a destination that hangs does not delay the others.
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -10,12 +10,7 @@ import type { ClaimedRow, ClaimTarget } from '../store/rows.ts'
 import type { Delivery } from './delivery.ts'
 import { KeyRuns } from './key-runs.ts'
 import { LocalBreaker } from './local-breaker.ts'
-import {
-	type BreakerSettings,
-	type DestinationSettings,
-	type RelaySettings,
-	readDestination,
-} from './options.ts'
+import { type DestinationSettings, type RelaySettings, readDestination } from './options.ts'
 import { ScanSchedule } from './scan-schedule.ts'
 
 /** Messages for this time are claimed ahead: it hides the round trip, and leaves the rest to other relays. */
@@ -56,27 +51,18 @@ export class DestinationState {
 	#finishedPerMs = 0
 	#wasHung = false
 
-	/** `defaultBreaker` is used to obey pauses if the destination has no breaker of its own. */
-	constructor(
-		destination: string,
-		settings: DestinationSettings,
-		relay: RelaySettings,
-		defaultBreaker: DestinationSettings['circuitBreaker'],
-	) {
+	constructor(destination: string, settings: DestinationSettings, relay: RelaySettings) {
 		this.destination = destination
 		this.settings = settings
 		this.#runtime = relay.runtime
 		this.#batchSize = relay.batchSize
 		this.#sampledAt = relay.runtime.now()
-		const breaker = settings.circuitBreaker ?? defaultBreaker
-		if (!breaker) throw new TypeError('internal error: no breaker settings')
-		this.breaker = new LocalBreaker(
-			destination,
-			breaker,
-			settings.circuitBreaker !== undefined,
-			relay.rampUpMs,
-		)
-		this.scan = new ScanSchedule(relay.pollMs, settings.afterDeadLetter === undefined ? Infinity : 1)
+		this.breaker = new LocalBreaker(destination, settings.circuitBreaker, relay)
+		this.scan = new ScanSchedule(relay.pollMs, this.isOrdered ? 1 : Infinity)
+	}
+
+	get isOrdered(): boolean {
+		return this.settings.afterDeadLetter !== undefined
 	}
 
 	get isIdle(): boolean {
@@ -104,8 +90,7 @@ export class DestinationState {
 
 	/**
 	 * Returns the claimed rows that are not already in flight here. If the lease of an in-flight message
-	 * expired and this relay claimed it again, the delivery continues under the new claim; a second delivery
-	 * beside it would be a needless duplicate.
+	 * expired and this relay claimed it again, the delivery continues under the new claim.
 	 */
 	withoutInFlight(rows: readonly ClaimedRow[], now: number, leaseUntil: number): readonly ClaimedRow[] {
 		const expired = new Map<string, Delivery>()
@@ -141,12 +126,11 @@ export class DestinationState {
 		yield* this.runs
 	}
 
-	/** Adds claimed messages after those that are already queued. */
+	/** Adds claimed messages at the end of the queue. */
 	enqueue(claimed: readonly Delivery[]): void {
 		const clockOffset = this.#runtime.wallNow() - this.#runtime.now()
 		for (const delivery of claimed) delivery.clockOffset = clockOffset
-		const isOrdered = this.settings.afterDeadLetter !== undefined
-		const first = isOrdered ? this.runs.split(claimed, this.inFlight) : claimed
+		const first = this.isOrdered ? this.runs.split(claimed, this.inFlight) : claimed
 		this.queued = [...first.toReversed(), ...this.queued]
 	}
 
@@ -172,15 +156,13 @@ export class DestinationState {
 	/** Returns how many messages to claim now; 0 if enough are queued. */
 	claimSize(now: number): number {
 		const limit = this.#limit(now)
-		// Without those that wait for an earlier one of their key: they need no slot.
+		// Messages that wait for an earlier one of their key do not count: they need no slot.
 		const queued = this.queued.length
 		if (limit <= 0) return 0
 		if (this.breaker.isProbing || this.#isScarce) return Math.max(0, limit - this.inFlight.size - queued)
+		const expected = Math.ceil(this.#throughput(now) * CLAIM_AHEAD_MS)
 		// Two batches at most: one that is being sent, and one that is being claimed meanwhile.
-		const ahead = Math.min(
-			2 * this.#batchSize,
-			Math.max(limit, Math.ceil(this.#throughput(now) * CLAIM_AHEAD_MS)),
-		)
+		const ahead = Math.min(2 * this.#batchSize, Math.max(limit, expected))
 		if (queued > Math.max(limit, ahead / 2)) return 0
 		return Math.max(0, Math.min(this.#batchSize, ahead - queued))
 	}
@@ -188,49 +170,27 @@ export class DestinationState {
 	/** Returns a long full scan if one is due. With a rate or permits, claims are counted one by one. */
 	longFullScan(now: number): ClaimTarget | undefined {
 		if (this.#isScarce || this.breaker.isProbing || !this.scan.startLongFullScan(now)) return undefined
-		const isOrdered = this.settings.afterDeadLetter !== undefined
+		const { destination, isOrdered } = this
 		const limit = this.scan.limit(0, this.#batchSize)
-		return {
-			destination: this.destination,
-			limit,
-			since: 0,
-			isOrdered,
-			isProbe: false,
-			heldKeys: this.#heldKeys(),
-		}
+		return { destination, limit, since: 0, isOrdered, isProbe: false, heldKeys: this.#heldKeys() }
 	}
 
 	/** Returns what to claim: `limit` messages, and the next messages of each free key. */
 	claimTargets(limit: number, now: number): ClaimTarget[] {
-		const { destination } = this
-		const isOrdered = this.settings.afterDeadLetter !== undefined
+		const { destination, isOrdered } = this
 		const isProbe = this.breaker.isProbing
 		const isScarce = this.#isScarce
 		const since = this.scan.since(now)
 		// Tokens were acquired for the whole limit.
 		const size = isScarce ? limit : this.scan.limit(since, limit)
-		const all: ClaimTarget = {
-			destination,
-			limit: size,
-			since,
-			isOrdered,
-			isProbe,
-			heldKeys: this.#heldKeys(),
-		}
+		const heldKeys = this.#heldKeys()
+		const all = { destination, limit: size, since, isOrdered, isProbe, heldKeys }
 		if (this.freeKeys.size === 0 || isProbe) return [all]
-		// With a rate or permits, messages of free keys count towards the limit.
+		// Messages of free keys use tokens and permits too, so they count towards the limit.
 		const keys = [...this.freeKeys].slice(0, isScarce ? limit : Infinity)
 		for (const key of keys) this.freeKeys.delete(key)
 		const perKey = isScarce ? 1 : this.#perKey(limit, keys.length)
-		const ofKeys: ClaimTarget = {
-			destination,
-			limit: keys.length * perKey,
-			since: 0,
-			isOrdered,
-			isProbe,
-			keys,
-			perKey,
-		}
+		const ofKeys = { destination, limit: keys.length * perKey, since: 0, isOrdered, isProbe, keys, perKey }
 		// A free key alone is no reason to scan for other messages.
 		const others = now < this.scan.nextAt ? 0 : size
 		const rest = isScarce ? limit - keys.length : others
@@ -238,12 +198,12 @@ export class DestinationState {
 	}
 
 	/**
-	 * Returns keys of which nothing can be claimed, because the relay has a message of them. A scan compares
-	 * every message with all of them, so with many messages in flight these are only the keys with messages
-	 * that wait for another one.
+	 * Returns the keys whose messages cannot be claimed, because the relay holds an earlier one. A scan compares
+	 * every message with all these keys. With many messages in flight, only the keys of waiting messages are
+	 * returned.
 	 */
 	#heldKeys(): readonly string[] {
-		if (this.settings.afterDeadLetter === undefined) return []
+		if (!this.isOrdered) return []
 		const keys = new Set(this.runs.keys)
 		if (this.inFlight.size + this.queued.length <= MAX_HELD_KEYS)
 			for (const { row, isSettled } of [...this.inFlight, ...this.queued])
@@ -253,12 +213,12 @@ export class DestinationState {
 
 	/** Frees the key of a settled message; returns true if later messages may wait for it. */
 	freeKey({ row, follower }: Delivery): boolean {
-		if (this.settings.afterDeadLetter === undefined || row.key === null || follower) return false
+		if (!this.isOrdered || row.key === null || follower) return false
 		this.freeKeys.add(row.key)
 		return true
 	}
 
-	/** Returns how many messages to claim per free key: at most `limit` in total with those that wait. */
+	/** Returns how many messages to claim per free key: at most `limit` in total, with the waiting messages. */
 	#perKey(limit: number, keys: number): number {
 		if (keys > MAX_KEYS_WITH_RUNS) return 1
 		return Math.max(1, Math.min(MAX_PER_KEY, Math.floor((limit - this.runs.size) / keys)))
@@ -331,20 +291,17 @@ export class DestinationState {
 export type Destinations = Readonly<Record<string, MessageHandler<never> | Destination<never>>>
 
 /**
- * The states of all destinations of a relay. With the destination `'*'`, every name in the queue without an
- * entry of its own gets a state when it is found, and loses it when the queue has no more messages for it: so
- * each has its own limits and breaker.
+ * The states of all destinations of a relay. With the destination `'*'`, each other name in the queue has a
+ * state, with its own limits and breaker, while the queue has messages for it.
  */
 export class DestinationStates {
 	readonly byName: Map<string, DestinationState> = new Map()
 	readonly #settings: RelaySettings
 	readonly #wildcard: DestinationSettings | undefined
 	readonly #named: ReadonlySet<string>
-	readonly #defaultBreaker: BreakerSettings | undefined
 
 	constructor(destinations: Destinations, settings: RelaySettings) {
 		this.#settings = settings
-		this.#defaultBreaker = readDestination('*', () => {}, { ...settings, circuitBreaker: {} }).circuitBreaker
 		const entries = Object.entries(destinations)
 		if (entries.length === 0)
 			invalidOption('destinations', '{}', "at least one destination, such as { 'order.created': handler }")
@@ -364,26 +321,20 @@ export class DestinationStates {
 	}
 
 	/**
-	 * Adds states for these names, which are in the queue, and removes idle states of others that came by the
-	 * wildcard. A claim that runs may return messages, so those states stay.
+	 * Adds states for these names, which are in the queue, and removes other idle states of the wildcard. A
+	 * destination that is claimed now keeps its state, because the claim may return messages.
 	 */
 	sync(names: readonly string[], isClaiming: (name: string) => boolean = () => false): void {
 		const wildcard = this.#wildcard
 		if (!wildcard) return
 		for (const name of names) if (!this.byName.has(name)) this.#add(name, wildcard)
 		const inQueue = new Set(names)
+		const isKept = (name: string) => inQueue.has(name) || this.#named.has(name) || isClaiming(name)
 		for (const [name, { isIdle, breaker }] of this.byName)
-			if (
-				!inQueue.has(name) &&
-				!this.#named.has(name) &&
-				isIdle &&
-				breaker.state === 'closed' &&
-				!isClaiming(name)
-			)
-				this.byName.delete(name)
+			if (isIdle && breaker.state === 'closed' && !isKept(name)) this.byName.delete(name)
 	}
 
 	#add(name: string, own: DestinationSettings): void {
-		this.byName.set(name, new DestinationState(name, own, this.#settings, this.#defaultBreaker))
+		this.byName.set(name, new DestinationState(name, own, this.#settings))
 	}
 }

@@ -1,7 +1,6 @@
 /**
- * Starts deliveries where slots are free, and handles their results. Round robin over the destinations, one
- * message at a time: if all slots of the relay are taken, the next free one goes to the destination that has
- * waited longest, however long the queue of another one is.
+ * Starts deliveries where slots are free, and handles their results. Destinations take turns, one message at a
+ * time: the next free slot goes to the destination that has waited longest, whatever the length of its queue.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
@@ -15,7 +14,6 @@ import type { Settlement } from '../store/rows.ts'
 import {
 	claimRef,
 	type Delivery,
-	deliveryInfo,
 	invokeHandler,
 	OutboxLeaseLostError,
 	RelayStoppedError,
@@ -86,13 +84,12 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Gives up a handler that does not end although the relay stops. Its message is settled, so that no crash
-	 * is counted for it, and is due now: the handler may still send it, which is a duplicate, as after a crash.
-	 * In order of a key the message keeps the rest of its lease: the handler could otherwise send it after a
-	 * later message of the key.
+	 * Abandons a handler that does not end although the relay stops. Its message is settled, so that no crash
+	 * is counted, and is due now: the handler may still send it, which is a duplicate, as after a crash. A
+	 * message of an ordered key keeps the rest of its lease: no later message of the key may be sent before it.
 	 */
 	abandon(state: DestinationState, delivery: Delivery): void {
-		const isInOrder = state.settings.afterDeadLetter !== undefined && delivery.row.key !== null
+		const isInOrder = state.isOrdered && delivery.row.key !== null
 		const inMs = isInOrder ? Math.max(0, delivery.leaseUntil - this.#now()) : 0
 		if (!delivery.isSettled) this.#postpone(state, delivery, inMs)
 		// Its timeout would keep the process alive.
@@ -138,7 +135,7 @@ export class Dispatcher {
 		if (state.isVerifying) return false
 		while (state.queued.length > 0 && state.capacity(now) > 0 && now >= state.breaker.pausedUntil) {
 			const delivery = state.queued.at(-1)
-			if (delivery && this.#mustVerify(delivery)) {
+			if (delivery && !delivery.isSettled && this.#parts.context.hasSlept(delivery.clockOffset)) {
 				this.#verify(state)
 				return false
 			}
@@ -153,14 +150,10 @@ export class Dispatcher {
 		return false
 	}
 
-	#mustVerify({ clockOffset, isSettled }: Delivery): boolean {
-		return !isSettled && clockOffset !== undefined && this.#parts.context.hasSlept(clockOffset)
-	}
-
 	/**
-	 * Renews the leases of waiting messages after the host has slept: by the monotonic clock, which stood
-	 * still, they are valid, but the database may have given the messages to another relay. Those that are no
-	 * longer held are not started.
+	 * Renews the leases of waiting messages after the host has slept. They are valid by the monotonic clock,
+	 * which stood still, but the database may have given the messages to another relay. Such messages are not
+	 * started.
 	 */
 	#verify(state: DestinationState): void {
 		const { context } = this.#parts
@@ -190,9 +183,8 @@ export class Dispatcher {
 
 	#unsendableCause({ row }: Delivery): DeadLetterCause | undefined {
 		if (isPoison(row.crashes, this.#parts.context.settings.maxCrashes)) return 'crashed'
-		return row.expiresAt !== null && row.expiresAt <= this.#parts.context.databaseNow()
-			? 'expired'
-			: undefined
+		const isExpired = row.expiresAt !== null && row.expiresAt <= this.#parts.context.databaseNow()
+		return isExpired ? 'expired' : undefined
 	}
 
 	#run(state: DestinationState, delivery: Delivery, startedAt: number): void {
@@ -200,7 +192,8 @@ export class Dispatcher {
 		this.inFlight++
 		delivery.generation = state.breaker.generation
 		state.timeouts().add(delivery, startedAt)
-		this.#invoke(state, delivery).then(
+		const { emitter, settings } = this.#parts.context
+		invokeHandler(state.settings.deliver, delivery, settings.name, emitter).then(
 			() => {
 				const now = this.#now()
 				this.#onSuccess(state, delivery, now, now - startedAt)
@@ -213,24 +206,14 @@ export class Dispatcher {
 		)
 	}
 
-	#invoke({ settings: { deliver } }: DestinationState, delivery: Delivery): Promise<unknown> {
-		const { emitter, settings } = this.#parts.context
-		const { around } = emitter
-		if (!around) return invokeHandler(deliver, delivery)
-		const info = deliveryInfo(settings.name, delivery.row)
-		return around(info, () => invokeHandler(deliver, delivery)) as Promise<unknown>
-	}
-
 	#onSuccess(state: DestinationState, delivery: Delivery, now: number, durationMs: number): void {
 		if (delivery.isSettled) return
-		const { runtime } = this.#parts.context
 		state.settings.retry.budget?.recordOutcome(true)
 		const { id, attempt, claimedAt, sequence } = delivery.row
 		const sent: Settlement = { type: 'sent', id, attempt, claimedAt, sequence }
 		this.#parts.settler.settle(state, delivery, sent, durationMs)
 		state.breaker.recordSent()
-		const change = state.breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
-		this.#parts.breaker.apply(state, change)
+		this.#parts.breaker.apply(state, state.breaker.recordSuccess(delivery.generation, now, durationMs))
 	}
 
 	#onFailure(state: DestinationState, delivery: Delivery, error: unknown): void {
@@ -250,8 +233,7 @@ export class Dispatcher {
 			const askedMs = Math.max(MIN_IN_PROGRESS_MS, Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs))
 			const inMs = Math.round(addRetryAfterJitter(askedMs, runtime))
 			this.#parts.settler.release(state, delivery, 'in-progress', inMs)
-			const change = state.breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
-			this.#parts.breaker.apply(state, change)
+			this.#parts.breaker.apply(state, state.breaker.recordSuccess(delivery.generation, now, durationMs))
 			return
 		}
 		const classification = classifyFailure(state.settings, error)
@@ -260,23 +242,21 @@ export class Dispatcher {
 		const settlement = decideFailure(delivery.row, error, classification, state.settings, context)
 		const fault = findDestinationFault(state.settings, error, classification, settlement)
 		if (fault && this.#keepQueued(state, delivery, fault)) return
-		// Probes come early and often. One that did not reach the destination must not bring its message closer
-		// to the dead letters.
+		// Probes come early and often: one that did not reach the destination must not use an attempt.
 		if (state.breaker.isProbe(delivery) && isUnprocessed(error))
 			this.#parts.settler.release(state, delivery, 'paused')
 		else this.#parts.settler.settle(state, delivery, settlement, durationMs)
 		const { kind, retryAfterMs } = classification
 		const pauseMs = kind === 'throttled' ? Math.min(retryAfterMs ?? 0, maxRetryAfterMs) : 0
-		// A destination that says when to come back is not down: it is paused until then, and its circuit does
-		// not count the failure.
+		// A destination that returns Retry-After is not down: it is paused, and its circuit counts no failure.
 		if (pauseMs > 0 && !state.breaker.isProbing) {
 			this.#parts.breaker.pause(state, pauseMs)
 			return
 		}
 		const { breaker } = state
 		const change = countsAsFailure(state.settings, error, classification)
-			? breaker.recordFailure(delivery.generation, now, durationMs, retryAfterMs, runtime)
-			: breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
+			? breaker.recordFailure(delivery.generation, now, durationMs, retryAfterMs)
+			: breaker.recordSuccess(delivery.generation, now, durationMs)
 		if (!change) return
 		if (change.state === 'open') this.#parts.settler.releaseQueued(state, 'paused')
 		// An opening circuit must not shorten the Retry-After.
@@ -285,15 +265,14 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Opens the circuit if a permanent failure is the destination's, and returns the message to the queue.
-	 * Returns false if it is the message's. The message is due after the others, so that the next probe is
-	 * another one where the order of its key allows it.
+	 * If the destination caused a permanent failure, opens the circuit and returns the message to the queue.
+	 * Returns false if the message caused it. The message is due after the others, so that the next probe is
+	 * another message where the order of its key allows it.
 	 */
 	#keepQueued(state: DestinationState, delivery: Delivery, fault: DestinationFault): boolean {
-		const { settler, breaker, context } = this.#parts
-		const now = this.#now()
+		const { settler, breaker } = this.#parts
 		const { row, generation, error } = delivery
-		const decision = state.breaker.recordFault(fault, row.id, generation, now, context.runtime)
+		const decision = state.breaker.recordFault(fault, row.id, generation, this.#now())
 		if (!decision) return false
 		settler.release(state, delivery, 'paused', 1)
 		const { change, deadLetters } = decision
@@ -319,7 +298,7 @@ export class Dispatcher {
 		state.finish(delivery)
 		const { maxConcurrentTotal } = this.#parts.context.settings
 		const wasFull = this.inFlight-- >= maxConcurrentTotal
-		// Otherwise no other destination waits for this slot.
+		// Other destinations wait for a slot only if none was free.
 		if (wasFull) this.pump()
 		else if (!this.isPaused && this.#startNext(state, now))
 			// More than one if the capacity has grown, as it does after an outage.

@@ -11,37 +11,28 @@ import { systemRuntime } from '../../core/runtime/system.ts'
 /** Maximum time to hold the event loop before yielding. */
 const MAX_HOLD_MS = 10
 
-export class EventLoopYield {
-	readonly #runtime: Runtime
-	#turnStartedAt: number
-	#nextTurn: Promise<void> | undefined
-
-	constructor(runtime: Runtime) {
-		this.#runtime = runtime
-		this.#turnStartedAt = runtime.now()
-	}
-
-	/** Waits for the next turn of the event loop if the current one has lasted too long. */
-	async yieldIfDue(): Promise<void> {
-		const now = () => this.#runtime.now()
-		// The scheduled tick has run since the last call, so this is a new turn.
-		if (this.#nextTurn === undefined) this.#turnStartedAt = now()
-		const nextTurn = this.#schedule()
-		if (now() - this.#turnStartedAt < MAX_HOLD_MS) return
-		await nextTurn
-		this.#turnStartedAt = now()
-		// Scheduled before anything else in this turn, so that this loop resumes before ticks scheduled later.
-		void this.#schedule()
-	}
-
-	#schedule(): Promise<void> {
-		this.#nextTurn ??= new Promise((resolve) => {
-			nextTick(this.#runtime, () => {
-				this.#nextTurn = undefined
+/** Returns a function that waits for the next turn of the event loop if the current one has lasted too long. */
+export function eventLoopYield(runtime: Runtime): () => Promise<void> {
+	let turnStartedAt = runtime.now()
+	let nextTurn: Promise<void> | undefined
+	const schedule = (): Promise<void> => {
+		nextTurn ??= new Promise((resolve) => {
+			nextTick(runtime, () => {
+				nextTurn = undefined
 				resolve()
 			})
 		})
-		return this.#nextTurn
+		return nextTurn
+	}
+	return async () => {
+		// The scheduled tick has run since the last call, so this is a new turn.
+		if (nextTurn === undefined) turnStartedAt = runtime.now()
+		const turn = schedule()
+		if (runtime.now() - turnStartedAt < MAX_HOLD_MS) return
+		await turn
+		turnStartedAt = runtime.now()
+		// Scheduled before anything else in this turn, so that this loop resumes before ticks scheduled later.
+		void schedule()
 	}
 }
 

@@ -1,6 +1,6 @@
 /**
- * Renews leases and permits, and reports that the relay is alive. A lease that could not be renewed in time
- * is given up, because another relay may be sending the message.
+ * Renews leases and permits, and reports that the relay is alive. A delivery whose lease could not be renewed in
+ * time is aborted, because another relay may be sending the message.
  */
 import { hostname } from 'node:os'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
@@ -41,7 +41,7 @@ export class Heartbeat {
 		this.#cancel?.()
 	}
 
-	/** The next run, at `before` at the latest. */
+	/** Schedules the next run, at `before` at the latest. */
 	#schedule(before: number): void {
 		const { runtime } = this.#context
 		const ms = Math.min(this.intervalMs, before - runtime.now())
@@ -49,7 +49,7 @@ export class Heartbeat {
 	}
 
 	async #run(): Promise<void> {
-		// Scheduled before the database is used: if it hangs, leases must still expire in time.
+		// The next run is scheduled first: if the database hangs, leases must still expire in time.
 		this.#schedule(this.#expireLeases())
 		if (this.#isRunning) return
 		this.#isRunning = true
@@ -63,7 +63,7 @@ export class Heartbeat {
 		this.#isRunning = false
 	}
 
-	/** Gives up leases that have ended by this process's clock. Returns when the next one ends. */
+	/** Aborts deliveries whose leases have ended by this process's clock. Returns when the next lease ends. */
 	#expireLeases(): number {
 		const now = this.#context.runtime.now()
 		let next = Infinity
@@ -78,11 +78,12 @@ export class Heartbeat {
 		const { store, owner, settings, runtime } = this.#context
 		const now = runtime.now()
 		const clockOffset = this.#context.clockOffset()
+		const hasSlept = (since: number | undefined) => this.#context.hasSlept(since)
 		const renewBefore = now + (settings.leaseMs * 2) / 3
 		const due = new Map<string, readonly [Delivery, DestinationState | undefined, ClaimedRow]>()
 		for (const state of this.#parts.states.byName.values())
 			for (const delivery of state.held())
-				if (!delivery.isSettled && (delivery.leaseUntil <= renewBefore || this.#hasSlept(delivery)))
+				if (!delivery.isSettled && (delivery.leaseUntil <= renewBefore || hasSlept(delivery.clockOffset)))
 					due.set(delivery.row.id, [delivery, state, delivery.row])
 		for (const delivery of this.#parts.settler.unwritten())
 			if (delivery.leaseUntil <= renewBefore) due.set(delivery.row.id, [delivery, undefined, delivery.row])
@@ -90,7 +91,7 @@ export class Heartbeat {
 		const refs = [...due.values()].map(([, , row]) => claimRef(row))
 		const lost = new Set(await this.#context.callStoreOnce(() => store.renew(owner, settings.leaseMs, refs)))
 		for (const [id, [delivery, state, row]] of due) {
-			// It continues under a newer claim, of which this renewal knew nothing.
+			// The delivery continues under a newer claim, which this renewal did not name.
 			if (delivery.row !== row) continue
 			if (!lost.has(id)) {
 				delivery.leaseUntil = now + settings.leaseMs
@@ -101,15 +102,11 @@ export class Heartbeat {
 		}
 	}
 
-	#hasSlept({ clockOffset }: Delivery): boolean {
-		return clockOffset !== undefined && this.#context.hasSlept(clockOffset)
-	}
-
 	async #renewPermits(): Promise<void> {
 		for (const state of this.#parts.states.byName.values()) {
 			if (state.settings.maxConcurrentAllRelays === Infinity) continue
 			await this.#context.callStoreOnce(() => acquirePermits(this.#context, state))
-			// Other relays get the permits that this one lost; queued messages would hold them back.
+			// Other relays get the permits that this relay lost. Queued messages would keep them in use.
 			if (state.waiting > Math.max(0, state.capacity(this.#context.runtime.now())))
 				this.#parts.settler.releaseQueued(state, 'no-permit')
 			this.#parts.signal.wake()
@@ -123,7 +120,7 @@ export class Heartbeat {
 		const throughput = seconds > 0 ? (sent - this.#reported.sent) / seconds : 0
 		this.#reported = { at: now, sent }
 		const { byName, hasWildcard } = this.#parts.states
-		const isOrdered = ({ settings }: DestinationState) => settings.afterDeadLetter !== undefined
+		const ordered = [...byName.values()].filter(({ isOrdered }) => isOrdered)
 		const report = {
 			id: owner,
 			host: hostname(),
@@ -133,7 +130,7 @@ export class Heartbeat {
 			dead,
 			throughput,
 			destinations: [...byName.keys(), ...(hasWildcard ? ['*'] : [])],
-			orderedDestinations: [...byName.values()].filter(isOrdered).map(({ destination }) => destination),
+			orderedDestinations: ordered.map(({ destination }) => destination),
 			heartbeatMs: this.intervalMs,
 			inFlight: this.#parts.dispatcher.inFlight,
 		}
@@ -142,13 +139,11 @@ export class Heartbeat {
 }
 
 /** Requests this relay's permits. Until the response it starts nothing beyond what it reported. */
-export async function acquirePermits(
-	{ store, owner, settings, runtime }: RelayContext,
-	state: DestinationState,
-): Promise<void> {
+export async function acquirePermits(context: RelayContext, state: DestinationState): Promise<void> {
+	const { store, owner, runtime } = context
+	const { leaseMs } = context.settings
 	const { destination } = state
 	const { maxConcurrentAllRelays: total, maxConcurrent: wanted } = state.settings
-	const { leaseMs } = settings
 	const until = runtime.now() + leaseMs
 	const inUse = state.freezePermits()
 	const permits = await store.acquirePermits({ destination, owner, wanted, inUse, total, leaseMs })

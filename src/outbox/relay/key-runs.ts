@@ -1,8 +1,8 @@
 /**
  * The claimed messages of ordered destinations that wait for an earlier one of their key. A relay claims a
- * run of messages of a key and sends them one after the other, so that a key with many messages does not need
- * a claim and a commit for each. At most one message of a key is queued or in flight; the others are here
- * until it is sent, or until the run is released because it failed.
+ * run of messages of a key and sends them one by one, so that not every message needs a claim of its own. At
+ * most one message of a key is queued or in flight. The others wait here until it is sent, or until the run is
+ * released because it failed.
  */
 
 /** A claimed message, as a run sees it. */
@@ -16,7 +16,7 @@ interface Member {
 }
 
 export class KeyRuns<Delivery extends Member> {
-	/** By key, in reverse order. */
+	/** The waiting messages of each key, in reverse order. */
 	readonly #followers = new Map<string, Delivery[]>()
 	#size = 0
 
@@ -29,8 +29,8 @@ export class KeyRuns<Delivery extends Member> {
 	}
 
 	/**
-	 * Keeps all but the first message of each key; returns the others. `busy` are deliveries in flight, whose
-	 * keys have a first message already. What waits for an earlier claim of the same key is dropped: the key
+	 * Keeps all but the first message of each key, and returns the first ones. `busy` are deliveries in flight,
+	 * whose keys have a first message already. Messages of an earlier claim of the same key are dropped: the key
 	 * can be claimed again only because that claim has lost its lease.
 	 */
 	split(claimed: readonly Delivery[], busy: Iterable<Delivery>): readonly Delivery[] {

@@ -8,7 +8,7 @@ import { Circuit } from '../../core/circuit-breaker/circuit.ts'
 import { createOpenState, nextOpenState } from '../../core/circuit-breaker/open-state.ts'
 import type { CircuitChange, CircuitOpenReason, DestinationCircuit } from '../store/rows.ts'
 import type { DestinationFault } from './failure-decision.ts'
-import type { BreakerSettings } from './options.ts'
+import { type BreakerSettings, readBreaker } from './options.ts'
 
 /** What follows a permanent failure of the destination. Its message stays queued. */
 export interface FaultDecision {
@@ -18,13 +18,22 @@ export interface FaultDecision {
 	readonly deadLetters: readonly string[]
 }
 
+/** Undefined if nothing has to be written. */
+type Change = CircuitChange | undefined
+
 const ALREADY_OPEN: FaultDecision = { change: undefined, deadLetters: [] }
+
+interface RelayDefaults {
+	readonly rampUpMs: number
+	readonly runtime: RandomSource
+}
 
 export class LocalBreaker {
 	readonly #destination: string
 	readonly #settings: BreakerSettings
 	readonly #countsFailures: boolean
 	readonly #rampUpMs: number
+	readonly #random: RandomSource
 	readonly #circuit: Circuit
 	/** The shared state, as last read from the store. */
 	#shared: DestinationCircuit | undefined
@@ -41,13 +50,14 @@ export class LocalBreaker {
 	/** Ids of the messages that failed permanently since the last success. */
 	readonly #rejected = new Set<string>()
 
-	/** Without `countsFailures` this relay never opens the circuit, but still obeys it. */
-	constructor(destination: string, settings: BreakerSettings, countsFailures: boolean, rampUpMs: number) {
+	/** Without settings this relay never opens the circuit, but still obeys it. */
+	constructor(destination: string, settings: BreakerSettings | undefined, relay: RelayDefaults) {
 		this.#destination = destination
-		this.#settings = settings
-		this.#countsFailures = countsFailures
-		this.#rampUpMs = rampUpMs
-		this.#circuit = new Circuit(settings)
+		this.#settings = settings ?? readBreaker('circuitBreaker')
+		this.#countsFailures = settings !== undefined
+		this.#rampUpMs = relay.rampUpMs
+		this.#random = relay.runtime
+		this.#circuit = new Circuit(this.#settings)
 	}
 
 	get requiredProbes(): number {
@@ -73,7 +83,7 @@ export class LocalBreaker {
 	}
 
 	shouldProbe(now: number): boolean {
-		// A probe that has not finished in time is given up, so that another relay may probe.
+		// A probe that has not finished in time ends here, so that another relay may probe.
 		if (now >= this.#probeUntil) this.#probeSuccesses = undefined
 		return this.state !== 'closed' && !this.isProbing && now >= this.pausedUntil
 	}
@@ -92,8 +102,7 @@ export class LocalBreaker {
 		const before = this.#shared
 		// An outdated response.
 		if (before && circuit.version < before.version) return
-		// Another relay changed the circuit, which ends a probe of this one. A probe that was just granted starts
-		// after this call.
+		// Another relay changed the circuit, which ends this relay's probe. A granted probe starts after this call.
 		if (circuit.version !== before?.version) {
 			this.#probeSuccesses = undefined
 			this.#localPauseUntil = -Infinity
@@ -115,7 +124,7 @@ export class LocalBreaker {
 		return this.#change('half-open', forMs, 'probe', this.#shared?.failedProbes, this.#shared?.delayMs)
 	}
 
-	/** Starts a granted probe in a new generation: older deliveries say nothing about the destination now. */
+	/** Starts a granted probe in a new generation, because results of older deliveries are out of date. */
 	startProbe(until: number): void {
 		this.#probeSuccesses = 0
 		this.#probeUntil = until
@@ -133,12 +142,7 @@ export class LocalBreaker {
 		return this.#change('open', 0, this.#probedReason, this.#shared?.failedProbes, this.#shared?.delayMs)
 	}
 
-	recordSuccess(
-		generation: number,
-		now: number,
-		durationMs: number,
-		random: RandomSource,
-	): CircuitChange | undefined {
+	recordSuccess(generation: number, now: number, durationMs: number): Change {
 		if (this.#probeSuccesses !== undefined) {
 			if (generation !== this.generation) return undefined
 			this.#probeSuccesses++
@@ -146,22 +150,16 @@ export class LocalBreaker {
 			this.#probeSuccesses = undefined
 			return this.#change('closed', 0, null, 0, 0)
 		}
-		if (this.#countsFailures) this.#circuit.succeed(generation, now, durationMs, random)
+		if (this.#countsFailures) this.#circuit.succeed(generation, now, durationMs, this.#random)
 		return this.#openedChange(now)
 	}
 
-	recordFailure(
-		generation: number,
-		now: number,
-		durationMs: number,
-		retryAfterMs: number | undefined,
-		random: RandomSource,
-	): CircuitChange | undefined {
+	recordFailure(generation: number, now: number, durationMs: number, retryAfterMs?: number): Change {
 		if (this.#probeSuccesses !== undefined) {
 			if (generation !== this.generation) return undefined
-			return this.#failProbe('circuit-open', now, retryAfterMs, random)
+			return this.#failProbe('circuit-open', now, retryAfterMs)
 		}
-		if (this.#countsFailures) this.#circuit.fail(generation, now, durationMs, retryAfterMs, random)
+		if (this.#countsFailures) this.#circuit.fail(generation, now, durationMs, retryAfterMs, this.#random)
 		return this.#openedChange(now)
 	}
 
@@ -171,57 +169,51 @@ export class LocalBreaker {
 	}
 
 	/**
-	 * Records a permanent failure that may be the destination's. Returns undefined if it is the message's,
-	 * which then becomes a dead letter. A rejected certificate or credential is always the destination's; other
-	 * failures are after `permanentThreshold` different messages without a success.
+	 * Records a permanent failure that the destination may have caused. Returns undefined if the message caused
+	 * it, and becomes a dead letter. The destination is the cause of every rejected certificate or credential,
+	 * and of other failures after `permanentThreshold` different messages without a success.
 	 */
 	recordFault(
 		fault: DestinationFault,
-		messageId: string,
+		id: string,
 		generation: number,
 		now: number,
-		random: RandomSource,
 	): FaultDecision | undefined {
 		if (!this.#countsFailures) return undefined
-		// Started before the circuit opened or closed: it is sent again under the new state.
+		// A delivery from before the circuit opened or closed is sent again under the new state.
 		if (generation !== this.generation) return ALREADY_OPEN
 		const reason = fault === 'rejected' ? 'permanent-failures' : fault
 		if (this.isProbing) {
-			// After another outage, a destination that rejects one message works.
+			// A destination that rejects one message works again, if its outage had another reason.
 			if (fault === 'rejected' && this.#probedReason !== reason) return undefined
-			return { change: this.#failProbe(reason, now, undefined, random), deadLetters: [] }
+			return { change: this.#failProbe(reason, now), deadLetters: [] }
 		}
 		if (fault === 'rejected') {
-			this.#rejected.add(messageId)
+			this.#rejected.add(id)
 			if (this.#rejected.size < this.#settings.permanentThreshold) return undefined
-			this.#rejected.delete(messageId)
+			this.#rejected.delete(id)
 		}
 		if (this.state !== 'closed') return ALREADY_OPEN
 		const deadLetters = fault === 'rejected' ? [...this.#rejected] : []
 		this.#rejected.clear()
-		const { until } = nextOpenState(this.#settings, undefined, now, undefined, random)
+		const { until } = nextOpenState(this.#settings, undefined, now, undefined, this.#random)
 		this.#circuit.reset()
 		this.pauseLocally(until - now, now)
 		return { change: this.#change('open', until - now, reason, 0, until - now), deadLetters }
 	}
 
-	#failProbe(
-		reason: CircuitOpenReason,
-		now: number,
-		retryAfterMs: number | undefined,
-		random: RandomSource,
-	): CircuitChange {
+	#failProbe(reason: CircuitOpenReason, now: number, retryAfterMs?: number): CircuitChange {
 		this.#probeSuccesses = undefined
 		const before = createOpenState(0, this.#shared?.delayMs ?? 0, this.#shared?.failedProbes ?? 0)
-		const next = nextOpenState(this.#settings, before, now, retryAfterMs, random)
+		const next = nextOpenState(this.#settings, before, now, retryAfterMs, this.#random)
 		return this.#change('open', next.until - now, reason, next.failedProbes, next.delayMs)
 	}
 
 	/** Returns the change to write if the circuit has just opened. */
-	#openedChange(now: number): CircuitChange | undefined {
+	#openedChange(now: number): Change {
 		if (this.#circuit.state !== 'open') return undefined
 		const pausedForMs = this.#circuit.retryAfterMs(now)
-		// From here on the shared state counts; counting starts again when it is closed.
+		// From here on the shared state decides. Counting starts again when it is closed.
 		this.#circuit.reset()
 		this.pauseLocally(pausedForMs, now)
 		return this.#change('open', pausedForMs, 'circuit-open', 0, pausedForMs)
@@ -234,19 +226,13 @@ export class LocalBreaker {
 		failedProbes = 0,
 		delayMs = 0,
 	): CircuitChange {
-		return {
-			state,
-			reason,
-			failedProbes,
-			delayMs,
-			destination: this.#destination,
-			pausedForMs: Math.ceil(pausedForMs),
-			version: this.#shared?.version ?? 0,
-		}
+		const destination = this.#destination
+		const version = this.#shared?.version ?? 0
+		return { state, reason, failedProbes, delayMs, destination, pausedForMs: Math.ceil(pausedForMs), version }
 	}
 }
 
-/** Returns the reason if it is one of an open circuit. That of an older probe is not known any more. */
+/** Returns why the circuit is open. The reason before an older probe is not known any more. */
 const openReason = (reason: DestinationCircuit['reason'] = null): CircuitOpenReason =>
 	reason === null || reason === 'probe' || reason === 'retry-after' || reason === 'operator'
 		? 'circuit-open'

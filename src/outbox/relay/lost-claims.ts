@@ -1,14 +1,14 @@
 /**
- * Gives back messages that the database has claimed for this relay without the relay's knowledge: a claim was
- * committed, and its response was lost with the connection. Without this they would stay claimed until their
+ * Releases messages that the database has claimed for this relay without the relay's knowledge: a claim was
+ * committed, and its response was lost with the connection. These messages would stay claimed until their
  * lease ends, long after the database has returned.
  *
- * After a claim with an unknown outcome the relay asks for its claims and releases those that it does not
- * hold. The claim may be committed even later, because the server may still be executing it. So the search is
- * repeated until a lease is over: after a second, and then whenever the time since the failure has doubled.
+ * After a claim with an unknown outcome the relay asks for its claims and releases the ones that it does not
+ * hold. The server may still be executing the claim. So the search is repeated until a lease is over: after a
+ * second, and then whenever the time since the failure has doubled.
  *
- * Runs in the loop that claims: during a claim, the database may have messages for the relay whose response
- * is still on its way. The release names exact claims, so one that arrives late cannot end a later claim.
+ * The search runs in the loop that claims, never during a claim, whose response may be on its way. The release
+ * names exact claims, so a late one cannot end a later claim.
  */
 import type { ClaimRef, ClaimTarget } from '../store/rows.ts'
 import type { RelayParts } from './dispatcher.ts'
@@ -27,7 +27,7 @@ export class LostClaims {
 		parts.context.onUnknownClaim = (targets) => this.#remember(targets)
 	}
 
-	/** Searches for lost claims now and releases them. Does nothing if the outcome of all claims is known. */
+	/** Searches for lost claims now, and releases them. */
 	async release(): Promise<void> {
 		const { context, states } = this.#parts
 		const { store, owner, settings, runtime, keepsHistory } = context

@@ -6,6 +6,7 @@ import type { Classification } from '../../core/classify/classification.ts'
 import { classify, extendClassifier } from '../../core/classify/classify.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import {
+	checkName,
 	checkNames,
 	checkRange,
 	invalidOption,
@@ -64,7 +65,7 @@ export interface RelayOptions {
 	readonly maxRetryAfterMs?: number | undefined
 	/** Receives every event. */
 	readonly onEvent?: RelayListener | undefined
-	/** Clock, timers and randomness. Default: those of the system. */
+	/** Clock, timers and randomness. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
@@ -111,6 +112,8 @@ const RELAY_SCHEMA: OptionSchema = {
 	runtime: 'any',
 }
 
+type Limits = 'maxConcurrent' | 'maxConcurrentAllRelays' | 'timeoutMs'
+
 const DESTINATION_SCHEMA: OptionSchema = {
 	deliver: 'function',
 	maxConcurrent: [1, 1e6, 0],
@@ -133,7 +136,7 @@ const INTEGERS = ['maxConcurrent', 'maxConcurrentTotal', 'batchSize', 'maxCrashe
 /** Longer than core's default, because a backlog can wait. */
 const MAX_OPEN_MS = 300_000
 
-/** So few dead letters can be replayed one by one; fewer different messages may fail by coincidence. */
+/** Fewer different messages may fail by coincidence. This many dead letters can be replayed one by one. */
 const PERMANENT_THRESHOLD = 5
 
 /** The options of core's retry and breaker that have an effect here. */
@@ -177,14 +180,12 @@ export function readDestination(
 	const own: DestinationOptions = typeof given === 'function' ? {} : given
 	const settings = withOptionPath(path, () => {
 		checkNames(own, DESTINATION_SCHEMA)
-		return readOptions<Record<'maxConcurrent' | 'maxConcurrentAllRelays' | 'timeoutMs', number>>(
-			own,
-			DESTINATION_SCHEMA,
-		)
+		return readOptions<Record<Limits, number>>(own, DESTINATION_SCHEMA)
 	})
 	for (const option of ['maxConcurrent', 'maxConcurrentAllRelays'] as const)
 		if (own[option] !== undefined) checkInteger(`${path}.${option}`, own[option])
 	const { retry = relay.retry, circuitBreaker: breaker = relay.circuitBreaker } = own
+	const pathOf = (option: keyof typeof own) => (own[option] === undefined ? option : `${path}.${option}`)
 	return {
 		// The relay passes it only messages of its destination, as its type requires.
 		deliver: (typeof given === 'function' ? given : given.deliver.bind(given)) as MessageHandler,
@@ -192,15 +193,9 @@ export function readDestination(
 		maxConcurrentAllRelays: settings.maxConcurrentAllRelays,
 		rate: own.rate === undefined ? undefined : readRate(`${path}.rate`, own.rate),
 		timeoutMs: settings.timeoutMs || relay.timeoutMs,
-		retry: readRetry(own.retry === undefined ? 'retry' : `${path}.retry`, retry),
+		retry: readRetry(pathOf('retry'), retry),
 		classify: extendClassifier(retry?.classify, classify),
-		circuitBreaker:
-			breaker === false
-				? undefined
-				: readBreaker(
-						own.circuitBreaker === undefined ? 'circuitBreaker' : `${path}.circuitBreaker`,
-						breaker,
-					),
+		circuitBreaker: breaker === false ? undefined : readBreaker(pathOf('circuitBreaker'), breaker),
 		afterDeadLetter: readOrder(`${path}.order`, own.order),
 	}
 }
@@ -221,7 +216,7 @@ function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings
 	})
 }
 
-function readBreaker(path: string, options: RelayCircuitBreakerOptions = {}): BreakerSettings {
+export function readBreaker(path: string, options: RelayCircuitBreakerOptions = {}): BreakerSettings {
 	if (Object(options) !== options)
 		invalidOption(path, options, 'false or an object such as { failureThreshold: 5 }')
 	return withOptionPath(path, () => {
@@ -232,14 +227,11 @@ function readBreaker(path: string, options: RelayCircuitBreakerOptions = {}): Br
 			checkRange('permanentThreshold', permanentThreshold, 1)
 			checkInteger('permanentThreshold', permanentThreshold)
 		}
-		return {
-			...readCircuitBreakerOptions({ ...defaults, ...definedOnly(others) }),
-			permanentThreshold,
-		}
+		return { ...readCircuitBreakerOptions({ ...defaults, ...definedOnly(others) }), permanentThreshold }
 	})
 }
 
-/** Returns the options without those that are undefined, which would override defaults. */
+/** Leaves out options that are undefined, because they would override defaults. */
 const definedOnly = <Options extends object>(options: Options): Partial<Options> =>
 	Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
 
@@ -263,8 +255,7 @@ function readOrder(path: string, order: boolean | OrderOptions | undefined): Aft
 	if (Object(order) !== order) invalidOption(path, order, 'true, false or { afterDeadLetter }')
 	withOptionPath(path, () => checkNames(order, { afterDeadLetter: 'any' }))
 	const { afterDeadLetter = 'block' } = order
-	if (!AFTER_DEAD_LETTER.includes(afterDeadLetter))
-		invalidOption(`${path}.afterDeadLetter`, afterDeadLetter, `one of ${AFTER_DEAD_LETTER.join(', ')}`)
+	checkName(`${path}.afterDeadLetter`, afterDeadLetter, AFTER_DEAD_LETTER)
 	return afterDeadLetter
 }
 

@@ -1,14 +1,14 @@
 /**
- * Finds the message that crashes its process. After a crash it is unknown which of the claimed messages
- * caused it, and which of them were started; so messages that were claimed during more than one crash run
- * alone, with nothing else in flight or claimed. Only crashes of these runs count.
+ * Finds the message that crashes its process. After a crash it is unknown which of the claimed messages caused
+ * it. So a message that was claimed during more than one crash runs alone, with nothing else in flight or
+ * claimed. Only crashes of these runs count.
  */
 import type { ClaimedRow } from '../store/rows.ts'
 import { claimRef, Delivery } from './delivery.ts'
 import type { RelayParts } from './dispatcher.ts'
 import type { RelayContext } from './relay-context.ts'
 
-/** After this many candidates, or this time, other messages continue. */
+/** Other messages continue after this many candidates, or this time. */
 const MAX_CANDIDATES = 20
 const MAX_MS = 250
 
@@ -32,7 +32,7 @@ export class PoisonDetection {
 		this.hasMore = false
 		const first = await this.#claimCandidate()
 		if (!first) return
-		// Released first: if the process crashes while the other deliveries end, this message must not be blamed.
+		// It is released first, so that a crash while the other deliveries end does not count for it.
 		await this.#release([first])
 		this.#parts.dispatcher.isPaused = true
 		try {
@@ -60,19 +60,9 @@ export class PoisonDetection {
 		const { runtime } = this.#context
 		const now = runtime.now()
 		const targets = [...this.#parts.states.byName.values()]
-			.filter(
-				(state) =>
-					state.breaker.state === 'closed' &&
-					state.breaker.pausedUntil <= now &&
-					state.hasSlotWhenDrained(now),
-			)
-			.map(({ destination, settings: { afterDeadLetter } }) => ({
-				destination,
-				limit: 1,
-				since: 0,
-				isProbe: false,
-				isOrdered: afterDeadLetter !== undefined,
-			}))
+			.filter(({ breaker }) => breaker.state === 'closed' && breaker.pausedUntil <= now)
+			.filter((state) => state.hasSlotWhenDrained(now))
+			.map(({ destination, isOrdered }) => ({ destination, limit: 1, since: 0, isProbe: false, isOrdered }))
 		if (targets.length === 0) return undefined
 		const result = await this.#context.callStore('claim', (signal) => {
 			this.#claimStartedAt = runtime.now()
@@ -91,16 +81,10 @@ export class PoisonDetection {
 		const leaseUntil = this.#claimStartedAt + settings.leaseMs
 		const token =
 			rate && (await this.#context.callStore('rate', () => store.acquireTokens(row.destination, 1, rate)))
-		if (token?.granted === 0) {
-			await this.#release([row], Math.max(1, token.inMs))
-			return
-		}
-		// Another relay may have claimed it while this one waited for the database.
+		if (token?.granted === 0) return this.#release([row], Math.max(1, token.inMs))
+		// Another relay may have claimed it while this relay waited for the database.
 		const now = runtime.now()
-		if (now >= leaseUntil) {
-			await this.#release([row])
-			return
-		}
+		if (now >= leaseUntil) return this.#release([row])
 		const delivery = new Delivery(row, leaseUntil, this.#parts.dispatcher.onTimeout)
 		this.#parts.dispatcher.start(state, delivery, now)
 		await this.#drain()

@@ -1,9 +1,8 @@
 /**
- * Decides when to poll for messages that were not announced. Notifications do not arrive everywhere: LISTEN
- * has no effect through a pooler in transaction mode, and a database that is not reachable for a moment loses
- * some. So a poll that finds a message that has been due for a while is followed by others in short
- * intervals, and each that finds none makes the interval longer. An idle relay, and one that is notified,
- * polls once per `pollMs`.
+ * Decides when to poll for messages without a notification. LISTEN has no effect through a pooler in
+ * transaction mode, and a database that is unreachable for a moment loses notifications. So a poll that finds
+ * a message that has been due for a while is followed by others in short intervals, and each that finds none
+ * makes the interval longer. A relay that is idle or notified polls once per `pollMs`.
  */
 
 import type { ClaimResult, ClaimTarget } from '../store/rows.ts'
@@ -15,7 +14,7 @@ const GROWTH = 1.25
 export class PollSchedule {
 	readonly #maxMs: number
 	#intervalMs: number
-	#nextAt = -Infinity
+	nextAt: number = -Infinity
 
 	constructor(maxMs: number) {
 		this.#maxMs = maxMs
@@ -23,20 +22,16 @@ export class PollSchedule {
 		this.#intervalMs = Math.min(MIN_POLL_MS, maxMs)
 	}
 
-	get nextAt(): number {
-		return this.#nextAt
-	}
-
 	/** A scan starts, because of the poll or earlier. */
 	recordScan(now: number): void {
-		this.#nextAt = now + this.#intervalMs
+		this.nextAt = now + this.#intervalMs
 	}
 
 	/** A poll found messages of which the oldest had been due for `lagMs`; undefined if it found none. */
 	recordPoll(now: number, lagMs: number | undefined): void {
 		const isLate = lagMs !== undefined && lagMs >= MIN_POLL_MS
 		this.#intervalMs = Math.min(isLate ? MIN_POLL_MS : this.#intervalMs * GROWTH, this.#maxMs)
-		this.#nextAt = now + this.#intervalMs
+		this.nextAt = now + this.#intervalMs
 	}
 }
 

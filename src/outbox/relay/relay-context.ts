@@ -1,7 +1,6 @@
 /**
  * Shared by all parts of a running relay: store, clock, listeners, counters, and retries of database
- * operations. A relay retries a database operation with growing delays until it succeeds, and keeps in memory
- * what it has to write.
+ * operations. A relay retries an operation with growing delays until it succeeds, and keeps its data in memory.
  */
 import { computeDelayMs } from '../../core/backoff/formula.ts'
 import { readBackoff } from '../../core/backoff/options.ts'
@@ -26,7 +25,7 @@ const CANCEL_MS = 1_000
 /** A clock that is synchronized slowly differs by less, within a lease. */
 const MAX_CLOCK_DRIFT_MS = 1_000
 
-type StoreErrorDetails = Pick<StoreErrorEvent, 'claimLimit'>
+type ErrorDetails = Pick<StoreErrorEvent, 'claimLimit'>
 
 const STORE_BACKOFF = readBackoff({ ...presets.database, baseDelayMs: 100, maxDelayMs: 5_000 })
 
@@ -71,9 +70,9 @@ export class RelayContext {
 		return this.runtime.wallNow() - this.runtime.now()
 	}
 
-	/** Returns true if the host has slept, or its clock was set, since then. Leases may have ended. */
-	hasSlept(since: number): boolean {
-		return Math.abs(this.clockOffset() - since) > MAX_CLOCK_DRIFT_MS
+	/** Returns true if the host has slept, or its clock was set, since this offset. Leases may have ended. */
+	hasSlept(since: number | undefined): boolean {
+		return since !== undefined && Math.abs(this.clockOffset() - since) > MAX_CLOCK_DRIFT_MS
 	}
 
 	/** Returns the database's time, estimated without a query. */
@@ -81,32 +80,27 @@ export class RelayContext {
 		return this.runtime.now() + this.#databaseOffset
 	}
 
-	/** Claims messages, or those that may have crashed their process. Run it by `callStore`. */
+	/** Claims messages, or only poison candidates. Run it by `callStore`. */
 	async claim(
 		targets: readonly ClaimTarget[],
 		poisonCandidates: boolean,
 		signal: AbortSignal,
 	): Promise<ClaimResult> {
-		const { owner, settings } = this
+		const { owner } = this
+		const { leaseMs } = this.settings
 		const onUnknown = () => this.onUnknownClaim(targets)
-		// The relay gives the claim up, and ignores a later response.
+		// The relay abandons the claim, and ignores a later response.
 		signal.addEventListener('abort', onUnknown)
 		const clockOffset = this.clockOffset()
 		try {
-			const result = await this.store.claim({
-				owner,
-				leaseMs: settings.leaseMs,
-				targets,
-				poisonCandidates,
-				poisonAfter: CANDIDATE_AFTER,
-				signal,
-			})
+			const request = { owner, leaseMs, targets, poisonCandidates, poisonAfter: CANDIDATE_AFTER, signal }
+			const result = await this.store.claim(request)
 			if (this.hasSlept(clockOffset))
 				throw new Error('the host slept during the claim: its leases may be over')
 			this.#databaseOffset = result.now - this.runtime.now()
 			return result
 		} catch (error) {
-			// After a timeout of its own the database has undone the claim.
+			// A claim that the database itself timed out is undone.
 			if (!(error instanceof TimeoutError)) onUnknown()
 			throw error
 		} finally {
@@ -115,14 +109,13 @@ export class RelayContext {
 	}
 
 	/**
-	 * Runs a database operation until it succeeds; `run` receives a signal that is aborted when the operation is
-	 * given up, and the number of earlier failures. `details` are added to the event of a failure. Rejects
-	 * only after `abandonStore`.
+	 * Runs a database operation until it succeeds. `run` receives a signal, which is aborted when the operation
+	 * takes too long, and the number of earlier failures. Rejects only after `abandonStore`.
 	 */
 	async callStore<T>(
 		operation: string,
 		run: (signal: AbortSignal, failures: number) => Promise<T>,
-		details: () => StoreErrorDetails = () => ({}),
+		details: () => ErrorDetails = () => ({}),
 	): Promise<T> {
 		for (let failures = 0; ; failures++) {
 			// An operation that starts later would wait for a timeout of its own.
@@ -137,25 +130,21 @@ export class RelayContext {
 				this.isStoreDown = true
 				const retryInMs = Math.round(computeDelayMs(STORE_BACKOFF, failures, 0, this.runtime))
 				this.emitStoreError(operation, error, retryInMs, details())
-				await this.#storeSleep(retryInMs)
+				await new Promise<void>((resolve) => {
+					this.#waitForStore(retryInMs, () => resolve())
+				})
 			}
 		}
 	}
 
-	emitStoreError(
-		operation: string,
-		error: unknown,
-		retryInMs: number,
-		details: StoreErrorDetails = {},
-	): void {
+	emitStoreError(operation: string, error: unknown, retryInMs: number, details: ErrorDetails = {}): void {
 		if (!this.emitter.hasListeners) return
 		this.emitter.emit({ type: 'relay_store_error', operation, retryInMs, ...details, ...errorFacts(error) })
 	}
 
 	/**
 	 * Runs a database operation once, with a timeout: over a half-open TCP connection no response ever arrives.
-	 * After the timeout the operation may still end, which is awaited for a moment, so that it is not repeated
-	 * while the database cancels it.
+	 * After the timeout its end is awaited for a moment, so that it is not repeated while the database cancels it.
 	 */
 	callStoreOnce<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
 		const timeoutMs = Math.max(MIN_STORE_TIMEOUT_MS, this.settings.leaseMs / 2)
@@ -183,12 +172,6 @@ export class RelayContext {
 	abandonStore(): void {
 		this.#hasAbandonedStore = true
 		for (const abandon of [...this.#storeWaits]) abandon()
-	}
-
-	#storeSleep(ms: number): Promise<void> {
-		return new Promise((resolve) => {
-			this.#waitForStore(ms, () => resolve())
-		})
 	}
 
 	/** Calls `onEnd` after `ms` or when the store is abandoned; returns a function that cancels both. */

@@ -25,7 +25,7 @@ const CLEANUP_TIMEOUT_MS = 1_000
 const START_TIMEOUT_MS = 30_000
 
 const CLEANUP_INTERVAL_MS = 60_000
-/** Soon after the start, for processes that never run for long. */
+/** Soon after the start, because some processes run only for a short time. */
 const FIRST_CLEANUP_MS = 1_000
 /** History and dedupe keys are deleted in batches, so that no single DELETE is long. */
 const CLEANUP_BATCH = 1_000
@@ -49,8 +49,8 @@ export class RelayRun {
 		this.#parts = { ...parts, dispatcher: new Dispatcher(parts) }
 		this.#claimer = new Claimer(this.#parts)
 		this.#heartbeat = new Heartbeat(this.#parts)
-		this.#cleanups.push(() => context.store.removeRelay(context.owner))
-		this.#cleanups.push(() => this.#claimer.releaseLost())
+		const removeRelay = () => context.store.removeRelay(context.owner)
+		this.#cleanups.push(removeRelay, () => this.#claimer.lost.release())
 	}
 
 	get inFlight(): number {
@@ -69,7 +69,7 @@ export class RelayRun {
 
 	/** Rejects if the database cannot be reached, does not respond in time, or its tables do not fit. */
 	async start(historyForMs: number | undefined, auditForMs: number): Promise<void> {
-		const { runtime, settings } = this.context
+		const { runtime, settings, store, keepsHistory } = this.context
 		let isAbandoned = false
 		await new Promise<void>((resolve, reject) => {
 			this.#abandonStart = (reason) => {
@@ -84,7 +84,13 @@ export class RelayRun {
 				.then(resolve, reject)
 				.finally(cancel)
 		})
-		this.#run(historyForMs, auditForMs)
+		// It fails only if the store was abandoned by a stop.
+		this.#running = this.#claimer.run().catch(() => {})
+		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
+		if (keepsHistory && historyForMs !== undefined)
+			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
+		if (auditForMs < Infinity)
+			this.addCleanup(startDeleting(runtime, (limit) => store.dropAudit(auditForMs, limit)))
 	}
 
 	/** Rejects a start that is in flight. */
@@ -105,19 +111,6 @@ export class RelayRun {
 			this.addCleanup(unlisten)
 			await this.#heartbeat.start()
 		}
-	}
-
-	#run(historyForMs: number | undefined, auditForMs: number): void {
-		const { store, keepsHistory, settings } = this.context
-		this.#running = this.#claimer.run().catch(() => {
-			// Only after the store was abandoned while stopping.
-		})
-		const { runtime } = settings
-		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
-		if (keepsHistory && historyForMs !== undefined)
-			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
-		if (auditForMs < Infinity)
-			this.addCleanup(startDeleting(runtime, (limit) => store.dropAudit(auditForMs, limit)))
 	}
 
 	wake(): void {
@@ -150,8 +143,7 @@ export class RelayRun {
 			await this.#drain(runtime.now() + ABORT_GRACE_MS)
 			this.#forEachInFlight((state, delivery) => this.#parts.dispatcher.abandon(state, delivery))
 		}
-		// With a short `timeoutMs` a claim may still be in flight. What it returns would stay claimed, and count
-		// a crash when its lease ends.
+		// With a short `timeoutMs` a claim may be in flight. Messages that stay claimed would count a crash.
 		await withTimeout(runtime, ABORT_GRACE_MS, this.#running)
 		this.#releaseAll()
 		this.#cancelProbes()
@@ -182,7 +174,7 @@ export class RelayRun {
 			this.#parts.settler.releaseQueued(state, 'stopping')
 	}
 
-	/** Otherwise no relay could probe before the time of this one's probe ends. */
+	/** Lets other relays probe now, and not when the time for this relay's probe ends. */
 	#cancelProbes(): void {
 		const { context, states, breaker } = this.#parts
 		if (context.isStoreDown) return

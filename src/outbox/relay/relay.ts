@@ -2,7 +2,6 @@
  * Sends the messages of an outbox. Any number of relays can run, in one process or many: a claimed message
  * belongs to its relay until the lease ends, so a crashed relay costs time and loses nothing.
  */
-
 import { YaokiError } from '../../core/errors/errors.ts'
 import { Emitter } from '../../core/observe/emitter.ts'
 import type { Observable, Observation } from '../../core/observe/observation.ts'
@@ -73,7 +72,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> impl
 		if (Object(destinations) !== destinations)
 			invalidOption('destinations', destinations, "an object such as { 'order.created': handler }")
 		this.#destinations = destinations
-		// Only for its validation, so that invalid destinations are rejected now and not by `start`.
+		// Rejects invalid destinations now, and not in `start`.
 		new DestinationStates(this.#destinations, this.#settings)
 		this.#emitter = new Emitter(this.name, this.#settings.runtime)
 		if (onEvent) this.#emitter.subscribe(onEvent)

@@ -1,10 +1,9 @@
 /**
  * Decides when to scan for due messages, and from which due time on. A scan continues where the previous one
- * ended: everything before it is claimed already, and while another session holds an old snapshot the dead
- * rows there cannot be vacuumed, so a scan from the start would read all of them. A transaction may commit
- * late, with earlier due times. Therefore a full scan runs regularly, and if it finds more than its limit,
- * the next scans continue after its last message, not after the latest one ever claimed: otherwise each full
- * scan would find one batch, and the relay would idle between them.
+ * ended: earlier messages are claimed already, and while another session holds an old snapshot, a scan from
+ * the start would read all dead rows, which cannot be vacuumed. A transaction may commit late, with earlier
+ * due times. So a full scan runs regularly. If it finds more than its limit, the next scans continue after its
+ * last message, not after the latest one ever claimed: the relay would idle between full scans.
  */
 
 /** A full scan runs at most every 20 times its own duration, which is 5 % of the time, ... */
@@ -34,21 +33,16 @@ export class ScanSchedule {
 	#nextFullScanAt = -Infinity
 	#isNextFullScanSmall = false
 	#isLong = false
-	#nextAt = -Infinity
+	/** When to scan next, unless something is reported earlier. */
+	nextAt: number = -Infinity
 
 	/**
-	 * `firstLimit` is the limit of the first scan. An ordered destination starts with one message, because the
-	 * search for the first message of a key can take seconds after an outage of all relays, and a claim of a
-	 * thousand such keys would never end in time.
+	 * `firstLimit` is the limit of the first scan. An ordered destination starts with one message: after an
+	 * outage of all relays, the search for the first message of a key can take seconds.
 	 */
 	constructor(pollMs: number, firstLimit: number = Infinity) {
 		this.#pollMs = pollMs
 		this.#maxRows = firstLimit
-	}
-
-	/** When to scan next, unless something is reported earlier. */
-	get nextAt(): number {
-		return this.#nextAt
 	}
 
 	/** Returns the earliest due time of the next scan; 0 for a full scan. */
@@ -58,7 +52,7 @@ export class ScanSchedule {
 
 	/**
 	 * Returns true if it is time for a full scan and the previous one took long. The caller runs it beside the
-	 * other scans, which continue meanwhile: messages that are due now must not wait for it.
+	 * other scans, so that messages that are due now do not wait for it.
 	 */
 	startLongFullScan(now: number): boolean {
 		if (now < this.#nextFullScanAt || !this.#isLong) return false
@@ -79,16 +73,11 @@ export class ScanSchedule {
 
 	/** A message may be due at `at`. */
 	expect(at: number): void {
-		this.#nextAt = Math.min(this.#nextAt, at)
-	}
-
-	/** No message can be claimed before `at`. */
-	waitUntil(at: number): void {
-		this.#nextAt = at
+		this.nextAt = Math.min(this.nextAt, at)
 	}
 
 	reset(): void {
-		this.#nextAt = this.#nextFullScanAt = -Infinity
+		this.nextAt = this.#nextFullScanAt = -Infinity
 	}
 
 	/** Records a scan from `since`; `isComplete` if it found fewer messages than its limit. */
@@ -97,9 +86,9 @@ export class ScanSchedule {
 		this.#latestDueAt = Math.max(this.#latestDueAt, latestDueAt)
 		this.#position = isComplete ? this.#latestDueAt : latestDueAt
 		if (since === 0) this.#recordFullScan(now - startedAt, now)
-		if (!isComplete) this.#nextAt = -Infinity
+		if (!isComplete) this.nextAt = -Infinity
 		// What a partial scan did not find may be due before `since`.
-		else this.#nextAt = since === 0 ? now + this.#pollMs : Math.min(this.#nextFullScanAt, now + this.#pollMs)
+		else this.nextAt = since === 0 ? now + this.#pollMs : Math.min(this.#nextFullScanAt, now + this.#pollMs)
 	}
 
 	#recordFullScan(durationMs: number, now: number): void {

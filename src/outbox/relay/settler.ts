@@ -1,7 +1,6 @@
 /**
- * Writes the results of deliveries in batches. While one batch is being written the next one collects, so an
- * idle relay writes immediately and a busy one in thousands, without an option. Results are counted and
- * emitted after they are written, because until then they are not certain.
+ * Writes the results of deliveries in batches. Results collect while the previous batch is written, so an idle
+ * relay writes immediately and a busy one in thousands. Results are counted and emitted once they are written.
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
@@ -46,7 +45,7 @@ export class Settler {
 	settle(state: DestinationState, delivery: Delivery, settlement: Settlement, durationMs: number): void {
 		delivery.isSettled = true
 		if (settlement.type === 'sent') state.runs.recordFollower(delivery)
-		// Before the message itself: once its outcome is written, its key may be claimed again.
+		// Followers are released first: once this outcome is written, the key may be claimed again.
 		else this.releaseFollowers(state, delivery)
 		if ((settlement.type === 'retry' || settlement.type === 'release') && settlement.inMs !== undefined)
 			state.scan.expect(this.#context.runtime.now() + Math.max(settlement.inMs, 1))
@@ -60,7 +59,7 @@ export class Settler {
 		this.settle(state, delivery, { type: 'release', ...claimRef(delivery.row), inMs }, 0)
 	}
 
-	/** Returns the messages that wait for this one to the queue, because it was not sent. */
+	/** Returns the messages that wait for this message to the queue, because it was not sent. */
 	releaseFollowers(state: DestinationState, { row }: Delivery): void {
 		for (const follower of state.runs.take(row.key))
 			if (!follower.isSettled) this.release(state, follower, 'not-first')
@@ -73,20 +72,17 @@ export class Settler {
 
 	/** Starts to write now. A store can combine it with another operation that is started in the same tick. */
 	flush(): void {
-		// A flush that is still scheduled would write the next results alone, just before they could go with a
-		// claim.
+		// A scheduled flush would write the next results alone, just before a claim could take them along.
 		this.#cancelFlush?.()
 		this.#cancelFlush = undefined
 		if (this.#flushing !== undefined || this.#pending.length === 0) return
-		this.#flushing = this.#write()
-			.catch(() => {
-				// The store was abandoned; leases expire by themselves.
-			})
-			.then(() => {
-				this.#flushing = undefined
-				if (this.#pending.length >= this.#context.settings.batchSize) this.flush()
-				else if (this.#pending.length > 0) this.#scheduleFlush()
-			})
+		const end = (): void => {
+			this.#flushing = undefined
+			if (this.#pending.length >= this.#context.settings.batchSize) this.flush()
+			else if (this.#pending.length > 0) this.#scheduleFlush()
+		}
+		// It fails only if the store was abandoned; leases expire by themselves.
+		this.#flushing = this.#write().then(end, end)
 	}
 
 	/** Resolves when all results are written, or the store was abandoned. */
@@ -108,7 +104,7 @@ export class Settler {
 		for (const { delivery } of this.#pending) yield delivery
 	}
 
-	/** In the next tick: SQLite responds within the tick, which would make batches of one. */
+	/** Flushes in the next tick: SQLite responds within the tick, which would make batches of one. */
 	#scheduleFlush(): void {
 		this.#cancelFlush ??= nextTick(this.#context.runtime, () => this.flush())
 	}
@@ -153,7 +149,7 @@ export class Settler {
 		return this.#writing
 	}
 
-	/** A repeated write may have succeeded the first time. Its missing claims are then no lost leases. */
+	/** If a write was repeated, missing claims are no lost leases: the first try may have succeeded. */
 	#onWritten(batch: readonly SettledDelivery[], lost: ReadonlySet<string>, isRepeated: boolean): void {
 		let isKeyFree = false
 		let isRunContinued = false
@@ -164,8 +160,7 @@ export class Settler {
 			if (settlement.type === 'sent') isRunContinued = this.#continueRun(settled, isLost) || isRunContinued
 			if (settlement.type === 'sent' || settlement.type === 'dead')
 				isKeyFree = state.freeKey(delivery) || isKeyFree
-			// It keeps its due time, which is before the next scan's start. A follower is claimed by its key, after
-			// the message that it waits for.
+			// The message keeps its due time, before the start of the next scan. A follower is claimed by its key.
 			if (settlement.type === 'release' && settlement.inMs === undefined && !delivery.isFollower)
 				state.scan.reset()
 		}

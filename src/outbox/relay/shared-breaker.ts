@@ -29,8 +29,7 @@ export class SharedBreaker {
 		const wasPaused = breaker.sharedPauseUntil > now
 		breaker.update(circuit, now)
 		const isPaused = breaker.sharedPauseUntil > now
-		if (from !== breaker.state || isPaused !== wasPaused)
-			this.#emitChange(circuit, from, breaker.state, opening)
+		if (from !== breaker.state || isPaused !== wasPaused) this.#emitChange(circuit, from, opening)
 		const { pausedUntil } = breaker
 		if (pausedUntil > now) {
 			this.#settler.releaseQueued(state, 'paused')
@@ -49,26 +48,22 @@ export class SharedBreaker {
 		const { runtime, store } = this.#context
 		state.breaker.pauseLocally(forMs, runtime.now())
 		this.#settler.releaseQueued(state, 'paused')
-		this.#track(
-			this.#context.callStore('pause', async () => {
-				await store.pause(state.destination, Math.ceil(forMs), 'retry-after')
-				for (const circuit of await store.circuits([state.destination])) this.update(state, circuit)
-			}),
-		)
+		const write = async () => {
+			await store.pause(state.destination, Math.ceil(forMs), 'retry-after')
+			for (const circuit of await store.circuits([state.destination])) this.update(state, circuit)
+		}
+		this.#track(this.#context.callStore('pause', write))
 	}
 
 	/** Tries to become the one relay that probes the destination, if it has a message to send. */
 	async probe(state: DestinationState): Promise<void> {
 		const { settings, runtime, store } = this.#context
-		// Otherwise a destination whose circuit is open, and that is idle or blocked by dead letters, would cost
-		// two writes per poll: the right to probe, and its return.
-		const isOrdered = state.settings.afterDeadLetter !== undefined
-		const hasDue = await this.#context.callStore('due', () =>
-			store.hasClaimable(state.destination, isOrdered, CANDIDATE_AFTER),
-		)
+		// The right to probe, and its return, would cost two writes per poll while there is nothing to send.
+		const { destination, isOrdered } = state
+		const isDue = () => store.hasClaimable(destination, isOrdered, CANDIDATE_AFTER)
+		const hasDue = await this.#context.callStore('due', isDue)
 		if (!hasDue) return
-		// Long enough for every probe to end, so that a hung probe or a crashed relay does not block probing
-		// forever.
+		// Every probe ends within this time. A crashed relay does not block probing for longer.
 		const forMs = state.breaker.requiredProbes * state.settings.timeoutMs + settings.pollMs
 		const until = runtime.now() + forMs
 		if (await this.#change(state, state.breaker.requestProbe(forMs))) state.breaker.startProbe(until)
@@ -92,8 +87,7 @@ export class SharedBreaker {
 		const { store } = this.#context
 		const { isApplied, circuit } = await this.#context.callStore('circuit', () => store.changeCircuit(change))
 		this.update(state, circuit, opening)
-		// Another relay's change was first, but it does not concern this outage: a Retry-After, or an earlier
-		// outage that is over.
+		// Another relay's change was first, but concerns a Retry-After, or an earlier outage that is over.
 		const isNewOutage =
 			change.state === 'open' && change.reason !== 'retry-after' && change.failedProbes === 0
 		if (!isApplied && isNewOutage && change.pausedForMs > 0 && circuit.state === 'closed')
@@ -101,13 +95,8 @@ export class SharedBreaker {
 		return isApplied
 	}
 
-	#emitChange(
-		circuit: DestinationCircuit,
-		from: DestinationCircuit['state'],
-		to: typeof from,
-		opening: OpeningDetails,
-	): void {
-		const { destination, pausedForMs, reason } = circuit
+	#emitChange(circuit: DestinationCircuit, from: DestinationCircuit['state'], opening: OpeningDetails): void {
+		const { state: to, destination, pausedForMs, reason } = circuit
 		const details = { destination, pausedForMs, ...(reason === null ? {} : { reason }) }
 		const facts = to === 'open' ? opening : {}
 		if (from !== to)
@@ -116,11 +105,9 @@ export class SharedBreaker {
 	}
 
 	#track(write: Promise<unknown>): void {
-		const tracked = write
-			.catch(() => {
-				// The store was abandoned; other relays detect the outage themselves.
-			})
-			.finally(() => this.#writes.delete(tracked))
+		const end = (): boolean => this.#writes.delete(tracked)
+		// It fails only if the store was abandoned; other relays detect the outage themselves.
+		const tracked: Promise<unknown> = write.then(end, end)
 		this.#writes.add(tracked)
 	}
 }

@@ -146,11 +146,11 @@ it('messages can be discarded while iterating over them', async () => {
 	await moveToDead(250)
 	for await (const { id } of dead.each()) await dead.discard({ ids: [id] })
 	expect(await dead.count()).toEqual({ count: 0, isCapped: false })
-	expect(await explainMessage(store, idOf(7))).toContain('as a dead letter; it will not be sent')
+	expect(await explainMessage(store, store, idOf(7))).toContain('as a dead letter; it will not be sent')
 })
 
 it('explains each stage of a message', async () => {
-	const why = () => explainMessage(store, idOf(1))
+	const why = () => explainMessage(store, store, idOf(1))
 	await store.insert([row(1, { notBefore: NOW + 5_000 })])
 	expect(await why()).toContain('(in 5 s)')
 	expect(await why()).toContain('Also, no relay is running.')

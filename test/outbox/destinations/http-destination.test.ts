@@ -8,7 +8,7 @@ import {
 } from 'yaoki/outbox'
 import { answer, hang, refusedUrl, reset, startFaultServer } from '../../http/faults/fault-server.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type World, world } from '../relay/world.ts'
+import { setup, type TestSystem } from '../relay/setup.ts'
 
 const MESSAGE: Message = {
 	id: '019b76db-1d30-709f-b51c-77633ed7a20f',
@@ -28,9 +28,9 @@ const deliver = (options: HttpDestinationOptions, message: Message = MESSAGE, si
 	httpDestination(options).deliver(message, context(signal))
 
 /** Advances the clock until the check passes: sockets are real, so responses arrive at any time. */
-const until = (here: World, holds: () => void | Promise<void>) =>
+const until = (system: TestSystem, holds: () => void | Promise<void>) =>
 	eventually(async () => {
-		await here.clock.advance(1)
+		await system.clock.advance(1)
 		await holds()
 	})
 
@@ -83,13 +83,13 @@ test('url and headers may be functions of the message; the idempotency key canno
 	expect(request?.headers).toMatchObject({ 'x-id': MESSAGE.id, 'idempotency-key': MESSAGE.id })
 })
 
-test.each([200, 201, 202, 204])('%i means sent', async (status) => {
+test.each([200, 201, 202, 204])('a message is sent if the status is %i', async (status) => {
 	await using server = await startFaultServer(answer({ status }))
 	await expect(deliver({ url: server.url() })).resolves.toBeUndefined()
 })
 
 test.each([400, 404, 500, 503])(
-	'%i is an HttpError, and asked for once only: retries are the relay’s',
+	'a %i is an HttpError after a single request, because the relay retries',
 	async (status) => {
 		await using server = await startFaultServer(answer({ status, body: 'why' }))
 		const error = await Promise.resolve(deliver({ url: server.url() })).catch((thrown: unknown) => thrown)
@@ -168,9 +168,9 @@ test('passes destination options on; the relay rejects unknown ones', async () =
 		maxConcurrent: 3,
 		order: true,
 	})
-	await using here = await world()
+	await using system = await setup()
 	const wrong = httpDestination({ url: 'http://a/', speed: 3 } as HttpDestinationOptions)
-	await expect(here.relay({ jobs: wrong })).rejects.toMatchObject({
+	await expect(system.relay({ jobs: wrong })).rejects.toMatchObject({
 		optionPath: "destinations['jobs'].speed",
 		isUnknown: true,
 	})
@@ -178,65 +178,65 @@ test('passes destination options on; the relay rejects unknown ones', async () =
 
 test('a relay retries failures with the same idempotency key', async () => {
 	await using server = await startFaultServer([answer({ status: 500 }), reset('request-head'), answer()])
-	await using here = await world()
-	const [id = ''] = await here.enqueue(1)
-	await here.relay(
+	await using system = await setup()
+	const [id = ''] = await system.enqueue(1)
+	await system.relay(
 		{ jobs: httpDestination({ url: server.url() }) },
 		{ retry: { baseDelayMs: 5, jitterStrategy: 'none' }, timeoutMs: 3_600_000 },
 	)
-	await until(here, () => expect(here.eventsOf('relay_sent')).toHaveLength(1))
+	await until(system, () => expect(system.eventsOf('relay_sent')).toHaveLength(1))
 	expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([id, id, id])
-	expect(here.eventsOf('relay_sent')).toMatchObject([{ attempts: 3 }])
+	expect(system.eventsOf('relay_sent')).toMatchObject([{ attempts: 3 }])
 })
 
 test('a 4xx becomes a dead letter immediately', async () => {
 	await using server = await startFaultServer(answer({ status: 422, body: 'no such order' }))
-	await using here = await world()
-	const [id = ''] = await here.enqueue(1)
-	await here.relay({ jobs: httpDestination({ url: server.url() }) }, { timeoutMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('relay_dead_letter')).toHaveLength(1))
-	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 1 })
+	await using system = await setup()
+	const [id = ''] = await system.enqueue(1)
+	await system.relay({ jobs: httpDestination({ url: server.url() }) }, { timeoutMs: 3_600_000 })
+	await until(system, () => expect(system.eventsOf('relay_dead_letter')).toHaveLength(1))
+	expect(await system.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 1 })
 	expect(server.requests).toHaveLength(1)
 })
 
-test.each([429, 503])('%i with Retry-After pauses the whole destination', async (status) => {
+test.each([429, 503])('a %i with Retry-After pauses the whole destination', async (status) => {
 	await using server = await startFaultServer([
 		answer({ status, headers: { 'retry-after': '60' } }),
 		answer(),
 	])
-	await using here = await world()
-	await here.enqueue(5)
+	await using system = await setup()
+	await system.enqueue(5)
 	const destination = httpDestination({ url: server.url(), maxConcurrent: 1 })
-	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, rampUpMs: 0, pollMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('relay_paused')).toHaveLength(1))
-	expect(here.eventsOf('relay_paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
-	await here.clock.advance(59_000)
+	await system.relay({ jobs: destination }, { timeoutMs: 3_600_000, rampUpMs: 0, pollMs: 3_600_000 })
+	await until(system, () => expect(system.eventsOf('relay_paused')).toHaveLength(1))
+	expect(system.eventsOf('relay_paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
+	await system.clock.advance(59_000)
 	expect(server.requests).toHaveLength(1)
 	// The message itself waits for up to a quarter longer: jitter comes on top of its Retry-After.
-	await here.clock.advance(16_000)
-	await until(here, () => expect(here.eventsOf('relay_sent')).toHaveLength(5))
+	await system.clock.advance(16_000)
+	await until(system, () => expect(system.eventsOf('relay_sent')).toHaveLength(5))
 })
 
 test('a hung request is aborted after the timeout', async () => {
 	await using server = await startFaultServer(hang())
-	await using here = await world()
-	await here.enqueue(1)
-	await here.relay({ jobs: httpDestination({ url: server.url(), timeoutMs: 5_000 }) })
-	await here.clock.advance(100)
+	await using system = await setup()
+	await system.enqueue(1)
+	await system.relay({ jobs: httpDestination({ url: server.url(), timeoutMs: 5_000 }) })
+	await system.clock.advance(100)
 	await server.requested(1)
-	await here.clock.advance(5_000)
+	await system.clock.advance(5_000)
 	await server.aborted(1)
-	expect(here.eventsOf('relay_retry_scheduled')).toMatchObject([{ errorType: 'TimeoutError' }])
+	expect(system.eventsOf('relay_retry_scheduled')).toMatchObject([{ errorType: 'TimeoutError' }])
 })
 
 test('refused connections open the circuit', async () => {
 	const url = await refusedUrl()
-	await using here = await world()
-	await here.enqueue(20)
+	await using system = await setup()
+	await system.enqueue(20)
 	const destination = httpDestination({ url, maxConcurrent: 1, circuitBreaker: { failureThreshold: 2 } })
-	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('relay_state_change')).toHaveLength(1))
-	const left = await here.outbox.list()
+	await system.relay({ jobs: destination }, { timeoutMs: 3_600_000 })
+	await until(system, () => expect(system.eventsOf('relay_state_change')).toHaveLength(1))
+	const left = await system.outbox.list()
 	expect(left.filter(({ attempts }) => attempts > 0)).toHaveLength(2)
 	expect(left.find(({ attempts }) => attempts > 0)?.lastError?.message).toContain('ECONNREFUSED')
 })
@@ -255,21 +255,21 @@ test('a 409 with Retry-After uses no attempt and does not count for the circuit 
 		...Array<typeof busy>(14).fill(busy),
 		answer({ status: 201 }),
 	])
-	await using here = await world()
-	await here.enqueue(1)
+	await using system = await setup()
+	await system.enqueue(1)
 	const destination = httpDestination({
 		url: server.url(),
 		retry: { maxRetries: 1 },
 		circuitBreaker: { failureThreshold: 2 },
 	})
-	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, pollMs: 1_000 })
+	await system.relay({ jobs: destination }, { timeoutMs: 3_600_000, pollMs: 1_000 })
 	await eventually(async () => {
-		await here.clock.advance(100)
-		expect(here.eventsOf('relay_sent')).toMatchObject([{ attempts: 1 }])
+		await system.clock.advance(100)
+		expect(system.eventsOf('relay_sent')).toMatchObject([{ attempts: 1 }])
 	})
-	expect(here.eventsOf('relay_released').map(({ reason }) => reason)).toEqual(Array(15).fill('in-progress'))
-	expect(here.eventsOf('relay_state_change')).toEqual([])
-	expect(here.eventsOf('relay_dead_letter')).toEqual([])
+	expect(system.eventsOf('relay_released').map(({ reason }) => reason)).toEqual(Array(15).fill('in-progress'))
+	expect(system.eventsOf('relay_state_change')).toEqual([])
+	expect(system.eventsOf('relay_dead_letter')).toEqual([])
 })
 
 test('a Retry-After of hours reaches the relay and does not delay later messages in the client', async () => {

@@ -40,7 +40,7 @@ async function startReceiver(file: string, port = 0): Promise<Receiver> {
 	}
 }
 
-async function setting(url: () => string) {
+async function setup(url: () => string) {
 	const folder = await guardedFolder('yaoki-receiver-')
 	onTestFinished(() => folder[Symbol.asyncDispose]())
 	const outbox = new Outbox({ store: sqliteOutboxStore(join(folder.path, 'outbox.db')) })
@@ -82,35 +82,35 @@ async function setting(url: () => string) {
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `message-${100 + at}`)
 
-test('connections that are reset', async () => {
+test('every message has one effect although connections are reset', async () => {
 	let url = ''
-	const here = await setting(() => url)
-	const receiver = await startReceiver(here.receiverFile)
+	const delivery = await setup(() => url)
+	const receiver = await startReceiver(delivery.receiverFile)
 	const network = await resettingNetwork(`http://127.0.0.1:${receiver.port}`, seededRandom(3))
 	url = network.url
-	await here.deliver(ids(60).map((id) => ({ id, handlerMs: 1 })))
-	expect(await here.effects()).toEqual(ids(60))
+	await delivery.deliver(ids(60).map((id) => ({ id, handlerMs: 1 })))
+	expect(await delivery.effects()).toEqual(ids(60))
 	expect(network.resets.inHandler + network.resets.inResponse).toBeGreaterThan(5)
 })
 
-test('a handler that takes longer than a delivery', async () => {
+test('a message has one effect although its handler takes longer than a delivery', async () => {
 	let url = ''
-	const here = await setting(() => url)
-	const receiver = await startReceiver(here.receiverFile)
+	const delivery = await setup(() => url)
+	const receiver = await startReceiver(delivery.receiverFile)
 	url = `http://127.0.0.1:${receiver.port}`
-	await here.deliver([{ id: 'slow', handlerMs: 4_000 }], 1_000)
-	expect(await here.effects()).toEqual(['slow'])
+	await delivery.deliver([{ id: 'slow', handlerMs: 4_000 }], 1_000)
+	expect(await delivery.effects()).toEqual(['slow'])
 })
 
-test('a receiver that is killed in a handler, and started again', async () => {
+test('every message has one effect although the receiver is killed in a handler, and started again', async () => {
 	let url = ''
-	const here = await setting(() => url)
-	const first = await startReceiver(here.receiverFile)
+	const delivery = await setup(() => url)
+	const first = await startReceiver(delivery.receiverFile)
 	url = `http://127.0.0.1:${first.port}`
 	const started = first.started('killed')
-	await here.deliver([{ id: 'killed', handlerMs: 2_000 }, ...ids(10).map((id) => ({ id, handlerMs: 1 }))])
+	await delivery.deliver([{ id: 'killed', handlerMs: 2_000 }, ...ids(10).map((id) => ({ id, handlerMs: 1 }))])
 	await started
 	await end(first.child)
-	await startReceiver(here.receiverFile, first.port)
-	expect(await here.effects()).toEqual(['killed', ...ids(10)])
+	await startReceiver(delivery.receiverFile, first.port)
+	expect(await delivery.effects()).toEqual(['killed', ...ids(10)])
 })

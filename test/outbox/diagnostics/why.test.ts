@@ -19,7 +19,7 @@ const ask = ({ message: given, others = [], relays = [relay()], circuits = [] }:
 	const store = new FakeStore([message({ id: idOf(50), ...given }), ...others])
 	store.relayRows = relays
 	store.circuitRows = circuits
-	return explainMessage(store, idOf(50))
+	return explainMessage(store, store, idOf(50))
 }
 
 const cases: Record<string, Case> = {
@@ -266,21 +266,22 @@ const cases: Record<string, Case> = {
 }
 
 describe('explainMessage', () => {
-	it.each(Object.entries(cases))('%s', async (_, { text, ...given }) => {
+	it.each(Object.entries(cases))('explains the state of a message: %s', async (_, { text, ...given }) => {
 		expect(await ask(given)).toBe(text)
 	})
 
 	it('explains a discarded message that is only in the history', async () => {
 		const store = new FakeStore([letter(50, { endedAt: NOW - 12_000 })])
 		store.countDead = async () => ({ count: 0, isCapped: false })
-		expect(await explainMessage(store, idOf(50))).toBe(
+		expect(await explainMessage(store, store, idOf(50))).toBe(
 			'Discarded 12 s ago as a dead letter; it will not be sent (last error: HttpError: HTTP 503).',
 		)
 	})
 
 	it('explains unknown and invalid ids', async () => {
+		const store = new FakeStore()
 		for (const id of [idOf(99), 'x', ''])
-			expect(await explainMessage(new FakeStore(), id)).toBe(
+			expect(await explainMessage(store, store, id)).toBe(
 				`Message ${id} not found: it was sent and no history is kept, it was discarded, or its transaction was not committed.`,
 			)
 	})

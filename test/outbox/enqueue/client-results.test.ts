@@ -58,7 +58,7 @@ describe('a client that returns an array of rows, as the manager of TypeORM does
 	})
 })
 
-describe('a client that returns something else is rejected immediately, with what it returned', () => {
+describe('a client that returns something else', () => {
 	test.each<[string, unknown, string]>([
 		['nothing', undefined, 'returned undefined, expected { rows } or an array of rows. Pass a client'],
 		['null', null, 'returned null,'],
@@ -68,7 +68,7 @@ describe('a client that returns something else is rejected immediately, with wha
 		['another object', { affectedRows: 1, insertId: 0 }, 'returned an object with affectedRows, insertId,'],
 		['an empty object', {}, 'returned an object without properties,'],
 		['rows that are no array', { rows: 1 }, 'returned an object with rows,'],
-	])('%s', async (_, result, expected) => {
+	])('is rejected immediately, with what it returned: %s', async (_, result, expected) => {
 		for (const given of [message, { ...message, dedupeKey: 'other' }, [message, message]]) {
 			const enqueued = inTransaction(async (client) => {
 				const query = async (text: string, values?: unknown[]) => {

@@ -263,7 +263,7 @@ describe.each(DRIVERS)('a transaction of another caller, with %s', (_, open) => 
 		expect(warnings).toEqual([])
 	})
 
-	test('is not seen where there is none: transactions without await, and one message per transaction', async () => {
+	test('is not reported for transactions without await, and with one message per transaction', async () => {
 		const { outbox, tx, warnings, list } = await openWarned('reject')
 		const caller = async (n: number) => {
 			await null

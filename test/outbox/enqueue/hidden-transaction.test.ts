@@ -13,7 +13,7 @@ beforeAll(async () => {
 	pool = new Pool(database.connection)
 	store = postgresOutboxStore({ client: pool })
 	await pool.query('create table orders (id int)')
-	await open().outbox.migrate()
+	await setup().outbox.migrate()
 }, 120_000)
 
 afterAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
 	await database[Symbol.asyncDispose]()
 }, 120_000)
 
-function open(options: Partial<OutboxOptions> = {}) {
+function setup(options: Partial<OutboxOptions> = {}) {
 	const warnings: string[] = []
 	const onWarning = (text: string) => warnings.push(text)
 	return { warnings, outbox: new Outbox({ store, outsideTransaction: 'reject', onWarning, ...options }) }
@@ -60,7 +60,7 @@ const messages: readonly [string, object | object[]][] = [
 ]
 
 describe.each(messages)('%s of a client that hides its state', (_, given) => {
-	const enqueue = (tx: SqlClient, outbox = open().outbox) => outbox.enqueue(given as typeof message, { tx })
+	const enqueue = (tx: SqlClient, outbox = setup().outbox) => outbox.enqueue(given as typeof message, { tx })
 	const stored = async () =>
 		(await pool.query('select from yaoki.outbox union all select from yaoki.outbox_dedupe')).rowCount
 
@@ -101,13 +101,13 @@ describe.each(messages)('%s of a client that hides its state', (_, given) => {
 				expect(tx.queries).toBe(3)
 				await client.query('commit')
 			})
-			expect((await open().outbox.list()).length).toBe(count)
+			expect((await setup().outbox.list()).length).toBe(count)
 		},
 	)
 })
 
 test('duplicates are reported as for other clients', async () => {
-	const { outbox } = open()
+	const { outbox } = setup()
 	const dedupeKey = 'reported'
 	await onClient(async (client) => {
 		await client.query('begin')
@@ -123,7 +123,7 @@ test('duplicates are reported as for other clients', async () => {
 
 test('after a savepoint the second message of a transaction needs one query', async () => {
 	await onClient(async (client) => {
-		const { outbox } = open()
+		const { outbox } = setup()
 		const tx = hidden(client)
 		await client.query('begin')
 		await client.query('savepoint a')
@@ -139,14 +139,14 @@ test('needs no privilege beyond INSERT for messages without a dedupe key', async
 	await onClient(async (client) => {
 		await client.query('begin')
 		await client.query('set local role app')
-		await open().outbox.enqueue([message, { ...message, key: 'k' }], { tx: hidden(client) })
+		await setup().outbox.enqueue([message, { ...message, key: 'k' }], { tx: hidden(client) })
 	})
 })
 
 test('withoutTransaction writes outside a transaction in one query', async () => {
 	await onClient(async (client) => {
 		const tx = hidden(client)
-		const { outbox } = open()
+		const { outbox } = setup()
 		const { id } = await outbox.enqueue(message, { tx, withoutTransaction: true })
 		expect(await outbox.find(id)).toBeDefined()
 		expect(tx.queries).toBe(1)
@@ -156,7 +156,7 @@ test('withoutTransaction writes outside a transaction in one query', async () =>
 test('by default the outbox warns once, writes the message, and no longer asks', async () => {
 	await onClient(async (client) => {
 		const tx = hidden(client)
-		const { outbox, warnings } = open({ outsideTransaction: 'warn' })
+		const { outbox, warnings } = setup({ outsideTransaction: 'warn' })
 		const { id } = await outbox.enqueue(message, { tx })
 		expect(await outbox.find(id)).toBeDefined()
 		expect(warnings).toEqual([expect.stringContaining('a tx that has no open transaction')])
@@ -169,7 +169,7 @@ test('by default the outbox warns once, writes the message, and no longer asks',
 test('by default the outbox stops asking after 20 messages of transactions', async () => {
 	await onClient(async (client) => {
 		const tx = hidden(client)
-		const { outbox, warnings } = open({ outsideTransaction: 'warn' })
+		const { outbox, warnings } = setup({ outsideTransaction: 'warn' })
 		for (let sent = 0; sent < 22; sent++) {
 			await client.query('begin')
 			await outbox.enqueue(message, { tx })

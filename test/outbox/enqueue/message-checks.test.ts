@@ -3,14 +3,14 @@ import type { NewMessage } from '../../../src/outbox/message/message.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { fakeStore } from '../fake-store.ts'
 
-const open = () => {
+const setup = () => {
 	const store = fakeStore()
 	return { store, outbox: new Outbox({ store, outsideTransaction: 'allow' }) }
 }
 
 /** Returns the error for a message with these fields. Untyped, because plain JavaScript can pass anything. */
 async function rejection(fields: object): Promise<Error & { readonly issues: readonly unknown[] }> {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	const message = { topic: 'order.created', payload: 1, ...fields } as NewMessage
 	const error = await outbox.enqueue(message).then(
 		() => new Error('it was not rejected'),
@@ -22,7 +22,7 @@ async function rejection(fields: object): Promise<Error & { readonly issues: rea
 }
 
 test('writes a message, with the topic as its default destination', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	const result = await outbox.enqueue({ topic: 'order.created', payload: { total: 12 } })
 	expect(result).toEqual({ id: store.rows[0]?.id, isDuplicate: false })
 	expect(store.rows).toEqual([
@@ -42,7 +42,7 @@ test('writes a message, with the topic as its default destination', async () => 
 })
 
 test('writes every field of a message', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	await outbox.enqueue({
 		topic: 'order.created',
 		destination: 'billing',
@@ -67,7 +67,7 @@ test('writes every field of a message', async () => {
 })
 
 test('stores a time before 1970 as 0 (regression: a notBefore in the year 1 was never sent, because relays scan from 1970 on)', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	const old = new Date('0001-01-01')
 	await outbox.enqueue([
 		{ topic: 'a', payload: 1, notBefore: old },
@@ -85,20 +85,20 @@ test('stores a time before 1970 as 0 (regression: a notBefore in the year 1 was 
 })
 
 test('accepts tabs, percent signs and all non-control characters in a header', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	const headers = { "x-!#$%&'*+.^_`|~": '50 %\tü 日本 \ud83d\ude00', Empty: '' }
 	await outbox.enqueue({ topic: 'a', payload: 1, headers })
 	expect(JSON.parse(store.rows[0]?.headers ?? '')).toEqual(headers)
 })
 
 test('treats an undefined field as not given', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	const nothing = { destination: undefined, key: undefined, headers: undefined, dedupeKey: undefined }
 	await outbox.enqueue({ topic: 'a', payload: 1, notBefore: undefined, maxRetries: undefined, ...nothing })
 	expect(store.rows[0]).toMatchObject({ destination: 'a', key: null, headers: null, maxRetries: null })
 })
 
-describe('rejects what cannot be stored or sent, with the field and the expected value', () => {
+describe('a message that cannot be stored or sent', () => {
 	const invalid = new Date(Number.NaN)
 	test.each([
 		[{ topic: undefined }, 'message: topic: expected a non-empty string, got undefined'],
@@ -158,7 +158,7 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 		[{ maxRetries: Number.NEGATIVE_INFINITY }, 'or Infinity, got -Infinity'],
 		[{ maxRetries: '3' }, "or Infinity, got '3'"],
 		[{ payload: undefined }, 'payload: expected a JSON value (null for no payload), got undefined'],
-	])('%#', async (fields, message) => {
+	])('is rejected with the field and the expected value: %#', async (fields, message) => {
 		expect((await rejection(fields)).message).toContain(message)
 	})
 
@@ -176,7 +176,7 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 	test.each([[null], [undefined], ['order.created'], [7], [[]]])(
 		'rejects %s as a message',
 		async (message) => {
-			const { outbox } = open()
+			const { outbox } = setup()
 			const enqueued = outbox.enqueue([message] as unknown as NewMessage[])
 			await expect(enqueued).rejects.toThrow(
 				/messages\[0\]: message: expected an object with topic and payload, got /,
@@ -185,7 +185,7 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 	)
 
 	test('accepts strings of exactly the maximum length', async () => {
-		const { outbox, store } = open()
+		const { outbox, store } = setup()
 		const [name, key] = ['日'.repeat(85), 'k'.repeat(1_024)]
 		await outbox.enqueue({
 			topic: name,
@@ -199,7 +199,7 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 	})
 
 	test('accepts emoji and an escaped NUL in a key', async () => {
-		const { outbox, store } = open()
+		const { outbox, store } = setup()
 		await outbox.enqueue({ topic: 'a', key: 'kanji 日本 \ud83d\ude00 \\0', payload: 1 })
 		expect(store.rows[0]?.key).toBe('kanji 日本 \ud83d\ude00 \\0')
 	})
@@ -211,7 +211,7 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 				return { total: 1 }
 			}
 		}
-		const { outbox, store } = open()
+		const { outbox, store } = setup()
 		await outbox.enqueue(new OrderCreated())
 		expect(store.rows[0]?.payload).toBe('{"total":1}')
 	})
@@ -219,7 +219,7 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 
 describe('a batch', () => {
 	test('returns one result per message, in order', async () => {
-		const { outbox, store } = open()
+		const { outbox, store } = setup()
 		const results = await outbox.enqueue([
 			{ topic: 'a', payload: 1, dedupeKey: 'one' },
 			{ topic: 'b', payload: 2 },
@@ -231,18 +231,18 @@ describe('a batch', () => {
 		expect(store.inserts).toHaveLength(1)
 	})
 
-	test('of one message returns an array of one result', async () => {
-		expect(await open().outbox.enqueue([{ topic: 'a', payload: 1 }])).toHaveLength(1)
+	test('returns an array of one result for one message', async () => {
+		expect(await setup().outbox.enqueue([{ topic: 'a', payload: 1 }])).toHaveLength(1)
 	})
 
-	test('of no messages does not use the database', async () => {
-		const { outbox, store } = open()
+	test('does not use the database without messages', async () => {
+		const { outbox, store } = setup()
 		expect(await outbox.enqueue([])).toEqual([])
 		expect(store.inserts).toEqual([])
 	})
 
-	test('with one invalid message writes nothing, and the error has its index', async () => {
-		const { outbox, store } = open()
+	test('writes nothing if one message is invalid, and the error has its index', async () => {
+		const { outbox, store } = setup()
 		const messages = [
 			{ topic: 'a', payload: 1 },
 			{ topic: 'a', payload: { price: 2n } },
@@ -256,8 +256,8 @@ describe('a batch', () => {
 		expect(store.rows).toEqual([])
 	})
 
-	test('has ids in its order', async () => {
-		const { outbox, store } = open()
+	test('returns ids in the order of its messages', async () => {
+		const { outbox, store } = setup()
 		await outbox.enqueue(Array.from({ length: 1_000 }, (_, payload) => ({ topic: 'a', payload })))
 		const ids = store.rows.map(({ id }) => id)
 		expect(ids.toSorted()).toEqual(ids)
@@ -265,7 +265,7 @@ describe('a batch', () => {
 })
 
 test('a duplicate by dedupe key returns the id of the first message', async () => {
-	const { outbox } = open()
+	const { outbox } = setup()
 	const message = { topic: 'a', payload: 1, dedupeKey: 'one' }
 	const first = await outbox.enqueue(message)
 	expect(await outbox.enqueue(message)).toEqual({ id: first.id, isDuplicate: true })

@@ -21,7 +21,7 @@ const pglite = (isInTransaction?: () => boolean) => ({
 	...(isInTransaction && { isInTransaction }),
 })
 
-function open(outsideTransaction?: 'warn' | 'allow' | 'reject') {
+function setup(outsideTransaction?: 'warn' | 'allow' | 'reject') {
 	const store = fakeStore()
 	const warnings: string[] = []
 	const outbox = new Outbox({ store, outsideTransaction, onWarning: (text) => warnings.push(text) })
@@ -30,7 +30,7 @@ function open(outsideTransaction?: 'warn' | 'allow' | 'reject') {
 
 describe('a message outside a transaction', () => {
 	test('is enqueued with a warning that names the consequence and the fix', async () => {
-		const { outbox, warnings, store } = open()
+		const { outbox, warnings, store } = setup()
 		await outbox.enqueue(message)
 		expect(store.rows).toHaveLength(1)
 		expect(warnings).toEqual([
@@ -40,7 +40,7 @@ describe('a message outside a transaction', () => {
 		])
 	})
 
-	test('on SQLite warns with an example that waits for locks (regression: a plain BEGIN soon failed with a locked database)', async () => {
+	test('is enqueued on SQLite with a warning whose example waits for locks (regression: a plain BEGIN soon failed with a locked database)', async () => {
 		const warnings: string[] = []
 		const store = fakeStore({ kind: 'sqlite' })
 		await new Outbox({ store, onWarning: (text) => warnings.push(text) }).enqueue(message)
@@ -48,14 +48,14 @@ describe('a message outside a transaction', () => {
 	})
 
 	test('warns once for any number of messages', async () => {
-		const { outbox, warnings } = open()
+		const { outbox, warnings } = setup()
 		for (let i = 0; i < 3; i++) await outbox.enqueue(message)
 		await outbox.enqueue(message, { tx: pool })
 		expect(warnings).toHaveLength(1)
 	})
 
 	test('does not warn with withoutTransaction', async () => {
-		const { outbox, warnings, store } = open()
+		const { outbox, warnings, store } = setup()
 		store.isInTransaction = false
 		await outbox.enqueue(message, { withoutTransaction: true })
 		await outbox.enqueue(message, { withoutTransaction: true, tx: client('I') })
@@ -63,7 +63,7 @@ describe('a message outside a transaction', () => {
 	})
 
 	test('does not warn in mode allow', async () => {
-		const { outbox, warnings, store } = open('allow')
+		const { outbox, warnings, store } = setup('allow')
 		store.isInTransaction = false
 		await outbox.enqueue(message)
 		await outbox.enqueue(message, { tx: pool })
@@ -72,7 +72,7 @@ describe('a message outside a transaction', () => {
 	})
 
 	test('is rejected in mode reject and not written', async () => {
-		const { outbox, store } = open('reject')
+		const { outbox, store } = setup('reject')
 		await expect(outbox.enqueue(message)).rejects.toMatchObject({
 			name: 'OutboxTransactionError',
 			code: 'YAOKI_OUTBOX_TRANSACTION',
@@ -124,12 +124,12 @@ describe('a tx without an open transaction', () => {
 	]
 
 	const takesAll = (mode: 'warn' | 'reject') => {
-		const parts = open(mode)
+		const parts = setup(mode)
 		parts.store.accepts = () => true
 		return parts
 	}
 
-	test.each(outside)('warns: %s', async (_, tx) => {
+	test.each(outside)('is enqueued with a warning: %s', async (_, tx) => {
 		const { outbox, warnings, store } = takesAll('warn')
 		await outbox.enqueue(message, { tx })
 		expect(warnings).toEqual([expect.stringContaining('no open transaction')])
@@ -144,7 +144,7 @@ describe('a tx without an open transaction', () => {
 
 	test('asks the database about PGlite without transaction state, because the user may have sent BEGIN', async () => {
 		for (const isInTransaction of [true, false]) {
-			const { outbox, warnings, store } = open('reject')
+			const { outbox, warnings, store } = setup('reject')
 			store.isInTransaction = isInTransaction
 			const enqueued = outbox.enqueue(message, { tx: pglite() })
 			if (isInTransaction) await enqueued
@@ -155,7 +155,7 @@ describe('a tx without an open transaction', () => {
 	})
 
 	test('warns when only the database knew', async () => {
-		const { outbox, warnings, store } = open()
+		const { outbox, warnings, store } = setup()
 		store.isInTransaction = false
 		await outbox.enqueue(message, { tx: { query } })
 		await outbox.enqueue(message, { tx: { query } })
@@ -163,7 +163,7 @@ describe('a tx without an open transaction', () => {
 	})
 
 	test('is rejected in mode reject when only the database knew, and not written', async () => {
-		const { outbox, warnings, store } = open('reject')
+		const { outbox, warnings, store } = setup('reject')
 		store.isInTransaction = false
 		await expect(outbox.enqueue(message, { tx: { query } })).rejects.toMatchObject({
 			reason: 'outside-transaction',
@@ -199,16 +199,16 @@ describe('a tx with an open transaction', () => {
 		['a PGlite transaction', { query, listen: () => {}, rollback: () => {} }],
 	])('is accepted without a warning: %s', async (_, tx) => {
 		for (const mode of ['warn', 'reject'] as const) {
-			const { outbox, warnings, store } = open(mode)
+			const { outbox, warnings, store } = setup(mode)
 			await outbox.enqueue(message, { tx })
 			expect(warnings).toEqual([])
 			expect(store.inserts).toEqual([tx])
 		}
 	})
 
-	test('of node:sqlite is recognized', async () => {
+	test('is recognized if it is a database of node:sqlite', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { outbox, warnings, store } = open('reject')
+		const { outbox, warnings, store } = setup('reject')
 		store.accepts = isSqliteClient
 		db.exec('BEGIN')
 		await outbox.enqueue(message, { tx: db })
@@ -217,10 +217,10 @@ describe('a tx with an open transaction', () => {
 	})
 })
 
-describe('rejects', () => {
-	test('a tx of another database', async () => {
+describe('enqueue', () => {
+	test('rejects a tx of another database', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { outbox, store } = open()
+		const { outbox, store } = setup()
 		await expect(outbox.enqueue(message, { tx: db })).rejects.toMatchObject({
 			reason: 'wrong-database',
 			message: expect.stringMatching(/store postgres: expected an object with query.*, got a DatabaseSync$/),
@@ -234,22 +234,22 @@ describe('rejects', () => {
 		expect(store.inserts).toEqual([])
 	})
 
-	test.each([[null], [7], ['BEGIN']])('%s as tx', async (tx) => {
-		const { outbox } = open()
+	test.each([[null], [7], ['BEGIN']])('rejects %s as tx', async (tx) => {
+		const { outbox } = setup()
 		const options = { tx } as unknown as EnqueueOptions
 		await expect(outbox.enqueue(message, options)).rejects.toMatchObject({ reason: 'wrong-database' })
 	})
 
-	test('a client instead of the options', async () => {
-		const { outbox } = open()
+	test('rejects a client instead of the options', async () => {
+		const { outbox } = setup()
 		await expect(outbox.enqueue(message, client('T') as EnqueueOptions)).rejects.toMatchObject({
 			code: 'YAOKI_INVALID_OPTION',
 			optionPath: 'options',
 		})
 	})
 
-	test('an unknown option, which would silently leave the transaction out', async () => {
-		const { outbox } = open()
+	test('rejects an unknown option, which would silently leave the transaction out', async () => {
+		const { outbox } = setup()
 		const options = { transaction: client('T') } as EnqueueOptions
 		await expect(outbox.enqueue(message, options)).rejects.toMatchObject({
 			code: 'YAOKI_INVALID_OPTION',

@@ -49,7 +49,7 @@ test('accepts null and undefined properties', () => {
 	expect(text({ when: new Date(0), none: null })).toBe('{"when":"1970-01-01T00:00:00.000Z","none":null}')
 })
 
-describe('rejects values that JSON cannot hold, with their path', () => {
+describe('a payload', () => {
 	const cycle: { items: unknown[] } = { items: [] }
 	cycle.items.push({ order: cycle })
 	const shared = { a: 1 }
@@ -84,7 +84,7 @@ describe('rejects values that JSON cannot hold, with their path', () => {
 			'payload.money.amount: expected a finite number, got NaN',
 		],
 		[{ total: Object(Number.NaN) }, 'payload.total: expected a finite number, got NaN'],
-	])('%#', (payload, message) => {
+	])('is rejected with the path of a value that JSON cannot hold: %#', (payload, message) => {
 		expect(issue(payload)).toContain(message)
 	})
 
@@ -115,7 +115,7 @@ describe('rejects values that JSON cannot hold, with their path', () => {
 			{ actions: { save() {} } },
 			'payload.actions: expected a JSON value, got an object with only functions and symbols',
 		],
-	])('rejects an object that JSON would serialize as {}: %#', (payload, message) => {
+	])('is rejected with an object that JSON would serialize as {}: %#', (payload, message) => {
 		expect(issue(payload)).toContain(message)
 	})
 
@@ -129,11 +129,11 @@ describe('rejects values that JSON cannot hold, with their path', () => {
 		[{ steps: [() => 1] }, 'payload.steps[0]: expected a JSON value, got a function'],
 		[[[Symbol('x')]], 'payload[0][0]: expected a JSON value, got Symbol(x)'],
 		[[{ toJSON: () => undefined }], 'payload[0]: expected a JSON value, got undefined'],
-	])('rejects an array item that JSON would replace by null: %#', (payload, message) => {
+	])('is rejected with an array item that JSON would replace by null: %#', (payload, message) => {
 		expect(issue(payload)).toContain(message)
 	})
 
-	test('accepts the same object twice', () => {
+	test('is accepted if it contains the same object twice', () => {
 		expect(text({ one: shared, other: [shared, null] })).toBe('{"one":{"a":1},"other":[{"a":1},null]}')
 	})
 })
@@ -207,14 +207,14 @@ test('finds an invalid value deeper than the fast check looks', () => {
 	expect(issue(deep)).toContain('[0][0].price: expected a finite number, got NaN')
 })
 
-describe('rejects a payload above maxPayloadBytes', () => {
-	test('with both numbers in the message', () => {
+describe('a payload above maxPayloadBytes', () => {
+	test('is rejected with both numbers in the message', () => {
 		expect(issue('x'.repeat(10_000_000))).toContain(
 			'payload: expected at most 1,048,576 bytes of JSON (maxPayloadBytes), got 10,000,002',
 		)
 	})
 
-	test('counts bytes, and accepts exactly the maximum', () => {
+	test('is measured in bytes, and exactly the maximum is accepted', () => {
 		expect(text('日本', 8)).toBe('"日本"')
 		expect(issue('日本', 7)).toContain('expected at most 7 bytes of JSON (maxPayloadBytes), got 8')
 		expect(text('x'.repeat(98), 100)).toHaveLength(100)

@@ -21,14 +21,14 @@ const topics = {
 	}),
 }
 
-const open = () => {
+const setup = () => {
 	const store = fakeStore()
 	return { store, outbox: new Outbox({ store, topics, outsideTransaction: 'allow' }) }
 }
 
 describe('types inferred from the schemas of topics', () => {
 	test('infer the payload of a topic', () => {
-		const { outbox } = open()
+		const { outbox } = setup()
 		type Enqueued = Parameters<typeof outbox.enqueue>[0]
 		expectTypeOf<MessageFor<typeof topics>['topic']>().toEqualTypeOf<'order.created' | 'order.paid'>()
 		type Paid = Extract<MessageFor<typeof topics>, { topic: 'order.paid' }>
@@ -48,7 +48,7 @@ describe('types inferred from the schemas of topics', () => {
 	})
 
 	test('return one result for one message and an array for an array', () => {
-		const { outbox } = open()
+		const { outbox } = setup()
 		const one = () => outbox.enqueue({ topic: 'order.created', payload: { id: '7', items: [] } })
 		const many = () => outbox.enqueue([{ topic: 'order.paid', payload: { id: '7', at: '2026-01-01' } }])
 		expectTypeOf(one).returns.toEqualTypeOf<Promise<EnqueueResult>>()
@@ -62,7 +62,7 @@ describe('types inferred from the schemas of topics', () => {
 	})
 
 	test('make an outbox with topics assignable to Outbox, and its relay to Relay', () => {
-		const { outbox } = open()
+		const { outbox } = setup()
 		const health = (_outbox: Outbox): void => {}
 		health(outbox)
 		const start = (given: Outbox): Relay => new Relay(given, { destinations: { '*': () => {} } })
@@ -81,23 +81,23 @@ describe('types inferred from the schemas of topics', () => {
 	})
 
 	test('can be inferred from an Outbox parameter', () => {
-		const { outbox } = open()
+		const { outbox } = setup()
 		const paid = <T extends Topics>(_outbox: Outbox<T>): DeliveredFor<T, 'order.paid'> | undefined =>
 			undefined
 		expectTypeOf(paid(outbox)?.payload.at).toEqualTypeOf<string | undefined>()
 	})
 })
 
-describe('stores the output of the schema', () => {
-	test('with zod', async () => {
-		const { outbox, store } = open()
+describe('a valid payload', () => {
+	test('stores the output of zod', async () => {
+		const { outbox, store } = setup()
 		const payload = { id: '7', items: [{ price: 1 }], unknown: true }
 		await outbox.enqueue({ topic: 'order.created', payload })
 		expect(store.rows[0]?.payload).toBe('{"id":"7","items":[{"price":1}]}')
 	})
 
-	test('with valibot, defaults and conversions included', async () => {
-		const { outbox, store } = open()
+	test('stores the output of valibot, with its defaults and conversions', async () => {
+		const { outbox, store } = setup()
 		await outbox.enqueue({ topic: 'order.paid', payload: { id: '7', at: '2026-01-01' } })
 		expect(store.rows[0]?.payload).toBe('{"id":"7","at":"2026-01-01T00:00:00.000Z","by":"card"}')
 	})
@@ -111,9 +111,9 @@ describe('stores the output of the schema', () => {
 	})
 })
 
-describe('rejects an invalid payload before anything is written', () => {
-	test('with every issue, its path and its topic', async () => {
-		const { outbox, store } = open()
+describe('an invalid payload', () => {
+	test('is rejected before anything is written, with every issue, its path and its topic', async () => {
+		const { outbox, store } = setup()
 		const payload = { id: 7 as unknown as string, items: [{ price: 1 }, { price: -1 }] }
 		const error: Error = await outbox.enqueue({ topic: 'order.created', payload }).then(
 			() => new Error('it was accepted'),
@@ -130,8 +130,8 @@ describe('rejects an invalid payload before anything is written', () => {
 		expect(store.rows).toEqual([])
 	})
 
-	test('with the index in a batch, of which nothing is written', async () => {
-		const { outbox, store } = open()
+	test('is rejected with its index in the batch, and nothing of the batch is written', async () => {
+		const { outbox, store } = setup()
 		const good = { topic: 'order.paid', payload: { id: '7', at: '2026-01-01' } } as const
 		const bad = { topic: 'order.paid', payload: { id: '7', at: 12 as unknown as string } } as const
 		await expect(outbox.enqueue([good, good, bad])).rejects.toMatchObject({
@@ -152,7 +152,7 @@ describe('rejects an invalid payload before anything is written', () => {
 	})
 
 	test('rejects an unknown topic with a suggestion', async () => {
-		const { outbox } = open()
+		const { outbox } = setup()
 		const message = { topic: 'order.craeted', payload: {} } as unknown as MessageFor<typeof topics>
 		await expect(outbox.enqueue(message)).rejects.toThrow(
 			'topic: unknown topic. Did you mean "order.created"?',
@@ -160,7 +160,7 @@ describe('rejects an invalid payload before anything is written', () => {
 	})
 
 	test.each(['constructor', '__proto__', 'toString'])('rejects the topic %s', async (topic) => {
-		const { outbox } = open()
+		const { outbox } = setup()
 		const message = { topic, payload: {} } as unknown as MessageFor<typeof topics>
 		await expect(outbox.enqueue(message)).rejects.toThrow(
 			'topic: unknown topic. Valid topics: order.created and order.paid',
@@ -229,7 +229,7 @@ describe('an asynchronous schema', () => {
 })
 
 test('a synchronous schema writes the row within the tick, before a commit that is not awaited', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	const enqueued = outbox.enqueue({ topic: 'order.created', payload: { id: '7', items: [] } })
 	expect(store.rows).toHaveLength(1)
 	await enqueued

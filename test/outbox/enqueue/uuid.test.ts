@@ -17,7 +17,7 @@ test('ids of one millisecond are unique and in the order of their creation', () 
 	const ids = Array.from({ length: 20_000 }, newId)
 	expect(new Set(ids).size).toBe(ids.length)
 	expect(ids.toSorted()).toEqual(ids)
-	expect(ids.every((id) => VERSION_7.test(id))).toBe(true)
+	expect(ids.filter((id) => !VERSION_7.test(id))).toEqual([])
 })
 
 test('ids increase whatever the wall clock does', () => {

@@ -51,7 +51,7 @@ describe('a filter', () => {
 		expect(() => toFilter(given as MessageFilter)).toThrow(error)
 	})
 
-	it('with an unknown field is rejected with the valid names, or the nearest one', () => {
+	it('is rejected with an unknown field, and the error has the valid names or the nearest one', () => {
 		expect(() => toFilter({ destnation: 'b' } as MessageFilter)).toThrow(
 			'Invalid argument "filter.destnation": expected no such field (did you mean "destination"?), got "b"',
 		)
@@ -84,7 +84,7 @@ describe('a record', () => {
 		expect(record.lastError).toBeUndefined()
 	})
 
-	it('of a dead letter has its end and cause', () => {
+	it('has the end and the cause of a dead letter', () => {
 		expect(toRecord(letter(1, { expiresAt: 0 }))).toMatchObject({
 			endedAt: new Date(NOW - 599_999),
 			cause: 'retries-exhausted',

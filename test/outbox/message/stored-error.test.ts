@@ -168,7 +168,7 @@ describe('the response body of an HTTP error', () => {
 		[null, 'HTTP 422'],
 		['HTTP 422', 'HTTP 422'],
 	])(
-		'is part of the stored message: an operator could not read the 422 of a receiver that said "no such product" (%j)',
+		'is part of the stored message, so that an operator can read why a receiver returned 422 (%j)',
 		(body, message) => {
 			expect(messageFor(body)).toBe(message)
 		},
@@ -193,7 +193,7 @@ describe('the response body of an HTTP error', () => {
 		expect(new Set(prints).size).toBe(1)
 	})
 
-	it('of megabytes is not read completely', () => {
+	it('is not read completely if it has megabytes', () => {
 		let read = 0
 		const counting = new Proxy(
 			Array.from({ length: 1_000 }, () => 'no'),
@@ -219,7 +219,7 @@ describe('the response body of an HTTP error', () => {
 		['a revoked proxy', revoked()],
 		['a function', bad],
 		['a big integer', 7n],
-	])('that is hostile is ignored: %s', (_, body) => {
+	])('is ignored if it is hostile: %s', (_, body) => {
 		expect(messageFor(body)).toBe('HTTP 422')
 	})
 
@@ -228,18 +228,18 @@ describe('the response body of an HTTP error', () => {
 		expect(messageFor(body)).toBe('HTTP 422: {"toJSON":…,"error":…}')
 	})
 
-	it('that is cyclic or has a million empty items ends', () => {
+	it('is read in bounded time if it is cyclic or has a million empty items', () => {
 		expect(messageFor(ring)).toContain('{"error":"round"')
 		const nothing = Array.from({ length: 1_000_000 }, () => bad)
 		expect(messageFor([nothing, nothing, 'no'])).toBe('HTTP 422')
 	})
 
-	it('that throws when read is ignored', () => {
+	it('is ignored if reading it throws', () => {
 		const error = Object.defineProperty(new Error('no'), 'body', { get: bad })
 		expect(toStoredError(Object.assign(error, { status: 500 })).message).toBe('HTTP 500: no')
 	})
 
-	it('of any kind is valid for any database', () => {
+	it('is stored as text that any database accepts, whatever its kind', () => {
 		fc.assert(
 			fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.anything({ withBigInt: true })), (body) => {
 				const { message } = toStoredError(new HttpError(500, body))

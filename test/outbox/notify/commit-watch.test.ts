@@ -9,7 +9,7 @@ const A: ReadonlySet<string> = new Set(['a'])
 const B: ReadonlySet<string> = new Set(['b'])
 const query = () => Promise.resolve({ rows: [] })
 
-function open() {
+function setup() {
 	const clock = virtualRuntime()
 	const commits: { readonly at: number; readonly destinations: readonly string[] }[] = []
 	const watch = new CommitWatch(clock, (destinations) => {
@@ -34,14 +34,14 @@ function pgClient() {
 }
 
 test('reports immediately without a tx', () => {
-	const { watch, commits, clock } = open()
+	const { watch, commits, clock } = setup()
 	watch.follow(undefined, A, undefined)
 	expect(commits).toEqual([{ at: 0, destinations: ['a'] }])
 	expect(clock.pendingTimers).toBe(0)
 })
 
 test('reports an autocommitted write immediately', () => {
-	const { watch, commits, clock } = open()
+	const { watch, commits, clock } = setup()
 	const pool = { query, connect: query, totalCount: 2 }
 	watch.follow(pool, A, undefined)
 	watch.follow({ query }, A, false)
@@ -55,7 +55,7 @@ test('reports an autocommitted write immediately', () => {
 
 describe('pg client', () => {
 	test('reports the commit when its response arrives, and not before', () => {
-		const { watch, commits } = open()
+		const { watch, commits } = setup()
 		const client = pgClient()
 		watch.follow(client, A, true)
 		client.setStatus('T')
@@ -65,7 +65,7 @@ describe('pg client', () => {
 	})
 
 	test('adds one listener for any number of messages and removes it after the commit', () => {
-		const { watch, commits } = open()
+		const { watch, commits } = setup()
 		const client = pgClient()
 		for (let i = 0; i < 100; i++) watch.follow(client, i % 2 === 0 ? A : B, true)
 		expect(client.connection.listenerCount('readyForQuery')).toBe(1)
@@ -76,7 +76,7 @@ describe('pg client', () => {
 	})
 
 	test('watches each transaction of a client anew', () => {
-		const { watch, commits } = open()
+		const { watch, commits } = setup()
 		const client = pgClient()
 		for (const destinations of [A, B]) {
 			client.setStatus('T')
@@ -87,7 +87,7 @@ describe('pg client', () => {
 	})
 
 	test('a failed transaction ends with its rollback', () => {
-		const { watch, commits } = open()
+		const { watch, commits } = setup()
 		const client = pgClient()
 		watch.follow(client, A, true)
 		client.setStatus('E')
@@ -97,14 +97,14 @@ describe('pg client', () => {
 	})
 
 	test('does not wait when the commit was confirmed together with the write', () => {
-		const { watch, commits } = open()
+		const { watch, commits } = setup()
 		const client = { ...pgClient(), getTransactionStatus: () => 'I', readyForQuery: false }
 		watch.follow(client, A, true)
 		expect(commits).toHaveLength(1)
 	})
 
 	test('removes its listeners when the connection ends', () => {
-		const { watch, commits } = open()
+		const { watch, commits } = setup()
 		const client = pgClient()
 		watch.follow(client, A, true)
 		client.connection.emit('end')
@@ -113,7 +113,7 @@ describe('pg client', () => {
 	})
 
 	test('polls the transaction status of a client without a connection object', async () => {
-		const { watch, commits, clock } = open()
+		const { watch, commits, clock } = setup()
 		let status = 'T'
 		watch.follow({ query, getTransactionStatus: () => status } as Queryable, A, true)
 		await clock.advance(10)
@@ -126,7 +126,7 @@ describe('pg client', () => {
 describe('node:sqlite', () => {
 	test('notices a commit of the same tick in the next tick', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { watch, commits, clock } = open()
+		const { watch, commits, clock } = setup()
 		db.exec('BEGIN')
 		watch.follow(db, A, true)
 		db.exec('COMMIT')
@@ -139,7 +139,7 @@ describe('node:sqlite', () => {
 	test('polls a longer transaction with growing intervals and notices its end within its own duration or 100 ms', async () => {
 		for (const length of [1, 3, 10, 60, 250, 2_000]) {
 			using db = new DatabaseSync(':memory:')
-			const { watch, commits, clock } = open()
+			const { watch, commits, clock } = setup()
 			db.exec('BEGIN')
 			watch.follow(db, A, true)
 			await clock.advance(length - 0.5)
@@ -152,7 +152,7 @@ describe('node:sqlite', () => {
 
 	test('uses one watch for a thousand messages of a transaction', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { watch, commits, clock } = open()
+		const { watch, commits, clock } = setup()
 		db.exec('BEGIN')
 		for (let i = 0; i < 1_000; i++) watch.follow(db, i % 2 === 0 ? A : B, true)
 		expect(clock.pendingTimers).toBe(1)
@@ -163,7 +163,7 @@ describe('node:sqlite', () => {
 
 	test('restarts with short intervals after a late message of a long transaction', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { watch, commits, clock } = open()
+		const { watch, commits, clock } = setup()
 		db.exec('BEGIN')
 		watch.follow(db, A, true)
 		await clock.advance(1_000)
@@ -175,7 +175,7 @@ describe('node:sqlite', () => {
 
 	test('stops polling a transaction that stays open for 10 s', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { watch, commits, clock } = open()
+		const { watch, commits, clock } = setup()
 		db.exec('BEGIN')
 		watch.follow(db, A, true)
 		expect(await clock.runUntilIdle()).toBeGreaterThan(9_000)
@@ -188,7 +188,7 @@ describe('node:sqlite', () => {
 
 	test('does not throw when the database was closed', async () => {
 		const db = new DatabaseSync(':memory:')
-		const { watch, commits, clock } = open()
+		const { watch, commits, clock } = setup()
 		db.exec('BEGIN')
 		watch.follow(db, A, true)
 		db.close()
@@ -199,15 +199,15 @@ describe('node:sqlite', () => {
 
 describe('client without transaction state', () => {
 	test('notifies immediately and several times within a second', async () => {
-		const { watch, commits, clock } = open()
+		const { watch, commits, clock } = setup()
 		watch.follow({ query }, A, true)
 		expect(await clock.runUntilIdle()).toBe(1_000)
 		expect(commits.map(({ at }) => at)).toEqual([0, 5, 20, 50, 100, 250, 500, 1_000])
-		expect(commits.every(({ destinations }) => destinations.join() === 'a')).toBe(true)
+		expect(commits.map(({ destinations }) => destinations.join())).toEqual(commits.map(() => 'a'))
 	})
 
 	test('many transactions share one timer, and the last one gets its full second', async () => {
-		const { watch, commits, clock } = open()
+		const { watch, commits, clock } = setup()
 		for (let i = 0; i < 100; i++) {
 			watch.follow({ query }, i % 2 === 0 ? A : B, undefined)
 			expect(clock.pendingTimers).toBe(1)
@@ -222,7 +222,7 @@ describe('client without transaction state', () => {
 
 test('close removes listeners and timers and reports nothing more', async () => {
 	using db = new DatabaseSync(':memory:')
-	const { watch, commits, clock } = open()
+	const { watch, commits, clock } = setup()
 	const client = pgClient()
 	db.exec('BEGIN')
 	watch.follow(client, A, true)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { DatabaseNotifier } from '../../../src/outbox/notify/database-notifier.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 
-function open(send: () => Promise<void> = () => Promise.resolve()) {
+function setup(send: () => Promise<void> = () => Promise.resolve()) {
 	const clock = virtualRuntime()
 	const sentAt: number[] = []
 	const notifier = new DatabaseNotifier(() => {
@@ -13,20 +13,20 @@ function open(send: () => Promise<void> = () => Promise.resolve()) {
 }
 
 test('sends the first notification immediately', () => {
-	const { notifier, sentAt } = open()
+	const { notifier, sentAt } = setup()
 	notifier.notify()
 	expect(sentAt).toEqual([0])
 })
 
 test('coalesces a thousand simultaneous notifications into two', async () => {
-	const { notifier, sentAt, clock } = open()
+	const { notifier, sentAt, clock } = setup()
 	for (let i = 0; i < 1_000; i++) notifier.notify()
 	await clock.runUntilIdle()
 	expect(sentAt).toEqual([0, 5])
 })
 
 test('sends at most one notification every 5 ms', async () => {
-	const { notifier, sentAt, clock } = open()
+	const { notifier, sentAt, clock } = setup()
 	for (let i = 0; i < 20; i++) {
 		notifier.notify()
 		await clock.advance(1)
@@ -37,7 +37,7 @@ test('sends at most one notification every 5 ms', async () => {
 
 test('queues at most one notification while one is in flight', async () => {
 	const waiting: (() => void)[] = []
-	const { notifier, sentAt, clock } = open(() => new Promise((resolve) => waiting.push(resolve)))
+	const { notifier, sentAt, clock } = setup(() => new Promise((resolve) => waiting.push(resolve)))
 	for (let i = 0; i < 10; i++) {
 		notifier.notify()
 		await clock.advance(100)
@@ -56,7 +56,7 @@ test('ignores a failed notification, rejected or thrown, and sends the next', as
 	const unhandled: unknown[] = []
 	const onUnhandled = (reason: unknown) => unhandled.push(reason)
 	process.on('unhandledRejection', onUnhandled)
-	const { notifier, sentAt, clock } = open(() => {
+	const { notifier, sentAt, clock } = setup(() => {
 		if (isThrown) throw new Error('no connection')
 		return Promise.reject(new Error('no connection'))
 	})
@@ -74,7 +74,7 @@ test('ignores a failed notification, rejected or thrown, and sends the next', as
 })
 
 test('close sends the pending notification and ignores later ones', async () => {
-	const { notifier, sentAt, clock } = open()
+	const { notifier, sentAt, clock } = setup()
 	notifier.notify()
 	notifier.notify()
 	await notifier.close()

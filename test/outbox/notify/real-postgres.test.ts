@@ -25,7 +25,7 @@ afterAll(async () => {
 }, 120_000)
 
 /** An outbox that writes through the user's client, with a relay that counts its wake-ups. */
-function open() {
+function setup() {
 	const store = fakeStore()
 	const warnings: string[] = []
 	const { insert } = store
@@ -63,7 +63,7 @@ function open() {
 const message = { topic: 'a', payload: 1 }
 
 test('COMMIT of a pooled client wakes the relay once the message is visible to others, and not before', async () => {
-	const { outbox, woken, wakened, warnings } = open()
+	const { outbox, woken, wakened, warnings } = setup()
 	const client = await pool.connect()
 	try {
 		await client.query('BEGIN')
@@ -82,7 +82,7 @@ test('COMMIT of a pooled client wakes the relay once the message is visible to o
 })
 
 test('no listener stays on the connection after the transaction', async () => {
-	const { outbox } = open()
+	const { outbox } = setup()
 	const client = await pool.connect()
 	const { connection } = client as unknown as { connection: NodeJS.EventEmitter }
 	const listeners = () => ['readyForQuery', 'end'].map((event) => connection.listenerCount(event))
@@ -101,7 +101,7 @@ test('no listener stays on the connection after the transaction', async () => {
 })
 
 test('savepoints and a failed statement do not end the watch; the rollback does', async () => {
-	const { outbox, woken } = open()
+	const { outbox, woken } = setup()
 	const client = await pool.connect()
 	try {
 		await client.query('BEGIN')
@@ -118,7 +118,7 @@ test('savepoints and a failed statement do not end the watch; the rollback does'
 })
 
 test('pipelined BEGIN, enqueue and COMMIT wake the relay without a warning', async () => {
-	const { outbox, wakened, warnings } = open()
+	const { outbox, wakened, warnings } = setup()
 	const client = new Client(postgres.connection)
 	await client.connect()
 	try {
@@ -141,7 +141,7 @@ test('pipelined BEGIN, enqueue and COMMIT wake the relay without a warning', asy
 
 test('a client without BEGIN and a pool autocommit: the relay is woken immediately, with a warning', async () => {
 	for (const which of ['client', 'pool'] as const) {
-		const { outbox, woken, warnings } = open()
+		const { outbox, woken, warnings } = setup()
 		const client = await pool.connect()
 		try {
 			await outbox.enqueue(message, { tx: which === 'client' ? client : pool })
@@ -154,7 +154,7 @@ test('a client without BEGIN and a pool autocommit: the relay is woken immediate
 })
 
 test('a connection that ends during a transaction wakes the relay', async () => {
-	const { outbox, woken, wakened } = open()
+	const { outbox, woken, wakened } = setup()
 	const client = new Client(postgres.connection)
 	client.on('error', () => {})
 	await client.connect()

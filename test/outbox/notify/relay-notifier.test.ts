@@ -4,7 +4,7 @@ import { Outbox } from '../../../src/outbox/outbox.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 import { fakeStore } from '../fake-store.ts'
 
-function open() {
+function setup() {
 	const store = fakeStore()
 	const runtime = virtualRuntime()
 	return { store, runtime, outbox: new Outbox({ store, runtime, outsideTransaction: 'allow' }) }
@@ -31,7 +31,7 @@ class Relay implements LocalRelay {
 
 describe('after a commit', () => {
 	test('wakes the local relay that serves the destination and does not use the database', async () => {
-		const { outbox, store } = open()
+		const { outbox, store } = setup()
 		const [billing, mail] = [new Relay('billing'), new Relay('mail')]
 		outbox.attach(billing)
 		outbox.attach(mail)
@@ -40,7 +40,7 @@ describe('after a commit', () => {
 	})
 
 	test('notifies through the database when no local relay serves the destination', async () => {
-		const { outbox, store } = open()
+		const { outbox, store } = setup()
 		const relay = new Relay('mail')
 		outbox.attach(relay)
 		await outbox.enqueue({ topic: 'billing', payload: 1 })
@@ -48,7 +48,7 @@ describe('after a commit', () => {
 	})
 
 	test('a batch for local and remote relays wakes each once', async () => {
-		const { outbox, store, runtime } = open()
+		const { outbox, store, runtime } = setup()
 		const relay = new Relay('mail', 'sms')
 		outbox.attach(relay)
 		const topics = ['mail', 'billing', 'sms', 'billing', 'mail']
@@ -58,7 +58,7 @@ describe('after a commit', () => {
 	})
 
 	test('a detached relay is not woken', async () => {
-		const { outbox, store } = open()
+		const { outbox, store } = setup()
 		const relay = new Relay('mail')
 		const detach = outbox.attach(relay)
 		detach()
@@ -68,7 +68,7 @@ describe('after a commit', () => {
 	})
 
 	test('a failed notification does not fail the enqueue', async () => {
-		const { outbox, store, runtime } = open()
+		const { outbox, store, runtime } = setup()
 		store.notifyError = new Error('too many connections')
 		await outbox.enqueue({ topic: 'mail', payload: 1 })
 		await runtime.runUntilIdle()
@@ -78,7 +78,7 @@ describe('after a commit', () => {
 })
 
 test('wake() wakes local relays and those of other processes', () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	const relays = [new Relay('a'), new Relay('b')]
 	for (const relay of relays) outbox.attach(relay)
 	outbox.wake()
@@ -87,7 +87,7 @@ test('wake() wakes local relays and those of other processes', () => {
 })
 
 test('an uncommitted message wakes no relay', async () => {
-	const { outbox, runtime } = open()
+	const { outbox, runtime } = setup()
 	const relay = new Relay('a')
 	outbox.attach(relay)
 	const tx = { query: () => Promise.resolve({ rows: [] }), isTransaction: true }
@@ -100,7 +100,7 @@ test('an uncommitted message wakes no relay', async () => {
 })
 
 test('notification timers do not keep the process alive', async () => {
-	const { store } = open()
+	const { store } = setup()
 	const kinds: unknown[] = []
 	const clock = virtualRuntime()
 	const runtime = {

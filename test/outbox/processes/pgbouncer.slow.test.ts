@@ -72,7 +72,7 @@ describe.skipIf(!hasPgbouncer)('behind pgbouncer in transaction mode', () => {
 		expect(await sendAll('plain', false)).toEqual({ warnings: [], failed: 0 })
 	})
 
-	test('without it, lost statements are noticed: everything is sent, with one warning', async () => {
+	test('without prepare: false everything is sent, with one warning about lost statements', async () => {
 		const { warnings } = await sendAll('prepared', true)
 		expect(warnings).toEqual([expect.stringContaining('no longer prepared')])
 	})

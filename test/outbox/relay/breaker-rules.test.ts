@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { HttpError } from 'yaoki'
 import type { RelayCircuitBreakerOptions } from '../../../src/outbox/destinations/destination.ts'
-import { world } from './world.ts'
+import { setup } from './setup.ts'
 
 const RETRY = { baseDelayMs: 600_000, maxDelayMs: 600_000, jitterStrategy: 'none' } as const
 
@@ -12,17 +12,17 @@ async function sentBefore(
 	takesMs = 0,
 	error?: Error,
 ) {
-	await using here = await world()
-	const deliver = here.sends(async ({ payload }) => {
-		await here.pause(takesMs)
+	await using system = await setup()
+	const deliver = system.sends(async ({ payload }) => {
+		await system.pause(takesMs)
 		if (fails(Number(payload))) throw error ?? new Error('no')
 	})
-	await here.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: breaker } }, { retry: RETRY })
-	for (let n = 0; n < 40 && here.eventsOf('relay_state_change').length === 0; n++) {
-		await here.enqueue(1)
-		await here.clock.advance(1_000)
+	await system.relay({ jobs: { deliver, maxConcurrent: 1, circuitBreaker: breaker } }, { retry: RETRY })
+	for (let n = 0; n < 40 && system.eventsOf('relay_state_change').length === 0; n++) {
+		await system.enqueue(1)
+		await system.clock.advance(1_000)
 	}
-	return here.sendings.length
+	return system.sendings.length
 }
 
 const always = () => true
@@ -71,15 +71,15 @@ test('initialMs is the first open time; a retryAfterMs of a transient error exte
 		[60_000, 20_000],
 		[8_000, 8_000],
 	] as const) {
-		await using here = await world()
-		await here.enqueue(1)
-		const deliver = here.sends(() => {
+		await using system = await setup()
+		await system.enqueue(1)
+		const deliver = system.sends(() => {
 			throw Object.assign(new Error('down'), { retryAfterMs: 20_000 })
 		})
 		const resetBackoff = { initialMs: 3_000, jitterStrategy: 'none' } as const
 		const breaker = { failureThreshold: 1, resetBackoff, maxRetryAfterMs }
-		await here.relay({ jobs: { deliver, circuitBreaker: breaker } }, { retry: RETRY })
-		await here.clock.advance(100)
-		expect(here.eventsOf('relay_state_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])
+		await system.relay({ jobs: { deliver, circuitBreaker: breaker } }, { retry: RETRY })
+		await system.clock.advance(100)
+		expect(system.eventsOf('relay_state_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])
 	}
 })

@@ -5,7 +5,7 @@ import { HttpError, permanent } from 'yaoki'
 import { Outbox, Relay } from 'yaoki/outbox'
 import type { Message } from '../../../src/outbox/message/message.ts'
 import { CrashPoint, crashingHandler, crashingRuntime, crashingStore } from './crashing-store.ts'
-import { type World, world } from './world.ts'
+import { setup, type TestSystem } from './setup.ts'
 
 const LEASE_MS = 300
 const PLAIN = ['a', 'b', 'slow', 'fails once', 'never works', 'retry after', 'later']
@@ -13,7 +13,7 @@ const PLAIN = ['a', 'b', 'slow', 'fails once', 'never works', 'retry after', 'la
 const TWICE = ['fails once', 'retry after']
 const KEYED = ['x1', 'y1', 'x2', 'y2', 'x3', 'y3']
 
-async function fill({ outbox, clock }: World): Promise<void> {
+async function fill({ outbox, clock }: TestSystem): Promise<void> {
 	await outbox.enqueue(
 		PLAIN.map((payload) => ({
 			topic: 'jobs',
@@ -24,10 +24,10 @@ async function fill({ outbox, clock }: World): Promise<void> {
 	await outbox.enqueue(KEYED.map((payload) => ({ topic: 'ordered', key: payload.slice(0, 1), payload })))
 }
 
-/** Starts a relay that crashes as planned. What it sends is recorded in the world. */
-async function startRelay(here: World, crash: CrashPoint): Promise<Relay> {
-	const runtime = crashingRuntime(here.clock, crash)
-	const send = here.sends(async ({ payload, attempts }: Message) => {
+/** Starts a relay that crashes as planned. The test system records what it sends. */
+async function startRelay(system: TestSystem, crash: CrashPoint): Promise<Relay> {
+	const runtime = crashingRuntime(system.clock, crash)
+	const send = system.sends(async ({ payload, attempts }: Message) => {
 		if (payload === 'never works') throw permanent(new Error('no such order'))
 		if (payload === 'fails once' && attempts === 1) throw new Error('try again')
 		if (payload === 'retry after' && attempts === 1) throw new HttpError(429, undefined, { retryAfterMs: 60 })
@@ -35,7 +35,7 @@ async function startRelay(here: World, crash: CrashPoint): Promise<Relay> {
 		if (payload === 'slow') await new Promise<void>((resolve) => runtime.setTimer(150, resolve))
 	})
 	const deliver = crashingHandler(send, crash)
-	const outbox = new Outbox({ store: crashingStore(here.store, crash), runtime })
+	const outbox = new Outbox({ store: crashingStore(system.store, crash), runtime })
 	const relay = new Relay(outbox, {
 		destinations: { jobs: deliver, ordered: { deliver, order: true } },
 		runtime,
@@ -47,31 +47,31 @@ async function startRelay(here: World, crash: CrashPoint): Promise<Relay> {
 	})
 	// A relay that crashes in its start never resolves.
 	void relay.start()
-	await here.clock.advance(0)
+	await system.clock.advance(0)
 	return relay
 }
 
 /** Runs from start to stop, with a crash at this moment. */
-async function live(here: World, crashesAt: number): Promise<CrashPoint> {
+async function live(system: TestSystem, crashesAt: number): Promise<CrashPoint> {
 	const crash = new CrashPoint(crashesAt)
-	const relay = await startRelay(here, crash)
-	await here.clock.advance(500)
+	const relay = await startRelay(system, crash)
+	await system.clock.advance(500)
 	const stopped = relay.stop()
-	await here.clock.advance(50)
+	await system.clock.advance(50)
 	if (!crash.hasCrashed) await stopped
 	return crash
 }
 
-async function check(here: World, crash: CrashPoint): Promise<void> {
+async function check(system: TestSystem, crash: CrashPoint): Promise<void> {
 	const where = `killed ${crash.crashedAt}`
-	const times = (payload: string) => here.payloads().filter((one) => one === payload).length
+	const times = (payload: string) => system.payloads().filter((one) => one === payload).length
 	const all = [...PLAIN, ...KEYED]
 	// Nothing is lost, and nothing is stuck.
 	expect(
 		all.filter((payload) => times(payload) === 0),
 		where,
 	).toEqual([])
-	const left = await here.outbox.list()
+	const left = await system.outbox.list()
 	expect(
 		left.map(({ payload, status }) => [payload, status]),
 		where,
@@ -85,13 +85,13 @@ async function check(here: World, crash: CrashPoint): Promise<void> {
 	).toEqual([])
 	// Order per key: a first send never precedes its predecessor; a duplicate is one of the latest.
 	for (const key of ['x', 'y']) {
-		const sent = here.payloads().filter((one) => String(one).startsWith(key))
+		const sent = system.payloads().filter((one) => String(one).startsWith(key))
 		expect(sent, where).toEqual(sent.toSorted())
 	}
 }
 
 test('a crash at any await loses nothing, blocks nothing and keeps the order', async () => {
-	const whole = await world('whole')
+	const whole = await setup('whole')
 	await fill(whole)
 	const { moments } = await live(whole, Infinity)
 	expect(moments).toBeGreaterThan(100)
@@ -100,17 +100,17 @@ test('a crash at any await loses nothing, blocks nothing and keeps the order', a
 
 	for (let crashesAt = 1; crashesAt <= moments; crashesAt++) {
 		// The same seed: the jitter of a Retry-After decides how many moments there are.
-		const here = await world('whole')
-		await fill(here)
-		const crash = await live(here, crashesAt)
+		const system = await setup('whole')
+		await fill(system)
+		const crash = await live(system, crashesAt)
 		expect(crash.hasCrashed).toBe(true)
-		await here.clock.advance(LEASE_MS)
-		const second = await startRelay(here, new CrashPoint(Infinity))
-		await here.clock.advance(5_000)
-		await check(here, crash)
+		await system.clock.advance(LEASE_MS)
+		const second = await startRelay(system, new CrashPoint(Infinity))
+		await system.clock.advance(5_000)
+		await check(system, crash)
 		const stopped = second.stop()
-		await here.clock.advance(100)
+		await system.clock.advance(100)
 		await stopped
-		await here[Symbol.asyncDispose]()
+		await system[Symbol.asyncDispose]()
 	}
 })

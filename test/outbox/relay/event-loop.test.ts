@@ -7,7 +7,7 @@ import { DestinationState } from '../../../src/outbox/relay/destination-state.ts
 import type { DestinationSettings } from '../../../src/outbox/relay/options.ts'
 import { readDestination, readRelayOptions } from '../../../src/outbox/relay/options.ts'
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
-import { world } from './world.ts'
+import { setup } from './setup.ts'
 
 test('draining SQLite lets timers run (regression: heartbeat and stop were blocked until the queue was empty)', async () => {
 	const outbox = new Outbox({ store: sqliteOutboxStore(':memory:'), outsideTransaction: 'allow' })
@@ -54,7 +54,7 @@ const row = (id: string, attempt = 1): ClaimedRow => ({
 test('a message in flight is not started again if its lease expired and the same relay claimed it again', () => {
 	const settings = readRelayOptions({})
 	const own: DestinationSettings = readDestination('jobs', () => {}, settings)
-	const state = new DestinationState('jobs', own, settings, undefined)
+	const state = new DestinationState('jobs', own, settings)
 	const [slow, quick] = [new Delivery(row('slow'), 100, () => {}), new Delivery(row('quick'), 900, () => {})]
 	for (const delivery of [slow, quick]) state.inFlight.add(delivery)
 	const claimed = [row('slow', 2), row('new')]
@@ -69,50 +69,53 @@ test('a message in flight is not started again if its lease expired and the same
 })
 
 test('a free key claims only its next message (regression: with one hot key every message scanned the backlog)', async () => {
-	await using here = await world()
-	await here.enqueue(30, { key: 'k' })
-	const { claim } = here.store
+	await using system = await setup()
+	await system.enqueue(30, { key: 'k' })
+	const { claim } = system.store
 	const wholeLooks: number[] = []
-	here.store.claim = (request) => {
+	system.store.claim = (request) => {
 		wholeLooks.push(request.targets.filter(({ keys }) => !keys).length)
-		return claim.call(here.store, request)
+		return claim.call(system.store, request)
 	}
-	await here.relay({ jobs: { deliver: here.sends(() => here.pause(1)), order: true } }, { pollMs: 60_000 })
-	await here.clock.advance(500)
-	expect(here.payloads()).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
+	await system.relay(
+		{ jobs: { deliver: system.sends(() => system.pause(1)), order: true } },
+		{ pollMs: 60_000 },
+	)
+	await system.clock.advance(500)
+	expect(system.payloads()).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
 	expect(wholeLooks.reduce((sum, looks) => sum + looks, 0)).toBeLessThan(10)
 })
 
 test('a hung handler does not keep the process alive (regression: its timeout did)', async () => {
-	await using here = await world()
-	await here.enqueue(1)
-	const relay = await here.relay({ jobs: () => new Promise(() => {}) }, { timeoutMs: 30_000 })
-	await here.clock.advance(100)
+	await using system = await setup()
+	await system.enqueue(1)
+	const relay = await system.relay({ jobs: () => new Promise(() => {}) }, { timeoutMs: 30_000 })
+	await system.clock.advance(100)
 	const stopped = relay.stop({ timeoutMs: 100 })
-	await here.clock.advance(1_500)
+	await system.clock.advance(1_500)
 	await stopped
-	expect(here.clock.pendingTimers).toBe(0)
+	expect(system.clock.pendingTimers).toBe(0)
 })
 
 test('emits relay_handlers_hung once when hung handlers occupy all slots', async () => {
-	await using here = await world()
-	await here.enqueue(5)
+	await using system = await setup()
+	await system.enqueue(5)
 	const options = { maxConcurrent: 2, timeoutMs: 200, circuitBreaker: false } as const
-	await here.relay({ jobs: () => new Promise(() => {}) }, options)
-	await here.clock.advance(10_000)
-	expect(here.eventsOf('relay_handlers_hung')).toMatchObject([{ destination: 'jobs', count: 2 }])
+	await system.relay({ jobs: () => new Promise(() => {}) }, options)
+	await system.clock.advance(10_000)
+	expect(system.eventsOf('relay_handlers_hung')).toMatchObject([{ destination: 'jobs', count: 2 }])
 })
 
 test('a printed context shows only its attempt (regression: it showed other messages)', async () => {
-	await using here = await world()
-	await here.enqueue(1)
+	await using system = await setup()
+	await system.enqueue(1)
 	let seen: { copy: object; hasSignal: boolean; text: string } | undefined
-	await here.relay({
+	await system.relay({
 		jobs: (_, context) => {
 			const { signal } = context
 			seen = { copy: { ...context }, hasSignal: signal instanceof AbortSignal, text: inspect(context) }
 		},
 	})
-	await here.clock.advance(10)
+	await system.clock.advance(10)
 	expect(seen).toEqual({ copy: { attempt: 0 }, hasSignal: true, text: 'Context { attempt: 0 }' })
 })

@@ -38,12 +38,8 @@ test('a renewal in flight does not end a delivery that continues under a newer c
 	const store: Partial<OutboxStore> = { heartbeat: async () => {}, renew: () => renewal.promise }
 	const emitter = new Emitter<RelayEvent>('relay', runtime)
 	const context = new RelayContext(store as OutboxStore, settings, 'relay-1', false, emitter)
-	const state = new DestinationState(
-		'jobs',
-		readDestination('jobs', () => {}, settings),
-		settings,
-		undefined,
-	)
+	const own = readDestination('jobs', () => {}, settings)
+	const state = new DestinationState('jobs', own, settings)
 	const delivery = new Delivery(row(1), 1_500, () => {})
 	state.inFlight.add(delivery)
 	const heartbeat = new Heartbeat({

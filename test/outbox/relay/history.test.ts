@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
-import { world } from './world.ts'
+import { setup } from './setup.ts'
 
 test('the relay deletes history after keepForMs', async () => {
-	await using here = await world()
-	const { store, clock } = here
+	await using system = await setup()
+	const { store, clock } = system
 	const outbox = new Outbox({
 		store,
 		outsideTransaction: 'allow',
 		runtime: clock,
 		history: { keepForMs: 300_000 },
 	})
-	const relay = new Relay(outbox, { destinations: { jobs: here.sends() }, runtime: clock, pollMs: 60_000 })
+	const relay = new Relay(outbox, { destinations: { jobs: system.sends() }, runtime: clock, pollMs: 60_000 })
 	await relay.start()
 	const { id } = await outbox.enqueue({ topic: 'jobs', payload: 1 })
 	await clock.advance(200_000)
@@ -25,18 +25,18 @@ test('the relay deletes history after keepForMs', async () => {
 })
 
 test('without history sent messages are deleted', async () => {
-	await using here = await world()
-	const [id = ''] = await here.enqueue(1)
-	await here.relay({ jobs: here.sends() })
-	await here.clock.advance(100)
-	expect(await here.outbox.find(id)).toBeUndefined()
+	await using system = await setup()
+	const [id = ''] = await system.enqueue(1)
+	await system.relay({ jobs: system.sends() })
+	await system.clock.advance(100)
+	expect(await system.outbox.find(id)).toBeUndefined()
 })
 
 test('the relay deletes expired dedupe keys, without history too', async () => {
-	await using here = await world()
-	const { store, clock } = here
+	await using system = await setup()
+	const { store, clock } = system
 	const outbox = new Outbox({ store, outsideTransaction: 'allow', runtime: clock, dedupeForMs: 100_000 })
-	const relay = new Relay(outbox, { destinations: { jobs: here.sends() }, runtime: clock, pollMs: 60_000 })
+	const relay = new Relay(outbox, { destinations: { jobs: system.sends() }, runtime: clock, pollMs: 60_000 })
 	await relay.start()
 	const keys = (): unknown[] => store.database.prepare('SELECT dedupe_key FROM yaoki_outbox_dedupe').all()
 	const enqueue = () => outbox.enqueue({ topic: 'jobs', payload: 1, dedupeKey: 'once' })
@@ -48,7 +48,7 @@ test('the relay deletes expired dedupe keys, without history too', async () => {
 	expect(keys()).toEqual([])
 	expect((await enqueue()).isDuplicate).toBe(false)
 	await clock.advance(10)
-	expect(here.payloads()).toEqual([1, 1])
+	expect(system.payloads()).toEqual([1, 1])
 	const stopped = relay.stop()
 	await clock.advance(10)
 	await stopped

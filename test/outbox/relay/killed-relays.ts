@@ -6,7 +6,7 @@ import type { RelayOptions } from 'yaoki/outbox'
 import type { Message } from '../../../src/outbox/message/message.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import { Process } from './process.ts'
-import type { World } from './world.ts'
+import type { TestSystem } from './setup.ts'
 
 export interface Kills {
 	readonly seed: number | string
@@ -29,15 +29,15 @@ export interface KillReport {
 }
 
 /** Kills relays from outside as configured; a message with the payload `poison` crashes its own process too. */
-export async function runKilled(here: World, given: Kills): Promise<KillReport> {
-	const { clock } = here
+export async function runKilled(system: TestSystem, given: Kills): Promise<KillReport> {
+	const { clock } = system
 	const random = seededRandom(given.seed)
 	const exponential = (meanMs: number): number => -Math.log(1 - random()) * meanMs
 	const running: Process[] = []
 	let crashes = 0
 
 	const start = async (at: number): Promise<void> => {
-		const one = new Process(here)
+		const one = new Process(system)
 		running[at] = one
 		const deliver = async ({ payload }: Message): Promise<void> => {
 			if (payload === 'poison') {
@@ -62,7 +62,7 @@ export async function runKilled(here: World, given: Kills): Promise<KillReport> 
 		nextKillMs -= stepMs
 		nextMessageMs -= stepMs
 		if (nextMessageMs <= 0) {
-			await here.enqueue(1)
+			await system.enqueue(1)
 			nextMessageMs = exponential(given.arrivalMs)
 		}
 		if (nextKillMs > 0) continue

@@ -4,7 +4,7 @@ import { Outbox, Relay } from 'yaoki/outbox'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { type LateCommitStore, lateCommitStore } from './late-commit-store.ts'
 
-interface Rig {
+interface LateCommits {
 	readonly clock: VirtualRuntime
 	readonly store: LateCommitStore
 	/** The longest time between the moment when a message could be claimed and its delivery. */
@@ -12,11 +12,11 @@ interface Rig {
 	stop(): Promise<void>
 }
 
-async function running(failingShare: number, rowMs = 0.001): Promise<Rig> {
+async function setup(failingShare: number, rowMs = 0.001): Promise<LateCommits> {
 	const clock = virtualRuntime()
 	const store = lateCommitStore(clock, rowMs)
 	const outbox = new Outbox({ store, runtime: clock })
-	const rig: Rig = {
+	const commits: LateCommits = {
 		clock,
 		store,
 		worstMs: 0,
@@ -27,7 +27,7 @@ async function running(failingShare: number, rowMs = 0.001): Promise<Rig> {
 		},
 	}
 	const deliver = ({ id }: { readonly id: string }) => {
-		rig.worstMs = Math.max(rig.worstMs, clock.wallNow() - store.claimableSince(id))
+		commits.worstMs = Math.max(commits.worstMs, clock.wallNow() - store.claimableSince(id))
 		if (clock.random() < failingShare) throw new Error('no')
 	}
 	const retry = { baseDelayMs: 10, maxDelayMs: 2_000 }
@@ -40,20 +40,20 @@ async function running(failingShare: number, rowMs = 0.001): Promise<Rig> {
 	const started = relay.start()
 	await clock.advance(100)
 	await started
-	return rig
+	return commits
 }
 
 test('one large transaction that commits after later messages were sent is delivered without waiting between its batches', async () => {
 	// Regression: each full scan found one batch, and the next one ran 20 times its duration later.
-	const rig = await running(0)
-	rig.store.write(4_000, 2_000)
+	const commits = await setup(0)
+	commits.store.write(4_000, 2_000)
 	for (let at = 0; at < 100; at++) {
-		rig.store.write(1, 0)
-		await rig.clock.advance(20)
+		commits.store.write(1, 0)
+		await commits.clock.advance(20)
 	}
-	await rig.clock.advance(1_000)
-	expect(rig.store.unsent).toBe(0)
-	await rig.stop()
+	await commits.clock.advance(1_000)
+	expect(commits.store.unsent).toBe(0)
+	await commits.stop()
 })
 
 test('every committed due message is delivered within a second, in whatever order transactions commit and retries come due', async () => {
@@ -67,15 +67,15 @@ test('every committed due message is delivered within a second, in whatever orde
 			fc.array(transaction, { minLength: 1, maxLength: 20 }),
 			fc.constantFrom(0, 0.02, 0.5),
 			async (transactions, failingShare) => {
-				const rig = await running(failingShare)
+				const commits = await setup(failingShare)
 				for (const { afterMs, count, commitMs } of transactions) {
-					await rig.clock.advance(afterMs)
-					rig.store.write(count, commitMs)
+					await commits.clock.advance(afterMs)
+					commits.store.write(count, commitMs)
 				}
-				await rig.clock.advance(30_000)
-				await rig.stop()
-				expect(rig.store.unsent).toBe(0)
-				expect(rig.worstMs).toBeLessThanOrEqual(1_000)
+				await commits.clock.advance(30_000)
+				await commits.stop()
+				expect(commits.store.unsent).toBe(0)
+				expect(commits.worstMs).toBeLessThanOrEqual(1_000)
 			},
 		),
 		{ numRuns: 15 },
@@ -83,22 +83,22 @@ test('every committed due message is delivered within a second, in whatever orde
 })
 
 test('while sent messages cannot be vacuumed, scans of all of them take at most a tenth of the time', async () => {
-	const rig = await running(0, 0.1)
+	const commits = await setup(0, 0.1)
 	for (let at = 0; at < 10; at++) {
-		rig.store.write(200, 0)
-		await rig.clock.advance(500)
+		commits.store.write(200, 0)
+		await commits.clock.advance(500)
 	}
-	expect(rig.store.unsent).toBe(0)
-	rig.store.targets.length = 0
+	expect(commits.store.unsent).toBe(0)
+	commits.store.targets.length = 0
 	// A full scan takes 200 ms, because it reads 2,000 dead rows, or more.
 	for (let at = 0; at < 400; at++) {
-		rig.store.write(1, 0)
-		await rig.clock.advance(50)
+		commits.store.write(1, 0)
+		await commits.clock.advance(50)
 	}
-	await rig.clock.advance(500)
-	expect(rig.store.unsent).toBe(0)
-	const full = rig.store.targets.filter(({ since }) => since === 0)
+	await commits.clock.advance(500)
+	expect(commits.store.unsent).toBe(0)
+	const full = commits.store.targets.filter(({ since }) => since === 0)
 	expect(full.length).toBeGreaterThan(5)
 	expect(full.length).toBeLessThanOrEqual(1 + 20_500 / (10 * 200))
-	await rig.stop()
+	await commits.stop()
 })

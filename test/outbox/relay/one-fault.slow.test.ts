@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Process } from './process.ts'
-import { world } from './world.ts'
+import { setup } from './setup.ts'
 
 const away = () => new Error('the database is down')
 
@@ -21,16 +21,16 @@ const METHODS = [
 
 /** Runs all kinds of destinations with one database call that fails. Returns whether that call was made. */
 async function oneFault(method: string, nth: number): Promise<boolean> {
-	await using here = await world()
-	await using there = new Process(here)
+	await using system = await setup()
+	await using there = new Process(system)
 	let hasFailed = false
 	const plan = [
 		Object.assign(new Error('busy'), { status: 429, retryAfterMs: 500 }),
 		new Error('a'),
 		new Error('b'),
 	]
-	const flaky = here.sends(async () => {
-		await here.pause(300)
+	const flaky = system.sends(async () => {
+		await system.pause(300)
 		const error = plan.shift()
 		if (error) throw error
 	})
@@ -39,10 +39,10 @@ async function oneFault(method: string, nth: number): Promise<boolean> {
 	const relay = there.make(
 		{
 			flaky: { deliver: flaky, circuitBreaker: breaker, maxConcurrent: 2 },
-			paced: { deliver: here.sends(), rate: { limit: 5, intervalMs: 500 } },
-			shared: { deliver: here.sends(() => here.pause(700)), maxConcurrentAllRelays: 2 },
-			ordered: { deliver: here.sends(), order: true },
-			'*': here.sends(),
+			paced: { deliver: system.sends(), rate: { limit: 5, intervalMs: 500 } },
+			shared: { deliver: system.sends(() => system.pause(700)), maxConcurrentAllRelays: 2 },
+			ordered: { deliver: system.sends(), order: true },
+			'*': system.sends(),
 		},
 		{ retry, leaseMs: 1_500, pollMs: 300, rampUpMs: 0 },
 	)
@@ -52,15 +52,15 @@ async function oneFault(method: string, nth: number): Promise<boolean> {
 		return away()
 	}
 	await relay.start().catch(() => relay.start())
-	for (const topic of ['flaky', 'paced', 'shared', 'wild']) await here.enqueue(4, { topic })
-	await here.enqueue(4, { topic: 'ordered', key: 'k' })
-	await here.clock.advance(25_000)
-	expect(await here.outbox.list()).toEqual([])
-	expect(new Set(here.sendings.map(({ id }) => id)).size).toBe(20)
-	const ordered = here.sendings.filter(({ payload }) => Number(payload) > 16).map(({ payload }) => payload)
+	for (const topic of ['flaky', 'paced', 'shared', 'wild']) await system.enqueue(4, { topic })
+	await system.enqueue(4, { topic: 'ordered', key: 'k' })
+	await system.clock.advance(25_000)
+	expect(await system.outbox.list()).toEqual([])
+	expect(new Set(system.sendings.map(({ id }) => id)).size).toBe(20)
+	const ordered = system.sendings.filter(({ payload }) => Number(payload) > 16).map(({ payload }) => payload)
 	expect(ordered).toEqual([17, 18, 19, 20])
 	const stopped = relay.stop({ timeoutMs: 1_000 })
-	await here.clock.advance(4_000)
+	await system.clock.advance(4_000)
 	await stopped
 	return hasFailed
 }

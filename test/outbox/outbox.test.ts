@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { presets, schedule } from '../../../src/core/index.ts'
-import { Outbox } from '../../../src/outbox/outbox.ts'
-import type { OutboxOptions } from '../../../src/outbox/outbox-options.ts'
-import { readRelayOptions } from '../../../src/outbox/relay/options.ts'
-import { DEFAULT_DEDUPE_FOR_MS } from '../../../src/outbox/store/stored-values.ts'
-import { virtualRuntime } from '../../../src/testing/index.ts'
-import { fakeStore } from '../fake-store.ts'
+import { presets, schedule } from '../../src/core/index.ts'
+import { Outbox } from '../../src/outbox/outbox.ts'
+import type { OutboxOptions } from '../../src/outbox/outbox-options.ts'
+import { readRelayOptions } from '../../src/outbox/relay/options.ts'
+import { DEFAULT_DEDUPE_FOR_MS } from '../../src/outbox/store/stored-values.ts'
+import { virtualRuntime } from '../../src/testing/index.ts'
+import { fakeStore } from './fake-store.ts'
 
-const open = (options: Omit<OutboxOptions, 'store'> = {}) => {
+const setup = (options: Omit<OutboxOptions, 'store'> = {}) => {
 	const store = fakeStore()
 	return { store, outbox: new Outbox({ store, outsideTransaction: 'allow', ...options }) }
 }
 
-describe('rejects invalid options', () => {
+describe('an outbox', () => {
 	const store = fakeStore()
 	test.each([
 		[{}, 'store'],
@@ -35,7 +35,7 @@ describe('rejects invalid options', () => {
 		[{ store, runtime: null }, 'runtime'],
 		[{ store, runtime: {} }, 'runtime'],
 		[{ store, onWarning: 'log' }, 'onWarning'],
-	])('%#: %s', (options, optionPath) => {
+	])('rejects invalid options with their path: %#, %s', (options, optionPath) => {
 		expect(() => new Outbox(options as unknown as OutboxOptions)).toThrow(
 			expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath }),
 		)
@@ -47,14 +47,14 @@ test.each([
 	[false, false, undefined],
 	[true, true, undefined],
 	[{ keepForMs: 1_000 }, true, 1_000],
-])('history %j', (history, keepsHistory, historyForMs) => {
-	expect(open({ history }).outbox).toMatchObject({ keepsHistory, historyForMs })
+])('history: %j sets whether and how long sent messages are kept', (history, keepsHistory, historyForMs) => {
+	expect(setup({ history }).outbox).toMatchObject({ keepsHistory, historyForMs })
 })
 
 test('passes dedupeForMs and lockKeys to the store', async () => {
 	const given = [{}, { dedupeForMs: 5_000 }, { lockKeys: false }]
 	const inserted = given.map(async (options) => {
-		const { outbox, store } = open(options)
+		const { outbox, store } = setup(options)
 		await outbox.enqueue({ topic: 'a', payload: 1 })
 		return store.insertOptions[0]
 	})
@@ -73,7 +73,7 @@ test('a dedupe key lives longer than the whole retry schedule of a relay, with t
 })
 
 test('maxPayloadBytes limits payloads', async () => {
-	const { outbox } = open({ maxPayloadBytes: 10 })
+	const { outbox } = setup({ maxPayloadBytes: 10 })
 	await outbox.enqueue({ topic: 'a', payload: '12345678' })
 	await expect(outbox.enqueue({ topic: 'a', payload: '123456789' })).rejects.toMatchObject({
 		issues: [{ field: 'payload', message: expect.stringContaining('at most 10 bytes') }],
@@ -81,7 +81,7 @@ test('maxPayloadBytes limits payloads', async () => {
 })
 
 test('find returns a message by its id in upper or lower case', async () => {
-	const { outbox } = open()
+	const { outbox } = setup()
 	const { id } = await outbox.enqueue({ topic: 'a', payload: { text: 'a\0\ud800' }, headers: { a: 'b' } })
 	expect(await outbox.find(id.toUpperCase())).toMatchObject({
 		id,
@@ -93,13 +93,13 @@ test('find returns a message by its id in upper or lower case', async () => {
 })
 
 test('find returns undefined for an invalid id without a query', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	store.find = () => Promise.reject(new Error('invalid input syntax for type uuid'))
 	expect(await outbox.find("'; DROP TABLE")).toBeUndefined()
 })
 
 test('list returns pages', async () => {
-	const { outbox } = open()
+	const { outbox } = setup()
 	await outbox.enqueue(
 		Array.from({ length: 5 }, (_, payload) => ({ topic: payload === 3 ? 'b' : 'a', payload })),
 	)
@@ -113,26 +113,26 @@ test('list returns pages', async () => {
 	await expect(outbox.list({}, { after: 'x' })).rejects.toMatchObject({ optionPath: 'after' })
 })
 
-describe('retry makes waiting messages due now', () => {
+describe('retry', () => {
 	const batch = (from: number, count: number) => Array.from({ length: count }, (_, i) => `id-${from + i}`)
 
-	test('in batches, and wakes relays', async () => {
-		const { outbox, store } = open()
+	test('changes messages in batches, and wakes relays', async () => {
+		const { outbox, store } = setup()
 		store.retryBatches = [batch(0, 1_000), batch(1_000, 1_000), batch(2_000, 7)]
 		expect(await outbox.retry({ destination: 'billing' })).toBe(2_007)
 		expect(store.retryFilters).toEqual(Array.from({ length: 3 }, () => ({ destination: 'billing' })))
 		expect(store.notifications).toBeGreaterThan(0)
 	})
 
-	test('and does not retry again what fails in the meantime', async () => {
-		const { outbox, store } = open()
+	test('makes no message due twice that fails again in the meantime', async () => {
+		const { outbox, store } = setup()
 		store.retryNow = () => Promise.resolve(batch(0, 1_000))
 		expect(await outbox.retry({ destination: 'billing' })).toBe(1_000)
 	})
 
-	test('and lets timers run between batches (regression: 200,000 messages blocked the event loop)', async () => {
+	test('lets timers run between batches (regression: 200,000 messages blocked the event loop)', async () => {
 		const runtime = virtualRuntime()
-		const { outbox, store } = open({ runtime })
+		const { outbox, store } = setup({ runtime })
 		store.retryBatches = [batch(0, 1_000), batch(1_000, 1_000), batch(2_000, 7)]
 		const asked: number[] = []
 		const turn = (): void => {
@@ -146,22 +146,22 @@ describe('retry makes waiting messages due now', () => {
 		expect(await retried).toBe(2_007)
 	})
 
-	test('all of them with { all: true } only', async () => {
-		const { outbox, store } = open()
+	test('makes all waiting messages due only with { all: true }', async () => {
+		const { outbox, store } = setup()
 		store.retryBatches = [batch(0, 2)]
 		expect(await outbox.retry({}, { all: true })).toBe(2)
 		await expect(outbox.retry({}, { by: 'ada' } as object)).rejects.toMatchObject({ optionPath: 'by' })
 	})
 
-	test('and rejects an unknown filter field', async () => {
-		await expect(open().outbox.retry({ destnation: 'b' } as object)).rejects.toMatchObject({
+	test('rejects an unknown filter field', async () => {
+		await expect(setup().outbox.retry({ destnation: 'b' } as object)).rejects.toMatchObject({
 			argument: 'filter.destnation',
 		})
 	})
 })
 
 test('a replay of dead letters wakes the local relay', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	store.countDead = async () => ({ count: 1, isCapped: false })
 	let woken = 0
 	outbox.attach({ serves: () => true, wake: () => woken++, stop: async () => {} })
@@ -170,14 +170,14 @@ test('a replay of dead letters wakes the local relay', async () => {
 })
 
 test('migrate, stats and why return the results of the store', async () => {
-	const { outbox } = open()
+	const { outbox } = setup()
 	expect(await outbox.migrate()).toEqual({ from: 0, to: 1, applied: ['first'] })
 	expect(await outbox.stats()).toBeDefined()
 	expect(await outbox.why('0190a6e2-0000-7000-8000-000000000000')).toEqual(expect.any(String))
 })
 
 test('enqueue rejects with the error of the database, thrown or rejected', async () => {
-	const { outbox, store } = open()
+	const { outbox, store } = setup()
 	store.insert = () => Promise.reject(new Error('disk full'))
 	await expect(outbox.enqueue({ topic: 'a', payload: 1 })).rejects.toThrow('disk full')
 	store.insert = () => {
@@ -189,7 +189,7 @@ test('enqueue rejects with the error of the database, thrown or rejected', async
 
 test('close sends the pending notification, closes the store once and leaves no timer', async () => {
 	const runtime = virtualRuntime()
-	const { outbox, store } = open({ runtime })
+	const { outbox, store } = setup({ runtime })
 	for (let i = 0; i < 3; i++) await outbox.enqueue({ topic: 'a', payload: 1 })
 	await Promise.all([outbox.close(), outbox.close()])
 	expect(store.notifications).toBe(2)

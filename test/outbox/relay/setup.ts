@@ -1,6 +1,5 @@
 /**
- * A test world in virtual time: an in-memory outbox, relays that can be killed, and a record of all sends. The test advances the clock of the store and
- * of every relay.
+ * Sets up an outbox in memory and in virtual time, with relays and a record of all sends. The test advances the clock of the store and of every relay.
  */
 import {
 	type Destination,
@@ -26,7 +25,7 @@ interface Sending {
 	readonly at: number
 }
 
-export interface World extends AsyncDisposable {
+export interface TestSystem extends AsyncDisposable {
 	readonly clock: VirtualRuntime
 	readonly store: SqliteOutboxStore
 	readonly outbox: Outbox
@@ -45,7 +44,7 @@ export interface World extends AsyncDisposable {
 	eventsOf<Type extends RelayEvent['type']>(type: Type): Extract<RelayEvent, { type: Type }>[]
 }
 
-export async function world(seed: number | string = 1): Promise<World> {
+export async function setup(seed: number | string = 1): Promise<TestSystem> {
 	const clock = virtualRuntime({ seed })
 	const store = sqliteOutboxStore({ file: ':memory:', clock: () => clock.wallNow(), runtime: clock })
 	const outbox = new Outbox({ store, outsideTransaction: 'allow', runtime: clock })
