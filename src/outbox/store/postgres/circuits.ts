@@ -5,8 +5,7 @@
  * test compares them.
  */
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
-import type { Value } from '../../../sql/postgres-executor.ts'
-import type { Big } from '../../../sql/postgres-values.ts'
+import type { Big, Value } from '../../../sql/postgres-values.ts'
 import { applyOperatorChange, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import { tokenGrant } from '../decisions/tokens.ts'
 import type { DestinationCircuit, OperatorChange, SharedRate } from '../rows.ts'

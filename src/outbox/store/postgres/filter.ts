@@ -2,8 +2,7 @@
  * Turns a filter into SQL. The text contains only given fields, so that the planner sees them and uses the
  * matching index. These statements come from people, are few and differ, and are not prepared.
  */
-import type { Value } from '../../../sql/postgres-executor.ts'
-import { isUuid, uuidList } from '../../../sql/postgres-values.ts'
+import { isUuid, uuidList, type Value } from '../../../sql/postgres-values.ts'
 import type { StoreFilter } from '../store.ts'
 
 export type Table = 'outbox' | 'outbox_dead' | 'outbox_history'

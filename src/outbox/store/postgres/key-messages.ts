@@ -5,18 +5,18 @@
  * is found by a small index of its own: messages that were replayed, or enqueued without the lock of their
  * key.
  *
- * The parts are in the scope of a target `l`, whose column `bounds` has the bounds by key.
+ * The parts are in the scope of a row `target`, whose column `bounds` has the bounds by key.
  */
 
 /** The time of the claim. */
-export const NOW = '(select ms from n)'
+export const NOW = '(select ms from clock)'
 
 /** Number of messages that were not replayed which are checked for one in flight. */
 const LOOK_AHEAD = 32
 
 /** An index with this collation fits no other comparison, and no other index fits this one. */
 const inIndex = (key: string, condition: string): string =>
-	`f.destination collate "C" = l.destination and f.key = ${key} and ${condition}`
+	`f.destination collate "C" = target.destination and f.key = ${key} and ${condition}`
 
 interface Messages {
 	readonly key: string
@@ -35,7 +35,7 @@ const COLUMNS = 'f.ctid as at, f.seq, f.due_at, f.lease_until, f.crashes, f.lock
 export function messagesOf({ key, bound, after = '-1', limit, withReplayed = true }: Messages): string {
 	const some = (which: string) =>
 		`select ${COLUMNS} from {s}.outbox f where ${which}${withReplayed ? '' : ' and not f.replayed'} order by f.seq limit ${limit}`
-	const ofKey = `f.destination = l.destination and f.key = ${key}`
+	const ofKey = `f.destination = target.destination and f.key = ${key}`
 	if (bound === undefined) return some(`${ofKey} and f.seq > ${after}`)
 	return `select f.* from (
 		(${some(`${ofKey} and f.seq >= greatest(${bound}, ${after} + 1)`)})
@@ -43,7 +43,7 @@ export function messagesOf({ key, bound, after = '-1', limit, withReplayed = tru
 	) f order by f.seq limit ${limit}`
 }
 
-export const boundOf = (key: string): string => `coalesce((l.bounds ->> ${key})::bigint, 0)`
+export const boundOf = (key: string): string => `coalesce((target.bounds ->> ${key})::bigint, 0)`
 
 const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
 
