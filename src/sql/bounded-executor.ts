@@ -8,8 +8,8 @@
  * leaves nothing to roll back. Such a text has no parameters, so values are literals and the statement is
  * prepared by SQL.
  *
- * Rejected: functions in the schema that carry the settings, because every change of a statement would be a
- * migration; and settings of the connection, because it belongs to the user.
+ * Read docs/decisions/0049-bounded-statements.md before you change this file: states, invariants, timeouts, what
+ * to test, and what was rejected.
  */
 import { TimeoutError } from '../core/errors/errors.ts'
 import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients.ts'

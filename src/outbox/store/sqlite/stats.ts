@@ -1,4 +1,4 @@
-/** Counts messages at a bounded cost (count-limits.ts): counting runs in this thread, and nothing is sent meanwhile. */
+/** Counts messages at a bounded cost (counting.ts): counting runs in this thread, and nothing is sent meanwhile. */
 import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
 import {
 	BLOCKING_FAILURES,
