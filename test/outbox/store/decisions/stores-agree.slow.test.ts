@@ -11,17 +11,17 @@ import {
 	type CircuitRecord,
 	NO_CIRCUIT,
 	toCircuit,
-} from '../../../src/outbox/store/decisions/circuit.ts'
+} from '../../../../src/outbox/store/decisions/circuit.ts'
 import {
 	filledParts,
 	returnTokens,
 	type TokenBucket,
 	takeTokens,
-} from '../../../src/outbox/store/decisions/tokens.ts'
-import type { SharedRate } from '../../../src/outbox/store/rows.ts'
-import type { OutboxStoreUnderTest } from '../../../src/outbox/testing/index.ts'
-import { openSqliteMemory } from './open-sqlite.ts'
-import { openOnPGlite } from './postgres/opened.ts'
+} from '../../../../src/outbox/store/decisions/tokens.ts'
+import type { SharedRate } from '../../../../src/outbox/store/rows.ts'
+import type { OutboxStoreUnderTest } from '../../../../src/outbox/testing/index.ts'
+import { openSqliteMemory } from '../open-sqlite.ts'
+import { openOnPGlite } from '../postgres/opened.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
