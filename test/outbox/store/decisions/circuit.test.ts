@@ -99,8 +99,7 @@ describe('applyChange', () => {
 describe('applyPause', () => {
 	test('replaces a shorter pause, but not a longer one', () => {
 		expect(applyPause(OPEN, 501, 'retry-after', NOW)?.pausedUntil).toBe(NOW + 501)
-		for (const forMs of [500, 100, 0, -1])
-			expect(applyPause(OPEN, forMs, 'retry-after', NOW)).toBeUndefined()
+		for (const forMs of [500, 100, 0, -1]) expect(applyPause(OPEN, forMs, 'retry-after', NOW)).toBeUndefined()
 	})
 
 	test('leaves the state of the circuit as it is', () => {
