@@ -56,7 +56,7 @@ describe('a client', () => {
 })
 
 describe('transactionState', () => {
-	test.each([
+	test.each<[name: Name, properties: object, state: string]>([
 		['client', { getTransactionStatus: () => 'T' }, 'open'],
 		['client', { getTransactionStatus: () => 'E' }, 'open'],
 		['client', { getTransactionStatus: () => 'I', readyForQuery: true }, 'none'],
@@ -70,7 +70,7 @@ describe('transactionState', () => {
 		['nodeSqlite', { isTransaction: true }, 'open'],
 		['betterSqlite', { inTransaction: true }, 'open'],
 		['betterSqlite', {}, 'none'],
-	] as const)('of a %s with %o is %s', (name, properties, state) => {
+	])('of a %s with %o is %s', (name, properties, state) => {
 		expect(transactionState(clientWith(name, properties))).toBe(state)
 	})
 
