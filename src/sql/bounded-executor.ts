@@ -148,8 +148,8 @@ export class BoundedExecutor implements StatementRunner {
 			throw signal.reason
 		}
 		const comment = limits ? `/* yaoki ${limits.label.replaceAll(/[^\w.: -]/g, '_')} */ ` : ''
-		// On another connection, and by the text: behind a pooler, this process does not know the number of the
-		// server's process.
+		// The request runs on another connection and finds the statement by its comment: behind a pooler, this
+		// process does not know the number of the server's process.
 		const cancel = () => void pool.query(CANCEL, [comment]).catch(() => {})
 		signal?.addEventListener('abort', cancel)
 		let isBroken = false
@@ -229,7 +229,7 @@ export class BoundedExecutor implements StatementRunner {
 		const { name, text } = this.#given.complete(sql)
 		const names = namesOn(client)
 		if (names.has(name)) return false
-		// With its timeout, because it waits for locks of the tables too.
+		// The preparation has the timeout too, because it waits for locks of the tables.
 		await client.query(`${before}${preparation(name, text)}`).catch((error: unknown) => {
 			// The name is derived from the text, so a statement of that name is this one.
 			if (!isDuplicateStatement(error)) throw error

@@ -57,7 +57,7 @@ const POOLER =
 type QueryTarget = Pick<PgClient, 'query'> | PGliteTransaction
 
 export class PostgresExecutor implements SqlExecutor {
-	/** For the statements that relays run regularly. */
+	/** Runs the statements that relays repeat. */
 	readonly bounded: BoundedExecutor
 	readonly #settings: PostgresSettings
 	readonly #explain: ExplainError

@@ -9,7 +9,7 @@ import type { ClaimRequest } from '../rows.ts'
 /** A message that was claimed during this many crashes runs alone. One would isolate everything that a single killed relay had claimed. */
 export const CANDIDATE_AFTER = 2
 
-/** Returns true if the process crashed `maxCrashes` times while it ran only this message. `crashes` counts those among others too. */
+/** Returns true if the process crashed `maxCrashes` times while it ran only this message. `crashes` also counts the crashes among other messages. */
 export const isPoison = (crashes: number, maxCrashes: number): boolean =>
 	crashes - CANDIDATE_AFTER >= maxCrashes
 

@@ -1,8 +1,8 @@
 /**
  * Circuits, pauses and token buckets of destinations. Each change is one statement, whose row lock serializes
- * concurrent changes; computing them in JavaScript would take a transaction of four round trips. The formulas
- * are those of decisions/circuit.ts and decisions/tokens.ts, in the same double precision arithmetic, and a
- * test compares them.
+ * concurrent changes; computing them in JavaScript would take a transaction of four round trips. They repeat the
+ * formulas of decisions/circuit.ts and decisions/tokens.ts, in the same double precision arithmetic. A test
+ * compares both.
  */
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
 import type { Big, Value } from '../../../sql/postgres-values.ts'

@@ -19,7 +19,7 @@ interface ClaimShape {
 	readonly hasBounds: boolean
 }
 
-/** Not held, or held by a relay that is considered dead: a lock that is still set is a crash discovered now. */
+/** No relay holds the message, or one that is considered dead: a lock that is still set is a crash discovered now. */
 const FREE = `(o.lease_until is null or o.lease_until <= ${NOW})`
 const CRASHES = 'o.crashes + (o.locked_by is not null)::int'
 

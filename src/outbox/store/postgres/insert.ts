@@ -212,7 +212,7 @@ async function insertIfOpen(
 	return { duplicates: new Map(), isInTransaction: false }
 }
 
-/** One array per column. */
+/** Returns one array per column. */
 const columnsOf = (rows: readonly NewRow[]): Value[] => [
 	uuidList(rows.map(({ id }) => id)),
 	textList(rows.map(({ topic }) => topic)),
@@ -226,7 +226,7 @@ const columnsOf = (rows: readonly NewRow[]): Value[] => [
 	textList(rows.map(({ dedupeKey }) => dedupeKey)),
 ]
 
-/** In the order of the columns. */
+/** Returns the values in the order of the columns. */
 function valuesOf(row: NewRow): Value[] {
 	const { id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries, dedupeKey } = row
 	return [id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries, dedupeKey]

@@ -52,9 +52,9 @@ const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
  *
  * An earlier message can appear while a later one is in flight: by a replay, or because its transaction was
  * committed late and did not lock the key. It must wait for that one. Any number may have been replayed, and
- * the index finds one of them that is in flight. Of the others the one in flight was the first of its key a
- * moment ago, so a few are enough: a key may have any number of followers. Messages that were enqueued under
- * the lock of their key need no check, which took a quarter of the time of a claim.
+ * the index finds one of them that is in flight. Among the other followers, the one in flight was the first of
+ * its key a moment ago, so a few are checked, however many the key has. Messages that were enqueued under the
+ * lock of their key need no check, which took a quarter of the time of a claim.
  *
  * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next
  * message is locked too, and the next one that was not replayed, which was the first of its key before the

@@ -61,7 +61,7 @@ given as materialized (
 /** `any` instead of `=`, because a join by equality lets the planner read all messages in the order of their ids. */
 const MATCHES_CLAIM = 'o.id = any(array[given.id]) and o.locked_by = $2::text and o.attempts = given.attempt'
 
-/** Sent messages are deleted and never return, so the attempt is enough for them; others also match the time of the claim. */
+/** Sent messages are deleted and never return, so the attempt is enough for them. Other settlements also match the time of the claim. */
 const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} and o.locked_at = coalesce(given."claimedAt", o.locked_at)`
 
 const DUE_AT = `least((select ms from clock) + ceil(coalesce(given."inMs", 0)), ${MAX_TIME})::bigint`

@@ -4,16 +4,16 @@
  * people refresh the statistics every second.
  */
 import type { PostgresExecutor, SqlExecutor } from '../../../sql/postgres-executor.ts'
-import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
+import { type Big, toNumberOrNull, withNumbers } from '../../../sql/postgres-values.ts'
 import {
 	BLOCKING_FAILURES,
 	BLOCKING_WAIT_MS,
 	type BlockingMessage,
-	cappedCount,
-	emptyAttempts,
+	countAttempts,
 	FORECAST_STEP_MS,
 	FORECAST_STEPS,
 	type ForecastSlot,
+	type FoundCounts,
 	limitPerDestination,
 	MAX_ATTEMPTS_COUNTED,
 	MAX_BEHIND,
@@ -21,12 +21,14 @@ import {
 	MAX_DESTINATIONS,
 	MAX_SAMPLE,
 	MIN_LIMIT,
+	type SampleRow,
 	sumBlocked,
 	sumForecast,
 	TOTAL_FACTOR,
+	toDestinationCounts,
 } from '../counting.ts'
 import type { OutboxStore } from '../store.ts'
-import type { BlockedKeys, DestinationCounts, StoreStats } from '../store-stats.ts'
+import type { BlockedKeys, StoreStats } from '../store-stats.ts'
 
 /** One more than are counted, to know whether there are more. */
 const MAX_NAMES = MAX_DESTINATIONS + 1
@@ -105,12 +107,7 @@ type Count = 'share' | 'scanned' | 'due' | 'in_flight' | 'scheduled' | 'dead' | 
 type Time = 'lag' | 'next_due' | 'first_due' | 'failed_first_due' | 'max_attempts'
 type Row = Readonly<Record<Count, Big> & Record<Time, Big | null> & { destination: string }>
 
-/**
- * Reads some messages, whichever come first. Besides attempts, this sample shows messages that have attempts
- * but no recorded failure, as rows that were restored or changed by hand, and times that the clock has not
- * reached yet. The planner does not see the limit: for a table that was never analyzed it would sort all
- * messages of a destination instead of reading the index.
- */
+/** The planner does not see the limit: for a table that was never analyzed it would sort all messages of a destination instead of reading the index. */
 const sampleSql = (which: string): string => `
 select destination, least(attempts, ${MAX_ATTEMPTS_COUNTED}) as attempts, count(*) as count, max(attempts) as "maxAttempts",
 	min(created_at) filter (where attempts > 0 and first_due_after_ms is null and due_at > {now}) as "firstDue",
@@ -119,11 +116,6 @@ from (
 	select destination, attempts, created_at, first_due_after_ms, due_at, locked_at, last_attempt_at
 	from {s}.outbox ${which} limit (select $1::int)
 ) o group by 1, 2`
-
-type SampleRow = Readonly<Record<'attempts' | 'count' | 'maxAttempts' | 'latest', number>> & {
-	readonly destination: string
-	readonly firstDue: number | null
-}
 
 const SAMPLE_NUMBERS = ['attempts', 'count', 'maxAttempts', 'firstDue', 'latest'] as const
 
@@ -279,7 +271,7 @@ export function statsOperations(executor: PostgresExecutor): Pick<OutboxStore, '
 	}
 }
 
-/** Not prepared: behind a pooler, a prepared statement that is lost would end the transaction. */
+/** The statements are not prepared: behind a pooler, a prepared statement that is lost would end the transaction. */
 async function readStats(
 	executor: SqlExecutor,
 	limit: number,
@@ -291,8 +283,6 @@ async function readStats(
 	const sample = (await executor.runOnce<SampleRow>(sql.sample, values)).map((row) =>
 		withNumbers(row, SAMPLE_NUMBERS),
 	)
-	const attempts = emptyAttempts()
-	for (const row of sample) attempts[row.attempts] = (attempts[row.attempts] ?? 0) + row.count
 	const [clock] = await executor.runOnce<{ latest: Big | null; ms: Big }>(sql.latest, values)
 	const databaseNow = Number(clock?.ms)
 	const latest = Math.max(Number(clock?.latest ?? 0), ...sample.map((row) => row.latest))
@@ -302,11 +292,15 @@ async function readStats(
 	return {
 		now: databaseNow,
 		destinations: rows.slice(0, MAX_DESTINATIONS).map((row) => {
-			const sampled = sample.filter((one) => one.destination === row.destination)
-			return toCounts(row, databaseNow, sampled, blocked, checked)
+			const counts = toFoundCounts(row)
+			return {
+				...toDestinationCounts(counts, databaseNow, sample),
+				blockedByDead: blocked.behindDead(row.destination),
+				blockedByRetry: blocked.behindRetry(row.destination, counts.failing > checked),
+			}
 		}),
 		hasMoreDestinations: rows.length > MAX_DESTINATIONS,
-		attempts,
+		attempts: countAttempts(sample),
 		forecast: sumForecast(
 			slots.map((slot) => withNumbers(slot, ['step', 'count'])),
 			limit,
@@ -315,30 +309,18 @@ async function readStats(
 	}
 }
 
-function toCounts(
-	row: Row,
-	now: number,
-	sample: readonly SampleRow[],
-	blocked: BlockedLookup,
-	checked: number,
-): DestinationCounts {
-	const limit = Number(row.share)
-	const { destination } = row
-	const firstDue = [row.first_due, row.failed_first_due, ...sample.map((one) => one.firstDue)].flatMap(
-		(time) => (time === null ? [] : Number(time)),
-	)
-	return {
-		destination,
-		due: cappedCount(Number(row.due), limit),
-		inFlight: { count: Math.min(limit, Number(row.in_flight)), isCapped: Number(row.scanned) > limit },
-		scheduled: cappedCount(Number(row.scheduled), limit),
-		dead: cappedCount(Number(row.dead), limit),
-		failing: cappedCount(Number(row.failing), limit),
-		maxAttempts: Math.max(Number(row.max_attempts ?? 0), ...sample.map((one) => one.maxAttempts)),
-		oldestLagMs: row.lag === null ? null : Math.max(0, Number(row.lag)),
-		oldestAgeMs: firstDue.length === 0 ? null : Math.max(0, now - Math.min(...firstDue)),
-		nextDueInMs: row.next_due === null ? null : Number(row.next_due),
-		blockedByDead: blocked.behindDead(destination),
-		blockedByRetry: blocked.behindRetry(destination, Number(row.failing) > checked),
-	}
-}
+const toFoundCounts = (row: Row): FoundCounts => ({
+	destination: row.destination,
+	limit: Number(row.share),
+	due: Number(row.due),
+	lagMs: toNumberOrNull(row.lag),
+	scheduled: Number(row.scheduled),
+	nextDueInMs: toNumberOrNull(row.next_due),
+	scanned: Number(row.scanned),
+	inFlight: Number(row.in_flight),
+	firstDue: toNumberOrNull(row.first_due),
+	failing: Number(row.failing),
+	failedFirstDue: toNumberOrNull(row.failed_first_due),
+	maxAttempts: toNumberOrNull(row.max_attempts),
+	dead: Number(row.dead),
+})
