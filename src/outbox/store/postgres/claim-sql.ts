@@ -214,10 +214,11 @@ const RETURNED =
 /**
  * Returns the text of a claim, the same one for the same shape, so that it is prepared once.
  *
- * `clock`: the time. `asked`: the targets. `target`: those whose circuit and pause admit the claim. `chosen`:
+ * `clock`: the time. `asked`: the targets. `target`: the targets whose circuit admits the claim. `chosen`:
  * the positions of the messages to claim, which are locked, and the reports of scans. `claimed`: the update.
  */
-export const claimSql = oneTextPerShape(({ kinds, crashes: filter, hasBounds }: ClaimShape): string => {
+export const claimSql: (shape: ClaimShape) => string = oneTextPerShape((shape) => {
+	const { kinds, crashes: filter, hasBounds } = shape
 	const crashes = `${CRASHES} ${filter === 'few crashes' ? '<' : '>='} $4::int`
 	const destination = filter === 'recorded crashes' ? OF_DESTINATION_CRASHED : OF_DESTINATION
 	const isOrdered = kinds.some((kind) => kind !== 'unordered')
