@@ -44,6 +44,9 @@ const locked = (from: string, condition: string): string => `
 		for no key update of o skip locked
 	) y`
 
+/** The largest window of due messages that a claim or a search reads. */
+export const MAX_WINDOW = 16_000
+
 /** First messages at most this far after the bound need not be reported: the search for them is short. */
 const SHORT_SEARCH = 64
 const SLOW_MS = 50

@@ -8,7 +8,7 @@ import { type Big, MAX_INT, toNumberOrNull } from '../../../sql/postgres-values.
 import { crashFilterOf } from '../decisions/poison.ts'
 import type { ClaimedRow, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
 import { parseCircuits } from './circuits.ts'
-import { claimSql, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
+import { claimSql, MAX_WINDOW, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
 import type { KeyBounds } from './key-bounds.ts'
 import { settleOperations } from './settle.ts'
 
@@ -59,7 +59,6 @@ const SLOW_MS_PER_ROW = 0.1
 const WINDOW_GROWTH = 4
 /** Beside a claim by key, a window of which one in this many messages was claimed is enough. */
 const MIN_FOUND_SHARE = 4
-export const MAX_WINDOW = 16_000
 
 function kindOf({ keys, perKey = 1, isOrdered }: ClaimTarget): TargetKind {
 	if (keys !== undefined) return perKey > 1 ? 'runs' : 'keys'

@@ -5,8 +5,8 @@
 import { type Big, MAX_INT } from '../../../sql/postgres-values.ts'
 import { MAX_SEARCHED } from '../counting.ts'
 import type { OutboxStore } from '../store.ts'
-import { type Claiming, MAX_WINDOW } from './claim.ts'
-import { claimableSql } from './claim-sql.ts'
+import type { Claiming } from './claim.ts'
+import { claimableSql, MAX_WINDOW } from './claim-sql.ts'
 
 /** `clock`: the time. */
 const CLOCK = 'clock as materialized (select {now} as ms)'
