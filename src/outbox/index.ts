@@ -32,7 +32,7 @@ export { OutboxLeaseLostError, RelayStoppedError } from './relay/delivery.ts'
 export type { RelayOptions } from './relay/options.ts'
 export { Relay, type RelayStats } from './relay/relay.ts'
 export { OutboxSchemaError, OutboxStoreError } from './store/errors.ts'
-export type { PostgresOutboxStoreOptions } from './store/postgres/options.ts'
+export type { PostgresOutboxStoreOptions } from './store/postgres/postgres-store.ts'
 export { type PostgresOutboxStore, postgresOutboxStore } from './store/postgres/postgres-store.ts'
 export {
 	type SqliteOutboxStore,

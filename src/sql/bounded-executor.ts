@@ -8,12 +8,12 @@
  * leaves nothing to roll back. Such a text has no parameters, so values are literals and the statement is
  * prepared by SQL.
  *
- * Rejected: functions in the schema that carry the settings, because every change of a statement would be a
- * migration; and settings of the connection, because it belongs to the user.
+ * Read docs/decisions/0049-bounded-statements.md before you change this file: states, invariants, timeouts, what
+ * to test, and what was rejected.
  */
 import { TimeoutError } from '../core/errors/errors.ts'
 import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients.ts'
-import { inPgTransaction } from './pg-transaction.ts'
+import { againIfLost, inPgTransaction } from './pg-transaction.ts'
 import {
 	isCancelledStatement,
 	isDuplicateStatement,
@@ -117,7 +117,12 @@ export class BoundedExecutor implements StatementRunner {
 	transaction<T>(work: (executor: StatementRunner) => Promise<T>): Promise<T> {
 		const { client, guard } = this.#given
 		return guard(() => {
-			if (!isPGlite(client)) return this.#transactOnPool(client, work)
+			if (!isPGlite(client))
+				return againIfLost(() =>
+					inPgTransaction(client.connect(), `begin ${LEVEL}; ${SETTINGS}`, (connection) =>
+						work({ run: (sql, values = []) => this.#runIn(connection, sql, values) }),
+					),
+				)
 			return client.transaction(async (tx) => {
 				await tx.exec(ALONE)
 				return work({ run: async (sql, values = []) => rowsOf(await tx.exec(this.#inline(sql, values))) })
@@ -129,21 +134,6 @@ export class BoundedExecutor implements StatementRunner {
 	async serverTimeoutMs(): Promise<number> {
 		const [found] = await this.run<{ setting: string }>(SERVER_TIMEOUT)
 		return Number(found?.setting)
-	}
-
-	/** Behind a pooler a prepared statement may be missing, which ends the transaction. It has written nothing, so it is repeated without preparing. */
-	async #transactOnPool<T>(pool: PgPool, work: (executor: StatementRunner) => Promise<T>): Promise<T> {
-		const run = () =>
-			inPgTransaction(pool.connect(), `begin ${LEVEL}; ${SETTINGS}`, (connection) =>
-				work({ run: (sql, values = []) => this.#runIn(connection, sql, values) }),
-			)
-		try {
-			return await run()
-		} catch (error) {
-			if (!isLostStatement(error)) throw error
-			this.#canPrepare = false
-			return run()
-		}
 	}
 
 	async #runOnPool<Row>(
@@ -158,8 +148,8 @@ export class BoundedExecutor implements StatementRunner {
 			throw signal.reason
 		}
 		const comment = limits ? `/* yaoki ${limits.label.replaceAll(/[^\w.: -]/g, '_')} */ ` : ''
-		// On another connection, and by the text: behind a pooler, this process does not know the number of the
-		// server's process.
+		// The request runs on another connection and finds the statement by its comment: behind a pooler, this
+		// process does not know the number of the server's process.
 		const cancel = () => void pool.query(CANCEL, [comment]).catch(() => {})
 		signal?.addEventListener('abort', cancel)
 		let isBroken = false
@@ -219,7 +209,7 @@ export class BoundedExecutor implements StatementRunner {
 		return rowsOf(await client.query(`${before}${this.#allInline(statements)}`), length)
 	}
 
-	/** In a transaction an error cannot be repaired; `#transactOnPool` runs the transaction again. */
+	/** An error ends the transaction, so a lost statement cannot be repaired here: `againIfLost` runs the transaction again. */
 	async #runIn<Row>(client: PgClient, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
 		if (!this.#canPrepare) return rowsOf(await client.query(this.#inline(sql, values)))
 		try {
@@ -228,6 +218,7 @@ export class BoundedExecutor implements StatementRunner {
 			namesOn(client).add(name)
 			return rowsOf(await client.query(this.#execution(sql, values)))
 		} catch (error) {
+			if (isLostStatement(error)) this.#canPrepare = false
 			if (isMissingStatement(error)) namesOn(client).clear()
 			throw error
 		}
@@ -238,7 +229,7 @@ export class BoundedExecutor implements StatementRunner {
 		const { name, text } = this.#given.complete(sql)
 		const names = namesOn(client)
 		if (names.has(name)) return false
-		// With its timeout, because it waits for locks of the tables too.
+		// The preparation has the timeout too, because it waits for locks of the tables.
 		await client.query(`${before}${preparation(name, text)}`).catch((error: unknown) => {
 			// The name is derived from the text, so a statement of that name is this one.
 			if (!isDuplicateStatement(error)) throw error

@@ -16,9 +16,9 @@ interface SqlRows {
 /** `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. */
 export interface SqliteClient {
 	prepare(sql: string): SqliteClientStatement
-	/** Of `node:sqlite`. */
+	/** A property of `node:sqlite`. */
 	readonly isTransaction?: boolean
-	/** Of `better-sqlite3`. */
+	/** A property of `better-sqlite3`. */
 	readonly inTransaction?: boolean
 }
 
@@ -33,7 +33,7 @@ interface RunSqlite<Result, Value = SqliteValue> {
 interface SqliteClientStatement {
 	readonly all: RunSqlite<unknown[]>
 	readonly run?: RunSqlite<unknown>
-	/** Of `better-sqlite3`: whether the statement returns rows. */
+	/** A property of `better-sqlite3`: whether the statement returns rows. */
 	readonly reader?: boolean
 }
 

@@ -62,7 +62,7 @@ export class GroupCommit {
 			this.#jobs.push({ isWrite, work, startedAt: this.#runtime.now(), tries: 0, resolve: settle, reject })
 			if (this.#isScheduled || (this.#isPausing && isWrite)) return
 			this.#isScheduled = true
-			// Not queueMicrotask: some fake timers replace it.
+			// A promise instead of queueMicrotask, which some fake timers replace.
 			void Promise.resolve().then(() => this.#flush())
 		})
 	}

@@ -1,5 +1,6 @@
 import { YaokiError } from '../core/errors/errors.ts'
 import type { PgClient } from './clients.ts'
+import { isLostStatement } from './postgres-errors.ts'
 
 /** Runs `work` in a transaction that the text `begin` starts, on a connection that is released afterwards. */
 export async function inPgTransaction<T>(
@@ -33,5 +34,18 @@ export async function inPgTransaction<T>(
 	} finally {
 		client.release(isBroken)
 		client.removeListener('error', onError)
+	}
+}
+
+/**
+ * Runs `run` once more if a pooler has lost a prepared statement. The error ends a transaction, which has written
+ * nothing. The executor that met the error no longer prepares statements, so it does not occur again.
+ */
+export async function againIfLost<T>(run: () => Promise<T>): Promise<T> {
+	try {
+		return await run()
+	} catch (error) {
+		if (!isLostStatement(error)) throw error
+		return run()
 	}
 }

@@ -34,7 +34,7 @@ export interface PoolWait {
 	readonly isAbandoned: boolean
 }
 
-/** Properties of a `Pool` of `pg`. Of another pool nothing is known. */
+/** Properties of a `Pool` of `pg`. Other pools may lack them. */
 interface PoolProperties {
 	readonly totalCount?: number
 	readonly idleCount?: number
@@ -85,7 +85,7 @@ export async function onFreeConnection<T>(
 		isBroken = false
 		return result
 	} finally {
-		// As `pool.query` does: after an error the state of the connection is not known.
+		// After an error the state of the connection is not known. `pool.query` destroys it too.
 		connection.release(isBroken)
 	}
 }

@@ -13,13 +13,11 @@ import {
 	type PgPool,
 	type SqlClient,
 } from './clients.ts'
-import { inPgTransaction } from './pg-transaction.ts'
+import { againIfLost, inPgTransaction } from './pg-transaction.ts'
 import { isWithoutConnection, onFreeConnection, type PoolWait } from './pool.ts'
 import { isLostStatement } from './postgres-errors.ts'
 import type { SentValue, Value } from './postgres-values.ts'
 import { serverStatus } from './transaction-state.ts'
-
-export type { Value }
 
 /** The database or a transaction in it. */
 export interface SqlExecutor {
@@ -59,7 +57,7 @@ const POOLER =
 type QueryTarget = Pick<PgClient, 'query'> | PGliteTransaction
 
 export class PostgresExecutor implements SqlExecutor {
-	/** For the statements that relays run regularly. */
+	/** Runs the statements that relays repeat. */
 	readonly bounded: BoundedExecutor
 	readonly #settings: PostgresSettings
 	readonly #explain: ExplainError
@@ -99,23 +97,11 @@ export class PostgresExecutor implements SqlExecutor {
 		const { client } = this.#settings
 		return this.#guard(() =>
 			wait && isWithoutConnection(client)
-				? onFreeConnection(client, wait, (connection) => this.#sendTwice<Row>(connection, sql, values))
+				? onFreeConnection(client, wait, (connection) =>
+						againIfLost(() => this.#send<Row>(connection, sql, values, true)),
+					)
 				: this.#send<Row>(client, sql, values, true),
 		)
-	}
-
-	/** A prepared statement that the pooler has lost has not run. */
-	async #sendTwice<Row>(
-		connection: PgClient,
-		sql: string,
-		values: readonly SentValue[],
-	): Promise<readonly Row[]> {
-		try {
-			return await this.#send<Row>(connection, sql, values, true)
-		} catch (error) {
-			if (!isLostStatement(error)) throw error
-			return this.#send<Row>(connection, sql, values, false)
-		}
 	}
 
 	/**
@@ -162,26 +148,16 @@ export class PostgresExecutor implements SqlExecutor {
 
 	#transact<T>(work: (executor: SqlExecutor) => Promise<T>): Promise<T> {
 		const { client } = this.#settings
-		if (!isPGlite(client)) return this.#transactOnPool(client, work)
+		if (!isPGlite(client))
+			return againIfLost(() =>
+				inPgTransaction(client.connect(), 'begin isolation level read committed', (connection) =>
+					work(this.#executorOn(connection, (sql) => connection.query(sql))),
+				),
+			)
 		return client.transaction(async (tx) => {
 			await tx.exec('set transaction isolation level read committed')
 			return work(this.#executorOn(tx, (sql) => tx.exec(sql)))
 		})
-	}
-
-	/** A prepared statement that a pooler has lost ends the transaction. It has written nothing, so it is repeated without preparing. */
-	async #transactOnPool<T>(pool: PgPool, work: (executor: SqlExecutor) => Promise<T>): Promise<T> {
-		const run = () =>
-			inPgTransaction(pool.connect(), 'begin isolation level read committed', (connection) =>
-				work(this.#executorOn(connection, (sql) => connection.query(sql))),
-			)
-		try {
-			return await run()
-		} catch (error) {
-			if (!isLostStatement(error)) throw error
-			this.#stopPreparing()
-			return run()
-		}
 	}
 
 	#executorOn(client: QueryTarget, script: (sql: string) => Promise<unknown>): SqlExecutor {

@@ -17,7 +17,7 @@ export const POSTGRES_CLIENT_OPTIONS: OptionSchema = {
 	clockOffsetMs: 'any',
 }
 
-/** For a pool in the place of the options. */
+/** Rejects a pool in the place of the options. */
 export function checkIsNotPool(given: unknown): void {
 	if (isPostgresClient(given)) invalidOption('options', 'a pool', 'an object such as { client: pool }')
 }

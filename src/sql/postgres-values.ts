@@ -9,6 +9,9 @@ export type SentValue = Value | Uint8Array
 /** An eight-byte number as drivers return it. */
 export type Big = string | number | bigint
 
+/** The greatest int of the server. It stands for Infinity where a limit is an int. */
+export const MAX_INT = 2_147_483_647
+
 export const toNumberOrNull = (value: Big | null): number | null => (value === null ? null : Number(value))
 
 /** Returns the row with the named columns as numbers. Null stays null. */

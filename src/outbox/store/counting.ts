@@ -3,7 +3,7 @@
  * for one destination and expensive for a thousand, so all destinations together have a limit too: a dashboard
  * that reads the statistics every second must not slow down the queue.
  */
-import type { BlockedKey, BlockedKeys, CappedCount } from './store-stats.ts'
+import type { BlockedKey, BlockedKeys, CappedCount, DestinationCounts } from './store-stats.ts'
 
 /**
  * How many due messages of a destination are searched for claims. Relays claim messages in the order in which
@@ -47,7 +47,71 @@ export const cappedCount = (found: number, limit: number): CappedCount => ({
 	isCapped: found > limit,
 })
 
-export const emptyAttempts = (): number[] => Array.from({ length: MAX_ATTEMPTS_COUNTED + 1 }, () => 0)
+/**
+ * Messages of one destination with the same number of attempts, among the first ones that were read. They show
+ * attempts without a recorded failure, as in rows that were restored or changed by hand, and times that the
+ * clock has not reached yet.
+ */
+export interface SampleRow {
+	readonly destination: string
+	/** At most `MAX_ATTEMPTS_COUNTED`. */
+	readonly attempts: number
+	readonly count: number
+	readonly maxAttempts: number
+	/** When the oldest message with attempts and without a recorded failure was enqueued. */
+	readonly firstDue: number | null
+	/** The latest recorded time. */
+	readonly latest: number
+}
+
+export function countAttempts(sample: readonly SampleRow[]): readonly number[] {
+	const counts = Array.from({ length: MAX_ATTEMPTS_COUNTED + 1 }, () => 0)
+	for (const { attempts, count } of sample) counts[attempts] = (counts[attempts] ?? 0) + count
+	return counts
+}
+
+/** What a store has counted of one destination, each up to one more than `limit`. Null if there is no such message. */
+export interface FoundCounts {
+	readonly destination: string
+	readonly limit: number
+	readonly due: number
+	readonly lagMs: number | null
+	readonly scheduled: number
+	readonly nextDueInMs: number | null
+	/** The oldest due messages, which were searched for messages in flight. */
+	readonly scanned: number
+	readonly inFlight: number
+	readonly firstDue: number | null
+	readonly failing: number
+	readonly failedFirstDue: number | null
+	readonly maxAttempts: number | null
+	readonly dead: number
+}
+
+export function toDestinationCounts(
+	found: FoundCounts,
+	now: number,
+	sample: readonly SampleRow[],
+): Omit<DestinationCounts, 'blockedByDead' | 'blockedByRetry'> {
+	const { destination, limit, lagMs, scanned, inFlight, firstDue, failedFirstDue, nextDueInMs } = found
+	const own = sample.filter((row) => row.destination === destination)
+	const firstTimes = [firstDue, failedFirstDue, ...own.map((row) => row.firstDue)].flatMap(
+		(time) => time ?? [],
+	)
+	return {
+		destination,
+		due: cappedCount(found.due, limit),
+		scheduled: cappedCount(found.scheduled, limit),
+		// A search that reached its limit may have missed some.
+		inFlight: { count: Math.min(inFlight, limit), isCapped: scanned > limit },
+		dead: cappedCount(found.dead, limit),
+		failing: cappedCount(found.failing, limit),
+		maxAttempts: Math.max(found.maxAttempts ?? 0, ...own.map((row) => row.maxAttempts)),
+		oldestLagMs: lagMs === null ? null : Math.max(0, lagMs),
+		oldestAgeMs: firstTimes.length === 0 ? null : Math.max(0, now - Math.min(...firstTimes)),
+		nextDueInMs,
+	}
+}
 
 /** Messages of one destination that become due in one step of the forecast. */
 export interface ForecastSlot {

@@ -42,7 +42,7 @@ export interface InsertResult {
  * `OutboxStore.claim` returns.
  */
 export interface ClaimedRow extends Omit<NewRow, 'dedupeKey' | 'notBefore'> {
-	/** The position in enqueue order, assigned at the insert and never reused: greater than that of all earlier messages of the key. */
+	/** The position in enqueue order, assigned at the insert and never reused: greater than the positions of all earlier messages of the key. */
 	readonly sequence: number
 	/** Number of this attempt, from 1. The claim counts it. */
 	readonly attempt: number
@@ -304,7 +304,7 @@ export interface RelayReport {
 	readonly host: string
 	readonly pid: number
 	readonly destinations: readonly string[]
-	/** Those of the destinations that keep order. */
+	/** The destinations that keep order. */
 	readonly orderedDestinations: readonly string[]
 	/** Time between two heartbeats. */
 	readonly heartbeatMs: number

@@ -9,7 +9,7 @@ export class TimedTransactions {
 	readonly #clock: SqliteClock | undefined
 	readonly #group: GroupCommit
 
-	/** Without `clock`, the connection has a clock of its own. */
+	/** `clock` is missing if the connection has a clock of its own. */
 	constructor(connection: SqliteConnection, runtime: Runtime, clock?: SqliteClock) {
 		this.#connection = connection
 		this.#clock = clock

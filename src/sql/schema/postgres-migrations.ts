@@ -71,7 +71,7 @@ export function migratePostgres(executor: PostgresExecutor, tables: TableSet): P
 	})
 }
 
-/** Without this, the migration would fail with "relation already exists", which does not say what to do. */
+/** Without this check, the migration would fail with "relation already exists", which does not say what to do. */
 async function rejectExisting(executor: SqlExecutor, tables: TableSet): Promise<void> {
 	const names = createdTables(tables).map((name) => `'${name}'`)
 	const [found] = await executor.runOnce<{ name: string; place: string }>(

@@ -1,4 +1,4 @@
-/** A store and a queue in an array tell the same after every move. */
+/** A store and a queue in an array return the same after every move. */
 import { describe, expect, test } from 'vitest'
 import { storeModel } from './model.ts'
 import { openSqliteFile, openSqliteMemory } from './open-sqlite.ts'

@@ -1,4 +1,4 @@
-/** A store and a queue in an array tell the same after every move. model.slow.test.ts runs more sequences. */
+/** A store and a queue in an array return the same after every move. model.slow.test.ts runs more sequences. */
 import { expect, test } from 'vitest'
 import { storeModel } from './model.ts'
 import { openSqliteMemory } from './open-sqlite.ts'

@@ -195,7 +195,7 @@ class Run {
 		await this.#opened.advance((1 + this.#below(4)) * MINUTE)
 	}
 
-	/** The two tell the same; then the model takes the store's times, which may be some milliseconds off. */
+	/** Both return the same; then the model takes the store's times, which may be some milliseconds off. */
 	async compare(): Promise<void> {
 		const now = await this.#now()
 		const listed = new Map((await this.#store.list({}, ALL)).map((message) => [message.id, message]))

@@ -19,7 +19,7 @@ export interface Entry {
 	isBlocking: boolean
 }
 
-interface ModelLane {
+interface ModelTarget {
 	readonly destination: string
 	readonly limit: number
 	readonly isOrdered: boolean
@@ -32,7 +32,7 @@ export interface ModelClaim {
 	readonly leaseMs: number
 	readonly poisonCandidates: boolean
 	readonly poisonAfter: number
-	readonly target: ModelLane
+	readonly target: ModelTarget
 }
 
 export class QueueModel {

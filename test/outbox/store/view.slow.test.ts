@@ -1,7 +1,7 @@
 /** The view of both stores: the same query returns the same, so that a dashboard or an alert can be moved between databases. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OutboxStore } from '../../../src/outbox/store/store.ts'
-import { postgresRig } from './postgres/rig.ts'
+import { setup } from './postgres/setup.ts'
 import { wanted } from './postgres/rows.ts'
 import { newRow } from './rows.ts'
 import { migratedStore } from './sqlite/rows.ts'
@@ -17,7 +17,7 @@ interface Opened {
 	readonly shift: (ms: number) => Promise<void>
 }
 
-const rig = postgresRig()
+const postgres = setup()
 let sqlite: Awaited<ReturnType<typeof migratedStore>>
 
 beforeEach(async () => {
@@ -28,15 +28,15 @@ afterEach(() => sqlite.close())
 
 const openPostgres = (): Opened => {
 	const query: Opened['query'] = async (sql) =>
-		(await rig.pool.query(sql.replaceAll('outbox_messages', `${rig.schema}.outbox_messages`))).rows
+		(await postgres.pool.query(sql.replaceAll('outbox_messages', `${postgres.schema}.outbox_messages`))).rows
 	return {
-		store: rig.store,
+		store: postgres.store,
 		query,
 		columns: async () =>
-			(await rig.pool.query(`select * from ${rig.schema}.outbox_messages`)).fields.map(({ name }) => name),
+			(await postgres.pool.query(`select * from ${postgres.schema}.outbox_messages`)).fields.map(({ name }) => name),
 		shift: async (ms) => {
-			await rig.pool.query(
-				`update ${rig.schema}.outbox set created_at = created_at + ${ms}, due_at = due_at + ${ms}`,
+			await postgres.pool.query(
+				`update ${postgres.schema}.outbox set created_at = created_at + ${ms}, due_at = due_at + ${ms}`,
 			)
 		},
 	}

@@ -14,7 +14,7 @@ export interface PermitHolder {
 
 /**
  * Returns the max-min fair share of `owner`: relays that want less than an equal share get what they want,
- * the others divide the rest. Permits that do not divide evenly go to the relays that want most, among those
+ * the others divide the rest. Permits that do not divide evenly go to the relays that want most, and among these
  * to the first names, so that all relays compute the same shares.
  */
 export function fairShare(

@@ -1,12 +1,11 @@
 /**
  * Circuits, pauses and token buckets of destinations. Each change is one statement, whose row lock serializes
- * concurrent changes; computing them in JavaScript would take a transaction of four round trips. The formulas
- * are those of decisions/circuit.ts and decisions/tokens.ts, in the same double precision arithmetic, and a
- * test compares them.
+ * concurrent changes; computing them in JavaScript would take a transaction of four round trips. They repeat the
+ * formulas of decisions/circuit.ts and decisions/tokens.ts, in the same double precision arithmetic. A test
+ * compares both.
  */
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
-import type { Value } from '../../../sql/postgres-executor.ts'
-import type { Big } from '../../../sql/postgres-values.ts'
+import type { Big, Value } from '../../../sql/postgres-values.ts'
 import { applyOperatorChange, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import { tokenGrant } from '../decisions/tokens.ts'
 import type { DestinationCircuit, OperatorChange, SharedRate } from '../rows.ts'
@@ -46,11 +45,15 @@ const timeAfterSql = (now: string, ms: string): string =>
 	`least(${now} + ceil(${ms}::double precision), ${MAX_TIME})::bigint`
 
 /** One time for the whole statement: otherwise the returned pause would be shorter than the requested one. */
-const NOW = '(select ms from n)'
+const NOW = '(select ms from clock)'
 
-/** A missing circuit has version 0, and so has a row that exists only for its tokens. */
+/**
+ * A missing circuit has version 0, and so has a row that exists only for its tokens.
+ *
+ * `clock`: the time. `changed`: the circuit after the change, no row if another change came first.
+ */
 const CHANGE = `
-with n as materialized (select {now} as ms), g as (
+with clock as materialized (select {now} as ms), changed as (
 	insert into {s}.outbox_destinations as d (destination, state, paused_until, reason, failed_probes, delay_ms, version)
 	select $1::text, $3::text, case when $4::double precision > 0 then ${timeAfterSql(NOW, '$4')} end, $5::text, $6::int,
 		$7::double precision, 1
@@ -64,7 +67,7 @@ with n as materialized (select {now} as ms), g as (
 	where d.version = $2::bigint
 	returning *
 )
-select ${NOW} as ms, (select json_agg(${CIRCUIT_JSON})::text from g) as circuits`
+select ${NOW} as ms, (select json_agg(${CIRCUIT_JSON})::text from changed g) as circuits`
 
 const PAUSE = `
 insert into {s}.outbox_destinations as d (destination, paused_until, reason, version)
@@ -112,11 +115,12 @@ async function changeByOperator(
 	return { isChanged: after !== undefined, circuit: toCircuit(destination, after ?? before, now) }
 }
 
+/** `clock`: the time. */
 const PAUSED_BY_OPERATOR = `
-with n as materialized (select {now} as ms)
-select n.ms, (select json_agg(${CIRCUIT_JSON})::text from (
-	select * from {s}.outbox_destinations where operator_until > n.ms order by destination limit $1::int) g) as circuits
-from n`
+with clock as materialized (select {now} as ms)
+select clock.ms, (select json_agg(${CIRCUIT_JSON})::text from (
+	select * from {s}.outbox_destinations where operator_until > clock.ms order by destination limit $1::int) g) as circuits
+from clock`
 
 /** $2 is the count, $3 to $5 the rate: limit, interval and burst. */
 const [COUNT, LIMIT, INTERVAL, BURST] = ['$2', '$3', '$4', '$5'].map((name) => `${name}::double precision`)

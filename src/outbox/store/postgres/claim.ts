@@ -4,11 +4,11 @@
  */
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
-import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
-import { MAX_SEARCHED } from '../counting.ts'
-import type { ClaimedRow, ClaimRef, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
+import { type Big, MAX_INT, toNumberOrNull } from '../../../sql/postgres-values.ts'
+import { crashFilterOf } from '../decisions/poison.ts'
+import type { ClaimedRow, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
 import { parseCircuits } from './circuits.ts'
-import { claimableSql, claimSql, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
+import { claimSql, MAX_WINDOW, OVERTAKING, REPLAYS, type TargetKind } from './claim-sql.ts'
 import type { KeyBounds } from './key-bounds.ts'
 import { settleOperations } from './settle.ts'
 
@@ -59,20 +59,16 @@ const SLOW_MS_PER_ROW = 0.1
 const WINDOW_GROWTH = 4
 /** Beside a claim by key, a window of which one in this many messages was claimed is enough. */
 const MIN_FOUND_SHARE = 4
-const MAX_WINDOW = 16_000
 
 function kindOf({ keys, perKey = 1, isOrdered }: ClaimTarget): TargetKind {
 	if (keys !== undefined) return perKey > 1 ? 'runs' : 'keys'
 	return isOrdered ? 'ordered' : 'unordered'
 }
 
-/** Stands for Infinity, which is not an int. */
-const MAX_INT = 2 ** 31 - 1
-
 const ALL_KINDS: readonly TargetKind[] = ['unordered', 'ordered', 'keys', 'runs']
 
 /** What a store uses for its claims. */
-interface Claiming {
+export interface Claiming {
 	readonly executor: BoundedExecutor
 	readonly bounds: KeyBounds
 	readonly runtime: Runtime
@@ -110,12 +106,13 @@ export async function claim(claiming: Claiming, request: ClaimRequest): Promise<
 
 async function runClaim(
 	{ executor, bounds, timeoutMs }: Claiming,
-	{ owner, leaseMs, poisonCandidates, poisonAfter, signal }: ClaimRequest,
+	request: ClaimRequest,
 	parts: readonly Part[],
 ) {
+	const { owner, leaseMs, poisonAfter, signal } = request
 	const kinds = new Set(parts.map(({ target }) => kindOf(target)))
 	const wanted = parts.map(({ target, limit, windowRows, since, afterSequence }, at) => ({
-		target: at,
+		position: at,
 		destination: target.destination,
 		kind: kindOf(target),
 		probe: target.isProbe,
@@ -130,8 +127,7 @@ async function runClaim(
 	}))
 	const sql = claimSql({
 		kinds: parts.length === 0 ? ['unordered'] : ALL_KINDS.filter((kind) => kinds.has(kind)),
-		poisonCandidates,
-		hasRecordedCrash: poisonAfter > 1,
+		crashes: crashFilterOf(request),
 		hasBounds: wanted.some((target) => target.bounds !== undefined),
 	})
 	const values = [JSON.stringify(wanted), owner, Math.ceil(leaseMs), Math.min(poisonAfter, MAX_INT)]
@@ -191,55 +187,6 @@ function unfinished(parts: readonly Part[], reports: readonly ScanReport[]): rea
 		const windowRows = Math.max(limit, Math.min(MAX_WINDOW, part.windowRows * WINDOW_GROWTH))
 		return [{ target: part.target, limit, windowRows, since: last[0], afterSequence: last[1] }]
 	})
-}
-
-/** Most queues have a message to claim among the first. The second size is that of the largest window of a claim. */
-const SEARCHED: readonly number[] = [100, MAX_WINDOW]
-
-export async function hasClaimable(
-	{ executor, bounds, timeoutMs }: Claiming,
-	destination: string,
-	isOrdered: boolean,
-	poisonAfter: number,
-): Promise<boolean> {
-	type Found = { found: boolean; is_full: boolean }
-	const known = isOrdered ? bounds.of(destination) : undefined
-	const sql = claimableSql(isOrdered, known !== undefined)
-	for (const size of SEARCHED) {
-		const values = [destination, Math.min(poisonAfter, MAX_INT), size, known ? JSON.stringify(known) : null]
-		const [row] = await executor.run<Found>(sql, values, { timeoutMs, label: `due of ${destination}` })
-		if (row?.found) return true
-		if (!row?.is_full) return false
-	}
-	return true
-}
-
-const CLAIMS_OF = `
-with n as materialized (select {now} as ms)
-select x.id::text as id, x.attempts, x.locked_at, x.seq
-from json_array_elements_text($1::text::json) as d(destination) cross join lateral (
-	select o.id, o.attempts, o.locked_by, o.locked_at, o.lease_until, o.seq from {s}.outbox o
-	where o.destination = d.destination and o.due_at <= (select ms from n)
-	order by o.due_at, o.seq limit ${MAX_SEARCHED}
-) x
-where x.locked_by = $2::text and x.lease_until > (select ms from n)`
-
-/** No index contains the owner: every claim would have to change it. */
-export async function claimsOf(
-	executor: BoundedExecutor,
-	owner: string,
-	destinations: readonly string[],
-	timeoutMs: number,
-): Promise<readonly ClaimRef[]> {
-	type Found = { id: string; attempts: Big; locked_at: Big; seq: Big }
-	const limits = { timeoutMs, label: `claims of ${owner}` }
-	const found = await executor.run<Found>(CLAIMS_OF, [JSON.stringify(destinations), owner], limits)
-	return found.map(({ id, attempts, locked_at, seq }) => ({
-		id,
-		attempt: Number(attempts),
-		claimedAt: Number(locked_at),
-		sequence: Number(seq),
-	}))
 }
 
 /** Releases what may not be sent now, because an earlier message of its key was replayed and claimed meanwhile. Returns the other rows. */

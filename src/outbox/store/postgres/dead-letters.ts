@@ -1,6 +1,8 @@
 /**
  * Lists, replays and discards dead letters, and makes queued messages due or expire. Moving a message is one
  * statement that deletes it here and inserts it there, so that it always exists in one table.
+ *
+ * In all statements, `moved` are the messages that are changed, and `clock` is the time.
  */
 import type { StatementRunner } from '../../../sql/bounded-executor.ts'
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
@@ -17,7 +19,7 @@ import type {
 	StoreFilter,
 } from '../store.ts'
 import { editChanges, operatorChanges } from '../stored-values.ts'
-import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
+import { FINGERPRINT, filterSql, Parameters } from './messages.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
 /**
@@ -29,6 +31,11 @@ const deleteMatching = (filter: StoreFilter, limit: number, parameters: Paramete
 		select id from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
 		order by seq limit ${parameters.add(limit, 'int')} for update skip locked
 	)) returning *`
+
+const NOW = '(select ms from clock)'
+
+const MOVED_IDS = `
+		select id::text as id from moved order by seq`
 
 /** Columns that a replay resets. */
 const RESET: Readonly<Record<string, string>> = {
@@ -46,7 +53,7 @@ const EDIT_COLUMNS = {
 	maxRetries: ['max_retries', 'int'],
 } as const satisfies Record<keyof MessageEdit, readonly [string, string]>
 
-/** Part of the statement that moves the letters `d`. */
+/** Returns a part of the statement that changes the messages in `moved`. `audited`: their audit records. */
 function auditSql(
 	action: AuditAction,
 	{ by, reason }: OperatorNote,
@@ -55,9 +62,9 @@ function auditSql(
 	cause = 'cause',
 ): string {
 	const values = [by, reason, action, changes].map((value) => parameters.add(value, 'text'))
-	return `, a as (
+	return `, audited as (
 		insert into {s}.outbox_audit (done_at, done_by, reason, action, changes, destination, message_id, topic, key, cause, payload, headers)
-		select {now}, ${values.join(', ')}, destination, id, topic, key, ${cause}, payload, headers from d order by seq
+		select {now}, ${values.join(', ')}, destination, id, topic, key, ${cause}, payload, headers from moved order by seq
 	)`
 }
 
@@ -65,7 +72,7 @@ const AUDIT_CHANGE = `
 insert into {s}.outbox_audit (done_at, done_by, reason, action, changes, destination)
 values ($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text)`
 
-/** In the transaction of the change. */
+/** Runs in the transaction of the change. */
 export async function auditChange(
 	executor: StatementRunner,
 	change: OperatorChange,
@@ -84,15 +91,15 @@ const AUDIT_CONDITIONS = {
 	until: ['done_at <', 'bigint'],
 } as const satisfies Record<keyof StoreAuditFilter, readonly [string, string]>
 
-/** Deletes the oldest rows of a table, a limited number at a time. `id` identifies a row. */
+/** Deletes the oldest rows of a table, a limited number at a time. The column `id` identifies a row. `deleted`: the rows. */
 const dropSql = (table: string, id: string, time: string): string => `
-with w as (
+with deleted as (
 	delete from {s}.${table} where ${id} = any(array(
 		select ${id} from {s}.${table} where ${time} < {now} - $1::bigint
 		order by ${time} limit $2::int for update skip locked
 	)) returning 1
 )
-select count(*) as count from w`
+select count(*) as count from deleted`
 
 const DROP_AUDIT = dropSql('outbox_audit', 'seq', 'done_at')
 const DROP_HISTORY = dropSql('outbox_history', 'id', 'ended_at')
@@ -132,61 +139,60 @@ export function deadLetterOperations(
 				const value = edit[name as keyof MessageEdit]
 				if (value !== undefined) edited[column] = parameters.add(value, type)
 			}
-			const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `d.${column}`)
+			const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `moved.${column}`)
 			const changes = editChanges(edit)
-			// Claims that run now compare it: a replayed message appears before those that they found as the first
-			// of their keys.
-			const counted = `, p as (
+			// Claims that run now compare the count: a replayed message appears before the messages that they
+			// found as the first of their keys.
+			const to = edited['destination'] ?? 'moved.destination'
+			const counted = `, counted as (
 			insert into {s}.outbox_destinations as g (destination, replays)
-			select r.destination, 1 from (select distinct ${edited['destination'] ?? 'd.destination'} as destination from d where d.key is not null) r
+			select r.destination, 1 from (select distinct ${to} as destination from moved where moved.key is not null) r
 			order by r.destination
 			on conflict (destination) do update set replays = g.replays + 1
 		)`
 			const audit = auditSql(changes === null ? 'replay' : 'edit', operator, changes, parameters)
 			const sql = `
-		with d as (${deleteMatching(filter, limit, parameters)}), w as (
-			insert into {s}.outbox (${MESSAGE_COLUMNS.join(', ')}, seq, replayed) select ${values.join(', ')}, d.seq, true from d
-		)${counted}${audit}
-		select id::text as id from d order by seq`
+		with moved as (${deleteMatching(filter, limit, parameters)}), inserted as (
+			insert into {s}.outbox (${MESSAGE_COLUMNS.join(', ')}, seq, replayed)
+			select ${values.join(', ')}, moved.seq, true from moved
+		)${counted}${audit}${MOVED_IDS}`
 			return runForIds(sql, parameters)
 		},
 		async discard(filter, limit, operator, keepHistory) {
 			const parameters = new Parameters()
 			const columns = MESSAGE_COLUMNS.join(', ')
-			const history = `, h as (
-		insert into {s}.outbox_history (${columns}, seq, ended_at, cause) select ${columns}, seq, {now}, cause from d)`
+			const history = `, kept as (
+		insert into {s}.outbox_history (${columns}, seq, ended_at, cause) select ${columns}, seq, {now}, cause from moved)`
+			const moved = deleteMatching(filter, limit, parameters)
+			const audit = auditSql('discard', operator, null, parameters)
 			const sql = `
-		with d as (${deleteMatching(filter, limit, parameters)})${auditSql('discard', operator, null, parameters)}${keepHistory ? history : ''}
-		select id::text as id from d order by seq`
+		with moved as (${moved})${audit}${keepHistory ? history : ''}${MOVED_IDS}`
 			return runForIds(sql, parameters)
 		},
 		async retryNow(filter, limit) {
 			const parameters = new Parameters()
 			const sql = `
-		with n as materialized (select {now} as ms), d as (
-			update {s}.outbox set due_at = (select ms from n) where id = any(array(
+		with clock as materialized (select {now} as ms), moved as (
+			update {s}.outbox set due_at = ${NOW} where id = any(array(
 				select id from {s}.outbox
-				where due_at > (select ms from n) and (lease_until is null or lease_until <= (select ms from n))
+				where due_at > ${NOW} and (lease_until is null or lease_until <= ${NOW})
 					${filter.ids === undefined ? 'and attempts > 0' : ''}
 					and ${filterSql('outbox', filter, parameters)}
 				order by seq limit ${parameters.add(limit, 'int')} for no key update skip locked
 			)) returning id, seq
-		)
-		select id::text as id from d order by seq`
+		)${MOVED_IDS}`
 			return runForIds(sql, parameters)
 		},
 		async expire(filter, limit, operator) {
 			const parameters = new Parameters()
 			const sql = `
-		with n as materialized (select {now} as ms), d as (
-			update {s}.outbox set expires_at = (select ms from n), due_at = least(due_at, (select ms from n)) where id = any(array(
+		with clock as materialized (select {now} as ms), moved as (
+			update {s}.outbox set expires_at = ${NOW}, due_at = least(due_at, ${NOW}) where id = any(array(
 				select id from {s}.outbox
-				where (expires_at is null or expires_at > (select ms from n))
-					and (lease_until is null or lease_until <= (select ms from n)) and ${filterSql('outbox', filter, parameters)}
+				where (expires_at is null or expires_at > ${NOW}) and (lease_until is null or lease_until <= ${NOW}) and ${filterSql('outbox', filter, parameters)}
 				order by seq limit ${parameters.add(limit, 'int')} for no key update skip locked
 			)) returning *
-		)${auditSql('expire', operator, null, parameters, 'null')}
-		select id::text as id from d order by seq`
+		)${auditSql('expire', operator, null, parameters, 'null')}${MOVED_IDS}`
 			return runForIds(sql, parameters)
 		},
 		async audit(filter, limit, before) {

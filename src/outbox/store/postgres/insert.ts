@@ -19,8 +19,8 @@
 import { rowsOfClient } from '../../../sql/client-rows.ts'
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isMissingObject, isMissingTable } from '../../../sql/postgres-errors.ts'
-import type { PostgresExecutor, Value } from '../../../sql/postgres-executor.ts'
-import { numberList, oneTextPerShape, textList, uuidList } from '../../../sql/postgres-values.ts'
+import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import { numberList, oneTextPerShape, textList, uuidList, type Value } from '../../../sql/postgres-values.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
 import { OutboxSchemaError, OutboxStoreError } from '../errors.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
@@ -212,7 +212,7 @@ async function insertIfOpen(
 	return { duplicates: new Map(), isInTransaction: false }
 }
 
-/** One array per column. */
+/** Returns one array per column. */
 const columnsOf = (rows: readonly NewRow[]): Value[] => [
 	uuidList(rows.map(({ id }) => id)),
 	textList(rows.map(({ topic }) => topic)),
@@ -226,7 +226,7 @@ const columnsOf = (rows: readonly NewRow[]): Value[] => [
 	textList(rows.map(({ dedupeKey }) => dedupeKey)),
 ]
 
-/** In the order of the columns. */
+/** Returns the values in the order of the columns. */
 function valuesOf(row: NewRow): Value[] {
 	const { id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries, dedupeKey } = row
 	return [id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries, dedupeKey]

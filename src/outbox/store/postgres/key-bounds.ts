@@ -19,7 +19,7 @@
 const MIN_CLAIMED = 32
 /** Keys whose bounds are used. They go with every scan: a scan cannot know which keys it will find. */
 const MAX_USED = 1_000
-/** Keys from which few messages were claimed. Most keys of some applications never have a second one. */
+/** Keys from which few messages were claimed. Most keys of some applications never have a second message. */
 const MAX_COUNTED = 10_000
 const MAX_DESTINATIONS = 1_000
 

@@ -5,18 +5,18 @@
  * is found by a small index of its own: messages that were replayed, or enqueued without the lock of their
  * key.
  *
- * The parts are in the scope of a target `l`, whose column `bounds` has the bounds by key.
+ * The parts are in the scope of a row `target`, whose column `bounds` has the bounds by key.
  */
 
 /** The time of the claim. */
-export const NOW = '(select ms from n)'
+export const NOW = '(select ms from clock)'
 
 /** Number of messages that were not replayed which are checked for one in flight. */
 const LOOK_AHEAD = 32
 
 /** An index with this collation fits no other comparison, and no other index fits this one. */
 const inIndex = (key: string, condition: string): string =>
-	`f.destination collate "C" = l.destination and f.key = ${key} and ${condition}`
+	`f.destination collate "C" = target.destination and f.key = ${key} and ${condition}`
 
 interface Messages {
 	readonly key: string
@@ -35,7 +35,7 @@ const COLUMNS = 'f.ctid as at, f.seq, f.due_at, f.lease_until, f.crashes, f.lock
 export function messagesOf({ key, bound, after = '-1', limit, withReplayed = true }: Messages): string {
 	const some = (which: string) =>
 		`select ${COLUMNS} from {s}.outbox f where ${which}${withReplayed ? '' : ' and not f.replayed'} order by f.seq limit ${limit}`
-	const ofKey = `f.destination = l.destination and f.key = ${key}`
+	const ofKey = `f.destination = target.destination and f.key = ${key}`
 	if (bound === undefined) return some(`${ofKey} and f.seq > ${after}`)
 	return `select f.* from (
 		(${some(`${ofKey} and f.seq >= greatest(${bound}, ${after} + 1)`)})
@@ -43,7 +43,7 @@ export function messagesOf({ key, bound, after = '-1', limit, withReplayed = tru
 	) f order by f.seq limit ${limit}`
 }
 
-export const boundOf = (key: string): string => `coalesce((l.bounds ->> ${key})::bigint, 0)`
+export const boundOf = (key: string): string => `coalesce((target.bounds ->> ${key})::bigint, 0)`
 
 const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
 
@@ -52,9 +52,9 @@ const IS_FREE = `(f.lease_until is null or f.lease_until <= ${NOW})`
  *
  * An earlier message can appear while a later one is in flight: by a replay, or because its transaction was
  * committed late and did not lock the key. It must wait for that one. Any number may have been replayed, and
- * the index finds one of them that is in flight. Of the others the one in flight was the first of its key a
- * moment ago, so a few are enough: a key may have any number of followers. Messages that were enqueued under
- * the lock of their key need no check, which took a quarter of the time of a claim.
+ * the index finds one of them that is in flight. Among the other followers, the one in flight was the first of
+ * its key a moment ago, so a few are checked, however many the key has. Messages that were enqueued under the
+ * lock of their key need no check, which took a quarter of the time of a claim.
  *
  * A claim that is not committed yet is not in the snapshot, but it holds the lock of its row. So the next
  * message is locked too, and the next one that was not replayed, which was the first of its key before the

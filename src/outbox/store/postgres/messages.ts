@@ -1,11 +1,68 @@
 /** Finds one message or a page of messages in all tables, in enqueue order. */
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
-import { type Big, isUuid, withNumbers } from '../../../sql/postgres-values.ts'
+import { type Big, isUuid, uuidList, type Value, withNumbers } from '../../../sql/postgres-values.ts'
 import type { MessageStatus } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
-import type { OutboxStore } from '../store.ts'
+import type { OutboxStore, StoreFilter } from '../store.ts'
 import { type MessageRow, toStoredMessage } from '../stored-values.ts'
-import { filterSql, Parameters, type Table } from './filter.ts'
+
+type Table = 'outbox' | 'outbox_dead' | 'outbox_history'
+
+export class Parameters {
+	readonly values: Value[] = []
+
+	/** Returns the placeholder with its type, which PostgreSQL cannot always infer. */
+	add(value: Value, type: 'text' | 'bigint' | 'int' | 'uuid' | 'text::uuid[]'): string {
+		this.values.push(value)
+		return `$${this.values.length}::${type}`
+	}
+}
+
+/** The column that `since` and `until` refer to. */
+const TIME_COLUMN: Record<Table, string> = {
+	outbox: 'created_at',
+	outbox_dead: 'died_at',
+	outbox_history: 'created_at',
+}
+
+const IN_FLIGHT = 'coalesce(lease_until > {now}, false)'
+
+/** Dead letters without an error have the empty fingerprint. */
+export const FINGERPRINT = "coalesce(error_fingerprint, '')"
+
+function statusSql(table: Table, status: StoreFilter['status']): string {
+	if (status === undefined) return 'true'
+	if (table === 'outbox_dead') return status === 'dead' ? 'true' : 'false'
+	if (table === 'outbox_history')
+		return status === 'sent' ? 'cause is null' : status === 'dead' ? 'cause is not null' : 'false'
+	if (status === 'processing') return IN_FLIGHT
+	return status === 'pending' ? `not ${IN_FLIGHT}` : 'false'
+}
+
+/**
+ * Turns a filter into SQL. The text contains only given fields, so that the planner sees them and uses the
+ * matching index. These statements come from people, are few and differ, and are not prepared.
+ */
+export function filterSql(table: Table, filter: StoreFilter, parameters: Parameters): string {
+	const { ids, topic, destination, key, cause, fingerprint, since, until } = filter
+	const conditions = [statusSql(table, filter.status)]
+	const compare = (sql: string, value: string | undefined): void => {
+		if (value !== undefined) conditions.push(`${sql} = ${parameters.add(value, 'text')}`)
+	}
+	if (ids !== undefined)
+		conditions.push(`id = any(${parameters.add(uuidList(ids.filter(isUuid)), 'text::uuid[]')})`)
+	compare('topic', topic)
+	compare('destination', destination)
+	compare('key', key)
+	if (table === 'outbox') conditions.push(cause === undefined ? 'true' : 'false')
+	else compare('cause', cause)
+	compare(fingerprint === '' ? FINGERPRINT : 'error_fingerprint', fingerprint)
+	if (since !== undefined)
+		conditions.push(`${TIME_COLUMN[table]} >= ${parameters.add(Math.ceil(since), 'bigint')}`)
+	if (until !== undefined)
+		conditions.push(`${TIME_COLUMN[table]} < ${parameters.add(Math.ceil(until), 'bigint')}`)
+	return conditions.join(' and ')
+}
 
 const SHARED = `id::text as id, seq, topic, destination, key, payload, headers, dedupe_key as "dedupeKey", attempts,
 	max_retries as "maxRetries", error_type as "errorType", error_message as "errorMessage",
@@ -34,17 +91,18 @@ const FIND = (['outbox', 'outbox_dead', 'outbox_history'] as const)
 	.join('\nunion all\n')
 
 const before = (table: 'outbox' | 'outbox_dead', which: string): string => `
-select ${SHARED}, ${REST[table]} from q cross join lateral (
+select ${SHARED}, ${REST[table]} from place cross join lateral (
 	select o.* from {s}.${table} o
-	where ${which} and o.key = q.of_key and (o.key, o.seq) < (q.of_key, q.at_seq)
+	where ${which} and o.key = place.of_key and (o.key, o.seq) < (place.of_key, place.at_seq)
 	order by o.seq limit 1
 ) x`
 
+/** `place`: where the message is in the order of its key. */
 const PREDECESSOR = `
-with q as materialized (
+with place as materialized (
 	select destination as to_destination, key as of_key, seq as at_seq from {s}.outbox where id = $1::uuid
-)${before('outbox_dead', 'o.blocks and o.destination collate "C" = q.to_destination')}
-union all${before('outbox', 'o.destination = q.to_destination')}`
+)${before('outbox_dead', 'o.blocks and o.destination collate "C" = place.to_destination')}
+union all${before('outbox', 'o.destination = place.to_destination')}`
 
 /** Discarded messages are in the history and no longer listed as dead; `find` still returns them. */
 function tablesOf(status: MessageStatus | undefined): readonly Table[] {

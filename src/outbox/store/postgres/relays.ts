@@ -29,30 +29,25 @@ on conflict (id) do update set
 	ordered_destinations = excluded.ordered_destinations, heartbeat_ms = excluded.heartbeat_ms, in_flight = excluded.in_flight,
 	sent = excluded.sent, failed = excluded.failed, dead = excluded.dead, throughput = excluded.throughput, seen_at = excluded.seen_at`
 
+/** `gone`: the forgotten relays. */
 const FORGET = `
 with gone as (delete from {s}.outbox_relays where seen_at < {now} - $1::bigint returning id)
 delete from {s}.outbox_permits where owner in (select id from gone) or until < {now} - $1::bigint`
 
+/** `removed`: the relay. */
 const REMOVE = `
-with r as (delete from {s}.outbox_relays where id = $1::text)
+with removed as (delete from {s}.outbox_relays where id = $1::text)
 delete from {s}.outbox_permits where owner = $1::text`
 
 const RELAYS = `
-select id, host, pid, destinations, ordered_destinations as "orderedDestinations", heartbeat_ms as "heartbeatMs", in_flight as "inFlight", sent, failed, dead, throughput, started_at as "startedAt",
-	seen_at as "seenAt"
+select id, host, pid, destinations, ordered_destinations as "orderedDestinations", heartbeat_ms as "heartbeatMs",
+	in_flight as "inFlight", sent, failed, dead, throughput, started_at as "startedAt", seen_at as "seenAt"
 from {s}.outbox_relays order by started_at, id`
 
 const NUMBERS = [
-	'pid',
-	'heartbeatMs',
-	'inFlight',
-	'sent',
-	'failed',
-	'dead',
-	'throughput',
-	'startedAt',
-	'seenAt',
-] as const
+	...(['pid', 'heartbeatMs', 'inFlight', 'sent', 'failed'] as const),
+	...(['dead', 'throughput', 'startedAt', 'seenAt'] as const),
+]
 
 /** Stored as JSON. */
 type Lists = 'destinations' | 'orderedDestinations'

@@ -9,8 +9,7 @@
 import { TimeoutError } from '../../../core/errors/errors.ts'
 import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
 import { isCancelledStatement, isDataError } from '../../../sql/postgres-errors.ts'
-import type { Value } from '../../../sql/postgres-executor.ts'
-import { uuidList } from '../../../sql/postgres-values.ts'
+import { uuidList, type Value } from '../../../sql/postgres-values.ts'
 import type { Settlement } from '../rows.ts'
 import type { OutboxStore } from '../store.ts'
 import { MAX_TIME, sanitizeError, UNSTORABLE_ERROR } from '../stored-values.ts'
@@ -34,95 +33,104 @@ const MATCH_SENT = 'id = any((select $1::text)::uuid[]) and locked_by = $2::text
 /** Returns null if all rows matched, so that the ids need not be sent. */
 const UNLESS_ALL = "case when count(*) < $4::int then coalesce(string_agg(id::text, ','), '') end as ids"
 
+/** `deleted`: the messages that this relay still held. */
 const SENT = `
-with w as (
+with deleted as (
 	delete from {s}.outbox where ${MATCH_SENT} returning id
 )
-select ${UNLESS_ALL} from w`
+select ${UNLESS_ALL} from deleted`
 
+/** `deleted`: the messages that this relay still held. `kept`: their copies in the history. */
 const SENT_WITH_HISTORY = `
-with w as (
+with deleted as (
 	delete from {s}.outbox where ${MATCH_SENT} returning *
-), h as (
+), kept as (
 	insert into {s}.outbox_history (${list(COPIED)}, seq, last_attempt_at, ${list(ERRORS)}, ended_at)
-	select ${list(COPIED)}, seq, ${LATEST_ATTEMPT}, ${list(ERRORS)}, {now} from w
+	select ${list(COPIED)}, seq, ${LATEST_ATTEMPT}, ${list(ERRORS)}, {now} from deleted
 )
-select ${UNLESS_ALL} from w`
+select ${UNLESS_ALL} from deleted`
 
+/** `given`: the settlements. `clock`: the time. In the statements that start with them, `changed` are the claims that this relay still held. */
 const GIVEN = `
-r as materialized (
+given as materialized (
 	select * from json_to_recordset($1::text::json) as r(
 		id uuid, attempt int, "claimedAt" bigint, "inMs" double precision, "delayMs" double precision,
 		cause text, "afterDeadLetter" text, "refundAttempt" boolean, type text, message text, fingerprint text)
-), n as materialized (select {now} as ms)`
+), clock as materialized (select {now} as ms)`
 
 /** `any` instead of `=`, because a join by equality lets the planner read all messages in the order of their ids. */
-const MATCHES_CLAIM = 'o.id = any(array[r.id]) and o.locked_by = $2::text and o.attempts = r.attempt'
+const MATCHES_CLAIM = 'o.id = any(array[given.id]) and o.locked_by = $2::text and o.attempts = given.attempt'
 
-/** Sent messages are deleted and never return, so the attempt is enough for them; others also match the time of the claim. */
-const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} and o.locked_at = coalesce(r."claimedAt", o.locked_at)`
+/** Sent messages are deleted and never return, so the attempt is enough for them. Other settlements also match the time of the claim. */
+const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} and o.locked_at = coalesce(given."claimedAt", o.locked_at)`
 
-const DUE_AT = `least((select ms from n) + ceil(coalesce(r."inMs", 0)), ${MAX_TIME})::bigint`
+const DUE_AT = `least((select ms from clock) + ceil(coalesce(given."inMs", 0)), ${MAX_TIME})::bigint`
 
 /** The age of a message counts from its first due time, which is about to be replaced. */
 const FIRST_DUE_AFTER = 'coalesce(o.first_due_after_ms, greatest(0, o.due_at - o.created_at))'
 
 const RETRY = `
-with ${GIVEN}, w as (
-	update {s}.outbox o set due_at = ${DUE_AT}, first_due_after_ms = ${FIRST_DUE_AFTER}, delay_ms = r."delayMs", crashes = 0, last_attempt_at = ${LATEST_ATTEMPT},
-		error_type = r.type, error_message = r.message, error_fingerprint = r.fingerprint, ${UNLOCKED}
-	from r where ${MATCHES_EXACT_CLAIM} returning o.id
+with ${GIVEN}, changed as (
+	update {s}.outbox o set due_at = ${DUE_AT}, first_due_after_ms = ${FIRST_DUE_AFTER}, delay_ms = given."delayMs", crashes = 0,
+		last_attempt_at = ${LATEST_ATTEMPT}, error_type = given.type, error_message = given.message,
+		error_fingerprint = given.fingerprint, ${UNLOCKED}
+	from given where ${MATCHES_EXACT_CLAIM} returning o.id
 )
-select ${CHANGED_IDS} from w`
+select ${CHANGED_IDS} from changed`
 
 const RELEASE = `
-with ${GIVEN}, w as (
+with ${GIVEN}, changed as (
 	update {s}.outbox o set attempts = o.attempts - 1, ${UNLOCKED},
-		due_at = case when r."inMs" is null then o.due_at else ${DUE_AT} end
-	from r where ${MATCHES_EXACT_CLAIM} returning o.id
+		due_at = case when given."inMs" is null then o.due_at else ${DUE_AT} end
+	from given where ${MATCHES_EXACT_CLAIM} returning o.id
 )
-select ${CHANGED_IDS} from w`
+select ${CHANGED_IDS} from changed`
 
-const FREE = '(o.lease_until is null or o.lease_until <= (select ms from n))'
+const FREE = '(o.lease_until is null or o.lease_until <= (select ms from clock))'
 
 /** Ordered, so that only the index of keys fits. */
 const FOLLOWERS = `
 	select o.ctid as at from {s}.outbox o
-	where w."afterDeadLetter" = 'dead-letter-rest' and o.destination = w.destination and o.key = w.key and o.seq > w.seq and ${FREE}
-		and o.id not in (select r.id from r)
+	where changed."afterDeadLetter" = 'dead-letter-rest' and o.destination = changed.destination and o.key = changed.key
+		and o.seq > changed.seq and ${FREE} and o.id not in (select given.id from given)
 	order by o.seq`
 
 const ATTEMPTS = 'attempts - (coalesce("refundAttempt", false))::int'
 
-/** Without an error, the dead letter keeps the one of its latest failure. */
+/**
+ * A settlement without an error keeps the error of the latest failure.
+ *
+ * `followers`: the later messages of the keys that become dead letters too. `inserted`: all dead letters.
+ */
 const DEAD = `
-with ${GIVEN}, w as (
-	delete from {s}.outbox o using r where ${MATCHES_EXACT_CLAIM}
-	returning o.*, r.cause, r."afterDeadLetter", r."refundAttempt", r.type, r.message, r.fingerprint
+with ${GIVEN}, changed as (
+	delete from {s}.outbox o using given where ${MATCHES_EXACT_CLAIM}
+	returning o.*, given.cause, given."afterDeadLetter", given."refundAttempt", given.type, given.message, given.fingerprint
 ), followers as (
-	delete from {s}.outbox o where o.ctid = any(array(select f.at from w cross join lateral (${FOLLOWERS}) f)) and ${FREE}
+	delete from {s}.outbox o where o.ctid = any(array(select f.at from changed cross join lateral (${FOLLOWERS}) f)) and ${FREE}
 	returning o.*
-), d as (
+), inserted as (
 	insert into {s}.outbox_dead (${list(COPIED)}, seq, last_attempt_at, ${list(ERRORS)}, died_at, cause, blocks)
 	select ${list(COPIED.map((column) => (column === 'attempts' ? ATTEMPTS : column)))}, seq,
 		case when "refundAttempt" then last_attempt_at else ${LATEST_ATTEMPT} end,
 		case when type is null then error_type else type end,
 		case when type is null then error_message else message end,
 		case when type is null then error_fingerprint else fingerprint end,
-		(select ms from n), cause, "afterDeadLetter" <> 'skip' and key is not null
-	from w
+		(select ms from clock), cause, "afterDeadLetter" <> 'skip' and key is not null
+	from changed
 	union all
-	select ${list(COPIED)}, seq, ${LATEST_ATTEMPT}, ${list(ERRORS)}, (select ms from n), 'predecessor-dead', true from followers
+	select ${list(COPIED)}, seq, ${LATEST_ATTEMPT}, ${list(ERRORS)}, (select ms from clock), 'predecessor-dead', true from followers
 )
-select ${CHANGED_IDS} from w`
+select ${CHANGED_IDS} from changed`
 
+/** `renewed`: the claims that this relay still held. */
 const RENEW = `
-with w as (
+with renewed as (
 	update {s}.outbox o set lease_until = {now} + $3::bigint
-	from json_to_recordset($1::text::json) as r(id uuid, attempt int)
+	from json_to_recordset($1::text::json) as given(id uuid, attempt int)
 	where ${MATCHES_CLAIM} returning o.id
 )
-select ${CHANGED_IDS} from w`
+select ${CHANGED_IDS} from renewed`
 
 interface Step {
 	readonly sql: string

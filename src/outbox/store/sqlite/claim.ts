@@ -9,6 +9,7 @@
  */
 import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
 import { admitsClaim, toCircuit } from '../decisions/circuit.ts'
+import { type CrashFilter, crashFilterOf } from '../decisions/poison.ts'
 import type { ClaimedRow, ClaimRequest, ClaimTarget, DestinationCircuit } from '../rows.ts'
 import { timeAfter } from '../stored-values.ts'
 import { readCircuit } from './circuits.ts'
@@ -42,8 +43,6 @@ const IS_UNBLOCKED = `NOT EXISTS (SELECT 1 FROM yaoki_outbox_dead d
 /** The message has no key, or is the first one of its key that is queued. */
 export const IS_HEAD: string = `(q.key IS NULL OR (${IS_UNBLOCKED} AND NOT EXISTS (SELECT 1 FROM yaoki_outbox e INDEXED BY yaoki_outbox_key
 		WHERE e.destination = q.destination AND e.key = q.key AND e.seq < q.seq)))`
-
-type CrashFilter = 'few crashes' | 'many crashes' | 'recorded crashes'
 
 /** ?4 counts a crash that the claim discovers: the row is still locked although its lease has ended. */
 export const HAS_CRASHES: Readonly<Record<CrashFilter, string>> = {
@@ -91,16 +90,14 @@ export const MARK_LIST: string = `${MARK} WHERE seq IN (SELECT value FROM json_e
 
 function claimTarget(
 	connection: SqliteConnection,
-	{ owner, leaseMs, poisonCandidates, poisonAfter }: ClaimRequest,
+	request: ClaimRequest,
 	{ destination, limit, since, isOrdered, keys, perKey = 1 }: ClaimTarget,
 	now: number,
 	into: ClaimedRow[],
 ): void {
-	// The small index contains the rows with a recorded crash. With `poisonAfter` 1, the first crash of a
-	// candidate may be the one that this claim discovers, which is not recorded yet.
-	const crashes = !poisonCandidates ? 'few crashes' : poisonAfter >= 2 ? 'recorded crashes' : 'many crashes'
+	const { owner, leaseMs, poisonAfter } = request
 	const byKeys = isOrdered ? keys : undefined
-	const text = CLAIM_TEXTS[crashes][byKeys ? 'keys' : isOrdered ? 'ordered' : 'unordered']
+	const text = CLAIM_TEXTS[crashFilterOf(request)][byKeys ? 'keys' : isOrdered ? 'ordered' : 'unordered']
 	const which = byKeys ? JSON.stringify(byKeys) : since
 	const first = connection.rows(text, destination, now, limit, poisonAfter, which)
 	if (first.length === 0) return

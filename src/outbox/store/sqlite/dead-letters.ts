@@ -57,7 +57,7 @@ const AUDIT_QUEUED = auditSql('yaoki_outbox', 'NULL')
 
 const AUDIT_CHANGE = `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination) VALUES (?, ?, ?, ?, ?, ?)`
 
-/** In the transaction of the change. */
+/** Runs in the transaction of the change. */
 export function auditChange(connection: SqliteConnection, change: OperatorChange, now: number): void {
 	const { by, reason, action, destination } = change
 	connection.run(AUDIT_CHANGE, now, by, reason, action, operatorChanges(change), destination)

@@ -26,7 +26,7 @@ export class SqliteExecutor {
 	readonly #file: string
 	readonly #transactions: TimedTransactions
 
-	/** Without `clock`, the connection has a clock of its own. */
+	/** `clock` is missing if the connection has a clock of its own. */
 	constructor(connection: SqliteConnection, file: string, runtime: Runtime, clock?: SqliteClock) {
 		this.#connection = connection
 		this.#file = file

@@ -24,7 +24,7 @@ import { OutboxSchemaError } from '../errors.ts'
 export const MOVED_COLUMNS =
 	'seq, id, destination, topic, key, due_at, created_at, expires_at, attempts, max_retries, delay_ms, crashes, dedupe_key, payload, headers'
 
-/** The same with the latest error. */
+/** These columns, and the latest error. */
 export const HISTORY_COLUMNS: string = `${MOVED_COLUMNS}, error_type, error_message, error_fingerprint`
 
 const MESSAGE = `

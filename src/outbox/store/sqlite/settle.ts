@@ -149,7 +149,7 @@ const errorColumns = (error: StoredError): readonly [string, string, string] => 
 	return [type, message, fingerprint]
 }
 
-/** Without an error, the dead letter keeps the one of its latest failure. */
+/** A settlement without an error keeps the error of the latest failure. */
 const COPY_DEAD = `INSERT INTO yaoki_outbox_dead (${MOVED_COLUMNS}, last_attempt_at, died_at, cause, blocks, error_type, error_message,
 		error_fingerprint)
 	SELECT ${MOVED_COLUMNS}, locked_at, ?5, ?6, key IS NOT NULL AND ?7, coalesce(?8, error_type),
@@ -230,7 +230,7 @@ function claimsByAttempt(claims: readonly ClaimRef[]): Iterable<ClaimGroup> {
 	return groups.values()
 }
 
-/** Returns true if the numbers are consecutive, as those of a batch usually are. A range needs no list that is written and parsed. */
+/** Returns true if the numbers are consecutive, as the numbers of a batch usually are. A range needs no list that is written and parsed. */
 export function isRange(sequences: readonly number[]): boolean {
 	const [first = 0] = sequences
 	return sequences.every((sequence, at) => sequence === first + at)

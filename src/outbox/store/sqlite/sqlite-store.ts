@@ -10,6 +10,7 @@ import { type BetterSqliteDatabase, isBetterSqlite } from '../../../sql/better-s
 import { isSqliteClient, type SqliteDatabase } from '../../../sql/clients.ts'
 import { SqliteClock } from '../../../sql/clock/sqlite-clock.ts'
 import { NO_NODE_SQLITE, openBetterSqlite, openNodeSqlite } from '../../../sql/open-sqlite.ts'
+import type { RunStatement } from '../../../sql/sqlite-client.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { OutboxStoreError } from '../errors.ts'
 import type { OutboxStore, SyncEnqueueStore } from '../store.ts'
@@ -200,17 +201,12 @@ export function sqliteOutboxStore(options: SqliteOutboxStoreOptions | string): S
 			),
 		/** With `tx`, the rows are inserted before the call returns. */
 		async insert(rows, tx, options) {
-			if (tx === undefined)
-				return executor.run('write', 'enqueue', () => ({
-					duplicates: insertRows(
-						(sql, ...params) => connection.rows(sql, ...params),
-						rows,
-						connection.now(),
-						options,
-					),
-					isInTransaction: false,
-				}))
-			return insertSync(rows, tx, options)
+			if (tx !== undefined) return insertSync(rows, tx, options)
+			const run: RunStatement = (sql, ...params) => connection.rows(sql, ...params)
+			return executor.run('write', 'enqueue', () => ({
+				duplicates: insertRows(run, rows, connection.now(), options),
+				isInTransaction: false,
+			}))
 		},
 		insertSync,
 		/** Does nothing: listeners detect every commit. */

@@ -1,14 +1,14 @@
-/** Counts messages at a bounded cost (count-limits.ts): counting runs in this thread, and nothing is sent meanwhile. */
+/** Counts messages at a bounded cost (counting.ts): counting runs in this thread, and nothing is sent meanwhile. */
 import type { SqliteConnection, SqlRow } from '../../../sql/sqlite-connection.ts'
 import {
 	BLOCKING_FAILURES,
 	BLOCKING_WAIT_MS,
 	type BlockingMessage,
-	cappedCount,
-	emptyAttempts,
+	countAttempts,
 	FORECAST_STEP_MS,
 	FORECAST_STEPS,
 	type ForecastSlot,
+	type FoundCounts,
 	limitPerDestination,
 	MAX_ATTEMPTS_COUNTED,
 	MAX_BEHIND,
@@ -16,10 +16,12 @@ import {
 	MAX_DESTINATIONS,
 	MAX_SAMPLE,
 	MIN_LIMIT,
+	type SampleRow,
 	sumBlocked,
 	sumForecast,
+	toDestinationCounts,
 } from '../counting.ts'
-import type { BlockedKeys, DestinationCounts, StoreStats } from '../store-stats.ts'
+import type { BlockedKeys, StoreStats } from '../store-stats.ts'
 import { NEXT_QUEUED, NO_DESTINATION } from './due.ts'
 
 const FREE = '(lease_until IS NULL OR lease_until <= ?2)'
@@ -129,100 +131,62 @@ function blockedByRetry(
 	return sumBlocked(countBehind(connection, destination, rows, share), share, now, isCut)
 }
 
-/** Returns how many keys behind dead letters are counted for each of `destinations` destinations. */
-const keysPerDestination = (destinations: number): number => limitPerDestination(MAX_BLOCKING, destinations)
-
-/** What all destinations share. */
-interface Counting {
-	readonly connection: SqliteConnection
-	readonly now: number
-	/** For each destination. */
-	readonly limit: number
-	readonly destinations: number
-	readonly sample: readonly SampleRow[]
-}
-
-function countDestination(counting: Counting, destination: string): DestinationCounts {
-	const { connection, now, limit, destinations } = counting
+function countDestination(
+	connection: SqliteConnection,
+	destination: string,
+	now: number,
+	limit: number,
+): FoundCounts {
 	const read = (sql: string): readonly (number | null)[] =>
 		(connection.row(sql, destination, now, limit + 1) ?? []).map((value) =>
 			value === null ? null : Number(value),
 		)
 	const [due, oldest = null] = read(DUE)
 	const [scheduled, next = null] = read(SCHEDULED)
-	const [scanned, inFlight, firstDue] = read(IN_FLIGHT)
-	const [failing, failedFirstDue] = read(FAILING)
-	const [maxAttempts] = read(FAILED_ATTEMPTS)
-	const sample = counting.sample.filter((one) => one.destination === destination)
-	const firstTimes = [firstDue, failedFirstDue, ...sample.map((one) => one.firstDue)].flatMap(
-		(time) => time ?? [],
-	)
-	const checked = limitPerDestination(Math.min(limit, MAX_BLOCKING), destinations)
+	const [scanned, inFlight, firstDue = null] = read(IN_FLIGHT)
+	const [failing, failedFirstDue = null] = read(FAILING)
+	const [maxAttempts = null] = read(FAILED_ATTEMPTS)
 	return {
 		destination,
-		due: cappedCount(due ?? 0, limit),
-		scheduled: cappedCount(scheduled ?? 0, limit),
-		// A scan that reached its limit may have missed some.
-		inFlight: { count: Math.min(inFlight ?? 0, limit), isCapped: (scanned ?? 0) > limit },
-		dead: cappedCount(connection.number(DEAD, destination, limit + 1), limit),
-		failing: cappedCount(failing ?? 0, limit),
-		maxAttempts: Math.max(maxAttempts ?? 0, ...sample.map((one) => one.maxAttempts)),
-		oldestLagMs: oldest === null ? null : now - oldest,
-		oldestAgeMs: firstTimes.length === 0 ? null : Math.max(0, now - Math.min(...firstTimes)),
+		limit,
+		due: due ?? 0,
+		lagMs: oldest === null ? null : now - oldest,
+		scheduled: scheduled ?? 0,
 		nextDueInMs: next === null ? null : next - now,
-		blockedByDead: blockedByDead(connection, destination, now, limit, keysPerDestination(destinations)),
-		blockedByRetry: blockedByRetry(connection, destination, now, limit, checked, (failing ?? 0) > checked),
+		scanned: scanned ?? 0,
+		inFlight: inFlight ?? 0,
+		firstDue,
+		failing: failing ?? 0,
+		failedFirstDue,
+		maxAttempts,
+		dead: connection.number(DEAD, destination, limit + 1),
 	}
 }
 
-const attemptsSql = (which: string): string => `SELECT min(attempts, ${MAX_ATTEMPTS_COUNTED}), count(*)
-	FROM (SELECT attempts FROM yaoki_outbox ${which} LIMIT ?) GROUP BY 1`
-const OF_ONE = 'INDEXED BY yaoki_outbox_due WHERE destination = ? ORDER BY due_at'
-const ATTEMPTS = attemptsSql('ORDER BY seq')
-const ATTEMPTS_AT = attemptsSql(OF_ONE)
-
-function countAttempts(connection: SqliteConnection, limit: number, destination?: string): readonly number[] {
-	const counts = emptyAttempts()
-	const rows =
-		destination === undefined
-			? connection.rows(ATTEMPTS, limit)
-			: connection.rows(ATTEMPTS_AT, destination, limit)
-	for (const [attempts, count] of rows) counts[Number(attempts)] = Number(count)
-	return counts
-}
-
-/**
- * Reads some of the first messages. They show attempts without a recorded failure, as in rows that were
- * restored or changed by hand, and times that the clock has not reached yet.
- */
-const sampleSql = (which: string): string => `SELECT destination, max(attempts),
-		min(CASE WHEN attempts > 0 AND first_due_after_ms IS NULL AND due_at > ? THEN created_at END),
+const sampleSql = (
+	which: string,
+): string => `SELECT destination, min(attempts, ${MAX_ATTEMPTS_COUNTED}), count(*), max(attempts),
+		min(CASE WHEN attempts > 0 AND first_due_after_ms IS NULL AND due_at > ?1 THEN created_at END),
 		max(max(created_at, coalesce(locked_at, 0), coalesce(last_attempt_at, 0)))
 	FROM (SELECT destination, attempts, created_at, first_due_after_ms, due_at, locked_at, last_attempt_at
-		FROM yaoki_outbox ${which} LIMIT ?) GROUP BY 1`
+		FROM yaoki_outbox ${which} LIMIT ?2) GROUP BY 1, 2`
 const SAMPLE = sampleSql('ORDER BY seq')
-const SAMPLE_AT = sampleSql(OF_ONE)
-
-interface SampleRow {
-	readonly destination: string
-	readonly maxAttempts: number
-	readonly firstDue: number | null
-	readonly latest: number
-}
+const SAMPLE_OF_ONE = sampleSql('INDEXED BY yaoki_outbox_due WHERE destination = ?3 ORDER BY due_at')
 
 function readSample(
 	connection: SqliteConnection,
 	now: number,
 	limit: number,
-	destination?: string,
+	destination: string | undefined,
 ): readonly SampleRow[] {
-	const size = Math.min(limit, MAX_SAMPLE)
 	const rows =
 		destination === undefined
-			? connection.rows(SAMPLE, now, size)
-			: connection.rows(SAMPLE_AT, now, destination, size)
-	return rows.map(([name, maxAttempts, firstDue = null, latest]) => ({
+			? connection.rows(SAMPLE, now, limit)
+			: connection.rows(SAMPLE_OF_ONE, now, limit, destination)
+	return rows.map(([name, attempts, count, maxAttempts, firstDue = null, latest]) => ({
 		destination: String(name),
+		attempts: Number(attempts),
+		count: Number(count),
 		maxAttempts: Number(maxAttempts),
 		firstDue: firstDue === null ? null : Number(firstDue),
 		latest: Number(latest),
@@ -266,12 +230,21 @@ export function stats(
 	const slots = names.flatMap((name) => forecastSlots(connection, name, now, share))
 	const sample = readSample(connection, now, limit, destination)
 	const latest = Math.max(now, connection.number(LATEST), ...sample.map((row) => row.latest))
-	const counting = { connection, now, limit: share, destinations: names.length, sample }
+	const maxKeys = limitPerDestination(MAX_BLOCKING, names.length)
+	const checked = limitPerDestination(Math.min(share, MAX_BLOCKING), names.length)
 	return {
 		now,
-		destinations: names.map((name) => countDestination(counting, name)),
+		destinations: names.map((name) => {
+			const counts = countDestination(connection, name, now, share)
+			const isCut = counts.failing > checked
+			return {
+				...toDestinationCounts(counts, now, sample),
+				blockedByDead: blockedByDead(connection, name, now, share, maxKeys),
+				blockedByRetry: blockedByRetry(connection, name, now, share, checked, isCut),
+			}
+		}),
 		hasMoreDestinations: found.length > names.length,
-		attempts: countAttempts(connection, limit, destination),
+		attempts: countAttempts(sample),
 		forecast: sumForecast(slots, limit),
 		clockBehindMs: Math.max(0, latest - Math.floor(wallNow())),
 	}

@@ -1,7 +1,7 @@
 /** Assertions and small functions of the cases. */
 import assert from 'node:assert/strict'
 
-/** For `assertNear`, and for steps of the clock. */
+/** The tolerance of `assertNear`, and the unit of steps of the clock. */
 export const MINUTE = 60_000
 export const HOUR: number = 60 * MINUTE
 

@@ -18,13 +18,7 @@ export const retry = (
 	inMs: number,
 	delayMs: number | null = inMs,
 	error: StoredError = BOOM,
-): Settlement => ({
-	type: 'retry',
-	...claimRef(row),
-	inMs,
-	delayMs,
-	error,
-})
+): Settlement => ({ type: 'retry', ...claimRef(row), inMs, delayMs, error })
 
 export const release = (row: ClaimRef, inMs?: number): Settlement => ({
 	type: 'release',
@@ -42,11 +36,4 @@ export interface Death {
 export const dead = (
 	row: ClaimRef,
 	{ cause = 'permanent', error = BOOM, afterDeadLetter = 'skip', refundAttempt }: Death = {},
-): Settlement => ({
-	type: 'dead',
-	...claimRef(row),
-	cause,
-	error,
-	afterDeadLetter,
-	refundAttempt,
-})
+): Settlement => ({ type: 'dead', ...claimRef(row), cause, error, afterDeadLetter, refundAttempt })

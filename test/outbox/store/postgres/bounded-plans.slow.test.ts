@@ -9,10 +9,10 @@ import type { ClaimedRow, ClaimTarget } from '../../../../src/outbox/store/rows.
 import { PostgresExecutor } from '../../../../src/sql/postgres-executor.ts'
 import { newRows } from '../rows.ts'
 import { nodesOf, type PlanNode, type Recorder, recordStatements, rowsRead } from './explained.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 import { retry, runtimeWithClaimsOf, wanted } from './rows.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 const TABLES = ['outbox', 'outbox_dead', 'outbox_destinations']
 const MESSAGES = 5_000
@@ -21,25 +21,25 @@ const LIMIT = 100
 
 /** Messages, dead letters and destinations as a burst leaves them. */
 async function fill(count: number): Promise<void> {
-	await rig.pool.query(
-		`insert into ${rig.schema}.outbox (id, destination, topic, key, payload)
+	await postgres.pool.query(
+		`insert into ${postgres.schema}.outbox (id, destination, topic, key, payload)
 		select gen_random_uuid(), 'a', 't', 'k' || i % ${KEYS}, '{}' from generate_series(1, $1::int) i`,
 		[count],
 	)
-	await rig.pool.query(
-		`insert into ${rig.schema}.outbox_dead (id, destination, topic, key, payload, seq, died_at, cause, blocks)
+	await postgres.pool.query(
+		`insert into ${postgres.schema}.outbox_dead (id, destination, topic, key, payload, seq, died_at, cause, blocks)
 		select gen_random_uuid(), 'a', 't', 'd' || i, '{}', i, 0, 'expired', true from generate_series(1, $1::int) i`,
 		[count],
 	)
-	await rig.pool.query(
-		`insert into ${rig.schema}.outbox_destinations (destination) select 'other' || i from generate_series(1, $1::int) i
+	await postgres.pool.query(
+		`insert into ${postgres.schema}.outbox_destinations (destination) select 'other' || i from generate_series(1, $1::int) i
 		on conflict do nothing`,
 		[count],
 	)
 }
 
 async function onEach(sql: (table: string) => string): Promise<void> {
-	for (const table of TABLES) await rig.pool.query(sql(`${rig.schema}.${table}`))
+	for (const table of TABLES) await postgres.pool.query(sql(`${postgres.schema}.${table}`))
 }
 
 /** What the statistics say when the burst arrives. */
@@ -90,7 +90,7 @@ async function runClaims(
 	await run(store, '')
 	const slow = postgresOutboxStore({
 		client: recorder.pool,
-		schema: rig.schema,
+		schema: postgres.schema,
 		runtime: runtimeWithClaimsOf(60_000),
 	})
 	await slow.claim(wanted({ isOrdered: true }))
@@ -131,7 +131,7 @@ async function runOthers(store: PostgresOutboxStore): Promise<void> {
 
 /** A statement that runs only if messages were replayed during a claim. */
 async function runOvertaking(client: pg.Pool): Promise<void> {
-	const settings = { client, schema: rig.schema, prepare: true, warn: () => {}, offsetMs: () => 0 }
+	const settings = { client, schema: postgres.schema, prepare: true, warn: () => {}, offsetMs: () => 0 }
 	const { bounded } = new PostgresExecutor(settings, async (error) => error)
 	const [claimed] = newRows(1, { destination: 'a', key: 'k1' })
 	await bounded.run(OVERTAKING, [JSON.stringify([{ ...claimed, sequence: 4_000 }]), 'relay'])
@@ -179,8 +179,8 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 
 	beforeEach(async () => {
 		await onEach((table) => `alter table ${table} set (autovacuum_enabled = off)`)
-		pool = rig.anotherPool({ max: 1 })
-		store = postgresOutboxStore({ client: pool, schema: rig.schema, runtime: runtimeWithClaimsOf(0) })
+		pool = postgres.anotherPool({ max: 1 })
+		store = postgresOutboxStore({ client: pool, schema: postgres.schema, runtime: runtimeWithClaimsOf(0) })
 		recorder = await recordStatements(pool)
 		await prepareState()
 	})
@@ -220,8 +220,8 @@ describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_,
 })
 
 test('a scan does not search for the first message of a key that the relay holds', async () => {
-	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema, runtime: runtimeWithClaimsOf(0) })
+	const pool = postgres.anotherPool({ max: 1 })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema, runtime: runtimeWithClaimsOf(0) })
 	const recorder = await recordStatements(pool)
 	await store.insert(newRows(LIMIT - 1, { destination: 'a', key: 'hot' }))
 	const searched = async (heldKeys: readonly string[]): Promise<number> => {

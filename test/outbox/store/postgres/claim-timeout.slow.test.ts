@@ -7,25 +7,25 @@ import {
 } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRows } from '../rows.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 /** Claims that the server runs now. */
 async function runningClaims(): Promise<number> {
-	const { rows } = await rig.pool.query(
-		`select from pg_stat_activity where state = 'active' and query like '/* yaoki claim%${rig.schema}%'`,
+	const { rows } = await postgres.pool.query(
+		`select from pg_stat_activity where state = 'active' and query like '/* yaoki claim%${postgres.schema}%'`,
 	)
 	return rows.length
 }
 
 /** The owner contains the schema, so that claims of other tests on the server do not count. */
-const ofTest = (signal?: AbortSignal) => wanted({}, { owner: `relay ${rig.schema}`, signal })
+const ofTest = (signal?: AbortSignal) => wanted({}, { owner: `relay ${postgres.schema}`, signal })
 
 /** Holds a lock that every claim waits for. A test that fails releases it too: otherwise all that follows would wait for it. */
 async function lockTable(): Promise<() => Promise<void>> {
-	const blocker = await rig.pool.connect()
+	const blocker = await postgres.pool.connect()
 	let isHeld = true
 	const unlock = async () => {
 		if (!isHeld) return
@@ -35,7 +35,7 @@ async function lockTable(): Promise<() => Promise<void>> {
 	}
 	onTestFinished(unlock)
 	await blocker.query('begin')
-	await blocker.query(`lock table ${rig.schema}.outbox in access exclusive mode`)
+	await blocker.query(`lock table ${postgres.schema}.outbox in access exclusive mode`)
 	return unlock
 }
 
@@ -60,7 +60,7 @@ const noneRunning = () => eventually(async () => expect(await runningClaims()).t
 const oneRunning = () => eventually(async () => expect(await runningClaims()).toBe(1))
 
 test('the server cancels a claim that takes longer than claimTimeoutMs', async () => {
-	const store = postgresOutboxStore({ client: rig.anotherPool(), schema: rig.schema, claimTimeoutMs: 50 })
+	const store = postgresOutboxStore({ client: postgres.anotherPool(), schema: postgres.schema, claimTimeoutMs: 50 })
 	await store.insert(newRows(1))
 	const unlock = await lockTable()
 	const error = await store.claim(ofTest()).catch((reason: unknown) => reason)
@@ -72,23 +72,23 @@ test('the server cancels a claim that takes longer than claimTimeoutMs', async (
 })
 
 test('a shorter statement_timeout of the server applies', async () => {
-	const pool = rig.anotherPool({ options: '-c statement_timeout=50' })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const pool = postgres.anotherPool({ options: '-c statement_timeout=50' })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	const unlock = await lockTable()
 	await expect(store.claim(ofTest())).rejects.toBeInstanceOf(TimeoutError)
 	await unlock()
 })
 
 test('a statement after a claim has the timeout of its connection again', async () => {
-	const pool = rig.anotherPool({ max: 1 })
-	await postgresOutboxStore({ client: pool, schema: rig.schema }).claim(ofTest())
+	const pool = postgres.anotherPool({ max: 1 })
+	await postgresOutboxStore({ client: pool, schema: postgres.schema }).claim(ofTest())
 	const { rows } = await pool.query('show statement_timeout')
 	expect(rows).toEqual([{ statement_timeout: '0' }])
 })
 
 test('the server ends a claim whose client died', async () => {
-	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema, claimTimeoutMs: 500 })
+	const pool = postgres.anotherPool({ max: 1 })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema, claimTimeoutMs: 500 })
 	const client = await pool.connect()
 	client.release()
 	const unlock = await lockTable()
@@ -110,7 +110,7 @@ test('the server ends a claim whose client died', async () => {
 })
 
 test('an aborted claim is cancelled on the server', async () => {
-	const store = postgresOutboxStore({ client: rig.anotherPool(), schema: rig.schema })
+	const store = postgresOutboxStore({ client: postgres.anotherPool(), schema: postgres.schema })
 	const unlock = await lockTable()
 	const giveUp = new AbortController()
 	const outcome = store.claim(ofTest(giveUp.signal)).catch((reason: unknown) => reason)
@@ -122,8 +122,8 @@ test('an aborted claim is cancelled on the server', async () => {
 })
 
 test('a claim that is aborted while it waits for a connection never starts', async () => {
-	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const pool = postgres.anotherPool({ max: 1 })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	await store.insert(newRows(1))
 	const only = await pool.connect()
 	const query = vi.spyOn(only, 'query')
@@ -139,15 +139,15 @@ test('a claim that is aborted while it waits for a connection never starts', asy
 
 test('a relay whose claims are cancelled runs one at a time and sends everything in the end', async () => {
 	const store = postgresOutboxStore({
-		client: rig.anotherPool({ max: 6 }),
-		schema: rig.schema,
+		client: postgres.anotherPool({ max: 6 }),
+		schema: postgres.schema,
 		claimTimeoutMs: 50,
 	})
 	const outbox = new Outbox({ store, outsideTransaction: 'allow' })
 	const events: RelayEvent[] = []
 	let sent = 0
 	const relay = new Relay(outbox, {
-		name: rig.schema,
+		name: postgres.schema,
 		destinations: {
 			a: () => {
 				sent++
@@ -177,9 +177,9 @@ test('a relay whose claims are cancelled runs one at a time and sends everything
 })
 
 test('a stopped relay leaves no claim on the server', async () => {
-	const store = postgresOutboxStore({ client: rig.anotherPool({ max: 6 }), schema: rig.schema })
+	const store = postgresOutboxStore({ client: postgres.anotherPool({ max: 6 }), schema: postgres.schema })
 	const outbox = new Outbox({ store, outsideTransaction: 'allow' })
-	const relay = new Relay(outbox, { name: rig.schema, destinations: { a: () => {} } })
+	const relay = new Relay(outbox, { name: postgres.schema, destinations: { a: () => {} } })
 	onTestFinished(() => relay.stop({ timeoutMs: 1 }))
 	const locked = lockAtNextClaim(store)
 	await relay.start()
@@ -192,17 +192,17 @@ test('a stopped relay leaves no claim on the server', async () => {
 
 test('with a shorter statement_timeout of the server, errors of claim and settle name that limit', async () => {
 	// Regression: "claim: no result within 10000 ms" after 25 ms.
-	await rig.store.insert(newRows(1))
-	const { rows } = await rig.store.claim(ofTest())
-	const pool = rig.anotherPool({ statement_timeout: 25 })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	await postgres.store.insert(newRows(1))
+	const { rows } = await postgres.store.claim(ofTest())
+	const pool = postgres.anotherPool({ statement_timeout: 25 })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	const unlock = await lockTable()
 	await expect(store.claim(ofTest())).rejects.toMatchObject({ name: 'TimeoutError', timeoutMs: 25 })
 	const sent = rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)
-	await expect(store.settle(`relay ${rig.schema}`, sent, false)).rejects.toMatchObject({
+	await expect(store.settle(`relay ${postgres.schema}`, sent, false)).rejects.toMatchObject({
 		name: 'TimeoutError',
 		timeoutMs: 25,
 	})
 	await unlock()
-	expect(await store.settle(`relay ${rig.schema}`, sent, false)).toEqual([])
+	expect(await store.settle(`relay ${postgres.schema}`, sent, false)).toEqual([])
 })

@@ -4,14 +4,14 @@ import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postg
 import type { PgClient, PgPool } from '../../../../src/sql/clients.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRow, newRows } from '../rows.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 const prepared = async (prepare: boolean): Promise<number> => {
-	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema, prepare })
+	const pool = postgres.anotherPool({ max: 1 })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema, prepare })
 	await store.insert(newRows(3))
 	await store.claim(wanted())
 	await store.claim(wanted())
@@ -24,8 +24,8 @@ test('prepares statements once per connection, and none with prepare: false', as
 })
 
 test('prepares again what DISCARD ALL removed', async () => {
-	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const pool = postgres.anotherPool({ max: 1 })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	await store.insert(newRows(2))
 	expect((await store.claim(wanted({ limit: 1 }))).rows).toHaveLength(1)
 	await pool.query('discard all')
@@ -35,7 +35,7 @@ test('prepares again what DISCARD ALL removed', async () => {
 
 /** A pool whose connections run each text on another connection of the server, as a pooler in transaction mode does. */
 async function pooler(): Promise<{ readonly pool: PgPool; end(): void }> {
-	const server = rig.anotherPool({ max: 2 })
+	const server = postgres.anotherPool({ max: 2 })
 	const connections = [await server.connect(), await server.connect()]
 	let texts = 0
 	const query = (text: string): ReturnType<PgClient['query']> => {
@@ -48,9 +48,9 @@ async function pooler(): Promise<{ readonly pool: PgPool; end(): void }> {
 }
 
 test('a relay goes on without prepared statements if a pooler changes the connection', async () => {
-	await rig.store.insert(newRows(3))
+	await postgres.store.insert(newRows(3))
 	const { pool, end } = await pooler()
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	for (let round = 0; round < 3; round++) {
 		const { rows } = await store.claim(wanted({ limit: 1 }))
 		expect(rows).toHaveLength(1)
@@ -61,57 +61,57 @@ test('a relay goes on without prepared statements if a pooler changes the connec
 })
 
 test('two stores of different schemas can share a pool', async () => {
-	const pool = rig.anotherPool({ max: 1 })
-	const one = postgresOutboxStore({ client: pool, schema: rig.schema })
-	const two = postgresOutboxStore({ client: pool, schema: `${rig.schema}_two` })
+	const pool = postgres.anotherPool({ max: 1 })
+	const one = postgresOutboxStore({ client: pool, schema: postgres.schema })
+	const two = postgresOutboxStore({ client: pool, schema: `${postgres.schema}_two` })
 	await two.migrate()
 	await one.insert(newRows(2))
 	await two.insert(newRows(3))
 	expect((await one.claim(wanted())).rows).toHaveLength(2)
 	expect((await two.claim(wanted())).rows).toHaveLength(3)
-	await pool.query(`drop schema ${rig.schema}_two cascade`)
+	await pool.query(`drop schema ${postgres.schema}_two cascade`)
 })
 
 test('reports an open transaction for clients and pools of pg', async () => {
-	const client = await rig.pool.connect()
+	const client = await postgres.pool.connect()
 	await client.query('begin')
-	expect((await rig.store.insert([newRow()], client)).isInTransaction).toBe(true)
-	expect((await rig.store.insert(newRows(2), client)).isInTransaction).toBe(true)
+	expect((await postgres.store.insert([newRow()], client)).isInTransaction).toBe(true)
+	expect((await postgres.store.insert(newRows(2), client)).isInTransaction).toBe(true)
 	await client.query('rollback')
-	expect((await rig.store.insert([newRow()], client)).isInTransaction).toBe(false)
+	expect((await postgres.store.insert([newRow()], client)).isInTransaction).toBe(false)
 	client.release()
-	expect((await rig.store.insert([newRow()], rig.pool)).isInTransaction).toBe(false)
-	expect((await rig.store.insert([newRow()])).isInTransaction).toBe(false)
-	const plain = { query: (text: string, values?: unknown[]) => rig.pool.query(text, values) }
-	expect((await rig.store.insert([newRow()], plain)).isInTransaction).toBeUndefined()
+	expect((await postgres.store.insert([newRow()], postgres.pool)).isInTransaction).toBe(false)
+	expect((await postgres.store.insert([newRow()])).isInTransaction).toBe(false)
+	const plain = { query: (text: string, values?: unknown[]) => postgres.pool.query(text, values) }
+	expect((await postgres.store.insert([newRow()], plain)).isInTransaction).toBeUndefined()
 })
 
 test('survives idle connections that the server ends', async () => {
-	const pool = rig.anotherPool()
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const pool = postgres.anotherPool()
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	await store.insert([newRow()])
 	const { rows } = await pool.query('select pg_backend_pid() as pid')
-	await rig.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
+	await postgres.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
 	await eventually(() => expect(pool.totalCount).toBe(0))
 	expect((await store.claim(wanted())).rows).toHaveLength(1)
 })
 
 test('a connection lost within a transaction fails that call, and the next call works', async () => {
-	const pool = rig.anotherPool()
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const pool = postgres.anotherPool()
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	const request = { destination: 'shop', owner: 'r', wanted: 1, inUse: 0, total: 1, leaseMs: 60_000 }
 	await store.acquirePermits(request)
-	const blocker = await rig.pool.connect()
+	const blocker = await postgres.pool.connect()
 	await blocker.query('begin')
-	await blocker.query(`select from ${rig.schema}.outbox_destinations for update`)
+	await blocker.query(`select from ${postgres.schema}.outbox_destinations for update`)
 	const outcome = store.acquirePermits(request).catch((error: unknown) => error)
 	const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like 'execute yaoki%'`
 	const { pid } = await eventually(async () => {
-		const [row] = (await rig.pool.query(waiting)).rows
+		const [row] = (await postgres.pool.query(waiting)).rows
 		expect(row).toBeDefined()
 		return row
 	})
-	await rig.pool.query('select pg_terminate_backend($1)', [pid])
+	await postgres.pool.query('select pg_terminate_backend($1)', [pid])
 	expect(await outcome).toBeInstanceOf(Error)
 	await blocker.query('rollback')
 	blocker.release()
@@ -121,8 +121,8 @@ test('a connection lost within a transaction fails that call, and the next call 
 
 test('a full disk rejects with a OutboxStoreError whose cause is the error of the database', async () => {
 	const cause = Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' })
-	const pool = rig.anotherPool()
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const pool = postgres.anotherPool()
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	vi.spyOn(pool, 'query').mockImplementation(() => Promise.reject(cause))
 	const error = await store.insert([newRow()]).catch((error: unknown) => error)
 	expect(error).toBeInstanceOf(OutboxStoreError)
@@ -131,8 +131,8 @@ test('a full disk rejects with a OutboxStoreError whose cause is the error of th
 
 test('passes connection errors through', async () => {
 	const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
-	const pool = rig.anotherPool()
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const pool = postgres.anotherPool()
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	vi.spyOn(pool, 'connect').mockImplementation(() => Promise.reject(cause))
 	await expect(store.claim(wanted())).rejects.toBe(cause)
 })

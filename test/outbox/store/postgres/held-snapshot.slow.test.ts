@@ -12,10 +12,10 @@ import type { ClaimTarget } from '../../../../src/outbox/store/rows.ts'
 import { newRows } from '../rows.ts'
 import { begin } from './concurrent.ts'
 import { nodesOf, pagesRead, type Recorder, recordStatements } from './explained.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 import { runtimeWithClaimsOf, wanted } from './rows.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 const KEYS = ['k0', 'k1', 'k2', 'k3']
 const SENT_PER_KEY = 3_000
@@ -26,15 +26,15 @@ const MAX_PAGES = 250
 
 /** Leaves what sending leaves: an insert, the update of a claim, a delete. */
 async function leaveSentMessages(): Promise<void> {
-	await rig.pool.query(
-		`insert into ${rig.schema}.outbox (id, destination, topic, key, payload, in_order)
+	await postgres.pool.query(
+		`insert into ${postgres.schema}.outbox (id, destination, topic, key, payload, in_order)
 		select gen_random_uuid(), 'a', 't', 'k' || i % $1::int, '{}', true from generate_series(1, $2::int) i`,
 		[KEYS.length, KEYS.length * SENT_PER_KEY],
 	)
-	await rig.pool.query(
-		`update ${rig.schema}.outbox set attempts = 1, locked_by = 'r', locked_at = 1, lease_until = 2`,
+	await postgres.pool.query(
+		`update ${postgres.schema}.outbox set attempts = 1, locked_by = 'r', locked_at = 1, lease_until = 2`,
 	)
-	await rig.pool.query(`delete from ${rig.schema}.outbox`)
+	await postgres.pool.query(`delete from ${postgres.schema}.outbox`)
 }
 
 interface Recorded {
@@ -44,14 +44,14 @@ interface Recorded {
 
 /** A store with a connection of its own, as another relay has it. */
 async function recordedStore(runtime: Runtime = runtimeWithClaimsOf(0)): Promise<Recorded> {
-	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema, runtime })
+	const pool = postgres.anotherPool({ max: 1 })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema, runtime })
 	return { store, recorder: await recordStatements(pool) }
 }
 
 /** Claims, and returns how many pages the same claim reads again. */
-async function pagesOf({ store, recorder }: Recorded, lane: Partial<ClaimTarget>): Promise<number> {
-	await store.claim(wanted({ isOrdered: true, ...lane }, { owner: 'reader' }))
+async function pagesOf({ store, recorder }: Recorded, target: Partial<ClaimTarget>): Promise<number> {
+	await store.claim(wanted({ isOrdered: true, ...target }, { owner: 'reader' }))
 	return pagesRead(await recorder.explain(recorder.latest, { isRun: true }))
 }
 
@@ -66,11 +66,11 @@ async function claimAndSend(store: PostgresOutboxStore): Promise<number> {
 }
 
 beforeEach(async () => {
-	await rig.pool.query(`alter table ${rig.schema}.outbox set (autovacuum_enabled = off)`)
-	const holder = await begin(rig.pool, 'repeatable read')
-	await holder.query(`select count(*) from ${rig.schema}.outbox`)
+	await postgres.pool.query(`alter table ${postgres.schema}.outbox set (autovacuum_enabled = off)`)
+	const holder = await begin(postgres.pool, 'repeatable read')
+	await holder.query(`select count(*) from ${postgres.schema}.outbox`)
 	await leaveSentMessages()
-	await rig.store.insert(KEYS.flatMap((key) => newRows(QUEUED_PER_KEY, { key })))
+	await postgres.store.insert(KEYS.flatMap((key) => newRows(QUEUED_PER_KEY, { key })))
 })
 
 test('the first scan of a relay searches for the first message of each key once, however many of its messages are due', async () => {
@@ -88,15 +88,15 @@ test.each<[string, Partial<ClaimTarget>]>([
 	['a claim of runs', { keys: KEYS, perKey: 4, limit: 16 }],
 ])(
 	'%s does not read the entries of sent messages of keys that the relay has claimed from',
-	async (_, lane) => {
+	async (_, target) => {
 		const relay = await recordedStore()
 		const since = await claimAndSend(relay.store)
-		expect(await pagesOf(relay, { ...lane, since })).toBeLessThan(MAX_PAGES)
+		expect(await pagesOf(relay, { ...target, since })).toBeLessThan(MAX_PAGES)
 	},
 )
 
-test('a scan does not read them again for keys that another relay holds', async () => {
-	const { rows } = await rig.store.claim(wanted({ isOrdered: true }, { owner: 'another' }))
+test('a scan does not search again for keys that another relay holds', async () => {
+	const { rows } = await postgres.store.claim(wanted({ isOrdered: true }, { owner: 'another' }))
 	expect(rows).toHaveLength(KEYS.length)
 	const relay = await recordedStore(runtimeWithClaimsOf(60_000))
 	const since = rows[0]?.dueAt ?? 0
@@ -107,12 +107,12 @@ test('a scan does not read them again for keys that another relay holds', async 
 })
 
 test('a claim by key with bounds finds a message that is replayed before them', async () => {
-	const [row] = (await rig.store.claim(wanted({ isOrdered: true, limit: 1 }))).rows
+	const [row] = (await postgres.store.claim(wanted({ isOrdered: true, limit: 1 }))).rows
 	if (!row) throw new Error('a message')
 	const dead = { type: 'dead', id: row.id, attempt: 1, cause: 'permanent', error: null } as const
-	await rig.store.settle('relay', [{ ...dead, afterDeadLetter: 'skip' }], false)
-	await claimAndSend(rig.store)
-	await rig.store.replay({}, 1, { by: 'someone', reason: null })
-	const claimed = await rig.store.claim(wanted({ isOrdered: true, keys: [row.key ?? ''] }))
+	await postgres.store.settle('relay', [{ ...dead, afterDeadLetter: 'skip' }], false)
+	await claimAndSend(postgres.store)
+	await postgres.store.replay({}, 1, { by: 'someone', reason: null })
+	const claimed = await postgres.store.claim(wanted({ isOrdered: true, keys: [row.key ?? ''] }))
 	expect(claimed.rows.map(({ id }) => id)).toEqual([row.id])
 })

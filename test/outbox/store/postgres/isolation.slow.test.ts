@@ -6,26 +6,26 @@ import {
 	postgresOutboxStore,
 } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRows } from '../rows.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 /** Of the user in the database of this file alone, so that other tests on the same server have theirs. */
 async function withDefault<T>(
 	level: string,
 	work: (store: PostgresOutboxStore, pool: pg.Pool) => Promise<T>,
 ): Promise<T> {
-	const { rows } = await rig.pool.query('select current_database() as name')
+	const { rows } = await postgres.pool.query('select current_database() as name')
 	const role = `alter role current_user in database "${rows[0].name}"`
-	await rig.pool.query(`${role} set default_transaction_isolation = '${level}'`)
+	await postgres.pool.query(`${role} set default_transaction_isolation = '${level}'`)
 	try {
-		const pool = rig.anotherPool({ max: 8 })
+		const pool = postgres.anotherPool({ max: 8 })
 		const found = (await pool.query('show default_transaction_isolation')).rows[0]
 		expect(found.default_transaction_isolation).toBe(level)
-		return await work(postgresOutboxStore({ client: pool, schema: rig.schema }), pool)
+		return await work(postgresOutboxStore({ client: pool, schema: postgres.schema }), pool)
 	} finally {
-		await rig.pool.query(`${role} reset default_transaction_isolation`)
+		await postgres.pool.query(`${role} reset default_transaction_isolation`)
 	}
 }
 
@@ -74,7 +74,7 @@ describe.each(['repeatable read', 'serializable'])('with %s as the default', (le
 		})
 	})
 
-	test('runs no statement at that level', async () => {
+	test('no statement of a relay runs at the default isolation level', async () => {
 		await withDefault(level, async (store, pool) => {
 			const query = vi.spyOn(pool, 'query')
 			await store.insert(newRows(2))
@@ -86,9 +86,9 @@ describe.each(['repeatable read', 'serializable'])('with %s as the default', (le
 })
 
 test('with read committed as the default, an insert is one round trip after one lookup', async () => {
-	const pool = rig.anotherPool()
+	const pool = postgres.anotherPool()
 	const query = vi.spyOn(pool, 'query')
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	for (let round = 0; round < 3; round++) await store.insert(newRows(2))
 	expect(query).toHaveBeenCalledTimes(4)
 })
@@ -97,11 +97,11 @@ test.each(['read committed', 'serializable'])(
 	'with %s as the default, a claim is one round trip after its preparation and one lookup',
 	async (level) => {
 		await withDefault(level, async () => {
-			const pool = rig.anotherPool({ max: 1 })
+			const pool = postgres.anotherPool({ max: 1 })
 			const client = await pool.connect()
 			const query = vi.spyOn(client, 'query')
 			client.release()
-			const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+			const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 			for (let round = 0; round < 3; round++) await store.claim(wanted())
 			expect(query).toHaveBeenCalledTimes(5)
 		})

@@ -45,7 +45,7 @@ test('a bound can be lowered: the sequence may have been set back', () => {
 	expect(bounds.of('a', ['k'])).toEqual({ k: 3 })
 })
 
-test('uses the bounds of a limited number of keys: those claimed from last', () => {
+test('uses the bounds of a limited number of keys: the keys claimed from last', () => {
 	const bounds = new KeyBounds()
 	const keys = Array.from({ length: 1_500 }, (_, at) => `k${at}`)
 	for (const [at, key] of keys.entries()) bounds.record('a', key, at, 100)
@@ -63,7 +63,7 @@ test('remembers a limited number of keys', () => {
 	expect(bounds.of('a', ['old'])).toBeUndefined()
 })
 
-test('keys named like members of objects are keys', () => {
+test('records bounds of keys that are named like members of objects', () => {
 	const bounds = new KeyBounds()
 	bounds.record('a', '__proto__', 7, 100)
 	expect(JSON.stringify(bounds.of('a'))).toBe('{"__proto__":7}')

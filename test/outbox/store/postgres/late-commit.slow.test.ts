@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
 import type { OutboxStore } from '../../../../src/outbox/store/store.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 const LATE = 3_000
 
@@ -11,12 +11,12 @@ test('a large transaction that commits late is claimed by scans that continue, n
 	// Regression: scans continued after the latest message ever claimed, so only full scans found these.
 	const claimed = { byFullScans: 0, byOthers: 0 }
 	const counted: OutboxStore['claim'] = async (request) => {
-		const result = await rig.store.claim(request)
+		const result = await postgres.store.claim(request)
 		const isFull = request.targets.some(({ since }) => since === 0)
 		claimed[isFull ? 'byFullScans' : 'byOthers'] += result.rows.length
 		return result
 	}
-	const store = new Proxy<OutboxStore>(rig.store, {
+	const store = new Proxy<OutboxStore>(postgres.store, {
 		get: (target, name) => (name === 'claim' ? counted : Reflect.get(target, name, target)),
 	})
 	const outbox = new Outbox({ store })
@@ -38,11 +38,11 @@ test('a large transaction that commits late is claimed by scans that continue, n
 		},
 	})
 	await relay.start()
-	const late = await rig.pool.connect()
+	const late = await postgres.pool.connect()
 	await late.query('begin')
 	const messages = Array.from({ length: LATE }, () => ({ topic: 'jobs', payload: 'late' }))
 	await outbox.enqueue(messages, { tx: late })
-	await rig.opened.transaction((tx) => outbox.enqueue({ topic: 'jobs', payload: 'live' }, { tx }), 'commit')
+	await postgres.opened.transaction((tx) => outbox.enqueue({ topic: 'jobs', payload: 'live' }, { tx }), 'commit')
 	await sentUntil(1)
 	await late.query('commit')
 	late.release()

@@ -1,15 +1,15 @@
 import { expect, test, vi } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
-const storeOn = (pool = rig.anotherPool()) => postgresOutboxStore({ client: pool, schema: rig.schema })
+const storeOn = (pool = postgres.anotherPool()) => postgresOutboxStore({ client: pool, schema: postgres.schema })
 
 /** Ends the connections that listen, as a restart or an administrator would. */
 const endListeners = () =>
-	rig.pool.query(
+	postgres.pool.query(
 		"select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and pid <> pg_backend_pid()",
 	)
 
@@ -27,8 +27,8 @@ test('ignores notifications of another schema', async () => {
 	const onNotify = vi.fn()
 	const ears = storeOn()
 	await ears.listen(onNotify, () => {})
-	await postgresOutboxStore({ client: rig.pool, schema: 'another_outbox' }).notify()
-	await rig.store.notify()
+	await postgresOutboxStore({ client: postgres.pool, schema: 'another_outbox' }).notify()
+	await postgres.store.notify()
 	await eventually(() => expect(onNotify).toHaveBeenCalled())
 	expect(onNotify).toHaveBeenCalledTimes(1)
 	await ears.close()
@@ -42,13 +42,13 @@ test('reports a lost listening connection, reconnects, and notifies once for mis
 	await endListeners()
 	await eventually(() => expect(onError).toHaveBeenCalledTimes(1))
 	await eventually(() => expect(onNotify).toHaveBeenCalledTimes(1))
-	await rig.store.notify()
+	await postgres.store.notify()
 	await eventually(() => expect(onNotify).toHaveBeenCalledTimes(2))
 	await ears.close()
 })
 
 test('reports an unreachable database without rejecting listen', async () => {
-	const pool = rig.anotherPool()
+	const pool = postgres.anotherPool()
 	const connect = vi.spyOn(pool, 'connect').mockImplementationOnce(() => Promise.reject(new Error('down')))
 	const onNotify = vi.fn()
 	const onError = vi.fn()
@@ -62,20 +62,20 @@ test('reports an unreachable database without rejecting listen', async () => {
 
 test('stop ends notifications, reconnecting and the connection', async () => {
 	const onNotify = vi.fn()
-	const pool = rig.anotherPool()
+	const pool = postgres.anotherPool()
 	const ears = storeOn(pool)
 	const stop = await ears.listen(onNotify, () => {})
 	expect(pool.totalCount).toBe(1)
 	await stop()
 	await stop()
-	await rig.store.notify()
+	await postgres.store.notify()
 	await eventually(() => expect(pool.totalCount).toBe(0))
 	expect(onNotify).not.toHaveBeenCalled()
 	await ears.close()
 })
 
 test('listen rejects a pool of one connection: all other calls used to wait silently', async () => {
-	const store = storeOn(rig.anotherPool({ max: 1 }))
+	const store = storeOn(postgres.anotherPool({ max: 1 }))
 	await expect(
 		store.listen(
 			() => {},

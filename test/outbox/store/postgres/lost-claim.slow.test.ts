@@ -5,9 +5,9 @@ import { Outbox, Relay } from 'yaoki/outbox'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { listen } from '../../../support/listen.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 /** The end of a response: the server has committed and is ready for the next statement. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
@@ -21,7 +21,7 @@ interface LossyProxy {
 
 /** Forwards to the server. The first `times` responses that contain `text` are lost with their connections, when the server has sent them completely. */
 async function lossyProxy(text: string, times: number): Promise<LossyProxy> {
-	const url = new URL(rig.pool.options.connectionString ?? '')
+	const url = new URL(postgres.pool.options.connectionString ?? '')
 	const { hostname, port } = url
 	const sockets = new Set<Socket>()
 	let losses = 0
@@ -74,13 +74,13 @@ test.each([
 	async (_, order) => {
 		const proxy = await lossyProxy('lost-once', 2)
 		const store = postgresOutboxStore({
-			client: rig.anotherPool({ connectionString: proxy.connectionString }),
-			schema: rig.schema,
+			client: postgres.anotherPool({ connectionString: proxy.connectionString }),
+			schema: postgres.schema,
 		})
 		const outbox = new Outbox({ store, outsideTransaction: 'allow' })
 		const ids = Array.from({ length: 30 }, (_, n) => n)
 		const messages = ids.map((n) => ({ topic: 'a', key: `k${n % 3}`, payload: { n, text: 'lost-once' } }))
-		await new Outbox({ store: rig.store, outsideTransaction: 'allow' }).enqueue(messages)
+		await new Outbox({ store: postgres.store, outsideTransaction: 'allow' }).enqueue(messages)
 		const sent: { readonly n: number; readonly attempts: number }[] = []
 		const relay = new Relay(outbox, {
 			leaseMs: LEASE_MS,
@@ -95,7 +95,7 @@ test.each([
 		})
 		onTestFinished(() => relay.stop({ timeoutMs: 1 }))
 		await relay.start()
-		await eventually(async () => expect(await rig.store.list({}, 100)).toEqual([]))
+		await eventually(async () => expect(await postgres.store.list({}, 100)).toEqual([]))
 		await relay.stop()
 		expect(proxy.losses).toBe(2)
 		expect(sent.map(({ n }) => n).toSorted((a, b) => a - b)).toEqual(ids)

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import type { PostgresOutboxStoreOptions } from '../../../../src/outbox/store/postgres/options.ts'
+import type { PostgresOutboxStoreOptions } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { PgPool } from '../../../../src/sql/clients.ts'
 

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { newRow, newRows } from '../rows.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 import { wanted } from './rows.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 /** A store on a pool of its own: its connections hand in their statistics when the pool ends. */
 function countedStore() {
-	const pool = rig.anotherPool()
-	return { pool, store: postgresOutboxStore({ client: pool, schema: rig.schema }) }
+	const pool = postgres.anotherPool()
+	return { pool, store: postgresOutboxStore({ client: pool, schema: postgres.schema }) }
 }
 
 test('a claim updates no index: all its updates are HOT updates', async () => {
@@ -18,22 +18,22 @@ test('a claim updates no index: all its updates are HOT updates', async () => {
 	await store.insert(newRows(2_000, { key: 'k', payload: JSON.stringify('x'.repeat(100)) }))
 	for (let round = 0; round < 4; round++) await store.claim(wanted({ limit: 500 }))
 	await pool.end()
-	await eventually(async () => expect((await rig.tableStatistics())['n_tup_upd']).toBe(2_000))
-	expect((await rig.tableStatistics())['n_tup_hot_upd']).toBe(2_000)
+	await eventually(async () => expect((await postgres.tableStatistics())['n_tup_upd']).toBe(2_000))
+	expect((await postgres.tableStatistics())['n_tup_hot_upd']).toBe(2_000)
 })
 
 for (const isAnalyzed of [false, true]) {
 	const name = `with 100,000 messages waiting nothing that a relay does reads the whole table (${isAnalyzed ? 'with' : 'without'} the planner's figures)`
 	test(name, async () => {
 		const later = 4_000_000_000_000
-		await rig.pool.query(
-			`insert into ${rig.schema}.outbox (id, destination, topic, key, due_at, created_at, payload)
+		await postgres.pool.query(
+			`insert into ${postgres.schema}.outbox (id, destination, topic, key, due_at, created_at, payload)
 			select gen_random_uuid(), 'a', 't', 'k' || i % 1000, $1::bigint + i, 0, '{}' from generate_series(1, 100000) i`,
 			[later],
 		)
-		if (isAnalyzed) await rig.pool.query(`analyze ${rig.schema}.outbox`)
+		if (isAnalyzed) await postgres.pool.query(`analyze ${postgres.schema}.outbox`)
 		const { pool, store } = countedStore()
-		const before = await rig.tableStatistics()
+		const before = await postgres.tableStatistics()
 		// More often than a plan is made anew for a prepared statement.
 		for (let round = 0; round < 8; round++) {
 			await store.insert(newRows(40))
@@ -74,7 +74,7 @@ for (const isAnalyzed of [false, true]) {
 			await store.findPredecessor(rows[0]?.id ?? '')
 		}
 		for (const prepare of [true, false]) {
-			const other = postgresOutboxStore({ client: pool, schema: rig.schema, prepare })
+			const other = postgresOutboxStore({ client: pool, schema: postgres.schema, prepare })
 			await other.insert(newRows(1_000))
 			const { rows } = await other.claim(wanted())
 			expect(rows).toHaveLength(1_000)
@@ -83,9 +83,9 @@ for (const isAnalyzed of [false, true]) {
 		}
 		await pool.end()
 		await eventually(async () =>
-			expect((await rig.tableStatistics())['n_tup_del']).toBeGreaterThanOrEqual(2_200),
+			expect((await postgres.tableStatistics())['n_tup_del']).toBeGreaterThanOrEqual(2_200),
 		)
-		const after = await rig.tableStatistics()
+		const after = await postgres.tableStatistics()
 		expect(after['seq_scan']).toBe(before['seq_scan'])
 	})
 }

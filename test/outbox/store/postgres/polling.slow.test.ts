@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
 import type { OutboxStore } from '../../../../src/outbox/store/store.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 const MESSAGES = 10
 
@@ -14,10 +14,10 @@ test('a relay without LISTEN finds messages of another process long before pollM
 		listen: async () => async () => {},
 		claim: (request) => {
 			claims++
-			return rig.store.claim(request)
+			return postgres.store.claim(request)
 		},
 	}
-	const store = new Proxy<OutboxStore>(rig.store, {
+	const store = new Proxy<OutboxStore>(postgres.store, {
 		get: (target, name) => Reflect.get(name in replaced ? replaced : target, name, target),
 	})
 	let onSent = () => {}
@@ -28,12 +28,12 @@ test('a relay without LISTEN finds messages of another process long before pollM
 		onEvent: ({ type }) => type === 'relay_sent' && onSent(),
 	})
 	await relay.start()
-	const elsewhere = new Outbox({ store: rig.store })
+	const elsewhere = new Outbox({ store: postgres.store })
 	for (let at = 0; at < MESSAGES; at++) {
 		const sent = new Promise<void>((resolve) => {
 			onSent = resolve
 		})
-		await rig.opened.transaction((tx) => elsewhere.enqueue({ topic: 'jobs', payload: at }, { tx }), 'commit')
+		await postgres.opened.transaction((tx) => elsewhere.enqueue({ topic: 'jobs', payload: at }, { tx }), 'commit')
 		await sent
 	}
 	// Intervals grow while nothing is found: 20 polls take longer than a busy machine needs for a message.

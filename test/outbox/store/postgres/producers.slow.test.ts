@@ -6,14 +6,14 @@ import { Relay } from '../../../../src/outbox/relay/relay.ts'
 import { seededRandom } from '../../../../src/testing/seeded-random.ts'
 import { newRow } from '../rows.ts'
 import { begin, untilWaiting } from './concurrent.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 test('8 concurrent producers on 5 keys: no message is sent after a later one of its key', async () => {
 	const [producers, each, keys] = [8, 60, 5]
-	const pool = rig.anotherPool({ max: producers + 4 })
-	const outbox = new Outbox({ store: rig.opened.store, outsideTransaction: 'reject' })
+	const pool = postgres.anotherPool({ max: producers + 4 })
+	const outbox = new Outbox({ store: postgres.opened.store, outsideTransaction: 'reject' })
 	const latest = new Map<string | undefined, number>()
 	const inversions: unknown[] = []
 	let sent = 0
@@ -55,16 +55,16 @@ test('8 concurrent producers on 5 keys: no message is sent after a later one of 
 
 const enqueue = async (client: pg.PoolClient, ...keys: string[]): Promise<void> => {
 	const rows = keys.map((key) => newRow({ key }))
-	await rig.store.insert(rows, client)
+	await postgres.store.insert(rows, client)
 }
 
-const committedKeys = async (): Promise<unknown[]> => (await rig.store.list({}, 100)).map(({ key }) => key)
+const committedKeys = async (): Promise<unknown[]> => (await postgres.store.list({}, 100)).map(({ key }) => key)
 
 test('a message waits until the transaction that enqueued the previous one of its key has ended', async () => {
-	const [one, two] = [await begin(rig.pool), await begin(rig.pool)]
+	const [one, two] = [await begin(postgres.pool), await begin(postgres.pool)]
 	await enqueue(one, 'k')
 	const later = enqueue(two, 'k')
-	await untilWaiting(rig.pool, two)
+	await untilWaiting(postgres.pool, two)
 	await one.query('rollback')
 	await later
 	await two.query('commit')
@@ -72,20 +72,20 @@ test('a message waits until the transaction that enqueued the previous one of it
 })
 
 test('messages of other keys, of other destinations and without a key do not wait', async () => {
-	const [one, two] = [await begin(rig.pool), await begin(rig.pool)]
+	const [one, two] = [await begin(postgres.pool), await begin(postgres.pool)]
 	await enqueue(one, 'k', 'l')
-	await rig.store.insert([newRow({ key: 'm' }), newRow(), newRow({ key: 'k', destination: 'b' })], two)
-	await rig.store.insert([newRow({ key: 'n' })], two)
+	await postgres.store.insert([newRow({ key: 'm' }), newRow(), newRow({ key: 'k', destination: 'b' })], two)
+	await postgres.store.insert([newRow({ key: 'n' })], two)
 	await two.query('commit')
 	await one.query('commit')
 	expect(await committedKeys()).toHaveLength(6)
 })
 
-test('without lockKeys nothing waits', async () => {
-	const [one, two] = [await begin(rig.pool), await begin(rig.pool)]
-	await rig.store.insert([newRow({ key: 'k' })], one, { lockKeys: false })
-	await rig.store.insert([newRow({ key: 'k' }), newRow({ key: 'k' })], two, { lockKeys: false })
-	await rig.store.insert([newRow({ key: 'k', dedupeKey: 'd' })], two, { lockKeys: false })
+test('transactions with the same key do not wait for each other without lockKeys', async () => {
+	const [one, two] = [await begin(postgres.pool), await begin(postgres.pool)]
+	await postgres.store.insert([newRow({ key: 'k' })], one, { lockKeys: false })
+	await postgres.store.insert([newRow({ key: 'k' }), newRow({ key: 'k' })], two, { lockKeys: false })
+	await postgres.store.insert([newRow({ key: 'k', dedupeKey: 'd' })], two, { lockKeys: false })
 	await two.query('commit')
 	await one.query('commit')
 	expect(await committedKeys()).toHaveLength(4)
@@ -93,7 +93,7 @@ test('without lockKeys nothing waits', async () => {
 
 test('concurrent batches lock their keys in one order, so they do not deadlock', async () => {
 	const keys = Array.from({ length: 70 }, (_, at) => `key ${at}`)
-	const pool = rig.anotherPool({ max: 8 })
+	const pool = postgres.anotherPool({ max: 8 })
 	const produce = async (_: unknown, n: number): Promise<void> => {
 		for (let round = 0; round < 8; round++) {
 			const client = await pool.connect()
@@ -105,21 +105,21 @@ test('concurrent batches lock their keys in one order, so they do not deadlock',
 		}
 	}
 	await Promise.all(Array.from({ length: 8 }, produce))
-	expect(await rig.store.list({}, 10_000)).toHaveLength(8 * (8 * 70 - 4 - 5 - 6 - 7))
+	expect(await postgres.store.list({}, 10_000)).toHaveLength(8 * (8 * 70 - 4 - 5 - 6 - 7))
 })
 
 const keysFrom = (first: number, count: number): string[] =>
 	Array.from({ length: count }, (_, at) => `key ${first + at}`)
 
 const locksHeld = async (): Promise<number> => {
-	const { rows } = await rig.pool.query(
+	const { rows } = await postgres.pool.query(
 		`select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
 	)
 	return Number(rows[0].count)
 }
 
 test('a batch with many keys needs few locks, so that the lock table of the server does not overflow', async () => {
-	const client = await begin(rig.pool)
+	const client = await begin(postgres.pool)
 	await enqueue(client, ...keysFrom(0, 20_000))
 	expect(await locksHeld()).toBeLessThanOrEqual(64)
 	await client.query('commit')
@@ -128,7 +128,7 @@ test('a batch with many keys needs few locks, so that the lock table of the serv
 
 test('a message and a batch with many keys wait for each other if they share a key', async () => {
 	const batch = keysFrom(0, 100)
-	const [one, two] = [await begin(rig.pool), await begin(rig.pool)]
+	const [one, two] = [await begin(postgres.pool), await begin(postgres.pool)]
 	for (const [before, after] of [
 		[batch, ['key 7']],
 		[['key 7'], batch],
@@ -137,16 +137,16 @@ test('a message and a batch with many keys wait for each other if they share a k
 	] as const) {
 		await enqueue(one, ...before)
 		const later = enqueue(two, ...after)
-		await untilWaiting(rig.pool, two)
+		await untilWaiting(postgres.pool, two)
 		await one.query('rollback; begin')
 		await later
 		await two.query('rollback; begin')
 	}
 })
 
-test('single messages of different keys in the same group do not wait', async () => {
-	const clients = [await begin(rig.pool), await begin(rig.pool), await begin(rig.pool)]
+test('single messages of different keys in the same group do not wait for each other', async () => {
+	const clients = [await begin(postgres.pool), await begin(postgres.pool), await begin(postgres.pool)]
 	for (const [at, client] of clients.entries()) await enqueue(client, ...keysFrom(at * 60, 60))
 	for (const client of clients) await client.query('commit')
-	expect(await rig.store.list({}, 1_000)).toHaveLength(180)
+	expect(await postgres.store.list({}, 1_000)).toHaveLength(180)
 })

@@ -3,16 +3,16 @@ import type { Runtime } from '../../../../src/core/runtime/runtime.ts'
 import { systemRuntime } from '../../../../src/core/runtime/system.ts'
 import type { ClaimRequest, ClaimTarget, Settlement } from '../../../../src/outbox/store/rows.ts'
 
-/** A claim of one lane. */
+/** A claim of one target. */
 export const wanted = (
-	lane: Partial<ClaimTarget> = {},
+	target: Partial<ClaimTarget> = {},
 	request: Partial<ClaimRequest> = {},
 ): ClaimRequest => ({
 	owner: 'relay',
 	leaseMs: 60_000,
 	poisonCandidates: false,
 	poisonAfter: 2,
-	targets: [{ destination: 'a', limit: 1_000, since: 0, isOrdered: false, isProbe: false, ...lane }],
+	targets: [{ destination: 'a', limit: 1_000, since: 0, isOrdered: false, isProbe: false, ...target }],
 	...request,
 })
 

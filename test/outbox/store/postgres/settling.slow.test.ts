@@ -1,38 +1,38 @@
 import { expect, test, vi } from 'vitest'
 import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRows } from '../rows.ts'
-import { postgresRig } from './rig.ts'
+import { setup } from './setup.ts'
 import { retry, wanted } from './rows.ts'
 
-const rig = postgresRig()
+const postgres = setup()
 
 test('settles a hundred messages beside one whose error PostgreSQL cannot store', async () => {
-	await rig.store.insert(newRows(100))
-	const { rows } = await rig.store.claim(wanted())
+	await postgres.store.insert(newRows(100))
+	const { rows } = await postgres.store.claim(wanted())
 	const outcomes = rows.map((row, at) => (at === 37 ? retry(row, 'a\0b\ud800c') : retry(row, 'down')))
-	expect(await rig.store.settle('relay', outcomes, false)).toEqual([])
-	const found = await rig.store.list({}, 1_000)
+	expect(await postgres.store.settle('relay', outcomes, false)).toEqual([])
+	const found = await postgres.store.list({}, 1_000)
 	expect(found.filter(({ error }) => error?.message === 'down')).toHaveLength(99)
-	expect((await rig.store.find(rows[37]?.id ?? ''))?.error?.message).toBe('a\uFFFDb\uFFFDc')
+	expect((await postgres.store.find(rows[37]?.id ?? ''))?.error?.message).toBe('a\uFFFDb\uFFFDc')
 })
 
 test('settles a message whose error violates a constraint with a substitute error', async () => {
-	await rig.pool.query(`alter table ${rig.schema}.outbox add check (error_message <> 'forbidden')`)
-	await rig.store.insert(newRows(10))
-	const { rows } = await rig.store.claim(wanted())
+	await postgres.pool.query(`alter table ${postgres.schema}.outbox add check (error_message <> 'forbidden')`)
+	await postgres.store.insert(newRows(10))
+	const { rows } = await postgres.store.claim(wanted())
 	const outcomes = rows.map((row, at) =>
 		at === 3 ? retry(row, 'forbidden') : ({ type: 'sent', id: row.id, attempt: row.attempt } as const),
 	)
-	expect(await rig.store.settle('relay', outcomes, false)).toEqual([])
-	const left = await rig.store.list({}, 100)
+	expect(await postgres.store.settle('relay', outcomes, false)).toEqual([])
+	const left = await postgres.store.list({}, 100)
 	expect(left.map(({ error, status }) => [error?.message, status])).toEqual([
 		['(the error text could not be stored)', 'pending'],
 	])
 })
 
 test('settles sent messages in one statement and a mixed batch in one transaction', async () => {
-	const pool = rig.anotherPool({ max: 1 })
-	const store = postgresOutboxStore({ client: pool, schema: rig.schema })
+	const pool = postgres.anotherPool({ max: 1 })
+	const store = postgresOutboxStore({ client: pool, schema: postgres.schema })
 	await store.insert(newRows(20))
 	const { rows } = await store.claim(wanted())
 	const client = await pool.connect()
@@ -56,13 +56,13 @@ test('settles sent messages in one statement and a mixed batch in one transactio
 })
 
 test('a failing mixed batch changes nothing', async () => {
-	await rig.store.insert(newRows(2))
-	const { rows } = await rig.store.claim(wanted())
+	await postgres.store.insert(newRows(2))
+	const { rows } = await postgres.store.claim(wanted())
 	const [first, second] = rows
 	if (!first || !second) throw new Error('two rows')
-	await rig.pool.query(`alter table ${rig.schema}.outbox_dead rename to elsewhere`)
+	await postgres.pool.query(`alter table ${postgres.schema}.outbox_dead rename to elsewhere`)
 	await expect(
-		rig.store.settle(
+		postgres.store.settle(
 			'relay',
 			[
 				{ type: 'sent', id: first.id, attempt: 1 },
@@ -78,6 +78,6 @@ test('a failing mixed batch changes nothing', async () => {
 			false,
 		),
 	).rejects.toThrow(/outbox_dead/)
-	await rig.pool.query(`alter table ${rig.schema}.elsewhere rename to outbox_dead`)
-	expect(await rig.store.list({ status: 'processing' }, 100)).toHaveLength(2)
+	await postgres.pool.query(`alter table ${postgres.schema}.elsewhere rename to outbox_dead`)
+	expect(await postgres.store.list({ status: 'processing' }, 100)).toHaveLength(2)
 })

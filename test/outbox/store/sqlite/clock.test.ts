@@ -23,7 +23,7 @@ const open = (file: string, runtime: VirtualRuntime): SqliteOutboxStore => {
 	return store
 }
 
-async function opened(
+async function setup(
 	file = temporaryFile(),
 ): Promise<{ clock: VirtualRuntime; file: string; store: SqliteOutboxStore }> {
 	const clock = virtualRuntime()
@@ -40,7 +40,7 @@ const OBSERVERS = ['the same process', 'another process', 'a process that starts
 
 async function observer(
 	which: (typeof OBSERVERS)[number],
-	{ clock, file, store }: Awaited<ReturnType<typeof opened>>,
+	{ clock, file, store }: Awaited<ReturnType<typeof setup>>,
 ): Promise<() => SqliteOutboxStore> {
 	if (which === 'the same process') return () => store
 	if (which === 'a process that starts afterwards') return () => open(file, clock)
@@ -51,7 +51,7 @@ async function observer(
 
 describe.each(OBSERVERS)('two hours forward, observed by %s', (which) => {
 	test('a message in flight is not claimed again until its lease has ended', async () => {
-		const here = await opened()
+		const here = await setup()
 		const later = await observer(which, here)
 		await here.store.insert([newRow()])
 		expect(await claim(here.store, 'r1')).toHaveLength(1)
@@ -66,7 +66,7 @@ describe.each(OBSERVERS)('two hours forward, observed by %s', (which) => {
 	})
 
 	test('the time follows the wall clock', async () => {
-		const here = await opened()
+		const here = await setup()
 		const later = await observer(which, here)
 		await here.store.insert([newRow({ notBefore: here.clock.wallNow() + HOUR })])
 		here.clock.jumpWallClock(2 * HOUR)
@@ -78,7 +78,7 @@ describe.each(OBSERVERS)('two hours forward, observed by %s', (which) => {
 
 describe.each(OBSERVERS)('two hours back, observed by %s', (which) => {
 	test('messages that are due are claimed', async () => {
-		const here = await opened()
+		const here = await setup()
 		const later = await observer(which, here)
 		await here.store.insert([newRow()])
 		here.clock.jumpWallClock(-2 * HOUR)
@@ -86,7 +86,7 @@ describe.each(OBSERVERS)('two hours back, observed by %s', (which) => {
 	})
 
 	test('leases, retries and new messages take hardly longer', async () => {
-		const here = await opened()
+		const here = await setup()
 		const later = await observer(which, here)
 		await here.store.insert([newRow()])
 		here.clock.jumpWallClock(-2 * HOUR)
@@ -105,7 +105,7 @@ describe.each(OBSERVERS)('two hours back, observed by %s', (which) => {
 })
 
 test('after a clock that was set back, time runs slower until the wall clock has caught up', async () => {
-	const { clock, store } = await opened()
+	const { clock, store } = await setup()
 	const before = await store.now()
 	clock.jumpWallClock(-2 * HOUR)
 	await store.insert([newRow()])
@@ -119,7 +119,7 @@ test('after a clock that was set back, time runs slower until the wall clock has
 })
 
 test('two processes that notice the same jump extend a lease once', async () => {
-	const { clock, file, store } = await opened()
+	const { clock, file, store } = await setup()
 	const other = open(file, clock)
 	await other.now()
 	await store.insert([newRow()])
@@ -130,7 +130,7 @@ test('two processes that notice the same jump extend a lease once', async () => 
 })
 
 test('after hours without a running process, leases have ended', async () => {
-	const { clock, file, store } = await opened()
+	const { clock, file, store } = await setup()
 	await store.insert([newRow()])
 	await claim(store, 'r1')
 	await clock.advance(2 * HOUR)
@@ -138,7 +138,7 @@ test('after hours without a running process, leases have ended', async () => {
 })
 
 test('a jump whose transaction is rolled back is recorded by the next one', async () => {
-	const { clock, store } = await opened()
+	const { clock, store } = await setup()
 	await store.insert([newRow()])
 	await claim(store, 'r1')
 	clock.jumpWallClock(2 * HOUR)
@@ -148,7 +148,7 @@ test('a jump whose transaction is rolled back is recorded by the next one', asyn
 })
 
 test('a permit and a pause last as long as before a jump', async () => {
-	const { clock, store } = await opened()
+	const { clock, store } = await setup()
 	const request = { destination: 'a', wanted: 1, inUse: 0, total: 1, leaseMs: LEASE_MS }
 	expect(await store.acquirePermits({ ...request, owner: 'r1' })).toBe(1)
 	await store.pause('a', LEASE_MS, 'retry-after')
@@ -160,7 +160,7 @@ test('a permit and a pause last as long as before a jump', async () => {
 test.each([2 * HOUR, -2 * HOUR])(
 	'a relay sends each message once although the clock jumps by %i ms',
 	async (ms) => {
-		const { clock, store } = await opened(':memory:')
+		const { clock, store } = await setup(':memory:')
 		const outbox = new Outbox({ store, outsideTransaction: 'allow', runtime: clock })
 		const sent: unknown[] = []
 		const deliver = async ({ payload }: { readonly payload: unknown }): Promise<void> => {

@@ -49,7 +49,7 @@ describe('a full disk', () => {
 describe('an unusable file', () => {
 	const migrating = (file: string) => expect(sqliteOutboxStore(file).migrate()).rejects
 
-	it('in a missing folder: the error says so', async () => {
+	it('rejects with an error that names a missing folder', async () => {
 		const file = join(temporaryFolder(), 'no', 'such', 'folder.db')
 		await migrating(file).toMatchObject({
 			code: 'YAOKI_OUTBOX_STORE',
@@ -58,13 +58,13 @@ describe('an unusable file', () => {
 		expect(() => sqliteOutboxStore(file).database).toThrow('folder of the file')
 	})
 
-	it('that is not a database: the error says so', async () => {
+	it('rejects with an error that says that the file is not a database', async () => {
 		const file = temporaryFile()
 		writeFileSync(file, 'Not a database, '.repeat(500))
 		await migrating(file).toThrow('not an SQLite database')
 	})
 
-	it('that is read-only: the error says so', async () => {
+	it('rejects with an error that says that the file is read-only', async () => {
 		const file = temporaryFile()
 		await (await migratedStore(file)).close()
 		const store = sqliteOutboxStore(`file:${file}?mode=ro`)
@@ -117,7 +117,7 @@ describe('tables of another version', () => {
 })
 
 describe('options', () => {
-	it('are validated when the store is created', () => {
+	it('validates its options when the store is created', () => {
 		expect(() => sqliteOutboxStore('')).toThrow("a file name or ':memory:'")
 		expect(() => sqliteOutboxStore({ file: 7 as unknown as string })).toThrow('a string')
 		expect(() => sqliteOutboxStore({ file: 'x', path: 'y' } as { file: string })).toThrow('path')
@@ -125,7 +125,7 @@ describe('options', () => {
 })
 
 describe('Node 22', () => {
-	it('before 22.16, which returns no row arrays, works too', async () => {
+	it('can be used before 22.16, which returns no row arrays', async () => {
 		const store = sqliteOutboxStore(':memory:')
 		onTestFinished(() => store.close())
 		const statements = Object.getPrototypeOf(store.database.prepare('SELECT 1')) as {

@@ -85,14 +85,14 @@ describe('calls of one tick', () => {
 })
 
 describe('a batch with one row that cannot be written', () => {
-	const refuse = (store: SqliteOutboxStore, table: string, event: string, when: string): void =>
+	const failOn = (store: SqliteOutboxStore, table: string, event: string, when: string): void =>
 		store.database.exec(
 			`CREATE TRIGGER poison BEFORE ${event} ON ${table} WHEN ${when} BEGIN SELECT RAISE(ABORT, 'no'); END`,
 		)
 
 	it('writes the other rows, and that row with a substitute error', async () => {
 		const store = await storeInMemory()
-		refuse(store, 'yaoki_outbox_dead', 'INSERT', "NEW.error_message LIKE '%poison%'")
+		failOn(store, 'yaoki_outbox_dead', 'INSERT', "NEW.error_message LIKE '%poison%'")
 		await store.insert(newRows(3))
 		const claimed = await claimRows(store)
 		const outcomes = claimed.map(({ id, attempt }, at) => ({
@@ -114,7 +114,7 @@ describe('a batch with one row that cannot be written', () => {
 
 	it('deletes a sent message whose history row cannot be written', async () => {
 		const store = await storeInMemory()
-		refuse(store, 'yaoki_outbox_history', 'INSERT', "NEW.topic = 'poison'")
+		failOn(store, 'yaoki_outbox_history', 'INSERT', "NEW.topic = 'poison'")
 		await store.insert([newRow(), newRow({ topic: 'poison' }), newRow()])
 		const claimed = await claimRows(store)
 		expect(await store.settle('r1', claimed.map(sent), true)).toEqual([])
@@ -124,7 +124,7 @@ describe('a batch with one row that cannot be written', () => {
 
 	it('leaves a row that cannot be written at all until its lease expires', async () => {
 		const store = await storeInMemory()
-		refuse(store, 'yaoki_outbox', 'DELETE', "OLD.topic = 'poison'")
+		failOn(store, 'yaoki_outbox', 'DELETE', "OLD.topic = 'poison'")
 		const poison = newRow({ topic: 'poison' })
 		await store.insert([newRow(), poison, newRow()])
 		const claimed = await claimRows(store)

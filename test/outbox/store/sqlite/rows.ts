@@ -1,4 +1,4 @@
-/** The few moves that these tests are made of. */
+/** Steps that the tests of this store share. */
 import type { ClaimedRow, ClaimTarget, Settlement } from '../../../../src/outbox/store/rows.ts'
 import {
 	type SqliteOutboxStore,
@@ -8,11 +8,11 @@ import {
 
 export async function claimRows(
 	store: SqliteOutboxStore,
-	lane: Partial<ClaimTarget> = {},
+	target: Partial<ClaimTarget> = {},
 	owner = 'r1',
 	leaseMs = 60_000,
 ): Promise<readonly ClaimedRow[]> {
-	const whole = { destination: 'a', limit: 1_000, since: 0, isOrdered: false, isProbe: false, ...lane }
+	const whole = { destination: 'a', limit: 1_000, since: 0, isOrdered: false, isProbe: false, ...target }
 	return (
 		await store.claim({ owner, leaseMs, targets: [whole], poisonCandidates: false, poisonAfter: 1_000 })
 	).rows

@@ -6,7 +6,7 @@ import { temporaryFile } from '../../../support/temporary-file.ts'
 import { newRow, newRows } from '../rows.ts'
 import { migratedStore } from './rows.ts'
 
-async function shop(): Promise<{ store: SqliteOutboxStore; user: DatabaseSync; file: string }> {
+async function setup(): Promise<{ store: SqliteOutboxStore; user: DatabaseSync; file: string }> {
 	const file = temporaryFile()
 	const store = await migratedStore(file)
 	const user = new DatabaseSync(file)
@@ -23,8 +23,8 @@ const idsIn = async (store: SqliteOutboxStore): Promise<string[]> =>
 	(await store.list({}, 100)).map(({ id }) => id)
 
 describe("insert in the user's transaction", () => {
-	it('is complete when the call returns, so a commit right after includes it', async () => {
-		const { store, user } = await shop()
+	it('is complete when the call returns, so a commit right after it includes the message', async () => {
+		const { store, user } = await setup()
 		user.exec('BEGIN')
 		const row = newRow()
 		const inserted = store.insert([row], user)
@@ -34,7 +34,7 @@ describe("insert in the user's transaction", () => {
 	})
 
 	it('is rolled back with the transaction', async () => {
-		const { store, user } = await shop()
+		const { store, user } = await setup()
 		user.exec('BEGIN')
 		await store.insert(newRows(3), user)
 		user.exec('ROLLBACK')
@@ -42,7 +42,7 @@ describe("insert in the user's transaction", () => {
 	})
 
 	it('inserts all rows or none, even if the user commits after the error', async () => {
-		const { store, user } = await shop()
+		const { store, user } = await setup()
 		const kept = newRow()
 		const twice = newRow()
 		user.exec('BEGIN')
@@ -53,7 +53,7 @@ describe("insert in the user's transaction", () => {
 	})
 
 	it('reports whether a transaction is open, undefined on Node versions that do not expose it', async () => {
-		const { store, user } = await shop()
+		const { store, user } = await setup()
 		expect(await store.insert([newRow()], user)).toMatchObject({ isInTransaction: false })
 		expect(await store.insert(newRows(2), user)).toMatchObject({ isInTransaction: false })
 		const older: SqliteClient = { prepare: (sql) => user.prepare(sql) }
@@ -62,7 +62,7 @@ describe("insert in the user's transaction", () => {
 	})
 
 	it('works on a connection that was closed and reopened', async () => {
-		const { store, user } = await shop()
+		const { store, user } = await setup()
 		await store.insert([newRow()], user)
 		user.close()
 		user.open()
@@ -71,7 +71,7 @@ describe("insert in the user's transaction", () => {
 	})
 
 	it('rejects a tx that is not an SQLite connection', async () => {
-		const { store } = await shop()
+		const { store } = await setup()
 		const pg = { query: async () => ({ rows: [] }) }
 		expect(store.accepts(pg)).toBe(false)
 		await expect(store.insert([newRow()], pg)).rejects.toThrow('tx is not an SQLite connection')
@@ -79,7 +79,7 @@ describe("insert in the user's transaction", () => {
 })
 
 it('the view shows messages of all tables with the documented columns', async () => {
-	const { store, user } = await shop()
+	const { store, user } = await setup()
 	await store.insert([newRow({ key: 'k', headers: '{"a":"b"}' })])
 	const columns = 'topic, key, headers, status, attempts, last_error, locked_by'
 	expect(user.prepare(`SELECT ${columns} FROM yaoki_outbox_messages`).all()).toEqual([
@@ -104,15 +104,15 @@ it('the view shows messages of all tables with the documented columns', async ()
 })
 
 describe('a database file', () => {
-	it('is created with WAL and synchronous FULL', async () => {
-		const { store } = await shop()
+	it('has WAL and synchronous FULL when the store creates it', async () => {
+		const { store } = await setup()
 		expect(store.database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
 		expect(store.database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
 	})
 })
 
 it('dead-letter calls with another status match nothing', async () => {
-	const { store } = await shop()
+	const { store } = await setup()
 	await store.insert([newRow()])
 	const filter = { status: 'pending' } as const
 	expect(await store.deadGroups(filter, 10)).toEqual([])

@@ -4,7 +4,7 @@ import type { PostgresOutboxStore } from '../../../../src/outbox/store/postgres/
 import { type PostgresPool, postgresPool } from '../../../support/postgres-pool.ts'
 import { type OpenedPostgres, openOnPool } from './opened.ts'
 
-export interface Rig extends Omit<PostgresPool, 'url'> {
+export interface PostgresSetup extends Omit<PostgresPool, 'url'> {
 	readonly store: PostgresOutboxStore
 	readonly schema: string
 	readonly opened: OpenedPostgres
@@ -12,7 +12,7 @@ export interface Rig extends Omit<PostgresPool, 'url'> {
 	tableStatistics(): Promise<Record<string, number>>
 }
 
-export function postgresRig(): Rig {
+export function setup(): PostgresSetup {
 	const postgres = postgresPool()
 	let opened: OpenedPostgres
 	beforeEach(async () => {

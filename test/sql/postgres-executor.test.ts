@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { postgresOutboxStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import type { PgClient, PgPool } from '../../../../src/sql/clients.ts'
+import { postgresOutboxStore } from '../../src/outbox/store/postgres/postgres-store.ts'
+import type { PgClient, PgPool } from '../../src/sql/clients.ts'
 
 type Query = Parameters<PgPool['query']>[0]
 

@@ -1,9 +1,6 @@
-/** Decisions that all relays share, as pure functions. decisions.slow.test.ts compares the stores with them. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fairShare, grantPermits } from '../../../src/outbox/store/decisions/permits.ts'
-import { filledParts, takeTokens } from '../../../src/outbox/store/decisions/tokens.ts'
-import type { SharedRate } from '../../../src/outbox/store/rows.ts'
+import { fairShare, grantPermits } from '../../../../src/outbox/store/decisions/permits.ts'
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
@@ -44,26 +41,5 @@ describe('fairShare', () => {
 		const other = { owner: 'r2', wanted: 10, permits: 3 }
 		expect(grantPermits(request, [other])).toEqual({ granted: 5, recorded: 7 })
 		expect(grantPermits({ ...request, total: 2 }, [other])).toEqual({ granted: 0, recorded: 7 })
-	})
-})
-
-describe('token bucket', () => {
-	const rate: SharedRate = { limit: 3, intervalMs: 1_000, burst: 2 }
-
-	test('loses no fraction of a token: three thirds make one', () => {
-		let bucket = takeTokens(undefined, 2, rate, 0).bucket
-		for (const now of [111, 222]) {
-			const taken = takeTokens(bucket, 1, rate, now)
-			expect(taken.granted).toBe(0)
-			bucket = taken.bucket
-		}
-		expect(takeTokens(bucket, 1, rate, 333)).toMatchObject({ granted: 0, inMs: 1 })
-		expect(takeTokens(bucket, 1, rate, 334)).toMatchObject({ granted: 1, inMs: 0 })
-	})
-
-	test('ignores a clock that was set back, and converts to another interval', () => {
-		const { bucket } = takeTokens(undefined, 1, rate, 5_000)
-		expect(filledParts(bucket, rate, 0)).toBe(1_000)
-		expect(filledParts(bucket, { ...rate, intervalMs: 500 }, 5_000)).toBe(500)
 	})
 })

@@ -11,17 +11,17 @@ import {
 	type CircuitRecord,
 	NO_CIRCUIT,
 	toCircuit,
-} from '../../../src/outbox/store/decisions/circuit.ts'
+} from '../../../../src/outbox/store/decisions/circuit.ts'
 import {
 	filledParts,
 	returnTokens,
 	type TokenBucket,
 	takeTokens,
-} from '../../../src/outbox/store/decisions/tokens.ts'
-import type { SharedRate } from '../../../src/outbox/store/rows.ts'
-import type { OutboxStoreUnderTest } from '../../../src/outbox/testing/index.ts'
-import { openSqliteMemory } from './open-sqlite.ts'
-import { openOnPGlite } from './postgres/opened.ts'
+} from '../../../../src/outbox/store/decisions/tokens.ts'
+import type { SharedRate } from '../../../../src/outbox/store/rows.ts'
+import type { OutboxStoreUnderTest } from '../../../../src/outbox/testing/index.ts'
+import { openSqliteMemory } from '../open-sqlite.ts'
+import { openOnPGlite } from '../postgres/opened.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -135,14 +135,14 @@ describe('a store agrees with the decisions', () => {
 	]
 
 	describe.each(stores)('%s', (_, open, toleranceMs) => {
-		test.each([1, 2, 3])('on tokens, seed %i', async (seed) => {
+		test.each([1, 2, 3])('grants and returns the tokens that the functions compute, seed %i', async (seed) => {
 			const opened = await open()
 			await opened.store.migrate()
 			await compareTokens(opened, seed, toleranceMs)
 			await opened.close()
 		})
 
-		test.each([1, 2, 3])('on circuits and pauses, seed %i', async (seed) => {
+		test.each([1, 2, 3])('changes circuits and pauses as the functions do, seed %i', async (seed) => {
 			const opened = await open()
 			await opened.store.migrate()
 			await compareCircuits(opened, seed, toleranceMs)
