@@ -1,5 +1,12 @@
 import { readPolicyOptions } from '../engine/policy-options.ts'
-import { checkName, checkRange, invalidOption, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
+import {
+	checkName,
+	checkRange,
+	type Filled,
+	invalidBound,
+	MAX_NUMBER,
+	type OptionSchema,
+} from '../options/schema.ts'
 import { ALGORITHMS, type LimitSettings, within } from './limits.ts'
 import { QUEUE_SCHEMA, type QueueOptions, type QueueSettings } from './options.ts'
 
@@ -22,9 +29,6 @@ export interface AdaptiveBulkheadOptions extends QueueOptions {
 	readonly latencyLimitMs?: number | undefined
 }
 
-/** The validated options with all defaults. */
-export interface AdaptiveBulkheadSettings extends QueueSettings, LimitSettings {}
-
 const ADAPTIVE_SCHEMA: OptionSchema = {
 	algorithm: 'any',
 	minConcurrent: [1, MAX_NUMBER, 1, 'integer'],
@@ -35,18 +39,17 @@ const ADAPTIVE_SCHEMA: OptionSchema = {
 	...QUEUE_SCHEMA,
 }
 
-export function readAdaptiveBulkheadOptions(options: AdaptiveBulkheadOptions): AdaptiveBulkheadSettings {
-	const settings = readPolicyOptions<AdaptiveBulkheadSettings>(options, 'adaptiveBulkhead', ADAPTIVE_SCHEMA)
+export function readAdaptiveBulkheadOptions(options: AdaptiveBulkheadOptions): QueueSettings & LimitSettings {
+	const settings = readPolicyOptions<Filled<AdaptiveBulkheadOptions>>(
+		options,
+		'adaptiveBulkhead',
+		ADAPTIVE_SCHEMA,
+	)
 	const { minConcurrent, maxConcurrent } = settings
 	const { algorithm = 'gradient', initialConcurrent = within(settings, settings.initialConcurrent) } = options
 	checkName('algorithm', algorithm, Object.keys(ALGORITHMS))
-	if (maxConcurrent < minConcurrent) {
-		invalidOption(
-			'maxConcurrent',
-			maxConcurrent,
-			`at least minConcurrent (${minConcurrent})${options.maxConcurrent === undefined ? ' instead of the default' : ''}`,
-		)
-	}
+	if (maxConcurrent < minConcurrent)
+		invalidBound(options, 'maxConcurrent', maxConcurrent, `at least minConcurrent (${minConcurrent})`)
 	checkRange('initialConcurrent', initialConcurrent, minConcurrent, maxConcurrent)
 	return { ...settings, algorithm, initialConcurrent }
 }

@@ -1,6 +1,6 @@
 import type { CallOptions } from '../engine/call-options.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
-import { MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
+import { type Filled, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
 /** Queue limits, and when a hung slot is reclaimed. */
 export interface QueueOptions extends PolicyOptions {
@@ -23,18 +23,7 @@ export interface BulkheadOptions extends QueueOptions {
 	readonly maxConcurrent?: number | undefined
 }
 
-/** The validated options with all defaults. */
-export interface QueueSettings extends PolicyOptions {
-	readonly maxQueue: number
-	readonly queueTimeoutMs: number
-	/** Infinity if a slot is kept until its operation settles. */
-	readonly abandonAfterMs: number
-	readonly priority?: ((call: CallOptions) => number) | undefined
-}
-
-export interface BulkheadSettings extends QueueSettings {
-	readonly maxConcurrent: number
-}
+export type QueueSettings = Filled<QueueOptions>
 
 export const QUEUE_SCHEMA: OptionSchema = {
 	maxQueue: [0, Infinity, 50, 'integer'],
@@ -46,6 +35,6 @@ export const QUEUE_SCHEMA: OptionSchema = {
 
 const BULKHEAD_SCHEMA: OptionSchema = { maxConcurrent: [1, MAX_NUMBER, 10, 'integer'], ...QUEUE_SCHEMA }
 
-export function readBulkheadOptions(options: BulkheadOptions): BulkheadSettings {
+export function readBulkheadOptions(options: BulkheadOptions): Filled<BulkheadOptions> {
 	return readPolicyOptions(options, 'bulkhead', BULKHEAD_SCHEMA)
 }

@@ -26,8 +26,6 @@ type OpenFallback<T> = (error: CircuitOpenError, context: CallContext) => T
 export class CircuitBreaker extends LeafPolicy {
 	/** @internal */
 	declare protected readonly layer: CircuitBreakerLayer
-	/** @internal */
-	declare protected options: CircuitBreakerOptions
 
 	constructor(options: CircuitBreakerOptions = NO_OPTIONS) {
 		super(DEFAULT_NAME, options, new CircuitBreakerLayer(readCircuitBreakerOptions(options)))

@@ -74,7 +74,9 @@ export function restoreSnapshot(
 	const { settings } = circuit
 	const passedMs = Math.max(0, wallNow - snapshot.at)
 	const { state, openForMs, delayMs, failedProbes, outcomes } = snapshot
-	const until = now + Math.max(0, Math.min(openForMs, longestOpenMs(settings)) - passedMs)
+	// A longer open time than these settings allow is a mistake.
+	const longestOpenMs = Math.max(settings.resetTimeoutMs, settings.maxRetryAfterMs)
+	const until = now + Math.max(0, Math.min(openForMs, longestOpenMs) - passedMs)
 	const isClosed = state === 'closed'
 	circuit.replaceState(
 		isClosed ? state : 'open',
@@ -115,7 +117,3 @@ const failureTimes = (
 		.toSorted((a, b) => b - a)
 		.slice(failureThreshold < Infinity ? -failureThreshold : Infinity)
 		.map((ageMs) => at - ageMs)
-
-/** Returns the longest open time with these settings. A longer time in a snapshot is a mistake. */
-const longestOpenMs = ({ resetTimeoutMs, maxRetryAfterMs }: CircuitSettings): number =>
-	Math.max(resetTimeoutMs, maxRetryAfterMs)

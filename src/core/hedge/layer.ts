@@ -10,14 +10,13 @@ import {
 	FEWEST_LATENCIES,
 	HedgedCall,
 	type HedgeRule,
-	type Hedging,
 	prepare,
 	send,
 } from './hedged-call.ts'
 import { LatencyHistogram } from './latency.ts'
 import type { HedgeSettings } from './options.ts'
 
-export class HedgeLayer implements ObservableLayer, Hedging {
+export class HedgeLayer implements ObservableLayer {
 	/** Undefined for a call that must not be sent twice. */
 	declare readonly callState: HedgedCall | Branch | undefined
 	readonly runner: typeof runInterruptibly = runInterruptibly
@@ -43,8 +42,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 	enter(call: Call, bound: BoundLayer<HedgeLayer>): Step {
 		if (call.options?.idempotent === false) return 'continue'
 		const { budget } = this.settings
-		const { runtime } = bound
-		if (budget) recordRequestOnce(call, budget, runtime)
+		if (budget) recordRequestOnce(call, budget, bound.runtime)
 		const hedged = new HedgedCall(call, bound)
 		call.scope = hedged
 		return call.enterLayer(bound, hedged)

@@ -18,6 +18,14 @@ type OptionRule =
 
 export type OptionSchema = Readonly<Record<string, OptionRule>>
 
+/** The options that are numbers. Each has a default, from its schema. */
+export type Numbers<Options> = {
+	readonly [Name in keyof Options as Options[Name] extends number | undefined ? Name : never]-?: number
+}
+
+/** Options after validation. A limit that is off is Infinity. */
+export type Filled<Options> = Omit<Options, keyof Numbers<Options>> & Numbers<Options>
+
 /** The greatest finite number. As a maximum it rejects Infinity and NaN. */
 export const MAX_NUMBER: number = Number.MAX_VALUE
 
@@ -34,6 +42,16 @@ export const isObject = (value: unknown): value is object =>
 /** Throws an InvalidOptionError. `expected` is a phrase such as `an integer, 0 or more`. */
 export function invalidOption(option: string, value: unknown, expected: string): never {
 	throw new InvalidOptionError(option, value, expected)
+}
+
+/** Like `invalidOption`, for a value that contradicts another option. It may be the default. */
+export function invalidBound<Options>(
+	given: Options,
+	option: keyof Options & string,
+	value: unknown,
+	expected: string,
+): never {
+	invalidOption(option, value, expected + (given[option] === undefined ? ' instead of the default' : ''))
 }
 
 /** Throws an InvalidArgumentError, for what is not an option. */

@@ -7,7 +7,7 @@ import type { Step } from '../engine/layer.ts'
 import { findExhausted, nextStart } from '../explain/exhausted-retries.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { notify, requireSync } from '../options/hooks.ts'
-import { limitPassed, nextWait, stopReason } from './decision.ts'
+import { nextWait, stopReason } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
 /** The shortest interval between questions for the result of an earlier attempt. */
@@ -189,10 +189,10 @@ export const isEdgeOnly = ({ nested }: RetrySettings): boolean => nested === 'ou
 export function hasRetry(
 	call: Call,
 	from: BoundLayer | undefined,
-	test?: (settings: RetrySettings) => boolean,
+	test: (settings: RetrySettings) => boolean = () => true,
 ): boolean {
 	for (let bound = from; bound; bound = bound.outer)
-		if (bound.layer instanceof RetryLayer && (!test || test(bound.layer.settings))) return true
+		if (bound.layer instanceof RetryLayer && test(bound.layer.settings)) return true
 	const { parentCall } = call
 	return parentCall !== undefined && hasRetry(parentCall, parentCall.current, test)
 }
@@ -212,11 +212,9 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 		lastAttempt.delayMs = delayMs
 		lastAttempt.delaySource = source
 	}
-	if (onRetry) {
-		const { ok, value } = call
-		if (ok) notify('onRetry', onRetry, undefined, state.attempt, delayMs, { result: value })
-		else notify('onRetry', onRetry, value, state.attempt, delayMs)
-	}
+	if (onRetry && call.ok)
+		notify('onRetry', onRetry, undefined, state.attempt, delayMs, { result: call.value })
+	else if (onRetry) notify('onRetry', onRetry, call.value, state.attempt, delayMs)
 	notifyObserver(call, bound, wait)
 	return call.wait(delayMs)
 }
@@ -229,10 +227,15 @@ function notifyObserver(call: Call, bound: BoundLayer<RetryLayer>, wait?: RetryD
 		notify('emitting an event', observer, call, bound, state, wait)
 }
 
+/**
+ * No attempt starts that cannot finish: the limits are checked before the wait and, because timers may be
+ * late, after it.
+ */
 function exceededLimit(call: Call, bound: BoundLayer<RetryLayer>, waitMs: number): StopReason | undefined {
+	if (waitMs >= (call.options?.deadline?.remainingMs ?? Infinity)) return 'deadline'
 	const { maxElapsedMs } = bound.layer.settings
 	const { startedAt } = retryState(call, bound)
 	// A call that began before there was a limit has none.
-	const elapsedMs = maxElapsedMs < Infinity && startedAt !== undefined ? bound.runtime.now() - startedAt : 0
-	return limitPassed(waitMs, maxElapsedMs - elapsedMs, call.options?.deadline?.remainingMs ?? Infinity)
+	if (maxElapsedMs === Infinity || startedAt === undefined) return undefined
+	return waitMs > maxElapsedMs - (bound.runtime.now() - startedAt) ? 'elapsed-limit' : undefined
 }

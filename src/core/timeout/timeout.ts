@@ -21,9 +21,7 @@ export class Timeout extends LeafPolicy {
 
 	constructor(ms: number, options: TimeoutOptions = NO_OPTIONS) {
 		readPolicyOptions(options, 'timeout')
-		const layer = new TimeoutLayer(checked(ms))
-		super('timeout', options, layer)
-		layer.name = this.name
+		super('timeout', options, new TimeoutLayer(checked(ms), options.name ?? 'timeout'))
 	}
 
 	/** Changes the timeout for later calls. */
