@@ -4,8 +4,10 @@
  * knows their sum. It is an interface and not one class with modes, so that a bundle contains only the budget
  * that is used.
  */
+import { safeGet } from '../classify/safe-get.ts'
+import type { Call } from '../engine/call.ts'
 import { readPolicyOptions } from '../engine/policy-options.ts'
-import { mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
+import { invalidOption, mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
@@ -54,3 +56,27 @@ export function readBudget<Settings>(
 	readPolicyOptions(options, owner, settings ? schema : { ...schema, runtime: 'any' })
 	return readOptions(settings ? mergeOptions({ ...settings }, options) : options, schema)
 }
+
+/** Counts a call in the budget once, even if several layers or nested calls share the budget. */
+export function recordRequestOnce(call: Call, budget: Budget, runtime: Runtime): void {
+	let root = call
+	for (let outer: Call | undefined = call; outer; outer = outer.rare?.branchOf ?? outer.parentCall)
+		root = outer
+	const { rareState } = root
+	const { deposits } = rareState
+	if (deposits?.includes(budget)) return
+	// A literal, because the first push allocates space for 17.
+	if (deposits) deposits.push(budget)
+	else rareState.deposits = [budget]
+	budget.recordRequest(call.now(runtime))
+}
+
+/** Throws unless the value is a budget or undefined. */
+export function checkBudget(budget: Budget | undefined): void {
+	if (budget !== undefined && typeof budget?.canRetry !== 'function')
+		invalidOption('budget', budget, 'a budget, such as retryBudget()')
+}
+
+/** Some budgets charge more for a retry after a timeout, because the first attempt may still be running. */
+export const isTimeout = (error: unknown): boolean =>
+	safeGet(error, 'name') === 'TimeoutError' || safeGet(error, 'code') === 'ETIMEDOUT'

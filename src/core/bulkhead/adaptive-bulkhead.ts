@@ -2,10 +2,10 @@ import type { BoundLayer, Call } from '../engine/call.ts'
 import { LeafPolicy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { mergeOptions } from '../options/schema.ts'
-import { type AdaptiveBulkheadOptions, readAdaptiveBulkheadOptions } from './adaptive-options.ts'
 import type { BulkheadStats } from './bulkhead.ts'
 import { BulkheadLayer, DEFAULT_NAME } from './layer.ts'
 import { AdaptiveLimit } from './limits.ts'
+import { type AdaptiveBulkheadOptions, readAdaptiveBulkheadOptions } from './options.ts'
 
 /**
  * The maximum length of a latency measurement, in multiples of a call's duration. It usually takes two or

@@ -14,7 +14,7 @@ export const DEFAULT_NAME = 'bulkhead'
 /** The weight of one call's hold time in the moving average. */
 const HOLD_TIME_WEIGHT = 0.2
 
-/** Of the queued calls that need no times, one in this many is measured. */
+/** One in this many of the queued calls that need no times is measured. */
 const RESUMED_PER_CLOCK_READ = 64
 
 export class BulkheadLayer implements ObservableLayer {

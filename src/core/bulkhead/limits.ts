@@ -55,7 +55,7 @@ export const within = (
 
 export class AdaptiveLimit implements LimitAlgorithm {
 	#settings: LimitSettings
-	/** With its fraction, which would otherwise be lost at every small step. */
+	/** The limit with its fraction, which would otherwise be lost at every small step. */
 	#exact: number
 	#unloadedMs: number | undefined
 	#isProbing = false

@@ -7,8 +7,8 @@ import { CIRCUIT_OPEN, CircuitOpenError, circuitOpenMessage } from '../errors/er
 import type { CircuitState } from '../events/events.ts'
 import { mergeOptions } from '../options/schema.ts'
 import type { CircuitBreakerStats } from './circuit.ts'
-import { isolate } from './isolation.ts'
 import { CircuitBreakerLayer, DEFAULT_NAME } from './layer.ts'
+import { isolate } from './open-state.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
 import { type CircuitSnapshot, restoreSnapshot, takeSnapshot } from './snapshot.ts'
 
@@ -55,11 +55,11 @@ export class CircuitBreaker extends LeafPolicy {
 		if (step === 'rejected') {
 			const { runtime } = call.pipeline
 			const retryAfterMs = this.layer.circuit.retryAfterMs(call.now(runtime))
-			// Most of the cost of an error is the depth of its stack. So it is created here, not further in, and
-			// without the constructors, which would add frames. It is indistinguishable from
+			// Most of the cost of an error is the depth of its stack. So this one is created here, not further in,
+			// and without the constructors, which would add frames. Users cannot tell it from a
 			// `new CircuitOpenError`.
 			const whenMs = Math.ceil(retryAfterMs)
-			const error = new Error(circuitOpenMessage(this.name, whenMs), this.layer.circuit.rejectionCause)
+			const error = new Error(circuitOpenMessage(this.name, whenMs), this.layer.circuit.openState?.cause)
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
 			Object.assign(error, {
 				name: 'CircuitOpenError',

@@ -20,7 +20,7 @@ export interface CircuitSnapshot {
 	readonly version: 1
 	/** Wall time, milliseconds since 1970. */
 	readonly at: number
-	/** Of an isolated circuit, the state that its release restores. */
+	/** The state, or for an isolated circuit the state that its release restores. */
 	readonly state: Exclude<CircuitState, 'isolated'>
 	/** The rest of the open time. */
 	readonly openForMs: number

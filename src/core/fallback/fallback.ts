@@ -94,8 +94,7 @@ export class FallbackLayer implements ObservableLayer {
 		const alternatives = [first, ...(settings.orElse ?? [])]
 		if (rare) rare.substitute = undefined
 		if (call.ok) {
-			// Only now: if the alternative fails too, the decision of an inner retry still stands, and outer layers
-			// need it.
+			// Reset only now: if the alternative fails too, outer layers need the decision of an inner retry.
 			if (tried) call.stop = undefined
 			else
 				for (const alternative of alternatives)

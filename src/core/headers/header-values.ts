@@ -39,7 +39,7 @@ export function readDecimal(text: string): number | undefined {
 export type DateParser = (text: string, nowMs: number) => number | undefined
 
 /** Parses `Sun, 06 Nov 1994 08:49:37 GMT`. What JavaScript prints differently is another date or none. */
-export const parseFixdate: DateParser = (text) => {
+const parseFixdate: DateParser = (text) => {
 	const time = Date.parse(text)
 	return new Date(time).toUTCString() === text ? time : undefined
 }
@@ -53,7 +53,7 @@ const SECONDS = /^\d+$/
 export function readWaitMs(
 	lines: readonly unknown[],
 	nowMs: number,
-	parseDate: DateParser,
+	parseDate: DateParser = parseFixdate,
 ): number | undefined {
 	// Untyped callers may pass anything: what is not a string is invalid, like an empty line.
 	const parts = lines.flatMap((line) => (typeof line === 'string' ? line.split(LINE_SEPARATOR) : ''))
@@ -78,7 +78,7 @@ const MILLISECOND_HEADERS = ['retry-after-ms', 'x-ms-retry-after-ms']
 export function readRetryAfterHeaders(
 	headers: HeaderLookup,
 	nowMs: number,
-	parseDate: DateParser,
+	parseDate: DateParser = parseFixdate,
 ): number | undefined {
 	for (const name of MILLISECOND_HEADERS) {
 		const wait = readDecimal(headers.get(name) ?? '')

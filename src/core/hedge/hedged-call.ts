@@ -33,7 +33,7 @@ export interface HedgeRule {
 	expired?(call: Call): unknown
 }
 
-/** Undefined if the other requests would fail too, or a hook threw: then the call ends. */
+/** Returns undefined if the call ends, because the other requests would fail too or a hook threw. */
 export function delayAfterFailure(
 	call: Call,
 	bound: BoundLayer<HedgeLayer>,
@@ -46,7 +46,7 @@ export function delayAfterFailure(
 	return kind === 'permanent' ? undefined : defaultMs
 }
 
-/** In place of a delay: the next hedge is sent when its time comes. */
+/** Replaces a delay: the next hedge is sent when its time comes. */
 const AS_PLANNED = -1
 
 /** The call itself, which is the first request. */
@@ -109,7 +109,6 @@ export class HedgedCall implements Scope {
 		else next.expire()
 	}
 
-	/** A hedge has ended. */
 	ended(hedge: Branch): void {
 		const { call, bound, winner, within } = this
 		if (winner || !within) return
@@ -216,7 +215,7 @@ export class Branch implements TimeoutEntry {
 		this.call.wake?.()
 	}
 
-	/** It ends here: the outer layers receive the outcome once, from the call itself. */
+	/** Ends the branch here: the outer layers receive the outcome once, from the call itself. */
 	leave(): Step {
 		const { call, state, hedged } = this
 		this.hasSucceeded = call.ok

@@ -1,5 +1,4 @@
-import type { Budget } from '../budget/budget.ts'
-import { checkBudget } from '../budget/deposit.ts'
+import { type Budget, checkBudget } from '../budget/budget.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { Filled, OptionSchema } from '../options/schema.ts'
 

@@ -21,7 +21,7 @@ interface Cost {
 	/** Ends with a failure after a retry has made its last attempt. */
 	readonly exhaustedMs: number
 	readonly successMs: number
-	/** While the operation hangs, with mean delays and empty queues. */
+	/** The duration while the operation hangs, with mean delays and empty queues. */
 	readonly meanMs: number
 	/** Returns the maximum number of attempts that start within `untilMs`. */
 	readonly attempts: (untilMs: number) => number
@@ -158,7 +158,7 @@ export function attemptStarts(settings: RetrySettings): AttemptStarts {
 	const isKnown = typeof growth !== 'function'
 	const { delays } = computeSchedule({
 		...settings,
-		// Of a function only the cap is known.
+		// Only the cap of a function is known.
 		growth: isKnown ? growth : [maxDelayMs],
 		maxRetries: Math.min(maxRetries, MAX_LISTED),
 	})

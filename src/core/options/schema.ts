@@ -18,7 +18,7 @@ type OptionRule =
 
 export type OptionSchema = Readonly<Record<string, OptionRule>>
 
-/** The options that are numbers. Each has a default, from its schema. */
+/** The options that are numbers. The schema has a default for each. */
 export type Numbers<Options> = {
 	readonly [Name in keyof Options as Options[Name] extends number | undefined ? Name : never]-?: number
 }
@@ -59,7 +59,6 @@ export function invalidArgument(argument: string, value: unknown, expected: stri
 	throw new InvalidArgumentError(argument, value, expected)
 }
 
-/** Throws unless `value` is a number from `min` to `max`. */
 export function checkRange(
 	option: string,
 	value: unknown,
@@ -153,7 +152,7 @@ export function mergeOptions<Options extends object>(options: Options, given: ob
 	return { ...options, ...Object.fromEntries(changes) }
 }
 
-/** The rest of a pipeline relies on these. */
+/** Other policies of a pipeline rely on these options. */
 const FIXED: ReadonlySet<string> = /* @__PURE__ */ new Set(['name', 'runtime', 'classify', 'onEvent'])
 
 /** Returns the options of a policy that can be switched on and off; undefined means the default. */

@@ -79,7 +79,7 @@ export class RateLimiterLayer implements ObservableLayer {
 		if (!waiting) return 'continue'
 		call.enterLayer(bound)
 		const { start } = waiting
-		// After its start, the call has just been woken and did not run. Timers are late, but the next call may
+		// A call that leaves after its start was woken but did not run. Timers are late, but the next call may
 		// have this start.
 		if (start === undefined) this.queue.leave(waiting, bound.runtime.now())
 		else this.queue.cancel(start, start)

@@ -27,7 +27,7 @@ function isSame(a: RetryOptions, b: RetryOptions): boolean {
 /**
  * Returns the delay after the failure of `attempt` (from 0), in milliseconds.
  *
- * The options may be those of a retry. Only the decorrelated strategies use `previousDelayMs`. Default:
+ * The options of a retry are valid too. Only the decorrelated strategies use `previousDelayMs`. Default:
  * `baseDelayMs`.
  *
  * @example

@@ -1,6 +1,5 @@
 /** The two halves of a retry policy, without the policy class: all that `retryWithBackoff` needs. */
-import type { Budget } from '../budget/budget.ts'
-import { isTimeout, recordRequestOnce } from '../budget/deposit.ts'
+import { type Budget, isTimeout, recordRequestOnce } from '../budget/budget.ts'
 import type { BoundLayer, Call, Layer } from '../engine/call.ts'
 import { isPassedOn, recordAttempt } from '../engine/call-record.ts'
 import type { Step } from '../engine/layer.ts'
@@ -22,7 +21,7 @@ export type RetryObserver = (
 ) => void
 
 export class RetryLayer implements Layer {
-	/** Before the first failure, only the number of the start. */
+	/** The number of the start; from the first failure on a RetryState. */
 	declare readonly callState: number | RetryState
 	settings: RetrySettings
 	/** Undefined while there is no listener, so that events then cost one comparison. */
@@ -70,12 +69,12 @@ export class RetryState {
 	attempt = 0
 	/** The last backoff delay. A Retry-After wait does not count. */
 	previousDelayMs: number | undefined
-	/** Which kind of failure the last retry followed; only for a budget. */
+	/** The kind of failure that the last retry followed, for a budget. */
 	chargedFor: 'timeout' | 'failure' | undefined
 	/** The number of the start, and of the start of the current attempt. */
 	readonly start: number
 	attemptStart: number
-	/** Undefined if it is not needed. */
+	/** When the call entered; undefined if no limit or listener needs it. */
 	readonly startedAt: number | undefined
 
 	constructor(start: number, startedAt?: number) {
@@ -145,8 +144,8 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 		!(isPassedOn(call.stop) && isShared(budget, bound.next))
 	)
 		budget.recordOutcome(false)
-	// Before the wait is computed: a call whose time is over draws no random number, whatever ended first in
-	// this instant.
+	// Checked before the wait is computed, because a call whose time is over must draw no random number,
+	// whatever ended first in this instant.
 	const over = stop ?? exceededLimit(call, bound, 0)
 	if (over) return over
 	const { backoffAttempt, hasExactWaits } = bound.layer

@@ -1,7 +1,6 @@
 import type { BackoffSettings } from '../backoff/formula.ts'
 import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/options.ts'
-import type { Budget } from '../budget/budget.ts'
-import { checkBudget } from '../budget/deposit.ts'
+import { type Budget, checkBudget } from '../budget/budget.ts'
 import type { Deadline } from '../deadline/deadline.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { Hook } from '../options/hooks.ts'

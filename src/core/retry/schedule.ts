@@ -42,7 +42,6 @@ export function schedule(options: RetryOptions = {}): RetrySchedule {
 	return computeSchedule(settings)
 }
 
-/** Returns the schedule of validated settings. */
 export function computeSchedule(settings: BackoffSettings): RetrySchedule {
 	const { maxRetries } = settings
 	const ranges = settings.jitterStrategy.startsWith('decorrelated')

@@ -61,7 +61,7 @@ class ThrottleLayer implements ObservableLayer {
 		return call.reject(new RateLimitedError(this.name, undefined, call.pipeline.name, undefined, why))
 	}
 
-	/** With a permanent failure the dependency has accepted the call. A cancelled call was not rejected. */
+	/** A permanent failure means that the dependency has accepted the call. A cancelled call was not rejected. */
 	leave(call: Call, bound: BoundLayer): Step {
 		const kind = call.ok ? 'permanent' : call.classify(bound).kind
 		if (kind === 'permanent' || kind === 'cancelled') this.decision.accept(bound.runtime.now())

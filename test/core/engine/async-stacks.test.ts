@@ -78,7 +78,7 @@ describe('the stack of an error contains the callers', () => {
 		)
 	})
 
-	it('of an attempt after one that timed out', async () => {
+	it('an attempt after one that timed out has the callers in its stack', async () => {
 		let attempts = 0
 		const policy = pipeline(retry({ ...FAST, maxRetries: 1 }), timeout(1))
 		const fn = () => (attempts++ === 0 ? new Promise(() => {}) : failLater())

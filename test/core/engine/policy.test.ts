@@ -139,7 +139,7 @@ describe('bind', () => {
 })
 
 describe('a pipeline', () => {
-	it('of no policies is the bare call; of several, one policy', async () => {
+	it('a pipeline of no policies is the bare call, and one of several is one policy', async () => {
 		expect(await pipeline().execute(() => 5)).toBe(5)
 		const many = pipeline(...Array.from({ length: 50 }, () => faults()), policy)
 		expect(await many.execute(() => 5)).toBe(5)
@@ -196,7 +196,7 @@ describe('a pipeline', () => {
 		)
 	})
 
-	it('with two retries does not multiply attempts: the innermost retries', async () => {
+	it('a pipeline with two retries does not multiply attempts: the innermost retries', async () => {
 		const work = dead(clock)
 		await settled(clock, pipeline(policy, policy).execute(work))
 		expect(work.attempts).toHaveLength(4)

@@ -55,14 +55,14 @@ describe('resize', () => {
 		expect(window.sum(10_499, 0)).toBe(3)
 		expect(window.sum(10_500, 0)).toBe(0)
 	})
-	it('to a longer window does not keep counts forever (regression: bucket numbers of the old length)', () => {
+	it('resize to a longer window does not keep counts forever (regression: bucket numbers of the old length)', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(1_000_000, 0)
 		window.resize(1_000_000, 10_000)
 		window.add(1_000_000, 0)
 		expect(window.sum(1_010_000, 0)).toBe(0)
 	})
-	it('to the same length does not renew old counts', () => {
+	it('resize to the same length does not renew old counts', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(0, 0)
 		window.resize(900, 1_000)
