@@ -15,15 +15,11 @@ export interface HeaderLookup {
 	get(name: string): string | null | undefined
 }
 
-const isBlank = (text: string, index: number): boolean => text[index] === ' ' || text[index] === '\t'
-
-/** Removes spaces and tabs around a value. A regular expression would take quadratic time. */
+/** Removes spaces and tabs around a value. At the end a regular expression would take quadratic time. */
 export function trimBlanks(text: string): string {
-	let start = 0
 	let end = text.length
-	while (start < end && isBlank(text, start)) start++
-	while (end > start && isBlank(text, end - 1)) end--
-	return text.slice(start, end)
+	while (text[end - 1] === ' ' || text[end - 1] === '\t') end--
+	return text.slice(0, end).replace(/^[ \t]+/, '')
 }
 
 /** Fifteen digits fit exactly into a number. */

@@ -200,8 +200,8 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const { onRetry, budget } = bound.layer.settings
 	const { lastAttempt } = call
 	const { delayMs, source } = wait
-	const known = retryState(call, bound)
-	const state = known === INITIAL_STATE ? new RetryState(startOf(call, bound, 'start')) : known
+	const known = call.layerState(bound)
+	const state = typeof known === 'number' ? new RetryState(known) : known
 	call.enterLayer(bound, state)
 	state.attempt++
 	const isCounted = (call.rare?.countedRetries ?? 0) >= 0

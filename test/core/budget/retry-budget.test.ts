@@ -53,7 +53,7 @@ describe('the retries that retryBudget allows', () => {
 		[1_000, 10_001, 10_001],
 		[0.5, 1_000, 0],
 		[0.7, 10_000, 7],
-	])('with a minimum of %s per second over %s ms: %s', (minRetriesPerSecond, windowMs, retries) => {
+	])('a minimum of %s per second over %s ms allows %s', (minRetriesPerSecond, windowMs, retries) => {
 		expect(retriesAfter(0, { minRetriesPerSecond, windowMs })).toBe(retries)
 	})
 	it('do not include calls that have left the window', () => {

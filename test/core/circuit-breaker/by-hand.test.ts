@@ -57,14 +57,14 @@ describe('isolate', () => {
 })
 
 describe('the release of an isolation restores the state that it found', () => {
-	it('closed, with its window and its consecutive failures', () => {
+	it('restores a closed circuit with its window and its consecutive failures', () => {
 		const breaker = setup({ failureThreshold: 3 }).calls('sff')
 		const before = breaker.stats
 		breaker.isolate()()
 		expect(breaker.stats).toEqual(before)
 		expect(breaker.calls('f').circuit.state).toBe('open')
 	})
-	it('closed, without what left the window meanwhile', () => {
+	it('restores a closed circuit without what left the window meanwhile', () => {
 		const breaker = setup({ failureThreshold: 2, monitorWindowMs: 1_000 }).calls('f')
 		const release = breaker.isolate()
 		breaker.pass(1_001)

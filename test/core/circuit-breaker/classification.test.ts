@@ -70,7 +70,7 @@ describe('counts as a success, because the dependency responded', () => {
 		expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 1, consecutiveFailures: 0 })
 	})
 
-	test('undefined as a result', async () => {
+	test('a result that is undefined counts', async () => {
 		const { breaker } = setup()
 		expect(await breaker.execute(() => undefined)).toBeUndefined()
 		expect(breaker.stats.successCount).toBe(1)

@@ -32,7 +32,7 @@ describe('consecutive failures open the circuit', () => {
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.pass(100).calls('f').circuit.state).toBe('open')
 	})
-	it('never if the rule is off', () => {
+	it('stays closed if the rule is off', () => {
 		const breaker = setup({ failureThreshold: Infinity, errorRateThreshold: 1, minimumRequests: 1_000 })
 		expect(breaker.calls('f'.repeat(999)).circuit.state).toBe('closed')
 		expect(breaker.stats.consecutiveFailures).toBe(0)
@@ -107,7 +107,7 @@ describe('slow calls open the circuit', () => {
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.calls('S').circuit.state).toBe('open')
 	})
-	it('never without slowCallMs', () => {
+	it('stays closed without slowCallMs', () => {
 		expect(setup({ minimumRequests: 1 }).calls('SSSSSSSS').stats).toMatchObject({
 			state: 'closed',
 			slowCallCount: 0,

@@ -98,7 +98,7 @@ describe('a timeout counts once, when it fires', () => {
 			return { breaker, clock, policy: pipeline({ runtime: clock }, ...inOrder(breaker)) }
 		}
 
-		test('although the operation fails later', async () => {
+		test('counts the timeout, although the operation fails later', async () => {
 			const { breaker, clock, policy } = setupPolicy()
 			const answer = policy.settle(taking(clock, 80, new Error('down')))
 			await clock.advance(49)
@@ -110,7 +110,7 @@ describe('a timeout counts once, when it fires', () => {
 			expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 1, successCount: 0 })
 		})
 
-		test('although the operation succeeds later', async () => {
+		test('counts the timeout, although the operation succeeds later', async () => {
 			const { breaker, clock, policy } = setupPolicy()
 			const answer = settled(clock, policy.execute(taking(clock, 80)))
 			expect(errorOf(await answer)).toMatchObject({ name: 'TimeoutError' })
