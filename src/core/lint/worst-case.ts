@@ -146,14 +146,10 @@ function addHedges(inner: Cost, { delayMs, maxHedges }: HedgeSettings): Cost {
 /** The delays of this many retries are computed one by one; for later ones only the bounds are known. */
 const MAX_LISTED = 1_000
 
-/** The sum of the delays before each attempt; 0 for the first. */
-interface AttemptStarts {
-	readonly min: readonly number[]
-	readonly mean: readonly number[]
-	readonly max: readonly number[]
-}
-
-export function attemptStarts(settings: RetrySettings): AttemptStarts {
+/** Returns the minimum, mean and maximum sum of the delays before each attempt; 0 for the first. */
+export function attemptStarts(
+	settings: RetrySettings,
+): Readonly<Record<'min' | 'mean' | 'max', readonly number[]>> {
 	const { growth, maxDelayMs, maxRetries } = settings
 	const isKnown = typeof growth !== 'function'
 	const { delays } = computeSchedule({
