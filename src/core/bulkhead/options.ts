@@ -11,7 +11,7 @@ import {
 import { ALGORITHMS, type LimitSettings, within } from './limits.ts'
 
 /** Queue limits, and when a hung slot is reclaimed. */
-export interface QueueOptions extends PolicyOptions {
+interface QueueOptions extends PolicyOptions {
 	/** The maximum number of queued calls. Further calls are rejected. Infinity: no limit. Default 50. */
 	readonly maxQueue?: number | undefined
 	/** A call that has been queued for this long is rejected. Infinity: never. Default 30,000. */
