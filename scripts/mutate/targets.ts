@@ -13,6 +13,7 @@ export const TARGETS: Readonly<Record<string, Target>> = {
 	'circuit-breaker': {
 		sources: [
 			'circuit-breaker/circuit.ts',
+			'circuit-breaker/isolation.ts',
 			'circuit-breaker/snapshot.ts',
 			'circuit-breaker/call-counts.ts',
 			'circuit-breaker/open-state.ts',

@@ -3,9 +3,8 @@
  * that the clients of a fleet stay spread out when they reach the cap. `decorrelated-aws`, the published
  * form, caps after the draw and bunches at the cap; it exists for comparisons.
  */
-import { checkRange, type Numbers } from '../options/schema.ts'
+import { checkRange } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { BackoffOptions } from './options.ts'
 
 export type NamedGrowth = 'exponential' | 'linear' | 'constant' | 'fibonacci'
 
@@ -25,7 +24,16 @@ export type JitterStrategy =
 	| 'proportional'
 	| 'additive'
 
-export interface BackoffSettings extends Numbers<BackoffOptions> {
+/** Validated backoff options, with every default filled in. */
+export interface BackoffSettings {
+	readonly baseDelayMs: number
+	readonly maxDelayMs: number
+	readonly factor: number
+	readonly jitterFactor: number
+	readonly jitterRangeMs: number
+	readonly maxRetries: number
+	/** Infinity if there is no limit. */
+	readonly maxElapsedMs: number
 	readonly growth: BackoffGrowth
 	readonly jitterStrategy: JitterStrategy
 }

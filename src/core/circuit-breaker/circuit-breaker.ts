@@ -7,8 +7,8 @@ import { CIRCUIT_OPEN, CircuitOpenError, circuitOpenMessage } from '../errors/er
 import type { CircuitState } from '../events/events.ts'
 import { mergeOptions } from '../options/schema.ts'
 import type { CircuitBreakerStats } from './circuit.ts'
+import { isolate } from './isolation.ts'
 import { CircuitBreakerLayer, DEFAULT_NAME } from './layer.ts'
-import { isolate } from './open-state.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
 import { type CircuitSnapshot, restoreSnapshot, takeSnapshot } from './snapshot.ts'
 

@@ -3,15 +3,17 @@
  * caller's async context, and parked until its time comes. The first branch is the call itself, so a call
  * that settles in time pays for nothing else.
  */
-import { type BoundLayer, Call } from '../engine/call.ts'
+import { type BoundLayer, Call, type Layer } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
 import { interrupt } from '../engine/interrupt.ts'
 import { runBranch } from '../engine/interruptible-runner.ts'
 import type { Step } from '../engine/layer.ts'
+import type { Emit } from '../engine/policy.ts'
 import { abortScope, type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { YaokiError } from '../errors/errors.ts'
 import { findTimeoutList, type TimeoutEntry, type TimeoutList } from '../runtime/timeout-list.ts'
-import type { HedgeLayer } from './layer.ts'
+import type { LatencyHistogram } from './latency.ts'
+import type { HedgeSettings } from './options.ts'
 
 /** With fewer latencies, a percentile is meaningless. */
 export const FEWEST_LATENCIES = 20
@@ -33,10 +35,20 @@ export interface HedgeRule {
 	expired?(call: Call): unknown
 }
 
+/** The layer that hedges calls. */
+export interface Hedging extends Layer {
+	readonly callState?: HedgedCall | Branch | undefined
+	readonly settings: HedgeSettings
+	readonly latencies: LatencyHistogram
+	readonly emit: Emit | undefined
+	readonly rule: HedgeRule | undefined
+	readonly delayMs: number | undefined
+}
+
 /** Returns undefined if the call ends, because the other requests would fail too or a hook threw. */
 export function delayAfterFailure(
 	call: Call,
-	bound: BoundLayer<HedgeLayer>,
+	bound: BoundLayer<Hedging>,
 	defaultMs: number,
 ): number | undefined {
 	if (call.stop === 'hook-threw') return undefined
@@ -51,7 +63,7 @@ const AS_PLANNED = -1
 
 /** The call itself, which is the first request. */
 export class HedgedCall implements Scope {
-	readonly bound: BoundLayer<HedgeLayer>
+	readonly bound: BoundLayer<Hedging>
 	readonly call: Call
 	/** Undefined while the operation may still settle immediately. */
 	since: number | undefined
@@ -67,7 +79,7 @@ export class HedgedCall implements Scope {
 	/** True if no more hedges are sent. */
 	isStopped = false
 
-	constructor(call: Call, bound: BoundLayer<HedgeLayer>) {
+	constructor(call: Call, bound: BoundLayer<Hedging>) {
 		this.call = call
 		this.bound = bound
 		this.within = call.scope

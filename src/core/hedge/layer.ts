@@ -10,13 +10,14 @@ import {
 	FEWEST_LATENCIES,
 	HedgedCall,
 	type HedgeRule,
+	type Hedging,
 	prepare,
 	send,
 } from './hedged-call.ts'
 import { LatencyHistogram } from './latency.ts'
 import type { HedgeSettings } from './options.ts'
 
-export class HedgeLayer implements ObservableLayer {
+export class HedgeLayer implements ObservableLayer, Hedging {
 	/** Undefined for a call that must not be sent twice. */
 	declare readonly callState: HedgedCall | Branch | undefined
 	readonly runner: typeof runInterruptibly = runInterruptibly

@@ -1,6 +1,6 @@
 import type { CircuitBreakerStats } from '../../../src/core/circuit-breaker/circuit.ts'
 import { Circuit } from '../../../src/core/circuit-breaker/circuit.ts'
-import { isolate } from '../../../src/core/circuit-breaker/open-state.ts'
+import { isolate } from '../../../src/core/circuit-breaker/isolation.ts'
 import {
 	type CircuitBreakerOptions,
 	readCircuitBreakerOptions,

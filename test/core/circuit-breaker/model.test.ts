@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Circuit } from '../../../src/core/circuit-breaker/circuit.ts'
-import { isolate as isolateCircuit } from '../../../src/core/circuit-breaker/open-state.ts'
+import { isolate as isolateCircuit } from '../../../src/core/circuit-breaker/isolation.ts'
 import {
 	type CircuitBreakerOptions,
 	type CircuitBreakerSettings,
