@@ -18,13 +18,12 @@ export const TARGETS: Readonly<Record<string, Target>> = {
 			'circuit-breaker/call-counts.ts',
 			'circuit-breaker/open-state.ts',
 			'circuit-breaker/outcomes.ts',
-			'circuit-breaker/count-window.ts',
 		],
 		tests: ['circuit-breaker'],
 	},
 	bulkhead: { sources: ['bulkhead/slots.ts', 'bulkhead/limits.ts'], tests: ['bulkhead'] },
 	budget: {
-		sources: ['budget/retry-budget.ts', 'budget/token-budget.ts', 'budget/deposit.ts'],
+		sources: ['budget/retry-budget.ts', 'budget/token-budget.ts', 'budget/budget.ts'],
 		tests: ['budget', 'retry', 'hedge'],
 	},
 	'rate-limiter': {

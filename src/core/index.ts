@@ -17,9 +17,8 @@ export {
 	tokenBudget,
 } from './budget/token-budget.ts'
 export { type AdaptiveBulkhead, adaptiveBulkhead } from './bulkhead/adaptive-bulkhead.ts'
-export type { AdaptiveBulkheadOptions } from './bulkhead/adaptive-options.ts'
 export { type Bulkhead, type BulkheadStats, bulkhead } from './bulkhead/bulkhead.ts'
-export type { BulkheadOptions } from './bulkhead/options.ts'
+export type { AdaptiveBulkheadOptions, BulkheadOptions } from './bulkhead/options.ts'
 export type { CircuitBreakerStats } from './circuit-breaker/circuit.ts'
 export { type CircuitBreaker, circuitBreaker } from './circuit-breaker/circuit-breaker.ts'
 export type { CircuitBreakerOptions } from './circuit-breaker/options.ts'

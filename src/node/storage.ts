@@ -10,10 +10,10 @@ interface ContextStorage {
 	run<T>(options: CallOptions, fn: () => T): T
 }
 
-/** Runs a function in the async context in which this was created. */
+/** Runs a function in the async context in which this function was created. */
 type RunInContext = <T>(fn: () => T) => T
 
-/** The async context in which this was created, with that of all libraries. */
+/** The async context in which this object was created, for all libraries. */
 export interface AsyncScope {
 	runInAsyncScope<T>(fn: () => T): T
 }

@@ -141,7 +141,7 @@ class CallbackRun<T> extends CallbackDriver {
 
 	protected override resumeLater(): void {
 		if (this.#endsOnAbort && !this.call.isOver) {
-			// Its operation ends here: a later result is that of an earlier run.
+			// The operation ends here: its later result belongs to an earlier run.
 			this.call.run++
 			this.#started?.abort()
 			this.#started = undefined

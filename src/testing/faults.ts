@@ -17,7 +17,7 @@ export interface FaultsOptions extends PolicyOptions {
 	readonly seed?: number | string | undefined
 }
 
-type Settings = Omit<FaultsOptions, 'errorRate'> & { readonly errorRate: number }
+type Settings = FaultsOptions & { readonly errorRate: number }
 
 const FAULTS_SCHEMA: OptionSchema = {
 	errorRate: [0, 1, 0],
@@ -89,9 +89,10 @@ class FaultLayer implements Layer {
 	}
 
 	#createError(): unknown {
-		const { error } = this.#settings
-		if (error === undefined)
-			return Object.assign(new Error('injected fault: read ECONNRESET'), { code: 'ECONNRESET' })
+		const { error = resetConnection } = this.#settings
 		return typeof error === 'function' ? (error as () => unknown)() : error
 	}
 }
+
+const resetConnection = (): Error =>
+	Object.assign(new Error('injected fault: read ECONNRESET'), { code: 'ECONNRESET' })

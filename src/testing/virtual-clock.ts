@@ -47,11 +47,11 @@ export class VirtualClock {
 	}
 
 	/** The number of scheduled events. */
-	get pending(): number {
+	get pendingTimers(): number {
 		return this.#events.size
 	}
 
-	/** True if an event is scheduled. Cheaper than `pending`. */
+	/** True if an event is scheduled. Cheaper than `pendingTimers`. */
 	get hasPending(): boolean {
 		return this.#events.hasNext
 	}

@@ -94,10 +94,6 @@ class Virtual extends VirtualClock implements VirtualRuntime {
 		run(policy, operation, done, options)
 	}
 
-	get pendingTimers(): number {
-		return this.pending
-	}
-
 	async advance(ms: number): Promise<void> {
 		checkAmount('ms', ms)
 		const until = this.now() + ms

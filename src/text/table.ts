@@ -13,7 +13,7 @@ export interface Table {
 	readonly head?: readonly string[] | undefined
 	/** Numbers get about three significant digits; otherwise pass a text. Rows may differ in length. */
 	readonly rows: readonly (readonly (string | number)[])[]
-	/** By column. Default: the first column to the left (names), the others to the right (figures). */
+	/** The alignment of each column. Default: the first column (names) to the left, the others (figures) to the right. */
 	readonly align?: readonly Align[] | undefined
 }
 
@@ -58,7 +58,7 @@ export function formatTable(table: Table, { width = 80, style = PLAIN }: TableOp
 }
 
 interface Column {
-	/** By row, the head first. */
+	/** One text per row, the head first. */
 	readonly texts: readonly string[]
 	readonly width: number
 	readonly align: Align

@@ -1,7 +1,7 @@
 /** Compares the pages about HTTP with the code. */
 import { METHODS } from 'node:http'
 import { expect, test } from 'vitest'
-import { addRetryAfterJitter } from '../../src/core/retry/retry-after.ts'
+import { addRetryAfterJitter } from '../../src/core/retry/decision.ts'
 import {
 	deadlineHeaderNames,
 	isDeadlineHeader,

@@ -48,7 +48,10 @@ export function computeDelayMs(
 	previousMs: number,
 	source: RandomSource,
 ): number {
-	return JITTERS[settings.jitterStrategy](settings, computeStepMs(settings, attempt), previousMs, source)
+	const { jitterStrategy, maxDelayMs } = settings
+	const [from, to] = JITTERS[jitterStrategy](settings, computeStepMs(settings, attempt), previousMs)
+	const delayMs = to > from ? from + source.random() * (to - from) : from
+	return jitterStrategy === 'decorrelated-aws' ? Math.min(maxDelayMs, delayMs) : delayMs
 }
 
 export const GROWTHS: Record<NamedGrowth, (base: number, attempt: number, factor: number) => number> = {
@@ -79,19 +82,22 @@ export function computeStepMs(settings: BackoffSettings, attempt: number): numbe
 	return Math.min(step, maxDelayMs)
 }
 
-type Draw = (settings: BackoffSettings, step: number, previousMs: number, source: RandomSource) => number
+/** Returns the bounds of a delay, which is drawn uniformly from between them. */
+type Bounds = (
+	settings: BackoffSettings,
+	step: number,
+	previousMs: number,
+) => readonly [from: number, to: number]
 
-const uniform = (from: number, to: number, source: RandomSource): number =>
-	to > from ? from + source.random() * (to - from) : from
-
-export const JITTERS: Record<JitterStrategy, Draw> = {
-	none: (_, step) => step,
-	full: (_, step, __, source) => uniform(0, step, source),
-	equal: (_, step, __, source) => uniform(step / 2, step, source),
-	decorrelated: ({ baseDelayMs, maxDelayMs }, _, previousMs, source) =>
-		uniform(baseDelayMs, Math.min(maxDelayMs, 3 * previousMs), source),
-	'decorrelated-aws': ({ baseDelayMs, maxDelayMs }, _, previousMs, source) =>
-		Math.min(maxDelayMs, uniform(baseDelayMs, 3 * previousMs, source)),
-	proportional: ({ jitterFactor }, step, _, source) => uniform(step, step + step * jitterFactor, source),
-	additive: ({ jitterRangeMs }, step, _, source) => uniform(step, step + jitterRangeMs, source),
+export const JITTERS: Record<JitterStrategy, Bounds> = {
+	none: (_, step) => [step, step],
+	full: (_, step) => [0, step],
+	equal: (_, step) => [step / 2, step],
+	decorrelated: ({ baseDelayMs, maxDelayMs }, _, previousMs) => [
+		baseDelayMs,
+		Math.min(maxDelayMs, 3 * previousMs),
+	],
+	'decorrelated-aws': ({ baseDelayMs }, _, previousMs) => [baseDelayMs, 3 * previousMs],
+	proportional: ({ jitterFactor }, step) => [step, step + step * jitterFactor],
+	additive: ({ jitterRangeMs }, step) => [step, step + jitterRangeMs],
 }

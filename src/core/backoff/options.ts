@@ -1,13 +1,13 @@
 import {
 	checkName,
+	invalidBound,
 	invalidOption,
 	isAmount,
 	MAX_NUMBER,
 	type OptionSchema,
 	readOptions,
 } from '../options/schema.ts'
-import type { BackoffGrowth, BackoffSettings, JitterStrategy } from './formula.ts'
-import { GROWTHS, JITTERS } from './formula.ts'
+import { type BackoffGrowth, type BackoffSettings, GROWTHS, JITTERS, type JitterStrategy } from './formula.ts'
 
 /**
  * The delay before each retry, and the number of retries. Everything in the package that retries takes these
@@ -51,7 +51,7 @@ export const BACKOFF_SCHEMA: OptionSchema = {
 	maxElapsedMs: [0, MAX_NUMBER, Infinity],
 }
 
-/** Validates the options and fills in every default. `read`: the options, read by a larger schema. */
+/** Validates the options. `read`: the options, read by a larger schema. */
 export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	options: BackoffOptions,
 	read: Settings = readOptions(options, BACKOFF_SCHEMA),
@@ -74,13 +74,8 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 			'an integer, or Infinity with maxElapsedMs and a baseDelayMs above 0',
 		)
 	// A list or a function does not grow from the base, so its cap may be below the default base.
-	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated'))) {
-		invalidOption(
-			'maxDelayMs',
-			maxDelayMs,
-			`at least baseDelayMs (${baseDelayMs})${options.maxDelayMs === undefined ? ' instead of the default' : ''}`,
-		)
-	}
+	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated')))
+		invalidBound(options, 'maxDelayMs', maxDelayMs, `at least baseDelayMs (${baseDelayMs})`)
 	return settings
 }
 

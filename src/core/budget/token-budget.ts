@@ -37,15 +37,16 @@ const toThousandths = (amount: number): number => Math.floor(amount * 1_000 + 1e
  * the bucket is at most half full. `tokenBudget()` creates it; pass it as `budget` to `retry` or `hedge`.
  */
 export class TokenBudget implements Budget {
-	#max: number
-	#ratio: number
-	#tokens: number
 	#settings: BudgetSettings<TokenBudgetOptions>
+	#tokens: number
 
 	constructor(options: TokenBudgetOptions = {}) {
 		this.#settings = readBudget(options, TOKEN_BUDGET_SCHEMA, 'tokenBudget')
-		this.#max = this.#tokens = toThousandths(this.#settings.maxTokens)
-		this.#ratio = toThousandths(this.#settings.tokenRatio)
+		this.#tokens = this.#max
+	}
+
+	get #max(): number {
+		return toThousandths(this.#settings.maxTokens)
 	}
 
 	recordRequest(): void {
@@ -61,7 +62,8 @@ export class TokenBudget implements Budget {
 	}
 
 	recordOutcome(ok: boolean): void {
-		this.#tokens = ok ? Math.min(this.#max, this.#tokens + this.#ratio) : Math.max(0, this.#tokens - 1_000)
+		const tokens = this.#tokens + (ok ? toThousandths(this.#settings.tokenRatio) : -1_000)
+		this.#tokens = Math.max(0, Math.min(this.#max, tokens))
 	}
 
 	available(): number {
@@ -74,11 +76,9 @@ export class TokenBudget implements Budget {
 
 	/** Changes the given options; the others keep their values. The fill level stays the same in percent. */
 	update(options: Omit<TokenBudgetOptions, 'runtime'>): void {
+		const before = this.#max
 		this.#settings = readBudget(options, TOKEN_BUDGET_SCHEMA, 'tokenBudget', this.#settings)
-		const max = toThousandths(this.#settings.maxTokens)
-		this.#tokens = Math.round((this.#tokens * max) / this.#max)
-		this.#max = max
-		this.#ratio = toThousandths(this.#settings.tokenRatio)
+		this.#tokens = Math.round((this.#tokens * this.#max) / before)
 	}
 }
 

@@ -2,10 +2,10 @@ import type { BoundLayer, Call } from '../engine/call.ts'
 import { LeafPolicy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { mergeOptions } from '../options/schema.ts'
-import { type AdaptiveBulkheadOptions, readAdaptiveBulkheadOptions } from './adaptive-options.ts'
 import type { BulkheadStats } from './bulkhead.ts'
-import { BulkheadLayer } from './layer.ts'
+import { BulkheadLayer, DEFAULT_NAME } from './layer.ts'
 import { AdaptiveLimit } from './limits.ts'
+import { type AdaptiveBulkheadOptions, readAdaptiveBulkheadOptions } from './options.ts'
 
 /**
  * The maximum length of a latency measurement, in multiples of a call's duration. It usually takes two or
@@ -23,21 +23,18 @@ const MEASUREMENT_CALLS = 10
  * policy.stats.maxConcurrent // the limit as measured so far
  */
 export class AdaptiveBulkhead extends LeafPolicy {
-	readonly #layer: BulkheadLayer
+	/** @internal */
+	declare protected readonly layer: BulkheadLayer
 	readonly #limit: AdaptiveLimit
-	#options: AdaptiveBulkheadOptions
 	#cancel: (() => void) | undefined
 
 	constructor(options: AdaptiveBulkheadOptions = {}) {
 		const settings = readAdaptiveBulkheadOptions(options)
-		const layer = new BulkheadLayer(settings, settings.initialConcurrent)
-		super('bulkhead', options, layer)
-		layer.name = this.name
-		this.#layer = layer
-		layer.onRelease = (...facts) => this.#learn(...facts)
-		this.#limit = new AdaptiveLimit(settings)
 		// Once it runs, bounds that exclude the initial limit are valid.
-		this.#options = { ...options, initialConcurrent: undefined }
+		const changeable: AdaptiveBulkheadOptions = { ...options, initialConcurrent: undefined }
+		super(DEFAULT_NAME, changeable, new BulkheadLayer(settings, settings.initialConcurrent))
+		this.layer.onRelease = (...facts) => this.#learn(...facts)
+		this.#limit = new AdaptiveLimit(settings)
 	}
 
 	/** @internal */
@@ -47,26 +44,26 @@ export class AdaptiveBulkhead extends LeafPolicy {
 
 	/** `maxConcurrent` is the current limit. */
 	get stats(): BulkheadStats {
-		const { slots, settings } = this.#layer
+		const { slots, settings } = this.layer
 		const { concurrent, queued } = slots
 		return { concurrent, queued, maxConcurrent: this.#limit.found, maxQueue: settings.maxQueue }
 	}
 
 	/** Changes the bounds. The measured limit stays. */
 	update(options: Changes<AdaptiveBulkheadOptions>): void {
-		const next = mergeOptions(this.#options, options)
+		const next = mergeOptions(this.options, options)
 		const settings = readAdaptiveBulkheadOptions(next)
-		this.#options = next
-		this.#layer.settings = settings
+		this.options = next
+		this.layer.settings = settings
 		this.#limit.update(settings)
-		this.#layer.resize(this.#limit.limit)
+		this.layer.resize(this.#limit.limit)
 	}
 
 	#learn(call: Call, bound: BoundLayer, latencyMs: number): void {
 		const kind = call.ok ? undefined : call.classify(bound).kind
 		if (kind === 'cancelled') return
 		const isDropped = kind !== undefined && kind !== 'permanent'
-		const layer = this.#layer
+		const { layer } = this
 		const limit = this.#limit
 		const from = limit.found
 		const allowed = limit.sample(latencyMs, isDropped, layer.slots.concurrent)

@@ -1,7 +1,7 @@
 import { LeafPolicy } from '../engine/policy.ts'
 import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { mergeOptions } from '../options/schema.ts'
-import { BulkheadLayer } from './layer.ts'
+import { BulkheadLayer, DEFAULT_NAME } from './layer.ts'
 import { type BulkheadOptions, readBulkheadOptions } from './options.ts'
 
 /**
@@ -26,14 +26,10 @@ export interface BulkheadStats {
 export class Bulkhead extends LeafPolicy {
 	/** @internal */
 	declare protected readonly layer: BulkheadLayer
-	/** @internal */
-	declare protected options: BulkheadOptions
 
 	constructor(options: BulkheadOptions = NO_OPTIONS) {
 		const settings = readBulkheadOptions(options)
-		const layer = new BulkheadLayer(settings, settings.maxConcurrent)
-		super('bulkhead', options, layer)
-		layer.name = this.name
+		super(DEFAULT_NAME, options, new BulkheadLayer(settings, settings.maxConcurrent))
 	}
 
 	/** @internal */

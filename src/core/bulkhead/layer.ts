@@ -9,10 +9,12 @@ import { findTimeoutList, type TimeoutEntry, type TimeoutList } from '../runtime
 import type { QueueSettings } from './options.ts'
 import { Slots, type Waiter, type WaiterState } from './slots.ts'
 
+export const DEFAULT_NAME = 'bulkhead'
+
 /** The weight of one call's hold time in the moving average. */
 const HOLD_TIME_WEIGHT = 0.2
 
-/** Of the queued calls that need no times, one in this many is measured. */
+/** One in this many of the queued calls that need no times is measured. */
 const RESUMED_PER_CLOCK_READ = 64
 
 export class BulkheadLayer implements ObservableLayer {
@@ -21,7 +23,7 @@ export class BulkheadLayer implements ObservableLayer {
 	readonly slots: Slots<QueuedCall>
 	settings: QueueSettings
 	limit: number
-	name = ''
+	readonly name: string
 	emit: Emit | undefined
 	/** Called for every call that held a slot, with its hold time. The adaptive bulkhead learns from it. */
 	onRelease: ((call: Call, bound: BoundLayer, since: number) => void) | undefined
@@ -32,6 +34,7 @@ export class BulkheadLayer implements ObservableLayer {
 	#resumed = 0
 
 	constructor(settings: QueueSettings, limit: number) {
+		this.name = settings.name ?? DEFAULT_NAME
 		this.settings = settings
 		this.limit = limit
 		this.slots = new Slots(limit, settings.maxQueue)

@@ -11,13 +11,6 @@
  */
 import { isAmount } from '../options/schema.ts'
 
-export interface LimitAlgorithm {
-	/** An integer within the bounds. */
-	readonly limit: number
-	/** Records a call that ended while `concurrent` calls ran, itself included. Returns the new limit. */
-	sample(latencyMs: number, isDropped: boolean, concurrent: number): number
-}
-
 export interface LimitSettings {
 	readonly algorithm: 'gradient' | 'aimd'
 	readonly minConcurrent: number
@@ -53,9 +46,9 @@ export const within = (
 	limit: number,
 ): number => Math.max(minConcurrent, Math.min(maxConcurrent, limit))
 
-export class AdaptiveLimit implements LimitAlgorithm {
+export class AdaptiveLimit {
 	#settings: LimitSettings
-	/** With its fraction, which would otherwise be lost at every small step. */
+	/** The limit with its fraction, which would otherwise be lost at every small step. */
 	#exact: number
 	#unloadedMs: number | undefined
 	#isProbing = false
@@ -76,6 +69,7 @@ export class AdaptiveLimit implements LimitAlgorithm {
 		this.#left = this.#exact = settings.initialConcurrent
 	}
 
+	/** An integer within the bounds. */
 	get limit(): number {
 		return this.#isProbing ? this.#probeLimit : this.found
 	}
@@ -97,6 +91,7 @@ export class AdaptiveLimit implements LimitAlgorithm {
 		this.#isStale = true
 	}
 
+	/** Records a call that ended while `concurrent` calls ran, itself included. Returns the new limit. */
 	sample(latencyMs: number, isDropped: boolean, concurrent: number): number {
 		const isDrop = isDropped || latencyMs > this.#settings.latencyLimitMs
 		if (isDrop && !this.#isStale) {

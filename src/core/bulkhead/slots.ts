@@ -19,8 +19,9 @@ export interface Waiter<W> extends Link<W> {
 export class Slots<W extends Waiter<W>> extends LinkedList<W> {
 	#maxConcurrent: number
 	#maxQueue: number
-	#concurrent = 0
-	#queued = 0
+	/** The number of held slots. Above the limit only after `resize` lowered it. Only `Slots` changes it. */
+	concurrent = 0
+	queued = 0
 
 	constructor(maxConcurrent: number, maxQueue: number) {
 		super()
@@ -28,36 +29,27 @@ export class Slots<W extends Waiter<W>> extends LinkedList<W> {
 		this.#maxQueue = maxQueue
 	}
 
-	/** The number of held slots. Above the limit only after `resize` lowered it. */
-	get concurrent(): number {
-		return this.#concurrent
-	}
-
-	get queued(): number {
-		return this.#queued
-	}
-
 	/** Takes a slot if one is free. A call that gets it this way needs no waiter and frees it with `exit`. */
 	enter(): boolean {
-		const isFree = this.#concurrent < this.#maxConcurrent
-		if (isFree) this.#concurrent++
+		const isFree = this.concurrent < this.#maxConcurrent
+		if (isFree) this.concurrent++
 		return isFree
 	}
 
 	/** Frees a slot. Returns the call that holds it now and must be woken, if any. */
 	exit(): W | undefined {
-		this.#concurrent--
+		this.concurrent--
 		return this.#admit()
 	}
 
 	/** Takes a slot or joins the queue, unless both are full. Returns the new state. */
 	arrive(waiter: W): WaiterState {
 		if (this.enter()) waiter.state = 'inside'
-		else if (this.#queued < this.#maxQueue) {
+		else if (this.queued < this.#maxQueue) {
 			let { last } = this
 			while (last && last.priority < waiter.priority) last = last.previous
 			this.insert(waiter, last)
-			this.#queued++
+			this.queued++
 			waiter.state = 'queued'
 		}
 		return waiter.state
@@ -92,15 +84,15 @@ export class Slots<W extends Waiter<W>> extends LinkedList<W> {
 
 	#admit(): W | undefined {
 		const { first } = this
-		if (!first || this.#concurrent >= this.#maxConcurrent) return undefined
+		if (!first || this.concurrent >= this.#maxConcurrent) return undefined
 		this.#dequeue(first)
-		this.#concurrent++
+		this.concurrent++
 		first.state = 'inside'
 		return first
 	}
 
 	#dequeue(waiter: W): void {
 		this.remove(waiter)
-		this.#queued--
+		this.queued--
 	}
 }

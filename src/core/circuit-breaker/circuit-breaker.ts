@@ -26,8 +26,6 @@ type OpenFallback<T> = (error: CircuitOpenError, context: CallContext) => T
 export class CircuitBreaker extends LeafPolicy {
 	/** @internal */
 	declare protected readonly layer: CircuitBreakerLayer
-	/** @internal */
-	declare protected options: CircuitBreakerOptions
 
 	constructor(options: CircuitBreakerOptions = NO_OPTIONS) {
 		super(DEFAULT_NAME, options, new CircuitBreakerLayer(readCircuitBreakerOptions(options)))
@@ -57,11 +55,11 @@ export class CircuitBreaker extends LeafPolicy {
 		if (step === 'rejected') {
 			const { runtime } = call.pipeline
 			const retryAfterMs = this.layer.circuit.retryAfterMs(call.now(runtime))
-			// Most of the cost of an error is the depth of its stack. So it is created here, not further in, and
-			// without the constructors, which would add frames. It is indistinguishable from
+			// Most of the cost of an error is the depth of its stack. So this one is created here, not further in,
+			// and without the constructors, which would add frames. Users cannot tell it from a
 			// `new CircuitOpenError`.
 			const whenMs = Math.ceil(retryAfterMs)
-			const error = new Error(circuitOpenMessage(this.name, whenMs), this.layer.circuit.rejectionCause)
+			const error = new Error(circuitOpenMessage(this.name, whenMs), this.layer.circuit.openState?.cause)
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
 			Object.assign(error, {
 				name: 'CircuitOpenError',

@@ -40,7 +40,7 @@ export interface CircuitBreakerStats {
 	readonly canProbe: boolean
 }
 
-/** The circuit's layer. A function instead would be a closure for each of ten thousand circuits. */
+/** The circuit's layer. A function in its place would be a closure for each of ten thousand circuits. */
 interface CircuitListener {
 	onChange(from: CircuitState, to: CircuitState): void
 }
@@ -53,7 +53,6 @@ export class Circuit extends CallCounts {
 	generation = 0
 	/** Undefined while closed. */
 	openState: OpenState | undefined
-
 	/** Notified after every change of state. */
 	listener: CircuitListener | undefined
 
@@ -93,7 +92,6 @@ export class Circuit extends CallCounts {
 		this.countSuccess(now)
 	}
 
-	/** Records a success of an admitted call. */
 	succeed(ticket: number, now: number, durationMs: number, source: RandomSource): void {
 		this.#settle(ticket, now, durationMs, 0, undefined, undefined, source)
 	}
@@ -114,8 +112,8 @@ export class Circuit extends CallCounts {
 	}
 
 	/**
-	 * An admitted call says nothing about the dependency: it was cancelled, or rejected further in. Frees its
-	 * probe slot.
+	 * Frees the probe slot of an admitted call that says nothing about the dependency, because it was cancelled
+	 * or rejected further in.
 	 */
 	ignore(ticket: number, now: number, source: RandomSource): void {
 		this.expireProbe(now, source)
@@ -138,14 +136,9 @@ export class Circuit extends CallCounts {
 		}
 	}
 
-	/** The options of the error of a rejected call: its cause is the failure that opened the circuit. */
-	get rejectionCause(): ErrorOptions | undefined {
-		return this.openState?.cause
-	}
-
 	/**
 	 * Returns the time until a call may pass: the rest of the open time. If all probe slots are in use, it is
-	 * unknown when a probe ends: usually long before its timeout, so the answer is not longer than the last
+	 * unknown when a probe ends. A probe usually ends long before its timeout, so this returns at most the last
 	 * open time.
 	 */
 	retryAfterMs(now: number): number {

@@ -1,7 +1,7 @@
 /** The isolation of a circuit by an operator. Apart, because most circuits are never isolated. */
 import type { RandomSource } from '../backoff/formula.ts'
 import type { Circuit } from './circuit.ts'
-import { createIsolation } from './open-state.ts'
+import { createOpenState, type Isolation } from './open-state.ts'
 
 /**
  * Rejects all calls until every caller has released the isolation. The release restores the state that the
@@ -11,22 +11,21 @@ import { createIsolation } from './open-state.ts'
 export function isolate(circuit: Circuit, now: number, source: RandomSource): () => void {
 	circuit.expireProbe(now, source)
 	circuit.flushPendingSuccesses(now)
-	const before = circuit.openState
-	const isolated = before?.isolation ? before : createIsolation(circuit.state, before)
-	const { isolation } = isolated
+	const found = circuit.openState
+	const isolation: Isolation = found?.isolation ?? { handles: 0, state: circuit.state, openState: found }
 	// Before listeners are notified, because a listener may isolate and release the circuit too.
-	if (isolation) isolation.handles++
-	if (isolated !== before) {
-		before?.probes.clear()
-		circuit.enterState('isolated', isolated)
+	isolation.handles++
+	if (isolation !== found?.isolation) {
+		found?.probes.clear()
+		circuit.enterState('isolated', createOpenState(Infinity, 0, 0, found?.rejected, undefined, isolation))
 	}
 	let isHeld = true
 	return () => {
-		if (!isHeld || !isolation) return
+		if (!isHeld) return
 		isHeld = false
 		if (--isolation.handles) return
 		const { state, openState } = isolation
-		if (openState) openState.rejected = isolated.rejected
+		if (openState) openState.rejected = circuit.openState?.rejected ?? 0
 		circuit.enterState(state, openState)
 	}
 }

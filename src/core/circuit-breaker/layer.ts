@@ -24,14 +24,13 @@ export const circuitOutcome: CallFact<'success' | 'nothing'> = new CallFact()
 /** Read the clock only once per 64 consecutive successes. */
 const SUCCESSES_PER_CLOCK_READ = 64
 
-/** Asks a circuit whether a call may pass, and tells it how the call ended. */
 export class CircuitBreakerLayer implements ObservableLayer {
 	readonly circuit: Circuit
 	settings: CircuitBreakerSettings
 	emit: Emit | undefined
 	emitsRoutine = false
 	key: string | undefined
-	/** While there is a listener, the call that is being recorded: the cause of a change of state. */
+	/** The call that is being recorded, while there is a listener: it causes the change of state. */
 	#cause: Call | undefined
 
 	/** True if only consecutive failures count. Then successes need no clock read. */
@@ -94,7 +93,7 @@ export class CircuitBreakerLayer implements ObservableLayer {
 		})
 		return shadow
 			? undefined
-			: () => new CircuitOpenError(name, retryAfterMs, this.circuit.rejectionCause, call.pipeline.name)
+			: () => new CircuitOpenError(name, retryAfterMs, this.circuit.openState?.cause, call.pipeline.name)
 	}
 
 	leave(call: Call, bound: BoundLayer): Step {

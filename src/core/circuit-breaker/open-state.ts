@@ -3,8 +3,7 @@
  * it, and most of ten thousand circuits are closed.
  */
 
-import type { RandomSource } from '../backoff/formula.ts'
-import { computeDelayMs } from '../backoff/formula.ts'
+import { computeDelayMs, type RandomSource } from '../backoff/formula.ts'
 import { YaokiError } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import type { CircuitSettings } from './options.ts'
@@ -52,10 +51,6 @@ export const createOpenState = (
 	probes: new Map(),
 	isolation,
 })
-
-/** Returns the open state of an isolation, which remembers the state that it found. */
-export const createIsolation = (state: CircuitState, found: OpenState | undefined): OpenState =>
-	createOpenState(Infinity, 0, 0, found?.rejected, undefined, { handles: 0, state, openState: found })
 
 /** Returns the first open state after a closed one, or the next one after `before`. */
 export function nextOpenState(

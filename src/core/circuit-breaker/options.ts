@@ -4,7 +4,15 @@ import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/
 import type { CircuitState, YaokiEvent } from '../events/events.ts'
 import type { Hook } from '../options/hooks.ts'
 import { withOptionPath } from '../options/option-path.ts'
-import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
+import {
+	checkNames,
+	invalidBound,
+	invalidOption,
+	MAX_NUMBER,
+	type Numbers,
+	type OptionSchema,
+	readOptions,
+} from '../options/schema.ts'
 
 /** The longest open time of the breakers that the package creates itself. */
 export const MAX_OPEN_MS = 2_000
@@ -118,22 +126,8 @@ interface CircuitSource {
 	readonly key: string | undefined
 }
 
-/** The validated options that the decision reads. A rule that is off is Infinity. */
-export interface CircuitSettings {
-	readonly failureThreshold: number
-	readonly successThreshold: number
-	readonly halfOpenFailureRate: number
-	readonly resetTimeoutMs: number
-	readonly halfOpenMaxConcurrent: number
-	readonly monitorWindowMs: number
-	readonly errorRateThreshold: number
-	readonly minimumRequests: number
-	readonly slowCallMs: number
-	readonly slowCallRateThreshold: number
-	/** Infinity selects a time window. */
-	readonly windowSize: number
-	readonly probeTimeoutMs: number
-	readonly maxRetryAfterMs: number
+/** What the decision reads. A rule that is off is Infinity; without `windowSize` the window is a time window. */
+export interface CircuitSettings extends Numbers<CircuitBreakerOptions> {
 	readonly resetBackoff?: BackoffSettings | undefined
 }
 
@@ -173,9 +167,8 @@ const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-/** Validates the options and fills in the defaults. */
 export function readCircuitBreakerOptions(options: CircuitBreakerOptions): CircuitBreakerSettings {
-	const settings = readPolicyOptions<CircuitBreakerSettings>(
+	const settings: CircuitBreakerSettings = readPolicyOptions(
 		options,
 		'circuitBreaker',
 		CIRCUIT_BREAKER_SCHEMA,
@@ -191,15 +184,11 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 			Infinity,
 			'an integer, or Infinity with errorRateThreshold or slowCallMs',
 		)
-	if (minimumRequests > windowSize) {
-		const why = options.minimumRequests === undefined ? ' instead of the default' : ''
-		invalidOption('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
-	}
-	const { resetBackoff = false } = options
-	return Object.assign(settings, {
-		resetBackoff:
-			resetBackoff === false ? undefined : readResetBackoff(resetBackoff, settings.resetTimeoutMs),
-	})
+	if (minimumRequests > windowSize)
+		invalidBound(options, 'minimumRequests', minimumRequests, `at most windowSize (${windowSize})`)
+	const { resetBackoff: given = false } = options
+	const resetBackoff = given === false ? undefined : readResetBackoff(given, settings.resetTimeoutMs)
+	return Object.assign(settings, { resetBackoff })
 }
 
 function readResetBackoff(options: ResetBackoffOptions, resetTimeoutMs: number): BackoffSettings {

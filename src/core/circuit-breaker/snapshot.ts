@@ -20,7 +20,7 @@ export interface CircuitSnapshot {
 	readonly version: 1
 	/** Wall time, milliseconds since 1970. */
 	readonly at: number
-	/** Of an isolated circuit, the state that its release restores. */
+	/** The state, or for an isolated circuit the state that its release restores. */
 	readonly state: Exclude<CircuitState, 'isolated'>
 	/** The rest of the open time. */
 	readonly openForMs: number
@@ -74,7 +74,9 @@ export function restoreSnapshot(
 	const { settings } = circuit
 	const passedMs = Math.max(0, wallNow - snapshot.at)
 	const { state, openForMs, delayMs, failedProbes, outcomes } = snapshot
-	const until = now + Math.max(0, Math.min(openForMs, longestOpenMs(settings)) - passedMs)
+	// A longer open time than these settings allow is a mistake.
+	const longestOpenMs = Math.max(settings.resetTimeoutMs, settings.maxRetryAfterMs)
+	const until = now + Math.max(0, Math.min(openForMs, longestOpenMs) - passedMs)
 	const isClosed = state === 'closed'
 	circuit.replaceState(
 		isClosed ? state : 'open',
@@ -115,7 +117,3 @@ const failureTimes = (
 		.toSorted((a, b) => b - a)
 		.slice(failureThreshold < Infinity ? -failureThreshold : Infinity)
 		.map((ageMs) => at - ageMs)
-
-/** Returns the longest open time with these settings. A longer time in a snapshot is a mistake. */
-const longestOpenMs = ({ resetTimeoutMs, maxRetryAfterMs }: CircuitSettings): number =>
-	Math.max(resetTimeoutMs, maxRetryAfterMs)

@@ -3,12 +3,7 @@
  * response's headers, not the wait. An error that has a `retryAfterMs`, even an undefined one, has decided
  * itself (as `HttpError` does), and its headers are not read.
  */
-import {
-	type HeaderLookup,
-	parseFixdate,
-	readRetryAfterHeaders,
-	readWaitMs,
-} from '../headers/header-values.ts'
+import { type HeaderLookup, readRetryAfterHeaders, readWaitMs } from '../headers/header-values.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { type ErrorLike, responseOf } from './error-like.ts'
 
@@ -26,12 +21,12 @@ export function askedWaitMs(error: ErrorLike, runtime: Runtime): number | undefi
 
 function readWait(error: ErrorLike, runtime: Runtime): number | undefined {
 	const { retryAfter } = error
-	const wait = readRetryAfterHeaders(headersOf(error), runtime.wallNow(), parseFixdate)
+	const wait = readRetryAfterHeaders(headersOf(error), runtime.wallNow())
 	if (wait !== undefined) return wait
 	// Seconds, as in the header and in most clients. discord.js, whose errors also have `timeToReset`, counts
 	// milliseconds.
 	if (typeof retryAfter === 'number') return 'timeToReset' in error ? retryAfter : retryAfter * SECOND_MS
-	return retryAfter === undefined ? undefined : readWaitMs([retryAfter], runtime.wallNow(), parseFixdate)
+	return retryAfter === undefined ? undefined : readWaitMs([retryAfter], runtime.wallNow())
 }
 
 /** Returns a header of the response that an error carries, or nothing if reading it throws. */

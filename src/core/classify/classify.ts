@@ -45,8 +45,11 @@ export function classify(
 		const { text, retryAfterMs } = readSignals(error, options?.runtime)
 		const kind = findKind(text)
 		const isKnown = kind !== 'unknown'
-		const classification: Classification = { kind: isKnown ? kind : 'transient', isKnown }
-		return retryAfterMs === undefined ? classification : { ...classification, retryAfterMs }
+		return {
+			kind: isKnown ? kind : 'transient',
+			isKnown,
+			...(retryAfterMs !== undefined && { retryAfterMs }),
+		}
 	} catch {
 		// A getter or a proxy of the error threw.
 		return { kind: 'transient', isKnown: false }

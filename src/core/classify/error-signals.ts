@@ -1,7 +1,7 @@
 /**
  * Collects what identifies an error into one text, one signal per line: codes, names, messages and statuses,
- * and those of its causes. Libraries keep the same fact in different fields; once collected, one ordered list
- * of patterns classifies all of them. (Rejected: a check per field. It was twice the size and repeated its
+ * of the error and of its causes. Libraries keep the same fact in different fields. Once it is collected, one
+ * ordered list of patterns classifies all of them. (Rejected: a check per field. It was twice the size and repeated its
  * precedence at every nesting level.)
  */
 import { CIRCUIT_OPEN } from '../errors/errors.ts'
@@ -32,12 +32,6 @@ const line = (text: unknown): string =>
 const codeLine = (code: unknown): string =>
 	typeof code === 'string' || (typeof code === 'number' && code > 0) ? line(`code ${code}`) : ''
 
-/** What identifies an error, and the longest wait that it, its causes or its parts ask for. */
-interface Signals {
-	readonly text: string
-	readonly retryAfterMs: number | undefined
-}
-
 /**
  * Returns what identifies an Error that has only a message, and a timeout of this package that user code has
  * not changed: its fields are name, code, policy, pipeline and timeoutMs. Most errors are one of these, and
@@ -59,8 +53,11 @@ function textOfPlain(thrown: unknown): string | undefined {
 		: undefined
 }
 
-/** Returns the signals of an error, its causes and its parts. */
-export function readSignals(thrown: unknown, runtime: Runtime = systemRuntime): Signals {
+/** Returns what identifies an error, and the longest wait that it, its causes or its parts ask for. */
+export function readSignals(
+	thrown: unknown,
+	runtime: Runtime = systemRuntime,
+): { readonly text: string; readonly retryAfterMs: number | undefined } {
 	const plain = textOfPlain(thrown)
 	if (plain !== undefined) return { text: plain, retryAfterMs: undefined }
 	let text = ''

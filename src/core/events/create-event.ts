@@ -1,5 +1,4 @@
 import type { Call } from '../engine/call.ts'
-import type { CallOptions } from '../engine/call-options.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { randomUuid } from '../runtime/system.ts'
 import { CallFact } from '../structures/call-fact.ts'
@@ -20,29 +19,19 @@ export const callIds: CallFact<string> = new CallFact()
 
 /** Returns the event with the fields that all events share. */
 export function createEvent(call: Call | undefined, source: EventSource, details: EventDetails): YaokiEvent {
-	const { emitter, pipeline, key, runtime } = source
+	const { emitter, pipeline, runtime } = source
+	const { key: callKey, name, extension: { method, eventFields } = {} } = call?.options ?? {}
+	const key = source.key || callKey
 	return {
 		...(call && { callId: callId(call), attempt: call.attempt + 1 }),
 		...details,
 		emitter,
 		timestamp: runtime.wallNow(),
-		...(pipeline === undefined ? {} : { pipeline }),
-		...callFacts(call?.options, key),
-	}
-}
-
-/** Returns the fields of an event that come from the call's options. */
-function callFacts(
-	options: CallOptions | undefined,
-	policyKey: string | undefined,
-): { key?: string; call?: string; method?: string } {
-	const key = policyKey || options?.key
-	const { name, extension: { method, eventFields } = {} } = options ?? {}
-	return {
+		...(pipeline !== undefined && { pipeline }),
 		...eventFields,
-		...(key === undefined ? {} : { key }),
-		...(name === undefined ? {} : { call: name }),
-		...(method === undefined ? {} : { method }),
+		...(key !== undefined && { key }),
+		...(name !== undefined && { call: name }),
+		...(method !== undefined && { method }),
 	}
 }
 

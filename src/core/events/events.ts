@@ -44,7 +44,7 @@ export interface ErrorFacts {
 	/** The error's `name`. */
 	readonly errorType?: string
 	/**
-	 * The error's message, with that of its cause. At most 1,000 characters; URLs in it are reduced to origin
+	 * The error's message, with the message of its cause. At most 1,000 characters; URLs in it are reduced to origin
 	 * and path. Do not parse it: use the other fields for decisions.
 	 */
 	readonly errorMessage?: string

@@ -1,11 +1,12 @@
 import { findInCauses, safeGet } from '../classify/safe-get.ts'
 import { describeError } from '../events/error-facts.ts'
+import type { ErrorFacts } from '../events/events.ts'
 import { findRecordOfError } from './exhausted-retries.ts'
 import type { AttemptEntry, AttemptRecord, CallRecord, StopReason } from './record.ts'
 
 /** The history of one call, which `explain(error)` returns. `String(explanation)` is a text for logs. */
 export interface Explanation {
-	/** The call's name, or that of its policy. */
+	/** The name of the call or, without one, of its policy. */
 	readonly name?: string
 	/**
 	 * Wall time, milliseconds since 1970. Not measured if no attempt failed, nor after 100 consecutive
@@ -33,7 +34,7 @@ export interface Explanation {
  * for every delay and the reason for the stop. An error of your own with a `cause` that ended a call is
  * explained by that call. Returns undefined for primitives and for errors that did not end a call.
  *
- * If the same error object ended several calls, the explanation is that of the latest. A result of `settle`
+ * If the same error object ended several calls, the latest call is explained. A result of `settle`
  * is exact.
  *
  * @example
@@ -44,10 +45,9 @@ export function explain(errorOrSettled: unknown): Explanation | undefined {
 	const record = findInCauses(errorOrSettled, findRecordOfError)
 	if (record) return new CallExplanation(record)
 	// A call without a failure has no record.
-	return isSuccess(errorOrSettled) ? new CallExplanation() : undefined
+	const isSuccess = safeGet(errorOrSettled, 'ok') === true && 'value' in Object(errorOrSettled)
+	return isSuccess ? new CallExplanation() : undefined
 }
-
-const isSuccess = (value: unknown): boolean => safeGet(value, 'ok') === true && 'value' in Object(value)
 
 class CallExplanation implements Explanation {
 	declare readonly name?: string
@@ -83,7 +83,8 @@ class CallExplanation implements Explanation {
 	toString(): string {
 		const { name = 'call', durationMs, attempts, stop, hint, inner } = this
 		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
-		const took = formatMs('in', durationMs).slice(1) || (stop === 'success' ? '' : UNTIMED)
+		const untimed = stop === 'success' ? '' : ' (start not measured: set exactTimes)'
+		const took = formatMs('in', durationMs).slice(1) || untimed
 		const end =
 			stop === 'success' ? 'succeeded' : `stopped: ${stop}${formatError(this)}${hint ? ` (${hint})` : ''}`
 		const lines = [`${name}: ${count}${took}, ${end}`, ...attempts.map(formatAttempt)]
@@ -91,9 +92,6 @@ class CallExplanation implements Explanation {
 		return lines.join('\n')
 	}
 }
-
-/** Says how to get the times that a call after many successes does not have. */
-const UNTIMED = ' (start not measured: set exactTimes)'
 
 function listAttempts({ lastAttempt }: CallRecord): AttemptEntry[] {
 	const entries: AttemptEntry[] = []
@@ -128,10 +126,7 @@ function formatAttempt(record: AttemptRecord): string {
 	return `  #${attempt}${times.slice(1)}: ${outcome}${formatError(record)}${retry}`
 }
 
-const formatError = ({
-	errorType,
-	errorMessage,
-}: Pick<AttemptRecord, 'errorType' | 'errorMessage'>): string =>
+const formatError = ({ errorType, errorMessage }: ErrorFacts): string =>
 	errorType ? ` (${errorType}: ${errorMessage})` : ''
 
 /** Returns a part of a list, with the comma before it. */

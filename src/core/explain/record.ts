@@ -87,7 +87,7 @@ export interface AttemptEntry {
 	readonly previous: AttemptEntry | undefined
 	/** Counted from 0. */
 	readonly attempt: number
-	/** On the pipeline's clock; undefined if the clock was not read. */
+	/** When it began, on the pipeline's clock; undefined if the clock was not read. */
 	readonly startedAt: number | undefined
 	readonly endedAt: number
 	outcome: AttemptOutcome

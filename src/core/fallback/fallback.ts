@@ -9,8 +9,7 @@ import {
 	readPolicyOptions,
 } from '../engine/policy-options.ts'
 import { errorFacts } from '../events/error-facts.ts'
-import type { Hook } from '../options/hooks.ts'
-import { requireSync } from '../options/hooks.ts'
+import { type Hook, requireSync } from '../options/hooks.ts'
 import { invalidOption, mergeOptions, type OptionSchema } from '../options/schema.ts'
 import { LastGoodValue } from './last-good-value.ts'
 
@@ -47,21 +46,18 @@ const FALLBACK_SCHEMA: OptionSchema = { when: 'function', orElse: 'any', ...POLI
  * const policy = fallback(() => loadFromReplica(id), { orElse: [lastGoodValue(60_000), undefined] })
  */
 export class Fallback<Substitute = unknown> extends LeafPolicy<Exclude<Substitute, LastGoodValue>> {
-	readonly #layer: FallbackLayer
-	#options: FallbackOptions
+	/** @internal */
+	declare protected readonly layer: FallbackLayer
 
 	constructor(alternative: Alternative<Substitute>, options: FallbackOptions<Alternative<Substitute>> = {}) {
-		const layer = new FallbackLayer(alternative, read(options))
-		super('fallback', options, layer)
-		this.#layer = layer
-		this.#options = options
+		super('fallback', options, new FallbackLayer(alternative, read(options)))
 	}
 
 	/** Changes `when` or `orElse` for later calls. */
 	update(options: Changes<FallbackOptions<Alternative<Substitute>>>): void {
-		const next = mergeOptions(this.#options, options)
-		this.#layer.settings = read(next)
-		this.#options = next
+		const next = mergeOptions(this.options, options)
+		this.layer.settings = read(next)
+		this.options = next
 	}
 }
 
@@ -98,8 +94,7 @@ export class FallbackLayer implements ObservableLayer {
 		const alternatives = [first, ...(settings.orElse ?? [])]
 		if (rare) rare.substitute = undefined
 		if (call.ok) {
-			// Only now: if the alternative fails too, the decision of an inner retry still stands, and outer layers
-			// need it.
+			// Reset only now: if the alternative fails too, outer layers need the decision of an inner retry.
 			if (tried) call.stop = undefined
 			else
 				for (const alternative of alternatives)

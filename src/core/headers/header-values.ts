@@ -15,15 +15,11 @@ export interface HeaderLookup {
 	get(name: string): string | null | undefined
 }
 
-const isBlank = (text: string, index: number): boolean => text[index] === ' ' || text[index] === '\t'
-
-/** Removes spaces and tabs around a value. A regular expression would take quadratic time. */
+/** Removes spaces and tabs around a value. At the end a regular expression would take quadratic time. */
 export function trimBlanks(text: string): string {
-	let start = 0
 	let end = text.length
-	while (start < end && isBlank(text, start)) start++
-	while (end > start && isBlank(text, end - 1)) end--
-	return text.slice(start, end)
+	while (text[end - 1] === ' ' || text[end - 1] === '\t') end--
+	return text.slice(0, end).replace(/^[ \t]+/, '')
 }
 
 /** Fifteen digits fit exactly into a number. */
@@ -39,7 +35,7 @@ export function readDecimal(text: string): number | undefined {
 export type DateParser = (text: string, nowMs: number) => number | undefined
 
 /** Parses `Sun, 06 Nov 1994 08:49:37 GMT`. What JavaScript prints differently is another date or none. */
-export const parseFixdate: DateParser = (text) => {
+const parseFixdate: DateParser = (text) => {
 	const time = Date.parse(text)
 	return new Date(time).toUTCString() === text ? time : undefined
 }
@@ -53,7 +49,7 @@ const SECONDS = /^\d+$/
 export function readWaitMs(
 	lines: readonly unknown[],
 	nowMs: number,
-	parseDate: DateParser,
+	parseDate: DateParser = parseFixdate,
 ): number | undefined {
 	// Untyped callers may pass anything: what is not a string is invalid, like an empty line.
 	const parts = lines.flatMap((line) => (typeof line === 'string' ? line.split(LINE_SEPARATOR) : ''))
@@ -78,7 +74,7 @@ const MILLISECOND_HEADERS = ['retry-after-ms', 'x-ms-retry-after-ms']
 export function readRetryAfterHeaders(
 	headers: HeaderLookup,
 	nowMs: number,
-	parseDate: DateParser,
+	parseDate: DateParser = parseFixdate,
 ): number | undefined {
 	for (const name of MILLISECOND_HEADERS) {
 		const wait = readDecimal(headers.get(name) ?? '')

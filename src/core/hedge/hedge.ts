@@ -21,8 +21,6 @@ export interface HedgeStats {
 export class Hedge extends LeafPolicy {
 	/** @internal */
 	declare protected readonly layer: HedgeLayer
-	/** @internal */
-	declare protected options: HedgeOptions
 
 	constructor(options: HedgeOptions = NO_OPTIONS) {
 		super('hedge', options, new HedgeLayer(readHedgeOptions(options)))

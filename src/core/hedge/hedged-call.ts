@@ -45,7 +45,7 @@ export interface Hedging extends Layer {
 	readonly delayMs: number | undefined
 }
 
-/** Undefined if the other requests would fail too, or a hook threw: then the call ends. */
+/** Returns undefined if the call ends, because the other requests would fail too or a hook threw. */
 export function delayAfterFailure(
 	call: Call,
 	bound: BoundLayer<Hedging>,
@@ -58,7 +58,7 @@ export function delayAfterFailure(
 	return kind === 'permanent' ? undefined : defaultMs
 }
 
-/** In place of a delay: the next hedge is sent when its time comes. */
+/** Replaces a delay: the next hedge is sent when its time comes. */
 const AS_PLANNED = -1
 
 /** The call itself, which is the first request. */
@@ -121,7 +121,6 @@ export class HedgedCall implements Scope {
 		else next.expire()
 	}
 
-	/** A hedge has ended. */
 	ended(hedge: Branch): void {
 		const { call, bound, winner, within } = this
 		if (winner || !within) return
@@ -222,7 +221,7 @@ export class Branch implements TimeoutEntry {
 		this.call.wake?.()
 	}
 
-	/** It ends here: the outer layers receive the outcome once, from the call itself. */
+	/** Ends the branch here: the outer layers receive the outcome once, from the call itself. */
 	leave(): Step {
 		const { call, state, hedged } = this
 		this.hasSucceeded = call.ok
@@ -252,7 +251,6 @@ export class Branch implements TimeoutEntry {
 		this.state = 'ended'
 		// A hedge that only waits for its time is dropped.
 		if (state === 'ended' || (state === 'waiting' && !call.options)) return
-		const error = lost()
-		interrupt(call, undefined, call, error, 'interrupted')
+		interrupt(call, undefined, call, lost(), 'interrupted')
 	}
 }

@@ -1,4 +1,4 @@
-import { recordRequestOnce } from '../budget/deposit.ts'
+import { recordRequestOnce } from '../budget/budget.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { runInterruptibly } from '../engine/interruptible-runner.ts'
 import type { Step } from '../engine/layer.ts'
@@ -43,8 +43,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 	enter(call: Call, bound: BoundLayer<HedgeLayer>): Step {
 		if (call.options?.idempotent === false) return 'continue'
 		const { budget } = this.settings
-		const { runtime } = bound
-		if (budget) recordRequestOnce(call, budget, runtime)
+		if (budget) recordRequestOnce(call, budget, bound.runtime)
 		const hedged = new HedgedCall(call, bound)
 		call.scope = hedged
 		return call.enterLayer(bound, hedged)
@@ -62,7 +61,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 		if (delayMs !== undefined) prepare(hedged, 1, delayMs)
 	}
 
-	/** For a hedge: its time has come. For the call itself: all others have ended, or one has won. */
+	/** The time of a hedge has come; or the call itself resumes, because all hedges have ended or one has won. */
 	resume(call: Call, bound: BoundLayer<HedgeLayer>): Step {
 		const hedged = call.layerState(bound)
 		if (hedged instanceof Branch) return send(hedged)
@@ -96,7 +95,7 @@ export class HedgeLayer implements ObservableLayer, Hedging {
 			call.rareState.ending = undefined
 		} else if (call.ok)
 			this.latencies.record(hedged.since === undefined ? 0 : bound.runtime.now() - hedged.since)
-		// By its rule, each of these requests was a retry of the one before.
+		// The rule makes each of these requests a retry of the one before.
 		else if (this.rule && hedged.hasFailed && !isInterrupted) call.rareState.finalSince = nextStart()
 		hedged.end()
 		return 'continue'

@@ -1,7 +1,6 @@
-import type { Budget } from '../budget/budget.ts'
-import { checkBudget } from '../budget/deposit.ts'
+import { type Budget, checkBudget } from '../budget/budget.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
-import type { OptionSchema } from '../options/schema.ts'
+import type { Filled, OptionSchema } from '../options/schema.ts'
 
 /** Options of `hedge`: when a second request is sent, and how many there may be. */
 export interface HedgeOptions extends PolicyOptions {
@@ -18,15 +17,10 @@ export interface HedgeOptions extends PolicyOptions {
 	readonly budget?: Budget | undefined
 }
 
-export interface HedgeSettings extends PolicyOptions {
-	/** -1 if the percentile decides. */
-	readonly delayMs: number
-	readonly percentile: number
-	readonly maxHedges: number
-	readonly budget?: Budget | undefined
-}
+export type HedgeSettings = Filled<HedgeOptions>
 
-const HEDGE_RULES: OptionSchema = {
+const HEDGE_SCHEMA: OptionSchema = {
+	// -1: the percentile decides.
 	delayMs: [0, 2 ** 31, -1],
 	percentile: [0, 100, 95],
 	maxHedges: [1, 100, 1, 'integer'],
@@ -35,7 +29,7 @@ const HEDGE_RULES: OptionSchema = {
 }
 
 export function readHedgeOptions(options: HedgeOptions): HedgeSettings {
-	const settings = readPolicyOptions<HedgeSettings>(options, 'hedge', HEDGE_RULES)
+	const settings = readPolicyOptions<HedgeSettings>(options, 'hedge', HEDGE_SCHEMA)
 	checkBudget(settings.budget)
 	return settings
 }

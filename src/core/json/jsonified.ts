@@ -3,13 +3,13 @@
  * as JSON, so a `Date` is read as a string. A type that still says `Date` would allow `getTime` on a string.
  */
 
-/** Unchanged by JSON. An undefined property is omitted, which reads as undefined. */
+/** Values that JSON does not change. An undefined property is omitted, which reads as undefined. */
 type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [name: string]: Json }
 
-/** Omitted from objects. */
+/** Values that JSON omits from objects. */
 type Lost = symbol | ((...args: never[]) => unknown)
 
-/** Rejected by JSON, or emptied by it. */
+/** Values that JSON rejects or empties. */
 type Rejected = bigint | Lost | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
 
 /**

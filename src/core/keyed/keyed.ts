@@ -20,7 +20,7 @@ interface KeyEntry<P extends Policy<unknown>> {
 	readonly chains: WeakMap<BoundLayer, { readonly first: BoundLayer | undefined }>
 }
 
-/** What `stats` returns for a policy: its own statistics, or those of the policies inside it by name. */
+/** What `stats` returns for a policy: its own statistics, or the statistics of the policies inside it by name. */
 export type KeyStats<P extends Policy<unknown>> = P extends { readonly stats: infer Stats }
 	? Stats
 	: Readonly<Record<string, unknown>>
@@ -66,8 +66,8 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 				call.enterLayer(bound, entry)
 				return call.enterFrom(boundLayersOf(entry.value, bound))
 			},
-			// Until then the key's policy is not evicted; nor while an operation is still running without its call,
-			// because it may hold a slot in a bulkhead.
+			// The key's policy is not evicted before its release. An operation that still runs without its call keeps
+			// it too, because the operation may hold a slot in a bulkhead.
 			leave: (call, bound) => {
 				const entry = call.layerState(bound) as Entry<KeyEntry<P>>
 				const release = () => registry.release(entry, bound.runtime.now())

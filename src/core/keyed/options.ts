@@ -1,5 +1,5 @@
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
-import { MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
+import { type Filled, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
 /** Options of `keyed`, its third argument: how many keys are kept, and for how long. */
 export interface KeyedOptions extends PolicyOptions {
@@ -13,18 +13,12 @@ export interface KeyedOptions extends PolicyOptions {
 	readonly idleMs?: number | undefined
 }
 
-/** The validated options with all defaults. */
-export interface KeyedSettings extends PolicyOptions {
-	readonly maxKeys: number
-	readonly idleMs: number
-}
-
 const KEYED_SCHEMA: OptionSchema = {
 	maxKeys: [1, MAX_NUMBER, 1_000, 'integer'],
 	idleMs: [0, Infinity, 600_000],
 	...POLICY_SCHEMA,
 }
 
-export function readKeyedOptions(options: KeyedOptions): KeyedSettings {
+export function readKeyedOptions(options: KeyedOptions): Filled<KeyedOptions> {
 	return readPolicyOptions(options, 'keyed', KEYED_SCHEMA)
 }

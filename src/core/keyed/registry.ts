@@ -19,9 +19,9 @@ export interface Entry<V> extends Link<Entry<V>> {
 	readonly value: V
 	/** The number of current users. */
 	uses: number
-	/** When it was last released or, while in use, when that use began. */
+	/** When the entry was last released or, while it is in use, when that use began. */
 	usedAt: number
-	/** The list that it is in while it is not in use. */
+	/** The list that contains the entry while it is not in use. */
 	list: Block
 }
 
@@ -53,8 +53,8 @@ export class Registry<V> {
 	}
 
 	/**
-	 * Above `maxKeys` only while entries are in use or reject calls. Idle entries count until the next access
-	 * finds them expired.
+	 * The number of entries. It exceeds `maxKeys` only while entries are in use or reject calls. Idle entries
+	 * count until the next access finds them expired.
 	 */
 	get size(): number {
 		return this.#entries.size
@@ -88,7 +88,6 @@ export class Registry<V> {
 		return entry
 	}
 
-	/** Undoes one `acquire`. */
 	release(entry: Entry<V>, now: number): void {
 		if (--entry.uses) return
 		entry.usedAt = now
@@ -129,7 +128,7 @@ export class Registry<V> {
 		return this.#entries.keys()
 	}
 
-	/** In order of creation. */
+	/** Returns the entries in order of creation. */
 	entries(): MapIterator<Readonly<Entry<V>>> {
 		return this.#entries.values()
 	}
@@ -165,9 +164,9 @@ export class Registry<V> {
 	 * Moves the first entry of each list to its end or, if it accepts calls again, makes it the next to evict.
 	 */
 	#examineBlocking({ blockOf }: BlockRule<V>): void {
-		for (const list of this.#lists) {
-			const { first } = list
-			if (list === this.#idle || !first) continue
+		const [, ...lists] = this.#lists
+		for (const { first } of lists) {
+			if (!first) continue
 			const block = blockOf(first.value)
 			if (block) this.#keep(first, block)
 			else {
@@ -189,7 +188,7 @@ export class Registry<V> {
 		this.#counts[entry.list]--
 	}
 
-	/** Each isolation was set by an operator, so each that is lost is reported; of circuits only the first. */
+	/** Reports every lost isolation, because an operator has set it, but only the first open circuit. */
 	#warn(key: string, block: Block): void {
 		const isIsolated = block === ISOLATED
 		if (this.#hasWarned && !isIsolated) return

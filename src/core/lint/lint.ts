@@ -1,7 +1,7 @@
 import { Pipeline } from '../engine/pipeline.ts'
 import { isPolicy, type Policy } from '../engine/policy.ts'
 import { type Inspectable, type Inspection, inspectionOf } from '../observe/inspection.ts'
-import { checkNames, invalidArgument, type OptionSchema, readOptions } from '../options/schema.ts'
+import { checkNames, invalidArgument, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 import { Timeout } from '../timeout/timeout.ts'
 import { finding, type LintFinding } from './finding.ts'
 import { checkOrder } from './order-rules.ts'
@@ -36,7 +36,7 @@ export interface LintReport {
 	toString(): string
 }
 
-const LINT_SCHEMA: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] }
+const LINT_SCHEMA: OptionSchema = { deadlineMs: [0, MAX_NUMBER, Infinity] }
 
 /**
  * Returns the worst case of a policy and its probable mistakes, without running it: the maximum duration and
@@ -72,12 +72,7 @@ class Report implements LintReport {
 	readonly amplification: number
 	readonly findings: readonly LintFinding[]
 
-	constructor(
-		name: string,
-		policies: readonly PolicyInfo[],
-		deadlineMs: number,
-		inspection: Inspection | undefined,
-	) {
+	constructor(name: string, policies: readonly PolicyInfo[], deadlineMs: number, inspection?: Inspection) {
 		const cost = computeCost(policies)
 		this.name = name
 		this.worstMs = worstDuration(cost)

@@ -26,14 +26,9 @@ export function checkOrder(policies: readonly PolicyInfo[], index: number): read
 			return policies
 				.slice(0, index)
 				.filter(reactsToFailures)
-				.map((outer) => {
-					const message = `${outer.name} is outside this fallback and sees only successes, so it never acts.`
-					return finding(
-						'fallback-hides-failures',
-						policy,
-						message,
-						`Put the fallback outside ${outer.name}.`,
-					)
+				.map(({ name }) => {
+					const message = `${name} is outside this fallback and sees only successes, so it never acts.`
+					return finding('fallback-hides-failures', policy, message, `Put the fallback outside ${name}.`)
 				})
 		case 'rate-limiter':
 			return inner.filter(isRetrying).map(({ settings: { maxRetries } }) => {

@@ -48,36 +48,23 @@ interface BulkheadInfo extends Info<'bulkhead'> {
 	readonly givenQueue: number | undefined
 }
 
-export interface BreakerInfo extends Info<'breaker'> {
-	readonly settings: CircuitBreakerSettings
-}
-
 export interface FallbackInfo extends Info<'fallback'> {
 	readonly alternatives: readonly unknown[]
 	/** True if its `when` option lets some errors pass. */
 	readonly isConditional: boolean
 }
 
-interface HedgeInfo extends Info<'hedge'> {
-	readonly settings: HedgeSettings
-}
-
-export interface TimeoutInfo extends Info<'timeout'> {
-	readonly ms: number
-}
-
-interface RateLimiterInfo extends Info<'rate-limiter'> {
-	readonly settings: RateLimiterSettings
-}
+export type BreakerInfo = Info<'breaker'> & { readonly settings: CircuitBreakerSettings }
+export type TimeoutInfo = Info<'timeout'> & { readonly ms: number }
 
 export type PolicyInfo =
 	| RetryInfo
 	| BulkheadInfo
 	| BreakerInfo
 	| FallbackInfo
-	| HedgeInfo
 	| TimeoutInfo
-	| RateLimiterInfo
+	| (Info<'hedge'> & { readonly settings: HedgeSettings })
+	| (Info<'rate-limiter'> & { readonly settings: RateLimiterSettings })
 	/** `unknown`: a policy that lint does not know, which may do anything. */
 	| Info<'throttle' | 'unknown'>
 
@@ -104,10 +91,12 @@ function describePolicy(leaf: Policy<unknown>): PolicyInfo {
 	const bound = getLayer(leaf)
 	const layer = bound?.layer
 	if (bound && layer instanceof RetryLayer) {
-		const { settings } = layer
-		const { classify } = bound
-		const given = leaf['options'] as BackoffOptions
-		return { kind: 'retry', name, settings, given, classify, alwaysDefers: false, sometimesDefers: false }
+		const facts = {
+			settings: layer.settings,
+			given: leaf['options'] as BackoffOptions,
+			classify: bound.classify,
+		}
+		return { kind: 'retry', name, ...facts, alwaysDefers: false, sometimesDefers: false }
 	}
 	if (layer instanceof TimeoutLayer) return { kind: 'timeout', name, ms: layer.ms }
 	if (layer instanceof BulkheadLayer) {

@@ -18,7 +18,6 @@ export const checkRanges = (policy: PolicyInfo): readonly LintFinding[] => [
 			),
 		),
 	...checkJitter(policy),
-	...checkUnused(policy),
 ]
 
 function listRanges(policy: PolicyInfo): readonly Range[] {
@@ -59,22 +58,21 @@ function listRetryRanges(settings: RetrySettings): readonly Range[] {
 }
 
 function checkJitter(policy: PolicyInfo): readonly LintFinding[] {
-	if (policy.kind !== 'retry' || hasJitter(policy.settings)) return []
-	const message = 'Without jitter, clients that fail together retry together.'
-	return [finding('no-jitter', policy, message, "Use jitterStrategy 'full', the default.")]
-}
-
-function checkUnused(policy: PolicyInfo): readonly LintFinding[] {
 	if (policy.kind !== 'retry') return []
 	const { given, settings } = policy
 	const { jitterStrategy } = settings
-	const unused = JITTER_AMOUNTS.filter(
-		([option, strategy]) => given[option] !== undefined && strategy !== jitterStrategy,
-	)
-	return unused.map(([option, strategy]) => {
-		const message = `${option} has no effect, because jitterStrategy is '${jitterStrategy}'.`
-		return finding('unused-option', policy, message, `Remove it, or use jitterStrategy '${strategy}'.`)
-	})
+	const used = JITTER_AMOUNTS.find(([, strategy]) => strategy === jitterStrategy)
+	const hasJitter = used ? settings[used[0]] > 0 : jitterStrategy !== 'none'
+	const message = 'Without jitter, clients that fail together retry together.'
+	const none = finding('no-jitter', policy, message, "Use jitterStrategy 'full', the default.")
+	const unused = JITTER_AMOUNTS.filter((amount) => amount !== used && given[amount[0]] !== undefined)
+	return [
+		...(hasJitter ? [] : [none]),
+		...unused.map(([option, strategy]) => {
+			const message = `${option} has no effect, because jitterStrategy is '${jitterStrategy}'.`
+			return finding('unused-option', policy, message, `Remove it, or use jitterStrategy '${strategy}'.`)
+		}),
+	]
 }
 
 /**
@@ -85,9 +83,3 @@ const JITTER_AMOUNTS = [
 	['jitterFactor', 'proportional'],
 	['jitterRangeMs', 'additive'],
 ] as const
-
-function hasJitter({ jitterStrategy, jitterFactor, jitterRangeMs }: RetrySettings): boolean {
-	if (jitterStrategy === 'proportional') return jitterFactor > 0
-	if (jitterStrategy === 'additive') return jitterRangeMs > 0
-	return jitterStrategy !== 'none'
-}

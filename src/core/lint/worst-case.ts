@@ -21,7 +21,7 @@ interface Cost {
 	/** Ends with a failure after a retry has made its last attempt. */
 	readonly exhaustedMs: number
 	readonly successMs: number
-	/** While the operation hangs, with mean delays and empty queues. */
+	/** The duration while the operation hangs, with mean delays and empty queues. */
 	readonly meanMs: number
 	/** Returns the maximum number of attempts that start within `untilMs`. */
 	readonly attempts: (untilMs: number) => number
@@ -146,19 +146,15 @@ function addHedges(inner: Cost, { delayMs, maxHedges }: HedgeSettings): Cost {
 /** The delays of this many retries are computed one by one; for later ones only the bounds are known. */
 const MAX_LISTED = 1_000
 
-/** The sum of the delays before each attempt; 0 for the first. */
-interface AttemptStarts {
-	readonly min: readonly number[]
-	readonly mean: readonly number[]
-	readonly max: readonly number[]
-}
-
-export function attemptStarts(settings: RetrySettings): AttemptStarts {
+/** Returns the minimum, mean and maximum sum of the delays before each attempt; 0 for the first. */
+export function attemptStarts(
+	settings: RetrySettings,
+): Readonly<Record<'min' | 'mean' | 'max', readonly number[]>> {
 	const { growth, maxDelayMs, maxRetries } = settings
 	const isKnown = typeof growth !== 'function'
 	const { delays } = computeSchedule({
 		...settings,
-		// Of a function only the cap is known.
+		// Only the cap of a function is known.
 		growth: isKnown ? growth : [maxDelayMs],
 		maxRetries: Math.min(maxRetries, MAX_LISTED),
 	})

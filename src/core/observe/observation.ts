@@ -13,7 +13,7 @@ import type { Around, ObservationLevel } from './observer.ts'
  * interceptors, relays, outboxes and idempotency engines.
  */
 export interface Observable {
-	/** For this package only: what telemetry reads. The tilde sorts it behind the names that a program uses. */
+	/** What telemetry reads; not for programs. The tilde sorts it behind the names that a program uses. */
 	'~observable'(): object
 }
 

@@ -67,8 +67,9 @@ class CallObservers implements PipelineObserver<Call> {
 	}
 
 	onBegin(call: Call): void {
+		const begunAt = call.startedAt
 		const times: CallTimes = {
-			begunAt: call.startedAt,
+			begunAt,
 			attempts: 0,
 			queuedMs: 0,
 			backoffMs: 0,

@@ -1,9 +1,6 @@
 import type { EventFilter, ObservedPipeline } from './observation.ts'
 
-/** A pipeline or a policy. */
-interface Listenable {
-	listen: ObservedPipeline['listen']
-}
+type Listenable = Pick<ObservedPipeline, 'listen'>
 
 /**
  * Subscriptions to what is created on first use, such as a pipeline per origin or a policy per key, and may be

@@ -18,6 +18,14 @@ type OptionRule =
 
 export type OptionSchema = Readonly<Record<string, OptionRule>>
 
+/** The options that are numbers. The schema has a default for each. */
+export type Numbers<Options> = {
+	readonly [Name in keyof Options as Options[Name] extends number | undefined ? Name : never]-?: number
+}
+
+/** Options after validation. A limit that is off is Infinity. */
+export type Filled<Options> = Omit<Options, keyof Numbers<Options>> & Numbers<Options>
+
 /** The greatest finite number. As a maximum it rejects Infinity and NaN. */
 export const MAX_NUMBER: number = Number.MAX_VALUE
 
@@ -36,12 +44,21 @@ export function invalidOption(option: string, value: unknown, expected: string):
 	throw new InvalidOptionError(option, value, expected)
 }
 
+/** Like `invalidOption`, for a value that contradicts another option. It may be the default. */
+export function invalidBound<Options>(
+	given: Options,
+	option: keyof Options & string,
+	value: unknown,
+	expected: string,
+): never {
+	invalidOption(option, value, expected + (given[option] === undefined ? ' instead of the default' : ''))
+}
+
 /** Throws an InvalidArgumentError, for what is not an option. */
 export function invalidArgument(argument: string, value: unknown, expected: string): never {
 	throw new InvalidArgumentError(argument, value, expected)
 }
 
-/** Throws unless `value` is a number from `min` to `max`. */
 export function checkRange(
 	option: string,
 	value: unknown,
@@ -135,7 +152,7 @@ export function mergeOptions<Options extends object>(options: Options, given: ob
 	return { ...options, ...Object.fromEntries(changes) }
 }
 
-/** The rest of a pipeline relies on these. */
+/** Other policies of a pipeline rely on these options. */
 const FIXED: ReadonlySet<string> = /* @__PURE__ */ new Set(['name', 'runtime', 'classify', 'onEvent'])
 
 /** Returns the options of a policy that can be switched on and off; undefined means the default. */

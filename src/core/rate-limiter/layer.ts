@@ -9,12 +9,14 @@ import { SlidingWindow } from './sliding-window.ts'
 import { StartQueue } from './start-queue.ts'
 import { TokenBucket } from './token-bucket.ts'
 
+export const DEFAULT_NAME = 'rateLimiter'
+
 export class RateLimiterLayer implements ObservableLayer {
 	/** Undefined for a call that does not wait. */
 	declare readonly callState: WaitingCall | undefined
 	settings: RateLimiterSettings
 	readonly queue: StartQueue<WaitingCall>
-	name = ''
+	readonly name: string
 	emit: Emit | undefined
 	/** The timer of the first waiting call, its start, and the `setTimer` that has it. */
 	#cancelTimer: CancelTimer | undefined
@@ -24,6 +26,7 @@ export class RateLimiterLayer implements ObservableLayer {
 	constructor(settings: RateLimiterSettings) {
 		const { algorithm, limit, intervalMs, burst } = settings
 		this.settings = settings
+		this.name = settings.name ?? DEFAULT_NAME
 		this.queue = new StartQueue(
 			algorithm === 'token-bucket'
 				? new TokenBucket(limit, intervalMs, burst)
@@ -76,7 +79,7 @@ export class RateLimiterLayer implements ObservableLayer {
 		if (!waiting) return 'continue'
 		call.enterLayer(bound)
 		const { start } = waiting
-		// After its start, the call has just been woken and did not run. Timers are late, but the next call may
+		// A call that leaves after its start was woken but did not run. Timers are late, but the next call may
 		// have this start.
 		if (start === undefined) this.queue.leave(waiting, bound.runtime.now())
 		else this.queue.cancel(start, start)

@@ -1,5 +1,5 @@
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
-import type { OptionSchema } from '../options/schema.ts'
+import type { Filled, OptionSchema } from '../options/schema.ts'
 
 /** `'token-bucket'`: a burst, then an even rate. `'sliding-window'`: limits every interval exactly. */
 type RateLimiterAlgorithm = 'token-bucket' | 'sliding-window'
@@ -18,12 +18,7 @@ export interface RateLimiterOptions extends PolicyOptions {
 	readonly maxWaitMs?: number | undefined
 }
 
-/** Validated rate limiter options, with every default filled in. */
-export type RateLimiterSettings = PolicyOptions & {
-	readonly [Name in Exclude<keyof RateLimiterOptions, keyof PolicyOptions>]-?: NonNullable<
-		RateLimiterOptions[Name]
-	>
-}
+export type RateLimiterSettings = Filled<RateLimiterOptions>
 
 /** Integers, because sums of fractions have rounding errors, and one error is one call too many. */
 const RATE_LIMITER_SCHEMA: OptionSchema = {

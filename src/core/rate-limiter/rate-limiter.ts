@@ -1,7 +1,7 @@
 import { LeafPolicy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { invalidOption, mergeOptions } from '../options/schema.ts'
-import { RateLimiterLayer } from './layer.ts'
+import { DEFAULT_NAME, RateLimiterLayer } from './layer.ts'
 import { type RateLimiterOptions, readRateLimiterOptions } from './options.ts'
 
 /** A reserved start of a call. */
@@ -25,20 +25,16 @@ export interface RateLimiterStats {
  * wait, up to `maxWaitMs`, or are rejected with a `RateLimitedError` that has `retryAfterMs`.
  */
 export class RateLimiter extends LeafPolicy {
-	readonly #layer: RateLimiterLayer
-	#options: RateLimiterOptions
+	/** @internal */
+	declare protected readonly layer: RateLimiterLayer
 
 	constructor(options: RateLimiterOptions = {}) {
-		const layer = new RateLimiterLayer(readRateLimiterOptions(options))
-		super('rateLimiter', options, layer)
-		layer.name = this.name
-		this.#layer = layer
-		this.#options = options
+		super(DEFAULT_NAME, options, new RateLimiterLayer(readRateLimiterOptions(options)))
 	}
 
 	get stats(): RateLimiterStats {
 		const now = this.env.runtime.now()
-		const { queue } = this.#layer
+		const { queue } = this.layer
 		return { available: queue.available(now), retryAfterMs: Math.ceil(queue.next(now) - now) }
 	}
 
@@ -52,7 +48,7 @@ export class RateLimiter extends LeafPolicy {
 	 */
 	reserve(): Reservation {
 		const { runtime } = this.env
-		const layer = this.#layer
+		const { layer } = this
 		const now = runtime.now()
 		const at = layer.queue.reserve(now)
 		let isReserved = true
@@ -71,12 +67,12 @@ export class RateLimiter extends LeafPolicy {
 	update(options: Omit<Changes<RateLimiterOptions>, 'algorithm'>): void {
 		if ('algorithm' in options)
 			invalidOption('algorithm', options.algorithm, 'no value: it cannot be changed after creation')
-		const next = mergeOptions(this.#options, options)
+		const next = mergeOptions(this.options, options)
 		const settings = readRateLimiterOptions(next)
-		this.#options = next
 		const { limit, intervalMs, burst } = settings
-		this.#layer.settings = settings
-		this.#layer.queue.pacer.update(limit, intervalMs, burst, this.env.runtime.now())
+		this.options = next
+		this.layer.settings = settings
+		this.layer.queue.pacer.update(limit, intervalMs, burst, this.env.runtime.now())
 	}
 }
 

@@ -14,7 +14,7 @@ export class SlidingWindow implements Pacer {
 	#intervalTicks: number
 	/** Starts in ticks, oldest first, reservations included: its length depends on the load. */
 	readonly #starts: number[] = []
-	/** How many of them are at least one interval old. */
+	/** How many starts are at least one interval old. */
 	#expired = 0
 
 	/** Both are integers above 0. */
@@ -59,7 +59,7 @@ export class SlidingWindow implements Pacer {
 	update(limit: number, intervalMs: number): void {
 		this.#limit = limit
 		this.#intervalTicks = intervalMs * TICKS
-		// In a longer interval some of them count again.
+		// Some expired starts count again in a longer interval.
 		this.#expired = 0
 	}
 

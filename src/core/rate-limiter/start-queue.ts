@@ -19,7 +19,7 @@ export class StartQueue<W extends Link<W>> {
 	readonly #waiting = new LinkedList<W>()
 	/** The starts of the waiting calls, in order. */
 	readonly #starts: number[] = []
-	/** Cancelled starts that the pacer cannot undo, in order. All are later than those of the waiting calls. */
+	/** Cancelled starts that the pacer cannot undo, in order. All are later than the starts of waiting calls. */
 	readonly #free: number[] = []
 
 	constructor(pacer: Pacer) {
@@ -31,17 +31,14 @@ export class StartQueue<W extends Link<W>> {
 		return this.#starts[0]
 	}
 
-	/** Returns when the next call may start: `now` or later. */
 	next(now: number): number {
 		return this.#firstFree(now) ?? this.pacer.next(now)
 	}
 
-	/** Returns how many calls may start now. */
 	available(now: number): number {
 		return this.pacer.available(now) + this.#free.filter((start) => start === now).length
 	}
 
-	/** Reserves the next start and returns its time. */
 	reserve(now: number): number {
 		if (this.#firstFree(now) === undefined) return this.pacer.reserve(now)
 		return this.#free.shift() ?? now

@@ -3,8 +3,7 @@
  * the remaining time are parameters.
  */
 
-import type { RandomSource } from '../backoff/formula.ts'
-import { computeDelayMs } from '../backoff/formula.ts'
+import { computeDelayMs, type RandomSource } from '../backoff/formula.ts'
 import { askedWaitMs } from '../classify/asked-wait.ts'
 import type { Classification } from '../classify/classification.ts'
 import { isErrorLike } from '../classify/error-like.ts'
@@ -14,7 +13,6 @@ import { requireSync } from '../options/hooks.ts'
 import { isAmount } from '../options/schema.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import type { RetrySettings } from './options.ts'
-import { addRetryAfterJitter } from './retry-after.ts'
 
 /**
  * Returns why there is no next attempt, as far as the outcome decides it. `classification` is undefined for a
@@ -81,15 +79,13 @@ export function nextWait(
 const retryAfter = (error: unknown, { retryAfterMs }: Classification): number | undefined =>
 	retryAfterMs ?? (isErrorLike(error) ? askedWaitMs(error, systemRuntime) : undefined)
 
+/** Jitter on top of the wait: a share of it, and at least this range. */
+const JITTER_FACTOR = 0.25
+const MIN_JITTER_MS = 100
+
 /**
- * No attempt starts that cannot finish: the limits are checked before the wait and, because timers may be
- * late, after it.
+ * Returns the wait that a dependency asked for plus jitter, never less than it asked for. It may ask all
+ * callers for the same wait; without jitter they would return together.
  */
-export function limitPassed(
-	waitMs: number,
-	untilElapsedLimit: number,
-	untilDeadline: number,
-): StopReason | undefined {
-	if (waitMs >= untilDeadline) return 'deadline'
-	return waitMs > untilElapsedLimit ? 'elapsed-limit' : undefined
-}
+export const addRetryAfterJitter = (waitMs: number, source: RandomSource): number =>
+	waitMs + source.random() * Math.max(MIN_JITTER_MS, waitMs * JITTER_FACTOR)

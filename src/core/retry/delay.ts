@@ -3,17 +3,13 @@ import { checkAmount, invalidArgument, MAX_NUMBER } from '../options/schema.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import { type RetryOptions, type RetrySettings, readDelayOptions } from './options.ts'
 
-interface CacheEntry {
-	/** A copy, because the object may change. */
-	readonly given: RetryOptions
-	readonly settings: RetrySettings
-}
-
 /**
- * Settings by options object: delays are computed for every row of a table with the same object, and
- * validation takes some hundred times as long as the formula.
+ * Settings by options object, with a copy of the options, because the object may change. Delays are computed
+ * for every row of a table with the same object, and validation takes some hundred times as long as the
+ * formula.
  */
-const cache: WeakMap<RetryOptions, CacheEntry> = /* @__PURE__ */ new WeakMap()
+const cache: WeakMap<RetryOptions, { readonly given: RetryOptions; readonly settings: RetrySettings }> =
+	/* @__PURE__ */ new WeakMap()
 
 function readCached(options: RetryOptions): RetrySettings {
 	const known = cache.get(options)
@@ -31,7 +27,7 @@ function isSame(a: RetryOptions, b: RetryOptions): boolean {
 /**
  * Returns the delay after the failure of `attempt` (from 0), in milliseconds.
  *
- * The options may be those of a retry. Only the decorrelated strategies use `previousDelayMs`. Default:
+ * The options of a retry are valid too. Only the decorrelated strategies use `previousDelayMs`. Default:
  * `baseDelayMs`.
  *
  * @example

@@ -1,6 +1,5 @@
 /** The two halves of a retry policy, without the policy class: all that `retryWithBackoff` needs. */
-import type { Budget } from '../budget/budget.ts'
-import { isTimeout, recordRequestOnce } from '../budget/deposit.ts'
+import { type Budget, isTimeout, recordRequestOnce } from '../budget/budget.ts'
 import type { BoundLayer, Call, Layer } from '../engine/call.ts'
 import { isPassedOn, recordAttempt } from '../engine/call-record.ts'
 import type { Step } from '../engine/layer.ts'
@@ -8,7 +7,7 @@ import { findExhausted, nextStart } from '../explain/exhausted-retries.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { notify, requireSync } from '../options/hooks.ts'
 import { CallFact } from '../structures/call-fact.ts'
-import { limitPassed, nextWait, stopReason } from './decision.ts'
+import { nextWait, stopReason } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
 /** The shortest interval between questions for the result of an earlier attempt. */
@@ -29,7 +28,7 @@ export type RetryObserver = (
 ) => void
 
 export class RetryLayer implements Layer {
-	/** Before the first failure, only the number of the start. */
+	/** The number of the start; from the first failure on a RetryState. */
 	declare readonly callState: number | RetryState
 	settings: RetrySettings
 	/** Undefined while there is no listener, so that events then cost one comparison. */
@@ -77,12 +76,12 @@ export class RetryState {
 	attempt = 0
 	/** The last backoff delay. A Retry-After wait does not count. */
 	previousDelayMs: number | undefined
-	/** Which kind of failure the last retry followed; only for a budget. */
+	/** The kind of failure that the last retry followed, for a budget. */
 	chargedFor: 'timeout' | 'failure' | undefined
 	/** The number of the start, and of the start of the current attempt. */
 	readonly start: number
 	attemptStart: number
-	/** Undefined if it is not needed. */
+	/** When the call entered; undefined if no limit or listener needs it. */
 	readonly startedAt: number | undefined
 
 	constructor(start: number, startedAt?: number) {
@@ -152,8 +151,8 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 		!(isPassedOn(call.stop) && isShared(budget, bound.next))
 	)
 		budget.recordOutcome(false)
-	// Before the wait is computed: a call whose time is over draws no random number, whatever ended first in
-	// this instant.
+	// Checked before the wait is computed, because a call whose time is over must draw no random number,
+	// whatever ended first in this instant.
 	const over = stop ?? exceededLimit(call, bound, 0)
 	if (over) return over
 	const { backoffAttempt, hasExactWaits } = bound.layer
@@ -196,10 +195,10 @@ export const isEdgeOnly = ({ nested }: RetrySettings): boolean => nested === 'ou
 export function hasRetry(
 	call: Call,
 	from: BoundLayer | undefined,
-	test?: (settings: RetrySettings) => boolean,
+	test: (settings: RetrySettings) => boolean = () => true,
 ): boolean {
 	for (let bound = from; bound; bound = bound.outer)
-		if (bound.layer instanceof RetryLayer && (!test || test(bound.layer.settings))) return true
+		if (bound.layer instanceof RetryLayer && test(bound.layer.settings)) return true
 	const { parentCall } = call
 	return parentCall !== undefined && hasRetry(parentCall, parentCall.current, test)
 }
@@ -208,8 +207,8 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const { onRetry, budget } = bound.layer.settings
 	const { lastAttempt } = call
 	const { delayMs, source } = wait
-	const known = retryState(call, bound)
-	const state = known === INITIAL_STATE ? new RetryState(startOf(call, bound, 'start')) : known
+	const known = call.layerState(bound)
+	const state = typeof known === 'number' ? new RetryState(known) : known
 	call.enterLayer(bound, state)
 	state.attempt++
 	const isCounted = (countedRetries.of(call) ?? 0) >= 0
@@ -219,11 +218,9 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 		lastAttempt.delayMs = delayMs
 		lastAttempt.delaySource = source
 	}
-	if (onRetry) {
-		const { ok, value } = call
-		if (ok) notify('onRetry', onRetry, undefined, state.attempt, delayMs, { result: value })
-		else notify('onRetry', onRetry, value, state.attempt, delayMs)
-	}
+	if (onRetry && call.ok)
+		notify('onRetry', onRetry, undefined, state.attempt, delayMs, { result: call.value })
+	else if (onRetry) notify('onRetry', onRetry, call.value, state.attempt, delayMs)
 	notifyObserver(call, bound, wait)
 	return call.wait(delayMs)
 }
@@ -236,10 +233,15 @@ function notifyObserver(call: Call, bound: BoundLayer<RetryLayer>, wait?: RetryD
 		notify('emitting an event', observer, call, bound, state, wait)
 }
 
+/**
+ * No attempt starts that cannot finish: the limits are checked before the wait and, because timers may be
+ * late, after it.
+ */
 function exceededLimit(call: Call, bound: BoundLayer<RetryLayer>, waitMs: number): StopReason | undefined {
+	if (waitMs >= (call.options?.deadline?.remainingMs ?? Infinity)) return 'deadline'
 	const { maxElapsedMs } = bound.layer.settings
 	const { startedAt } = retryState(call, bound)
 	// A call that began before there was a limit has none.
-	const elapsedMs = maxElapsedMs < Infinity && startedAt !== undefined ? bound.runtime.now() - startedAt : 0
-	return limitPassed(waitMs, maxElapsedMs - elapsedMs, call.options?.deadline?.remainingMs ?? Infinity)
+	if (maxElapsedMs === Infinity || startedAt === undefined) return undefined
+	return waitMs > maxElapsedMs - (bound.runtime.now() - startedAt) ? 'elapsed-limit' : undefined
 }

@@ -1,11 +1,10 @@
 import type { BackoffSettings } from '../backoff/formula.ts'
 import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/options.ts'
-import type { Budget } from '../budget/budget.ts'
-import { checkBudget } from '../budget/deposit.ts'
+import { type Budget, checkBudget } from '../budget/budget.ts'
 import type { Deadline } from '../deadline/deadline.ts'
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
 import type { Hook } from '../options/hooks.ts'
-import { checkNames, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
+import { checkNames, type Filled, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** The result for which `retryResult` asked for a retry. */
 export interface UnwantedResult {
@@ -63,8 +62,7 @@ export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions<T> {
 	readonly deadline?: Deadline | undefined
 }
 
-export type RetrySettings = Omit<RetryOptions, keyof BackoffSettings | 'maxRetryAfterMs'> &
-	BackoffSettings & { readonly maxRetryAfterMs: number }
+export type RetrySettings = Filled<RetryOptions> & BackoffSettings
 
 const RETRY_SCHEMA: OptionSchema = {
 	...BACKOFF_SCHEMA,
@@ -78,7 +76,7 @@ const RETRY_SCHEMA: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-/** Validates the options and fills in the defaults. `owner` is named in errors. */
+/** `owner` is named in errors. */
 export function readRetryOptions(options: RetryOptions, owner = 'retry'): RetrySettings {
 	return readSettings(options, readPolicyOptions(options, owner, RETRY_SCHEMA))
 }

@@ -4,8 +4,7 @@
  * come from here.
  */
 import { decorrelatedMeans } from '../backoff/decorrelated-means.ts'
-import type { BackoffSettings } from '../backoff/formula.ts'
-import { computeStepMs } from '../backoff/formula.ts'
+import { type BackoffSettings, computeStepMs, JITTERS } from '../backoff/formula.ts'
 import { invalidOption } from '../options/schema.ts'
 import { type RetryOptions, readDelayOptions } from './options.ts'
 
@@ -38,17 +37,11 @@ const MAX_LISTED_RETRIES = 100_000
  */
 export function schedule(options: RetryOptions = {}): RetrySchedule {
 	const settings = readDelayOptions(options, 'schedule')
-	const { maxRetries } = settings
-	if (maxRetries > MAX_LISTED_RETRIES)
-		invalidOption(
-			'maxRetries',
-			maxRetries,
-			`at most ${MAX_LISTED_RETRIES}, because schedule lists every delay`,
-		)
+	const expected = `at most ${MAX_LISTED_RETRIES}, because schedule lists every delay`
+	if (settings.maxRetries > MAX_LISTED_RETRIES) invalidOption('maxRetries', settings.maxRetries, expected)
 	return computeSchedule(settings)
 }
 
-/** Returns the schedule of validated settings. */
 export function computeSchedule(settings: BackoffSettings): RetrySchedule {
 	const { maxRetries } = settings
 	const ranges = settings.jitterStrategy.startsWith('decorrelated')
@@ -67,19 +60,8 @@ function addRanges(a: DelayRange, b: DelayRange): DelayRange {
 
 function stepRange(settings: BackoffSettings, attempt: number): DelayRange {
 	if (typeof settings.growth === 'function') return { minMs: undefined, meanMs: undefined, maxMs: undefined }
-	const [minMs, maxMs] = jitterBounds(settings, computeStepMs(settings, attempt))
+	const [minMs, maxMs] = JITTERS[settings.jitterStrategy](settings, computeStepMs(settings, attempt), 0)
 	return { minMs, meanMs: (minMs + maxMs) / 2, maxMs }
-}
-
-function jitterBounds(
-	{ jitterStrategy, jitterFactor, jitterRangeMs }: BackoffSettings,
-	step: number,
-): [number, number] {
-	if (jitterStrategy === 'full') return [0, step]
-	if (jitterStrategy === 'equal') return [step / 2, step]
-	if (jitterStrategy === 'proportional') return [step, step + step * jitterFactor]
-	if (jitterStrategy === 'additive') return [step, step + jitterRangeMs]
-	return [step, step]
 }
 
 function decorrelatedRanges(settings: BackoffSettings, maxRetries: number): DelayRange[] {

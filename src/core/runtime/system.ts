@@ -7,18 +7,14 @@ import type { CancelTimer, Runtime, TimerKind } from './runtime.ts'
 /** A JavaScript timer has a 31-bit delay and fires immediately above that, so longer timers are chained. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Timers of Node and Bun have `ref` and `unref`, Deno has functions for that, and browsers need neither. */
-interface TimerHandle {
-	ref(): void
-	unref(): void
-}
 interface DenoGlobals {
 	readonly Deno?: { refTimer(timer: unknown): void; unrefTimer(timer: unknown): void }
 }
 
+/** Timers of Node and Bun have `ref` and `unref`, Deno has functions for that, and browsers need neither. */
 function keepAlive(timer: unknown, isNeeded: boolean): void {
 	const name = isNeeded ? 'ref' : 'unref'
-	if (typeof timer === 'object') (timer as Partial<TimerHandle>)[name]?.()
+	if (typeof timer === 'object') (timer as Partial<Record<typeof name, () => void>>)[name]?.()
 	else (globalThis as DenoGlobals).Deno?.[`${name}Timer`](timer)
 }
 

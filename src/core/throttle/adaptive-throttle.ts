@@ -5,7 +5,7 @@ import type { Changes } from '../engine/policy-options.ts'
 import { RateLimitedError } from '../errors/errors.ts'
 import { mergeOptions } from '../options/schema.ts'
 import { ThrottleDecision } from './decision.ts'
-import { type AdaptiveThrottleOptions, readThrottleOptions } from './options.ts'
+import { type AdaptiveThrottleOptions, readThrottleOptions, type ThrottleSettings } from './options.ts'
 
 /** The probability that the next call is rejected. Read it from `stats` of an `AdaptiveThrottle`. */
 export interface AdaptiveThrottleStats {
@@ -19,37 +19,35 @@ export interface AdaptiveThrottleStats {
  * with a `RateLimitedError`.
  */
 export class AdaptiveThrottle extends LeafPolicy {
-	readonly #layer: ThrottleLayer
-	#options: AdaptiveThrottleOptions
+	/** @internal */
+	declare protected readonly layer: ThrottleLayer
 
 	constructor(options: AdaptiveThrottleOptions = {}) {
-		const layer = new ThrottleLayer(new ThrottleDecision(readThrottleOptions(options)))
-		super('adaptiveThrottle', options, layer)
-		layer.name = this.name
-		this.#layer = layer
-		this.#options = options
+		super(DEFAULT_NAME, options, new ThrottleLayer(readThrottleOptions(options)))
 	}
 
 	get stats(): AdaptiveThrottleStats {
-		return { rejectProbability: this.#layer.decision.probability(this.env.runtime.now()) }
+		return { rejectProbability: this.layer.decision.probability(this.env.runtime.now()) }
 	}
 
 	/** Changes the given options. The counts stay. */
 	update(options: Changes<AdaptiveThrottleOptions>): void {
-		const next = mergeOptions(this.#options, options)
-		const settings = readThrottleOptions(next)
-		this.#options = next
-		this.#layer.decision.update(settings, this.env.runtime.now())
+		const next = mergeOptions(this.options, options)
+		this.layer.decision.update(readThrottleOptions(next), this.env.runtime.now())
+		this.options = next
 	}
 }
 
+const DEFAULT_NAME = 'adaptiveThrottle'
+
 class ThrottleLayer implements ObservableLayer {
+	readonly name: string
 	readonly decision: ThrottleDecision
-	name = ''
 	emit: Emit | undefined
 
-	constructor(decision: ThrottleDecision) {
-		this.decision = decision
+	constructor(settings: ThrottleSettings) {
+		this.name = settings.name ?? DEFAULT_NAME
+		this.decision = new ThrottleDecision(settings)
 	}
 
 	enter(call: Call, bound: BoundLayer): Step {
@@ -63,7 +61,7 @@ class ThrottleLayer implements ObservableLayer {
 		return call.reject(new RateLimitedError(this.name, undefined, call.pipeline.name, undefined, why))
 	}
 
-	/** With a permanent failure the dependency has accepted the call. A cancelled call was not rejected. */
+	/** A permanent failure means that the dependency has accepted the call. A cancelled call was not rejected. */
 	leave(call: Call, bound: BoundLayer): Step {
 		const kind = call.ok ? 'permanent' : call.classify(bound).kind
 		if (kind === 'permanent' || kind === 'cancelled') this.decision.accept(bound.runtime.now())

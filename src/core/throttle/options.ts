@@ -1,5 +1,5 @@
 import { POLICY_SCHEMA, type PolicyOptions, readPolicyOptions } from '../engine/policy-options.ts'
-import { MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
+import { type Filled, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
 /** Options of `adaptiveThrottle`. */
 export interface AdaptiveThrottleOptions extends PolicyOptions {
@@ -17,13 +17,7 @@ export interface AdaptiveThrottleOptions extends PolicyOptions {
 	readonly minimumRequests?: number | undefined
 }
 
-/** Validated throttle options, with every default filled in. */
-export interface ThrottleSettings {
-	readonly k: number
-	readonly windowMs: number
-	readonly maxRejectionRate: number
-	readonly minimumRequests: number
-}
+export type ThrottleSettings = Filled<AdaptiveThrottleOptions>
 
 const THROTTLE_SCHEMA: OptionSchema = {
 	// Below 1, calls would be rejected although all are accepted.
@@ -34,10 +28,6 @@ const THROTTLE_SCHEMA: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-/** Validates the options and fills in the defaults. */
 export function readThrottleOptions(options: AdaptiveThrottleOptions): ThrottleSettings {
-	const { k, windowMs, maxRejectionRate, minimumRequests } = readPolicyOptions<
-		ThrottleSettings & PolicyOptions
-	>(options, 'adaptiveThrottle', THROTTLE_SCHEMA)
-	return { k, windowMs, maxRejectionRate, minimumRequests }
+	return readPolicyOptions(options, 'adaptiveThrottle', THROTTLE_SCHEMA)
 }

@@ -12,12 +12,13 @@ export class TimeoutLayer implements ObservableLayer {
 	declare readonly callState: TimeoutScope
 	readonly runner: typeof runInterruptibly = runInterruptibly
 	ms: number
-	name = ''
+	readonly name: string
 	emit: Emit | undefined
 	list: TimeoutList | undefined
 
-	constructor(ms: number) {
+	constructor(ms: number, name: string) {
 		this.ms = ms
+		this.name = name
 	}
 
 	enter(call: Call, bound: BoundLayer<TimeoutLayer>): Step {

@@ -21,20 +21,15 @@ export class Timeout extends LeafPolicy {
 
 	constructor(ms: number, options: TimeoutOptions = NO_OPTIONS) {
 		readPolicyOptions(options, 'timeout')
-		const layer = new TimeoutLayer(checked(ms))
-		super('timeout', options, layer)
-		layer.name = this.name
+		checkAmount('ms', ms)
+		super('timeout', options, new TimeoutLayer(ms, options.name ?? 'timeout'))
 	}
 
 	/** Changes the timeout for later calls. */
 	update(ms: number): void {
-		this.layer.ms = checked(ms)
+		checkAmount('ms', ms)
+		this.layer.ms = ms
 	}
-}
-
-function checked(ms: number): number {
-	checkAmount('ms', ms)
-	return ms
 }
 
 /**

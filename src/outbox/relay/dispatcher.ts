@@ -4,7 +4,7 @@
  */
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
-import { addRetryAfterJitter } from '../../core/retry/retry-after.ts'
+import { addRetryAfterJitter } from '../../core/retry/decision.ts'
 import { isUnprocessed } from '../../http/request/retry-safety.ts'
 import { OutboxInProgressError } from '../destinations/destination.ts'
 import type { DeadLetterCause } from '../message/message.ts'

@@ -19,19 +19,19 @@ describe('growth', () => {
 	it('multiplies by factor', () => {
 		expect(delays({ baseDelayMs: 10, factor: 3 }, 4)).toEqual([10, 30, 90, 270])
 	})
-	it('linear', () => {
+	it('adds the base at each attempt with linear growth', () => {
 		expect(delays({ baseDelayMs: 100, growth: 'linear' }, 4)).toEqual([100, 200, 300, 400])
 	})
-	it('constant', () => {
+	it('stays at the base with constant growth', () => {
 		expect(delays({ baseDelayMs: 100, growth: 'constant' }, 3)).toEqual([100, 100, 100])
 	})
-	it('fibonacci', () => {
+	it('adds the two steps before with fibonacci growth', () => {
 		expect(delays({ baseDelayMs: 100, growth: 'fibonacci' }, 7)).toEqual([100, 100, 200, 300, 500, 800, 1300])
 	})
-	it('a list: its last value repeats, and the cap applies', () => {
+	it('repeats the last value of a list, up to the cap', () => {
 		expect(delays({ growth: [5, 50, 500], maxDelayMs: 300 }, 5)).toEqual([5, 50, 300, 300, 300])
 	})
-	it('a function of the attempt: the cap applies', () => {
+	it('calls a function with the attempt, up to the cap', () => {
 		expect(delays({ growth: (attempt) => attempt ** 2, maxDelayMs: 8 }, 4)).toEqual([0, 1, 4, 8])
 	})
 	it('is finite at attempt 10,000 for every curve', () => {
@@ -54,33 +54,33 @@ describe('jitter', () => {
 	const at = (jitterStrategy: JitterStrategy, random: number, previous?: number, more: BackoffOptions = {}) =>
 		calculateDelay(2, { ...step, ...more, jitterStrategy, runtime: drawing(random) }, previous)
 
-	it('full: from 0 to the step', () => {
+	it('full draws from 0 to the step', () => {
 		expect([at('full', 0), at('full', 0.5)]).toEqual([0, 2000])
 	})
-	it('equal: from half the step to the step', () => {
+	it('equal draws from half the step to the step', () => {
 		expect([at('equal', 0), at('equal', 0.5)]).toEqual([2000, 3000])
 	})
-	it('proportional: a share on top of the step', () => {
+	it('proportional adds a share of the step', () => {
 		expect([at('proportional', 0), at('proportional', 0.5)]).toEqual([4000, 4600])
 		expect(at('proportional', 0.5, undefined, { jitterFactor: 0.5 })).toBe(5000)
 	})
-	it('additive: a range on top of the step', () => {
+	it('additive adds a range to the step', () => {
 		expect([at('additive', 0), at('additive', 0.5, undefined, { jitterRangeMs: 200 })]).toEqual([4000, 4100])
 	})
-	it('decorrelated: from the base to three times the previous delay, capped before the draw', () => {
+	it('decorrelated draws from the base to three times the previous delay, capped before the draw', () => {
 		expect([at('decorrelated', 0, 4000), at('decorrelated', 0.5, 4000)]).toEqual([1000, 6500])
 		expect(at('decorrelated', 0.5, 29_000)).toBe(15_500)
 		expect(at('decorrelated', 0.5)).toBe(2000)
 	})
-	it('decorrelated: the base if the range is empty', () => {
+	it('decorrelated returns the base if the range is empty', () => {
 		expect(at('decorrelated', 0.5, 100)).toBe(1000)
 		expect(at('decorrelated', 0.5, 4000, { maxDelayMs: 1000 })).toBe(1000)
 	})
-	it('decorrelated-aws: capped after the draw', () => {
+	it('decorrelated-aws is capped after the draw', () => {
 		expect(at('decorrelated-aws', 0.9, 29_000)).toBe(30_000)
 		expect(at('decorrelated-aws', 0.5, 4000)).toBe(6500)
 	})
-	it('full by default', () => {
+	it('is full by default', () => {
 		expect(calculateDelay(2, { ...step, runtime: drawing(0.25) })).toBe(1000)
 	})
 })

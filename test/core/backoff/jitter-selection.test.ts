@@ -80,7 +80,7 @@ describe('lint reports an amount of jitter that the strategy does not use', () =
 		})
 	})
 
-	test('in an HTTP client', () => {
+	test('an unused amount of jitter is reported for an HTTP client too', () => {
 		expect(
 			unused(new ResilientHttpClient({ jitterStrategy: 'equal', jitterFactor: 0.1, jitterRangeMs: 5 })),
 		).toEqual([
@@ -89,13 +89,13 @@ describe('lint reports an amount of jitter that the strategy does not use', () =
 		])
 	})
 
-	test('but not the defaults, a preset or an amount that is used', () => {
+	test('the defaults, a preset and an amount that is used are not reported', () => {
 		for (const options of [{}, ...Object.values(presets), { jitterFactor: 0.1 }, { jitterRangeMs: 10 }])
 			expect(unused(retry(options))).toEqual([])
 		expect(unused(new ResilientHttpClient())).toEqual([])
 	})
 
-	test('and its value is validated', () => {
+	test('the value of an unused amount is validated', () => {
 		expect(() => retry({ jitterStrategy: 'full', jitterFactor: 2 })).toThrow('Invalid option "jitterFactor"')
 	})
 })

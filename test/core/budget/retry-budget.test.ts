@@ -32,14 +32,14 @@ describe('the retries that retryBudget allows', () => {
 	])('with a ratio of %s and %s calls: %s', (maxRetryRatio, requests, retries) => {
 		expect(retriesAfter(requests, { maxRetryRatio })).toBe(retries)
 	})
-	it('with a ratio of n thousandths and 1,000 calls: exactly n', () => {
+	it('a ratio of n thousandths allows exactly n retries for 1,000 calls', () => {
 		for (let n = 0; n <= 1_000; n += 7)
 			expect(retriesAfter(1_000, { maxRetryRatio: n / 1_000 }), String(n)).toBe(n)
 	})
-	it('by default after many calls: one for every ten', () => {
+	it('the default allows one retry for every ten calls', () => {
 		expect(retriesAfter(2_000, {})).toBe(200)
 	})
-	it('by default without calls: ten per second', () => {
+	it('the default allows ten retries per second without calls', () => {
 		expect(new RetryBudget().available(0)).toBe(100)
 	})
 	it('are the minimum or the share of the calls, whichever is greater, not their sum', () => {
@@ -53,7 +53,7 @@ describe('the retries that retryBudget allows', () => {
 		[1_000, 10_001, 10_001],
 		[0.5, 1_000, 0],
 		[0.7, 10_000, 7],
-	])('with a minimum of %s per second over %s ms: %s', (minRetriesPerSecond, windowMs, retries) => {
+	])('a minimum of %s per second over %s ms allows %s', (minRetriesPerSecond, windowMs, retries) => {
 		expect(retriesAfter(0, { minRetriesPerSecond, windowMs })).toBe(retries)
 	})
 	it('do not include calls that have left the window', () => {

@@ -99,7 +99,7 @@ describe('an adaptive bulkhead', () => {
 		},
 	)
 
-	test('with aimd finds the concurrency that keeps latency below its limit', () => {
+	test('an adaptive bulkhead with aimd finds the concurrency that keeps latency below its limit', () => {
 		const clock = virtualRuntime()
 		const { policy } = adaptive(clock, { algorithm: 'aimd', latencyLimitMs: 150 })
 		const load = loaded(clock, policy, 300)
@@ -271,8 +271,8 @@ describe('its limit', () => {
 		const { policy: slots } = adaptive(clock, { initialConcurrent: 20 })
 		const breaker = circuitBreaker({ runtime: clock })
 		breaker.isolate()
-		const refused = await pipeline({ runtime: clock }, slots, breaker).settle(never)
-		expect(refused).toMatchObject({ ok: false, error: { name: 'CircuitOpenError' } })
+		const rejected = await pipeline({ runtime: clock }, slots, breaker).settle(never)
+		expect(rejected).toMatchObject({ ok: false, error: { name: 'CircuitOpenError' } })
 		const hedged = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), slots)
 		let sent = 0
 		const call = watched(

@@ -65,7 +65,7 @@ describe('a bulkhead', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 2, queued: 1 })
 	})
 
-	test('without a queue rejects calls that find no slot', async () => {
+	test('a bulkhead without a queue rejects calls that find no slot', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, maxQueue: 0, runtime: clock })
 		const { work, end } = byHand(clock)
@@ -102,7 +102,7 @@ describe('a bulkhead', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('with a queue timeout of 0 rejects in the same moment', async () => {
+	test('a bulkhead with a queue timeout of 0 rejects in the same moment', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, queueTimeoutMs: 0, runtime: clock })
 		void policy.execute(never)
@@ -111,7 +111,7 @@ describe('a bulkhead', () => {
 		expect(second).toMatchObject({ at: 0, answer: { name: 'BulkheadRejectedError' } })
 	})
 
-	test('without a queue timeout lets calls wait for any time, and sets no timer', async () => {
+	test('a bulkhead without a queue timeout lets calls wait for any time, and sets no timer', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, queueTimeoutMs: Infinity, runtime: clock })
 		const { work, end, begun } = byHand(clock)
@@ -287,7 +287,7 @@ describe('changed limits', () => {
 		expect(policy.stats).toMatchObject({ maxConcurrent: 3, maxQueue: 7 })
 	})
 
-	test('that are invalid are rejected, and the old ones stay', () => {
+	test('changed limits that are invalid are rejected, and the old ones stay', () => {
 		const policy = bulkhead({ maxConcurrent: 3 })
 		expect(() => policy.update({ maxConcurrent: 0 })).toThrow(
 			/Invalid option "maxConcurrent": expected .*, got 0/,

@@ -34,7 +34,7 @@ type Start = (
 ) => void
 
 /** Runs calls through a policy and records in order which began, which ended, and how. */
-function stage(maxConcurrent: number, maxQueue: number, promises: boolean) {
+function setup(maxConcurrent: number, maxQueue: number, promises: boolean) {
 	const clock = virtualRuntime()
 	const policy = bulkhead({ maxConcurrent, maxQueue, priority: ({ key }) => Number(key), runtime: clock })
 	const happened: string[] = []
@@ -116,7 +116,7 @@ test.each([
 			acts,
 			async (maxConcurrent, maxQueue, history) => {
 				const model = new BulkheadModel<Caller>(maxConcurrent, maxQueue)
-				const real = stage(maxConcurrent, maxQueue, promises)
+				const real = setup(maxConcurrent, maxQueue, promises)
 				const callers: Caller[] = []
 				const ended = new Set<Caller>()
 				for (const act of history) {

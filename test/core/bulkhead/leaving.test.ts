@@ -7,7 +7,7 @@ import { exceptCalls, settled, steady, taking } from '../../support/scenario.ts'
 import { byHand, never, watched } from './by-hand.ts'
 
 describe('an abort', () => {
-	test('in the queue ends the call immediately with the reason, runs nothing and leaves the queue', async () => {
+	test('an abort in the queue ends the call immediately with the reason, runs nothing and leaves the queue', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work, end } = byHand(clock)
@@ -32,7 +32,7 @@ describe('an abort', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('of the last queued call leaves no timer and no listener', async () => {
+	test('an abort of the last queued call leaves no timer and no listener', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const controller = new AbortController()
@@ -46,7 +46,7 @@ describe('an abort', () => {
 		expect(removed).toHaveBeenCalled()
 	})
 
-	test('before the call takes neither a slot nor a queue position', async () => {
+	test('an abort before the call takes neither a slot nor a queue position', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -58,7 +58,7 @@ describe('an abort', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 1, queued: 0 })
 	})
 
-	test('at the moment of the handover runs nothing, and hands the slot on', async () => {
+	test('an abort at the moment of the handover runs nothing, and hands the slot on', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -80,7 +80,7 @@ describe('an abort', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 1, queued: 0 })
 	})
 
-	test('after a resize handed the slot over frees it', async () => {
+	test('an abort after a resize handed the slot over frees it', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -96,7 +96,7 @@ describe('an abort', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 1, queued: 0 })
 	})
 
-	test('from the priority hook takes effect', async () => {
+	test('an abort from the priority hook takes effect', async () => {
 		const clock = virtualRuntime()
 		const controller = new AbortController()
 		const priority = () => {
@@ -150,7 +150,7 @@ describe('a newcomer', () => {
 })
 
 describe('a deadline', () => {
-	test('in the queue ends the call when it expires, runs nothing and leaves the queue', async () => {
+	test('a deadline in the queue ends the call when it expires, runs nothing and leaves the queue', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work, end } = byHand(clock)
@@ -168,7 +168,7 @@ describe('a deadline', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('that expires as the slot becomes free runs nothing, and the slot goes to the next', async () => {
+	test('a deadline that expires as the slot becomes free runs nothing, and the slot goes to the next', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -193,11 +193,11 @@ describe('a deadline', () => {
 		for (let i = 0; i < 5; i++) void policy.execute(taking(clock, 100))
 		const { begun, work } = byHand(clock)
 		// Three are queued and two run concurrently: the fourth is expected to wait for 200 ms.
-		const refused = watched(clock, policy.execute(work('rejected'), within(199)))
+		const rejected = watched(clock, policy.execute(work('rejected'), within(199)))
 		const accepted = watched(clock, policy.execute(work('accepted'), within(201)))
 		const now = clock.now()
 		await clock.advance(0)
-		expect(refused).toMatchObject({
+		expect(rejected).toMatchObject({
 			at: now,
 			answer: {
 				name: 'DeadlineExceededError',
@@ -241,7 +241,7 @@ describe('a deadline', () => {
 	})
 })
 
-test("after the queue the async context is the caller's, in the operation and after the result", async () => {
+test("the async context after the queue is the caller's, in the operation and after the result", async () => {
 	const clock = virtualRuntime()
 	const storage = new AsyncLocalStorage<string>()
 	const policy = bulkhead({ maxConcurrent: 2, queueTimeoutMs: 35, runtime: clock })

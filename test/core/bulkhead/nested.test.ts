@@ -9,7 +9,7 @@ const kinds = [
 ] as const
 
 describe.each(kinds)('the same %s twice', (_, create) => {
-	test('in a pipeline is rejected at construction, also in nested pipelines', () => {
+	test('is rejected at construction in a pipeline and in nested pipelines', () => {
 		const slots = create()
 		const error = expect.objectContaining({
 			name: 'InvalidArgumentError',
@@ -21,7 +21,7 @@ describe.each(kinds)('the same %s twice', (_, create) => {
 		expect(() => pipeline(slots, retry(), create())).not.toThrow()
 	})
 
-	test('in a call and in a call inside it, connected by the context, is rejected instead of queued', async () => {
+	test('is rejected instead of queued in a call inside a call, connected by the context', async () => {
 		const slots = create()
 		const events: YaokiEvent[] = []
 		slots.subscribe(exceptCalls((event) => events.push(event)))

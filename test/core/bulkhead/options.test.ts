@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
 	type AdaptiveBulkheadOptions,
+	type BulkheadOptions,
 	readAdaptiveBulkheadOptions,
-} from '../../../src/core/bulkhead/adaptive-options.ts'
-import { type BulkheadOptions, readBulkheadOptions } from '../../../src/core/bulkhead/options.ts'
+	readBulkheadOptions,
+} from '../../../src/core/bulkhead/options.ts'
 
 const priority = (): number => 1
 

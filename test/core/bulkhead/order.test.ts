@@ -46,7 +46,7 @@ describe('a timed-out call', () => {
 		expect(slots.stats.concurrent).toBe(0)
 	})
 
-	test('whose operation never settles loses its slot after abandonAfterMs, and leaves no timer', async () => {
+	test('a timed-out call whose operation never settles loses its slot after abandonAfterMs, and leaves no timer', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, abandonAfterMs: 30, runtime: clock })
 		const policy = pipeline({ runtime: clock }, slots, timeout(50))
@@ -77,7 +77,7 @@ describe('a timed-out call', () => {
 		expect(slots.stats).toMatchObject({ concurrent: 2, queued: 1 })
 	})
 
-	test('whose operation settles before abandonAfterMs leaves no timer', async () => {
+	test('a timed-out call whose operation settles before abandonAfterMs leaves no timer', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, abandonAfterMs: 1_000, runtime: clock })
 		const policy = pipeline({ runtime: clock }, slots, timeout(50))
@@ -181,10 +181,10 @@ describe('retry > bulkhead > timeout', () => {
 		const slots = bulkhead({ maxConcurrent: 1, maxQueue: 0, runtime: clock })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 3 }), slots)
 		void policy.settle(never)
-		const refused = watched(clock, policy.execute(never))
+		const rejected = watched(clock, policy.execute(never))
 		await clock.runUntilIdle()
-		expect(refused).toMatchObject({ at: 0, answer: { name: 'BulkheadRejectedError' } })
-		expect(explain(refused.answer)).toMatchObject({ stop: 'cancelled' })
+		expect(rejected).toMatchObject({ at: 0, answer: { name: 'BulkheadRejectedError' } })
+		expect(explain(rejected.answer)).toMatchObject({ stop: 'cancelled' })
 	})
 
 	test('the timeout of an attempt begins when it has its slot', async () => {

@@ -2,7 +2,7 @@
  * A server of `workers` and a queue, loaded by callers who always keep as many calls running as the limit lets them. All
  * in one loop over virtual time, without promises: a hundred thousand calls take a blink.
  */
-import type { LimitAlgorithm } from '../../../src/core/bulkhead/limits.ts'
+import type { AdaptiveLimit } from '../../../src/core/bulkhead/limits.ts'
 
 export interface Server {
 	workers: number
@@ -27,7 +27,7 @@ interface Running {
 
 /** Runs `calls` calls; a service takes from 0.1 to 1.9 times its mean, as `random` draws from 0 to 1. */
 export function load(
-	limit: LimitAlgorithm,
+	limit: Pick<AdaptiveLimit, 'limit' | 'sample'>,
 	{ workers, serviceMs, maxInside = Infinity, callers = Infinity }: Server,
 	calls: number,
 	random: () => number,

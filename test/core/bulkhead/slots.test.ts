@@ -57,7 +57,7 @@ describe('a caller', () => {
 		expect(slots.queued).toBe(1000)
 	})
 
-	it('that has left may come again', () => {
+	it('a caller that has left may come again', () => {
 		const slots = new Slots<Caller>(1, 1)
 		const caller = new Caller('a')
 		slots.arrive(caller)

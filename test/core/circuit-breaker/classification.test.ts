@@ -13,7 +13,7 @@ import {
 	TimeoutError,
 	YaokiError,
 } from 'yaoki'
-import { calls, fresh, Held, never, opened, touchy } from './scenes.ts'
+import { calls, Held, never, opened, sensitive, setup } from './setup.ts'
 
 const coded = (code: string) => Object.assign(new Error('connect failed'), { code })
 const rejecting = (error: unknown) => () => Promise.reject(error)
@@ -31,13 +31,13 @@ describe('counts as a failure of the dependency', () => {
 		['undefined', undefined],
 		['null', null],
 	])('%s', async (_, error) => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		await breaker.settle(rejecting(error))
 		expect(breaker.stats).toMatchObject({ state: 'open', failureCount: 1, successCount: 0 })
 	})
 
 	test('a throw before the operation returns a promise', async () => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		const answer = breaker.settle(() => {
 			throw new Error('down')
 		})
@@ -46,7 +46,7 @@ describe('counts as a failure of the dependency', () => {
 	})
 
 	test('a thenable that rejects', async () => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		const thenable: PromiseLike<never> = {
 			// biome-ignore lint/suspicious/noThenProperty: some libraries' promises are thenables, and this test is about them.
 			then: (done, fail) => Promise.reject(new Error('down')).then(done, fail),
@@ -64,14 +64,14 @@ describe('counts as a success, because the dependency responded', () => {
 		['what the user calls permanent', permanent(new Error('insufficient funds'))],
 		['a programming error', new TypeError('x is not a function')],
 	])('%s', async (_, error) => {
-		const { breaker } = fresh({ failureThreshold: 2 })
+		const { breaker } = setup({ failureThreshold: 2 })
 		await calls(breaker, 'f')
 		await breaker.settle(rejecting(error))
 		expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 1, consecutiveFailures: 0 })
 	})
 
-	test('undefined as a result', async () => {
-		const { breaker } = fresh()
+	test('a result that is undefined counts', async () => {
+		const { breaker } = setup()
 		expect(await breaker.execute(() => undefined)).toBeUndefined()
 		expect(breaker.stats.successCount).toBe(1)
 	})
@@ -94,7 +94,7 @@ describe('is ignored', () => {
 	]
 
 	test.each(rejections)('%s, thrown by the operation', async (_, error) => {
-		const { breaker } = fresh({ ...touchy, failureThreshold: 2 })
+		const { breaker } = setup({ ...sensitive, failureThreshold: 2 })
 		await calls(breaker, 'f')
 		await breaker.settle(rejecting(error))
 		expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0, consecutiveFailures: 1 })
@@ -111,7 +111,7 @@ describe('is ignored', () => {
 
 	test("the caller's own abort, whatever the operation throws", async () => {
 		for (const error of [undefined, new Error('socket closed'), coded('ECONNRESET')]) {
-			const { breaker } = fresh(touchy)
+			const { breaker } = setup(sensitive)
 			const controller = new AbortController()
 			const held = new Held()
 			const answer = breaker.settle(held.work, { signal: controller.signal })
@@ -146,7 +146,7 @@ describe('is ignored', () => {
 	})
 
 	test('a deadline that expires while the operation listens to its signal', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const deadline = Deadline.after(100, { runtime: clock })
 		const answer = breaker.settle(
 			({ signal }) =>
@@ -161,7 +161,7 @@ describe('is ignored', () => {
 	})
 
 	test('a rejection by an inner policy', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const busy = pipeline({ runtime: clock }, breaker, bulkhead({ maxConcurrent: 1, maxQueue: 0 }))
 		void busy.execute(never)
 		await expect(busy.execute(never)).rejects.toMatchObject({ code: 'YAOKI_BULKHEAD_REJECTED' })

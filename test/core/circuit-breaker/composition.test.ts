@@ -2,11 +2,11 @@ import { describe, expect, test, vi } from 'vitest'
 import { bulkhead, circuitBreaker, explain, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { skipDelays, virtualRuntime } from 'yaoki/testing'
 import { dead, exceptCalls, failing, settled, steady, taking } from '../../support/scenario.ts'
-import { calls, errorOf, fresh, Held, opened, touchy } from './scenes.ts'
+import { calls, errorOf, Held, opened, sensitive, setup } from './setup.ts'
 
 describe('with a retry inside, a breaker', () => {
 	test('counts a call once, by its final outcome', async () => {
-		const { breaker, clock } = fresh({ failureThreshold: 2 })
+		const { breaker, clock } = setup({ failureThreshold: 2 })
 		const policy = pipeline({ runtime: clock }, breaker, retry({ ...steady, maxRetries: 2 }))
 		await settled(clock, policy.execute(failing(clock, new Error('down'), new Error('down'))))
 		expect(breaker.stats).toMatchObject({ successCount: 1, failureCount: 0 })
@@ -17,7 +17,7 @@ describe('with a retry inside, a breaker', () => {
 	})
 
 	test('lets the retries of a call in flight continue when it opens', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const policy = pipeline({ runtime: clock }, breaker, retry({ ...steady, maxRetries: 2 }))
 		const work = failing(clock, new Error('down'), new Error('down'))
 		const answer = settled(clock, policy.execute(work))
@@ -29,7 +29,7 @@ describe('with a retry inside, a breaker', () => {
 
 describe('with a retry outside, a breaker', () => {
 	test('counts every attempt, and ends the retries when it opens', async () => {
-		const { breaker, clock } = fresh({ failureThreshold: 3 })
+		const { breaker, clock } = setup({ failureThreshold: 3 })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 9 }), breaker)
 		const work = dead(clock)
 		const error = errorOf(await settled(clock, policy.execute(work)))
@@ -48,7 +48,7 @@ describe('with a retry outside, a breaker', () => {
 	})
 
 	test('is waited for by a retry that retries rejections, for retryAfterMs, and then probed', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		// No jitter on top of retryAfterMs.
 		vi.spyOn(clock, 'random').mockReturnValue(0)
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, shouldRetry: () => true }), breaker)
@@ -59,7 +59,7 @@ describe('with a retry outside, a breaker', () => {
 	})
 
 	test('is asked by skipDelays at the times of real waits', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const policy = skipDelays(
 			pipeline({ runtime: clock }, retry({ ...steady, shouldRetry: () => true }), breaker),
 		)
@@ -106,9 +106,9 @@ describe('two pipelines that share a breaker', () => {
 })
 
 describe('the clock', () => {
-	test('of the pipeline is used for stats, state and snapshots', async () => {
+	test('the clock of the pipeline is used for stats, state and snapshots', async () => {
 		const clock = virtualRuntime()
-		const breaker = circuitBreaker(touchy)
+		const breaker = circuitBreaker(sensitive)
 		await calls(pipeline({ runtime: clock }, breaker), 'f')
 		await clock.advance(400)
 		expect(breaker.stats.retryAfterMs).toBe(600)
@@ -117,8 +117,8 @@ describe('the clock', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 0, failureCount: 0 })
 	})
 
-	test('of its own is kept in a pipeline with another one', async () => {
-		const { breaker, clock } = fresh()
+	test('the clock of its own is kept in a pipeline with another one', async () => {
+		const { breaker, clock } = setup()
 		const other = virtualRuntime()
 		const policy = pipeline({ runtime: other }, breaker)
 		await other.advance(3_600_000)
@@ -128,8 +128,8 @@ describe('the clock', () => {
 		expect(breaker.stats.successCount).toBe(0)
 	})
 
-	test('of its own measures slow calls in a pipeline with another one', async () => {
-		const { breaker, clock } = fresh({ slowCallMs: 100 })
+	test('the clock of its own measures slow calls in a pipeline with another one', async () => {
+		const { breaker, clock } = setup({ slowCallMs: 100 })
 		const policy = pipeline({ runtime: virtualRuntime() }, breaker)
 		const answer = policy.execute(taking(clock, 150))
 		await clock.advance(150)

@@ -2,14 +2,18 @@ import { describe, expect, test, vi } from 'vitest'
 import { HttpError, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { exceptCalls, steady } from '../../support/scenario.ts'
-import { calls, fresh, Held, never, opened, touchy } from './scenes.ts'
+import { calls, Held, never, opened, sensitive, setup } from './setup.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
 describe('events', () => {
-	test('of a whole life cycle are exact, and survive JSON', async () => {
+	test('the events of a whole life cycle are exact, and survive JSON', async () => {
 		const events: YaokiEvent[] = []
-		const { breaker, clock } = fresh({ ...touchy, name: 'payments', onEvent: (event) => events.push(event) })
+		const { breaker, clock } = setup({
+			...sensitive,
+			name: 'payments',
+			onEvent: (event) => events.push(event),
+		})
 		const held = new Held()
 		const good = breaker.execute(held.work)
 		await clock.advance(20)
@@ -46,7 +50,7 @@ describe('events', () => {
 	})
 
 	test('name the pipeline, the call and its key', async () => {
-		const { breaker, clock } = fresh()
+		const { breaker, clock } = setup()
 		const events: YaokiEvent[] = []
 		const policy = pipeline({ runtime: clock, name: 'checkout' }, breaker)
 		policy.subscribe(exceptCalls((event) => events.push(event)))
@@ -66,9 +70,9 @@ describe('events', () => {
 		])
 	})
 
-	test('of a result that counts as a failure have no error', async () => {
+	test('the events of a result that counts as a failure have no error', async () => {
 		const events: YaokiEvent[] = []
-		const { breaker } = fresh({ isFailureResult: () => true, onEvent: (event) => events.push(event) })
+		const { breaker } = setup({ isFailureResult: () => true, onEvent: (event) => events.push(event) })
 		await breaker.execute(() => 'bad')
 		expect(events).toEqual([
 			{
@@ -82,9 +86,9 @@ describe('events', () => {
 		])
 	})
 
-	test('of an isolated circuit omit retryAfterMs, so that they survive JSON', async () => {
+	test('the events of an isolated circuit omit retryAfterMs, so that they survive JSON', async () => {
 		const events: YaokiEvent[] = []
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		breaker.isolate()
 		breaker.subscribe(exceptCalls((event) => events.push(event)))
 		await breaker.settle(() => 1)
@@ -101,7 +105,7 @@ describe('events', () => {
 		expect(JSON.parse(JSON.stringify(events))).toEqual(events)
 	})
 
-	test('in shadow mode say so, and the call is neither rejected nor counted', async () => {
+	test('a rejection in shadow mode has shadow: true, and the call is neither rejected nor counted', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = await opened({ shadow: true })
 		breaker.subscribe(exceptCalls((event) => events.push(event)))
@@ -120,7 +124,7 @@ describe('events', () => {
 		])
 	})
 
-	test('of a change of state in shadow mode say so', async () => {
+	test('a change of state in shadow mode has shadow: true', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = await opened({ shadow: true, onEvent: (event) => events.push(event) })
 		breaker.isolate()
@@ -133,7 +137,7 @@ describe('events', () => {
 
 	test('are not emitted for calls that are ignored', async () => {
 		const events: YaokiEvent[] = []
-		const { breaker } = fresh({ onEvent: (event) => events.push(event) })
+		const { breaker } = setup({ onEvent: (event) => events.push(event) })
 		const controller = new AbortController()
 		await breaker.settle(
 			() => {
@@ -147,7 +151,7 @@ describe('events', () => {
 
 	test('measure a call from its start if an inner retry repeats it', async () => {
 		const events: YaokiEvent[] = []
-		const { breaker, clock } = fresh({ onEvent: (event) => events.push(event) })
+		const { breaker, clock } = setup({ onEvent: (event) => events.push(event) })
 		const policy = pipeline({ runtime: clock }, breaker, retry({ ...steady, maxRetries: 2 }))
 		const answer = policy.execute(({ attempt }) => {
 			if (attempt < 2) throw new Error('down')
@@ -159,7 +163,7 @@ describe('events', () => {
 
 	test('measure each attempt if the retry is outside', async () => {
 		const events: YaokiEvent[] = []
-		const { breaker, clock } = fresh({ onEvent: (event) => events.push(event) })
+		const { breaker, clock } = setup({ onEvent: (event) => events.push(event) })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), breaker, timeout(50))
 		const answer = policy.execute(({ attempt }) => (attempt ? 'ok' : never()))
 		await clock.runUntilIdle()
@@ -171,7 +175,7 @@ describe('events', () => {
 	})
 
 	test('are emitted after many calls without a listener', async () => {
-		const { breaker, clock } = fresh()
+		const { breaker, clock } = setup()
 		await calls(breaker, 's'.repeat(500))
 		await clock.advance(5_000)
 		const events: YaokiEvent[] = []
@@ -181,7 +185,7 @@ describe('events', () => {
 	})
 
 	test('reach each listener until it unsubscribes', async () => {
-		const { breaker } = fresh({ failureThreshold: 99 })
+		const { breaker } = setup({ failureThreshold: 99 })
 		const heard: string[] = []
 		const one = breaker.subscribe(exceptCalls(() => heard.push('one')))
 		const two = breaker.subscribe(exceptCalls(() => heard.push('two')))
@@ -196,8 +200,8 @@ describe('events', () => {
 
 	test('a listener that throws does not affect the call and causes a warning', async () => {
 		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-		const { breaker } = fresh({
-			...touchy,
+		const { breaker } = setup({
+			...sensitive,
 			onEvent: () => {
 				throw new Error('listener')
 			},
@@ -217,7 +221,7 @@ describe('events', () => {
 
 test('reach a pipeline once if the breaker occurs in it twice', async () => {
 	const clock = virtualRuntime()
-	const { breaker } = fresh()
+	const { breaker } = setup()
 	const events: YaokiEvent[] = []
 	const policy = pipeline({ runtime: clock }, breaker, pipeline(breaker))
 	policy.subscribe(exceptCalls((event) => events.push(event)))

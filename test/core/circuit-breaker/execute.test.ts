@@ -1,17 +1,17 @@
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { CircuitOpenError, circuitBreaker, Deadline, explain, pipeline, retry, YaokiError } from 'yaoki'
-import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
+import { calls, errorOf, Held, never, opened, sensitive, setup } from './setup.ts'
 
 describe('execute', () => {
 	test('(fn, options) passes the options to the call', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		expect(await breaker.execute(({ key }) => key, { key: 'a' })).toBe('a')
 	})
 
 	test("(fn, fallback) returns the fallback's result while the circuit is open, with the rejection as argument", async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(400)
-		const work = vi.fn(() => 'fresh')
+		const work = vi.fn(() => 'setup')
 		const answer = await breaker.execute(work, (error) => `${error.name}, back in ${error.retryAfterMs}`)
 		expect(answer).toBe('CircuitOpenError, back in 600')
 		expect(work).not.toHaveBeenCalled()
@@ -48,7 +48,7 @@ describe('execute', () => {
 		const first = breaker.execute(probe.work, () => 'from the cache')
 		expect(
 			await breaker.execute(
-				() => 'fresh',
+				() => 'setup',
 				() => 'from the cache',
 			),
 		).toBe('from the cache')
@@ -57,7 +57,7 @@ describe('execute', () => {
 	})
 
 	test('(fn, fallback) does not apply to an error of the operation, not even the one that opens the circuit', async () => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		const fallback = vi.fn()
 		await expect(breaker.execute(() => Promise.reject(new Error('down')), fallback)).rejects.toThrow('down')
 		expect(breaker.currentState).toBe('open')
@@ -66,7 +66,7 @@ describe('execute', () => {
 
 	test('(fn, fallback) does not apply to a breaker that rejects inside the operation', async () => {
 		const inner = await opened({ name: 'inner' })
-		const { breaker } = fresh({ ...touchy, name: 'outer' })
+		const { breaker } = setup({ ...sensitive, name: 'outer' })
 		const fallback = vi.fn()
 		const nested = breaker.execute(() => inner.breaker.execute(() => 1), fallback)
 		await expect(nested).rejects.toThrow('inner: circuit is open')
@@ -85,12 +85,12 @@ describe('execute', () => {
 	test('(fn, fallback) in shadow mode calls the operation', async () => {
 		const { breaker } = await opened({ shadow: true })
 		const fallback = vi.fn()
-		expect(await breaker.execute(() => 'fresh', fallback)).toBe('fresh')
+		expect(await breaker.execute(() => 'setup', fallback)).toBe('setup')
 		expect(fallback).not.toHaveBeenCalled()
 	})
 
 	test('(fn, fallback, options) takes both, (fn, undefined, options) only the options', async () => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		const keyOf = ({ key }: { key: string | undefined }) => key
 		expect(await breaker.execute(keyOf, () => 'fallback', { key: 'a' })).toBe('a')
 		expect(await breaker.execute(keyOf, undefined, { key: 'b' })).toBe('b')
@@ -141,7 +141,7 @@ describe('a CircuitOpenError', () => {
 	})
 
 	test('has the error that opened the circuit as its cause, alone and in a pipeline', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const down = new Error('down')
 		await breaker.settle(() => Promise.reject(down))
 		for (const policy of [breaker, pipeline({ runtime: clock }, breaker, retry())]) {
@@ -153,7 +153,7 @@ describe('a CircuitOpenError', () => {
 	})
 
 	test('has no cause if a result opened the circuit, or an operator isolated it', async () => {
-		const { breaker } = fresh({ ...touchy, isFailureResult: (value) => value === 'down' })
+		const { breaker } = setup({ ...sensitive, isFailureResult: (value) => value === 'down' })
 		await breaker.execute(() => 'down')
 		expect(errorOf(await breaker.settle(() => 1))).not.toHaveProperty('cause')
 		breaker.reset()
@@ -176,7 +176,7 @@ describe('a CircuitOpenError', () => {
 		expect(await breaker.execute(() => 1)).toBe(1)
 	})
 
-	test("of a half-open circuit names the end of the probe's timeout", async () => {
+	test("a CircuitOpenError of a half-open circuit names the end of the probe's timeout", async () => {
 		const { breaker, clock } = await opened({ probeTimeoutMs: 400 })
 		await clock.advance(1_000)
 		void breaker.execute(never)

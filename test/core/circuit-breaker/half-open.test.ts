@@ -1,57 +1,57 @@
 import { describe, expect, it } from 'vitest'
-import { rig } from './rig.ts'
+import { setup } from './circuit-setup.ts'
 
 const one = { failureThreshold: 1, resetTimeoutMs: 1_000 }
 
 describe('an open circuit', () => {
 	it('rejects until the reset time, and says how long that is', () => {
-		const breaker = rig(one).fail()
+		const breaker = setup(one).fail()
 		expect(breaker.admit()).toBe(-1)
 		expect(breaker.pass(400).stats).toMatchObject({ retryAfterMs: 600, rejectedCount: 1 })
 		expect(breaker.pass(599).admit()).toBe(-1)
 		expect(breaker.circuit.state).toBe('open')
 	})
 	it('becomes half-open with the first call at the reset time, not earlier', () => {
-		const breaker = rig(one).fail().pass(1_000)
+		const breaker = setup(one).fail().pass(1_000)
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 0 })
 		expect(breaker.admit()).toBeGreaterThan(0)
 		expect(breaker.circuit.state).toBe('half-open')
 		expect(breaker.changes).toEqual(['closed -> open', 'open -> half-open'])
 	})
 	it('ignores calls that began before it opened', () => {
-		const breaker = rig(one)
+		const breaker = setup(one)
 		const [a, b] = [breaker.admit(), breaker.admit()]
 		breaker.fail().succeed(a).fail(b)
 		expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0, retryAfterMs: 1_000 })
 	})
 	it('stays open for a Retry-After, up to maxRetryAfterMs', () => {
-		expect(rig(one).fail(0, 5_000).stats.retryAfterMs).toBe(5_000)
-		expect(rig(one).fail(0, 90_000).stats.retryAfterMs).toBe(60_000)
-		expect(rig({ ...one, maxRetryAfterMs: 2_000 }).fail(0, 5_000).stats.retryAfterMs).toBe(2_000)
+		expect(setup(one).fail(0, 5_000).stats.retryAfterMs).toBe(5_000)
+		expect(setup(one).fail(0, 90_000).stats.retryAfterMs).toBe(60_000)
+		expect(setup({ ...one, maxRetryAfterMs: 2_000 }).fail(0, 5_000).stats.retryAfterMs).toBe(2_000)
 	})
 	it('never stays open for less because of a Retry-After', () => {
-		expect(rig(one).fail(0, 10).stats.retryAfterMs).toBe(1_000)
-		expect(rig({ ...one, maxRetryAfterMs: 0 }).fail(0, 5_000).stats.retryAfterMs).toBe(1_000)
+		expect(setup(one).fail(0, 10).stats.retryAfterMs).toBe(1_000)
+		expect(setup({ ...one, maxRetryAfterMs: 0 }).fail(0, 5_000).stats.retryAfterMs).toBe(1_000)
 	})
 	it.each([
 		[Number.NaN, 1_000],
 		[-5, 1_000],
 		[Infinity, 60_000],
 	])('is open for a finite, positive time after a Retry-After of %s', (asked, retryAfterMs) => {
-		const breaker = rig(one).fail(0, asked)
+		const breaker = setup(one).fail(0, asked)
 		expect(breaker.admit()).toBe(-1)
 		expect(breaker.stats.retryAfterMs).toBe(retryAfterMs)
 		expect(breaker.pass(retryAfterMs).admit()).toBeGreaterThan(0)
 	})
 	it('honors the Retry-After of a failed probe', () => {
-		const breaker = rig(one).fail().pass(1_000)
+		const breaker = setup(one).fail().pass(1_000)
 		expect(breaker.fail(breaker.admit(), 7_000).stats.retryAfterMs).toBe(7_000)
 	})
 })
 
 describe('a half-open circuit', () => {
 	const probing = (options = {}) =>
-		rig({ ...one, ...options })
+		setup({ ...one, ...options })
 			.fail()
 			.pass(1_000)
 
@@ -115,7 +115,7 @@ describe('a half-open circuit', () => {
 		expect(breaker.fail(late).circuit.state).toBe('half-open')
 	})
 	it('ignores a call that began while it was closed', () => {
-		const breaker = rig({ ...one, successThreshold: 1 })
+		const breaker = setup({ ...one, successThreshold: 1 })
 		const early = breaker.admit()
 		breaker.fail().pass(1_000).admit()
 		expect(breaker.succeed(early).circuit.state).toBe('half-open')
@@ -149,7 +149,7 @@ describe('a half-open circuit', () => {
 
 describe('with halfOpenFailureRate', () => {
 	const half = (options = {}) =>
-		rig({ ...one, successThreshold: 4, halfOpenFailureRate: 0.5, ...options })
+		setup({ ...one, successThreshold: 4, halfOpenFailureRate: 0.5, ...options })
 			.fail()
 			.pass(1_000)
 
@@ -189,7 +189,7 @@ describe('with halfOpenFailureRate', () => {
 		expect(breaker.pass(200).admit()).toBe(breaker.circuit.generation)
 		expect(breaker.circuit.state).toBe('closed')
 	})
-	it('of 1 opens only if all of them fail', () => {
+	it('a halfOpenFailureRate of 1 opens only if all probes fail', () => {
 		expect(half({ halfOpenFailureRate: 1 }).calls('fffs').circuit.state).toBe('closed')
 		expect(half({ halfOpenFailureRate: 1 }).calls('ffff').circuit.state).toBe('open')
 	})
@@ -206,7 +206,7 @@ describe('with halfOpenFailureRate', () => {
 
 describe('a hung probe does not lock the circuit', () => {
 	const hung = (options = {}) => {
-		const breaker = rig({ ...one, probeTimeoutMs: 200, successThreshold: 1, ...options })
+		const breaker = setup({ ...one, probeTimeoutMs: 200, successThreshold: 1, ...options })
 			.fail()
 			.pass(1_000)
 		return { breaker, probe: breaker.admit() }
@@ -248,7 +248,7 @@ describe('a hung probe does not lock the circuit', () => {
 	})
 	it('has 10 s by default, whatever the open time is', () => {
 		// Regression: the default was the open time, and with a short open time every slow probe failed.
-		const breaker = rig(one).fail().pass(1_000)
+		const breaker = setup(one).fail().pass(1_000)
 		breaker.admit()
 		expect(breaker.pass(9_999).stats.state).toBe('half-open')
 		expect(breaker.pass(1).stats.state).toBe('open')
@@ -257,7 +257,7 @@ describe('a hung probe does not lock the circuit', () => {
 
 describe('resetBackoff', () => {
 	const openTimes = (resetBackoff: object, count: number, draw = 0.5, resetTimeoutMs = 10_000) => {
-		const breaker = rig({ ...one, resetTimeoutMs, resetBackoff })
+		const breaker = setup({ ...one, resetTimeoutMs, resetBackoff })
 		breaker.draw = draw
 		return Array.from({ length: count }, () => {
 			const { retryAfterMs } = breaker.fail().stats
@@ -267,7 +267,7 @@ describe('resetBackoff', () => {
 	}
 
 	it('is off by default: the open time is always exactly resetTimeoutMs', () => {
-		const breaker = rig(one)
+		const breaker = setup(one)
 		const times = Array.from({ length: 4 }, () => breaker.pass(1_000).fail().stats.retryAfterMs)
 		expect(times).toEqual([1_000, 1_000, 1_000, 1_000])
 	})
@@ -303,17 +303,21 @@ describe('resetBackoff', () => {
 	})
 	it('starts again after the circuit was closed', () => {
 		const options = { ...one, resetTimeoutMs: 9_000, successThreshold: 1 }
-		const breaker = rig({ ...options, resetBackoff: { jitterStrategy: 'none' } })
+		const breaker = setup({ ...options, resetBackoff: { jitterStrategy: 'none' } })
 		breaker.fail().pass(1_000).fail().pass(1_500).succeed()
 		expect(breaker.fail().stats.retryAfterMs).toBe(1_000)
 	})
 	it('is not changed by a Retry-After', () => {
-		const breaker = rig({ ...one, resetTimeoutMs: 50_000, resetBackoff: { jitterStrategy: 'decorrelated' } })
+		const breaker = setup({
+			...one,
+			resetTimeoutMs: 50_000,
+			resetBackoff: { jitterStrategy: 'decorrelated' },
+		})
 		expect(breaker.fail(0, 30_000).stats.retryAfterMs).toBe(30_000)
 		expect(breaker.pass(30_000).fail().stats.retryAfterMs).toBe(3_500)
 	})
 	it('is the longest wait that is asked for while probes run: 10 s, the timeout of a probe, outlasted the fault', () => {
-		const breaker = rig({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
+		const breaker = setup({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
 			.fail()
 			.pass(1_000)
 		breaker.admit()
@@ -321,7 +325,7 @@ describe('resetBackoff', () => {
 		expect(breaker.pass(9_500).stats.retryAfterMs).toBe(500)
 	})
 	it('counts a hung probe as a failed probe', () => {
-		const breaker = rig({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
+		const breaker = setup({ ...one, resetTimeoutMs: 9_000, resetBackoff: { jitterStrategy: 'none' } })
 			.fail()
 			.pass(1_000)
 		breaker.admit()

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
 import { bulkhead, Deadline, fallback, hedge, pipeline, rateLimiter } from 'yaoki'
 import { settled, taking } from '../../support/scenario.ts'
-import { errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
+import { errorOf, Held, never, opened, sensitive, setup } from './setup.ts'
 
 describe('with other policies, a breaker', () => {
 	test('inside a rate limiter reads the clock after its wait', async () => {
@@ -21,16 +21,16 @@ describe('with other policies, a breaker', () => {
 	test('is replaced by an outer fallback', async () => {
 		const { breaker, clock } = await opened()
 		const policy = pipeline({ runtime: clock }, fallback('from the cache'), breaker)
-		expect(await policy.execute(() => 'fresh')).toBe('from the cache')
+		expect(await policy.execute(() => 'setup')).toBe('from the cache')
 	})
 
 	test("counts the operation's outcome, not that of an outer fallback", async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		await pipeline({ runtime: clock }, fallback('x'), breaker).execute(() =>
 			Promise.reject(new Error('down')),
 		)
 		expect(breaker.currentState).toBe('open')
-		const inner = fresh(touchy)
+		const inner = setup(sensitive)
 		await pipeline({ runtime: inner.clock }, inner.breaker, fallback('x')).execute(() =>
 			Promise.reject(new Error('down')),
 		)
@@ -38,7 +38,7 @@ describe('with other policies, a breaker', () => {
 	})
 
 	test('inside a hedge ignores the request that lost', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), breaker)
 		const works = [taking(clock, 100, new Error('down')), taking(clock, 5)]
 		const result = await settled(
@@ -93,7 +93,7 @@ describe('with other policies, a breaker', () => {
 		const ask = (who: string) =>
 			storage.run(who, () =>
 				breaker.execute(
-					() => 'fresh',
+					() => 'setup',
 					() => storage.getStore(),
 				),
 			)
@@ -101,7 +101,7 @@ describe('with other policies, a breaker', () => {
 	})
 
 	test('works with the callback runner', () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const answers: unknown[] = []
 		const ask = (error?: Error) =>
 			clock.run(

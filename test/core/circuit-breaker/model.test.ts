@@ -50,14 +50,14 @@ const settings: fc.Arbitrary<CircuitBreakerSettings> = fc
 class Real {
 	now = 1_000
 	circuit: Circuit
-	readonly chance: { random(): number }
+	readonly source: { random(): number }
 	calls: { ticket: number; model: ModelCall | undefined }[] = []
 	releases: (readonly [() => void, () => void])[] = []
 	latest: CircuitState = 'closed'
 
 	constructor(circuit: Circuit, draw: number) {
 		this.circuit = circuit
-		this.chance = { random: () => draw }
+		this.source = { random: () => draw }
 		this.listen()
 	}
 
@@ -93,8 +93,8 @@ const retryAfters = fc.constantFrom(undefined, undefined, 20, 1_000, Number.NaN)
 const places = fc.nat(20)
 
 function admit(model: CircuitModel, real: Real): { ticket: number; model: ModelCall | undefined } {
-	const { circuit, chance, now } = real
-	const call = { ticket: circuit.admit(now, chance), model: model.admit(now) }
+	const { circuit, source, now } = real
+	const call = { ticket: circuit.admit(now, source), model: model.admit(now) }
 	expect(call.ticket === -1).toBe(call.model === undefined)
 	// While closed, taking the generation is the same as asking.
 	if (circuit.state === 'closed') expect(call.ticket).toBe(circuit.generation)
@@ -103,20 +103,20 @@ function admit(model: CircuitModel, real: Real): { ticket: number; model: ModelC
 
 function settle(
 	model: CircuitModel,
-	{ circuit, chance, now }: Real,
+	{ circuit, source, now }: Real,
 	call: { ticket: number; model: ModelCall | undefined },
 	failed: boolean,
 	durationMs: number,
 	retryAfterMs: number | undefined,
 ): void {
-	if (failed) circuit.fail(call.ticket, now, durationMs, retryAfterMs, chance)
-	else circuit.succeed(call.ticket, now, durationMs, chance)
+	if (failed) circuit.fail(call.ticket, now, durationMs, retryAfterMs, source)
+	else circuit.succeed(call.ticket, now, durationMs, source)
 	const asked = failed && !Number.isNaN(retryAfterMs) ? retryAfterMs : undefined
 	model.settle(call.model, now, durationMs, failed, asked)
 }
 
-function compareStats(model: CircuitModel, { circuit, chance, now }: Real): void {
-	expect(circuit.stats(now, chance)).toEqual(model.stats(now))
+function compareStats(model: CircuitModel, { circuit, source, now }: Real): void {
+	expect(circuit.stats(now, source)).toEqual(model.stats(now))
 }
 
 const wait = fc.constantFrom(0, 1, 5, 10, 45, 50, 99, 100, 500, 1_000, 3_600_000).map((ms) =>
@@ -159,23 +159,23 @@ const ignore = places.map((place) =>
 	command(`ignore ${place}`, (model, real) => {
 		const [call] = real.calls.splice(place % (real.calls.length || 1), 1)
 		if (!call) return
-		real.circuit.ignore(call.ticket, real.now, real.chance)
+		real.circuit.ignore(call.ticket, real.now, real.source)
 		model.ignore(call.model, real.now)
 	}),
 )
 const isolate = fc.constant(
 	command('isolate', (model, real) => {
-		real.releases.push([isolateCircuit(real.circuit, real.now, real.chance), model.isolate(real.now)])
+		real.releases.push([isolateCircuit(real.circuit, real.now, real.source), model.isolate(real.now)])
 	}),
 )
 /** All of an operator's work in one, because random releases rarely meet a half-open circuit. */
 const maintain = fc.constantFrom(0, 3, 100, 2_000).map((ms) =>
 	command(`isolate for ${ms}`, (model, real) => {
-		const releases = [isolateCircuit(real.circuit, real.now, real.chance), model.isolate(real.now)]
+		const releases = [isolateCircuit(real.circuit, real.now, real.source), model.isolate(real.now)]
 		real.now += ms
 		for (const release of releases) release()
 		model.look(real.now)
-		real.circuit.expireProbe(real.now, real.chance)
+		real.circuit.expireProbe(real.now, real.source)
 	}),
 )
 /** Releases stay in the list, so that one may be used twice. */
@@ -185,7 +185,7 @@ const release = places.map((place) =>
 		pair?.[0]()
 		pair?.[1]()
 		// Releasing a handle once more must not look like the passing of time.
-		real.circuit.expireProbe(real.now, real.chance)
+		real.circuit.expireProbe(real.now, real.source)
 		model.look(real.now)
 	}),
 )
@@ -193,12 +193,12 @@ const reset = fc.constant(
 	command('reset', (model, real) => {
 		real.circuit.reset()
 		model.reset()
-		real.circuit.expireProbe(real.now, real.chance)
+		real.circuit.expireProbe(real.now, real.source)
 	}),
 )
 const update = settings.map((changed) =>
 	command(`update ${JSON.stringify(changed)}`, (model, real) => {
-		real.circuit.update(changed, real.now, real.chance)
+		real.circuit.update(changed, real.now, real.source)
 		model.update(changed, real.now)
 	}),
 )
@@ -206,13 +206,13 @@ const restart = fc
 	.tuple(fc.constantFrom(-1_000, 0, 5, 60, 5_000, 86_400_000), fc.constantFrom(0, 3, 50_000))
 	.map(([passedMs, after]) =>
 		command(`restart ${passedMs} later at ${after}`, (model, real) => {
-			const { circuit, chance, now } = real
+			const { circuit, source, now } = real
 			const at = 1_750_000_000_000
-			const written = JSON.stringify(takeSnapshot(circuit, now, at, chance))
-			const fresh = new Circuit(circuit.settings)
-			restoreSnapshot(fresh, JSON.parse(written), after, at + passedMs)
+			const written = JSON.stringify(takeSnapshot(circuit, now, at, source))
+			const restored = new Circuit(circuit.settings)
+			restoreSnapshot(restored, JSON.parse(written), after, at + passedMs)
 			model.restart(now, after, passedMs)
-			Object.assign(real, { circuit: fresh, now: after, calls: [], releases: [], latest: fresh.state })
+			Object.assign(real, { circuit: restored, now: after, calls: [], releases: [], latest: restored.state })
 			real.listen()
 		}),
 	)
@@ -253,9 +253,9 @@ it('behaves in every history like a slow and obvious model', () => {
 		'opened by consecutive failures',
 		'opened by error rate',
 		'opened by slow calls',
-		'refused while open',
-		'refused while half-open',
-		'refused while isolated',
+		'rejected while open',
+		'rejected while half-open',
+		'rejected while isolated',
 		'released to closed',
 		'released to open',
 		'released to half-open',

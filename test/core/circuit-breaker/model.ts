@@ -17,7 +17,7 @@ export interface ModelCall {
 export class CircuitModel {
 	settings: CircuitSettings
 	state: CircuitState = 'closed'
-	/** What chance draws, always. */
+	/** The random number, always the same. */
 	draw: number
 	/** How often each thing happened that a run of histories should have seen. */
 	readonly tally: Record<string, number>
@@ -49,14 +49,14 @@ export class CircuitModel {
 		this.look(now)
 		const call = { generation: this.#generation, startedAt: now }
 		if (this.state === 'closed') return call
-		if (this.state === 'isolated') return this.#refuse('refused while isolated')
+		if (this.state === 'isolated') return this.#reject('rejected while isolated')
 		if (this.state === 'open') {
-			if (now < this.#until) return this.#refuse('refused while open')
+			if (now < this.#until) return this.#reject('rejected while open')
 			this.#successes = this.#failures = 0
 			this.#turn('half-open')
 		}
 		if (this.#probes.length >= this.settings.halfOpenMaxConcurrent)
-			return this.#refuse('refused while half-open')
+			return this.#reject('rejected while half-open')
 		const probe = { generation: this.#generation, startedAt: now }
 		this.#probes.push(probe)
 		return probe
@@ -248,7 +248,7 @@ export class CircuitModel {
 		this.#probes = []
 	}
 
-	#refuse(how: string): undefined {
+	#reject(how: string): undefined {
 		this.#rejected++
 		this.#count(how)
 	}

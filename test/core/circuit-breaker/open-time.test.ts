@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Classification, circuitBreaker, HttpError, pipeline } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { calls, fresh, opened, touchy } from './scenes.ts'
+import { calls, opened, sensitive, setup } from './setup.ts'
 
 describe('the open time', () => {
 	test('is always exactly resetTimeoutMs without a backoff', async () => {
@@ -13,12 +13,12 @@ describe('the open time', () => {
 		}
 	})
 
-	test('with a resetBackoff spreads a fleet, and grows with every failed probe', async () => {
+	test('the open time with a resetBackoff spreads a fleet, and grows with every failed probe', async () => {
 		const fleet = await Promise.all(
 			Array.from({ length: 200 }, async (_, seed) => {
 				const clock = virtualRuntime({ seed })
 				const breaker = circuitBreaker({
-					...touchy,
+					...sensitive,
 					resetTimeoutMs: 30_000,
 					resetBackoff: {},
 					runtime: clock,
@@ -75,18 +75,18 @@ describe('the open time', () => {
 			[10, 1_000],
 			[3_600_000, 60_000],
 		] as const) {
-			const { breaker } = fresh(touchy)
+			const { breaker } = setup(sensitive)
 			await breaker.settle(asking(asked))
 			expect(breaker.stats.retryAfterMs).toBe(openFor)
 		}
 	})
 
-	test('of a failed probe follows its Retry-After; a limit of 0 ignores it', async () => {
+	test('the open time of a failed probe follows its Retry-After; a limit of 0 ignores it', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		await breaker.settle(asking(5_000))
 		expect(breaker.stats.retryAfterMs).toBe(5_000)
-		const deaf = fresh({ ...touchy, maxRetryAfterMs: 0 })
+		const deaf = setup({ ...sensitive, maxRetryAfterMs: 0 })
 		await deaf.breaker.settle(asking(5_000))
 		expect(deaf.breaker.stats.retryAfterMs).toBe(1_000)
 	})
@@ -100,7 +100,7 @@ describe('the open time', () => {
 			[503, 1_000],
 			[429, 5_000],
 		] as const) {
-			const { breaker } = fresh({ ...touchy, classify })
+			const { breaker } = setup({ ...sensitive, classify })
 			await breaker.settle(() => Promise.reject(new HttpError(status, '', { retryAfterMs: 5_000 })))
 			expect(breaker.stats.retryAfterMs).toBe(openFor)
 		}
@@ -108,7 +108,7 @@ describe('the open time', () => {
 
 	test("takes its random numbers from the pipeline's runtime", async () => {
 		const open = async (seed: number) => {
-			const breaker = circuitBreaker({ ...touchy, resetBackoff: {} })
+			const breaker = circuitBreaker({ ...sensitive, resetBackoff: {} })
 			await calls(pipeline({ runtime: virtualRuntime({ seed }) }, breaker), 'f')
 			return breaker.stats.retryAfterMs
 		}

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
 import { circuitBreaker } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { calls, errorOf, fresh, Held, opened, touchy } from './scenes.ts'
+import { calls, errorOf, Held, opened, sensitive, setup } from './setup.ts'
 
 describe('isolate', () => {
 	test('rejects every call until it is released, whatever time passes', async () => {
-		const { breaker, clock } = fresh()
+		const { breaker, clock } = setup()
 		const release = breaker.isolate()
 		await clock.advance(1e9)
 		const work = vi.fn()
@@ -19,7 +19,7 @@ describe('isolate', () => {
 		expect(await breaker.execute(() => 1)).toBe(1)
 	})
 
-	test('of an open circuit is released into the rest of its open time', async () => {
+	test('an isolated open circuit is released into the rest of its open time', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(400)
 		const release = breaker.isolate()
@@ -42,8 +42,8 @@ describe('isolate', () => {
 		expect(events).toEqual(['circuit-open', ['open', 'isolated'], 'isolated', ['isolated', 'open']])
 	})
 
-	test('by several callers lasts until all have released it, each once', async () => {
-		const { breaker } = fresh()
+	test('an isolation by several callers lasts until all have released it, each once', async () => {
+		const { breaker } = setup()
 		const [one, two] = [breaker.isolate(), breaker.isolate()]
 		one()
 		one()
@@ -58,18 +58,18 @@ describe('isolate', () => {
 	})
 
 	test('runs the fallback of each call meanwhile', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		breaker.isolate()
 		expect(
 			await breaker.execute(
-				() => 'fresh',
+				() => 'setup',
 				() => 'from the cache',
 			),
 		).toBe('from the cache')
 	})
 
 	test('ignores the results of calls in flight', async () => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		const held = new Held()
 		const answer = breaker.settle(held.work)
 		breaker.isolate()()
@@ -96,14 +96,14 @@ describe('reset', () => {
 	})
 
 	test('clears successes, also those that are not in the window yet', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		await calls(breaker, 'ss')
 		breaker.reset()
 		expect(breaker.stats.successCount).toBe(0)
 	})
 
 	test('keeps an isolated circuit isolated', () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		breaker.isolate()
 		breaker.reset()
 		expect(breaker.currentState).toBe('isolated')
@@ -115,17 +115,17 @@ describe('shadow mode', () => {
 		const changes: string[] = []
 		const onStateChange = (_: string, to: string) => changes.push(to)
 		const { breaker, clock } = await opened({ shadow: true, onStateChange })
-		const work = vi.fn(() => 'fresh')
-		for (let i = 0; i < 3; i++) expect(await breaker.execute(work)).toBe('fresh')
+		const work = vi.fn(() => 'setup')
+		for (let i = 0; i < 3; i++) expect(await breaker.execute(work)).toBe('setup')
 		expect(breaker.stats).toMatchObject({ state: 'open', rejectedCount: 3 })
 		await clock.advance(1_000)
-		expect(await breaker.execute(work)).toBe('fresh')
+		expect(await breaker.execute(work)).toBe('setup')
 		expect(changes).toEqual(['open', 'half-open', 'closed'])
 		expect(work).toHaveBeenCalledTimes(4)
 	})
 
 	test('does not reject while isolated', async () => {
-		const { breaker } = fresh({ shadow: true })
+		const { breaker } = setup({ shadow: true })
 		breaker.isolate()
 		expect(await breaker.execute(() => 1)).toBe(1)
 	})
@@ -141,7 +141,7 @@ describe('shadow mode', () => {
 
 describe('update', () => {
 	test('keeps the state, the windows and the consecutive failures', async () => {
-		const { breaker } = fresh({ failureThreshold: 3 })
+		const { breaker } = setup({ failureThreshold: 3 })
 		await calls(breaker, 'sff')
 		breaker.update({ failureThreshold: 4 })
 		expect(breaker.stats).toMatchObject({ successCount: 1, failureCount: 2, consecutiveFailures: 2 })
@@ -154,21 +154,21 @@ describe('update', () => {
 	})
 
 	test('keeps settings that are not named or undefined', async () => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		breaker.update({ resetTimeoutMs: 5_000, failureThreshold: undefined })
 		await calls(breaker, 'f')
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 5_000 })
 	})
 
-	test('with invalid options throws, and nothing has changed', async () => {
-		const { breaker } = fresh(touchy)
+	test('update rejects invalid options and changes nothing', async () => {
+		const { breaker } = setup(sensitive)
 		expect(() => breaker.update({ resetTimeoutMs: 5_000, failureThreshold: 0 })).toThrow('failureThreshold')
 		await calls(breaker, 'f')
 		expect(breaker.stats.retryAfterMs).toBe(1_000)
 	})
 
 	test('applies to calls in flight', async () => {
-		const { breaker } = fresh({ failureThreshold: 9 })
+		const { breaker } = setup({ failureThreshold: 9 })
 		const held = new Held()
 		const answer = breaker.settle(held.work)
 		breaker.update({ failureThreshold: 1 })
@@ -177,8 +177,8 @@ describe('update', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('to a rate rule counts from the next call on', async () => {
-		const { breaker } = fresh()
+	test('a rate rule that update sets counts from the next call on', async () => {
+		const { breaker } = setup()
 		await calls(breaker, 's'.repeat(200))
 		breaker.update({ errorRateThreshold: 0.5, windowSize: 10, failureThreshold: Infinity })
 		await calls(breaker, 'sssssfffff')
@@ -195,7 +195,7 @@ describe('a snapshot', () => {
 		await clock.advance(300)
 		const json = JSON.stringify(breaker.snapshot())
 		const runtime = later(700)
-		const next = circuitBreaker({ ...touchy, runtime })
+		const next = circuitBreaker({ ...sensitive, runtime })
 		next.restore(JSON.parse(json))
 		expect(next.stats).toMatchObject({ state: 'open', retryAfterMs: 300 })
 		await runtime.advance(299)
@@ -206,7 +206,7 @@ describe('a snapshot', () => {
 	})
 
 	test('carries consecutive failures: the fifth may be in the next process', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		await calls(breaker, 'sffff')
 		const runtime = later(1_000)
 		const next = circuitBreaker({ runtime })
@@ -216,8 +216,8 @@ describe('a snapshot', () => {
 		expect(next.currentState).toBe('open')
 	})
 
-	test('of a day ago has no effect', async () => {
-		const { breaker } = fresh()
+	test('a snapshot from a day ago has no effect', async () => {
+		const { breaker } = setup()
 		await calls(breaker, 'ffff')
 		const next = circuitBreaker({ runtime: later(86_400_000) })
 		next.restore(JSON.parse(JSON.stringify(breaker.snapshot())))
@@ -225,12 +225,12 @@ describe('a snapshot', () => {
 	})
 
 	test('includes successes without a clock read', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		await calls(breaker, 's'.repeat(300))
 		expect(breaker.snapshot()).toMatchObject({ state: 'closed', outcomes: [300, 0, 0, 0] })
 	})
 
-	test('that is invalid is rejected by name and changes nothing', async () => {
+	test('rejects an invalid snapshot by the name of the field and changes nothing', async () => {
 		const { breaker } = await opened()
 		expect(() => breaker.restore({ version: 2 } as never)).toThrow(
 			/Invalid argument "snapshot\.version": expected .*, got 2/,
@@ -240,7 +240,7 @@ describe('a snapshot', () => {
 	})
 
 	test('makes the results of calls in flight ignored', async () => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		const snapshot = breaker.snapshot()
 		const held = new Held()
 		const answer = breaker.settle(held.work)

@@ -5,7 +5,7 @@ import {
 } from '../../../src/core/circuit-breaker/options.ts'
 import { InvalidOptionError } from '../../../src/core/errors/errors.ts'
 
-const refused = (options: object): InvalidOptionError => {
+const invalid = (options: object): InvalidOptionError => {
 	try {
 		readCircuitBreakerOptions(options as CircuitBreakerOptions)
 	} catch (error) {
@@ -87,7 +87,7 @@ describe('an invalid option is rejected at construction', () => {
 	it.each(numbers.flatMap((option) => bad.map((value) => [option, value] as const)))(
 		'%s: %s',
 		(option, value) => {
-			const error = refused({ [option]: value })
+			const error = invalid({ [option]: value })
 			expect(error.optionPath).toBe(option)
 			expect(error.received).toBe(value)
 			expect(error.message).toMatch(/: expected .+, got /)
@@ -95,15 +95,15 @@ describe('an invalid option is rejected at construction', () => {
 	)
 
 	it.each(numbers.filter((option) => option !== 'maxRetryAfterMs'))('%s: 0', (option) => {
-		expect(refused({ [option]: 0 }).optionPath).toBe(option)
+		expect(invalid({ [option]: 0 }).optionPath).toBe(option)
 	})
 	it.each(numbers)('%s: Infinity', (option) => {
-		expect(refused({ [option]: Infinity }).optionPath).toBe(option)
+		expect(invalid({ [option]: Infinity }).optionPath).toBe(option)
 	})
 	it.each(['failureThreshold', 'successThreshold', 'halfOpenMaxConcurrent', 'minimumRequests', 'windowSize'])(
 		'%s: 2.5',
 		(option) => {
-			expect(refused({ [option]: 2.5 }).message).toBe(
+			expect(invalid({ [option]: 2.5 }).message).toBe(
 				`Invalid option "${option}": expected an integer${option === 'windowSize' ? ' from 1 to 1000000' : ', 1 or more'}, got 2.5`,
 			)
 		},
@@ -167,7 +167,7 @@ describe('an invalid option is rejected at construction', () => {
 			'Invalid option "resetBackoff.jitterStrategy": expected one of equal, full, decorrelated, none, got "additive"',
 		],
 	])('%o', (options, message) => {
-		expect(refused(options).message).toBe(message)
+		expect(invalid(options).message).toBe(message)
 	})
 
 	it.each([
@@ -178,7 +178,7 @@ describe('an invalid option is rejected at construction', () => {
 		['resetBackoff.growth', { resetBackoff: { growth: 'linear' } }],
 		['resetBackoff.jitterFactor', { resetBackoff: { jitterFactor: 0.5 } }],
 	])('%s, which is unknown there', (option, options) => {
-		expect(refused(options).optionPath).toBe(option)
+		expect(invalid(options).optionPath).toBe(option)
 	})
 
 	it('failureThreshold Infinity is valid with a rate', () => {

@@ -2,16 +2,16 @@ import { describe, expect, test, vi } from 'vitest'
 import { circuitBreaker, InvalidOptionError } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { CircuitBreaker } from '../../../src/core/circuit-breaker/circuit-breaker.ts'
-import { calls, fresh, Held, opened, touchy } from './scenes.ts'
+import { calls, Held, opened, sensitive, setup } from './setup.ts'
 
 describe('a circuit breaker', () => {
-	test('from the factory is an instance of the class', () => {
+	test('the factory creates an instance of the class', () => {
 		expect(circuitBreaker()).toBeInstanceOf(CircuitBreaker)
 		expect(circuitBreaker({ name: 'payments' }).name).toBe('payments')
 	})
 
 	test('passes results on, and calls the operation before execute returns', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		const work = vi.fn(() => 7)
 		const answer = breaker.execute(work)
 		expect(work).toHaveBeenCalledOnce()
@@ -19,13 +19,13 @@ describe('a circuit breaker', () => {
 	})
 
 	test("throws the operation's own error", async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		const error = new Error('down')
 		await expect(breaker.execute(() => Promise.reject(error))).rejects.toBe(error)
 	})
 
-	test('by default opens after 5 failures, for 30 seconds, and closes after 2 successful probes', async () => {
-		const { breaker, clock } = fresh()
+	test('opens after 5 failures by default, for 30 seconds, and closes after 2 successful probes', async () => {
+		const { breaker, clock } = setup()
 		await calls(breaker, 'ffff')
 		expect(breaker.currentState).toBe('closed')
 		await calls(breaker, 'f')
@@ -42,8 +42,8 @@ describe('a circuit breaker', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('by default does not add up failures more than a minute apart', async () => {
-		const { breaker, clock } = fresh()
+	test('does not add up failures more than a minute apart by default', async () => {
+		const { breaker, clock } = setup()
 		await calls(breaker, 'ffff')
 		await clock.advance(60_001)
 		await calls(breaker, 'ffff')
@@ -53,7 +53,7 @@ describe('a circuit breaker', () => {
 	})
 
 	test('starts counting again after every success', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		await calls(breaker, 'ffffsffff')
 		expect(breaker.currentState).toBe('closed')
 		expect(breaker.stats).toMatchObject({
@@ -65,7 +65,7 @@ describe('a circuit breaker', () => {
 	})
 
 	test('continues to count after many successes that it did not record one by one', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		await calls(breaker, `${'s'.repeat(1_000)}ffff`)
 		expect(breaker.stats).toMatchObject({
 			state: 'closed',
@@ -78,7 +78,7 @@ describe('a circuit breaker', () => {
 	})
 
 	test('a single success among a thousand without a time ends consecutive failures', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		await calls(breaker, `${'s'.repeat(200)}ffffsffff`)
 		expect(breaker.currentState).toBe('closed')
 	})
@@ -92,7 +92,7 @@ describe('a circuit breaker', () => {
 
 	test('an error rate opens it, over time or over the last calls', async () => {
 		for (const window of [{ monitorWindowMs: 10_000 }, { windowSize: 10 }]) {
-			const { breaker } = fresh({ ...window, failureThreshold: Infinity, errorRateThreshold: 0.6 })
+			const { breaker } = setup({ ...window, failureThreshold: Infinity, errorRateThreshold: 0.6 })
 			await calls(breaker, 'sfsfsfsff')
 			expect(breaker.currentState).toBe('closed')
 			await calls(breaker, 'f')
@@ -102,8 +102,8 @@ describe('a circuit breaker', () => {
 
 	test('a time window forgets, a count window does not', async () => {
 		const rate = { failureThreshold: Infinity, errorRateThreshold: 0.5 }
-		const timed = fresh({ ...rate, monitorWindowMs: 10_000 })
-		const counted = fresh({ ...rate, windowSize: 10 })
+		const timed = setup({ ...rate, monitorWindowMs: 10_000 })
+		const counted = setup({ ...rate, windowSize: 10 })
 		for (const { breaker, clock } of [timed, counted]) {
 			await calls(breaker, 'fffffff')
 			await clock.advance(10_000)
@@ -114,7 +114,7 @@ describe('a circuit breaker', () => {
 	})
 
 	test('slow calls open it although they succeed, and a slow probe opens it again', async () => {
-		const { breaker, clock } = fresh({ slowCallMs: 100, minimumRequests: 2, resetTimeoutMs: 1_000 })
+		const { breaker, clock } = setup({ slowCallMs: 100, minimumRequests: 2, resetTimeoutMs: 1_000 })
 		const slow = async () => {
 			const held = new Held()
 			const answer = breaker.execute(held.work)
@@ -132,7 +132,7 @@ describe('a circuit breaker', () => {
 	})
 
 	test('a call that takes just less than slowCallMs is not slow', async () => {
-		const { breaker, clock } = fresh({ slowCallMs: 100 })
+		const { breaker, clock } = setup({ slowCallMs: 100 })
 		const held = new Held()
 		const answer = breaker.execute(held.work)
 		await clock.advance(99)
@@ -149,7 +149,7 @@ describe('a circuit breaker', () => {
 	})
 
 	test('rejects an operation that is not a function', async () => {
-		const { breaker } = fresh()
+		const { breaker } = setup()
 		await expect(breaker.execute(7 as never)).rejects.toMatchObject({ argument: 'fn' })
 		await expect(breaker.execute(7 as never, () => 1)).rejects.toMatchObject({ argument: 'fn' })
 	})
@@ -199,7 +199,7 @@ describe('many breakers', () => {
 	test('own no timer in any state', async () => {
 		const clock = virtualRuntime()
 		for (let i = 0; i < 100; i++) {
-			const breaker = circuitBreaker({ ...touchy, runtime: clock })
+			const breaker = circuitBreaker({ ...sensitive, runtime: clock })
 			await calls(breaker, 'f')
 			if (i % 2) breaker.isolate()
 		}
@@ -209,8 +209,8 @@ describe('many breakers', () => {
 	test('do not affect each other', async () => {
 		const clock = virtualRuntime()
 		const [one, two] = [
-			circuitBreaker({ ...touchy, runtime: clock }),
-			circuitBreaker({ ...touchy, runtime: clock }),
+			circuitBreaker({ ...sensitive, runtime: clock }),
+			circuitBreaker({ ...sensitive, runtime: clock }),
 		]
 		await calls(one, 'f')
 		expect([one.currentState, two.currentState]).toEqual(['open', 'closed'])

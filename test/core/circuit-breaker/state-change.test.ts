@@ -1,13 +1,13 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { CircuitState } from 'yaoki'
 import { exceptCalls } from '../../support/scenario.ts'
-import { calls, fresh, never, touchy } from './scenes.ts'
+import { calls, never, sensitive, setup } from './setup.ts'
 
 describe('onStateChange', () => {
 	const watched = (options: object = {}) => {
 		const changes: string[] = []
 		const onStateChange = (from: CircuitState, to: CircuitState) => changes.push(`${from} -> ${to}`)
-		return { changes, ...fresh({ ...touchy, onStateChange, ...options }) }
+		return { changes, ...setup({ ...sensitive, onStateChange, ...options }) }
 	}
 
 	test('is called for every change', async () => {
@@ -45,8 +45,8 @@ describe('onStateChange', () => {
 
 	test('may call the breaker, which is in its new state by then', async () => {
 		const seen: unknown[] = []
-		const { breaker } = fresh({
-			...touchy,
+		const { breaker } = setup({
+			...sensitive,
 			onStateChange: (_, to) => {
 				seen.push([to, breaker.currentState])
 				if (to === 'open') breaker.reset()
@@ -70,7 +70,7 @@ describe('onStateChange', () => {
 	})
 
 	test('replaced by update does not affect listeners', async () => {
-		const { breaker } = fresh(touchy)
+		const { breaker } = setup(sensitive)
 		const types: string[] = []
 		breaker.subscribe(exceptCalls(({ type }) => types.push(type)))
 		breaker.update({ onStateChange: () => types.push('hook') })

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { bulkhead, pipeline } from 'yaoki'
 import { taking } from '../../support/scenario.ts'
-import { calls, fresh, Held, opened, touchy } from './scenes.ts'
+import { calls, Held, opened, sensitive, setup } from './setup.ts'
 
 describe('time', () => {
-	test('after an idle hour a 10 s window is empty', async () => {
+	test('a 10 s window is empty after an idle hour', async () => {
 		const rules = [{}, { errorRateThreshold: 0.5 }, { slowCallMs: 50 }]
 		for (const rule of rules) {
-			const { breaker, clock } = fresh({ monitorWindowMs: 10_000, failureThreshold: 99, ...rule })
+			const { breaker, clock } = setup({ monitorWindowMs: 10_000, failureThreshold: 99, ...rule })
 			await calls(breaker, 'ssfff')
 			await clock.advance(3_600_000)
 			expect(breaker.stats).toMatchObject({
@@ -20,8 +20,8 @@ describe('time', () => {
 		}
 	})
 
-	test('after an idle hour old failures do not open it with the first new one', async () => {
-		const { breaker, clock } = fresh({ monitorWindowMs: 10_000, errorRateThreshold: 0.5, minimumRequests: 5 })
+	test('old failures do not open the circuit with the first new one after an idle hour', async () => {
+		const { breaker, clock } = setup({ monitorWindowMs: 10_000, errorRateThreshold: 0.5, minimumRequests: 5 })
 		await calls(breaker, 'ffff')
 		await clock.advance(3_600_000)
 		await calls(breaker, 'f')
@@ -30,7 +30,7 @@ describe('time', () => {
 
 	test('a wall clock jump of an hour has no effect, in either direction', async () => {
 		for (const jump of [3_600_000, -3_600_000]) {
-			const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2 })
+			const { breaker, clock } = setup({ ...sensitive, failureThreshold: 2 })
 			await calls(breaker, 'f')
 			clock.jumpWallClock(jump)
 			await calls(breaker, 'f')
@@ -44,7 +44,7 @@ describe('time', () => {
 	})
 
 	test('regression: after a busy hour without a clock read the stats had no success', async () => {
-		const { breaker, clock } = fresh({ monitorWindowMs: 10_000 })
+		const { breaker, clock } = setup({ monitorWindowMs: 10_000 })
 		for (let second = 0; second < 3_600; second++) {
 			await breaker.execute(() => 1)
 			clock.runTimers(1_000)
@@ -58,7 +58,7 @@ describe('time', () => {
 	})
 
 	test('regression: the stats had all successes of a busy hour whose calls were timed', async () => {
-		const { breaker, clock } = fresh({ monitorWindowMs: 10_000 })
+		const { breaker, clock } = setup({ monitorWindowMs: 10_000 })
 		for (let second = 0; second < 3_600; second++) {
 			await breaker.execute(() => 1, { name: 'timed' })
 			clock.runTimers(1_000)
@@ -69,7 +69,7 @@ describe('time', () => {
 	})
 
 	test('an idle hour after hundreds of successes without a time leaves a 10 s window empty', async () => {
-		const { breaker, clock } = fresh({ monitorWindowMs: 10_000 })
+		const { breaker, clock } = setup({ monitorWindowMs: 10_000 })
 		await calls(breaker, 's'.repeat(300))
 		expect(breaker.stats.successCount).toBe(300)
 		await calls(breaker, 's'.repeat(307))
@@ -78,7 +78,7 @@ describe('time', () => {
 	})
 
 	test('a call that took an hour is in no window but ends consecutive failures', async () => {
-		const { breaker, clock } = fresh({ failureThreshold: 2 })
+		const { breaker, clock } = setup({ failureThreshold: 2 })
 		const held = new Held()
 		const long = breaker.execute(held.work)
 		await clock.advance(3_600_000)

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
 import { type circuitBreaker, pipeline, retry, timeout } from 'yaoki'
 import { settled, taking } from '../../support/scenario.ts'
-import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
+import { calls, errorOf, Held, never, opened, sensitive, setup } from './setup.ts'
 
 describe('a late result of an older generation is ignored', () => {
 	test('a success does not close an open or half-open circuit', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const held = new Held()
 		const [before, during] = [breaker.execute(held.work), breaker.execute(held.work)]
 		await calls(breaker, 'f')
@@ -23,7 +23,7 @@ describe('a late result of an older generation is ignored', () => {
 	})
 
 	test('a failure does not open a circuit that has closed again', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const held = new Held()
 		const old = breaker.settle(held.work)
 		await calls(breaker, 'f')
@@ -35,7 +35,7 @@ describe('a late result of an older generation is ignored', () => {
 	})
 
 	test('a success does not end the consecutive failures of a circuit that has closed again', async () => {
-		const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2 })
+		const { breaker, clock } = setup({ ...sensitive, failureThreshold: 2 })
 		const held = new Held()
 		const old = breaker.execute(held.work)
 		await calls(breaker, 'ff')
@@ -49,7 +49,7 @@ describe('a late result of an older generation is ignored', () => {
 	})
 
 	test('a failure does not extend the open time', async () => {
-		const { breaker, clock } = fresh(touchy)
+		const { breaker, clock } = setup(sensitive)
 		const held = new Held()
 		const old = breaker.settle(held.work)
 		await calls(breaker, 'f')
@@ -61,7 +61,7 @@ describe('a late result of an older generation is ignored', () => {
 
 	test('a hundred callers that fail together open it once', async () => {
 		const changes = vi.fn()
-		const { breaker } = fresh({ onStateChange: changes })
+		const { breaker } = setup({ onStateChange: changes })
 		const held = new Held()
 		const crowd = Array.from({ length: 100 }, () => breaker.settle(held.work))
 		for (let i = 0; i < 100; i++) held.fail(i)
@@ -93,13 +93,13 @@ describe('a timeout counts once, when it fires', () => {
 	}
 
 	describe.each(Object.entries(orders))('%s', (_, inOrder) => {
-		const scene = (options = {}) => {
-			const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2, ...options })
+		const setupPolicy = (options = {}) => {
+			const { breaker, clock } = setup({ ...sensitive, failureThreshold: 2, ...options })
 			return { breaker, clock, policy: pipeline({ runtime: clock }, ...inOrder(breaker)) }
 		}
 
-		test('although the operation fails later', async () => {
-			const { breaker, clock, policy } = scene()
+		test('counts the timeout, although the operation fails later', async () => {
+			const { breaker, clock, policy } = setupPolicy()
 			const answer = policy.settle(taking(clock, 80, new Error('down')))
 			await clock.advance(49)
 			expect(breaker.stats.failureCount).toBe(0)
@@ -110,23 +110,23 @@ describe('a timeout counts once, when it fires', () => {
 			expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 1, successCount: 0 })
 		})
 
-		test('although the operation succeeds later', async () => {
-			const { breaker, clock, policy } = scene()
+		test('counts the timeout, although the operation succeeds later', async () => {
+			const { breaker, clock, policy } = setupPolicy()
 			const answer = settled(clock, policy.execute(taking(clock, 80)))
 			expect(errorOf(await answer)).toMatchObject({ name: 'TimeoutError' })
 			expect(clock.now()).toBe(80)
 			expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0, consecutiveFailures: 1 })
 		})
 
-		test('and opens the circuit then, not when the operation ends', async () => {
-			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
+		test('opens the circuit when the timeout fires, not when the operation ends', async () => {
+			const { breaker, clock, policy } = setupPolicy({ failureThreshold: 1 })
 			void policy.settle(never)
 			await clock.advance(50)
 			expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 		})
 
-		test('of a probe opens the circuit again, and its late result does not affect the next probe', async () => {
-			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
+		test('opens the circuit again if a probe times out, and its late result does not affect the next probe', async () => {
+			const { breaker, clock, policy } = setupPolicy({ failureThreshold: 1 })
 			await calls(breaker, 'f')
 			await clock.advance(1_000)
 			const held = new Held()
@@ -144,8 +144,8 @@ describe('a timeout counts once, when it fires', () => {
 			expect(breaker.currentState).toBe('closed')
 		})
 
-		test('after many fast successes', async () => {
-			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
+		test('counts once after many fast successes', async () => {
+			const { breaker, clock, policy } = setupPolicy({ failureThreshold: 1 })
 			await calls(policy, 's'.repeat(300))
 			void policy.settle(never)
 			await clock.advance(50)
@@ -153,8 +153,8 @@ describe('a timeout counts once, when it fires', () => {
 		})
 	})
 
-	test('of the whole call counts once for an inner retry that was waiting', async () => {
-		const { breaker, clock } = fresh()
+	test('a timeout of the whole call counts once for an inner retry that was waiting', async () => {
+		const { breaker, clock } = setup()
 		const policy = pipeline({ runtime: clock }, timeout(500), breaker, retry({ jitterStrategy: 'none' }))
 		await settled(
 			clock,
@@ -185,7 +185,7 @@ describe('a hung probe does not lock the breaker', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('with an inner timeout it has failed when that fires', async () => {
+	test('a probe with an inner timeout has failed when that fires', async () => {
 		const { breaker, clock } = await opened()
 		const policy = pipeline({ runtime: clock }, breaker, timeout(50))
 		await clock.advance(1_000)

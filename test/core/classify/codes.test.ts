@@ -24,9 +24,9 @@ import {
 	UNKNOWN,
 } from './expected.ts'
 
-const named = (name: string, more: object = {}) => Object.assign(new Error('Said'), { name, ...more })
+const named = (name: string, more: object = {}) => Object.assign(new Error('Other'), { name, ...more })
 const coded = (code: string | number, more: object = {}) =>
-	Object.assign(new Error('Said'), { code, ...more })
+	Object.assign(new Error('Other'), { code, ...more })
 
 test.each(STATUSES)('status %i is %s in every field that libraries use', (status, kind, meaning) => {
 	expect(classify(new HttpError(status))).toEqual(meaning)
@@ -134,8 +134,8 @@ test('a code that only looks like an SQLSTATE does not override a status', () =>
 })
 
 test.each(GRPC_CODES)('gRPC %i, %s, has its documented classification', (code, name, meaning) => {
-	const message = `${code} ${name}: said`
-	expect(classify(coded(code, { message, details: 'said', metadata: {} }))).toEqual(meaning)
+	const message = `${code} ${name}: message`
+	expect(classify(coded(code, { message, details: 'message', metadata: {} }))).toEqual(meaning)
 	expect(classify(coded(code, { message, details: '', metadata: {} }))).toEqual(meaning)
 	expect(classify({ code, metadata: {} })).toEqual(meaning)
 })
@@ -176,35 +176,35 @@ test('a code name as a message or a name says nothing', () => {
 describe.each(['retryable', 'retriable', 'isRetryable', '$retryable'])("an error's own %s", (field) => {
 	test('is honored, whatever its code, status or message', () => {
 		for (const more of [{}, { code: 'ENOENT' }, { status: 404 }, { code: '23505' }, { name: 'TypeError' }]) {
-			expect(classify(named('Said', { ...more, [field]: true }))).toEqual(TRANSIENT)
-			expect(classify(new Error('w', { cause: named('Said', { ...more, [field]: true }) }))).toEqual(
+			expect(classify(named('Other', { ...more, [field]: true }))).toEqual(TRANSIENT)
+			expect(classify(new Error('w', { cause: named('Other', { ...more, [field]: true }) }))).toEqual(
 				TRANSIENT,
 			)
 		}
 		for (const more of [{}, { code: 'ECONNRESET' }, { status: 503 }, { code: '40001' }])
-			expect(classify(named('Said', { ...more, [field]: false }))).toEqual(PERMANENT)
+			expect(classify(named('Other', { ...more, [field]: false }))).toEqual(PERMANENT)
 	})
 
 	test('keeps a throttled error throttled', () => {
 		expect(classify({ status: 429, [field]: true })).toEqual(THROTTLED)
 	})
 
-	test('of the outermost error counts', () => {
-		const cause = named('Said', { [field]: false })
+	test('the decision of the outermost error counts', () => {
+		const cause = named('Other', { [field]: false })
 		expect(classify(Object.assign(new Error('w', { cause }), { [field]: true }))).toEqual(TRANSIENT)
-		const inner = named('Said', { [field]: true })
+		const inner = named('Other', { [field]: true })
 		expect(classify(Object.assign(new Error('w', { cause: inner }), { [field]: false }))).toEqual(PERMANENT)
 	})
 
 	test('does not override permanent() or the own rejections of policies', () => {
-		expect(classify(permanent(named('Said', { [field]: true })))).toEqual(PERMANENT)
+		expect(classify(permanent(named('Other', { [field]: true })))).toEqual(PERMANENT)
 		const open = Object.assign(new CircuitOpenError('circuit', 5), { [field]: true })
 		expect(classify(open)).toEqual({ ...CANCELLED, retryAfterMs: 5 })
 	})
 
 	test('counts only if it is a boolean', () => {
 		for (const value of ['true', 1, null, () => true])
-			expect(classify(named('Said', { [field]: value }))).toEqual(UNKNOWN)
+			expect(classify(named('Other', { [field]: value }))).toEqual(UNKNOWN)
 	})
 })
 

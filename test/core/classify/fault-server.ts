@@ -76,7 +76,7 @@ export const respondWith =
 	(socket) => {
 		const lines = Object.entries({ 'content-length': `${Buffer.byteLength(body)}`, ...headers })
 		const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-		socket.on('data', () => socket.write(`HTTP/1.1 ${status} Said\r\n${head}\r\n${body}`))
+		socket.on('data', () => socket.write(`HTTP/1.1 ${status} Other\r\n${head}\r\n${body}`))
 	}
 
 /** `localhost` as a machine with both families resolves it. A failed connect to several addresses is an AggregateError. */

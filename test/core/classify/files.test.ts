@@ -47,11 +47,11 @@ test('a Unix socket that does not exist is a network failure: its server may not
 test.each(['EACCES', 'EINVAL', 'EPERM', 'EROFS', 'EXDEV', 'EBADF', 'EFBIG', 'ENOSYS', 'ENOTSUP'])(
 	'code %s is permanent, also at the start of a message',
 	(code) => {
-		expect(classify(Object.assign(new Error('Said'), { code }))).toEqual(PERMANENT)
+		expect(classify(Object.assign(new Error('Other'), { code }))).toEqual(PERMANENT)
 		expect(classify(new Error(`${code}: operation failed, open 'timeout'`))).toEqual(PERMANENT)
 	},
 )
 
 test.each(['EBUSY', 'EAGAIN', 'EMFILE', 'ENFILE'])('code %s is transient', (code) => {
-	expect(classify(Object.assign(new Error('Said'), { code }))).toEqual(TRANSIENT)
+	expect(classify(Object.assign(new Error('Other'), { code }))).toEqual(TRANSIENT)
 })

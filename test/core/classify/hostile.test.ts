@@ -103,7 +103,7 @@ function create(plan: Plan): unknown {
 	if ('trap' in plan) return plan.trap()
 	if ('list' in plan) return plan.list.map(create)
 	const fields = Object.entries(plan.fields).map(([name, field]) => [name, create(field)])
-	const error = Object.assign(new Error('Said'), Object.fromEntries(fields))
+	const error = Object.assign(new Error('Other'), Object.fromEntries(fields))
 	if (plan.isCyclic) Object.assign(error, { cause: error })
 	for (const name of plan.throwing) Object.defineProperty(error, name, { get: thrower })
 	return error
@@ -143,7 +143,7 @@ test('any error gets a classification with a wait that can be waited for', () =>
 })
 
 test.each(FIELDS)('a getter of %s that throws never makes classify throw', (name) => {
-	const error = Object.defineProperty({ message: 'Said' }, name, { get: thrower })
+	const error = Object.defineProperty({ message: 'Other' }, name, { get: thrower })
 	expect(classify(error)).toEqual(UNKNOWN)
 	expect(classify(new Error('w', { cause: error }))).toEqual(UNKNOWN)
 })

@@ -41,8 +41,8 @@ async function failureWith(settings: Settings, call = (redis: Redis): unknown =>
 	}
 }
 
-const meaning = (kind: Classification, ...said: readonly string[]) =>
-	said.map((reply) => [reply, kind.kind, kind] as const)
+const meaning = (kind: Classification, ...replies: readonly string[]) =>
+	replies.map((reply) => [reply, kind.kind, kind] as const)
 
 test.each([
 	...meaning(

@@ -124,7 +124,7 @@ test('a field that the class of an error computes counts like a field of the err
 	expect(classify(new Gone('no signal'))).toEqual(PERMANENT)
 })
 
-test('only the first 256 characters of a message count', () => {
+test('classifies by the first 256 characters of a message only', () => {
 	expect(classify(error(`${'x '.repeat(200)} ECONNRESET`))).toEqual(UNKNOWN)
 })
 

@@ -91,7 +91,7 @@ describe.each(Object.entries(CLIENTS))('%s', (_, call) => {
 		expect(explain(error)?.attempts[0]?.delaySource).toBe('retry-after')
 	})
 
-	test('without a valid header there is no wait', async () => {
+	test('finds no wait without a valid header', async () => {
 		expect(classify(await failure(429, {}))).toEqual(THROTTLED)
 		expect(classify(await failure(429, { 'retry-after': 'soon' }))).toEqual(THROTTLED)
 	})
@@ -99,7 +99,7 @@ describe.each(Object.entries(CLIENTS))('%s', (_, call) => {
 
 test("OpenAI's insufficient_quota is permanent though its status is 429", async () => {
 	const body = JSON.stringify({
-		error: { code: 'insufficient_quota', type: 'insufficient_quota', message: 'Said' },
+		error: { code: 'insufficient_quota', type: 'insufficient_quota', message: 'Other' },
 	})
 	await using server = await faultServer(respondWith(429, body, { 'content-type': 'application/json' }))
 	const error = await catchFailure(() => complete(server.url))

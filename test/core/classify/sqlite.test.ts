@@ -54,15 +54,15 @@ test.each([
 	[2067, PERMANENT],
 	[787, PERMANENT],
 ])('result code %i of node:sqlite is known, with and without its extension', (errcode, meaning) => {
-	expect(classify(Object.assign(new Error('Said'), { errcode }))).toEqual(meaning)
+	expect(classify(Object.assign(new Error('Other'), { errcode }))).toEqual(meaning)
 })
 
 test.each(['SQLITE_CONSTRAINT', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_ERROR'])(
 	'code %s is permanent',
-	(code) => expect(classify(Object.assign(new Error('Said'), { code }))).toEqual(PERMANENT),
+	(code) => expect(classify(Object.assign(new Error('Other'), { code }))).toEqual(PERMANENT),
 )
 
 test.each(['SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT', 'SQLITE_LOCKED', 'SQLITE_LOCKED_SHAREDCACHE'])(
 	'code %s is transient',
-	(code) => expect(classify(Object.assign(new Error('Said'), { code }))).toEqual(TRANSIENT),
+	(code) => expect(classify(Object.assign(new Error('Other'), { code }))).toEqual(TRANSIENT),
 )

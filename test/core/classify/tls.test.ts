@@ -76,8 +76,8 @@ test.each([
 	'ERR_TLS_CERT_ALTNAME_INVALID',
 	'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
 ])('code %s is permanent', (code) => {
-	expect(classify(Object.assign(new Error('Said'), { code }))).toEqual(PERMANENT)
-	const cause = Object.assign(new Error('Said'), { code })
+	expect(classify(Object.assign(new Error('Other'), { code }))).toEqual(PERMANENT)
+	const cause = Object.assign(new Error('Other'), { code })
 	expect(classify(new TypeError('fetch failed', { cause }))).toEqual(PERMANENT)
 })
 

@@ -49,7 +49,7 @@ describe('the stack of an error contains the callers', () => {
 			'a pipeline with a timeout, at its twelfth attempt',
 			() => pipeline(retry({ ...FAST, maxRetries: 11 }), timeout(60_000)),
 		],
-	])('of an operation under %s', async (_, create) => {
+	])('an operation under %s has the callers in its stack', async (_, create) => {
 		expect(await stackOf(create())).toMatch(
 			/at failLater[\s\S]*at (async )?theCaller[\s\S]*at (async )?stackOf/,
 		)
@@ -78,7 +78,7 @@ describe('the stack of an error contains the callers', () => {
 		)
 	})
 
-	it('of an attempt after one that timed out', async () => {
+	it('an attempt after one that timed out has the callers in its stack', async () => {
 		let attempts = 0
 		const policy = pipeline(retry({ ...FAST, maxRetries: 1 }), timeout(1))
 		const fn = () => (attempts++ === 0 ? new Promise(() => {}) : failLater())
@@ -94,7 +94,7 @@ describe('the stack of an error contains the callers', () => {
 			'of a retry, in a wait',
 			() => pipeline(timeout(5), retry({ baseDelayMs: 20_000, jitterStrategy: 'none' })),
 		],
-	])('of the TimeoutError %s', async (name, create) => {
+	])('the TimeoutError %s has the callers in its stack', async (name, create) => {
 		const stack = await stackOf(create(), name === 'of an attempt' ? () => new Promise(() => {}) : failLater)
 		expect(stack).toMatch(/^TimeoutError: [\s\S]*at (async )?theCaller[\s\S]*at (async )?stackOf/)
 	})

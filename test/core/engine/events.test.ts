@@ -121,7 +121,7 @@ describe('events', () => {
 		expect(JSON.parse(JSON.stringify(events))).toStrictEqual(events)
 	})
 
-	it('of all policies of a pipeline reach one subscription, once each', async () => {
+	it('the events of all policies of a pipeline reach one subscription, once each', async () => {
 		const policy = retry({ ...steady, runtime: clock })
 		const all = pipeline({ runtime: clock }, pipeline(policy), faults(), policy)
 		const stop = all.subscribe(listen)

@@ -139,7 +139,7 @@ describe('bind', () => {
 })
 
 describe('a pipeline', () => {
-	it('of no policies is the bare call; of several, one policy', async () => {
+	it('a pipeline of no policies is the bare call, and one of several is one policy', async () => {
 		expect(await pipeline().execute(() => 5)).toBe(5)
 		const many = pipeline(...Array.from({ length: 50 }, () => faults()), policy)
 		expect(await many.execute(() => 5)).toBe(5)
@@ -196,7 +196,7 @@ describe('a pipeline', () => {
 		)
 	})
 
-	it('with two retries does not multiply attempts: the innermost retries', async () => {
+	it('a pipeline with two retries does not multiply attempts: the innermost retries', async () => {
 		const work = dead(clock)
 		await settled(clock, pipeline(policy, policy).execute(work))
 		expect(work.attempts).toHaveLength(4)
@@ -228,7 +228,7 @@ describe('skipDelays', () => {
 		const hurried = skipDelays(retry({ ...steady, maxElapsedMs: 750, runtime: virtualRuntime() }))
 		const works = Array.from({ length: 100 }, () => vi.fn(() => Promise.reject(new Error('x'))))
 		await Promise.all(works.map((work) => hurried.settle(work)))
-		expect(works.every((work) => work.mock.calls.length === 4)).toBe(true)
+		expect(works.map((work) => work.mock.calls.length)).toEqual(works.map(() => 4))
 	})
 
 	it('works for a whole pipeline and passes its events on', async () => {

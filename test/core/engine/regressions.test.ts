@@ -212,7 +212,7 @@ describe('regressions: attempts', () => {
 })
 
 describe('regressions: deadlines and signals', () => {
-	it("on the system clock a deadline's signal fired early, and the stop reason was cancelled", async () => {
+	it("a deadline's signal fired early on the system clock, and the stop reason was cancelled", async () => {
 		const stops = await Promise.all(
 			Array.from({ length: 40 }, async (_, i) => {
 				const deadline = Deadline.after(3 + i / 7)

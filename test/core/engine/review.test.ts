@@ -19,7 +19,7 @@ const never = () => new Promise<never>(() => {})
 const twice = { ...steady, maxRetries: 2 }
 
 describe('regressions: an outer retry stopped for the wrong reason', () => {
-	test('because of an inner timeout, although nothing had been retried there', async () => {
+	test('an inner timeout stopped it, although nothing had been retried there', async () => {
 		const clock = virtualRuntime()
 		const inner = timeout(10, { runtime: clock })
 		let calls = 0
@@ -36,7 +36,7 @@ describe('regressions: an outer retry stopped for the wrong reason', () => {
 		expect(explain(result.ok ? undefined : result.error)?.stop).toBe('retries-exhausted')
 	})
 
-	test('because of a failure that the operation had handled before it failed again', async () => {
+	test('a failure stopped it that the operation had handled before it failed again', async () => {
 		const clock = virtualRuntime()
 		const inner = retry({ ...twice, runtime: clock })
 		const outer = retry({ ...twice, runtime: clock })
@@ -52,7 +52,7 @@ describe('regressions: an outer retry stopped for the wrong reason', () => {
 		expect(attempts).toBe(3)
 	})
 
-	test('because maxElapsedMs was set during a call without a recorded start', async () => {
+	test('maxElapsedMs stopped it, set during a call without a recorded start', async () => {
 		const clock = virtualRuntime()
 		await clock.advance(90_000)
 		const policy = retry({ ...steady, maxRetries: 4, runtime: clock })

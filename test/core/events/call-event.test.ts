@@ -71,7 +71,7 @@ describe('the call event', () => {
 		])
 	})
 
-	it('of a call that was rejected has no attempts', async () => {
+	it('the call event of a call that was rejected has no attempts', async () => {
 		const breaker = circuitBreaker()
 		breaker.isolate()
 		for (const policy of [watched(breaker), watched(retry(), breaker)]) await policy.settle(() => 1)

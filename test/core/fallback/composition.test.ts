@@ -196,7 +196,7 @@ describe('what a fallback reports', () => {
 		})
 	})
 
-	test("for a failed alternative is the operation's stop reason", async () => {
+	test("a failed alternative leaves the operation's stop reason", async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },

@@ -65,7 +65,7 @@ describe('the last good value', () => {
 		expect(await bad()).toEqual({ ok: false, error: down })
 	})
 
-	test('of one key never replaces a result of another, nor of a call without a key', async () => {
+	test('the last good value of one key never replaces a result of another, nor of a call without a key', async () => {
 		const { good, bad } = kept(1_000)
 		await good('ann’s', 'ann')
 		expect(await bad('bob')).toEqual({ ok: false, error: down })

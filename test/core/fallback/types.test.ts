@@ -31,7 +31,7 @@ const none = retry({ maxRetries: 0 })
 const orNull = pipeline(fallback(null), none)
 
 describe('the result type includes that of a fallback', () => {
-	test('in execute, settle, wrap and bind', async () => {
+	test('execute, settle, wrap and bind return the union', async () => {
 		expectTypeOf(orNull.execute(loadUser)).toEqualTypeOf<Promise<User | null>>()
 		expectTypeOf(orNull.settle(loadUser)).toEqualTypeOf<Promise<Settled<User | null>>>()
 		const wrapped = orNull.wrap((id: string, isFresh?: boolean) =>
@@ -46,7 +46,7 @@ describe('the result type includes that of a fallback', () => {
 		expect(await bound('7')).toBeNull()
 	})
 
-	test('so a result that may be null is not accepted as a user', async () => {
+	test('a result that may be null is not accepted as a user', async () => {
 		// @ts-expect-error the fallback returns null
 		const user: User = await orNull.execute(loadUser)
 		expect(user).toBeNull()
@@ -57,7 +57,7 @@ describe('the result type includes that of a fallback', () => {
 		await expect(orNull.execute(loadUser).then(({ name }) => name)).rejects.toThrow(TypeError)
 	})
 
-	test('at any position, in nested pipelines and beside any number of policies', () => {
+	test('a fallback counts at any position, in nested pipelines and beside any number of policies', () => {
 		const inner = pipeline({ name: 'inner' }, none, fallback(0))
 		const outer = pipeline(
 			{ name: 'outer' },
@@ -73,7 +73,7 @@ describe('the result type includes that of a fallback', () => {
 		expectTypeOf(pipeline(pipeline(outer), pipeline(orNull))).toEqualTypeOf<Policy<'none' | 0 | null>>()
 	})
 
-	test('in keyed policies, in the async context and without delays', () => {
+	test('keyed policies, ambient policies and policies without delays keep it', () => {
 		const perKey = keyed(
 			() => 'a',
 			() => orNull,
@@ -90,14 +90,14 @@ describe('the result type includes that of a fallback', () => {
 		)
 	})
 
-	test('of a list of policies and of a policy that is chosen at run time', () => {
+	test('a list of policies and a policy that is chosen at run time have it', () => {
 		const list: readonly Policy<undefined>[] = [pipeline(fallback(undefined))]
 		expectTypeOf(pipeline(...list, none)).toEqualTypeOf<Policy<undefined>>()
 		const chosen = (isLenient: boolean) => (isLenient ? fallback(null) : none)
 		expectTypeOf(pipeline(chosen(true), none)).toEqualTypeOf<Policy<null>>()
 	})
 
-	test('of a breaker that is called with a fallback', () => {
+	test('a breaker that is called with a fallback has it', () => {
 		const breaker = circuitBreaker()
 		expectTypeOf(() => breaker.execute(loadUser, () => null)).returns.toEqualTypeOf<Promise<User | null>>()
 		expectTypeOf(() => breaker.execute(loadUser, async (error) => error.retryAfterMs)).returns.toEqualTypeOf<

@@ -168,7 +168,7 @@ describe('a hedge that learns its delay', () => {
 		expect(work.sentAt).toHaveLength(1)
 	})
 
-	test('then hedges calls that take longer than 95 % of them', async () => {
+	test('hedges calls that take longer than 95 % of the known ones', async () => {
 		const { clock, policy } = await taught(20)
 		const { delayMs = 0 } = policy.stats
 		expect(Math.abs(delayMs - 19)).toBeLessThanOrEqual(1)
@@ -178,7 +178,7 @@ describe('a hedge that learns its delay', () => {
 		expect(work.sentAt.map((at) => at - from)).toEqual([0, delayMs])
 	})
 
-	test('or than another percentile', async () => {
+	test('hedges calls that take longer than another percentile', async () => {
 		const { policy } = await taught(100, 50)
 		expect(Math.abs((policy.stats.delayMs ?? 0) - 50)).toBeLessThanOrEqual(3)
 	})

@@ -78,7 +78,7 @@ describe('against sorted lists', () => {
 		)
 	})
 
-	it('also with more calls than it keeps: it covers the last ones', () => {
+	it('covers the last calls if there are more than it keeps', () => {
 		fc.assert(
 			fc.property(
 				fc.array(time, { minLength: 1, maxLength: 50 }),

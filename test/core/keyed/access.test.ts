@@ -87,7 +87,7 @@ describe('stats', () => {
 		expect(Object.keys(perHost.stats()['a'] ?? {})).toEqual(['slots', 'circuitBreaker'])
 	})
 
-	test('of a keyed policy inside a keyed policy is nested', () => {
+	test('the stats of a keyed policy inside a keyed policy are nested', () => {
 		const nested = keyed(keyOf, () => keyed(keyOf, () => circuitBreaker()))
 		nested.get('a').get('b')
 		expect(nested.stats()['a']).toMatchObject({ b: { state: 'closed' } })

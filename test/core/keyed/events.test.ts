@@ -61,7 +61,7 @@ describe('a listener of a keyed policy', () => {
 		expect(two.names).toEqual(['a', 'a', 'b'])
 	})
 
-	test('that unsubscribed costs later keys nothing', async () => {
+	test('a listener of a keyed policy that unsubscribed costs later keys nothing', async () => {
 		const subscribed = vi.fn()
 		const policy = keyed(keyOf, () => {
 			const breaker = circuitBreaker()
@@ -131,7 +131,7 @@ describe('a listener of a keyed policy', () => {
 		}
 	})
 
-	test('of the pipeline gets the events of nested keyed policies', async () => {
+	test('a listener of the pipeline gets the events of nested keyed policies', async () => {
 		const perTenant = keyed(
 			({ name = '' }) => name,
 			(tenant) => keyed(keyOf, (host) => circuitBreaker({ name: `${tenant} ${host}` })),

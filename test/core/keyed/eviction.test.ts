@@ -89,7 +89,7 @@ describe('a key that is not used', () => {
 })
 
 describe('update', () => {
-	test('to fewer keys evicts those that were idle for longest immediately', async () => {
+	test('an update to fewer keys immediately evicts the keys that were idle for longest', async () => {
 		const policy = perTenant(virtualRuntime(), 10)
 		for (const key of ['a', 'b', 'c']) await policy.execute(() => 1, { key })
 		const kept = policy.get('c')
@@ -98,7 +98,7 @@ describe('update', () => {
 		expect(policy.get('c')).toBe(kept)
 	})
 
-	test('to another idle time applies from the next call, and keeps the rest', async () => {
+	test('an update of the idle time applies from the next call, and keeps the rest', async () => {
 		const clock = virtualRuntime()
 		const policy = perTenant(clock, 2)
 		await policy.execute(() => 1, { key: 'a' })
@@ -116,7 +116,7 @@ describe('update', () => {
 		expect([...policy.keys()]).toEqual(['a'])
 	})
 
-	test('with invalid options throws, and nothing has changed', async () => {
+	test('an update with invalid options throws and changes nothing', async () => {
 		const policy = perTenant(virtualRuntime(), 2)
 		expect(() => policy.update({ maxKeys: 0.5 })).toThrow('maxKeys')
 		for (const key of ['a', 'b', 'c']) await policy.execute(() => 1, { key })
@@ -182,7 +182,7 @@ describe('an operation that outlives its call', () => {
 		expect(kept?.stats.concurrent).toBe(0)
 	})
 
-	test('as the loser of a hedge keeps its key', async () => {
+	test('the loser of a hedge keeps its key', async () => {
 		const clock = virtualRuntime()
 		const tenants = keyed(keyOf, () => pipeline(bulkhead(one), hedge({ delayMs: 10 })), { maxKeys: 1 })
 		const policy = pipeline({ runtime: clock }, tenants)

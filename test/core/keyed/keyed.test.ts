@@ -17,12 +17,12 @@ import { settled } from '../../support/scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
 const down = () => Promise.reject(new Error('down'))
-const touchy = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
+const sensitive = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
 
 describe('a keyed policy', () => {
 	test("keeps one policy per key: one host's outage does not affect another", async () => {
 		const clock = virtualRuntime()
-		const perHost = keyed(keyOf, () => circuitBreaker(touchy))
+		const perHost = keyed(keyOf, () => circuitBreaker(sensitive))
 		const policy = pipeline({ runtime: clock }, perHost, retry({ maxRetries: 0 }))
 		await policy.settle(down, { key: 'a.example' })
 		expect(await policy.settle(() => 1, { key: 'a.example' })).toMatchObject({
@@ -51,7 +51,7 @@ describe('a keyed policy', () => {
 		expect([...policy.keys()]).toEqual(['none', 'load'])
 	})
 
-	test('from the factory is an instance of the class, and knows the type of its policies', () => {
+	test('the factory creates an instance of the class, which knows the type of its policies', () => {
 		const policy = keyed(keyOf, () => bulkhead())
 		expect(policy).toBeInstanceOf(Keyed)
 		expectTypeOf(policy.get('a')).toEqualTypeOf<Bulkhead>()
@@ -68,7 +68,7 @@ describe('a keyed policy', () => {
 
 	test("passes its pipeline's runtime on", async () => {
 		const clock = virtualRuntime()
-		const perHost = keyed(keyOf, () => circuitBreaker(touchy))
+		const perHost = keyed(keyOf, () => circuitBreaker(sensitive))
 		await pipeline({ runtime: clock }, perHost).settle(down)
 		await clock.advance(400)
 		expect(perHost.get('default')?.stats.retryAfterMs).toBe(600)
@@ -77,13 +77,13 @@ describe('a keyed policy', () => {
 	test("passes its own runtime and classifier on before the pipeline's", async () => {
 		const clock = virtualRuntime()
 		const classify = () => ({ kind: 'permanent', isKnown: true }) as const
-		const perHost = keyed(keyOf, () => circuitBreaker(touchy), { runtime: clock, classify })
+		const perHost = keyed(keyOf, () => circuitBreaker(sensitive), { runtime: clock, classify })
 		await pipeline({ runtime: virtualRuntime() }, perHost).settle(down)
 		expect(perHost.get('default')?.currentState).toBe('closed')
 	})
 
 	test("is only the key's policy outside a pipeline", async () => {
-		const policy = keyed(keyOf, () => circuitBreaker(touchy))
+		const policy = keyed(keyOf, () => circuitBreaker(sensitive))
 		await policy.settle(down)
 		expect(await policy.settle(() => 1)).toMatchObject({ error: { code: 'YAOKI_CIRCUIT_OPEN' } })
 	})
@@ -127,7 +127,7 @@ describe('the registry', () => {
 })
 
 describe('an invalid key function ends the call, and nothing is called', () => {
-	test('if it throws', async () => {
+	test('a key function that throws ends the call', async () => {
 		const policy = keyed(
 			() => {
 				throw new Error('no tenant')
@@ -141,7 +141,7 @@ describe('an invalid key function ends the call, and nothing is called', () => {
 		expect(work).not.toHaveBeenCalled()
 	})
 
-	test.each([[undefined], [7], [null], [{}]])('if it returns %s', async (key) => {
+	test.each([[undefined], [7], [null], [{}]])('a key function that returns %s ends the call', async (key) => {
 		const policy = keyed((() => key) as never, () => circuitBreaker())
 		const work = vi.fn()
 		await expect(policy.execute(work)).rejects.toMatchObject({
@@ -152,14 +152,14 @@ describe('an invalid key function ends the call, and nothing is called', () => {
 		expect([work.mock.calls.length, policy.size]).toEqual([0, 0])
 	})
 
-	test('if it returns a promise', async () => {
+	test('a key function that returns a promise ends the call', async () => {
 		const policy = keyed((async () => 'a') as never, () => circuitBreaker())
 		await expect(policy.execute(() => 1)).rejects.toMatchObject({ code: 'YAOKI_ASYNC_HOOK' })
 	})
 
-	test('and is neither retried nor counted by an outer breaker', async () => {
+	test('the error is neither retried nor counted by an outer breaker', async () => {
 		const clock = virtualRuntime()
-		const breaker = circuitBreaker(touchy)
+		const breaker = circuitBreaker(sensitive)
 		const key = vi.fn(() => {
 			throw new Error('no tenant')
 		})
@@ -181,7 +181,7 @@ describe('an invalid key function ends the call, and nothing is called', () => {
 })
 
 describe('make', () => {
-	test('that throws ends the call and leaves no key behind', async () => {
+	test('a make that throws ends the call and leaves no key behind', async () => {
 		let isReady = false
 		const policy = keyed(keyOf, () => {
 			if (!isReady) throw new Error('no such host')
@@ -193,7 +193,7 @@ describe('make', () => {
 		expect(await policy.execute(() => 1)).toBe(1)
 	})
 
-	test('that returns no policy throws an error that names the key', async () => {
+	test('a make that returns no policy throws an error that names the key', async () => {
 		const policy = keyed(keyOf, (() => ({})) as never)
 		await expect(policy.execute(() => 1, { key: 'a' })).rejects.toThrow(
 			'Invalid argument "make(\'a\')": expected a policy, got [object Object]',
@@ -201,7 +201,7 @@ describe('make', () => {
 		expect(policy.size).toBe(0)
 	})
 
-	test('and the key function must be functions', () => {
+	test('make and the key function must be functions', () => {
 		expect(() => keyed('key' as never, () => circuitBreaker())).toThrow('Invalid argument "keyOf"')
 		expect(() => keyed(keyOf, circuitBreaker() as never)).toThrow('Invalid argument "make"')
 	})

@@ -15,7 +15,7 @@ import { failing, settled, steady } from '../../support/scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
 const never = () => new Promise<never>(() => {})
-const touchy = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
+const sensitive = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
 
 describe('in a pipeline, a keyed policy', () => {
 	test('acts as what make returns, also a pipeline', async () => {
@@ -97,7 +97,7 @@ describe('in a pipeline, a keyed policy', () => {
 		const clock = virtualRuntime()
 		const perTenant = keyed(
 			({ name = '' }) => name,
-			() => keyed(keyOf, () => circuitBreaker(touchy)),
+			() => keyed(keyOf, () => circuitBreaker(sensitive)),
 		)
 		const policy = pipeline({ runtime: clock }, perTenant, timeout(50))
 		const answer = policy.settle(never, { name: 'ann', key: 'x' })
@@ -113,9 +113,9 @@ describe('in a pipeline, a keyed policy', () => {
 		])
 	})
 
-	test('in two pipelines shares its policies and nothing else', async () => {
+	test('shares its policies, and nothing else, between two pipelines', async () => {
 		const clock = virtualRuntime()
-		const perHost = keyed(keyOf, () => circuitBreaker(touchy))
+		const perHost = keyed(keyOf, () => circuitBreaker(sensitive))
 		const quick = pipeline({ runtime: clock }, perHost, timeout(10))
 		const slow = pipeline({ runtime: clock }, perHost)
 		await slow.execute(() => 1)

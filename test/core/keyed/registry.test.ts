@@ -19,7 +19,7 @@ describe('a key', () => {
 		expect(registry.get('__proto__', 0, numbered())).toBe('__proto__#1')
 	})
 
-	it('whose creation failed leaves nothing behind', () => {
+	it('leaves nothing behind if its creation fails', () => {
 		const registry = new Registry<string>(1, 1000)
 		registry.get('a', 0, numbered())
 		const failing = () => {
@@ -134,7 +134,7 @@ describe('a deleted key', () => {
 		expect(registry.get('a', 0, make)).toBe('a#2')
 	})
 
-	it('that was in use does not come back when it is released', () => {
+	it('a deleted key that was in use does not come back when it is released', () => {
 		const registry = new Registry<string>(10, 1000)
 		const make = numbered()
 		const old = registry.acquire('a', 0, make)

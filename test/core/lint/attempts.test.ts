@@ -77,7 +77,7 @@ describe('maxAttempts', () => {
 		expect(lint(pipeline(hedge({ maxHedges: 3 }), timeout(1)))).toMatchObject({ maxAttempts: 4, worstMs: 2 })
 	})
 
-	test('of a keyed policy is that of one key', () => {
+	test('maxAttempts of a keyed policy is the number for one key', () => {
 		const perHost = keyed(
 			({ key }) => key ?? '',
 			() => pipeline(three(), timeout(50)),

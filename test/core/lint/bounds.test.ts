@@ -298,7 +298,7 @@ describe('the bounds of lint', () => {
 		expect(lint(beside(false)).worstMs).toBe(400)
 	})
 
-	test('without a timeout the worst case is Infinity, and attempts are still counted', () => {
+	test('the worst case is Infinity without a timeout, and attempts are still counted', () => {
 		expect(lint(retry({ maxRetries: 3 }))).toMatchObject({
 			worstMs: Infinity,
 			meanMs: Infinity,

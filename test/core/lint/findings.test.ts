@@ -36,7 +36,7 @@ const messages = (policy: Policy<unknown>, options?: LintOptions): string =>
 		.join('\n')
 
 describe('no findings', () => {
-	test('for the pipeline that the documentation recommends', () => {
+	test('the pipeline that the documentation recommends has no findings', () => {
 		const payments = pipeline(
 			bulkhead({ maxConcurrent: 10, maxQueue: 50 }),
 			circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 }),
@@ -52,12 +52,12 @@ describe('no findings', () => {
 		})
 	})
 
-	test.each(Object.entries(presets))('for the preset %s with a timeout', (_, preset) => {
+	test.each(Object.entries(presets))('the preset %s with a timeout has no findings', (_, preset) => {
 		expect(found(retry(preset))).toEqual([])
 		expect(found(bulkhead(), circuitBreaker(), retry({ ...preset, budget: retryBudget() }))).toEqual([])
 	})
 
-	test('for a pipeline of all policies in the order of the guide', () => {
+	test('a pipeline of all policies in the order of the guide has no findings', () => {
 		const budget = retryBudget()
 		const everything = found(
 			fallback('instead'),
@@ -72,7 +72,7 @@ describe('no findings', () => {
 		expect(everything).toEqual([])
 	})
 
-	test('for policies with default options', () => {
+	test('policies with default options have no findings', () => {
 		expect(found(bulkhead(), circuitBreaker(), retry(), rateLimiter())).toEqual([])
 		expect(found(adaptiveBulkhead(), hedge({ budget: retryBudget() }))).toEqual([])
 		expect(
@@ -87,7 +87,7 @@ describe('no findings', () => {
 		).toEqual([])
 	})
 
-	test('for a preset with another usual number of retries', () => {
+	test('a preset with another usual number of retries has no findings', () => {
 		expect(found(retry({ ...presets.externalApi, maxRetries: 5 }))).toEqual([])
 		expect(found(retry({ ...presets.batch, maxRetries: 4 }))).toEqual([])
 	})

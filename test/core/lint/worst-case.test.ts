@@ -33,7 +33,7 @@ describe('a rejection', () => {
 		expect(worst(eager(), rejecting(), fallback('instead'), timeout(50))).toBe(2 * 100 + 50)
 	})
 
-	test('by a breaker comes after the wait for a rate limiter outside of it', () => {
+	test('a rejection by a breaker comes after the wait for a rate limiter outside of it', () => {
 		const limiter = rateLimiter({ maxWaitMs: 70 })
 		expect(worst(eager(), limiter, circuitBreaker(), fallback('instead'), timeout(50))).toBe(
 			2 * (70 + 100) + 70 + 50,
@@ -43,7 +43,7 @@ describe('a rejection', () => {
 
 describe('a fallback', () => {
 	const orElse = ['instead']
-	test('that is a function takes any time, whether or not a constant follows it', () => {
+	test('a fallback that is a function takes any time, whether or not a constant follows it', () => {
 		for (const options of [{}, { orElse }])
 			expect(
 				lint(
@@ -79,7 +79,7 @@ describe('a fallback', () => {
 })
 
 describe('hedges', () => {
-	test('without a delay add attempts and no time', () => {
+	test('hedges without a delay add attempts and no time', () => {
 		expect(lint(pipeline(hedge({ delayMs: 0, maxHedges: 2 }), timeout(50)))).toMatchObject({
 			worstMs: 50,
 			maxAttempts: 3,
@@ -122,7 +122,7 @@ describe('a retry', () => {
 		expect(lint(policy)).toMatchObject({ worstMs: lastMs + 5, meanMs: lastMs + 5 })
 	})
 
-	test.each([999, 1_000, 1_001, 5_000])('with maxRetries %d counts every attempt', (maxRetries) => {
+	test.each([999, 1_000, 1_001, 5_000])('a retry with maxRetries %d counts every attempt', (maxRetries) => {
 		const many = retry({ ...fixed, baseDelayMs: 2, maxRetries })
 		expect(lint(pipeline(many, timeout(5))).maxAttempts).toBe(maxRetries + 1)
 		expect(lint(pipeline(many, hedge({ delayMs: 1 }), timeout(5))).maxAttempts).toBe(2 * (maxRetries + 1))
@@ -130,7 +130,7 @@ describe('a retry', () => {
 		expect(lint(pipeline(timeout(4_000), many)).maxAttempts).toBe(maxRetries + 1)
 	})
 
-	test('with up to 1,000 retries has an exact mean', () => {
+	test('a retry with up to 1,000 retries has an exact mean', () => {
 		const many = retry({ ...fixed, baseDelayMs: 2, maxRetries: 1_000 })
 		expect(lint(pipeline(many, timeout(5))).meanMs).toBe(1_001 * 5 + 1_000 * 2)
 	})

@@ -25,7 +25,7 @@ class AxiosError extends Error {
 }
 
 describe('a hook that declares the type of the error compiles', () => {
-	test('in a retry', async () => {
+	test('compiles in a retry', async () => {
 		const clock = virtualRuntime()
 		const seen: unknown[] = []
 		const policy = retry({
@@ -43,7 +43,7 @@ describe('a hook that declares the type of the error compiles', () => {
 		expect(await retryWithBackoff(() => 5, { onRetry: (error: Error) => seen.push(error) })).toBe(5)
 	})
 
-	test('in a breaker, a fallback and a classifier', async () => {
+	test('compiles in a breaker, a fallback and a classifier', async () => {
 		const breaker = circuitBreaker({ isFailure: (error: HttpError) => error.statusCode >= 500 })
 		const policy = fallback((error: HttpError, { attempt }) => `${error.statusCode} in attempt ${attempt}`, {
 			when: (error: HttpError) => error.statusCode === 404,
@@ -55,7 +55,7 @@ describe('a hook that declares the type of the error compiles', () => {
 		expectTypeOf(classifier).toEqualTypeOf<Classifier>()
 	})
 
-	test('in the HTTP clients and the relay', () => {
+	test('compiles in the HTTP clients and the relay', () => {
 		const hooks = {
 			shouldRetry: (error: HttpError) => error.statusCode === 503,
 			onRetry: (_: Error, __: number, ___: number) => {},

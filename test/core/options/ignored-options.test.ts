@@ -89,7 +89,7 @@ describe('a function in place of options is rejected, with what to write instead
 		expect(create).toThrow(message)
 	})
 
-	test('by retryWithBackoff, which also rejects a bare number', async () => {
+	test('retryWithBackoff rejects it, and a bare number too', async () => {
 		const expected = 'Invalid option "options": expected an object'
 		await expect(retryWithBackoff(load, load as never)).rejects.toThrow(`${expected}, got a function`)
 		await expect(retryWithBackoff(load, 5 as never)).rejects.toThrow(`${expected}, got 5`)
@@ -202,7 +202,7 @@ describe('call options are validated', () => {
 		expect(await policy.execute(load, new OtherContext() as CallOptions)).toBe('result')
 	})
 
-	test('without promises too', () => {
+	test('calls without promises are validated too', () => {
 		const done = vi.fn()
 		clock.run(retry({ runtime: clock }), (_, end) => end(null, 1), done, { timeout: 5 } as CallOptions)
 		expect(done.mock.calls[0]?.[0]).toBeInstanceOf(InvalidOptionError)

@@ -14,7 +14,7 @@ const listeners = () => getEventListeners(caller.signal, 'abort').length
 const reason = new Error('the user left')
 
 describe("the caller's abort", () => {
-	it('during a backoff wait ends the call immediately with the reason, and runs nothing again', async () => {
+	it("the caller's abort during a backoff wait ends the call immediately with the reason, and runs nothing again", async () => {
 		const work = dead(clock)
 		const answer = retryWithBackoff(work, { ...steady, runtime: clock, signal: caller.signal })
 		await clock.advance(50)
@@ -34,7 +34,7 @@ describe("the caller's abort", () => {
 		expect([listeners(), clock.pendingTimers]).toEqual([0, 0])
 	})
 
-	it('before the call runs nothing', async () => {
+	it("the caller's abort before the call runs nothing", async () => {
 		caller.abort(reason)
 		const work = vi.fn()
 		await expect(retryWithBackoff(work, { signal: caller.signal })).rejects.toBe(reason)
@@ -42,7 +42,7 @@ describe("the caller's abort", () => {
 		expect(explain(reason)).toMatchObject({ stop: 'abort', attempts: [] })
 	})
 
-	it("during an attempt stops the retries, and the operation's own error is thrown", async () => {
+	it("the caller's abort during an attempt stops the retries, and the operation's own error is thrown", async () => {
 		const fault = new Error('cut off')
 		const work = vi.fn(async () => {
 			caller.abort(reason)
@@ -67,7 +67,7 @@ describe("the caller's abort", () => {
 		expect(work).toHaveBeenCalledOnce()
 	})
 
-	it('by a hook just before the wait is not missed', async () => {
+	it("the caller's abort by a hook just before the wait is not missed", async () => {
 		const work = dead(clock)
 		const onRetry = () => caller.abort(reason)
 		const answer = await settled(
@@ -78,7 +78,7 @@ describe("the caller's abort", () => {
 		expect([work.attempts, clock.now(), listeners()]).toEqual([[0], 0, 0])
 	})
 
-	it('after a successful attempt does not discard the result', async () => {
+	it("the caller's abort after a successful attempt does not discard the result", async () => {
 		const answer = retryWithBackoff(
 			async () => {
 				caller.abort(reason)

@@ -153,7 +153,7 @@ describe('two layers that share a budget deposit once', () => {
 		return { budget, outer: make(), inner: make() }
 	}
 
-	test('in one pipeline', async () => {
+	test('two layers in one pipeline deposit once', async () => {
 		const clock = virtualRuntime()
 		const { budget, outer, inner } = both(clock)
 		await settled(
@@ -163,7 +163,7 @@ describe('two layers that share a budget deposit once', () => {
 		expect(budget.stats).toMatchObject({ requests: 1 })
 	})
 
-	test('in nested calls that pass the context on', async () => {
+	test('nested calls that pass the context on deposit once', async () => {
 		const clock = virtualRuntime()
 		const { budget, outer, inner } = both(clock)
 		await settled(
@@ -181,7 +181,7 @@ describe('two layers that share a budget deposit once', () => {
 		expect(budget.stats).toMatchObject({ requests: 3 })
 	})
 
-	test('and once for all attempts', async () => {
+	test('all attempts of a call deposit once', async () => {
 		const clock = virtualRuntime()
 		const { budget, outer, inner } = both(clock)
 		budget.update({ minRetriesPerSecond: 10 })
@@ -192,7 +192,7 @@ describe('two layers that share a budget deposit once', () => {
 		expect(budget.stats).toMatchObject({ requests: 1, retries: 2 })
 	})
 
-	test('but two calls deposit twice, also inside one call', async () => {
+	test('two calls deposit twice, also inside one call', async () => {
 		const clock = virtualRuntime()
 		const { budget, inner } = both(clock)
 		await settled(
@@ -202,7 +202,7 @@ describe('two layers that share a budget deposit once', () => {
 		expect(budget.stats).toMatchObject({ requests: 2 })
 	})
 
-	test('and each of two budgets is deposited once', async () => {
+	test('each of two budgets receives one deposit', async () => {
 		const clock = virtualRuntime()
 		const budgets = [retryBudget({ runtime: clock }), retryBudget({ runtime: clock })]
 		const policies = budgets.map((budget) => retry({ budget, runtime: clock }))

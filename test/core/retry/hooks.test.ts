@@ -63,7 +63,7 @@ describe('a decision hook', () => {
 		expect(explain(thrown)?.stop).toBe('hook-threw')
 	})
 
-	it('that throws is not retried by an outer policy', async () => {
+	it('a decision hook that throws is not retried by an outer policy', async () => {
 		const inner = retry({
 			...steady,
 			runtime: clock,

@@ -145,7 +145,7 @@ function expectJittered(waitMs: number | undefined, askedMs: number): void {
 }
 
 describe('what is retried', () => {
-	it('not permanent errors: a client error, a programming error, an error marked by the user', async () => {
+	it('does not retry permanent errors: a client error, a programming error, an error marked by the user', async () => {
 		for (const error of [
 			new HttpError(404),
 			new TypeError('x is not a function'),
@@ -297,7 +297,7 @@ describe('the delay', () => {
 		])
 	})
 
-	it('of 2^31 ms and more is waited for completely', async () => {
+	it('waits completely for a delay of 2^31 ms and more', async () => {
 		const month = 30 * 24 * 3600 * 1000
 		const work = failing(clock, new Error('x'))
 		await run(work, { baseDelayMs: month, maxDelayMs: month })

@@ -122,7 +122,7 @@ describe('a caller that aborts while the result is not wanted gets its abort', (
 		}
 	})
 
-	test('also after the last attempt', async () => {
+	test('gets its abort after the last attempt too', async () => {
 		const controller = new AbortController()
 		const policy = retry({ maxRetries: 0, retryResult: isPending })
 		const operation = () => {
@@ -135,7 +135,7 @@ describe('a caller that aborts while the result is not wanted gets its abort', (
 		})
 	})
 
-	test('but not if the result is wanted', async () => {
+	test('gets the result if it is wanted', async () => {
 		const controller = new AbortController()
 		const policy = retry({ retryResult: isPending })
 		const operation = () => {

@@ -135,7 +135,7 @@ describe('the system runtime looks up globals when it is called', () => {
 })
 
 describe('a long timer', () => {
-	it('of more than 2^31 - 1 ms fires once, at its time', () => {
+	it('a long timer of more than 2^31 - 1 ms fires once, at its time', () => {
 		vi.useFakeTimers()
 		const fired = vi.fn()
 		const days = 60 * 24 * 3600 * 1000
@@ -155,7 +155,7 @@ describe('a long timer', () => {
 		expect(vi.getTimerCount()).toBe(0)
 	})
 
-	it('of exactly 2^31 - 1 ms needs no chain', () => {
+	it('a long timer of exactly 2^31 - 1 ms needs no chain', () => {
 		vi.useFakeTimers()
 		const fired = vi.fn()
 		systemRuntime.setTimer(2 ** 31 - 1, fired)

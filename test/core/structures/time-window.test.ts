@@ -5,8 +5,8 @@ import { command, HISTORIES, LENGTH } from './command.ts'
 
 const HOUR = 3_600_000
 
-describe('TimeWindow counts', () => {
-	it('the records within its length, each kind separately', () => {
+describe('a TimeWindow', () => {
+	it('counts the records within its length, each kind separately', () => {
 		const window = new TimeWindow(1_000, 2)
 		window.add(0, 0)
 		window.add(300, 1, 5)
@@ -38,7 +38,7 @@ describe('TimeWindow counts', () => {
 		for (let i = 0; i < 100; i++) window.add(i, 0)
 		expect(window.sum(HOUR, 0)).toBe(0)
 	})
-	it('a record with an earlier time in the latest bucket', () => {
+	it('counts a record with an earlier time in the latest bucket', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(5_000, 0)
 		window.add(4_000, 0)
@@ -55,14 +55,14 @@ describe('resize', () => {
 		expect(window.sum(10_499, 0)).toBe(3)
 		expect(window.sum(10_500, 0)).toBe(0)
 	})
-	it('to a longer window does not keep counts forever (regression: bucket numbers of the old length)', () => {
+	it('resize to a longer window does not keep counts forever (regression: bucket numbers of the old length)', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(1_000_000, 0)
 		window.resize(1_000_000, 10_000)
 		window.add(1_000_000, 0)
 		expect(window.sum(1_010_000, 0)).toBe(0)
 	})
-	it('to the same length does not renew old counts', () => {
+	it('resize to the same length does not renew old counts', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(0, 0)
 		window.resize(900, 1_000)

@@ -20,14 +20,14 @@ async function countSent(policy: ReturnType<typeof adaptiveThrottle>, calls: num
 }
 
 /** A clock whose random numbers are all the same. */
-function chance(value: number): VirtualRuntime {
+function setup(value: number): VirtualRuntime {
 	const clock = virtualRuntime()
 	return Object.assign(clock, { random: () => value })
 }
 
 describe('adaptiveThrottle', () => {
 	test('rejects nothing while the dependency accepts at least one call in k', async () => {
-		const clock = chance(0)
+		const clock = setup(0)
 		const policy = adaptiveThrottle({ runtime: clock })
 		for (let i = 0; i < 100; i++) {
 			const result = await settled(
@@ -40,7 +40,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('rejects with the probability (requests - k * accepts) / (requests + 1)', async () => {
-		const clock = chance(0.999)
+		const clock = setup(0.999)
 		const policy = adaptiveThrottle({ runtime: clock })
 		for (let i = 0; i < 10; i++)
 			await settled(
@@ -55,7 +55,7 @@ describe('adaptiveThrottle', () => {
 		[0.4749, true],
 		[0.475, false],
 	])('with a probability of 0.475 and a random number of %s, rejects: %s', async (drawn, isRejected) => {
-		const clock = chance(0.999)
+		const clock = setup(0.999)
 		const policy = adaptiveThrottle({ runtime: clock })
 		for (let i = 0; i < 10; i++)
 			await settled(
@@ -72,7 +72,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('counts its own rejections as requests, so that it sends fewer and fewer', async () => {
-		const clock = chance(0)
+		const clock = setup(0)
 		const policy = adaptiveThrottle({ ...unlimited, runtime: clock })
 		await settled(clock, policy.execute(overloaded))
 		expect(policy.stats.rejectProbability).toBe(1 / 2)
@@ -84,7 +84,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('counts a permanent error as accepted, because the dependency responded', async () => {
-		const clock = chance(0)
+		const clock = setup(0)
 		const policy = adaptiveThrottle({ runtime: clock })
 		for (let i = 0; i < 20; i++)
 			await settled(
@@ -95,7 +95,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('counts a timeout as not accepted', async () => {
-		const clock = chance(0.999)
+		const clock = setup(0.999)
 		const throttle = adaptiveThrottle(unlimited)
 		const policy = pipeline({ runtime: clock }, throttle, timeout(10))
 		await settled(
@@ -125,7 +125,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('rejects nothing before minimumRequests calls', async () => {
-		const clock = chance(0)
+		const clock = setup(0)
 		const policy = adaptiveThrottle({ minimumRequests: 3, runtime: clock })
 		const codes: unknown[] = []
 		for (let i = 0; i < 4; i++) {
@@ -136,7 +136,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('sends all calls again when the window has passed', async () => {
-		const clock = chance(0)
+		const clock = setup(0)
 		const policy = adaptiveThrottle({ ...unlimited, runtime: clock })
 		await settled(clock, policy.execute(overloaded))
 		await clock.advance(120_000)
@@ -150,7 +150,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('recovers when the dependency accepts calls again', async () => {
-		const clock = chance(0.999)
+		const clock = setup(0.999)
 		const policy = adaptiveThrottle({ runtime: clock })
 		for (let i = 0; i < 10; i++) await settled(clock, policy.execute(overloaded))
 		for (let i = 0; i < 10; i++)
@@ -162,7 +162,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('rejects without retryAfterMs and emits a rejected event', async () => {
-		const clock = chance(0)
+		const clock = setup(0)
 		const policy = adaptiveThrottle({ ...unlimited, name: 'search', runtime: clock })
 		const events: YaokiEvent[] = []
 		policy.subscribe(exceptCalls((event) => events.push(event)))
@@ -183,7 +183,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('inside a retry counts every attempt, and rejections are not retried by default', async () => {
-		const clock = chance(0)
+		const clock = setup(0)
 		const throttle = adaptiveThrottle(unlimited)
 		const policy = pipeline({ runtime: clock }, retry(steady), throttle)
 		let sent = 0
@@ -197,7 +197,7 @@ describe('adaptiveThrottle', () => {
 	})
 
 	test('update changes the settings and keeps the counts', async () => {
-		const clock = chance(0.999)
+		const clock = setup(0.999)
 		const policy = adaptiveThrottle({ ...unlimited, runtime: clock })
 		await settled(
 			clock,

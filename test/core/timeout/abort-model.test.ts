@@ -18,7 +18,7 @@ const program = fc.record({
 })
 type Program = typeof program extends fc.Arbitrary<infer T> ? T : never
 
-function scene({ timeoutMs, abortMs, deadlineMs, layers }: Program) {
+function setup({ timeoutMs, abortMs, deadlineMs, layers }: Program) {
 	const clock = virtualRuntime()
 	const slots = bulkhead({ maxConcurrent: 3 })
 	const policies: Record<(typeof LAYERS)[number], Policy> = {
@@ -50,7 +50,7 @@ const nameOf = (error: unknown): string =>
 	error instanceof Error && error.name !== 'Error' ? error.name : String((error as Error).message ?? error)
 
 async function inProduction(given: Program) {
-	const { clock, slots, policy, options } = scene(given)
+	const { clock, slots, policy, options } = setup(given)
 	let outcome: { at: number; end: string } | undefined
 	const operation = () =>
 		new Promise<string>((resolve, reject) => {
@@ -63,7 +63,7 @@ async function inProduction(given: Program) {
 }
 
 async function inVirtualTime(given: Program) {
-	const { clock, slots, policy, options } = scene(given)
+	const { clock, slots, policy, options } = setup(given)
 	let outcome: { at: number; end: string } | undefined
 	run<string>(
 		policy,

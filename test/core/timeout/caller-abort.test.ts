@@ -88,7 +88,7 @@ describe.each(Object.entries(policies))('%s', (_, create) => {
 })
 
 describe('a timeout', () => {
-	it('without it, a call still settles with its operation', async () => {
+	it('a call without a timeout settles with its operation, even after an abort', async () => {
 		const clock = virtualRuntime()
 		const signal = abortedAt(clock, 50, new Error('left'))
 		const call = retry({ runtime: clock }).settle(deaf(clock, 3_000), { signal })

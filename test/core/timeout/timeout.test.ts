@@ -166,7 +166,7 @@ describe('a timeout', () => {
 		expect(started).toEqual([0, 100, 350, 450])
 	})
 
-	test('of 0 ms ends the call immediately', async () => {
+	test('a timeout of 0 ms ends the call immediately', async () => {
 		const clock = virtualRuntime()
 		expect(await settled(clock, timeout(0, { runtime: clock }).execute(never))).toMatchObject({ ok: false })
 		expect(clock.now()).toBe(0)
@@ -287,7 +287,7 @@ describe('a timeout', () => {
 })
 
 describe('timeouts of equal length share one timer', () => {
-	test('in virtual time', async () => {
+	test('share one timer in virtual time', async () => {
 		const clock = virtualRuntime()
 		const policy = timeout(1_000, { runtime: clock })
 		const twin = timeout(1_000, { runtime: clock })
@@ -300,7 +300,7 @@ describe('timeouts of equal length share one timer', () => {
 		expect(new Set(await Promise.all(calls))).toEqual(new Set([1_000]))
 	})
 
-	test('and each still expires at its own time', async () => {
+	test('expire each at its own time', async () => {
 		const clock = virtualRuntime()
 		const policy = timeout(100, { runtime: clock })
 		const ends: number[] = []

@@ -5,7 +5,7 @@ import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { CircuitBreaker } from '../../../src/core/circuit-breaker/circuit-breaker.ts'
 
 /** Opens with the first failure, for one second. */
-export const touchy = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
+export const sensitive = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
 
 export const never = (): Promise<never> => new Promise(() => {})
 
@@ -20,7 +20,7 @@ export async function calls(policy: Policy, letters: string): Promise<void> {
 			.catch(() => {})
 }
 
-export function fresh(options: CircuitBreakerOptions = {}): {
+export function setup(options: CircuitBreakerOptions = {}): {
 	clock: VirtualRuntime
 	breaker: CircuitBreaker
 } {
@@ -32,9 +32,9 @@ export function fresh(options: CircuitBreakerOptions = {}): {
 export async function opened(
 	options: CircuitBreakerOptions = {},
 ): Promise<{ clock: VirtualRuntime; breaker: CircuitBreaker }> {
-	const scene = fresh({ ...touchy, ...options })
-	await calls(scene.breaker, 'f')
-	return scene
+	const started = setup({ ...sensitive, ...options })
+	await calls(started.breaker, 'f')
+	return started
 }
 
 /** An operation that settles when the test calls `succeed` or `fail`. */

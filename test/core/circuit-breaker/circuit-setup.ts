@@ -14,13 +14,13 @@ import {
 const WALL = 1_750_000_000_000
 
 /** A circuit, a clock that moves only when advanced, and the list of state changes. */
-export class Rig {
+export class TestCircuit {
 	now = 5_000
-	/** What chance draws next. */
+	/** The next random number. */
 	draw = 0.5
 	readonly circuit: Circuit
 	readonly changes: string[] = []
-	readonly #chance = { random: (): number => this.draw }
+	readonly #random = { random: (): number => this.draw }
 
 	constructor(options: CircuitBreakerOptions = {}) {
 		this.circuit = new Circuit(readCircuitBreakerOptions(options))
@@ -32,7 +32,7 @@ export class Rig {
 	}
 
 	get stats(): CircuitBreakerStats {
-		return this.circuit.stats(this.now, this.#chance)
+		return this.circuit.stats(this.now, this.#random)
 	}
 
 	/** Moves the clock. */
@@ -43,26 +43,26 @@ export class Rig {
 
 	/** A ticket, or -1. */
 	admit(): number {
-		return this.circuit.admit(this.now, this.#chance)
+		return this.circuit.admit(this.now, this.#random)
 	}
 
 	succeed(ticket: number = this.admit(), durationMs = 0): this {
-		this.circuit.succeed(ticket, this.now, durationMs, this.#chance)
+		this.circuit.succeed(ticket, this.now, durationMs, this.#random)
 		return this
 	}
 
 	fail(ticket: number = this.admit(), retryAfterMs?: number, durationMs = 0, error?: unknown): this {
-		this.circuit.fail(ticket, this.now, durationMs, retryAfterMs, this.#chance, error)
+		this.circuit.fail(ticket, this.now, durationMs, retryAfterMs, this.#random, error)
 		return this
 	}
 
 	ignore(ticket: number): this {
-		this.circuit.ignore(ticket, this.now, this.#chance)
+		this.circuit.ignore(ticket, this.now, this.#random)
 		return this
 	}
 
 	isolate(): () => void {
-		return isolate(this.circuit, this.now, this.#chance)
+		return isolate(this.circuit, this.now, this.#random)
 	}
 
 	/** A call for each letter: s(uccess), f(ailure), S and F the same but taking a second. */
@@ -76,13 +76,13 @@ export class Rig {
 	}
 
 	update(options: CircuitBreakerOptions): this {
-		this.circuit.update(readCircuitBreakerOptions(options), this.now, this.#chance)
+		this.circuit.update(readCircuitBreakerOptions(options), this.now, this.#random)
 		return this
 	}
 
 	/** As it comes back from a file. */
 	snapshot(): CircuitSnapshot {
-		return JSON.parse(JSON.stringify(takeSnapshot(this.circuit, this.now, WALL, this.#chance)))
+		return JSON.parse(JSON.stringify(takeSnapshot(this.circuit, this.now, WALL, this.#random)))
 	}
 
 	/** Takes over what was written `wallMs` ago by the wall clock. */
@@ -92,4 +92,4 @@ export class Rig {
 	}
 }
 
-export const rig = (options?: CircuitBreakerOptions): Rig => new Rig(options)
+export const setup = (options?: CircuitBreakerOptions): TestCircuit => new TestCircuit(options)
