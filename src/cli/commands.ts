@@ -23,9 +23,7 @@ const relay = () => import('./relay/command.ts')
 const keys = () => import('./idempotency/key-commands.ts')
 const demo = () => import('./demo/command.ts')
 const gen = () => import('./gen/commands.ts')
-const completion = async () => ({
-	completion: (await import('./completion/command.ts')).completionOf(yaoki),
-})
+const completion = async () => ({ completion: (await import('./completion/command.ts')).completionOf(yaoki) })
 
 export const yaoki: Program = {
 	name: 'yaoki',

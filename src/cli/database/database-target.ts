@@ -22,9 +22,7 @@ const databaseOption = (defaultFile: string, more = '') =>
 	text(
 		'URL',
 		`postgres://..., ${more}sqlite:FILE or FILE.db; default DATABASE_URL, then PGHOST or PGDATABASE, then ${defaultFile}`,
-		{
-			short: 'd',
-		},
+		{ short: 'd' },
 	)
 
 const OUTBOX_FILE = './outbox.db'

@@ -28,9 +28,7 @@ const KEY_OPTIONS = {
 	route: text('PATH', 'path of the request, or what the option "route" returned; required', { short: 'r' }),
 }
 
-const KEY = {
-	key: { placeholder: 'KEY', description: 'value of the Idempotency-Key header' },
-} as const
+const KEY = { key: { placeholder: 'KEY', description: 'value of the Idempotency-Key header' } } as const
 
 /** For the examples. */
 const EXAMPLE_KEY = '8e03978e-40d5 -n payments -p user-7 -r /charges'

@@ -102,9 +102,7 @@ export const expire: Command = defineCommand({
 		all: flag('all queued messages'),
 		...OPERATOR_OPTIONS,
 	},
-	positionals: {
-		ids: { placeholder: 'ID', description: 'message ids', optional: true, multiple: true },
-	},
+	positionals: { ids: { placeholder: 'ID', description: 'message ids', optional: true, multiple: true } },
 	async run(args, io) {
 		const filter = toSelection(args, io.runtime.wallNow())
 		const { all, by, reason } = args

@@ -164,12 +164,7 @@ export async function runJobs(workerData: WorkerInput, queue: JobQueue, options:
 	}
 
 	const spawn = () => {
-		const worker = new Worker(WORKER_FILE, {
-			workerData,
-			stdout: true,
-			stderr: true,
-			resourceLimits: LIMITS,
-		})
+		const worker = new Worker(WORKER_FILE, { workerData, stdout: true, stderr: true, resourceLimits: LIMITS })
 		const thread: PoolThread = { worker, job: undefined, ended: new Set(), current: undefined }
 		threads.push(thread)
 		worker.on('message', (report: JobReport) => onReport(thread, report))

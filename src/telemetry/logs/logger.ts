@@ -106,10 +106,7 @@ export function logger(target: LogTarget, options: LoggerOptions = {}): Exporter
 					const { type, timestamp, ...facts } = event
 					const { service, ...shown } = redactor.fields({ service: source.serviceOf(event), ...facts })
 					const redacted = { type, timestamp, ...shown }
-					return {
-						message: messageOf(service, redacted),
-						fields: fieldsOf(service, redacted, suppressed),
-					}
+					return { message: messageOf(service, redacted), fields: fieldsOf(service, redacted, suppressed) }
 				})
 			})
 			return {

@@ -42,12 +42,7 @@ const histogram = (
 	labels: readonly string[],
 	buckets: readonly number[],
 	help: string,
-): MetricDefinition => ({
-	type: 'histogram',
-	labels,
-	help,
-	buckets,
-})
+): MetricDefinition => ({ type: 'histogram', labels, help, buckets })
 
 export const METRICS: Readonly<Record<string, MetricDefinition>> = {
 	// HTTP clients and circuits, under the names that dashboards of other clients use.

@@ -101,19 +101,13 @@ interface SeriesFactory<Series> {
 export const counterFactory = (
 	overflows: () => Counter,
 	create: (labels: readonly string[]) => Counter = (labels) => new Counter(labels),
-): SeriesFactory<Counter> => ({
-	create,
-	overflowTo: (other) => new OverflowCounter(other, overflows()),
-})
+): SeriesFactory<Counter> => ({ create, overflowTo: (other) => new OverflowCounter(other, overflows()) })
 
 export const histogramFactory = (
 	bounds: readonly number[],
 	overflows: () => Counter,
 	create: (labels: readonly string[]) => Histogram = (labels) => new Histogram(labels, bounds),
-): SeriesFactory<Histogram> => ({
-	create,
-	overflowTo: (other) => new OverflowHistogram(other, overflows()),
-})
+): SeriesFactory<Histogram> => ({ create, overflowTo: (other) => new OverflowHistogram(other, overflows()) })
 
 /** A status and a method have some hundreds of combinations. User code may use any text as a method. */
 const MAX_OVERFLOWS = 1_000

@@ -45,10 +45,7 @@ export class MessageSpans {
 	enqueue(info: EnqueueInfo, next: () => unknown): unknown {
 		const { topics, count } = info
 		const topic = topics.length === 1 ? topics[0]?.slice(0, MAX_TOPIC_LENGTH) : undefined
-		const attributes = {
-			...commonAttributes(ENQUEUE, topic),
-			'messaging.operation.type': 'send',
-		}
+		const attributes = { ...commonAttributes(ENQUEUE, topic), 'messaging.operation.type': 'send' }
 		const batch = count > 1 ? { 'messaging.batch.message_count': count } : {}
 		const started = this.#startEnqueue(spanName(ENQUEUE, topic), { ...attributes, ...batch })
 		if (started) this.#addTraceContext(info, started)
@@ -90,10 +87,7 @@ export class MessageSpans {
 				'messaging.process.duration',
 				seconds,
 				`${topic}\n${destination}\n${error?.type}`,
-				() => ({
-					...labels,
-					...(error && { 'error.type': error.type }),
-				}),
+				() => ({ ...labels, ...(error && { 'error.type': error.type }) }),
 			)
 		}
 		return this.#watch(started, next, record, info.messageId)

@@ -219,12 +219,7 @@ function fromNode(request: TracedNodeRequest): ServerRequest {
 
 function fromWeb({ method, url, headers }: Request): ServerRequest {
 	const { pathname, protocol } = new URL(url)
-	return {
-		method,
-		path: pathname,
-		scheme: protocol.slice(0, -1),
-		headers: Object.fromEntries(headers),
-	}
+	return { method, path: pathname, scheme: protocol.slice(0, -1), headers: Object.fromEntries(headers) }
 }
 
 /** Known when a route has matched; the router of a path such as `/api` has the first part of it. */

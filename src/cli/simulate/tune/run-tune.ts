@@ -85,12 +85,7 @@ async function drive(
 		await runJobs(
 			input,
 			jobsOf(search, targets, () => progress.update(search.progress.done)),
-			{
-				threads,
-				signal: io.signal,
-				onProgress: () => {},
-				onOutput: (text) => io.note(text.trimEnd()),
-			},
+			{ threads, signal: io.signal, onProgress: () => {}, onOutput: (text) => io.note(text.trimEnd()) },
 		)
 	} catch (error) {
 		if (!(error instanceof FailedRunError)) throw error
