@@ -3,7 +3,6 @@
  * of their own, outside the server contexts and idempotency adapters, because a request that these reject or
  * answer themselves has a span too.
  */
-import type { OtelContext } from './api.ts'
 import { methodOf, requestName } from './http-request.ts'
 import type { StartedSpan, Tracing } from './tracing.ts'
 import { type Ended, watchResult } from './watch-result.ts'
@@ -94,10 +93,8 @@ interface ServerResult {
 	readonly route?: Route | undefined
 }
 
-/** Without `tracing`, because spans are off, requests only pass through. */
-export function openTelemetryServer(tracing: Tracing | undefined): OpenTelemetryServer {
-	const start = (request: () => ServerRequest) => tracing && startSpan(tracing, request)
-
+/** If spans are off, requests only pass through. */
+export function openTelemetryServer(tracing: Tracing): OpenTelemetryServer {
 	/** Runs `next` in the span of a request of Node. The span ends with the response. */
 	const runNode = (
 		request: TracedNodeRequest,
@@ -105,11 +102,14 @@ export function openTelemetryServer(tracing: Tracing | undefined): OpenTelemetry
 		next: () => unknown,
 		route?: string,
 	): unknown => {
-		const started = start(() => ({ ...fromNode(request), route }))
-		if (!tracing || !started) return next()
+		const started = startSpan(tracing, () => ({ ...fromNode(request), route }))
+		if (!started) return next()
 		// Listeners of request and response run in the context of the connection. Fastify calls the handler of a
 		// request with a body in one of them.
-		for (const emitter of [request, response]) bind(tracing, started.context, emitter)
+		for (const emitter of [request, response])
+			tracing.guard('bind', 'the listeners of a request do not run in its span', () => {
+				tracing.api.context.bind?.(started.context, emitter)
+			})
 		const end = () =>
 			endSpan(tracing, started, () => ({
 				// A client that disconnects gets no response.
@@ -120,15 +120,15 @@ export function openTelemetryServer(tracing: Tracing | undefined): OpenTelemetry
 			if (response.closed) end()
 			else response.once('close', end)
 		})
-		return tracing.run(started.context, next)
+		return tracing.run(started, next)
 	}
 
 	/** Runs `next` in the span of a web request. The span ends with the result of `next`. */
 	const runWeb = (request: Request, next: () => unknown, resultOf: (ended: Ended) => ServerResult) => {
-		const started = start(() => fromWeb(request))
-		if (!tracing || !started) return next()
+		const started = startSpan(tracing, () => fromWeb(request))
+		if (!started) return next()
 		return watchResult(
-			() => tracing.run(started.context, next),
+			() => tracing.run(started, next),
 			(ended) => endSpan(tracing, started, () => resultOf(ended)),
 		)
 	}
@@ -166,7 +166,7 @@ function startSpan(tracing: Tracing, read: () => ServerRequest): StartedSpan | u
 	const { api } = tracing
 	try {
 		const active = api.context.active()
-		if (api.trace.getSpan(active)) return undefined
+		if (!tracing.isOn || api.trace.getSpan(active)) return undefined
 		const { method, path, scheme, headers, route } = read()
 		const known = methodOf(method)
 		const attributes = {
@@ -202,12 +202,6 @@ function endSpan(tracing: Tracing, started: StartedSpan, read: () => ServerResul
 /** A name with the path would have too many values. */
 const spanName = (method: string, route: string | undefined): string =>
 	route === undefined ? requestName(method) : `${requestName(method)} ${route}`
-
-function bind(tracing: Tracing, context: OtelContext, emitter: object): void {
-	tracing.guard('bind', 'the listeners of a request do not run in its span', () => {
-		tracing.api.context.bind?.(context, emitter)
-	})
-}
 
 const withoutQuery = (url: string): string => url.split(/[?#]/, 1)[0] ?? url
 

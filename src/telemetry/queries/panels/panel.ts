@@ -10,7 +10,8 @@ export interface Panel {
 	 */
 	readonly kind: 'lines' | 'bars' | 'states' | 'number'
 	readonly unit: 'share' | 'seconds' | 'per-second' | 'count'
-	readonly queries: readonly PanelQuery[]
+	/** A legend names a series; it has labels in double braces. */
+	readonly queries: readonly { readonly expression: string; readonly legend: string }[]
 	/** The colors of a `number`. */
 	readonly thresholds?: Thresholds
 }
@@ -21,20 +22,27 @@ export interface Thresholds {
 	readonly critical: number
 }
 
-export interface PanelQuery {
-	readonly expression: string
-	/** The name of a series; labels in double braces. */
-	readonly legend: string
-}
-
 /** Panels under a heading. */
 export interface PanelGroup {
 	readonly title: string
 	readonly panels: readonly Panel[]
 }
 
-/** One query of a graph. Two jobs may have the same services, so a series is named after its job too. */
-export const query = (expression: string, legend = '{{service}}'): PanelQuery => ({
-	expression,
-	legend: `{{job}} ${legend}`,
-})
+/** The expressions of a panel, by the name of their series. A text alone has one series for each service. */
+type Expressions = string | Readonly<Record<string, string>>
+
+const graph =
+	(kind: 'lines' | 'bars' | 'states') =>
+	(title: string, description: string, unit: Panel['unit'], expressions: Expressions): Panel => {
+		const named = typeof expressions === 'string' ? { '{{service}}': expressions } : expressions
+		// Two jobs may have the same services, so a series is named after its job too.
+		const queries = Object.entries(named).map(([name, expression]) => ({
+			expression,
+			legend: `{{job}} ${name}`,
+		}))
+		return { title, description, kind, unit, queries }
+	}
+
+export const lines = graph('lines')
+export const bars = graph('bars')
+export const states = graph('states')
