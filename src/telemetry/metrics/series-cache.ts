@@ -16,10 +16,6 @@ export class SeriesCache<Bundle> {
 		this.#createOverflow = createOverflow
 	}
 
-	get size(): number {
-		return this.#bundles.size
-	}
-
 	get(key: string, create: (key: string) => Bundle): Bundle {
 		// Most sources have one key.
 		if (key === this.#lastKey) return this.#last as Bundle

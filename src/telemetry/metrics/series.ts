@@ -118,11 +118,6 @@ export class Family<Series extends Counter | Histogram> {
 		this.#unbounded = unboundedLabels(settings.labels).length
 	}
 
-	/** The number of series: at most `maxSeries`, and those that are `other`. */
-	get size(): number {
-		return this.#series.size
-	}
-
 	series(): MapIterator<Series> {
 		return this.#series.values()
 	}
