@@ -23,24 +23,28 @@ export const EXIT_CODES = {
 
 export const exitCode = (kind: ExitKind): number => EXIT_CODES[kind][0]
 
-/** An expected failure of a command, with its exit code. `hint` is one line that says what to do next. */
+interface CliErrorOptions extends ErrorOptions {
+	/** One line that says what to do next. */
+	readonly hint?: string | undefined
+}
+
+/** An expected failure of a command, with its exit code. */
 export class CliError extends YaokiError {
 	override readonly name = 'CliError'
 	readonly kind: ExitKind
 	readonly exitCode: number
 	readonly hint: string | undefined
 
-	constructor(
-		kind: ExitKind,
-		message: string,
-		options: ErrorOptions & { readonly hint?: string | undefined } = {},
-	) {
+	constructor(kind: ExitKind, message: string, options: CliErrorOptions = {}) {
 		super('YAOKI_CLI', message, options)
 		this.kind = kind
 		this.exitCode = exitCode(kind)
 		this.hint = options.hint
 	}
 }
+
+export const usageError = (message: string, options?: CliErrorOptions): CliError =>
+	new CliError('usage', message, options)
 
 const KINDS: ReadonlyMap<unknown, ExitKind> = new Map<string, ExitKind>([
 	['YAOKI_INVALID_OPTION', 'usage'],

@@ -3,8 +3,7 @@
  * that when all output is written. JSON output, standard error, Ctrl-C and exit codes are handled here for
  * all commands.
  */
-import type { Command } from './command.ts'
-import { findCommand, type Program } from './command.ts'
+import { type Command, findCommand, type Program } from './command.ts'
 import { CliError, type ExitKind, exitCode } from './errors.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { createIo } from './io.ts'

@@ -13,7 +13,7 @@ import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatPairs } from '../../text/table.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { IDEMPOTENCY_DATABASE_OPTIONS } from '../database/database-target.ts'
-import { CliError } from '../errors.ts'
+import { CliError, usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
 import { parseDuration, relativeTo } from '../outbox/parse-time.ts'
@@ -40,11 +40,11 @@ const MAX_KEY_LENGTH = 8_192
 async function keyId(args: Arguments<typeof KEY_OPTIONS, typeof KEY>): Promise<string> {
 	const { key, name, principal, method, route } = args
 	const parsed = parseKey(key, MAX_KEY_LENGTH)
-	if (parsed.kind === 'malformed') throw new CliError('usage', `KEY is invalid: ${parsed.detail}`)
-	if (parsed.kind === 'missing') throw new CliError('usage', 'KEY is empty.')
-	if (name === undefined || name === '') throw new CliError('usage', '--name is required.')
-	if (principal === undefined || principal === '') throw new CliError('usage', '--principal is required.')
-	if (route === undefined || route === '') throw new CliError('usage', '--route is required.')
+	if (parsed.kind === 'malformed') throw usageError(`KEY is invalid: ${parsed.detail}`)
+	if (parsed.kind === 'missing') throw usageError('KEY is empty.')
+	if (name === undefined || name === '') throw usageError('--name is required.')
+	if (principal === undefined || principal === '') throw usageError('--principal is required.')
+	if (route === undefined || route === '') throw usageError('--route is required.')
 	return identityHash(name, { principal, method: method.toUpperCase(), route, key: parsed.key })
 }
 
@@ -130,10 +130,10 @@ export const resolve: Command = defineCommand({
 	async run(args, io) {
 		const { rerun, status, bodyFile } = args
 		if (rerun === (status !== undefined))
-			throw new CliError('usage', 'Give either --rerun or --status.', {
+			throw usageError('Give either --rerun or --status.', {
 				hint: 'Find out first whether the request had its effect: the engine cannot know.',
 			})
-		if (rerun && bodyFile !== undefined) throw new CliError('usage', '--body-file requires --status.')
+		if (rerun && bodyFile !== undefined) throw usageError('--body-file requires --status.')
 		const retentionMs = parseDuration('--retention', args.retention, 1)
 		const id = await keyId(args)
 		const response = status === undefined ? undefined : await toResponse(status, args)
@@ -167,7 +167,7 @@ export const deleteKey: Command = defineCommand({
 			const found = await store.find(id)
 			if (!found) throw unknownKey()
 			if (!yes)
-				throw new CliError('usage', `This would delete a key that is ${describeState(found)}.`, {
+				throw usageError(`This would delete a key that is ${describeState(found)}.`, {
 					hint: 'Its next request runs like a first one, so its effects may happen again. Add --yes to confirm.',
 				})
 			if (!(await store.delete(id, force))) {
@@ -190,7 +190,7 @@ async function toResponse(
 	{ bodyFile, contentType }: { readonly bodyFile: string | undefined; readonly contentType: string },
 ): Promise<StoredResponse> {
 	if (!HEADER_VALUE.test(contentType))
-		throw new CliError('usage', '--content-type must be a media type such as application/json.')
+		throw usageError('--content-type must be a media type such as application/json.')
 	if (bodyFile === undefined) return { status, headers: [], body: new Uint8Array(0) }
 	const body = await readFile(bodyFile).catch((error: unknown) => {
 		throw fileError(bodyFile, error)

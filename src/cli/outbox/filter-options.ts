@@ -2,7 +2,7 @@
 import type { MessageFilter } from '../../outbox/index.ts'
 import { isMessageId } from '../../outbox/message/filter.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
-import { CliError } from '../errors.ts'
+import { CliError, usageError } from '../errors.ts'
 import { type Arguments, text, toFlag } from '../option-tables.ts'
 import { parseMoment } from './parse-time.ts'
 
@@ -79,12 +79,11 @@ export function toSelection(args: FilterArguments & { readonly all: boolean }, n
 	const filter = toFilter(args, now)
 	const isEmpty = Object.keys(filter).length === 0
 	if (isEmpty !== args.all)
-		throw new CliError(
-			'usage',
+		throw usageError(
 			args.all ? '--all cannot be combined with ids or filters.' : 'Give message ids, a filter, or --all.',
 		)
 	const others = filter.ids ? Object.keys(filter).filter((name) => name !== 'ids') : []
 	if (others.length > 0)
-		throw new CliError('usage', `IDs select messages by themselves: remove ${others.map(toFlag).join(', ')}.`)
+		throw usageError(`IDs select messages by themselves: remove ${others.map(toFlag).join(', ')}.`)
 	return filter
 }

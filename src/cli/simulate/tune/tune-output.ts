@@ -1,10 +1,8 @@
 /** The result of `--tune` as data and as text: the change, before and after, TypeScript to paste. */
-import type { IncidentSummary } from '../../../sim/incident/summary.ts'
 import { listMissing } from '../../../sim/incident/verdict.ts'
 import type { Estimate } from '../../../sim/measure/estimate.ts'
 import { MEASURES, type MeasureName } from '../../../sim/measure/measures.ts'
 import { mergeRuns, type Replications } from '../../../sim/measure/replications.ts'
-import type { SimulationResult } from '../../../sim/measure/result.ts'
 import { estimateText, measuresTable } from '../../../sim/report/measures-table.ts'
 import { formatActual } from '../../../sim/run/expect.ts'
 import type { PolicyLayer } from '../../../sim/scenario/layers.ts'
@@ -21,16 +19,17 @@ import type {
 } from '../../../sim/tune/tune-result.ts'
 import { sanitizeLine, sanitizeText } from '../../../text/sanitize.ts'
 import type { Style } from '../../../text/style.ts'
-import { formatTable, type Table } from '../../../text/table.ts'
+import { formatTable } from '../../../text/table.ts'
+import type { CommandIo } from '../../io.ts'
 import { alternativeName } from '../replay-ranges.ts'
+import type { LoadedIncident } from '../run-study.ts'
 import { constraintTexts, limitTexts } from './tune-input.ts'
 
 /** A search with its result. */
 export interface TuneOutput {
 	readonly title: string
 	readonly scenario: Scenario
-	/** The incident that was read, as data and as text. */
-	readonly incident: { readonly data: IncidentSummary; readonly text: string } | undefined
+	readonly incident: LoadedIncident | undefined
 	readonly constraints: TuneConstraints
 	readonly objective: MeasureName
 	readonly replications: number
@@ -41,15 +40,12 @@ export interface TuneOutput {
 	readonly isInterrupted: boolean
 }
 
-interface TextOptions {
-	readonly columns: number
-	readonly style: Style
-}
-
-export function toText(output: TuneOutput, { columns, style }: TextOptions): string {
+export function toText(output: TuneOutput, { columns, style }: Pick<CommandIo, 'columns' | 'style'>): string {
 	const { title, incident, constraints, replications, result, isInterrupted } = output
 	const { changes, policies, before, after, nearest, sensitivity, steps, scenarios, bestSingle } = result
-	const shown = after ? { name: 'after', changes, policies, runs: after } : nearestShown(nearest)
+	const shown = after
+		? { name: 'after', changes, policies, runs: after }
+		: nearest && { ...nearest, name: 'nearest', runs: nearest.after }
 	const perScenario = replications === 1 ? 'the run' : `each of ${replications} runs`
 	const runs =
 		scenarios === 1
@@ -111,22 +107,13 @@ function verdict({ result, incident, constraints, isInterrupted }: TuneOutput): 
 	return `The smallest change that satisfies all constraints${isInterrupted ? ' so far' : ''}:`
 }
 
-const nearestShown = (nearest: NearestMiss | undefined) =>
-	nearest && { ...nearest, name: 'nearest', runs: nearest.after }
-
 /** Returns the runs of each scenario. They are ordered by seed, then by scenario. */
-const splitRuns = (
-	runs: readonly SimulationResult[],
-	scenarios: number,
-): readonly (readonly SimulationResult[])[] =>
+const splitRuns = (runs: Replications['runs'], scenarios: number): readonly Replications['runs'][] =>
 	Array.from({ length: scenarios }, (_, scenario) =>
-		runs.filter((_run, index) => index % scenarios === scenario),
+		runs.filter((_, index) => index % scenarios === scenario),
 	)
 
-interface Row {
-	readonly name: string
-	readonly runs: readonly SimulationResult[]
-}
+type Row = Pick<Replications, 'runs'> & { readonly name: string }
 
 /** A row per scenario: the mean over scenarios that exclude each other is the result of none of them. */
 const rowsOf = (name: string, { runs }: Replications, scenarios: number): readonly Row[] =>
@@ -227,14 +214,11 @@ function sensitivityText(
 		if (!shown) return []
 		return [[path, valueText(shown.to), ...measures.map((name) => effectText(name, shown.differences[name]))]]
 	})
-	const table: Table = {
-		head: ['single change', 'to', ...measures.map((name) => MEASURES[name].label)],
-		rows,
-	}
+	const head = ['single change', 'to', ...measures.map((name) => MEASURES[name].label)]
 	const noise = settings.flatMap(({ path, strongest }) => (strongest ? [] : [path]))
 	return [
 		`${title}\n`,
-		...(rows.length > 0 ? [formatTable(table, { width, style })] : []),
+		...(rows.length > 0 ? [formatTable({ head, rows }, { width, style })] : []),
 		...(noise.length > 0
 			? [`${rows.length > 0 ? '\n' : ''}Within noise: ${sanitizeLine(noise.join(', '))}.`]
 			: []),
