@@ -11,7 +11,7 @@ import type { Arguments, OptionTable, PositionalTable, Values } from './option-t
 /** A line to paste into a shell, and what it does. */
 export type Example = readonly [command: string, description: string]
 
-/** How a command ended; undefined for `ok`. */
+/** The kind of exit code; undefined for `ok`. */
 export type CommandResult = Promise<ExitKind | undefined>
 
 export interface Command<Args = Values> {

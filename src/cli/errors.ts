@@ -5,7 +5,7 @@
 import { inspect } from 'node:util'
 import { YaokiError } from '../core/errors/errors.ts'
 
-/** How a run of the command line ended. Commands name the kind and never write a number. */
+/** The kinds of exit codes. Commands name the kind and never write a number. */
 export type ExitKind = keyof typeof EXIT_CODES
 
 /** Scripts branch on these numbers, so they are stable. Help prints them from this table. */
@@ -59,7 +59,7 @@ export function toFailure(thrown: unknown) {
 		const { kind, message, hint } = thrown
 		return { kind, message, hint, isUnexpected: false }
 	}
-	// By code instead of class: a user's file may import its own copy of the package.
+	// The code is compared instead of the class: a user's file may import its own copy of the package.
 	const code = errorCode(thrown)
 	const kind = KINDS.get(code) ?? 'failure'
 	return { kind, message: errorMessage(thrown), hint: undefined, isUnexpected: kind === 'failure' }

@@ -92,7 +92,7 @@ export function importError(file: string, cause: unknown): CliError {
 			hint: 'Use Node 22.18 or later, or pass the compiled JavaScript file.',
 		})
 	if (cause instanceof SyntaxError) {
-		// For TypeScript, the first line of the stack has the line number; for JavaScript it has none.
+		// The first line of the stack has the line number for TypeScript, and none for JavaScript.
 		const line = /^.*:(\d+)\n/.exec(cause.stack ?? '')?.[1]
 		const hint =
 			commonJsHint(file, cause) ??

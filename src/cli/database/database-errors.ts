@@ -23,7 +23,7 @@ const UNREACHABLE_MESSAGES =
 const SQLITE_CANTOPEN = 14
 const SQLITE_NOTADB = 26
 
-/** Returns the error to throw for one of the database or a store. `args` are those of the command. */
+/** Returns the error that a command throws for an error of a database or store. `args`: its arguments. */
 export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget, args: object = {}): unknown {
 	if (error instanceof CliError) return error
 	if (error instanceof InvalidOptionError) return withFlagName(error, error.optionPath, args)

@@ -39,7 +39,7 @@ export const IDEMPOTENCY_DATABASE_OPTIONS = {
 export type DatabaseArguments = Arguments<typeof DATABASE_OPTIONS>
 
 interface TargetBase {
-	/** For messages. */
+	/** The public parts of the URL, or the file, for messages. */
 	readonly name: string
 	/** The flags that select this database again, without a password, each after a space; may be empty. */
 	readonly flags: string
@@ -137,7 +137,7 @@ export function resolveKeyTarget(
 }
 
 interface Selected {
-	/** For messages. */
+	/** The flag or variable that selected the database, for messages. */
 	readonly flag: string
 	readonly url: string
 	/** The file that contains the URL. */
@@ -161,7 +161,7 @@ function selectDatabase(
 		: { flag: 'DATABASE_URL', url: defaultFile }
 }
 
-/** In the place of a flag. */
+/** Stands for a flag if the PG* variables select the database. */
 const PG_VARIABLES = 'PG*'
 
 /** The driver reads the variables itself, and more of them than messages show, such as certificates. */
@@ -192,7 +192,7 @@ export const describeTarget = (target: DatabaseTarget | RedisTarget): string =>
 		? `${target.name}, schema ${target.schema}`
 		: target.name
 
-/** So that a suggested command can be pasted into a shell. */
+/** Quotes a text, so that a suggested command can be pasted into a shell. */
 const shellQuote = (text: string): string =>
 	/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 

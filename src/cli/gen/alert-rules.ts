@@ -168,7 +168,7 @@ function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSett
 		},
 		{
 			alert: 'YaokiOutboxAge',
-			// Not for a Retry-After: a destination that always asks for a pause gets no message.
+			// A pause by Retry-After does not end the alert: a destination that always asks for one gets no message.
 			expression: [isOld, `unless ${isPausedByOperator}`],
 			for: '5m',
 			severity: 'critical',
@@ -240,7 +240,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 type BurnRate = readonly [
-	/** How many times too fast the budget is spent. */
+	/** The budget is spent this many times too fast. */
 	factor: number,
 	longMs: number,
 	shortMs: number,

@@ -1,7 +1,6 @@
 /**
- * `idempotency show` prints what is stored for a key; `idempotency resolve` decides about one whose request
- * ended without a response; `idempotency delete` forgets one; `idempotency purge` deletes keys whose
- * retention is over. A key belongs to an engine, a principal, a method and a route. Only their hash is stored,
+ * `idempotency show` prints what is stored for a key; `idempotency resolve` decides about a key whose request
+ * ended without a response; `idempotency delete` forgets a key; `idempotency purge` deletes expired keys. A key belongs to an engine, a principal, a method and a route. Only their hash is stored,
  * so keys cannot be listed.
  */
 import { readFile } from 'node:fs/promises'
@@ -30,7 +29,7 @@ const KEY_OPTIONS = {
 
 const KEY = { key: { placeholder: 'KEY', description: 'value of the Idempotency-Key header' } } as const
 
-/** For the examples. */
+/** Arguments of a key, for the examples of commands. */
 const EXAMPLE_KEY = '8e03978e-40d5 -n payments -p user-7 -r /charges'
 
 /** The longest key that the engine can be configured for. */
@@ -208,7 +207,7 @@ const NOTE_EVERY_MS = 5_000
 
 export const purge: Command = defineCommand({
 	examples: [
-		['yaoki idempotency purge', 'for a cron job: delete keys whose retention is over'],
+		['yaoki idempotency purge', 'for a cron job: delete expired keys'],
 		['yaoki idempotency purge --batch-size 100', 'with shorter transactions'],
 	],
 	options: {

@@ -126,7 +126,10 @@ export const show: Command = defineCommand({
 
 export const why: Command = defineCommand({
 	examples: [
-		[`yaoki outbox why ${EXAMPLE_ID}`, 'waits for a retry, destination paused, dead, no relay, ...'],
+		[
+			`yaoki outbox why ${EXAMPLE_ID}`,
+			'what the message waits for: a retry, a paused destination, a relay, ...',
+		],
 	],
 	options: { ...DATABASE_OPTIONS, ...REDACT_OPTION },
 	positionals: MESSAGE_ID,

@@ -1,6 +1,6 @@
 /**
- * `yaoki schedule`: the delays of backoff options before they are written into a program. The figures are
- * those of `schedule` in the root entry, with retries from 1. Options without effect are errors, because a
+ * `yaoki schedule`: the delays of backoff options before they are written into a program. It prints the figures
+ * of `schedule` in the root entry, with retries from 1. Options without effect are errors, because a
  * table that ignores one looks right.
  */
 

@@ -15,7 +15,7 @@ import { alternativeName } from './replay-ranges.ts'
 
 /** An incident as data that can be posted to a thread. */
 export interface IncidentReplay {
-	/** From `scenarioFromIncident`: its policy is named `replay` and is empty. */
+	/** The result of `scenarioFromIncident`, whose policy `replay` is empty. */
 	readonly scenario: Scenario
 	/** Other scenarios that the events allow. */
 	readonly alternatives: readonly Scenario[]

@@ -127,7 +127,7 @@ function* advanceInSlices(
 	}
 }
 
-/** After a quiet hour, load can rise suddenly; one slice must not take minutes then. */
+/** Load can rise suddenly after a quiet hour, and one slice must not take minutes then. */
 const maxSlice = (durationMs: number, reached: number): number =>
 	Math.max(FIRST_SLICE, (durationMs === Infinity ? reached : durationMs) / 100)
 

@@ -137,7 +137,7 @@ export interface LoadedIncident {
 }
 
 interface StudyOutput extends Pick<PoolResult, 'ended' | 'partial'> {
-	/** All cases, also those of the other scenarios of an incident. */
+	/** All cases, including the alternatives of an incident. */
 	readonly all: StudyResult
 	/** The cases to show, and their ranges over the scenarios that the events of an incident allow. */
 	readonly replay: ReplayResult

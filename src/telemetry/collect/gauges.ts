@@ -35,7 +35,7 @@ export class GaugeReader {
 	add(source: ObservedSource): () => void {
 		const reader = { source, read: sourceReader(source, this.#onFailure) }
 		this.#readers.add(reader)
-		// What was read before has other sources.
+		// The values that were read before lack this source.
 		this.#reading = undefined
 		return () => {
 			this.#readers.delete(reader)

@@ -71,7 +71,7 @@ export function readLoggerOptions(options: LoggerOptions = {}): LoggerSettings {
 	return { ...settings, runtime }
 }
 
-/** What a line is created from when it is written. */
+/** A line is created from this when it is written. */
 interface LoggedEvent {
 	readonly level: LogLevel
 	readonly event: EventBase

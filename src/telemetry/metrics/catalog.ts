@@ -7,8 +7,8 @@
 export type MetricType = 'counter' | 'gauge' | 'histogram'
 
 /**
- * How a gauge combines the values of several policies, or of several processes. `worst`: of the states 0
- * closed, 1 open and 2 half-open, open before half-open before closed.
+ * How a gauge combines the values of several policies, or of several processes. `worst` is for
+ * the states 0 closed, 1 open and 2 half-open: open is worse than half-open, and half-open worse than closed.
  */
 export type GaugeCombination = 'sum' | 'max' | 'min' | 'worst'
 
@@ -23,7 +23,7 @@ export interface MetricDefinition {
 	readonly combination?: GaugeCombination
 }
 
-/** In seconds. A retry takes as long as its backoff. */
+/** Upper bounds in seconds. A retry takes as long as its backoff. */
 const RETRY_BUCKETS = [0.1, 0.5, 1, 2, 5, 10, 30] as const
 const CALL_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
 const LAG_BUCKETS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400] as const

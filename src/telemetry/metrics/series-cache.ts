@@ -36,7 +36,7 @@ export class SeriesCache<Bundle> {
 	}
 }
 
-/** The series that have the same first labels. Without labels: those of all beyond `maxSeries`. */
+/** The series that have the same first labels. Without labels: the series of what exceeds `maxSeries`. */
 export class SeriesGroup {
 	readonly #metrics: MetricSet
 	readonly #labels: readonly string[] | undefined

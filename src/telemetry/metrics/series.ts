@@ -44,7 +44,7 @@ export class Histogram {
 
 	record(value: number): void {
 		const { bounds, counts } = this
-		// Also repairs NaN, which would make the sum useless permanently.
+		// The comparison is false for NaN, which would make the sum useless permanently.
 		const amount = value > 0 ? value : 0
 		let index = 0
 		while (index < bounds.length && amount > (bounds[index] as number)) index++
@@ -75,7 +75,7 @@ export class OverflowCounter extends Counter {
 	}
 }
 
-/** As `OverflowCounter`, for a histogram. */
+/** The `OverflowCounter` of a histogram. */
 export class OverflowHistogram extends Histogram {
 	readonly #other: Histogram
 	readonly #overflows: Counter

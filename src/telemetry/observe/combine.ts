@@ -161,7 +161,7 @@ class SingleRun {
 		return this.value
 	}
 
-	/** Reports the error, unless it is that of what ran: an async function passes it on. */
+	/** Reports the error, unless it is the operation's own error, which an async `around` passes on. */
 	async unlessOwn(error: unknown, report: (error: unknown) => void): Promise<void> {
 		let own: unknown = this.value
 		try {

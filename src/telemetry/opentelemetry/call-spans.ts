@@ -52,7 +52,7 @@ export class CallSpans {
 		return info !== undefined && this.#startedSpan(info) !== undefined
 	}
 
-	/** Without an SDK there is nothing to do for an attempt. */
+	/** Returns false if no SDK is registered: then there is nothing to do for an attempt. */
 	wantsAttempts({ kind }: ObservedSource, info: CallInfo): boolean {
 		return this.hasSpan(info) || (kind === 'http' && this.#metrics?.isActive === true)
 	}

@@ -28,7 +28,7 @@ export class MessageSpans {
 	readonly #tracing: Tracing
 	readonly #metrics: OtelMetrics | undefined
 	readonly #isLinked: boolean
-	/** By message, how to end its delivery before the handler does. */
+	/** Functions by message id that end a delivery before its handler does. */
 	readonly #running = new Map<string, (ended: Ended) => void>()
 
 	constructor(tracing: Tracing, metrics: OtelMetrics | undefined, settings: OpenTelemetrySettings) {
@@ -95,7 +95,7 @@ export class MessageSpans {
 		this.#running.get(String(messageId))?.({ error })
 	}
 
-	/** The active context is not the parent: it is that of the code which started the relay. */
+	/** The parent is not the active context, which belongs to the code that started the relay. */
 	#startDelivery(info: DeliveryInfo, attributes: Attributes): StartedSpan | undefined {
 		const tracing = this.#tracing
 		const { api } = tracing

@@ -47,7 +47,7 @@ type TracedFastifyApp = {
 type TracedHonoContext = {
 	readonly req: { readonly raw: Request }
 	readonly res: Response
-	/** What the handler has thrown, if Hono has made a response of it. */
+	/** The error of the handler, if Hono has made a response of it. */
 	readonly error?: Error | undefined
 }
 
@@ -89,7 +89,7 @@ interface Route {
 interface ServerResult {
 	readonly status?: number | undefined
 	readonly error?: unknown
-	/** If it was not known when the request began. */
+	/** Set if the route was not known when the request began. */
 	readonly route?: Route | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * What `--tune` searches: one scenario, with the others that the events of an incident allow, its policies that
+ * What `--tune` searches: one scenario, the alternatives that the events of an incident allow, the policies that
  * are data, and the constraints. A study with several variants is rejected instead of searched variant by
  * variant: the answer would be a different policy for each.
  *

@@ -132,7 +132,7 @@ function bestSingleText({ change, violation, after }: BestSingle, { objective, r
 	return `The best single change, by ${objective}:\n${text}`
 }
 
-/** What the search could change: without a result, other settings may still help. */
+/** Formats what the search could change: without a result, other settings may still help. */
 function consideredText({ considered, scenarios }: TuneResult): string {
 	const lines = considered.map(({ path, from, to }) => {
 		const values = to.map((value) =>
@@ -188,7 +188,7 @@ function sources(
 		)
 }
 
-/** Before and after as a study, so that its table looks like that of every other study. */
+/** Returns before and after as a study, so that both are shown in the table of a study. */
 function asStudy({ title, scenario, constraints, objective }: TuneOutput, rows: readonly Row[]) {
 	const constrained = Object.keys(constraints) as MeasureName[]
 	const measures = [...new Set<MeasureName>([...constrained, objective, 'goodShare', 'amplification'])]
@@ -252,7 +252,7 @@ export function toDocument({ result, isInterrupted, scenario: _, incident, ...se
 	}
 }
 
-/** The estimates over all runs and, if there are several scenarios, those of each. */
+/** Returns the estimates over all runs, or of each scenario if there are several. */
 function estimatesOf({ runs, ...summary }: Replications, scenarios: number): object {
 	if (scenarios === 1) return summary
 	const byScenario = splitRuns(runs, scenarios).map((own) => {

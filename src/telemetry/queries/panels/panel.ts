@@ -2,7 +2,7 @@
 export interface Panel {
 	/** The question that it answers. */
 	readonly title: string
-	/** How to read it. */
+	/** An explanation of the values. */
 	readonly description: string
 	/**
 	 * `lines` over time, `bars` for rare events, `states` for the states of circuits, `number` for one value
@@ -16,7 +16,7 @@ export interface Panel {
 	readonly thresholds?: Thresholds
 }
 
-/** From which value on a number needs attention. If `warning` is the higher one, low values are bad. */
+/** A number needs attention from these values on. If `warning` is the higher one, low values are bad. */
 export interface Thresholds {
 	readonly warning: number
 	readonly critical: number
