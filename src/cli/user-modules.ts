@@ -23,7 +23,6 @@ export async function loadFile(file: string): Promise<unknown> {
 	throw usageError(`${file} has no default export.${listExports(Object.keys(module))}`)
 }
 
-/** Returns all exports of a module, by name. */
 export async function loadExports(file: string): Promise<ReadonlyMap<string, unknown>> {
 	await checkFile(
 		file,

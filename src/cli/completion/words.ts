@@ -14,10 +14,8 @@ export interface CompletedOption {
 export interface CompletedCommand {
 	/** Empty for the program itself. */
 	readonly name: string
-	/** The words that can follow the name. */
 	readonly words: readonly (readonly [word: string, description: string])[]
 	readonly options: readonly CompletedOption[]
-	/** Whether positional arguments are files. */
 	readonly takesFile: boolean
 }
 

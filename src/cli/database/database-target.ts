@@ -9,7 +9,6 @@ import { type Arguments, flag, text } from '../option-tables.ts'
 import { rejectWithout } from '../parse-arguments.ts'
 import { contentLines, readSecretFile } from '../user-files.ts'
 
-/** Options that are the same for all tables. */
 const COMMON_OPTIONS = {
 	databaseFile: text(
 		'FILE',
@@ -140,7 +139,6 @@ interface Selected {
 	/** The flag or variable that selected the database, for messages. */
 	readonly flag: string
 	readonly url: string
-	/** The file that contains the URL. */
 	readonly file?: string | undefined
 }
 

@@ -10,7 +10,6 @@ import { text } from 'node:stream/consumers'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { formatNumber } from '../../text/format.ts'
 
-/** The header with the name of the sending relay. */
 export const RELAY_HEADER = 'x-demo-relay'
 
 /** The number of deliberate failures, by kind. */

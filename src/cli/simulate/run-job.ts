@@ -23,9 +23,7 @@ export interface JobReport {
 	readonly ended: readonly Run[]
 	/** The current run, and the share of its durationMs that has passed, 0 to 1. */
 	readonly current?: Run & { readonly share: number }
-	/** The error that ended the job. */
 	readonly failure?: RunFailure
-	/** True for the last report of the job. */
 	readonly isLast: boolean
 }
 

@@ -143,9 +143,7 @@ interface StudyOutput extends Pick<PoolResult, 'ended' | 'partial'> {
 	readonly replay: ReplayResult
 	readonly incident: LoadedIncident | undefined
 	readonly assertions: readonly AssertionResult[]
-	/** `--max-events`, if given. */
 	readonly maxEvents: number | undefined
-	/** `--timelines`, if given. */
 	readonly timelines: Timelines | undefined
 }
 

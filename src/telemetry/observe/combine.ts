@@ -10,12 +10,7 @@ interface Attached {
 	readonly reports: ProblemReports
 }
 
-export interface CombinedObserver {
-	readonly observer: Observer
-	detach(): void
-}
-
-export function combineObservers(exporters: readonly Exporter[], source: ObservedSource): CombinedObserver {
+export function combineObservers(exporters: readonly Exporter[], source: ObservedSource) {
 	const all = exporters.flatMap((exporter) => attach(exporter, source))
 	const onEvents = all.flatMap(guardedOnEvent)
 	const onCallEnds = all.flatMap(guardedOnCallEnd)
@@ -114,9 +109,7 @@ const nest =
 	(info, next) =>
 		outer(info, () => inner(info, next))
 
-/**
- * Runs `next` exactly once and returns its result, whatever the exporter does.
- */
+/** Runs `next` exactly once and returns its result, whatever the exporter does. */
 function guardedAround({ observer, reports }: Attached): Around[] {
 	const { around, trusted } = observer
 	if (!around) return []

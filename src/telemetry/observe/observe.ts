@@ -67,13 +67,8 @@ function observeThing(
 	{ service }: ObserveOptions,
 ): () => void {
 	const { kind, members, stats, identity } = observation
-	const source: ObservedSource = {
-		name,
-		kind,
-		serviceOf: serviceNames(name, observation, service),
-		members,
-		stats,
-	}
+	const serviceOf = serviceNames(name, observation, service)
+	const source: ObservedSource = { name, kind, serviceOf, members, stats }
 	const added = exporters.filter((exporter) => remember(exporter, identity, name))
 	const { observer, detach } = combineObservers(added, source)
 	const end = attachObserver(observation, observer)

@@ -25,7 +25,6 @@ import { alternativeName } from '../replay-ranges.ts'
 import type { LoadedIncident } from '../run-study.ts'
 import { constraintTexts, limitTexts } from './tune-input.ts'
 
-/** A search with its result. */
 export interface TuneOutput {
 	readonly title: string
 	readonly scenario: Scenario
@@ -33,7 +32,6 @@ export interface TuneOutput {
 	readonly constraints: TuneConstraints
 	readonly objective: MeasureName
 	readonly replications: number
-	/** `--max-steps`, if given. */
 	readonly maxSteps: number | undefined
 	readonly result: TuneResult
 	/** True if Ctrl-C ended the search. */
@@ -145,7 +143,6 @@ function consideredText({ considered, scenarios }: TuneResult): string {
 	return sanitizeText(`Considered, alone and in pairs${where}:\n${lines.join('\n')}`)
 }
 
-/** Formats a change as a sentence. */
 export function changeText({ path, policy, layer, kind, isAdded, from, to }: TuneChange): string {
 	if (!isAdded) {
 		const instead = from === undefined ? '' : ` instead of ${literal(from)}`
@@ -173,7 +170,6 @@ function missText(
 	return `${measure} is ${value} instead of ${limitTexts(limit).join(' and ')}${much} (${where}seed ${seed}).${change}`
 }
 
-/** The changed policies as TypeScript. */
 function sources(
 	changes: readonly TuneChange[],
 	policies: Readonly<Record<string, readonly PolicyLayer[]>>,
