@@ -10,7 +10,10 @@ interface Attached {
 	readonly reports: ProblemReports
 }
 
-export function combineObservers(exporters: readonly Exporter[], source: ObservedSource) {
+export function combineObservers(
+	exporters: readonly Exporter[],
+	source: ObservedSource,
+): { readonly observer: Observer; detach(): void } {
 	const all = exporters.flatMap((exporter) => attach(exporter, source))
 	const onEvents = all.flatMap(guardedOnEvent)
 	const onCallEnds = all.flatMap(guardedOnCallEnd)

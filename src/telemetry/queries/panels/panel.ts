@@ -31,9 +31,11 @@ export interface PanelGroup {
 /** The expressions of a panel, by the name of their series. A text alone has one series for each service. */
 type Expressions = string | Readonly<Record<string, string>>
 
+type Graph = (title: string, description: string, unit: Panel['unit'], expressions: Expressions) => Panel
+
 const graph =
-	(kind: 'lines' | 'bars' | 'states') =>
-	(title: string, description: string, unit: Panel['unit'], expressions: Expressions): Panel => {
+	(kind: 'lines' | 'bars' | 'states'): Graph =>
+	(title, description, unit, expressions) => {
 		const named = typeof expressions === 'string' ? { '{{service}}': expressions } : expressions
 		// Two jobs may have the same services, so a series is named after its job too.
 		const queries = Object.entries(named).map(([name, expression]) => ({
@@ -43,6 +45,6 @@ const graph =
 		return { title, description, kind, unit, queries }
 	}
 
-export const lines = graph('lines')
-export const bars = graph('bars')
-export const states = graph('states')
+export const lines: Graph = graph('lines')
+export const bars: Graph = graph('bars')
+export const states: Graph = graph('states')
