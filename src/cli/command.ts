@@ -4,14 +4,14 @@
  * checked or printed as help.
  */
 import { didYouMean, nearestName } from '../text/nearest.ts'
-import { CliError, type ExitKind } from './errors.ts'
+import { type CliError, type ExitKind, usageError } from './errors.ts'
 import type { CommandIo } from './io.ts'
 import type { Arguments, OptionTable, PositionalTable, Values } from './option-tables.ts'
 
 /** A line to paste into a shell, and what it does. */
 export type Example = readonly [command: string, description: string]
 
-/** How a command ended; undefined for `ok`. */
+/** The kind of exit code; undefined for `ok`. */
 export type CommandResult = Promise<ExitKind | undefined>
 
 export interface Command<Args = Values> {
@@ -83,5 +83,5 @@ export const commandsInGroup = (group: string, commands: readonly CommandEntry[]
 function unknownCommand(name: string, commands: readonly CommandEntry[]): CliError {
 	const groups = commands.map((one) => one.name.replace(/ [^ ]*$/, ''))
 	const meant = nearestName(name, [...commands.map((one) => one.name), ...groups])
-	return new CliError('usage', `Unknown command "${name}".${didYouMean(meant)}`)
+	return usageError(`Unknown command "${name}".${didYouMean(meant)}`)
 }

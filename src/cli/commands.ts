@@ -23,9 +23,7 @@ const relay = () => import('./relay/command.ts')
 const keys = () => import('./idempotency/key-commands.ts')
 const demo = () => import('./demo/command.ts')
 const gen = () => import('./gen/commands.ts')
-const completion = async () => ({
-	completion: (await import('./completion/command.ts')).completionOf(yaoki),
-})
+const completion = async () => ({ completion: (await import('./completion/command.ts')).completionOf(yaoki) })
 
 export const yaoki: Program = {
 	name: 'yaoki',
@@ -36,7 +34,7 @@ export const yaoki: Program = {
 		['yaoki lint src/policies.ts', 'probable mistakes in your policies'],
 		['yaoki demo', 'an outbox with failures, an outage and a killed relay'],
 		['yaoki outbox status', 'count due, scheduled, in-flight and dead messages'],
-		['yaoki idempotency purge', 'delete idempotency keys whose retention is over'],
+		['yaoki idempotency purge', 'delete expired idempotency keys'],
 		['yaoki gen grafana > yaoki.json', 'a Grafana dashboard of the metrics'],
 		['yaoki help simulate', 'options and examples of a command'],
 	],
@@ -76,7 +74,7 @@ export const yaoki: Program = {
 			schema,
 			'idempotencySql',
 		),
-		entry('idempotency purge', 'delete idempotency keys whose retention is over', keys, 'purge'),
+		entry('idempotency purge', 'delete expired idempotency keys', keys, 'purge'),
 		entry('idempotency show', 'show what is stored for an idempotency key', keys, 'show'),
 		entry('idempotency resolve', 'decide what happens to a key whose request crashed', keys, 'resolve'),
 		entry('idempotency delete', 'forget a key, so that its next request runs', keys, 'deleteKey'),

@@ -5,7 +5,7 @@
 import { inspect } from 'node:util'
 import { YaokiError } from '../core/errors/errors.ts'
 
-/** How a run of the command line ended. Commands name the kind and never write a number. */
+/** The kinds of exit codes. Commands name the kind and never write a number. */
 export type ExitKind = keyof typeof EXIT_CODES
 
 /** Scripts branch on these numbers, so they are stable. Help prints them from this table. */
@@ -23,24 +23,28 @@ export const EXIT_CODES = {
 
 export const exitCode = (kind: ExitKind): number => EXIT_CODES[kind][0]
 
-/** An expected failure of a command, with its exit code. `hint` is one line that says what to do next. */
+interface CliErrorOptions extends ErrorOptions {
+	/** One line that says what to do next. */
+	readonly hint?: string | undefined
+}
+
+/** An expected failure of a command, with its exit code. */
 export class CliError extends YaokiError {
 	override readonly name = 'CliError'
 	readonly kind: ExitKind
 	readonly exitCode: number
 	readonly hint: string | undefined
 
-	constructor(
-		kind: ExitKind,
-		message: string,
-		options: ErrorOptions & { readonly hint?: string | undefined } = {},
-	) {
+	constructor(kind: ExitKind, message: string, options: CliErrorOptions = {}) {
 		super('YAOKI_CLI', message, options)
 		this.kind = kind
 		this.exitCode = exitCode(kind)
 		this.hint = options.hint
 	}
 }
+
+export const usageError = (message: string, options?: CliErrorOptions): CliError =>
+	new CliError('usage', message, options)
 
 const KINDS: ReadonlyMap<unknown, ExitKind> = new Map<string, ExitKind>([
 	['YAOKI_INVALID_OPTION', 'usage'],
@@ -55,7 +59,7 @@ export function toFailure(thrown: unknown) {
 		const { kind, message, hint } = thrown
 		return { kind, message, hint, isUnexpected: false }
 	}
-	// By code instead of class: a user's file may import its own copy of the package.
+	// The code is compared instead of the class: a user's file may import its own copy of the package.
 	const code = errorCode(thrown)
 	const kind = KINDS.get(code) ?? 'failure'
 	return { kind, message: errorMessage(thrown), hint: undefined, isUnexpected: kind === 'failure' }

@@ -2,11 +2,10 @@
  * Help texts, made from the tables. They start with examples: most readers want a line that works and then
  * change it; the reference follows.
  */
-import type { Style } from '../text/style.ts'
 import { formatPairs } from '../text/table.ts'
-import type { Command, Example } from './command.ts'
-import { type CommandEntry, commandsInGroup, type Program } from './command.ts'
+import { type Command, type CommandEntry, commandsInGroup, type Example, type Program } from './command.ts'
 import { EXIT_CODES } from './errors.ts'
+import type { CommandIo } from './io.ts'
 import {
 	GLOBAL_OPTIONS,
 	type Option,
@@ -17,10 +16,7 @@ import {
 } from './option-tables.ts'
 import { describeExpected } from './parse-arguments.ts'
 
-interface HelpFormat {
-	readonly columns: number
-	readonly style: Style
-}
+type HelpFormat = Pick<CommandIo, 'columns' | 'style'>
 
 type Pair = readonly [left: string, right: string]
 

@@ -44,7 +44,7 @@ export interface Positional {
 	/** Stands for the value in help: `NAME|FILE`. */
 	readonly placeholder: string
 	readonly description: string
-	/** For shell completion. The command checks the value. */
+	/** Values that shells complete. The command checks the value. */
 	readonly choices?: readonly string[]
 	readonly optional?: boolean
 	/** Takes all remaining arguments as a list. Only the last positional can be multiple. */

@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util'
 import { InvalidOptionError } from '../core/errors/errors.ts'
 import { didYouMean, nearestName } from '../text/nearest.ts'
-import { CliError } from './errors.ts'
+import { type CliError, usageError } from './errors.ts'
 import {
 	type NumberOption,
 	type OptionTable,
@@ -68,10 +68,9 @@ export function parseArguments(
 	return { ...values, ...parsePositionals(positionals, positionalTable) }
 }
 
-const usage = (message: string): CliError => new CliError('usage', message)
-
 function parseFlag(given: readonly OptionToken[]): boolean {
-	for (const { flag, value } of given) if (value !== undefined) throw usage(`${flag} does not take a value.`)
+	for (const { flag, value } of given)
+		if (value !== undefined) throw usageError(`${flag} does not take a value.`)
 	return given.length > 0
 }
 
@@ -81,15 +80,15 @@ function parseOption(
 	given: readonly OptionToken[],
 ): unknown {
 	const values = given.map(({ value, isInline }) => {
-		if (value === undefined) throw usage(`${flag} needs a value: ${describeExpected(option)}.`)
+		if (value === undefined) throw usageError(`${flag} needs a value: ${describeExpected(option)}.`)
 		if (!isInline && looksLikeOption(value))
-			throw usage(
+			throw usageError(
 				`${flag} needs a value: ${describeExpected(option)}. To pass "${value}", write ${flag}=${value}.`,
 			)
 		return parseValue(flag, option, value)
 	})
 	if (option.multiple) return values
-	if (values.length > 1) throw usage(`${flag} is given ${values.length} times, but takes one value.`)
+	if (values.length > 1) throw usageError(`${flag} is given ${values.length} times, but takes one value.`)
 	return values[0] ?? option.default
 }
 
@@ -110,7 +109,15 @@ function parseValue(flag: string, option: TextOption | NumberOption, text: strin
 /** The error for a value that is not one of the given names, with the nearest of them. */
 export function unknownName(flag: string, text: string, names: readonly string[]): CliError {
 	const meant = didYouMean(nearestName(text, names))
-	return usage(`Unknown value "${text}" for ${flag}.${meant} Valid values: ${names.join(', ')}.`)
+	return usageError(`Unknown value "${text}" for ${flag}.${meant} Valid values: ${names.join(', ')}.`)
+}
+
+/** Throws if one of these options is given, which would be ignored without something else. */
+export function rejectWithout(needed: string, given: Values): void {
+	for (const [name, value] of Object.entries(given)) {
+		const isMissing = value === undefined || value === false || (Array.isArray(value) && value.length === 0)
+		if (!isMissing) throw usageError(`${toFlag(name)} requires ${needed}.`)
+	}
 }
 
 function isInRange(value: number, { type, min = -Infinity, max = Infinity }: NumberOption): boolean {
@@ -135,17 +142,17 @@ const looksLikeOption = (text: string): boolean =>
 function unknownOption({ flag, argument }: OptionToken, table: OptionTable): CliError {
 	// The whole argument is compared: `-seed` is `--seed` with a missing dash, not four short options.
 	const meant = nearestName(argument.replace(/^-+|=.*/gs, ''), Object.keys(table).map(toKebabCase))
-	return usage(`Unknown option ${flag}.${meant === undefined ? '' : ` Did you mean --${meant}?`}`)
+	return usageError(`Unknown option ${flag}.${meant === undefined ? '' : ` Did you mean --${meant}?`}`)
 }
 
 function parsePositionals(given: readonly string[], table: PositionalTable): Values {
 	const rest = [...given]
 	const values: Record<string, unknown> = {}
 	for (const [name, { placeholder, description, optional, multiple }] of Object.entries(table)) {
-		if (rest.length === 0 && !optional) throw usage(`Missing argument ${placeholder}: ${description}.`)
+		if (rest.length === 0 && !optional) throw usageError(`Missing argument ${placeholder}: ${description}.`)
 		values[name] = multiple ? rest.splice(0) : rest.shift()
 	}
 	const [extra] = rest
-	if (extra !== undefined) throw usage(`Unexpected argument "${extra}".`)
+	if (extra !== undefined) throw usageError(`Unexpected argument "${extra}".`)
 	return values
 }

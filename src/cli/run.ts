@@ -3,8 +3,7 @@
  * that when all output is written. JSON output, standard error, Ctrl-C and exit codes are handled here for
  * all commands.
  */
-import type { Command } from './command.ts'
-import { findCommand, type Program } from './command.ts'
+import { type Command, findCommand, type Program } from './command.ts'
 import { CliError, type ExitKind, exitCode } from './errors.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { createIo } from './io.ts'
@@ -16,7 +15,7 @@ import type { Terminal } from './terminal.ts'
 /** Runs a program with the given arguments and returns the exit code. */
 export async function runCli(args: readonly string[], terminal: Terminal, program: Program): Promise<number> {
 	const { stdout } = terminal
-	/** For error messages: `yaoki`, and `yaoki simulate` once the command is known. */
+	/** The command in error messages: `yaoki`, and `yaoki simulate` once the command is known. */
 	let commandName = program.name
 	// Preliminary, for errors before the command and its options are known.
 	let globals = globalFlags([tokenize(args, PROGRAM_OPTIONS)])

@@ -7,7 +7,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { InvalidOptionError } from '../core/errors/errors.ts'
-import { CliError, errorCode, errorMessage } from './errors.ts'
+import { CliError, errorCode, errorMessage, usageError } from './errors.ts'
 
 export function fileError(file: string, cause: unknown): CliError {
 	const code = errorCode(cause)
@@ -21,7 +21,7 @@ export function parseJson(name: string, text: string): unknown {
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ''))
 	} catch (cause) {
-		throw new CliError('usage', `${name} is not valid JSON: ${errorMessage(cause)}`, { cause })
+		throw usageError(`${name} is not valid JSON: ${errorMessage(cause)}`, { cause })
 	}
 }
 

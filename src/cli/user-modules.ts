@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { withOptionPath } from '../core/options/option-path.ts'
-import { CliError, errorCode, toFailure } from './errors.ts'
+import { CliError, errorCode, toFailure, usageError } from './errors.ts'
 import { fileError, readJson } from './user-files.ts'
 
 const EXTENSIONS: readonly string[] = ['.json', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
@@ -20,10 +20,9 @@ export async function loadFile(file: string): Promise<unknown> {
 	if (isJson(file)) return readJson(file)
 	const module = await loadModule(file)
 	if ('default' in module) return module['default']
-	throw new CliError('usage', `${file} has no default export.${listExports(Object.keys(module))}`)
+	throw usageError(`${file} has no default export.${listExports(Object.keys(module))}`)
 }
 
-/** Returns all exports of a module, by name. */
 export async function loadExports(file: string): Promise<ReadonlyMap<string, unknown>> {
 	await checkFile(
 		file,
@@ -48,10 +47,7 @@ async function checkFile(file: string, extensions: readonly string[]): Promise<v
 		},
 	)
 	if (isFolder || !extensions.includes(extname(file).toLowerCase()))
-		throw new CliError(
-			'usage',
-			`Cannot load ${file}: expected a file with extension ${extensions.join(', ')}.`,
-		)
+		throw usageError(`Cannot load ${file}: expected a file with extension ${extensions.join(', ')}.`)
 }
 
 /** Checks a file's content. Errors name the file, and invalid options the part that is checked. */
@@ -90,18 +86,18 @@ function rejectWhenIdle<T>(file: string, work: Promise<T>): Promise<T> {
 export function importError(file: string, cause: unknown): CliError {
 	const { kind, message } = toFailure(cause)
 	if (errorCode(cause) === 'ERR_UNKNOWN_FILE_EXTENSION' && /ts$/i.test(file))
-		return new CliError('usage', `${file}: Node ${process.version} does not run TypeScript.`, {
+		return usageError(`${file}: Node ${process.version} does not run TypeScript.`, {
 			cause,
 			hint: 'Use Node 22.18 or later, or pass the compiled JavaScript file.',
 		})
 	if (cause instanceof SyntaxError) {
-		// For TypeScript, the first line of the stack has the line number; for JavaScript it has none.
+		// The first line of the stack has the line number for TypeScript, and none for JavaScript.
 		const line = /^.*:(\d+)\n/.exec(cause.stack ?? '')?.[1]
 		const hint =
 			commonJsHint(file, cause) ??
 			(line === undefined ? `Run 'node --check ${file}' to see where.` : undefined)
 		const place = line === undefined ? file : `${file}:${line}`
-		return new CliError('usage', `${place}: ${message}`, { cause, hint })
+		return usageError(`${place}: ${message}`, { cause, hint })
 	}
 	return new CliError(kind, `${file}: ${message}`, { cause, hint: 'Add --debug to see the stack trace.' })
 }

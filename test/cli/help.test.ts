@@ -8,7 +8,7 @@ import { run } from './fake-program.ts'
 
 describe('help for the program', () => {
 	test.each(['', 'help', '--help', '-h', 'help help', '--quiet --help', '--help --unknown'])(
-		'is printed by `fake %s` on standard output with exit code 0',
+		'help for the program is printed by `fake %s` on standard output with exit code 0',
 		async (args) => {
 			const { code, stdout, stderr } = await run(args)
 			expect(code).toBe(0)
@@ -42,7 +42,7 @@ describe('help for the program', () => {
 
 describe('help for a group', () => {
 	test.each(['box', 'box --help', 'help box', 'box help', '--json box'])(
-		'is printed by `fake %s`',
+		'help for a group is printed by `fake %s`',
 		async (args) => {
 			const { code, stdout } = await run(args)
 			expect(code).toBe(0)
@@ -63,7 +63,7 @@ describe('help for a command', () => {
 		'work it --help',
 		'work --help --sead 7',
 		'work -qh a b c',
-	])('is printed by `fake %s`, even if other arguments are invalid', async (args) => {
+	])('help for a command is printed by `fake %s`, even if other arguments are invalid', async (args) => {
 		const { code, stdout, stderr, loaded } = await run(args, () => {
 			throw new Error('ran')
 		})

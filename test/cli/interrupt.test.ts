@@ -68,7 +68,7 @@ describe('Ctrl-C', () => {
 	test.each([
 		['throws the reason', throwsReason],
 		['waits in Node', waitsInNode],
-	])('is not an error of a command that %s', async (_, work) => {
+	])('Ctrl-C is not an error of a command that %s', async (_, work) => {
 		expect(await runUntil(work, interrupt, ['work', '-q'])).toEqual({ code: 130, stdout: '', stderr: '' })
 	})
 
@@ -82,7 +82,7 @@ describe('Ctrl-C', () => {
 		expect(stderr).toContain('fake work: cannot save\n')
 	})
 
-	test('is listened to only while a command runs, also if it fails', async () => {
+	test('Ctrl-C is listened to only while a command runs, also if it fails', async () => {
 		const terminal = new FakeTerminal()
 		const program = fakeProgram(() => {
 			throw new Error('no')

@@ -16,13 +16,13 @@ const printsEverything = (io: CommandIo): ExitKind => {
 }
 
 describe('results go to standard output, notes and errors to standard error', () => {
-	test('as text', async () => {
+	test('results are printed as text', async () => {
 		const { stdout, stderr } = await run('work', printsEverything)
 		expect(stdout).toBe('herd: fine\n')
 		expect(stderr).toBe('a note\nwarning: a warning\nseeds: 50 %\n')
 	})
 
-	test.each(['work --json', '--json work'])('as one JSON document: %s', async (args) => {
+	test.each(['work --json', '--json work'])('results are printed as one JSON document: %s', async (args) => {
 		const { stdout, stderr } = await run(args, printsEverything)
 		expect(stdout).toBe('{"scenario":"herd","seeds":[1,2]}\n')
 		expect(stderr).toBe('a note\nwarning: a warning\nseeds: 50 %\n')
@@ -86,7 +86,7 @@ describe('a result', () => {
 		expect(stderr).toContain('must call io.result once')
 	})
 
-	test('that is missing or undefined is null as a document and empty as text', async () => {
+	test('a result that is missing or undefined is null as a document and empty as text', async () => {
 		expect((await run('work --json', () => 'ok')).stdout).toBe('null\n')
 		expect((await run('work', () => 'ok')).stdout).toBe('')
 		const { stdout } = await run('work --json', (io) => {

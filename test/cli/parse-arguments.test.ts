@@ -27,7 +27,7 @@ const failure = (...args: readonly string[]): Error => {
 }
 
 describe('options', () => {
-	test('that are not given have their default or undefined', () => {
+	test('options that are not given have their default or undefined', () => {
 		expect(parse([])).toEqual({
 			seed: 1,
 			rate: undefined,
@@ -47,20 +47,20 @@ describe('options', () => {
 		},
 	)
 
-	test('are written in kebab case', () => {
+	test('options are written in kebab case', () => {
 		expect(parse(['--at-most', '3'])).toMatchObject({ atMost: 3 })
 		expect(failure('--atMost', '3').message).toBe('Unknown option --atMost. Did you mean --at-most?')
 	})
 
-	test('that are repeatable return a list in order', () => {
+	test('options that are repeatable return a list in order', () => {
 		expect(parse(['--assert', 'a<1', '--assert=b>2'])).toMatchObject({ assert: ['a<1', 'b>2'] })
 	})
 
-	test('with one value are rejected if they are given twice', () => {
+	test('options with one value are rejected if they are given twice', () => {
 		expect(failure('--seed', '1', '-s', '2').message).toBe('--seed is given 2 times, but takes one value.')
 	})
 
-	test('without a value can be given twice', () => {
+	test('options without a value can be given twice', () => {
 		expect(parse(['-q', '--quiet'])).toMatchObject({ quiet: true })
 	})
 
@@ -101,7 +101,7 @@ describe('numbers', () => {
 		expected,
 	})
 
-	test('are parsed exactly, negative ones also after a space', () => {
+	test('numbers are parsed exactly, negative ones also after a space', () => {
 		fc.assert(
 			fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }).map(String), (text) => {
 				expect(parse([`--rate=${text}`])['rate']).toBe(Number(text))
@@ -137,7 +137,7 @@ describe('numbers', () => {
 describe('positionals', () => {
 	const one = { placeholder: 'NAME', description: 'a name' }
 
-	test('are assigned in order', () => {
+	test('positionals are assigned in order', () => {
 		expect(parse(['a', '--seed', '7', 'b'], { first: one, second: one })).toMatchObject({
 			first: 'a',
 			second: 'b',
@@ -149,7 +149,7 @@ describe('positionals', () => {
 		expect(parse([], { name: { ...one, optional: true } })['name']).toBeUndefined()
 	})
 
-	test('are required by default', () => {
+	test('positionals are required by default', () => {
 		expect(() => parse([], { name: one })).toThrow('Missing argument NAME: a name.')
 		expect(() => parse([], { names: { ...one, multiple: true } })).toThrow('Missing argument NAME: a name.')
 	})
@@ -164,7 +164,7 @@ describe('positionals', () => {
 		expect(parse(['--', '--seed'], { name: one })).toMatchObject({ name: '--seed', seed: 1 })
 	})
 
-	test('are rejected if there are too many', () => {
+	test('positionals are rejected if there are too many', () => {
 		expect(() => parse(['a', 'b'], { name: one })).toThrow('Unexpected argument "b".')
 	})
 })

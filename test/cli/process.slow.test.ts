@@ -61,7 +61,7 @@ describe('standard output', () => {
 		expect(stdout.length).toBeLessThan(5_000_000)
 	})
 
-	test('is written completely before the process ends', async () => {
+	test('standard output is written completely before the process ends', async () => {
 		const child = new Spawned(TEST_PROGRAM, ['print', '--length', '5000000'])
 		const { code, stdout } = await child.ended()
 		expect({ code, length: stdout.length }).toEqual({ code: 4, length: 5_000_001 })

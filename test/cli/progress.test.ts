@@ -112,7 +112,7 @@ describe('progressBar', () => {
 describe('progress of a Reporter', () => {
 	const flags = { json: false, quiet: false, noColor: false, debug: false }
 
-	test('is erased before a note and drawn again below it', () => {
+	test('progress of a Reporter is erased before a note and drawn again below it', () => {
 		const terminal = new FakeTerminal({ isTTY: true })
 		const reporter = new Reporter(terminal, flags)
 		const progress = reporter.progress('seeds', 2)
@@ -123,7 +123,7 @@ describe('progress of a Reporter', () => {
 		expect(terminal.stderr.text).toBe(`${bar}${ERASE}half done\n${bar}`)
 	})
 
-	test('is ended by the next progress', () => {
+	test('progress of a Reporter is ended by the next progress', () => {
 		const terminal = new FakeTerminal({ isTTY: true })
 		const reporter = new Reporter(terminal, flags)
 		const first = reporter.progress('first', 2)
@@ -135,13 +135,13 @@ describe('progress of a Reporter', () => {
 		expect(before.endsWith(ERASE)).toBe(true)
 	})
 
-	test('is printed as lines on a dumb terminal', () => {
+	test('progress of a Reporter is printed as lines on a dumb terminal', () => {
 		const terminal = new FakeTerminal({ isTTY: true, env: { TERM: 'dumb' } })
 		new Reporter(terminal, flags).progress('seeds', 2).update(1)
 		expect(terminal.stderr.text).toBe('seeds: 50 %\n')
 	})
 
-	test.each([true, false])('is not printed with --quiet (terminal: %s)', (isTTY) => {
+	test.each([true, false])('progress of a Reporter is not printed with --quiet (terminal: %s)', (isTTY) => {
 		const terminal = new FakeTerminal({ isTTY })
 		const progress = new Reporter(terminal, { ...flags, quiet: true }).progress('seeds', 2)
 		progress.update(1)

@@ -10,7 +10,7 @@ const throws = (error: unknown) => () => {
 }
 
 describe('the exit code', () => {
-	test('is stable for each kind of end', () => {
+	test('the exit code is stable for each kind of end', () => {
 		const codes = Object.entries(EXIT_CODES).map(([kind, [code]]) => [kind, code])
 		expect(Object.fromEntries(codes)).toEqual({
 			ok: 0,
@@ -25,14 +25,14 @@ describe('the exit code', () => {
 	})
 
 	const kinds = Object.keys(EXIT_CODES) as ExitKind[]
-	test.each(kinds)('is that of %s if a command returns or throws it', async (kind) => {
+	test.each(kinds)('the exit code is that of %s if a command returns or throws it', async (kind) => {
 		const [code] = EXIT_CODES[kind]
 		expect((await run('work', () => kind)).code).toBe(code)
 		expect((await run('work', throws(new CliError(kind, 'because')))).code).toBe(code)
 		expect((await run('work', () => Promise.reject(new CliError(kind, 'because')))).code).toBe(code)
 	})
 
-	test('is 1 with a message if the output cannot be written', async () => {
+	test('the exit code is 1 with a message if the output cannot be written', async () => {
 		const writeError = new Error('no space left on device')
 		const { code, stderr } = await run('work', () => 'ok', { writeError })
 		expect(code).toBe(1)
@@ -91,14 +91,14 @@ describe('invalid arguments exit with 2, a message and a hint', () => {
 })
 
 describe('an error', () => {
-	test('that a command expects is printed with its hint', async () => {
+	test('an error that a command expects is printed with its hint', async () => {
 		const error = new CliError('notFound', 'Unknown scenario "herb".', { hint: 'Try herd.' })
 		const { stderr } = await run('work', throws(error))
 		expect(stderr).toBe('fake work: Unknown scenario "herb".\nTry herd.\n')
 		expect(error).toMatchObject({ kind: 'notFound', exitCode: 3, code: 'YAOKI_CLI', name: 'CliError' })
 	})
 
-	test('that is unexpected exits with 1 and its message, without the stack', async () => {
+	test('an error that is unexpected exits with 1 and its message, without the stack', async () => {
 		const { code, stderr } = await run('work', throws(new TypeError('x is not a function')))
 		expect(code).toBe(1)
 		expect(stderr).toBe('fake work: x is not a function\nAdd --debug to see the stack trace.\n')
@@ -110,7 +110,7 @@ describe('an error', () => {
 		['work', { DEBUG: 'yaoki' }],
 		['work', { DEBUG: 'http,yaoki' }],
 		['work', { DEBUG: '*' }],
-	])('is printed with its stack and its cause by %s %j', async (args, env) => {
+	])('an error is printed with its stack and its cause by %s %j', async (args, env) => {
 		const error = new Error('outer', { cause: new Error('inner') })
 		const { stderr } = await run(args, throws(error), { env })
 		expect(stderr).toContain('fake work: outer\nError: outer\n    at ')
@@ -118,7 +118,7 @@ describe('an error', () => {
 		expect(stderr).not.toContain('Add --debug')
 	})
 
-	test("is printed without its stack for another program's DEBUG", async () => {
+	test("an error is printed without its stack for another program's DEBUG", async () => {
 		const { stderr } = await run('work', throws(new Error('no')), { env: { DEBUG: 'http,yaokix' } })
 		expect(stderr).not.toContain('    at ')
 	})
@@ -134,7 +134,7 @@ describe('an error', () => {
 		expect(stderr).toContain(`fake work: ${message}\n`)
 	})
 
-	test('is printed if a command cannot be loaded', async () => {
+	test('an error is printed if a command cannot be loaded', async () => {
 		const terminal = new FakeTerminal()
 		const load = () => Promise.reject(new Error("Cannot find package 'pg'"))
 		const program = { ...fakeProgram(), commands: [{ name: 'work', summary: '', load }] }
@@ -142,7 +142,7 @@ describe('an error', () => {
 		expect(terminal.stderr.text).toContain("fake work: Cannot find package 'pg'\n")
 	})
 
-	test('is red on a terminal and erases the progress bar', async () => {
+	test('an error is red on a terminal and erases the progress bar', async () => {
 		const { stderr } = await run(
 			'work',
 			(io) => {
@@ -156,12 +156,15 @@ describe('an error', () => {
 })
 
 describe('the version', () => {
-	test.each(['--version', '-v', '--version work', '--quiet -v'])('is printed by `fake %s`', async (args) => {
-		const { code, stdout, stderr } = await run(args, throws(new Error('ran')))
-		expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' })
-	})
+	test.each(['--version', '-v', '--version work', '--quiet -v'])(
+		'the version is printed by `fake %s`',
+		async (args) => {
+			const { code, stdout, stderr } = await run(args, throws(new Error('ran')))
+			expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' })
+		},
+	)
 
-	test('is a document with --json', async () => {
+	test('the version is a document with --json', async () => {
 		expect(JSON.parse((await run('--version --json')).stdout)).toEqual({ version: '1.2.3' })
 	})
 })

@@ -88,7 +88,7 @@ describe('processTerminal', () => {
 })
 
 describe('a failing output', () => {
-	test('is reported once, and nothing more is written to it', async () => {
+	test('a failing output is reported once, and nothing more is written to it', async () => {
 		const { process, terminal } = started()
 		const { count, events } = counted()
 		terminal.listen(events)
@@ -99,19 +99,19 @@ describe('a failing output', () => {
 		expect(process.stdout.written).toEqual([])
 	})
 
-	test('is not an error if its reader closed it', async () => {
+	test('a failing output is not an error if its reader closed it', async () => {
 		const { process, terminal } = started()
 		process.stdout.emit('error', failed('EPIPE'))
 		expect(await terminal.flush()).toBeUndefined()
 	})
 
-	test('is an error for another reason', async () => {
+	test('a failing output is an error for another reason', async () => {
 		const { process, terminal } = started()
 		process.stdout.emit('error', failed('ENOSPC'))
 		expect(await terminal.flush()).toMatchObject({ code: 'ENOSPC' })
 	})
 
-	test('is detected by the last write if the error event comes later', async () => {
+	test('a failing output is detected by the last write if the error event comes later', async () => {
 		const { process, terminal } = started()
 		process.stdout.writeError = failed('ENOSPC')
 		expect(await terminal.flush()).toMatchObject({ code: 'ENOSPC' })
@@ -121,7 +121,7 @@ describe('a failing output', () => {
 		expect(await terminal.flush()).toBeUndefined()
 	})
 
-	test('does not end a command if it is standard error', () => {
+	test('a failing standard error does not end a command', () => {
 		const { process, terminal } = started()
 		const { count, events } = counted()
 		terminal.listen(events)

@@ -15,7 +15,7 @@ const failureOf = async (work: Promise<unknown>): Promise<CliError> => {
 }
 
 describe('a file', () => {
-	test('with JSON is parsed, also with a byte order mark', async () => {
+	test('a file with JSON is parsed, also with a byte order mark', async () => {
 		const folder = new Folder()
 		expect(await loadFile(folder.write('a.json', { a: [1] }))).toEqual({ a: [1] })
 		expect(await loadFile(folder.write('b.JSON', '\uFEFF{"b": 2}'))).toEqual({ b: 2 })
@@ -30,7 +30,7 @@ describe('a file', () => {
 		expect(await loadFile(new Folder().write(name, code))).toEqual({ a: 1 })
 	})
 
-	test('with invalid JSON is rejected with the message of JSON.parse', async () => {
+	test('a file with invalid JSON is rejected with the message of JSON.parse', async () => {
 		const file = new Folder().write('bad.json', '{\n  "duration": 5,\n  "services": }')
 		expect(await failureOf(loadFile(file))).toMatchObject({
 			kind: 'usage',
@@ -39,7 +39,7 @@ describe('a file', () => {
 		})
 	})
 
-	test('that does not exist is not found', async () => {
+	test('a file that does not exist is not found', async () => {
 		const file = new Folder().at('nothing.json')
 		expect(await failureOf(loadFile(file))).toMatchObject({
 			kind: 'notFound',
@@ -50,7 +50,7 @@ describe('a file', () => {
 		})
 	})
 
-	test('with another extension, or a folder, is rejected with the valid extensions', async () => {
+	test('a file with another extension, or a folder, is rejected with the valid extensions', async () => {
 		const folder = new Folder()
 		mkdirSync(folder.at('sub.json'))
 		for (const file of [folder.write('a.yaml', 'a: 1'), folder.at('sub.json')])
@@ -68,7 +68,7 @@ describe('a file', () => {
 		expect(await failureOf(loadFile(file))).toMatchObject({ kind: 'usage', message: `${file} ${reason}` })
 	})
 
-	test('that throws while it is loaded is reported with its name', async () => {
+	test('a file that throws while it is loaded is reported with its name', async () => {
 		const file = new Folder().write('throws.mjs', "throw new Error('no database')")
 		expect(await failureOf(loadFile(file))).toMatchObject({
 			kind: 'failure',
@@ -76,7 +76,7 @@ describe('a file', () => {
 		})
 	})
 
-	test('that cannot be read is reported with the reason', () => {
+	test('a file that cannot be read is reported with the reason', () => {
 		const denied = Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
 		expect(fileError('a.json', denied)).toMatchObject({
 			kind: 'failure',
@@ -126,7 +126,7 @@ describe('importError', () => {
 		})
 	})
 
-	test('is a usage error for an invalid option of a policy', () => {
+	test('importError returns a usage error for an invalid option of a policy', () => {
 		const cause = Object.assign(
 			new Error('Invalid option "maxRetries": expected a finite number, 0 or more, got -1'),
 			{

@@ -161,7 +161,7 @@ const FIRST: Readonly<Record<string, () => Promise<unknown> | unknown>> = {
 describe('the first attempt has the number of the guide', () => {
 	const rows = table(page('docs/guide/events.md'), 'where', 'the first attempt is')
 
-	test('which lists exactly these places', () => {
+	test('the guide about attempt numbers lists exactly these places', () => {
 		expect(rows.map(([where]) => where)).toEqual(Object.keys(FIRST))
 	})
 

@@ -67,7 +67,7 @@ function findCalls(
 const nameOf = (node: unknown): unknown => Object(node).name
 
 describe('the index of errors and warnings', () => {
-	test('has every error code, with its class and the entry that exports it', () => {
+	test('the index of errors and warnings has every error code, with its class and the entry that exports it', () => {
 		const lines = readFileSync(join(ROOT, 'test/surface/codes.txt'), 'utf8').trim().split('\n').slice(1)
 		const expected = lines.map((line) => {
 			const [code = '', className = '', ...entry] = line.split(' ')
@@ -82,11 +82,11 @@ describe('the index of errors and warnings', () => {
 		expect(documented).toEqual(expected)
 	})
 
-	test('has every exit code', () => {
+	test('the index of errors and warnings has every exit code', () => {
 		expect(headings('Exit codes')).toEqual(Object.values(EXIT_CODES).map(([code]) => `Exit code ${code}`))
 	})
 
-	test('has every response that a wrapper of a server creates', () => {
+	test('the index of errors and warnings has every response that a wrapper of a server creates', () => {
 		const [, program] = sources.find(([file]) => file === 'http/server/responses.ts') ?? []
 		const found: string[] = []
 		walk(program, ({ type, id, init }) => {
@@ -103,7 +103,7 @@ describe('the index of errors and warnings', () => {
 		expect(headings('Responses of servers')).toEqual(found.sort())
 	})
 
-	test('has every console warning', () => {
+	test('the index of errors and warnings has every console warning', () => {
 		const printing = findCalls(
 			({ type, object, property }) =>
 				type === 'MemberExpression' &&
@@ -114,7 +114,7 @@ describe('the index of errors and warnings', () => {
 		expect([...headings('Console warnings')].sort()).toEqual(ON_CONSOLE.flatMap(([, , ...all]) => all).sort())
 	})
 
-	test('has every warning of the command line', () => {
+	test('the index of errors and warnings has every warning of the command line', () => {
 		const warning = findCalls(
 			(callee, file) => file.startsWith('cli/') && nameOf(callee['property'] ?? callee) === 'warn',
 		)
@@ -135,7 +135,7 @@ describe('the index of errors and warnings', () => {
 		}
 	})
 
-	test('has no heading twice, because its anchor would change', () => {
+	test('the index of errors and warnings has no heading twice, because its anchor would change', () => {
 		const all = errors.text.split('\n').filter((line) => line.startsWith('#'))
 		const anchors = all.map((line) => line.slice(line.indexOf(' ') + 1).toLowerCase())
 		expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])

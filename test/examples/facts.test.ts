@@ -281,7 +281,7 @@ describe('the versions of packages that users pass', () => {
 	const names = rows.map(([name]) => name)
 	const servers = ['express', 'express-4', 'fastify', 'hono']
 
-	test('in the guide are those of test/peers and the installed ones', () => {
+	test('the versions in the guide are those of test/peers and the installed ones', () => {
 		for (const [name, from, to] of rows) {
 			expect([name, lowest[name]?.replace(/^npm:.+@/, '')]).toEqual([name, from])
 			const installed = JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))
@@ -289,7 +289,7 @@ describe('the versions of packages that users pass', () => {
 		}
 	})
 
-	test('are the ranges of peerDependencies, without servers', () => {
+	test('the versions of packages that users pass are the ranges of peerDependencies, without servers', () => {
 		const peers = names.filter((name) => !servers.includes(name))
 		expect(readVersions('package.json', 'peerDependencies')).toEqual(
 			Object.fromEntries(peers.map((name) => [name, `>=${lowest[name]}`])),
@@ -300,7 +300,7 @@ describe('the versions of packages that users pass', () => {
 		expect(names).toEqual(expect.arrayContaining(servers))
 	})
 
-	test('of which a contract test differs have a note in the guide', () => {
+	test('the versions of packages for which a contract test differs have a note in the guide', () => {
 		const noted = rows.filter(([, , , , note]) => note !== '').map(([name]) => name)
 		expect(noted).toEqual(expect.arrayContaining(Object.keys(DIFFERENCES)))
 	})

@@ -47,7 +47,7 @@ describe('the command line', () => {
 	const tools: readonly string[] = ['simulate', 'schedule', 'lint', 'completion']
 	const names = yaoki.commands.map(({ name }) => name).filter((name) => !tools.includes(name))
 
-	test.each(tools)('has a section for %s that shows a call of it', (name) => {
+	test.each(tools)('the command line has a section for %s that shows a call of it', (name) => {
 		const [, section = ''] = commandLine.text.split(`\n## ${name}\n`)
 		expect(section.split('\n## ')[0]).not.toBe('')
 		expect(commandLine.text).toContain(`yaoki ${name} `)

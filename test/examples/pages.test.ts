@@ -6,7 +6,7 @@ import { staleTranslations, withFiles } from '../../scripts/docs.ts'
 import { blocks, type Page, page, pages, ROOT } from './markdown.ts'
 
 describe('files of examples in pages', () => {
-	test('are the current ones', () => {
+	test('files of examples in pages are the current ones', () => {
 		for (const { path, text } of pages()) expect(text, `${path}: run npm run docs`).toBe(withFiles(text))
 	})
 
@@ -47,7 +47,7 @@ describe('pages of the guide', () => {
 		expect(guide.filter((one) => kindOf(one) === undefined).map(({ path }) => path)).toEqual([])
 	})
 
-	test('have at most 300 lines, without files of examples, unless they are reference', () => {
+	test('pages of the guide have at most 300 lines, without files of examples, unless they are reference', () => {
 		const lines = ({ text }: Page): number =>
 			text.replaceAll(/^```\w+ examples\/.*?^```$/gms, '').split('\n').length
 		const long = guide.filter((one) => kindOf(one) !== 'Reference' && lines(one) > 300)
@@ -75,7 +75,7 @@ describe('translations', () => {
 		},
 	)
 
-	test('are stale after a change of their source', () => {
+	test('translations are stale after a change of their source', () => {
 		const changed = (path: string) => page(path).text + (path === 'README.md' ? 'more' : '')
 		expect(staleTranslations(changed)).toContainEqual(
 			expect.stringMatching(/^README\.ja\.md: README\.md has changed, sha256: \w{64}$/),

@@ -41,7 +41,7 @@ describe('the manifest', () => {
 		expect(manifest['typesVersions']).toEqual({ '*': Object.fromEntries(types.slice(1)) })
 	})
 
-	test('is not published while the address of the repository is a placeholder', () => {
+	test('the manifest is not published while the address of the repository is a placeholder', () => {
 		expect(Object(manifest['scripts']).prepublishOnly).toBe('node scripts/publishable.ts')
 		const files = {
 			'package.json': 'https://github.com/OWNER/yaoki',
@@ -54,7 +54,7 @@ describe('the manifest', () => {
 describe('the documentation in the package', () => {
 	const files = packagedPages()
 
-	test('is README, changelog and guide', () => {
+	test('the documentation in the package is README, changelog and guide', () => {
 		expect(files).toEqual(expect.arrayContaining(['README.md', 'README.ja.md', 'CHANGELOG.md']))
 		expect(files.filter((file) => file.startsWith('docs/guide/')).length).toBeGreaterThan(60)
 	})

@@ -15,7 +15,7 @@ type Texts<Field extends string> = AnyEvent extends infer Event
 	: never
 
 describe('events', () => {
-	test('of idempotency engines, outboxes and relays have types that begin with their emitter', () => {
+	test('events of idempotency engines, outboxes and relays have types that begin with their emitter', () => {
 		expectTypeOf<IdempotencyEvent['type']>().toExtend<`idempotency_${string}`>()
 		expectTypeOf<OutboxEvent['type']>().toExtend<`outbox_${string}`>()
 		expectTypeOf<RelayEvent['type']>().toExtend<`relay_${string}`>()
@@ -25,7 +25,7 @@ describe('events', () => {
 		expectTypeOf<AnyEvent>().toExtend<EventBase>()
 	})
 
-	test('have types in snake_case, and reasons, causes, stops and outcomes in kebab-case', () => {
+	test('events have types in snake_case, and reasons, causes, stops and outcomes in kebab-case', () => {
 		expectTypeOf<Extract<AnyEvent['type'], `${string}-${string}`>>().toBeNever()
 		type Words = Texts<'reason'> | Texts<'cause'> | Texts<'stop'> | Texts<'outcome'>
 		expectTypeOf<'circuit-open' | 'retries-exhausted' | 'success'>().toExtend<Words>()
@@ -33,7 +33,7 @@ describe('events', () => {
 		expectTypeOf<AnyEvent['type'] | Words>().toEqualTypeOf<Lowercase<AnyEvent['type'] | Words>>()
 	})
 
-	test('have no kind of failure as a reason', () => {
+	test('events have no kind of failure as a reason', () => {
 		expectTypeOf<Extract<Texts<'reason'>, FailureKind>>().toBeNever()
 	})
 })

@@ -21,7 +21,7 @@ describe('the public surface', () => {
 		surface = currentSurface()
 	}, 60_000)
 
-	test('is the one that is written down', () => {
+	test('the public surface is the one that is written down', () => {
 		const listings = readdirSync(join(ROOT, LISTINGS)).filter((file) => file.endsWith('.txt'))
 		expect([...surface.files.keys()], UPDATE).toEqual(
 			expect.arrayContaining(listings.map((file) => `${LISTINGS}/${file}`)),
@@ -30,14 +30,14 @@ describe('the public surface', () => {
 			expect(text, `${path}: ${UPDATE}`).toBe(readFileSync(join(ROOT, path), 'utf8'))
 	})
 
-	test('has at most 60 names in its root entry that can be called or caught', () => {
+	test('the public surface has at most 60 names in its root entry that can be called or caught', () => {
 		const names = Object.keys(root)
 		expect(surface.listings.get('yaoki')?.names).toEqual(expect.arrayContaining(names))
 		expect(names).toContain('retryWithBackoff')
 		expect(names.length).toBeLessThanOrEqual(60)
 	})
 
-	test('has at most 420 names in all entries', () => {
+	test('the public surface has at most 420 names in all entries', () => {
 		const names = [...surface.listings.values()].flatMap((listing) => listing.names)
 		expect(names.length).toBeGreaterThan(100)
 		expect(names.length).toBeLessThanOrEqual(420)
@@ -131,11 +131,11 @@ describe('a listing', { timeout: 30_000 }, () => {
 		['a member', 'export interface A { a: string }', 'export interface A { a: number }'],
 		['a default', 'export declare function a(b: 1): 1', 'export declare function a(b?: 1): 1'],
 		['a modifier', 'export interface A { readonly a: 1 }', 'export interface A { a: 1 }'],
-	])('is another one after a change of %s', (_, before, after) => {
+	])('a listing is another one after a change of %s', (_, before, after) => {
 		expect(listingOf({ 'planted.d.ts': before }).text).not.toBe(listingOf({ 'planted.d.ts': after }).text)
 	})
 
-	test('is the same one after a change of layout or of a comment', () => {
+	test('a listing is the same one after a change of layout or of a comment', () => {
 		const before = 'export interface A { a: 1 | 2; b: 2 }'
 		const after = '/** New. */\nexport interface A {\n    a:\n        | 1\n        | 2;\n\n\n    b: 2;\n}'
 		expect(listingOf({ 'planted.d.ts': after }).text.replace(/\s+/g, ' ')).toBe(
@@ -159,14 +159,14 @@ describe('names in two entries', () => {
 	const again = "export { A } from './a.ts'"
 	const files = { 'one.d.ts': again, 'two.d.ts': again, 'a.d.ts': 'export interface A {}' }
 
-	test('with different declarations are rejected, also if they are shared on purpose', () => {
+	test('names with different declarations are rejected, also if they are shared on purpose', () => {
 		const different = { ...files, 'two.d.ts': 'export interface A {}' }
 		const expected = ['A is one declaration in one and another in two: rename one']
 		expect(problemsOf(different)).toEqual(expected)
 		expect(problemsOf(different, ['A'])).toEqual(expected)
 	})
 
-	test('with the same declaration are rejected unless they are shared on purpose', () => {
+	test('names with the same declaration are rejected unless they are shared on purpose', () => {
 		expect(problemsOf(files)).toEqual(['A is exported by one and two: export it once'])
 		expect(problemsOf(files, ['A'])).toEqual([])
 	})
@@ -180,7 +180,7 @@ describe('codes of errors', () => {
 		`class ${name} extends ${base} { readonly name = '${name}'; constructor() { super(${code}) } }`
 	const LEASE_LOST = errorClass('LeaseLostError', "'YAOKI_LEASE_LOST'")
 
-	test('are found in classes, in constants, in subclasses and where a YaokiError is created', () => {
+	test('codes of errors are found in classes, in constants, in subclasses and where a YaokiError is created', () => {
 		const { classes, problems } = findCodes(
 			new Map([
 				['a.ts', `${errorClass('LeaseLostError', 'CODE')}\nconst CODE = 'YAOKI_LEASE_LOST'`],
@@ -205,20 +205,20 @@ describe('codes of errors', () => {
 			'LeaseLostError has the code YAOKI_LEASE instead of YAOKI_LEASE_LOST',
 		],
 		['is computed', ['computed()'], 'the code of a LeaseLostError is not constant in its file'],
-	])('are rejected if one %s', (_, [code = ''], expected) => {
+	])('codes of errors are rejected if one %s', (_, [code = ''], expected) => {
 		expect(problemsOf(LIST, errorClass('LeaseLostError', code))).toContain(expected)
 	})
 
 	test.each([
 		['a plain error', "throw new YaokiError('YAOKI_LEASE_LOST')", 'YaokiError'],
 		['a subclass', errorClass('StoreError', '1', 'LeaseLostError'), 'StoreError'],
-	])('are rejected if two classes have one: %s', (_, source, name) => {
+	])('codes of errors are rejected if two classes have one: %s', (_, source, name) => {
 		expect(problemsOf(LIST, LEASE_LOST, source)).toEqual([
 			`YAOKI_LEASE_LOST is the code of LeaseLostError and of ${name}`,
 		])
 	})
 
-	test('are rejected if a class is declared twice, or the list has one too few or too many', () => {
+	test('codes of errors are rejected if a class is declared twice, or the list has one too few or too many', () => {
 		expect(problemsOf(LIST, LEASE_LOST, LEASE_LOST)).toEqual(['LeaseLostError is declared twice'])
 		expect(problemsOf(LEASE_LOST)).toEqual([
 			'YAOKI_LEASE_LOST of LeaseLostError is missing in YaokiErrorCode',
@@ -244,7 +244,7 @@ describe('the page of exports', () => {
 	const pageOf = (text: string, uses: Record<string, string>, changed: object = {}) =>
 		exportsPage(plant({ ...files, ...changed }, 'one'), { texts: new Map([['a.md', text]]), uses })
 
-	test('has a row for each export: its first sentence, and its page or that of the export that leads to it', () => {
+	test('the page of exports has a row for each export: its first sentence, and its page or that of the export that leads to it', () => {
 		const { text, problems } = pageOf('Call `run()`.', { a: 'run' })
 		expect(problems).toEqual([])
 		expect(text.split('\n').filter((line) => line.startsWith('| `'))).toEqual([
@@ -261,11 +261,11 @@ describe('the page of exports', () => {
 		['has no page', '`Run`', { a: 'Run' }, 'run has no page: add it to scripts/surface/guide-pages.ts'],
 		['has two pages', '`run`', { a: 'run run' }, 'run has two pages: a and a'],
 		['is not exported', '`run` `gone`', { a: 'run gone' }, 'gone has a page, but it is not exported'],
-	])('is rejected if a name %s', (_, text, uses, expected) => {
+	])('the page of exports is rejected if a name %s', (_, text, uses, expected) => {
 		expect(pageOf(text, uses).problems).toContain(expected)
 	})
 
-	test('is rejected if an export has no doc comment', () => {
+	test('the page of exports is rejected if an export has no doc comment', () => {
 		const changed = { 'two.d.ts': 'export declare class Run {}\n/** Deep. */\nexport interface Deep {}' }
 		expect(pageOf('`run`', { a: 'run' }, changed).problems).toEqual(['Run has no doc comment'])
 	})
@@ -286,7 +286,7 @@ describe('comments of exports', () => {
 	const NAMED = '/** What `run` returns. */'
 	const UNNAMED = 'the comment of Run names nothing else in code font: what returns, takes or throws it?'
 
-	test('are accepted if a type names what returns it', () => {
+	test('comments of exports are accepted if a type names what returns it', () => {
 		expect(problemsOf(NAMED)).toEqual([])
 	})
 
@@ -294,11 +294,11 @@ describe('comments of exports', () => {
 		['nothing', '/** A run. */'],
 		['only itself', '/** A `Run`, or a `Run<string>`. */'],
 		['another thing only in its example', '/**\n * A run.\n * @example\n * `run`\n */'],
-	])('are rejected if a type names %s', (_, comment) => {
+	])('comments of exports are rejected if a type names %s', (_, comment) => {
 		expect(problemsOf(comment)).toEqual([UNNAMED])
 	})
 
-	test('are rejected if an example creates a class that is exported as a type only', () => {
+	test('comments of exports are rejected if an example creates a class that is exported as a type only', () => {
 		const rejected = (name: string) =>
 			`an example of ${name} creates Run, which is exported as a type: use its factory`
 		expect(problemsOf(NAMED, 'const one = new Run()')).toEqual([rejected('run')])

@@ -1,6 +1,5 @@
 /** `yaoki completion SHELL`: a static script, because a shell that starts Node for each Tab is slow. */
-import type { Program } from '../command.ts'
-import { type Command, defineCommand } from '../command.ts'
+import { type Command, defineCommand, type Program } from '../command.ts'
 import { unknownName } from '../parse-arguments.ts'
 import { bashScript, fishScript, zshScript } from './scripts.ts'
 import { completionWords } from './words.ts'

@@ -6,7 +6,7 @@ const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 /** Quotes a text for fish, which knows two escapes inside single quotes. */
 const quoteFish = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
-/** For bash 3.2 or later, as macOS has it: no associative arrays and no `mapfile`. */
+/** Returns a script for bash 3.2 or later. macOS has 3.2, without associative arrays and `mapfile`. */
 export function bashScript({ name, commands }: CompletedProgram): string {
 	const list = (words: readonly string[]) => quote(words.join('\n'))
 	const named = commands.filter((command) => command.name !== '')
@@ -65,7 +65,7 @@ autoload -Uz compinit bashcompinit
 bashcompinit
 ${bashScript(program).split('\n').slice(1).join('\n')}`
 
-/** For fish. `__fish_seen_subcommand_from` tests one word: a command of a group needs two tests. */
+/** Returns a script for fish. A command of a group needs two tests: each tests one word. */
 export function fishScript({ name, commands }: CompletedProgram): string {
 	const lines = commands.flatMap((command) => {
 		const condition = `-n ${quoteFish(conditionOf(command, commands))}`

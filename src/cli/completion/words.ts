@@ -1,4 +1,4 @@
-/** What can be completed, from the tables of all commands, so that only existing options are offered. */
+/** Collects the words to complete from the tables of all commands: only existing options are offered. */
 import type { Program } from '../command.ts'
 import { GLOBAL_OPTIONS, type Option, type OptionTable, PROGRAM_OPTIONS, toFlag } from '../option-tables.ts'
 
@@ -14,10 +14,8 @@ export interface CompletedOption {
 export interface CompletedCommand {
 	/** Empty for the program itself. */
 	readonly name: string
-	/** The words that can follow the name. */
 	readonly words: readonly (readonly [word: string, description: string])[]
 	readonly options: readonly CompletedOption[]
-	/** Whether positional arguments are files. */
 	readonly takesFile: boolean
 }
 

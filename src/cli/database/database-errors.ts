@@ -23,7 +23,7 @@ const UNREACHABLE_MESSAGES =
 const SQLITE_CANTOPEN = 14
 const SQLITE_NOTADB = 26
 
-/** Returns the error to throw for one of the database or a store. `args` are those of the command. */
+/** Returns the error that a command throws for an error of a database or store. `args`: its arguments. */
 export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget, args: object = {}): unknown {
 	if (error instanceof CliError) return error
 	if (error instanceof InvalidOptionError) return withFlagName(error, error.optionPath, args)
@@ -42,7 +42,8 @@ export function toCliError(error: unknown, target: DatabaseTarget | RedisTarget,
 		})
 	const code = String(errorCode(error) ?? '')
 	const [, group = '', isSchema] = /^YAOKI_(OUTBOX|IDEMPOTENCY)(_SCHEMA$)?/.exec(code) ?? []
-	if (isSchema) return schemaError(target, group.toLowerCase(), chain[0]?.found === 0, message, cause)
+	if (isSchema && chain[0]?.found === 0) return missingTables(target, group.toLowerCase(), cause)
+	if (isSchema) return new CliError('failure', `${describeTarget(target)}: ${message}`, { cause })
 	if (group !== '' || code === 'YAOKI_MISSING_VERSION') return new CliError('failure', message, { cause })
 	return containsSecret(error, target) ? new CliError('failure', message) : error
 }
@@ -77,14 +78,7 @@ function withFlagName(error: InvalidOptionError | InvalidArgumentError, path: st
 }
 
 /** The store does not know the flags; the suggested command must contain them. */
-function schemaError(
-	target: DatabaseTarget | RedisTarget,
-	group: string,
-	isEmpty: boolean,
-	message: string,
-	cause: unknown,
-): CliError {
-	if (!isEmpty) return new CliError('failure', `${describeTarget(target)}: ${message}`, { cause })
+function missingTables(target: DatabaseTarget | RedisTarget, group: string, cause: unknown): CliError {
 	const flags = target.kind === 'postgres' ? '--database and --schema' : '--database'
 	return new CliError('failure', `${describeTarget(target)} has no ${group} tables.`, {
 		hint: `Create them with 'yaoki ${group} migrate${target.flags}', or select another database with ${flags}.`,

@@ -4,11 +4,11 @@
  */
 import { fileURLToPath } from 'node:url'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { CliError } from '../errors.ts'
-import { type Arguments, flag, text, toFlag } from '../option-tables.ts'
+import { type CliError, usageError } from '../errors.ts'
+import { type Arguments, flag, text } from '../option-tables.ts'
+import { rejectWithout } from '../parse-arguments.ts'
 import { contentLines, readSecretFile } from '../user-files.ts'
 
-/** Options that are the same for all tables. */
 const COMMON_OPTIONS = {
 	databaseFile: text(
 		'FILE',
@@ -22,9 +22,7 @@ const databaseOption = (defaultFile: string, more = '') =>
 	text(
 		'URL',
 		`postgres://..., ${more}sqlite:FILE or FILE.db; default DATABASE_URL, then PGHOST or PGDATABASE, then ${defaultFile}`,
-		{
-			short: 'd',
-		},
+		{ short: 'd' },
 	)
 
 const OUTBOX_FILE = './outbox.db'
@@ -40,7 +38,7 @@ export const IDEMPOTENCY_DATABASE_OPTIONS = {
 export type DatabaseArguments = Arguments<typeof DATABASE_OPTIONS>
 
 interface TargetBase {
-	/** For messages. */
+	/** The public parts of the URL, or the file, for messages. */
 	readonly name: string
 	/** The flags that select this database again, without a password, each after a space; may be empty. */
 	readonly flags: string
@@ -72,17 +70,23 @@ export interface RedisTarget extends TargetBase {
 
 export type DatabaseTarget = SqliteTarget | PostgresTarget
 
+/** A target without what other options decide. */
+type Parsed = Omit<SqliteTarget, 'flags'> | Omit<PostgresTarget, 'flags' | 'schema' | 'prepare'>
+
+type Env = Readonly<Record<string, string | undefined>>
+
 export type KeyArguments = Partial<Arguments<typeof IDEMPOTENCY_DATABASE_OPTIONS>>
 
 /** Keywords of libpq. */
 const KEYWORD =
 	/(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslpassword|options|application_name)\s*=/i
 
+const A_POSTGRES = 'a PostgreSQL database'
 const EXPECTED = 'postgres://..., sqlite:FILE, or a file that ends in .db or .sqlite'
 
 export function resolveTarget(
 	args: Partial<DatabaseArguments>,
-	env: Readonly<Record<string, string | undefined>>,
+	env: Env,
 	warn: (text: string) => void = () => {},
 	defaultFile: string = OUTBOX_FILE,
 ): DatabaseTarget {
@@ -103,25 +107,24 @@ export function resolveTarget(
 		const prepareFlag = noPrepare ? ' --no-prepare' : ''
 		return { ...parsed, schema, prepare: !noPrepare, flags: `${flags}${schemaFlag}${prepareFlag}` }
 	}
-	if (schema !== undefined) throw new CliError('usage', '--schema requires a PostgreSQL database.')
-	if (noPrepare) throw new CliError('usage', '--no-prepare requires a PostgreSQL database.')
+	rejectWithout(A_POSTGRES, { schema, noPrepare })
 	return { ...parsed, flags }
 }
 
 /** Returns the database of idempotency keys, which may be a Redis. */
 export function resolveKeyTarget(
 	args: KeyArguments,
-	env: Readonly<Record<string, string | undefined>>,
+	env: Env,
 	warn?: (text: string) => void,
 ): DatabaseTarget | RedisTarget {
+	const { schema, noPrepare, prefix } = args
 	const { flag, url, file } = selectDatabase(args, env, IDEMPOTENCY_FILE)
 	const text = file === undefined ? url : readUrl(flag, file, () => {})
 	if (!/^rediss?:/i.test(text)) {
-		if (args.prefix !== undefined) throw new CliError('usage', '--prefix requires a Redis database.')
+		rejectWithout('a Redis database', { prefix })
 		return resolveTarget(args, env, warn, IDEMPOTENCY_FILE)
 	}
-	for (const name of ['schema', 'noPrepare'] as const)
-		if (args[name]) throw new CliError('usage', `${toFlag(name)} requires a PostgreSQL database.`)
+	rejectWithout(A_POSTGRES, { schema, noPrepare })
 	const parsed = URL.canParse(text) ? new URL(text) : undefined
 	// An unencoded / or # in a password ends the host too early, and the rest would be printed.
 	if (!parsed || `${parsed.pathname}${parsed.hash}`.includes('@')) throw invalidTarget(flag, 'redis:...')
@@ -129,24 +132,23 @@ export function resolveKeyTarget(
 	const name = `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
 	const flags = flag === '--database' ? ` --database ${shellQuote(name)}` : ''
 	const secrets = [password, decode(password)].filter((secret) => secret !== '')
-	return { kind: 'redis', url: text, prefix: args.prefix, name, flags, secrets }
+	return { kind: 'redis', url: text, prefix, name, flags, secrets }
 }
 
 interface Selected {
-	/** For messages. */
+	/** The flag or variable that selected the database, for messages. */
 	readonly flag: string
 	readonly url: string
-	/** The file that contains the URL. */
 	readonly file?: string | undefined
 }
 
 function selectDatabase(
 	{ database, databaseFile }: Partial<DatabaseArguments>,
-	env: Readonly<Record<string, string | undefined>>,
+	env: Env,
 	defaultFile: string,
 ): Selected {
 	if (database !== undefined && databaseFile !== undefined)
-		throw new CliError('usage', '--database cannot be combined with --database-file.')
+		throw usageError('--database cannot be combined with --database-file.')
 	if (database !== undefined) return { flag: '--database', url: database }
 	if (databaseFile !== undefined) return { flag: '--database-file', url: '', file: databaseFile }
 	const { DATABASE_URL: url, DATABASE_URL_FILE: file } = env
@@ -157,11 +159,11 @@ function selectDatabase(
 		: { flag: 'DATABASE_URL', url: defaultFile }
 }
 
-/** In the place of a flag. */
+/** Stands for a flag if the PG* variables select the database. */
 const PG_VARIABLES = 'PG*'
 
 /** The driver reads the variables itself, and more of them than messages show, such as certificates. */
-function targetOfVariables(env: Readonly<Record<string, string | undefined>>): PostgresTarget {
+function targetOfVariables(env: Env): Parsed {
 	const {
 		PGHOST: host = '',
 		PGPORT: port,
@@ -172,22 +174,14 @@ function targetOfVariables(env: Readonly<Record<string, string | undefined>>): P
 	const isSocket = host.startsWith('/')
 	const server = `${isSocket ? '' : host || 'localhost'}${port ? `:${port}` : ''}`
 	const name = `postgres://${user ? `${user}@` : ''}${server}/${database}${isSocket ? `?host=${host}` : ''}`
-	return {
-		kind: 'postgres',
-		url: '',
-		schema: undefined,
-		prepare: true,
-		name,
-		flags: '',
-		secrets: password ? [password] : [],
-	}
+	return { kind: 'postgres', url: '', name, secrets: password ? [password] : [] }
 }
 
 function readUrl(flag: string, file: string, warn: (text: string) => void): string {
 	const lines = contentLines(readSecretFile(file, warn))
 	const [url] = lines
 	if (url !== undefined && lines.length === 1) return url
-	throw new CliError('usage', `${flag}: ${file} must contain one line with the URL.`)
+	throw usageError(`${flag}: ${file} must contain one line with the URL.`)
 }
 
 /** Returns the target with its schema, if one was given, for messages. */
@@ -196,11 +190,11 @@ export const describeTarget = (target: DatabaseTarget | RedisTarget): string =>
 		? `${target.name}, schema ${target.schema}`
 		: target.name
 
-/** So that a suggested command can be pasted into a shell. */
+/** Quotes a text, so that a suggested command can be pasted into a shell. */
 const shellQuote = (text: string): string =>
 	/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
-function parseTarget(flag: string, text: string): DatabaseTarget {
+function parseTarget(flag: string, text: string): Parsed {
 	if (/^postgres(ql)?:/i.test(text)) return parsePostgres(flag, text)
 	if (/^sqlite:/i.test(text)) return sqliteTarget(flag, parseSqliteUrl(flag, text))
 	if (/^file:/i.test(text)) return sqliteTarget(flag, parseFileUrl(flag, text))
@@ -213,7 +207,7 @@ function parseTarget(flag: string, text: string): DatabaseTarget {
 
 /** The string may contain a password, so it is not repeated. */
 const keywordString = (flag: string): CliError =>
-	new CliError('usage', `${flag} must be a URL or a file; keywords such as host=... are not supported.`, {
+	usageError(`${flag} must be a URL or a file; keywords such as host=... are not supported.`, {
 		hint: 'Write postgres://USER@HOST/DATABASE. The password can be in DATABASE_URL or in the file of --database-file.',
 	})
 
@@ -236,13 +230,13 @@ function parseFileUrl(flag: string, text: string): string {
 	}
 }
 
-function sqliteTarget(flag: string, file: string): SqliteTarget {
+function sqliteTarget(flag: string, file: string): Parsed {
 	// A database in memory is empty in every new process.
 	if (file === '' || file === ':memory:') throw invalidTarget(flag, `sqlite:${file}`)
-	return { kind: 'sqlite', file, name: file, flags: '' }
+	return { kind: 'sqlite', file, name: file }
 }
 
-function parsePostgres(flag: string, url: string): PostgresTarget {
+function parsePostgres(flag: string, url: string): Parsed {
 	const parsed = URL.canParse(url) ? new URL(url) : undefined
 	if (!parsed) throw invalidTarget(flag, 'postgres:...')
 	const { username, password, host, pathname, search, hash, searchParams } = parsed
@@ -252,16 +246,10 @@ function parsePostgres(flag: string, url: string): PostgresTarget {
 	if (isCut) throw invalidTarget(flag, 'postgres:... (encode special characters of the password, / as %2F)')
 	const user = username === '' ? '' : `${username}@`
 	const server = host || searchParams.get('host') || 'localhost'
-	const secrets = [password, decode(password), ...secretParameters(searchParams)]
-	return {
-		kind: 'postgres',
-		url,
-		schema: undefined,
-		prepare: true,
-		name: `postgres://${user}${server}${pathname}`,
-		flags: '',
-		secrets: secrets.filter((text) => text !== ''),
-	}
+	const secrets = [password, decode(password), ...secretParameters(searchParams)].filter(
+		(text) => text !== '',
+	)
+	return { kind: 'postgres', url, name: `postgres://${user}${server}${pathname}`, secrets }
 }
 
 const secretParameters = (parameters: URLSearchParams): readonly string[] =>

@@ -1,4 +1,4 @@
-/** What all commands do to open a database. */
+/** Opens the databases of commands. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

@@ -9,7 +9,7 @@ import { type Faults, formatFaults, type KillDuplicates } from './receiver.ts'
 
 export interface Kill {
 	readonly relay: string
-	/** How many of its requests the receiver had accepted but not answered. */
+	/** The number of its requests that the receiver had accepted but not answered. */
 	readonly unanswered: number
 }
 
@@ -23,7 +23,7 @@ export interface LedgerInput {
 	}[]
 	readonly committed: readonly string[]
 	readonly rolledBack: number
-	/** How often the receiver accepted each order. */
+	/** The number of times that the receiver accepted each order. */
 	readonly received: ReadonlyMap<string, number>
 	readonly faults: Readonly<Faults>
 	readonly duplicates: number
@@ -96,7 +96,7 @@ export function renderLedger(ledger: Ledger, { style, columns }: Format): string
 	return [style.bold(`Ledger, ${ledger.database}`), ...formatPairs(rows, columns), conclusion].join('\n')
 }
 
-/** Only acked messages are not sent again, even if a response had arrived for others. */
+/** A relay sends a message again unless it has acked it, even if the receiver had responded. */
 function describeKill({ duplicatesRejected, duplicatesAnswered }: Ledger['kills'][number]): string {
 	const count = formatNumber(duplicatesRejected)
 	if (duplicatesRejected === 0) return count

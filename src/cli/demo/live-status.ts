@@ -13,7 +13,7 @@ export interface DemoStatus {
 	readonly committed: number
 	readonly receiver: Receiver
 	readonly relays: readonly RelayProcess[]
-	/** What happens at the moment, in a few words. */
+	/** The current part of the demo, in a few words. */
 	readonly phase: string
 }
 

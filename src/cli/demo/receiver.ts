@@ -10,10 +10,9 @@ import { text } from 'node:stream/consumers'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { formatNumber } from '../../text/format.ts'
 
-/** The header with the name of the sending relay. */
 export const RELAY_HEADER = 'x-demo-relay'
 
-/** How often the receiver failed on purpose, by kind. */
+/** The number of deliberate failures, by kind. */
 export interface Faults {
 	serverErrors: number
 	tooManyRequests: number
@@ -39,7 +38,7 @@ const RESPONSE_DELAY_MS = { min: 10, spread: 30 }
 
 export class Receiver {
 	readonly faults: Faults = { serverErrors: 0, tooManyRequests: 0, hung: 0, outage: 0 }
-	/** How often each order was accepted, by order id. */
+	/** The number of times that each order was accepted, by order id. */
 	readonly orders: Map<string, number> = new Map()
 	duplicates = 0
 	/** Duplicates caused by a kill, by the killed relay. */

@@ -65,7 +65,7 @@ export class RelayProcess {
 				ready.resolve()
 			}
 		})
-		/** Without a reason the process was killed by a signal from outside. */
+		/** No `reason`: a signal from outside has killed the process. */
 		const onExit = (reason: string | undefined) => {
 			this.#exit.resolve()
 			if (this.state === 'killed' || this.state === 'stopping') return

@@ -17,7 +17,7 @@ export function createSchedule(seconds: number) {
 		ordersPerSecond: 100,
 		produceMs,
 		outage: { fromMs: produceMs * 0.35, toMs: produceMs * 0.35 + outageMs },
-		/** From here on a relay is killed as soon as it is busy. */
+		/** After this time a relay is killed as soon as it is busy. */
 		killAtMs: produceMs * 0.75,
 		/** Single failures, so that each kind occurs even in a short demo. */
 		failures: (['serverErrors', 'hung', 'tooManyRequests'] as const).map((fault, index) => ({
@@ -26,9 +26,9 @@ export function createSchedule(seconds: number) {
 		})),
 		/** Timeout of a request; requests that hang take longer. */
 		timeoutMs: clamp(1000, total / 20, 1500),
-		/** How long a killed relay keeps its messages. */
+		/** A killed relay keeps its messages for this time. */
 		leaseMs: clamp(1000, total / 15, 2000),
-		/** How long the circuit stays open. */
+		/** The circuit stays open for this time. */
 		breakerMs: clamp(200, total / 30, 1000),
 		/** Time after the last order in which the queue must become empty. */
 		drainTimeoutMs: 30_000,

@@ -9,7 +9,7 @@ export interface ShopOrder {
 
 export interface Shop {
 	readonly name: string
-	/** How a relay process connects to it. */
+	/** What a relay process needs to connect. */
 	readonly database: StoreTarget
 	readonly outbox: Outbox
 	/** Writes the order and its message in one transaction, then commits it or rolls it back. */

@@ -16,7 +16,7 @@ import {
 	type Share,
 	storedDeadLetters,
 } from '../../telemetry/queries/five-questions.ts'
-import { gauge, ratio, type Scope } from '../../telemetry/queries/promql.ts'
+import { gauge, ratio, type Scope, type Selection } from '../../telemetry/queries/promql.ts'
 import { formatCount } from '../../text/format.ts'
 import { type AlertSettings, DEFAULT_SETTINGS } from './alert-settings.ts'
 
@@ -34,6 +34,9 @@ export interface AlertRule {
 
 const over = (window: string): Scope => ({ where: {}, window })
 const by = ['destination']
+
+/** The current value of a gauge. */
+const current = (selection: Selection): string => gauge(selection, over(''))
 
 /** The rules, in the order of the runbook. */
 export function alertRules(settings: AlertSettings = DEFAULT_SETTINGS): readonly AlertRule[] {
@@ -104,16 +107,16 @@ function retryRules(settings: AlertSettings): readonly AlertRule[] {
 const WHICH_CIRCUIT = '{{ $labels.service }}{{ with $labels.destination }}, destination {{ . }}{{ end }}'
 
 function circuitRules({ openMs, minReopened, isolatedMs }: AlertSettings): readonly AlertRule[] {
-	const isolated = gauge({ metric: 'yaoki_circuit_breaker_isolated' }, over(''))
+	const isolated = current({ metric: 'yaoki_circuit_breaker_isolated' })
 	return [
 		{
 			alert: 'YaokiCircuitOpen',
 			expression: [
-				`${gauge({ metric: 'circuit_breaker_state' }, over(''))} > 0`,
+				`${current({ metric: 'circuit_breaker_state' })} > 0`,
 				// A breaker has no timer: the circuit of a dependency that is not called any more stays open.
 				`and ${circuitRejections(over('5m'))} > 0`,
 				`unless ${isolated} > 0`,
-				`or ${gauge({ metric: 'yaoki_outbox_circuit_state', by }, over(''))} > 0`,
+				`or ${current({ metric: 'yaoki_outbox_circuit_state', by })} > 0`,
 			],
 			for: toPrometheusDuration(openMs),
 			severity: 'warning',
@@ -143,11 +146,11 @@ function circuitRules({ openMs, minReopened, isolatedMs }: AlertSettings): reado
 }
 
 function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSettings): readonly AlertRule[] {
-	const due = gauge({ metric: 'yaoki_outbox_due_messages', by }, over(''))
-	const isOld = `${gauge({ metric: 'yaoki_outbox_oldest_age_seconds', by }, over(''))} > ${ageMs / 1_000}`
+	const due = current({ metric: 'yaoki_outbox_due_messages', by })
+	const isOld = `${current({ metric: 'yaoki_outbox_oldest_age_seconds', by })} > ${ageMs / 1_000}`
 	const paused = { metric: 'yaoki_outbox_pause_state', by }
-	const isPaused = `${gauge(paused, over(''))} > 0`
-	const isPausedByOperator = `${gauge({ ...paused, where: { reason: 'operator' } }, over(''))} > 0`
+	const isPaused = `${current(paused)} > 0`
+	const isPausedByOperator = `${current({ ...paused, where: { reason: 'operator' } })} > 0`
 	return [
 		{
 			alert: 'YaokiDeadLetters',
@@ -165,7 +168,7 @@ function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSett
 		},
 		{
 			alert: 'YaokiOutboxAge',
-			// Not for a Retry-After: a destination that always asks for a pause gets no message.
+			// A pause by Retry-After does not end the alert: a destination that always asks for one gets no message.
 			expression: [isOld, `unless ${isPausedByOperator}`],
 			for: '5m',
 			severity: 'critical',
@@ -176,7 +179,7 @@ function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSett
 		{
 			alert: 'YaokiOutboxLag',
 			expression: [
-				`${gauge({ metric: 'yaoki_outbox_oldest_lag_seconds', by }, over(''))} > ${lagMs / 1_000}`,
+				`${current({ metric: 'yaoki_outbox_oldest_lag_seconds', by })} > ${lagMs / 1_000}`,
 				`unless ${isPaused}`,
 			],
 			for: '5m',
@@ -198,7 +201,7 @@ function outboxRules({ maxDeadLetters, ageMs, lagMs, withoutRelayMs }: AlertSett
 			alert: 'YaokiNoRelay',
 			expression: [
 				`sum by (job, service) (${due}) > 0`,
-				`unless ${gauge({ metric: 'yaoki_outbox_relays' }, over(''))} > 0`,
+				`unless ${current({ metric: 'yaoki_outbox_relays' })} > 0`,
 			],
 			for: toPrometheusDuration(withoutRelayMs),
 			severity: 'critical',
@@ -237,7 +240,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 type BurnRate = readonly [
-	/** How many times too fast the budget is spent. */
+	/** The budget is spent this many times too fast. */
 	factor: number,
 	longMs: number,
 	shortMs: number,

@@ -60,7 +60,7 @@ export const readAlertSettings = (args: Arguments<typeof ALERT_OPTIONS>) => ({
 	withoutRelayMs: parseDuration('--max-without-relay', args.maxWithoutRelay),
 })
 
-/** What `gen alerts` uses without options. */
+/** The settings of `gen alerts` without options. */
 export const DEFAULT_SETTINGS: AlertSettings = readAlertSettings(
 	Object.fromEntries(
 		Object.entries(ALERT_OPTIONS).map(([name, option]) => [

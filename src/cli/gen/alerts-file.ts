@@ -1,7 +1,6 @@
 /** The alert rules as a rule file of Prometheus. */
 import { toOtelQuery, toOtelText } from '../../telemetry/queries/otel-labels.ts'
-import type { AlertRule } from './alert-rules.ts'
-import { alertRules } from './alert-rules.ts'
+import { type AlertRule, alertRules } from './alert-rules.ts'
 import type { AlertSettings } from './alert-settings.ts'
 import type { MetricSource } from './grafana-dashboard.ts'
 

@@ -1,8 +1,9 @@
 /** The `gen` commands print what operators import, made from the metric names of this version. */
 import { type Command, defineCommand } from '../command.ts'
-import { CliError } from '../errors.ts'
+import { usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { flag, text, toFlag } from '../option-tables.ts'
+import { flag, text } from '../option-tables.ts'
+import { rejectWithout } from '../parse-arguments.ts'
 import { checkOutFile, writeWholeFile } from '../user-files.ts'
 import { ALERT_OPTIONS, readAlertSettings, readRunbookUrl } from './alert-settings.ts'
 import { ruleFile, toYaml } from './alerts-file.ts'
@@ -61,14 +62,12 @@ export const alerts: Command = defineCommand({
 	run({ out, for: source, runbookUrl, kubernetes, name, namespace, label, ...args }, io) {
 		const url = runbookUrl === undefined ? undefined : readRunbookUrl('--runbook-url', runbookUrl)
 		const rules = ruleFile(url, readAlertSettings(args), source)
-		const metadata = { name, namespace, label }
 		if (kubernetes) {
-			const resource = prometheusRule(readMetadata(metadata), rules)
+			const resource = prometheusRule(readMetadata({ name, namespace, label }), rules)
 			return deliver(io, out, resource, prometheusRuleYaml(resource))
 		}
-		for (const [option, value] of Object.entries(metadata))
-			if (value !== undefined && value.length > 0)
-				throw new CliError('usage', `${toFlag(option)} requires --kubernetes.`)
+		// An empty text is an unset variable of a script.
+		rejectWithout('--kubernetes', { name: name || undefined, namespace: namespace || undefined, label })
 		return deliver(io, out, rules, toYaml(rules))
 	},
 })
@@ -95,7 +94,7 @@ export const serviceMonitor: Command = defineCommand({
 	},
 	run({ out, selector, port, path, interval, ...metadata }, io) {
 		if (selector.length === 0)
-			throw new CliError('usage', '--selector KEY=VALUE is required.', {
+			throw usageError('--selector KEY=VALUE is required.', {
 				hint: 'Name a label of your Service: --selector app=shop',
 			})
 		const resource = serviceMonitorOf(

@@ -97,7 +97,7 @@ const variable = (name: string, label: string, query: string) => ({
 	datasource: DATASOURCE,
 	definition: query,
 	query: { query, refId: name },
-	// On every change of the time range: services come and go.
+	// Refreshes on every change of the time range: services come and go.
 	refresh: 2,
 	sort: 1,
 	multi: true,

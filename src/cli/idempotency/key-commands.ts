@@ -1,7 +1,6 @@
 /**
- * `idempotency show` prints what is stored for a key; `idempotency resolve` decides about one whose request
- * ended without a response; `idempotency delete` forgets one; `idempotency purge` deletes keys whose
- * retention is over. A key belongs to an engine, a principal, a method and a route. Only their hash is stored,
+ * `idempotency show` prints what is stored for a key; `idempotency resolve` decides about a key whose request
+ * ended without a response; `idempotency delete` forgets a key; `idempotency purge` deletes expired keys. A key belongs to an engine, a principal, a method and a route. Only their hash is stored,
  * so keys cannot be listed.
  */
 import { readFile } from 'node:fs/promises'
@@ -13,7 +12,7 @@ import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatPairs } from '../../text/table.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { IDEMPOTENCY_DATABASE_OPTIONS } from '../database/database-target.ts'
-import { CliError } from '../errors.ts'
+import { CliError, usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
 import { parseDuration, relativeTo } from '../outbox/parse-time.ts'
@@ -28,11 +27,9 @@ const KEY_OPTIONS = {
 	route: text('PATH', 'path of the request, or what the option "route" returned; required', { short: 'r' }),
 }
 
-const KEY = {
-	key: { placeholder: 'KEY', description: 'value of the Idempotency-Key header' },
-} as const
+const KEY = { key: { placeholder: 'KEY', description: 'value of the Idempotency-Key header' } } as const
 
-/** For the examples. */
+/** Arguments of a key, for the examples of commands. */
 const EXAMPLE_KEY = '8e03978e-40d5 -n payments -p user-7 -r /charges'
 
 /** The longest key that the engine can be configured for. */
@@ -42,11 +39,11 @@ const MAX_KEY_LENGTH = 8_192
 async function keyId(args: Arguments<typeof KEY_OPTIONS, typeof KEY>): Promise<string> {
 	const { key, name, principal, method, route } = args
 	const parsed = parseKey(key, MAX_KEY_LENGTH)
-	if (parsed.kind === 'malformed') throw new CliError('usage', `KEY is invalid: ${parsed.detail}`)
-	if (parsed.kind === 'missing') throw new CliError('usage', 'KEY is empty.')
-	if (name === undefined || name === '') throw new CliError('usage', '--name is required.')
-	if (principal === undefined || principal === '') throw new CliError('usage', '--principal is required.')
-	if (route === undefined || route === '') throw new CliError('usage', '--route is required.')
+	if (parsed.kind === 'malformed') throw usageError(`KEY is invalid: ${parsed.detail}`)
+	if (parsed.kind === 'missing') throw usageError('KEY is empty.')
+	if (name === undefined || name === '') throw usageError('--name is required.')
+	if (principal === undefined || principal === '') throw usageError('--principal is required.')
+	if (route === undefined || route === '') throw usageError('--route is required.')
 	return identityHash(name, { principal, method: method.toUpperCase(), route, key: parsed.key })
 }
 
@@ -132,10 +129,10 @@ export const resolve: Command = defineCommand({
 	async run(args, io) {
 		const { rerun, status, bodyFile } = args
 		if (rerun === (status !== undefined))
-			throw new CliError('usage', 'Give either --rerun or --status.', {
+			throw usageError('Give either --rerun or --status.', {
 				hint: 'Find out first whether the request had its effect: the engine cannot know.',
 			})
-		if (rerun && bodyFile !== undefined) throw new CliError('usage', '--body-file requires --status.')
+		if (rerun && bodyFile !== undefined) throw usageError('--body-file requires --status.')
 		const retentionMs = parseDuration('--retention', args.retention, 1)
 		const id = await keyId(args)
 		const response = status === undefined ? undefined : await toResponse(status, args)
@@ -169,7 +166,7 @@ export const deleteKey: Command = defineCommand({
 			const found = await store.find(id)
 			if (!found) throw unknownKey()
 			if (!yes)
-				throw new CliError('usage', `This would delete a key that is ${describeState(found)}.`, {
+				throw usageError(`This would delete a key that is ${describeState(found)}.`, {
 					hint: 'Its next request runs like a first one, so its effects may happen again. Add --yes to confirm.',
 				})
 			if (!(await store.delete(id, force))) {
@@ -192,7 +189,7 @@ async function toResponse(
 	{ bodyFile, contentType }: { readonly bodyFile: string | undefined; readonly contentType: string },
 ): Promise<StoredResponse> {
 	if (!HEADER_VALUE.test(contentType))
-		throw new CliError('usage', '--content-type must be a media type such as application/json.')
+		throw usageError('--content-type must be a media type such as application/json.')
 	if (bodyFile === undefined) return { status, headers: [], body: new Uint8Array(0) }
 	const body = await readFile(bodyFile).catch((error: unknown) => {
 		throw fileError(bodyFile, error)
@@ -210,7 +207,7 @@ const NOTE_EVERY_MS = 5_000
 
 export const purge: Command = defineCommand({
 	examples: [
-		['yaoki idempotency purge', 'for a cron job: delete keys whose retention is over'],
+		['yaoki idempotency purge', 'for a cron job: delete expired keys'],
 		['yaoki idempotency purge --batch-size 100', 'with shorter transactions'],
 	],
 	options: {

@@ -13,7 +13,7 @@ import {
 	resolveKeyTarget,
 } from '../database/database-target.ts'
 import { openPostgresPool, openRedis, requireFile } from '../database/open-database.ts'
-import { CliError } from '../errors.ts'
+import { usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 
 type Io = Pick<CommandIo, 'env' | 'warn'>
@@ -47,7 +47,7 @@ export async function withNewStore(
 	use: (store: SqlIdempotencyStore, target: DatabaseTarget) => CommandResult,
 ): CommandResult {
 	const target = resolveKeyTarget(args, io.env, io.warn)
-	if (target.kind === 'redis') throw new CliError('usage', 'Redis needs no tables and no migration.')
+	if (target.kind === 'redis') throw usageError('Redis needs no tables and no migration.')
 	try {
 		return await onSql(target, (store) => use(store, target))
 	} catch (error) {

@@ -8,7 +8,7 @@ import { type Inspectable, inspectionOf } from '../../core/observe/inspection.ts
 import { formatCount } from '../../text/format.ts'
 import { sanitizeText } from '../../text/sanitize.ts'
 import { type Command, defineCommand } from '../command.ts'
-import { CliError } from '../errors.ts'
+import { usageError } from '../errors.ts'
 import { number, text } from '../option-tables.ts'
 import { unknownName } from '../parse-arguments.ts'
 import { listExports, loadExports, withFileContext } from '../user-modules.ts'
@@ -63,10 +63,10 @@ function selectTargets(
 	for (const name of names) {
 		if (!exports.has(name)) throw unknownName('--export', name, [...exports.keys()])
 		if (!found.some(([one]) => one === name))
-			throw new CliError('usage', `Export "${name}" of ${file} is not a policy or a client.`)
+			throw usageError(`Export "${name}" of ${file} is not a policy or a client.`)
 	}
 	if (found.length === 0)
-		throw new CliError('usage', `${file} exports no policy and no client.${listExports([...exports.keys()])}`)
+		throw usageError(`${file} exports no policy and no client.${listExports([...exports.keys()])}`)
 	const named = names.length === 0 ? found : found.filter(([name]) => names.includes(name))
 	// A policy that is exported twice is one policy, and any name says more than "default".
 	const isDefault = ([name]: (typeof found)[number]) => Number(name === 'default')

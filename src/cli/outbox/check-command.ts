@@ -11,8 +11,7 @@ import { integer, text } from '../option-tables.ts'
 import { failed, formatCapped, type HealthCheck, passed, renderCheck } from './health/health-check.ts'
 import { checkQueue, type QueueLimits } from './health/queue-checks.ts'
 import { checkClock, checkPaused, checkRelays } from './health/relay-checks.ts'
-import type { OpenOutbox } from './open-outbox.ts'
-import { withOutbox } from './open-outbox.ts'
+import { type OpenOutbox, withOutbox } from './open-outbox.ts'
 import { parseDuration } from './parse-time.ts'
 
 export const check: Command = defineCommand({

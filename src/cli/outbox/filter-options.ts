@@ -2,11 +2,11 @@
 import type { MessageFilter } from '../../outbox/index.ts'
 import { isMessageId } from '../../outbox/message/filter.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
-import { CliError } from '../errors.ts'
+import { CliError, usageError } from '../errors.ts'
 import { type Arguments, text, toFlag } from '../option-tables.ts'
 import { parseMoment } from './parse-time.ts'
 
-/** For the examples of commands. */
+/** A message id for the examples of commands. */
 export const EXAMPLE_ID = '019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77'
 
 export const QUEUE_FILTER_OPTIONS = {
@@ -25,7 +25,7 @@ export const FILTER_OPTIONS = {
 	}),
 }
 
-/** For commands that show messages. */
+/** The option of commands that show messages. */
 export const REDACT_OPTION = {
 	redact: text(
 		'NAMES',
@@ -33,7 +33,7 @@ export const REDACT_OPTION = {
 	),
 }
 
-/** For commands that change something by hand. */
+/** Options of commands that change something by hand. */
 export const OPERATOR_OPTIONS = {
 	by: text('NAME', 'who does it, for the audit; default the user and host of this process'),
 	reason: text('TEXT', 'why, for the audit and for other operators'),
@@ -79,12 +79,11 @@ export function toSelection(args: FilterArguments & { readonly all: boolean }, n
 	const filter = toFilter(args, now)
 	const isEmpty = Object.keys(filter).length === 0
 	if (isEmpty !== args.all)
-		throw new CliError(
-			'usage',
+		throw usageError(
 			args.all ? '--all cannot be combined with ids or filters.' : 'Give message ids, a filter, or --all.',
 		)
 	const others = filter.ids ? Object.keys(filter).filter((name) => name !== 'ids') : []
 	if (others.length > 0)
-		throw new CliError('usage', `IDs select messages by themselves: remove ${others.map(toFlag).join(', ')}.`)
+		throw usageError(`IDs select messages by themselves: remove ${others.map(toFlag).join(', ')}.`)
 	return filter
 }

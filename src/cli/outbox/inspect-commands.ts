@@ -6,12 +6,11 @@ import type { OutboxStore } from '../../outbox/store/store.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, type CommandResult, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
-import { CliError } from '../errors.ts'
+import { CliError, usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { flag, integer, text } from '../option-tables.ts'
 import { EXAMPLE_ID, FILTER_OPTIONS, REDACT_OPTION, toFilter } from './filter-options.ts'
-import type { OpenArguments } from './open-outbox.ts'
-import { withOutbox } from './open-outbox.ts'
+import { type OpenArguments, withOutbox } from './open-outbox.ts'
 import { renderGroups, renderList, renderMessage } from './render-messages.ts'
 import { renderStatus } from './render-status.ts'
 
@@ -58,12 +57,8 @@ export const list: Command = defineCommand({
 		const { groups, limit, after, status: wanted } = args
 		const filter = toFilter(args, io.runtime.wallNow())
 		if (groups && wanted !== undefined && wanted !== 'dead')
-			throw new CliError(
-				'usage',
-				`--groups shows dead letters and cannot be combined with --status ${wanted}.`,
-			)
-		if (groups && after !== undefined)
-			throw new CliError('usage', '--groups cannot be combined with --after.')
+			throw usageError(`--groups shows dead letters and cannot be combined with --status ${wanted}.`)
+		if (groups && after !== undefined) throw usageError('--groups cannot be combined with --after.')
 		return withOutbox(args, io, async ({ outbox, store }) => {
 			if (groups) {
 				const found = await outbox.dead.groups(filter, { limit })
@@ -131,7 +126,10 @@ export const show: Command = defineCommand({
 
 export const why: Command = defineCommand({
 	examples: [
-		[`yaoki outbox why ${EXAMPLE_ID}`, 'waits for a retry, destination paused, dead, no relay, ...'],
+		[
+			`yaoki outbox why ${EXAMPLE_ID}`,
+			'what the message waits for: a retry, a paused destination, a relay, ...',
+		],
 	],
 	options: { ...DATABASE_OPTIONS, ...REDACT_OPTION },
 	positionals: MESSAGE_ID,

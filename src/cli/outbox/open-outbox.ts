@@ -95,7 +95,7 @@ async function toRedact(list: string): Promise<RedactMessage | undefined> {
 	return redactFields(names)
 }
 
-/** What a store needs of a target, as data that can be posted to another process. */
+/** The part of a target that a store needs, as data that can be posted to another process. */
 export type StoreTarget =
 	| Pick<SqliteTarget, 'kind' | 'file'>
 	| (Pick<PostgresTarget, 'kind' | 'url' | 'schema'> & Partial<Pick<PostgresTarget, 'prepare'>>)

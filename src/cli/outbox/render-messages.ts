@@ -78,7 +78,7 @@ export function renderGroups(groups: readonly DeadLetterGroup[], { style, runtim
 		.join('\n')
 }
 
-/** Without payload and headers if they are left out. */
+/** A message whose payload and headers may be left out. */
 type ShownMessage = Omit<MessageRecord, 'payload' | 'headers'> & Partial<MessageRecord>
 
 export function renderMessage(message: ShownMessage, why: string, format: Format): string {

@@ -4,7 +4,7 @@
  * selected letters are read before anything changes, one page at a time.
  */
 import { text as readText } from 'node:stream/consumers'
-import type { DeadLetterChanges, ReplayOptions } from '../../outbox/dead-letters/options.ts'
+import type { ReplayOptions } from '../../outbox/dead-letters/options.ts'
 import { DeadLetterNotFoundError, type MessageFilter, type Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { OperatorOptions } from '../../outbox/operator/operator.ts'
@@ -13,36 +13,13 @@ import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, type CommandResult, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
-import { CliError } from '../errors.ts'
+import { CliError, usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { type Arguments, flag, text } from '../option-tables.ts'
+import { flag, text } from '../option-tables.ts'
 import { parseJson, readJson } from '../user-files.ts'
-import {
-	EXAMPLE_ID,
-	FILTER_OPTIONS,
-	LETTER_IDS,
-	OPERATOR_OPTIONS,
-	toFilter,
-	toSelection,
-} from './filter-options.ts'
+import { EXAMPLE_ID, FILTER_OPTIONS, LETTER_IDS, OPERATOR_OPTIONS, toSelection } from './filter-options.ts'
 import { withOutbox } from './open-outbox.ts'
 import { parseDuration, parseExpiry } from './parse-time.ts'
-
-const REPLAY_OPTIONS = {
-	...DATABASE_OPTIONS,
-	...FILTER_OPTIONS,
-	all: flag('all dead letters'),
-	canary: flag('replay 1, then 10, then the rest; stop if they fail again', 'c'),
-	timeout: text('1m', 'with --canary: how long to wait for each step', { default: '1m' }),
-	payload: text('FILE|-', 'with one ID: JSON file with a new payload, or - for standard input'),
-	expires: text(
-		'never|2h|DATE',
-		'set a new expiry; without it expired letters are skipped, with exit code 4',
-	),
-	...OPERATOR_OPTIONS,
-}
-
-type ReplayArguments = Arguments<typeof REPLAY_OPTIONS, typeof LETTER_IDS>
 
 export const replay: Command = defineCommand({
 	examples: [
@@ -51,62 +28,57 @@ export const replay: Command = defineCommand({
 		[`yaoki outbox replay ${EXAMPLE_ID} --payload fixed.json`, 'one letter with a corrected payload'],
 		['yaoki outbox replay --cause expired --expires 2h', 'expired letters, with a new expiry in two hours'],
 	],
-	options: REPLAY_OPTIONS,
+	options: {
+		...DATABASE_OPTIONS,
+		...FILTER_OPTIONS,
+		all: flag('all dead letters'),
+		canary: flag('replay 1, then 10, then the rest; stop if they fail again', 'c'),
+		timeout: text('1m', 'with --canary: how long to wait for each step', { default: '1m' }),
+		payload: text('FILE|-', 'with one ID: JSON file with a new payload, or - for standard input'),
+		expires: text(
+			'never|2h|DATE',
+			'set a new expiry; without it expired letters are skipped, with exit code 4',
+		),
+		...OPERATOR_OPTIONS,
+	},
 	positionals: LETTER_IDS,
 	async run(args, io) {
-		checkReplayArguments(args)
-		toSelection(args, io.runtime.wallNow())
-		return replayDeadLetters(args, io)
+		const { payload: file, expires, canary, all, by, reason, ids } = args
+		if (file !== undefined && (ids.length !== 1 || canary || all))
+			throw usageError('--payload requires exactly one ID, without --all and --canary.')
+		if (canary && expires !== undefined)
+			throw usageError('--expires cannot be combined with --canary.', {
+				hint: 'Replay one letter by its ID first, then the others.',
+			})
+		const operator = { by, reason }
+		const filter = toSelection(args, io.runtime.wallNow())
+		const timeoutMs = parseDuration('--timeout', args.timeout)
+		const expiryAt = (now: number) =>
+			expires === undefined ? undefined : parseExpiry('--expires', expires, now)
+		// Expiry and payload are read before the database is opened: invalid arguments are reported first.
+		expiryAt(io.runtime.wallNow())
+		const payload = file === undefined ? undefined : { value: await readPayload(file) }
+		return withOutbox(args, io, async ({ outbox, store }) => {
+			await requireDeadLetters(store, filter.ids, 'replayed')
+			// Relays use the clock of the database.
+			const now = await store.now()
+			const expiresAt = expiryAt(now)
+			const selected = await selectLetters(outbox, filter, io.signal)
+			if (expiresAt === undefined && filter.ids) rejectExpired(selected, now)
+			const [id] = filter.ids ?? []
+			if (payload && id !== undefined) {
+				await outbox.dead.edit(id, { payload: payload.value, expiresAt }, operator)
+				io.result({ replayed: 1, stopped: false, expired: 0 }, `Replayed ${id} with the new payload.`)
+				return
+			}
+			if (expiresAt !== undefined) return replayWithExpiry(outbox, selected, expiresAt, operator, io)
+			const valid = selected.filter((one) => !isExpired(one, now))
+			const expired = selected.length - valid.length
+			const replayed = expired === 0 ? filter : { ids: valid.map(({ id }) => id) }
+			return replayUnchanged(outbox, replayed, expired, { canary, all, timeoutMs, ...operator }, io)
+		})
 	},
 })
-
-function checkReplayArguments({ all, canary, payload, expires, ids }: ReplayArguments): void {
-	if (payload !== undefined && (ids.length !== 1 || canary || all))
-		throw new CliError('usage', '--payload requires exactly one ID, without --all and --canary.')
-	if (canary && expires !== undefined)
-		throw new CliError('usage', '--expires cannot be combined with --canary.', {
-			hint: 'Replay one letter by its ID first, then the others.',
-		})
-}
-
-async function replayDeadLetters(args: ReplayArguments, io: CommandIo): CommandResult {
-	const { payload: file, expires, canary, all, by, reason } = args
-	const operator = { by, reason }
-	const filter = toFilter(args, io.runtime.wallNow())
-	const timeoutMs = parseDuration('--timeout', args.timeout)
-	const expiryAt = (now: number) =>
-		expires === undefined ? undefined : parseExpiry('--expires', expires, now)
-	// Both are parsed before the database is opened: invalid arguments are reported first.
-	expiryAt(io.runtime.wallNow())
-	const payload = file === undefined ? undefined : { value: await readPayload(file) }
-	return withOutbox(args, io, async ({ outbox, store }) => {
-		await requireDeadLetters(store, filter.ids, 'replayed')
-		// Relays use the clock of the database.
-		const now = await store.now()
-		const expiresAt = expiryAt(now)
-		const selected = await selectLetters(outbox, filter, io.signal)
-		if (expiresAt === undefined && filter.ids) rejectExpired(selected, now)
-		const [id] = filter.ids ?? []
-		if (payload && id !== undefined)
-			return replayEdited(outbox, id, { payload: payload.value, expiresAt }, operator, io)
-		if (expiresAt !== undefined) return replayWithExpiry(outbox, selected, expiresAt, operator, io)
-		const valid = selected.filter((one) => !isExpired(one, now))
-		const expired = selected.length - valid.length
-		const replayed = expired === 0 ? filter : { ids: valid.map(({ id }) => id) }
-		return replayUnchanged(outbox, replayed, expired, { canary, all, timeoutMs, ...operator }, io)
-	})
-}
-
-async function replayEdited(
-	outbox: Outbox,
-	id: string,
-	changes: DeadLetterChanges,
-	operator: OperatorOptions,
-	io: CommandIo,
-): Promise<undefined> {
-	await outbox.dead.edit(id, changes, operator)
-	io.result({ replayed: 1, stopped: false, expired: 0 }, `Replayed ${id} with the new payload.`)
-}
 
 async function replayWithExpiry(
 	outbox: Outbox,

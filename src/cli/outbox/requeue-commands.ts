@@ -13,7 +13,7 @@ import { formatCount, formatDuration } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
-import { CliError } from '../errors.ts'
+import { usageError } from '../errors.ts'
 import { flag } from '../option-tables.ts'
 import {
 	EXAMPLE_ID,
@@ -51,7 +51,7 @@ export const retry: Command = defineCommand({
 		const filter = toSelection(args, io.runtime.wallNow())
 		const { all, closeCircuit, destination, by, reason } = args
 		if (closeCircuit && destination === undefined)
-			throw new CliError('usage', '--close-circuit requires --destination, without IDs.')
+			throw usageError('--close-circuit requires --destination, without IDs.')
 		return withOutbox(args, io, async ({ outbox, store, target }) => {
 			const retried = await outbox.retry(filter, { all })
 			const circuitClosed =
@@ -102,9 +102,7 @@ export const expire: Command = defineCommand({
 		all: flag('all queued messages'),
 		...OPERATOR_OPTIONS,
 	},
-	positionals: {
-		ids: { placeholder: 'ID', description: 'message ids', optional: true, multiple: true },
-	},
+	positionals: { ids: { placeholder: 'ID', description: 'message ids', optional: true, multiple: true } },
 	async run(args, io) {
 		const filter = toSelection(args, io.runtime.wallNow())
 		const { all, by, reason } = args
@@ -138,7 +136,7 @@ export const discard: Command = defineCommand({
 				await requireDeadLetters(store, filter.ids, 'discarded')
 				const { count, isCapped } = await outbox.dead.count(filter)
 				const letters = `${isCapped ? 'more than ' : ''}${formatCount(count, 'dead letter')}`
-				throw new CliError('usage', `This would discard ${letters}.`, { hint: 'Add --yes to confirm.' })
+				throw usageError(`This would discard ${letters}.`, { hint: 'Add --yes to confirm.' })
 			}
 			const report = await outbox.dead.discard(filter, { all, by, reason, signal: io.signal })
 			io.result(report, `Discarded ${formatCount(report.discarded, 'dead letter')}.`)

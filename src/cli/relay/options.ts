@@ -1,6 +1,6 @@
 /** The options of `yaoki relay`. URL and headers may be secrets, so no message repeats them. */
 import { DATABASE_OPTIONS } from '../database/database-target.ts'
-import { CliError } from '../errors.ts'
+import { usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
 import { contentLines, readSecretFile } from '../user-files.ts'
@@ -26,15 +26,15 @@ export const RELAY_OPTIONS = {
 
 export type RelayArguments = Arguments<typeof RELAY_OPTIONS>
 
-const usage = (message: string, hint?: string): CliError => new CliError('usage', message, { hint })
-
 export function parseDestinationUrl(to: string | undefined): URL {
-	if (to === undefined) throw usage('--to is required: the URL to which messages are posted.')
+	if (to === undefined) throw usageError('--to is required: the URL to which messages are posted.')
 	const url = URL.canParse(to) ? new URL(to) : undefined
 	if (!url || !/^https?:$/.test(url.protocol))
-		throw usage('--to must be a URL that starts with http:// or https://.')
+		throw usageError('--to must be a URL that starts with http:// or https://.')
 	if (url.username !== '' || url.password !== '')
-		throw usage('--to must not contain a password.', "Pass it as --header 'Authorization: Basic ...'.")
+		throw usageError('--to must not contain a password.', {
+			hint: "Pass it as --header 'Authorization: Basic ...'.",
+		})
 	return url
 }
 
@@ -73,7 +73,7 @@ export function parseHeaders(lines: readonly string[], source = '--header number
 		} catch {
 			// The message of this error contains the value.
 		}
-		throw usage(`${source} ${index + 1} must have the form 'name: value'.`)
+		throw usageError(`${source} ${index + 1} must have the form 'name: value'.`)
 	}
 	return Object.fromEntries(headers)
 }

@@ -7,7 +7,7 @@ import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 
-/** What each event counts as, and its label, in the order of printing. */
+/** The count that an event adds to, and its label, in the order of printing. */
 const COUNTED = {
 	relay_sent: ['sent', 'sent'],
 	relay_retry_scheduled: ['failed', 'failed'],

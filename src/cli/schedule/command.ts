@@ -1,19 +1,17 @@
 /**
- * `yaoki schedule`: the delays of backoff options before they are written into a program. The figures are
- * those of `schedule` in the root entry, with retries from 1. Options without effect are errors, because a
+ * `yaoki schedule`: the delays of backoff options before they are written into a program. It prints the figures
+ * of `schedule` in the root entry, with retries from 1. Options without effect are errors, because a
  * table that ignores one looks right.
  */
 
-import type { JitterStrategy, NamedGrowth } from '../../core/backoff/formula.ts'
-import { GROWTHS, JITTERS } from '../../core/backoff/formula.ts'
+import { GROWTHS, JITTERS, type JitterStrategy, type NamedGrowth } from '../../core/backoff/formula.ts'
 import { type BackoffOptions, selectJitter } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import type { RetrySchedule } from '../../core/retry/schedule.ts'
-import { schedule as computeSchedule } from '../../core/retry/schedule.ts'
+import { schedule as computeSchedule, type RetrySchedule } from '../../core/retry/schedule.ts'
 import { formatTable, type TableOptions } from '../../text/table.ts'
 import { type Command, defineCommand } from '../command.ts'
-import { CliError } from '../errors.ts'
+import { usageError } from '../errors.ts'
 import { integer, number, text } from '../option-tables.ts'
 
 const namesOf = <Name extends string>(table: Readonly<Record<Name, unknown>>) => Object.keys(table) as Name[]
@@ -84,7 +82,7 @@ function checkEffects(
 	jitter: JitterStrategy,
 ): void {
 	const needs = (flag: string, value: unknown, other: string, isMet: boolean) => {
-		if (value !== undefined && !isMet) throw new CliError('usage', `${flag} requires ${other}.`)
+		if (value !== undefined && !isMet) throw usageError(`${flag} requires ${other}.`)
 	}
 	const isDecorrelated = jitter.startsWith('decorrelated')
 	const curve: NamedGrowth = 'exponential'

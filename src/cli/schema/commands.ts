@@ -10,7 +10,7 @@ import {
 	type DatabaseTarget,
 	IDEMPOTENCY_DATABASE_OPTIONS,
 } from '../database/database-target.ts'
-import { CliError } from '../errors.ts'
+import { CliError, usageError } from '../errors.ts'
 import { withNewStore } from '../idempotency/open-store.ts'
 import type { CommandIo } from '../io.ts'
 import { type Arguments, integer, text } from '../option-tables.ts'
@@ -91,8 +91,7 @@ function printMigrations(
 	{ dialect, from, schema }: Arguments<typeof SQL_OPTIONS>,
 	list: (dialect: 'postgres' | 'sqlite', schema: string | undefined) => readonly Migration[],
 ): void {
-	if (dialect === 'sqlite' && schema !== undefined)
-		throw new CliError('usage', '--schema requires --dialect postgres.')
+	if (dialect === 'sqlite' && schema !== undefined) throw usageError('--schema requires --dialect postgres.')
 	const all = list(dialect, schema)
 	const migrations = all.filter(({ version }) => version >= from)
 	if (migrations.length === 0)

@@ -25,7 +25,7 @@ import {
 	type Shape,
 	text,
 } from '../../sim/scenario/shape.ts'
-import { CliError } from '../errors.ts'
+import { usageError } from '../errors.ts'
 import { withFileContext } from '../user-modules.ts'
 
 const measure = oneOf(...MEASURE_NAMES)
@@ -77,7 +77,7 @@ const gridStudy = fields({
 /** Returns the study in a file. A single scenario becomes a study with one variant. */
 export function checkStudy(given: unknown, file: string): Study {
 	if (typeof given !== 'object' || given === null || Array.isArray(given))
-		throw new CliError('usage', `${file} must contain a scenario or a study, as an object.`)
+		throw usageError(`${file} must contain a scenario or a study, as an object.`)
 	return withFileContext(file, '', () => {
 		checkShape(given)
 		const study = toStudy(given, basename(file, extname(file)))

@@ -1,8 +1,8 @@
 /** `yaoki simulate`. Its implementation is loaded when it runs, so help is fast. */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { type Command, defineCommand } from '../command.ts'
-import { CliError } from '../errors.ts'
-import { toFlag } from '../option-tables.ts'
+import { usageError } from '../errors.ts'
+import { rejectWithout } from '../parse-arguments.ts'
 import { SIMULATE_OPTIONS, SIMULATE_POSITIONALS, type SimulateArguments } from './options.ts'
 
 export const simulate: Command = defineCommand({
@@ -44,37 +44,19 @@ export const simulate: Command = defineCommand({
 function checkCombinations(args: SimulateArguments, json: boolean): void {
 	const { scenario, incident, out, assert, variant, service } = args
 	if (scenario !== undefined && incident !== undefined)
-		throw new CliError('usage', `Give either "${scenario}" or --incident, not both.`)
+		throw usageError(`Give either "${scenario}" or --incident, not both.`)
 	if (args.timelines !== undefined && !json && !out.some((file) => file.toLowerCase().endsWith('.json')))
-		throw new CliError('usage', '--timelines requires --json or a .json file.')
-	checkTuneOptions(args)
+		throw usageError('--timelines requires --json or a .json file.')
+	const { tune, tunePolicy, objective, maxSteps, sensitivity } = args
+	if (!tune) rejectWithout('--tune', { tunePolicy, objective, maxSteps, sensitivity })
+	else if (out.length > 0)
+		throw usageError('--out cannot be combined with --tune. Use --json for the result as data.')
 	if (incident !== undefined) return
 	const needing = [...out, ...assert, ...variant, ...service, args.chart, args.timelines]
-	if (scenario === undefined && (args.tune || needing.some((value) => value !== undefined)))
-		throw new CliError('usage', `Missing argument NAME|FILE: ${SIMULATE_POSITIONALS.scenario.description}.`)
-	const given = {
-		policy: args.policy,
-		pipeline: args.pipeline,
-		workers: args.workers,
-		fromPolicy: args.fromPolicy[0],
-	}
-	for (const [name, value] of Object.entries(given))
-		if (value !== undefined) throw new CliError('usage', `${toFlag(name)} requires --incident.`)
-}
-
-function checkTuneOptions({
-	tune,
-	tunePolicy,
-	objective,
-	maxSteps,
-	sensitivity,
-	out,
-}: SimulateArguments): void {
-	const given = { tunePolicy: tunePolicy[0], objective, maxSteps, sensitivity: sensitivity || undefined }
-	if (tune && out.length > 0)
-		throw new CliError('usage', '--out cannot be combined with --tune. Use --json for the result as data.')
-	for (const [name, value] of Object.entries(given))
-		if (value !== undefined && !tune) throw new CliError('usage', `${toFlag(name)} requires --tune.`)
+	if (scenario === undefined && (tune || needing.some((value) => value !== undefined)))
+		throw usageError(`Missing argument NAME|FILE: ${SIMULATE_POSITIONALS.scenario.description}.`)
+	const { policy, pipeline, workers, fromPolicy } = args
+	rejectWithout('--incident', { policy, pipeline, workers, fromPolicy })
 }
 
 /** Any text is a seed, also `NaN`. An empty text is an unset variable of a script. */

@@ -13,15 +13,11 @@ export const SIMULATE_OPTIONS = {
 		{ short: 'a', multiple: true },
 	),
 	chart: text('NAME', 'what is drawn over time: requests, work or responses', { choices: CHART_NAMES }),
-	service: text('NAME', "show this service in its own panel; 'all' shows every service", {
-		multiple: true,
-	}),
+	service: text('NAME', "show this service in its own panel; 'all' shows every service", { multiple: true }),
 	timelines: text(
 		'RUNS',
 		'runs of each variant with a timeline in JSON: first, all or none; default: first',
-		{
-			choices: TIMELINES,
-		},
+		{ choices: TIMELINES },
 	),
 	variant: text('NAME', 'run only this variant', { multiple: true }),
 	seed: text('SEED', 'seed of the first run, a number or a text', { short: 's' }),

@@ -20,13 +20,12 @@ export interface PoolOptions {
 }
 
 export interface PoolResult {
-	/** By case, in the order of its seeds. Runs that did not start are missing. */
+	/** The results of each case, in the order of its seeds. Runs that did not start are missing. */
 	readonly runs: readonly (readonly SimulationResult[])[]
-	/** How many runs have ended. */
 	readonly ended: number
 	/**
-	 * How many of `runs` are incomplete. Only a case without an ended run has them: among ended runs they would
-	 * distort every mean.
+	 * The number of incomplete `runs`. Only a case without an ended run has incomplete runs: among ended runs they
+	 * would distort every mean.
 	 */
 	readonly partial: number
 }
@@ -64,7 +63,7 @@ interface PoolThread {
 	current: JobReport['current']
 }
 
-/** Where threads get their jobs from, and where the results go. */
+/** Hands out jobs to threads, and receives the results. */
 export interface JobQueue {
 	/** Returns the next job; undefined if none can start before another result arrives, or none is left. */
 	next(): Job | undefined
@@ -164,12 +163,7 @@ export async function runJobs(workerData: WorkerInput, queue: JobQueue, options:
 	}
 
 	const spawn = () => {
-		const worker = new Worker(WORKER_FILE, {
-			workerData,
-			stdout: true,
-			stderr: true,
-			resourceLimits: LIMITS,
-		})
+		const worker = new Worker(WORKER_FILE, { workerData, stdout: true, stderr: true, resourceLimits: LIMITS })
 		const thread: PoolThread = { worker, job: undefined, ended: new Set(), current: undefined }
 		threads.push(thread)
 		worker.on('message', (report: JobReport) => onReport(thread, report))

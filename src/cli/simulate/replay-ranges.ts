@@ -33,7 +33,6 @@ const SEPARATOR = ', alternative '
 
 export const alternativeName = (policy: string, index: number): string => `${policy}${SEPARATOR}${index + 1}`
 
-/** Returns the name of the policy of a variant. */
 export const policyOf = (variant: string): string => variant.split(SEPARATOR)[0] ?? variant
 
 /** The result of a replay, as reports show it. */
@@ -116,7 +115,6 @@ export function formatUndecided(
 	return lines.flatMap((line) => wrap(sanitizeLine(line), width, 'truncate')).join('\n')
 }
 
-/** Formats ranges as a table. */
 export function formatRanges({ ranges, isShortest }: ReplayResult, width: number): string {
 	const [first] = ranges
 	if (!first?.isReproduced) return ''

@@ -8,15 +8,14 @@ import { invalidOption } from '../../core/options/schema.ts'
 import { DEFAULT_REPLAY_REPLICATIONS } from '../../sim/incident/replay.ts'
 import { EventLoop } from '../../sim/kernel/event-loop.ts'
 import type { VariantStudy } from '../../sim/run/study.ts'
-import type { PolicyModel } from '../../sim/scenario/layers.ts'
-import { buildPolicy, type PolicyLayer } from '../../sim/scenario/layers.ts'
+import { buildPolicy, type PolicyLayer, type PolicyModel } from '../../sim/scenario/layers.ts'
 import type { Scenario } from '../../sim/scenario/scenario.ts'
 import { loadFile, withFileContext } from '../user-modules.ts'
 import { alternativeName } from './replay-ranges.ts'
 
 /** An incident as data that can be posted to a thread. */
 export interface IncidentReplay {
-	/** From `scenarioFromIncident`: its policy is named `replay` and is empty. */
+	/** The result of `scenarioFromIncident`, whose policy `replay` is empty. */
 	readonly scenario: Scenario
 	/** Other scenarios that the events allow. */
 	readonly alternatives: readonly Scenario[]

@@ -23,9 +23,7 @@ export interface JobReport {
 	readonly ended: readonly Run[]
 	/** The current run, and the share of its durationMs that has passed, 0 to 1. */
 	readonly current?: Run & { readonly share: number }
-	/** The error that ended the job. */
 	readonly failure?: RunFailure
-	/** True for the last report of the job. */
 	readonly isLast: boolean
 }
 
@@ -127,7 +125,7 @@ function* advanceInSlices(
 	}
 }
 
-/** After a quiet hour, load can rise suddenly; one slice must not take minutes then. */
+/** Load can rise suddenly after a quiet hour, and one slice must not take minutes then. */
 const maxSlice = (durationMs: number, reached: number): number =>
 	Math.max(FIRST_SLICE, (durationMs === Infinity ? reached : durationMs) / 100)
 

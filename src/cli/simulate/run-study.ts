@@ -13,7 +13,7 @@ import { toStudyResult } from '../../sim/report/run-study.ts'
 import { type Timelines, toJSON } from '../../sim/report/study-json.ts'
 import type { StudyResult } from '../../sim/report/study-result.ts'
 import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
-import { CliError, toFailure } from '../errors.ts'
+import { CliError, toFailure, usageError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { unknownName } from '../parse-arguments.ts'
 import { checkOutFile, writeWholeFile } from '../user-files.ts'
@@ -49,7 +49,6 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 		all,
 		replay: splitAlternatives(all, caveats),
 		incident,
-		planned: all.planned,
 		assertions: checked,
 		maxEvents: options.maxEvents,
 		timelines: options.timelines,
@@ -75,7 +74,7 @@ async function load(options: SimulateOptions, signal: AbortSignal) {
 		const request: StudyRequest = { source: resolveSource(scenario), variants }
 		return { request, study: await loadStudy(request), name: scenario, incident: undefined }
 	}
-	if (file === undefined) throw new CliError('usage', 'Missing argument NAME|FILE.')
+	if (file === undefined) throw usageError('Missing argument NAME|FILE.')
 	const { formatIncident, readIncident, suggestTimeout } = await import('./read-incident.ts')
 	const { policy, pipeline, fromPolicy, workers } = options
 	const selection = { pipeline, workers, ...(fromPolicy.length > 0 && { policy: fromPolicy }) }
@@ -131,23 +130,24 @@ function describeFailedRun(cause: FailedRunError, cases: readonly StudyCase[], n
 	})
 }
 
+/** The incident that was read, as data and as text. */
+export interface LoadedIncident {
+	readonly data: IncidentSummary
+	readonly text: string
+}
+
 interface StudyOutput extends Pick<PoolResult, 'ended' | 'partial'> {
-	/** All cases, also those of the other scenarios of an incident. */
+	/** All cases, including the alternatives of an incident. */
 	readonly all: StudyResult
 	/** The cases to show, and their ranges over the scenarios that the events of an incident allow. */
 	readonly replay: ReplayResult
-	/** The incident that was read, as data and as text. */
-	readonly incident: { readonly data: IncidentSummary; readonly text: string } | undefined
-	/** The number of runs, alternatives included. */
-	readonly planned: number
+	readonly incident: LoadedIncident | undefined
 	readonly assertions: readonly AssertionResult[]
-	/** `--max-events`, if given. */
 	readonly maxEvents: number | undefined
-	/** `--timelines`, if given. */
 	readonly timelines: Timelines | undefined
 }
 
-const isInterrupted = ({ ended, planned }: StudyOutput): boolean => ended < planned
+const isInterrupted = ({ ended, all }: StudyOutput): boolean => ended < all.planned
 
 function printResult(output: StudyOutput, io: CommandIo): void {
 	io.result(toDocument(output), () => {
@@ -166,12 +166,12 @@ function printResult(output: StudyOutput, io: CommandIo): void {
 	})
 }
 
-const interruptedText = ({ ended, partial, planned }: StudyOutput): string =>
-	`Interrupted after ${ended} of ${planned} runs${partial === 0 ? '' : `, ${partial} shown in part`}.`
+const interruptedText = ({ ended, partial, all }: StudyOutput): string =>
+	`Interrupted after ${ended} of ${all.planned} runs${partial === 0 ? '' : `, ${partial} shown in part`}.`
 
 /** The same document for `--json` and for a .json file. */
 function toDocument(output: StudyOutput): object {
-	const { all, replay, ended, partial, incident, planned, assertions, timelines } = output
+	const { all, replay, ended, partial, incident, assertions, timelines } = output
 	const { ranges, shown } = replay
 	// A program that reads the first value must not find one of a log that is not reproduced.
 	const result = shown.cases.length > 0 ? all : shown
@@ -179,7 +179,7 @@ function toDocument(output: StudyOutput): object {
 		...toJSON(withNotes(result, ranges, incident?.data), { timelines }),
 		...(incident && { incident: { ...incident.data, ranges } }),
 		...(assertions.length > 0 && { assertions: assertions.map(withoutMessages) }),
-		...(isInterrupted(output) && { interrupted: { ended, partial, planned } }),
+		...(isInterrupted(output) && { interrupted: { ended, partial, planned: all.planned } }),
 	}
 }
 

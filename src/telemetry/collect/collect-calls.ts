@@ -20,7 +20,7 @@ export function collectCalls(metrics: MetricSet, source: ObservedSource): (end: 
 class CallSeries {
 	readonly #series: SeriesGroup
 	readonly #isHttp: boolean
-	// Those that most queries need exist from the first call, with 0: rates do not see how a series appears.
+	// Series of most queries exist from the first call, with 0: rates do not see how a series appears.
 	readonly #successes: Counter
 	readonly #attempts: Counter
 	readonly #durations: Histogram

@@ -20,7 +20,7 @@ export const POLICY_EVENTS: Rules<YaokiEvent> = {
 	retry_attempt: ({ statusCode, method = 'unknown' }, { kind }) =>
 		kind === 'http' ? ['http_client_retries_total', toStatus(statusCode), method] : undefined,
 	retry_failure: ({ stop }) => ['yaoki_retries_stopped_total', stop],
-	// In shadow mode the call was let through.
+	// A policy in shadow mode let the call through.
 	rejected: ({ shadow, reason }) => (shadow ? undefined : ['yaoki_rejected_calls_total', reason]),
 	timeout: () => ['yaoki_timeouts_total'],
 	fallback: () => ['yaoki_fallbacks_total'],

@@ -13,6 +13,7 @@ import { statsGauges } from './stats-gauges.ts'
 
 const CACHED_MS = 1_000
 const STATS_TIMEOUT_MS = 2_000
+const LEFT_OUT = 'its gauges are left out of the metrics because'
 
 /** Receives what went wrong with a source. */
 type ReportFailure = (source: ObservedSource, problem: string, error?: unknown) => void
@@ -20,7 +21,7 @@ type ReportFailure = (source: ObservedSource, problem: string, error?: unknown) 
 export class GaugeReader {
 	readonly #metrics: MetricSet
 	readonly #onFailure: ReportFailure
-	readonly #sources = new Set<SourceReader>()
+	readonly #readers = new Set<SourceReader>()
 	#reading: Promise<GaugeValues> | undefined
 	/** When the latest read ended; Infinity while it runs. */
 	#readAt = 0
@@ -32,19 +33,19 @@ export class GaugeReader {
 
 	/** Adds a source. Returns a function that removes it. */
 	add(source: ObservedSource): () => void {
-		const reader = new SourceReader(source, this.#onFailure)
-		this.#sources.add(reader)
-		// What was read before has other sources.
+		const reader = { source, read: sourceReader(source, this.#onFailure) }
+		this.#readers.add(reader)
+		// The values that were read before lack this source.
 		this.#reading = undefined
 		return () => {
-			this.#sources.delete(reader)
+			this.#readers.delete(reader)
 			this.#reading = undefined
 		}
 	}
 
 	/** The sources, for what can be read synchronously. */
 	sources(): readonly ObservedSource[] {
-		return [...this.#sources].map(({ source }) => source)
+		return [...this.#readers].map(({ source }) => source)
 	}
 
 	/** Never rejects. */
@@ -59,44 +60,32 @@ export class GaugeReader {
 	async #readAll(): Promise<GaugeValues> {
 		const metrics = this.#metrics
 		const values = new GaugeValues(metrics.maxSeries, (name) => metrics.overflowsOf(name).add(1))
-		const readings = await Promise.all([...this.#sources].map((reader) => reader.read()))
+		const readings = await Promise.all([...this.#readers].map(({ read }) => read()))
 		for (const reading of readings.flat()) values.add(reading)
 		this.#readAt = systemRuntime.now()
 		return values
 	}
 }
 
-class SourceReader {
+interface SourceReader {
 	readonly source: ObservedSource
-	readonly #onFailure: ReportFailure
+	/** Never rejects. */
+	read(): Promise<readonly GaugeReading[]>
+}
+
+/** Returns the function that reads the gauges of a source. */
+function sourceReader(source: ObservedSource, onFailure: ReportFailure): SourceReader['read'] {
 	/** `stats()` is not called again before it has settled: queries would pile up in a database. */
-	#isPending = false
+	let isPending = false
 
-	constructor(source: ObservedSource, onFailure: ReportFailure) {
-		this.source = source
-		this.#onFailure = onFailure
-	}
-
-	async read(): Promise<readonly GaugeReading[]> {
-		const { source } = this
-		try {
-			const stats = source.stats && (await this.#readStats(source.stats))
-			if (this.#isPending) return []
-			return [...policyGauges(source), ...(stats === undefined ? [] : statsGauges(source, stats))]
-		} catch (error) {
-			this.#onFailure(source, 'its gauges are left out of the metrics because they cannot be read', error)
-			return []
-		}
-	}
-
-	async #readStats(stats: NonNullable<ObservedSource['stats']>): Promise<unknown> {
+	const readStats = async (stats: NonNullable<ObservedSource['stats']>): Promise<unknown> => {
 		let result: unknown
-		if (!this.#isPending) {
+		if (!isPending) {
 			const pending = stats()
 			if (!isPromise(pending)) return pending
-			this.#isPending = true
+			isPending = true
 			const end = () => {
-				this.#isPending = false
+				isPending = false
 			}
 			pending.then(end, end)
 			const settled = Promise.resolve(pending).then((value) => {
@@ -104,12 +93,19 @@ class SourceReader {
 			})
 			await withTimeout(systemRuntime, STATS_TIMEOUT_MS, settled)
 		}
-		if (this.#isPending)
-			this.#onFailure(
-				this.source,
-				`its gauges are left out of the metrics because its stats take longer than ${STATS_TIMEOUT_MS} ms`,
-			)
+		if (isPending) onFailure(source, `${LEFT_OUT} its stats take longer than ${STATS_TIMEOUT_MS} ms`)
 		return result
+	}
+
+	return async () => {
+		try {
+			const stats = source.stats && (await readStats(source.stats))
+			if (isPending) return []
+			return [...policyGauges(source), ...(stats === undefined ? [] : statsGauges(source, stats))]
+		} catch (error) {
+			onFailure(source, `${LEFT_OUT} they cannot be read`, error)
+			return []
+		}
 	}
 }
 

@@ -12,10 +12,7 @@ import type { GaugeReading } from './gauge-values.ts'
 const MAX_POLICIES = 10_000
 
 /** A single policy and the service that it belongs to. */
-interface ServicePolicy {
-	readonly service: string
-	readonly policy: ObservedPolicy
-}
+type ServicePolicy = readonly [service: string, policy: ObservedPolicy]
 
 /** The statistics of all policies that have some; each policy has only part of the fields. */
 interface PolicyStats {
@@ -48,7 +45,7 @@ export function* policyGauges(source: ObservedSource): Generator<GaugeReading> {
 	const skip = () => {
 		skipped++
 	}
-	for (const { service, policy } of policiesOf(source, skip)) {
+	for (const [service, policy] of policiesOf(source, skip)) {
 		const { state, concurrent, queued, maxConcurrent, available, rejectProbability } = statsOf(policy)
 		if (state !== undefined) yield* circuitGauges(service, state, settingsOf(policy).shadow === true)
 		if (maxConcurrent !== undefined) {
@@ -65,10 +62,8 @@ export function* policyGauges(source: ObservedSource): Generator<GaugeReading> {
 }
 
 /** Returns the state of every circuit of a source, with its service. */
-export function* circuitStates(
-	source: ObservedSource,
-): Generator<readonly [service: string, state: CircuitState]> {
-	for (const { service, policy } of policiesOf(source)) {
+export function* circuitStates(source: ObservedSource): Generator<readonly [string, CircuitState]> {
+	for (const [service, policy] of policiesOf(source)) {
 		const { state } = statsOf(policy)
 		if (state !== undefined) yield [service, state]
 	}
@@ -80,10 +75,12 @@ function* policiesOf(source: ObservedSource, skip?: () => void): Generator<Servi
 	for (const [key, policy] of source.members?.() ?? [])
 		for (const one of leavesOf(source, policy, key)) {
 			// A bulkhead may be shared by several pipelines of one source.
-			if (seen.has(one.policy)) continue
-			const isRead = seen.size < MAX_POLICIES || isAbnormal(one.policy)
+			const [, leaf] = one
+			if (seen.has(leaf)) continue
+			// A circuit that is not closed rejects calls or probes.
+			const isRead = seen.size < MAX_POLICIES || (statsOf(leaf).state ?? 'closed') !== 'closed'
 			if (isRead) {
-				seen.add(one.policy)
+				seen.add(leaf)
 				yield one
 			} else skip?.()
 		}
@@ -93,15 +90,9 @@ function* leavesOf(source: ObservedSource, policy: ObservedPolicy, key: string):
 	const service = source.serviceOf({ type: 'call', emitter: policy.name, key })
 	for (const leaf of policy.leaves()) {
 		const { entries } = leaf as { entries?(): Iterable<readonly [string, ObservedPolicy]> }
-		if (typeof entries !== 'function') yield { service, policy: leaf }
+		if (typeof entries !== 'function') yield [service, leaf]
 		else for (const [inner, one] of entries.call(leaf)) yield* leavesOf(source, one, inner)
 	}
-}
-
-/** Returns true for a circuit that rejects calls or probes. */
-function isAbnormal(policy: ObservedPolicy): boolean {
-	const { state = 'closed' } = statsOf(policy)
-	return state !== 'closed'
 }
 
 function statsOf(policy: ObservedPolicy): PolicyStats {

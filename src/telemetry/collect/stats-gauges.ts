@@ -25,8 +25,7 @@ function* httpGauges(source: ObservedSource, { origins }: RequestStats): Generat
 	for (const [key, { inFlight, pausedForMs }] of Object.entries(origins)) {
 		const service = source.serviceOf({ type: 'call', emitter: source.name, key })
 		yield ['yaoki_http_paused_seconds', [service], toSeconds(pausedForMs)]
-		// With `circuitBreakerKey` an origin has several entries, `origin key`, which share the number of
-		// requests.
+		// With a `circuitBreakerKey`, an origin has several entries, `origin key`, with the same requests.
 		const [origin = key] = key.split(' ', 1)
 		if (counted.has(origin)) continue
 		counted.add(origin)

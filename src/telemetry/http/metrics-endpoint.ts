@@ -18,9 +18,7 @@ type MetricsFastifyReply = {
 }
 
 /** The part of Hono's context that is used. */
-type MetricsHonoContext = {
-	readonly req: { readonly raw: Request }
-}
+type MetricsHonoContext = { readonly req: { readonly raw: Request } }
 
 /** Options of `metricsEndpoint`. */
 export interface MetricsEndpointOptions {

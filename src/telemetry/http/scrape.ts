@@ -12,7 +12,7 @@ export interface PrometheusRegistry {
 	metrics(): string | Promise<string>
 }
 
-/** What a scrape gets, for every framework. */
+/** The response to a scrape, for every framework. */
 export interface ScrapeResponse {
 	readonly status: number
 	readonly headers: Readonly<Record<string, string>>
@@ -51,7 +51,7 @@ export class Scraper {
 			return { status: 200, headers: { 'content-type': type }, body }
 		} catch (error) {
 			this.report(error)
-			// Without the error's text, which may name hosts and users.
+			// The error's text is left out: it may name hosts and users.
 			return message(500, 'The metrics could not be collected. The log of the process has the error.')
 		}
 	}

@@ -66,8 +66,8 @@ class Sums {
 	readonly deadLetters = new Map<string, number>()
 
 	addState(state: CircuitState): void {
-		const isWorse = this.state === null || BY_SEVERITY.indexOf(state) < BY_SEVERITY.indexOf(this.state)
-		if (isWorse) this.state = state
+		if (this.state === null || BY_SEVERITY.indexOf(state) < BY_SEVERITY.indexOf(this.state))
+			this.state = state
 	}
 
 	toSnapshot(): ServiceSnapshot {

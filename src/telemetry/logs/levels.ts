@@ -25,11 +25,7 @@ interface LevelByField {
 
 type LevelRule = LogLevel | LevelByField | 'not logged'
 
-const CIRCUIT: LevelByField = {
-	field: 'to',
-	levels: { open: 'warn', isolated: 'warn' },
-	otherwise: 'info',
-}
+const CIRCUIT: LevelByField = { field: 'to', levels: { open: 'warn', isolated: 'warn' }, otherwise: 'info' }
 
 export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	retry_attempt: 'debug',
@@ -85,11 +81,7 @@ export const LEVELS: Readonly<Record<EventType, LevelRule>> = {
 	outbox_expired: 'info',
 	idempotency_claimed: 'not logged',
 	idempotency_replayed: 'debug',
-	idempotency_conflict: {
-		field: 'reason',
-		levels: { running: 'debug' },
-		otherwise: 'warn',
-	},
+	idempotency_conflict: { field: 'reason', levels: { running: 'debug' }, otherwise: 'warn' },
 	idempotency_mismatch: 'warn',
 	idempotency_lease_lost: 'warn',
 	idempotency_fenced: 'warn',

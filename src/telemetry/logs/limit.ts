@@ -11,7 +11,7 @@ export const MAX_CAUSES = 200
 const OTHER = 'other'
 
 interface Cause<Line> {
-	/** On the runtime's monotonic clock. */
+	/** The time on the runtime's monotonic clock. */
 	endsAt: number
 	suppressed: number
 	/** The latest line that was left out. */
@@ -22,7 +22,7 @@ export class LineLimit<Line> {
 	readonly #runtime: Runtime
 	readonly #intervalMs: number
 	readonly #write: (line: Line, suppressed: number) => void
-	/** In the order in which the intervals end, which is the order in which they started. */
+	/** The causes are in the order in which their intervals end, which is the order in which they started. */
 	readonly #causes = new Map<string, Cause<Line>>()
 	#timer: CancelTimer | undefined
 
@@ -49,7 +49,7 @@ export class LineLimit<Line> {
 			this.#setTimer(now)
 			return
 		}
-		// Before the line is written: a logger whose transport is observed too must not start a loop.
+		// The interval starts before the write: a logger whose transport is observed must not start a loop.
 		this.#start(name, now)
 		this.#write(line, 0)
 	}
@@ -75,7 +75,7 @@ export class LineLimit<Line> {
 		}
 	}
 
-	/** Only while something was left out: a timer that ends an interval without that would have no effect. */
+	/** Called only while lines are left out: the end of an interval without such lines has no effect. */
 	#setTimer(now: number): void {
 		if (this.#timer) return
 		const [first] = this.#causes.values()

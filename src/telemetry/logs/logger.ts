@@ -71,7 +71,7 @@ export function readLoggerOptions(options: LoggerOptions = {}): LoggerSettings {
 	return { ...settings, runtime }
 }
 
-/** What a line is created from when it is written. */
+/** A line is created from this when it is written. */
 interface LoggedEvent {
 	readonly level: LogLevel
 	readonly event: EventBase
@@ -106,10 +106,7 @@ export function logger(target: LogTarget, options: LoggerOptions = {}): Exporter
 					const { type, timestamp, ...facts } = event
 					const { service, ...shown } = redactor.fields({ service: source.serviceOf(event), ...facts })
 					const redacted = { type, timestamp, ...shown }
-					return {
-						message: messageOf(service, redacted),
-						fields: fieldsOf(service, redacted, suppressed),
-					}
+					return { message: messageOf(service, redacted), fields: fieldsOf(service, redacted, suppressed) }
 				})
 			})
 			return {

@@ -11,7 +11,7 @@ export interface LogLine {
 
 /**
  * A logger: pino, winston, bunyan, `console` or any object with methods of these names. If a level has no
- * method, that of the next more severe level is called, and without one that of a less severe level.
+ * method, the method of the next more severe level is called, and without one the method of a less severe level.
  */
 export type LogTarget = { readonly [Method in LogMethod]?: LogFunction }
 

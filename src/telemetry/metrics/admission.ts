@@ -1,5 +1,3 @@
-import { unboundedLabels } from './catalog.ts'
-
 /**
  * Decides which services, destinations and topics have series of their own: each for all metrics that have
  * these labels, or for none. Metrics that decide alone are full at different times, and the ratio of two of
@@ -28,22 +26,5 @@ export class Admission {
 	/** A metric is full: from now on, no further values are admitted. */
 	close(): void {
 		this.#isClosed = true
-	}
-}
-
-/** The admissions of all metrics. Those with the same unbounded labels share one. */
-export class Admissions {
-	readonly #maxSeries: number
-	readonly #byLabels = new Map<string, Admission>()
-
-	constructor(maxSeries: number) {
-		this.#maxSeries = maxSeries
-	}
-
-	of(labels: readonly string[]): Admission {
-		const key = unboundedLabels(labels).join(' ')
-		const admission = this.#byLabels.get(key) ?? new Admission(this.#maxSeries)
-		this.#byLabels.set(key, admission)
-		return admission
 	}
 }

@@ -1,7 +1,7 @@
 import { checkNames, type OptionSchema, readOptions } from '../../core/options/schema.ts'
-import { Admissions } from './admission.ts'
-import { METRICS } from './catalog.ts'
-import { type Counter, counterFactory, Family, type Histogram, histogramFactory } from './series.ts'
+import { Admission } from './admission.ts'
+import { METRICS, unboundedLabels } from './catalog.ts'
+import { Counter, Family, Histogram, OverflowCounter, OverflowHistogram } from './series.ts'
 
 /** Options of `inMemoryMetrics`, and of `prometheus`. */
 export interface MetricsOptions {
@@ -24,10 +24,15 @@ export function readMaxSeries(options: object, owner: string, schema: OptionSche
 
 const OVERFLOWS = 'yaoki_telemetry_overflows_total'
 
-/** Creates series that are kept elsewhere, such as in an SDK of OpenTelemetry. */
+/** Creates series: in memory, or with values that an SDK of OpenTelemetry keeps. */
 export interface SeriesCreator {
 	counter(name: string, labels: readonly string[]): Counter
 	histogram(name: string, labels: readonly string[]): Histogram
+}
+
+const IN_MEMORY: SeriesCreator = {
+	counter: (_, labels) => new Counter(labels),
+	histogram: (name, labels) => new Histogram(labels, METRICS[name]?.buckets ?? []),
 }
 
 /** The counters and histograms of the catalog. */
@@ -37,36 +42,26 @@ export class MetricSet {
 	readonly #counters = new Map<string, Family<Counter>>()
 	readonly #histograms = new Map<string, Family<Histogram>>()
 
-	/** `creator`: default, series in memory. */
-	constructor(maxSeries: number, creator?: SeriesCreator) {
+	constructor(maxSeries: number, creator: SeriesCreator = IN_MEMORY) {
 		this.maxSeries = maxSeries
-		const admissions = new Admissions(maxSeries)
-		for (const [name, definition] of Object.entries(METRICS)) {
-			const { type, labels, buckets = [] } = definition
-			const admission = admissions.of(labels)
-			const overflows = () => this.overflowsOf(name)
-			// It has at most one series per metric, and must not overflow into itself.
-			const limit = name === OVERFLOWS ? Infinity : maxSeries
-			if (type === 'counter')
-				this.#counters.set(
-					name,
-					new Family(
-						definition,
-						limit,
-						counterFactory(overflows, creator && ((values) => creator.counter(name, values))),
-						admission,
-					),
-				)
-			if (type === 'histogram')
-				this.#histograms.set(
-					name,
-					new Family(
-						definition,
-						maxSeries,
-						histogramFactory(buckets, overflows, creator && ((values) => creator.histogram(name, values))),
-						admission,
-					),
-				)
+		const admissions = new Map<string, Admission>()
+		for (const [name, { type, labels }] of Object.entries(METRICS)) {
+			// Metrics with the same unbounded labels share an admission.
+			const shared = unboundedLabels(labels).join(' ')
+			const admission = admissions.get(shared) ?? new Admission(maxSeries)
+			admissions.set(shared, admission)
+			// The counter of overflows has at most one series per metric, and must not overflow into itself.
+			const settings = { labels, admission, maxSeries: name === OVERFLOWS ? Infinity : maxSeries }
+			if (type === 'counter') {
+				const create = (values: readonly string[]) => creator.counter(name, values)
+				const overflowTo = (other: Counter) => new OverflowCounter(other, this.overflowsOf(name))
+				this.#counters.set(name, new Family({ ...settings, create, overflowTo }))
+			}
+			if (type === 'histogram') {
+				const create = (values: readonly string[]) => creator.histogram(name, values)
+				const overflowTo = (other: Histogram) => new OverflowHistogram(other, this.overflowsOf(name))
+				this.#histograms.set(name, new Family({ ...settings, create, overflowTo }))
+			}
 		}
 	}
 

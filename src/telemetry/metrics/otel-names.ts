@@ -79,7 +79,7 @@ export const OTEL_ATTRIBUTES: Readonly<Record<string, string>> = {
 	from: 'yaoki.circuit.from',
 	to: 'yaoki.circuit.to',
 	state: 'yaoki.circuit.state',
-	// Not `http.response.status_code`, which is a number: without a response it is `network`.
+	// `http.response.status_code` is a number, and this label is `network` without a response.
 	status: 'yaoki.status',
 	method: 'http.request.method',
 	destination: DESTINATION,

@@ -16,10 +16,6 @@ export class SeriesCache<Bundle> {
 		this.#createOverflow = createOverflow
 	}
 
-	get size(): number {
-		return this.#bundles.size
-	}
-
 	get(key: string, create: (key: string) => Bundle): Bundle {
 		// Most sources have one key.
 		if (key === this.#lastKey) return this.#last as Bundle
@@ -40,7 +36,7 @@ export class SeriesCache<Bundle> {
 	}
 }
 
-/** The series that have the same first labels. Without labels: those of all beyond `maxSeries`. */
+/** The series that have the same first labels. Without labels: the series of what exceeds `maxSeries`. */
 export class SeriesGroup {
 	readonly #metrics: MetricSet
 	readonly #labels: readonly string[] | undefined

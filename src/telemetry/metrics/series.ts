@@ -3,8 +3,8 @@
  * added to series whose service, destination and topic are `other`, so that sums and ratios stay right.
  * Evicting old series instead would reset counters, which rates show as activity.
  */
-import { Admission } from './admission.ts'
-import { type MetricDefinition, OTHER, overflowLabels, unboundedLabels } from './catalog.ts'
+import type { Admission } from './admission.ts'
+import { OTHER, overflowLabels, unboundedLabels } from './catalog.ts'
 
 /** One series of a counter. */
 export class Counter {
@@ -44,7 +44,7 @@ export class Histogram {
 
 	record(value: number): void {
 		const { bounds, counts } = this
-		// Also repairs NaN, which would make the sum useless permanently.
+		// The comparison is false for NaN, which would make the sum useless permanently.
 		const amount = value > 0 ? value : 0
 		let index = 0
 		while (index < bounds.length && amount > (bounds[index] as number)) index++
@@ -58,8 +58,8 @@ export class Histogram {
 	}
 }
 
-/** Adds to the series `other` and counts that. */
-class OverflowCounter extends Counter {
+/** What callers get instead of the series `other`: adds to that series, and counts the overflow. */
+export class OverflowCounter extends Counter {
 	readonly #other: Counter
 	readonly #overflows: Counter
 
@@ -75,7 +75,8 @@ class OverflowCounter extends Counter {
 	}
 }
 
-class OverflowHistogram extends Histogram {
+/** The `OverflowCounter` of a histogram. */
+export class OverflowHistogram extends Histogram {
 	readonly #other: Histogram
 	readonly #overflows: Counter
 
@@ -91,59 +92,30 @@ class OverflowHistogram extends Histogram {
 	}
 }
 
-/** How the series of a metric are created. */
-interface SeriesFactory<Series> {
+/** A status and a method have some hundreds of combinations. User code may use any text as a method. */
+const MAX_OVERFLOWS = 1_000
+
+export interface FamilySettings<Series> {
+	/** The names of the labels. */
+	readonly labels: readonly string[]
+	readonly maxSeries: number
+	readonly admission: Admission
+	/** Creates a series with these label values. */
 	create(labels: readonly string[]): Series
 	/** Creates what callers get instead of the series `other`. */
 	overflowTo(other: Series): Series
 }
 
-export const counterFactory = (
-	overflows: () => Counter,
-	create: (labels: readonly string[]) => Counter = (labels) => new Counter(labels),
-): SeriesFactory<Counter> => ({
-	create,
-	overflowTo: (other) => new OverflowCounter(other, overflows()),
-})
-
-export const histogramFactory = (
-	bounds: readonly number[],
-	overflows: () => Counter,
-	create: (labels: readonly string[]) => Histogram = (labels) => new Histogram(labels, bounds),
-): SeriesFactory<Histogram> => ({
-	create,
-	overflowTo: (other) => new OverflowHistogram(other, overflows()),
-})
-
-/** A status and a method have some hundreds of combinations. User code may use any text as a method. */
-const MAX_OVERFLOWS = 1_000
-
 /** All series of one metric. */
 export class Family<Series extends Counter | Histogram> {
-	readonly #labels: readonly string[]
-	readonly #maxSeries: number
-	readonly #factory: SeriesFactory<Series>
-	readonly #admission: Admission
+	readonly #settings: FamilySettings<Series>
 	readonly #unbounded: number
 	readonly #series = new Map<string, Series>()
 	readonly #overflows = new Map<string, Series>()
 
-	constructor(
-		{ labels }: MetricDefinition,
-		maxSeries: number,
-		factory: SeriesFactory<Series>,
-		admission: Admission = new Admission(maxSeries),
-	) {
-		this.#admission = admission
-		this.#unbounded = unboundedLabels(labels).length
-		this.#labels = labels
-		this.#maxSeries = maxSeries
-		this.#factory = factory
-	}
-
-	/** The number of series: at most `maxSeries`, and those that are `other`. */
-	get size(): number {
-		return this.#series.size
+	constructor(settings: FamilySettings<Series>) {
+		this.#settings = settings
+		this.#unbounded = unboundedLabels(settings.labels).length
 	}
 
 	series(): MapIterator<Series> {
@@ -157,27 +129,29 @@ export class Family<Series extends Counter | Histogram> {
 		const key = labels.join('\n')
 		const known = this.#series.get(key)
 		if (known) return known
-		if (this.#series.size >= this.#maxSeries) {
-			this.#admission.close()
+		const { admission, maxSeries } = this.#settings
+		if (this.#series.size >= maxSeries) {
+			admission.close()
 			return this.#overflow(labels)
 		}
-		const isAdmitted = this.#unbounded === 0 || this.#admission.admits(labels.slice(0, this.#unbounded))
+		const isAdmitted = this.#unbounded === 0 || admission.admits(labels.slice(0, this.#unbounded))
 		return isAdmitted ? this.#create(key, labels) : this.#overflow(labels)
 	}
 
 	/** Returns the series for what exceeds `maxSeries`. `last`: the values of the last labels. */
 	overflow(...last: readonly string[]): Series {
-		const first = Array.from({ length: this.#labels.length - last.length }, () => OTHER)
+		const first = this.#settings.labels.slice(last.length).map(() => OTHER)
 		return this.#overflow([...first, ...last.map(toLabelValue)])
 	}
 
 	#overflow(values: readonly string[]): Series {
+		const { labels: names, overflowTo } = this.#settings
 		const isFull = this.#overflows.size >= MAX_OVERFLOWS
-		const labels = isFull ? this.#labels.map(() => OTHER) : overflowLabels(this.#labels, values)
+		const labels = isFull ? names.map(() => OTHER) : overflowLabels(names, values)
 		const key = labels.join('\n')
 		const known = this.#overflows.get(key)
 		if (known) return known
-		const series = this.#factory.overflowTo(this.#series.get(key) ?? this.#create(key, labels))
+		const series = overflowTo(this.#series.get(key) ?? this.#create(key, labels))
 		this.#overflows.set(key, series)
 		return series
 	}
@@ -187,7 +161,7 @@ export class Family<Series extends Counter | Histogram> {
 	}
 
 	#create(key: string, labels: readonly string[]): Series {
-		const series = this.#factory.create(labels)
+		const series = this.#settings.create(labels)
 		this.#series.set(key, series)
 		return series
 	}

@@ -26,7 +26,7 @@ export interface WriterSettings extends BufferSettings {
 	readonly flushIntervalMs: number
 }
 
-/** After a failure the file is opened again after this time. */
+/** The file is opened again this time after a failure. */
 const RETRY_MS = 1_000
 
 /** A flush does not wait longer for a disk that hangs. */
@@ -46,7 +46,7 @@ export class EventLogWriter {
 	readonly #counts = { written: 0, failures: 0, bytes: 0 }
 	#isClosed = false
 	#timer: CancelTimer | undefined
-	/** True if the timer is that of a retry. */
+	/** True if the timer waits for a retry. */
 	#isRetrying = false
 	#writing: Promise<void> | undefined
 
@@ -84,7 +84,8 @@ export class EventLogWriter {
 
 	/**
 	 * Writes the buffer and closes the file. What cannot be written, and every later event, counts as dropped.
-	 * If the disk hangs, it resolves after the same limit, and the rest follows when the disk responds.
+	 * If the disk hangs, the promise resolves after the limit of `flush`, and the rest is written when the disk
+	 * responds.
 	 */
 	close(): Promise<void> {
 		if (!this.#isClosed) this.#buffer.addDropped()

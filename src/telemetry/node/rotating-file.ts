@@ -8,7 +8,7 @@
  */
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 
-/** What is used of a file system. */
+/** The part of `node:fs/promises` that is used. */
 export interface FileSystem {
 	open(
 		path: string,
@@ -33,7 +33,7 @@ export interface FileLimits {
 	readonly maxFiles: number
 }
 
-/** What an append has written. With an error, the lines after the first `lines` are not in the file. */
+/** The result of an append. After an error, only the first `lines` are in the file. */
 export interface AppendResult {
 	readonly lines: number
 	readonly bytes: number
@@ -102,7 +102,7 @@ export class RotatingFile {
 		return { file, size, isBroken: bytesRead === 1 && buffer[0] !== NEWLINE }
 	}
 
-	/** Returns undefined if the path is no longer that of the open file. */
+	/** Returns undefined if the path no longer leads to the open file. */
 	async #sizeOfOpenFile(file: OpenFile): Promise<number | undefined> {
 		const [atPath, opened] = await Promise.all([
 			this.#fileSystem.stat(this.#path).catch(() => undefined),

@@ -66,7 +66,7 @@ class AttachedObserver implements CallObserver<Call> {
 		const info = infos.of(call)
 		// A call that began before the observer was attached is unknown to it.
 		if (!onCallEnd || !(times || info)) return
-		// Without an SDK, a clock read and an object less.
+		// Saves a clock read and an object per call if no SDK is registered.
 		if (trusted && !trusted.wantsCallEnd(info)) return
 		const now = pipeline.runtime.now()
 		const end: CallEnd = {
@@ -147,7 +147,7 @@ function infoOf(call: Call): CallInfo {
 	return info
 }
 
-/** Also the state: most calls have one observer that stores something, and a Map is expensive. */
+/** The info of a call is also its state: most calls have one observer with a value, and a Map is expensive. */
 class Info implements CallInfo, CallState {
 	readonly type = 'call'
 	readonly #call: Call

@@ -10,12 +10,10 @@ interface Attached {
 	readonly reports: ProblemReports
 }
 
-export interface CombinedObserver {
-	readonly observer: Observer
-	detach(): void
-}
-
-export function combineObservers(exporters: readonly Exporter[], source: ObservedSource): CombinedObserver {
+export function combineObservers(
+	exporters: readonly Exporter[],
+	source: ObservedSource,
+): { readonly observer: Observer; detach(): void } {
 	const all = exporters.flatMap((exporter) => attach(exporter, source))
 	const onEvents = all.flatMap(guardedOnEvent)
 	const onCallEnds = all.flatMap(guardedOnCallEnd)
@@ -114,9 +112,7 @@ const nest =
 	(info, next) =>
 		outer(info, () => inner(info, next))
 
-/**
- * Runs `next` exactly once and returns its result, whatever the exporter does.
- */
+/** Runs `next` exactly once and returns its result, whatever the exporter does. */
 function guardedAround({ observer, reports }: Attached): Around[] {
 	const { around, trusted } = observer
 	if (!around) return []
@@ -161,7 +157,7 @@ class SingleRun {
 		return this.value
 	}
 
-	/** Reports the error, unless it is that of what ran: an async function passes it on. */
+	/** Reports the error, unless it is the operation's own error, which an async `around` passes on. */
 	async unlessOwn(error: unknown, report: (error: unknown) => void): Promise<void> {
 		let own: unknown = this.value
 		try {

@@ -21,8 +21,8 @@ import { serviceNames } from './service-name.ts'
 export interface ObserveOptions {
 	/**
 	 * Returns the name of the service for logs and metrics; undefined for the default. Default: the name that
-	 * was passed to `observe`. Requests of an HTTP client to another origin than that of its `baseUrl`, or
-	 * without one, have the host of their origin. Return few different names: each is a label value of many
+	 * was passed to `observe`. Requests of an HTTP client to an origin other than its `baseUrl` have the host
+	 * of their origin. Return few different names: each is a label value of many
 	 * series.
 	 */
 	readonly service?: ((event: ServiceFacts) => string | undefined) | undefined
@@ -30,7 +30,7 @@ export interface ObserveOptions {
 
 const OPTIONS: OptionSchema = { service: 'function' }
 
-/** By exporter, what it observes and under which name: observing it twice would count everything twice. */
+/** The names of what each exporter observes: observing a thing twice would count everything twice. */
 const OBSERVED = new WeakMap<Exporter, Map<object, string>>()
 
 /**
@@ -67,13 +67,8 @@ function observeThing(
 	{ service }: ObserveOptions,
 ): () => void {
 	const { kind, members, stats, identity } = observation
-	const source: ObservedSource = {
-		name,
-		kind,
-		serviceOf: serviceNames(name, observation, service),
-		members,
-		stats,
-	}
+	const serviceOf = serviceNames(name, observation, service)
+	const source: ObservedSource = { name, kind, serviceOf, members, stats }
 	const added = exporters.filter((exporter) => remember(exporter, identity, name))
 	const { observer, detach } = combineObservers(added, source)
 	const end = attachObserver(observation, observer)

@@ -1,4 +1,4 @@
-/** How many different problems one exporter reports. */
+/** One exporter reports this many different problems. */
 const MAX_REPORTS = 100
 
 /** Reports each problem of an exporter once, as a console warning, so that it does not flood a log. */

@@ -25,39 +25,34 @@ const INTERNAL = {}
 
 /** A span for each call, and a child span for each attempt. */
 export class CallSpans {
-	readonly #tracing: Tracing | undefined
+	readonly #tracing: Tracing
 	readonly #metrics: OtelMetrics | undefined
 	readonly #settings: OpenTelemetrySettings
 	readonly #servers = new ServerAddresses()
-	/** The spans of calls in flight. Without an SDK there are none. */
+	/** The spans of calls in flight. There are none without an SDK, or if spans are off. */
 	readonly #open = new Map<StartedSpan, ObservedSource>()
 	readonly #calls = new WeakMap<OtelSpan, CallInfo>()
 
-	constructor(
-		tracing: Tracing | undefined,
-		metrics: OtelMetrics | undefined,
-		settings: OpenTelemetrySettings,
-	) {
+	constructor(tracing: Tracing, metrics: OtelMetrics | undefined, settings: OpenTelemetrySettings) {
 		this.#tracing = tracing
 		this.#metrics = metrics
 		this.#settings = settings
 	}
 
 	call(source: ObservedSource, info: CallInfo, next: () => unknown): unknown {
-		const tracing = this.#tracing
-		const started = tracing?.start(source.serviceOf(info), INTERNAL, undefined)
-		if (!tracing || !started) return next()
+		const started = this.#tracing.start(source.serviceOf(info), INTERNAL)
+		if (!started) return next()
 		info.state.set(this, started)
 		if (started.isRecording) this.#calls.set(started.span, info)
 		this.#open.set(started, source)
-		return tracing.run(started.context, next)
+		return this.#tracing.run(started, next)
 	}
 
 	hasSpan(info: CallInfo | undefined): boolean {
 		return info !== undefined && this.#startedSpan(info) !== undefined
 	}
 
-	/** Without an SDK there is nothing to do for an attempt. */
+	/** Returns false if no SDK is registered: then there is nothing to do for an attempt. */
 	wantsAttempts({ kind }: ObservedSource, info: CallInfo): boolean {
 		return this.hasSpan(info) || (kind === 'http' && this.#metrics?.isActive === true)
 	}
@@ -66,7 +61,7 @@ export class CallSpans {
 		const started = end.info && this.#startedSpan(end.info)
 		if (!started) return
 		this.#open.delete(started)
-		this.#tracing?.end(started, (span) => this.#describeCall(span, end))
+		this.#tracing.end(started, (span) => this.#describeCall(span, end))
 	}
 
 	/** Ends the open spans of a source that is no longer observed. A span without an end is lost. */
@@ -74,7 +69,7 @@ export class CallSpans {
 		for (const [started, owner] of this.#open)
 			if (owner === source) {
 				this.#open.delete(started)
-				this.#tracing?.end(started, () => {})
+				this.#tracing.end(started, () => {})
 			}
 	}
 
@@ -85,7 +80,7 @@ export class CallSpans {
 	 */
 	addEvent(event: EventBase): void {
 		const tracing = this.#tracing
-		if (!tracing || this.#open.size === 0 || event.callId === undefined) return
+		if (this.#open.size === 0 || event.callId === undefined) return
 		const described = spanEventOf(event)
 		if (!described) return
 		tracing.guard('event', 'an event could not be added to a span', () => {
@@ -104,13 +99,11 @@ export class CallSpans {
 		const passedOn = started ?? call
 		if (http && passedOn && propagate) this.#addTraceContext(http, passedOn)
 		const isMeasured = attempts && http !== undefined && this.#metrics?.isActive === true
-		if (!started?.isRecording && !isMeasured) {
-			// A span that is not recorded needs no end.
-			return started ? this.#run(started, next) : next()
-		}
+		// A span that is not recorded needs no end.
+		if (!started?.isRecording && !isMeasured) return this.#tracing.run(started, next)
 		const startedAt = isMeasured ? systemRuntime.now() : 0
 		return watchResult(
-			() => (started ? this.#run(started, next) : next()),
+			() => this.#tracing.run(started, next),
 			(ended) => {
 				const result = http && requestResult(ended)
 				if (isMeasured && http && result) this.#recordRequest(info, http, result, startedAt)
@@ -125,18 +118,9 @@ export class CallSpans {
 		return started && this.#open.has(started) ? started : undefined
 	}
 
-	#run(started: StartedSpan, next: () => unknown): unknown {
-		return this.#tracing ? this.#tracing.run(started.context, next) : next()
-	}
-
-	#startAttempt(
-		info: AttemptInfo,
-		http: HttpAttempt | undefined,
-		call: StartedSpan,
-	): StartedSpan | undefined {
+	#startAttempt(info: AttemptInfo, http: HttpAttempt | undefined, call: StartedSpan) {
 		const { attempt, resendCount, hedge } = info
 		const tracing = this.#tracing
-		if (!tracing) return undefined
 		const own = { 'yaoki.attempt': attempt, ...(hedge > 0 && { 'yaoki.hedge.number': hedge }) }
 		if (!http) return tracing.start(ATTEMPT, { attributes: own }, call.context)
 		const server = this.#servers.of(info.call.key ?? http.url)
@@ -148,27 +132,21 @@ export class CallSpans {
 	/** The user's own `traceparent` belongs to another trace: nothing may be added to it. */
 	#addTraceContext(http: HttpAttempt, { context }: StartedSpan): void {
 		const tracing = this.#tracing
-		tracing?.guard('inject', 'the trace context could not be added to a request', () => {
+		tracing.guard('inject', 'the trace context could not be added to a request', () => {
 			if (http.hasHeader('traceparent')) return
-			const headers = Object.entries(tracing.headersOf(context)).filter(
-				([name]) => !http.hasHeader(name.toLowerCase()),
-			)
+			const all = Object.entries(tracing.headersOf(context))
+			const headers = all.filter(([name]) => !http.hasHeader(name.toLowerCase()))
 			if (headers.length > 0) http.addHeaders(Object.fromEntries(headers))
 		})
 	}
 
 	#endAttempt(started: StartedSpan, ended: Ended, result: RequestResult | undefined): void {
-		const tracing = this.#tracing
-		tracing?.end(started, (span) => {
+		this.#tracing.end(started, (span) => {
 			if (result) span.setAttributes(resultAttributes(result))
 			const hasFailed = result ? result.errorType !== undefined : 'error' in ended
-			if (hasFailed)
-				tracing.fail(
-					span,
-					'error' in ended ? ended.error : undefined,
-					result?.errorType,
-					result?.status === undefined,
-				)
+			if (!hasFailed) return
+			const error = 'error' in ended ? ended.error : undefined
+			this.#tracing.fail(span, error, result?.errorType, result?.status === undefined)
 		})
 	}
 
@@ -186,7 +164,8 @@ export class CallSpans {
 	}
 
 	#describeCall(span: OtelSpan, end: CallEnd): void {
-		this.#tracing?.setAttributes(span, {
+		const tracing = this.#tracing
+		tracing.setAttributes(span, {
 			'yaoki.emitter': end.emitter,
 			...(end.key !== undefined && { 'yaoki.key': end.key }),
 			...(end.call !== undefined && { 'yaoki.call': end.call }),
@@ -197,7 +176,7 @@ export class CallSpans {
 			...(end.backoffMs > 0 && { 'yaoki.backoff_ms': end.backoffMs }),
 		})
 		if (end.outcome !== 'failure' && end.outcome !== 'rejected') return
-		this.#tracing?.fail(span, end.error)
-		if (end.outcome === 'failure') this.#tracing?.recordException(span, end.error)
+		tracing.fail(span, end.error)
+		if (end.outcome === 'failure') tracing.recordException(span, end.error)
 	}
 }

@@ -1,7 +1,7 @@
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { describeError, reduceUrls } from '../../core/events/error-facts.ts'
 
-/** What the conventions ask for if there is no value with few variants. */
+/** The conventions ask for this value if the error has no name of a limited set. */
 const OTHER_ERROR = '_OTHER'
 const SHORT_NAME = /^[\w.:-]{1,80}$/
 /** Longer stacks are truncated. */

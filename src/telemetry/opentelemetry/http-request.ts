@@ -85,7 +85,7 @@ export class ServerAddresses {
 	}
 }
 
-/** With `circuitBreakerKey`, a space and the key follow the origin. */
+/** Parses the key of a call: an origin, which a space and the key of `circuitBreakerKey` may follow. */
 function parse(key: string): ServerAddress {
 	const [origin = key] = key.split(' ', 1)
 	if (!URL.canParse(origin)) return UNKNOWN

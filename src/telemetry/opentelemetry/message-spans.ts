@@ -25,17 +25,13 @@ const LEASE_LOST = 'OutboxLeaseLostError'
 const MAX_TOPIC_LENGTH = 200
 
 export class MessageSpans {
-	readonly #tracing: Tracing | undefined
+	readonly #tracing: Tracing
 	readonly #metrics: OtelMetrics | undefined
 	readonly #isLinked: boolean
-	/** By message, how to end its delivery before the handler does. */
+	/** Functions by message id that end a delivery before its handler does. */
 	readonly #running = new Map<string, (ended: Ended) => void>()
 
-	constructor(
-		tracing: Tracing | undefined,
-		metrics: OtelMetrics | undefined,
-		settings: OpenTelemetrySettings,
-	) {
+	constructor(tracing: Tracing, metrics: OtelMetrics | undefined, settings: OpenTelemetrySettings) {
 		this.#tracing = tracing
 		this.#metrics = metrics
 		this.#isLinked = settings.delivery === 'link'
@@ -45,13 +41,16 @@ export class MessageSpans {
 	enqueue(info: EnqueueInfo, next: () => unknown): unknown {
 		const { topics, count } = info
 		const topic = topics.length === 1 ? topics[0]?.slice(0, MAX_TOPIC_LENGTH) : undefined
-		const attributes = {
-			...commonAttributes(ENQUEUE, topic),
-			'messaging.operation.type': 'send',
-		}
+		const attributes = { ...commonAttributes(ENQUEUE, topic), 'messaging.operation.type': 'send' }
 		const batch = count > 1 ? { 'messaging.batch.message_count': count } : {}
-		const started = this.#startEnqueue(spanName(ENQUEUE, topic), { ...attributes, ...batch })
-		if (started) this.#addTraceContext(info, started)
+		const tracing = this.#tracing
+		const kind = tracing.api.SpanKind.PRODUCER
+		const started = tracing.start(spanName(ENQUEUE, topic), { kind, attributes: { ...attributes, ...batch } })
+		if (started)
+			tracing.guard('inject', 'the trace context could not be added to a message', () => {
+				const headers = tracing.headersOf(started.context)
+				if (Object.keys(headers).length > 0) info.addHeaders(headers)
+			})
 		return this.#watch(started, next, (error, seconds) => {
 			const failure = error && { 'error.type': error.type }
 			const key = `${topic}\n${error?.type}`
@@ -64,11 +63,6 @@ export class MessageSpans {
 				...failure,
 			}))
 		})
-	}
-
-	#startEnqueue(name: string, attributes: Attributes): StartedSpan | undefined {
-		const tracing = this.#tracing
-		return tracing?.start(name, { kind: tracing.api.SpanKind.PRODUCER, attributes }, undefined)
 	}
 
 	/** A span of kind CONSUMER, in the trace that enqueued the message or with a link to it. */
@@ -86,15 +80,9 @@ export class MessageSpans {
 		}
 		const started = this.#startDelivery(info, attributes)
 		const record: Recorder = (error, seconds) => {
-			this.#metrics?.record(
-				'messaging.process.duration',
-				seconds,
-				`${topic}\n${destination}\n${error?.type}`,
-				() => ({
-					...labels,
-					...(error && { 'error.type': error.type }),
-				}),
-			)
+			const key = `${topic}\n${destination}\n${error?.type}`
+			const failure = error && { 'error.type': error.type }
+			this.#metrics?.record('messaging.process.duration', seconds, key, () => ({ ...labels, ...failure }))
 		}
 		return this.#watch(started, next, record, info.messageId)
 	}
@@ -107,11 +95,11 @@ export class MessageSpans {
 		this.#running.get(String(messageId))?.({ error })
 	}
 
-	/** The active context is not the parent: it is that of the code which started the relay. */
+	/** The parent is not the active context, which belongs to the code that started the relay. */
 	#startDelivery(info: DeliveryInfo, attributes: Attributes): StartedSpan | undefined {
 		const tracing = this.#tracing
-		if (!tracing) return undefined
 		const { api } = tracing
+		if (!tracing.isOn) return undefined
 		const name = spanName(DELIVER, info.topic)
 		const kind = api.SpanKind.CONSUMER
 		let parent = api.ROOT_CONTEXT
@@ -127,22 +115,12 @@ export class MessageSpans {
 		return tracing.start(name, { kind, attributes, links, root: true }, parent)
 	}
 
-	#addTraceContext(info: EnqueueInfo, { context }: StartedSpan): void {
-		const tracing = this.#tracing
-		tracing?.guard('inject', 'the trace context could not be added to a message', () => {
-			const headers = tracing.headersOf(context)
-			if (Object.keys(headers).length > 0) info.addHeaders(headers)
-		})
-	}
-
 	#watch(
 		started: StartedSpan | undefined,
 		next: () => unknown,
 		record: Recorder,
 		messageId?: string,
 	): unknown {
-		const tracing = this.#tracing
-		const run = (): unknown => (started && tracing ? tracing.run(started.context, next) : next())
 		const isMeasured = this.#metrics?.isActive === true
 		if (!started && !isMeasured) return next()
 		const startedAt = systemRuntime.now()
@@ -156,12 +134,12 @@ export class MessageSpans {
 			if (started) this.#end(started, ended)
 		}
 		if (messageId !== undefined) this.#running.set(messageId, end)
-		return watchResult(run, end)
+		return watchResult(() => this.#tracing.run(started, next), end)
 	}
 
 	#end(started: StartedSpan, ended: Ended): void {
 		const tracing = this.#tracing
-		tracing?.end(started, (span) => {
+		tracing.end(started, (span) => {
 			if (!('error' in ended)) return
 			tracing.fail(span, ended.error)
 			tracing.recordException(span, ended.error)

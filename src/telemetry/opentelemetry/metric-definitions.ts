@@ -1,5 +1,5 @@
 /** The metrics of OpenTelemetry: the semantic conventions, and the catalog, as in Prometheus. */
-import { METRICS } from '../metrics/catalog.ts'
+import { METRICS, type MetricDefinition } from '../metrics/catalog.ts'
 import { OTEL_ATTRIBUTES, OTEL_NAMES } from '../metrics/otel-names.ts'
 
 export interface OtelMetricDefinition {
@@ -66,36 +66,38 @@ const CONVENTIONS: Readonly<Record<ConventionName, OtelMetricDefinition>> = {
 export const CALL_DURATION = 'yaoki_call_duration_seconds'
 const CALL_ATTRIBUTES = ['yaoki.outcome', 'error.type']
 
+const otelAttribute = (label: string): string => OTEL_ATTRIBUTES[label] ?? label
+
 /** Returns the name of a metric of the catalog. */
 export const otelName = (metric: string): string => OTEL_NAMES[metric]?.[0] ?? metric
 
 /** Returns the attributes of a series of a metric of the catalog, which has these label values. */
 export const otelAttributes = (metric: string, values: readonly string[]): { [name: string]: string } =>
 	Object.fromEntries(
-		(METRICS[metric]?.labels ?? []).map((label, index) => [
-			OTEL_ATTRIBUTES[label] ?? label,
-			values[index] ?? '',
-		]),
+		(METRICS[metric]?.labels ?? []).map((label, index) => [otelAttribute(label), values[index] ?? '']),
 	)
 
 /** All metrics, by name. */
 export const OTEL_METRICS: Readonly<Record<string, OtelMetricDefinition>> = {
 	...CONVENTIONS,
 	...Object.fromEntries(
-		Object.entries(METRICS).map(
-			([metric, { type, labels, help, buckets }]): [string, OtelMetricDefinition] => [
-				otelName(metric),
-				{
-					type,
-					unit: OTEL_NAMES[metric]?.[1] ?? '',
-					description: help,
-					attributes: [
-						...labels.map((label) => OTEL_ATTRIBUTES[label] ?? label),
-						...(metric === CALL_DURATION ? CALL_ATTRIBUTES : []),
-					],
-					...(buckets && { bounds: buckets }),
-				},
-			],
-		),
+		Object.entries(METRICS).map(([metric, definition]) => [
+			otelName(metric),
+			toOtelDefinition(metric, definition),
+		]),
 	),
+}
+
+function toOtelDefinition(
+	metric: string,
+	{ type, labels, help, buckets }: MetricDefinition,
+): OtelMetricDefinition {
+	const more = metric === CALL_DURATION ? CALL_ATTRIBUTES : []
+	return {
+		type,
+		unit: OTEL_NAMES[metric]?.[1] ?? '',
+		description: help,
+		attributes: [...labels.map(otelAttribute), ...more],
+		...(buckets && { bounds: buckets }),
+	}
 }

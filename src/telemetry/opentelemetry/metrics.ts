@@ -10,7 +10,7 @@ import { Instruments, type MetricAttributes } from './instruments.ts'
 import { CALL_DURATION, type ConventionName, otelAttributes, otelName } from './metric-definitions.ts'
 import { otelSeries } from './otel-series.ts'
 
-/** How many sets of attributes are kept. Further ones are created for each value. */
+/** This many sets of attributes are kept. Further sets are created for each value. */
 const MAX_ATTRIBUTE_SETS = 1_000
 const CALL_DURATION_NAME = otelName(CALL_DURATION)
 const GAUGES = new Map(

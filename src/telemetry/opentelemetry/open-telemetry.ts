@@ -36,9 +36,7 @@ export function openTelemetry(api: OpenTelemetryApi, options?: OpenTelemetryOpti
 	const settings = readOpenTelemetryOptions(options)
 	const reports = new ProblemReports(NAME)
 	const metrics = settings.metrics ? new OtelMetrics(api, reports, NAME, settings.maxSeries) : undefined
-	const tracing = settings.spans
-		? new Tracing(api, reports, new Redactor(settings.redact, reports))
-		: undefined
+	const tracing = new Tracing(api, settings.spans, reports, new Redactor(settings.redact, reports))
 	const calls = new CallSpans(tracing, metrics, settings)
 	const messages = new MessageSpans(tracing, metrics, settings)
 	const around = (source: ObservedSource, info: AroundInfo, next: () => unknown): unknown => {

@@ -34,7 +34,7 @@ class OtelHistogram extends Histogram {
 	}
 
 	override record(value: number): void {
-		// Also repairs NaN, as the series in memory do.
+		// Records NaN as 0, as the series in memory do.
 		this.#record(value > 0 ? value : 0)
 	}
 }

@@ -3,7 +3,6 @@
  * of their own, outside the server contexts and idempotency adapters, because a request that these reject or
  * answer themselves has a span too.
  */
-import type { OtelContext } from './api.ts'
 import { methodOf, requestName } from './http-request.ts'
 import type { StartedSpan, Tracing } from './tracing.ts'
 import { type Ended, watchResult } from './watch-result.ts'
@@ -48,7 +47,7 @@ type TracedFastifyApp = {
 type TracedHonoContext = {
 	readonly req: { readonly raw: Request }
 	readonly res: Response
-	/** What the handler has thrown, if Hono has made a response of it. */
+	/** The error of the handler, if Hono has made a response of it. */
 	readonly error?: Error | undefined
 }
 
@@ -90,14 +89,12 @@ interface Route {
 interface ServerResult {
 	readonly status?: number | undefined
 	readonly error?: unknown
-	/** If it was not known when the request began. */
+	/** Set if the route was not known when the request began. */
 	readonly route?: Route | undefined
 }
 
-/** Without `tracing`, because spans are off, requests only pass through. */
-export function openTelemetryServer(tracing: Tracing | undefined): OpenTelemetryServer {
-	const start = (request: () => ServerRequest) => tracing && startSpan(tracing, request)
-
+/** If spans are off, requests only pass through. */
+export function openTelemetryServer(tracing: Tracing): OpenTelemetryServer {
 	/** Runs `next` in the span of a request of Node. The span ends with the response. */
 	const runNode = (
 		request: TracedNodeRequest,
@@ -105,11 +102,14 @@ export function openTelemetryServer(tracing: Tracing | undefined): OpenTelemetry
 		next: () => unknown,
 		route?: string,
 	): unknown => {
-		const started = start(() => ({ ...fromNode(request), route }))
-		if (!tracing || !started) return next()
+		const started = startSpan(tracing, () => ({ ...fromNode(request), route }))
+		if (!started) return next()
 		// Listeners of request and response run in the context of the connection. Fastify calls the handler of a
 		// request with a body in one of them.
-		for (const emitter of [request, response]) bind(tracing, started.context, emitter)
+		for (const emitter of [request, response])
+			tracing.guard('bind', 'the listeners of a request do not run in its span', () => {
+				tracing.api.context.bind?.(started.context, emitter)
+			})
 		const end = () =>
 			endSpan(tracing, started, () => ({
 				// A client that disconnects gets no response.
@@ -120,15 +120,15 @@ export function openTelemetryServer(tracing: Tracing | undefined): OpenTelemetry
 			if (response.closed) end()
 			else response.once('close', end)
 		})
-		return tracing.run(started.context, next)
+		return tracing.run(started, next)
 	}
 
 	/** Runs `next` in the span of a web request. The span ends with the result of `next`. */
 	const runWeb = (request: Request, next: () => unknown, resultOf: (ended: Ended) => ServerResult) => {
-		const started = start(() => fromWeb(request))
-		if (!tracing || !started) return next()
+		const started = startSpan(tracing, () => fromWeb(request))
+		if (!started) return next()
 		return watchResult(
-			() => tracing.run(started.context, next),
+			() => tracing.run(started, next),
 			(ended) => endSpan(tracing, started, () => resultOf(ended)),
 		)
 	}
@@ -166,7 +166,7 @@ function startSpan(tracing: Tracing, read: () => ServerRequest): StartedSpan | u
 	const { api } = tracing
 	try {
 		const active = api.context.active()
-		if (api.trace.getSpan(active)) return undefined
+		if (!tracing.isOn || api.trace.getSpan(active)) return undefined
 		const { method, path, scheme, headers, route } = read()
 		const known = methodOf(method)
 		const attributes = {
@@ -203,12 +203,6 @@ function endSpan(tracing: Tracing, started: StartedSpan, read: () => ServerResul
 const spanName = (method: string, route: string | undefined): string =>
 	route === undefined ? requestName(method) : `${requestName(method)} ${route}`
 
-function bind(tracing: Tracing, context: OtelContext, emitter: object): void {
-	tracing.guard('bind', 'the listeners of a request do not run in its span', () => {
-		tracing.api.context.bind?.(context, emitter)
-	})
-}
-
 const withoutQuery = (url: string): string => url.split(/[?#]/, 1)[0] ?? url
 
 function fromNode(request: TracedNodeRequest): ServerRequest {
@@ -219,12 +213,7 @@ function fromNode(request: TracedNodeRequest): ServerRequest {
 
 function fromWeb({ method, url, headers }: Request): ServerRequest {
 	const { pathname, protocol } = new URL(url)
-	return {
-		method,
-		path: pathname,
-		scheme: protocol.slice(0, -1),
-		headers: Object.fromEntries(headers),
-	}
+	return { method, path: pathname, scheme: protocol.slice(0, -1), headers: Object.fromEntries(headers) }
 }
 
 /** Known when a route has matched; the router of a path such as `/api` has the first part of it. */

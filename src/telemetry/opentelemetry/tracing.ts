@@ -33,20 +33,27 @@ const isInvalid = (api: OpenTelemetryApi, context: OtelSpanContext): boolean =>
 /** The tracer, with every access guarded: an error of an SDK is reported once and does not reach the call. */
 export class Tracing {
 	readonly api: OpenTelemetryApi
+	/** False: no span is started. */
+	readonly isOn: boolean
 	readonly #reports: ProblemReports
 	readonly #redactor: Redactor
 	#provider: OtelTracerProvider | undefined
 	#tracer: OtelTracer | undefined
 
-	constructor(api: OpenTelemetryApi, reports: ProblemReports, redactor: Redactor) {
+	constructor(api: OpenTelemetryApi, isOn: boolean, reports: ProblemReports, redactor: Redactor) {
 		this.api = api
+		this.isOn = isOn
 		this.#reports = reports
 		this.#redactor = redactor
 	}
 
-	/** Starts a span. Returns undefined without an SDK and an active parent, or if the SDK failed. */
-	start(name: string, options: OtelSpanOptions, parent: OtelContext | undefined): StartedSpan | undefined {
+	/**
+	 * Starts a span, by default as a child of the active one. Returns undefined if spans are off, without an SDK
+	 * and a parent, or if the SDK failed.
+	 */
+	start(name: string, options: OtelSpanOptions, parent?: OtelContext): StartedSpan | undefined {
 		const { api } = this
+		if (!this.isOn) return undefined
 		try {
 			const context = parent ?? api.context.active()
 			const attributes = options.attributes && this.#redactor.fields(options.attributes)
@@ -65,8 +72,9 @@ export class Tracing {
 		}
 	}
 
-	/** Runs `next` exactly once, with the context active if the context manager works. */
-	run(context: OtelContext, next: () => unknown): unknown {
+	/** Runs `next` exactly once, in the context of the span if there is one and the context manager works. */
+	run(started: StartedSpan | undefined, next: () => unknown): unknown {
+		if (!started) return next()
 		let ended: { readonly value: unknown } | { readonly error: unknown } | undefined
 		let hasStarted = false
 		const once = (): void => {
@@ -79,7 +87,7 @@ export class Tracing {
 			}
 		}
 		try {
-			this.api.context.with(context, once)
+			this.api.context.with(started.context, once)
 		} catch (error) {
 			this.report('context', 'the context manager failed', error)
 		}

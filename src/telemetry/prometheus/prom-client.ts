@@ -81,10 +81,10 @@ function registerAll(registry: PromRegistry, collector: MetricsCollector): void 
 	collector.fail('registry', text, failure)
 }
 
-/** How AggregatorRegistry combines processes. It does not know the worst of several states. */
+/** The aggregators of an AggregatorRegistry, which combines processes. None is for the worst of states. */
 const AGGREGATORS = { sum: 'sum', max: 'max', min: 'min', worst: 'max' } as const
 
-/** What a registry expects of a metric. */
+/** A metric with the members that a registry uses. */
 class RegisteredMetric {
 	/** A registry for OpenMetrics removes `_total` from it and adds it again to each line. */
 	name: string

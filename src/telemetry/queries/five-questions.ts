@@ -49,14 +49,14 @@ export const retriesPerCall = (scope: Scope): Share => ({
 const TRANSITIONS = { metric: 'yaoki_circuit_breaker_transitions_total' }
 const DESTINATION_TRANSITIONS = { metric: 'yaoki_relay_transitions_total', by: ['destination'] }
 
-/** How events are counted: `increase`, or `eventsInStep` for bars. */
+/** A way to count events: `increase`, or `eventsInStep` for bars. */
 export type EventCount = (selection: Selection, scope: Scope) => string
 
-/** How often circuits of policies and clients opened. */
+/** The number of times that circuits of policies and clients opened. */
 export const circuitsOpened = (scope: Scope, count: EventCount = increase): string =>
 	count({ ...TRANSITIONS, where: { to: 'open' } }, scope)
 
-/** How often their probes failed, so that they fell back from half-open to open. */
+/** The number of times that failed probes opened these circuits again, from half-open. */
 export const circuitsReopened = (scope: Scope, count: EventCount = increase): string =>
 	count({ ...TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
 
@@ -64,11 +64,11 @@ export const circuitsReopened = (scope: Scope, count: EventCount = increase): st
 export const circuitRejections = (scope: Scope): string =>
 	increase({ metric: 'yaoki_rejected_calls_total', where: { reason: 'circuit-open' } }, scope)
 
-/** The same for the circuits that relays share for each destination. */
+/** The number of times that the shared circuits of destinations opened. */
 export const destinationsOpened = (scope: Scope, count: EventCount = increase): string =>
 	count({ ...DESTINATION_TRANSITIONS, where: { to: 'open' } }, scope)
 
-/** The same for the circuits that relays share for each destination. */
+/** The number of times that failed probes opened the shared circuits of destinations again. */
 export const destinationsReopened = (scope: Scope, count: EventCount = increase): string =>
 	count({ ...DESTINATION_TRANSITIONS, where: { from: 'half-open', to: 'open' } }, scope)
 

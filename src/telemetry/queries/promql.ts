@@ -5,7 +5,7 @@
  */
 import { METRICS, type MetricType } from '../metrics/catalog.ts'
 
-/** Where and over which time a query counts. */
+/** The label values and the time that a query selects. */
 export interface Scope {
 	/** Label values of all selectors, as regular expressions: `{ service: '$service' }`. */
 	readonly where: Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ export const rate = (selection: Selection, scope: Scope): string =>
 const MISSING_BEFORE = '1h'
 
 /**
- * How much a counter increased. A series appears with its first event, and `increase` misses that first
+ * The increase of a counter. A series appears with its first event, and `increase` misses that first
  * value; here a new series counts from zero, so that the first dead letter is a dead letter: its highest
  * value is exact, while `increase` extrapolates. A new series may have been reset within the window: a
  * process that crashes again and again. Then its increase is added to its lowest value, because its highest
@@ -44,7 +44,7 @@ export function increase(selection: Selection, scope: Scope): string {
 }
 
 /**
- * How many events a counter has counted in a step of a graph: `scope.window` is the distance between two
+ * The number of events that a counter has counted in a step of a graph: `scope.window` is the distance between two
  * values. An event is in exactly one step. `increase` counts the difference between the first and the last
  * sample of its window, so it needs windows that overlap, and then one event is in several steps. Here it is
  * the last value minus the last value before the step; a new series counts from zero. A restart within a step
@@ -65,7 +65,7 @@ const seriesBefore = (series: string, { window }: Scope): string =>
 	`last_over_time(${series}[${MISSING_BEFORE}] offset ${window})`
 
 /**
- * How much higher a gauge is than before the window, from a store that survives restarts. A series that did
+ * The difference of a gauge to its value before the window, from a store that survives restarts. A series that did
  * not exist counts from zero if `witness`, a gauge that always exists, was there: otherwise nothing is known
  * about the time before.
  */

@@ -61,7 +61,7 @@ describe.skipIf(!hasBash)('completion bash', () => {
 		[['schedule', '--base', ''], []],
 		[['--quiet', 'completion', 'z'], ['zsh']],
 		[['lint', 'pack'], []],
-	])('of yaoki %j offers %j', async (words, expected) => {
+	])('bash completion of yaoki %j offers %j', async (words, expected) => {
 		const { code, stdout } = await run(['completion', 'bash'])
 		expect(code).toBe(0)
 		expect(complete(stdout, 'yaoki', ...words)).toEqual(expected)

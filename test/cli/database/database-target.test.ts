@@ -50,7 +50,7 @@ describe('the database', () => {
 			})
 		})
 
-		test('are ignored with a URL, and if neither PGHOST nor PGDATABASE is set', () => {
+		test('the variables of PostgreSQL are ignored with a URL, and if neither PGHOST nor PGDATABASE is set', () => {
 			const env = { PGHOST: 'db' }
 			expect(target('a.db', env)).toMatchObject({ name: 'a.db' })
 			expect(target(undefined, { ...env, DATABASE_URL: 'b.db' })).toMatchObject({ name: 'b.db' })
@@ -106,7 +106,7 @@ describe('the flags that select the same database again', () => {
 		expect(target(database, {}, schema)).toMatchObject({ flags })
 	})
 
-	test('do not repeat DATABASE_URL', () => {
+	test('the flags do not repeat DATABASE_URL', () => {
 		expect(target(undefined, { DATABASE_URL: 'postgres://db/shop' }, 'mail')).toMatchObject({
 			flags: ' --schema mail',
 		})
@@ -118,11 +118,11 @@ describe('a password', () => {
 		'postgres://ada:hunter2@db:5433/shop',
 		'postgres://ada@db:5433/shop?password=hunter2',
 		'postgres://ada:hunter2@db:5433/shop?sslpassword=hunter2',
-	])('of %s is not part of the name', (url) => {
+	])('a password of %s is not part of the name', (url) => {
 		expect(target(url)).toMatchObject({ name: 'postgres://ada@db:5433/shop' })
 	})
 
-	test('is known encoded and decoded, so that both can be removed from messages', () => {
+	test('a password is known encoded and decoded, so that both can be removed from messages', () => {
 		expect(target('postgres://ada:p%40ss@db/shop')).toMatchObject({ secrets: ['p%40ss', 'p@ss'] })
 		expect(target('postgres://ada:100%@db/shop')).toMatchObject({ secrets: ['100%', '100%'] })
 	})

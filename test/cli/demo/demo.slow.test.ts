@@ -47,7 +47,7 @@ test(
 
 describe.skipIf(process.platform === 'win32')('a demo that is ended early', () => {
 	test(
-		'by Ctrl-C delivers pending messages and prints the ledger; a relay that a user kills is replaced',
+		'a demo that Ctrl-C ends delivers pending messages and prints the ledger; a relay that a user kills is replaced',
 		async () => {
 			const temporary = temporaryFolder()
 			const child = demo(['--seconds', '600'], { TMPDIR: temporary })
@@ -66,7 +66,7 @@ describe.skipIf(process.platform === 'win32')('a demo that is ended early', () =
 	)
 
 	test(
-		'by SIGKILL leaves no relay process',
+		'a demo that SIGKILL ends leaves no relay process',
 		async () => {
 			const child = demo(['--seconds', '600'], { TMPDIR: temporaryFolder() })
 			await child.prints('received 1')

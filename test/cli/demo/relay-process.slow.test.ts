@@ -57,7 +57,7 @@ test('a relay of the demo delivers committed orders and reports its counts', asy
 })
 
 describe('a relay process', () => {
-	test('that cannot start reports the reason and ends', async () => {
+	test('a relay process that cannot start reports the reason and ends', async () => {
 		let error: Error | undefined
 		const relay = new RelayProcess(missingDatabase(), (_, reason) => {
 			error = reason
@@ -69,7 +69,7 @@ describe('a relay process', () => {
 		await relay.kill()
 	})
 
-	test('that cannot start ends the demo with its error and leaves no process', async () => {
+	test('a relay process that cannot start ends the demo with its error and leaves no process', async () => {
 		const { shop, receiver } = await shopAndReceiver()
 		await receiver.close()
 		const io = { note: () => {}, style: PLAIN, columns: 80, runtime: systemRuntime }

@@ -19,7 +19,7 @@ test('takes data source, job and service from variables', () => {
 	for (const expr of expressions) expect(expr).toContain('job=~"$job"')
 })
 
-test('has panels with unique ids and titles that do not overlap', () => {
+test('the dashboard has panels with unique ids and titles that do not overlap', () => {
 	expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
 	expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length)
 	const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>

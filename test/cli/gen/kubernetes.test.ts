@@ -31,7 +31,7 @@ describe('gen alerts --kubernetes', () => {
 		})
 	})
 
-	test('has the given metadata, as text where YAML would read another type', async () => {
+	test('gen alerts --kubernetes has the given metadata, as text where YAML would read another type', async () => {
 		const labels = ['--label', 'release=prometheus', '--label', 'example.com/on=1', '--label', 'empty=']
 		const out = await alerts('--kubernetes', '--name', 'true', '--namespace', '1e3', ...labels)
 		expect(parse(out).metadata).toEqual({
@@ -73,7 +73,7 @@ describe('gen service-monitor', () => {
 		})
 	})
 
-	test('has the given options, and prints the same with --json', async () => {
+	test('gen service-monitor has the given options, and prints the same with --json', async () => {
 		const args = [
 			...['--selector', 'app.kubernetes.io/name=shop', '--port', '8080', '--path', '/internal/metrics'],
 			...['--interval', '90s', '--name', 'shop.metrics', '--namespace', 'shop', '--label', 'release=0'],

@@ -10,7 +10,7 @@ const runbook = page('docs/guide/runbook.md')
 const rules = alertRules({ ...DEFAULT_SETTINGS, slo: 0.999 })
 const headings = [...runbook.text.matchAll(/^## (.*)$/gm)].map(([, title]) => title)
 
-test('has a section for each alert, in the order of the rules, and no other', () => {
+test('the runbook has a section for each alert, in the order of the rules, and no other', () => {
 	expect(headings).toEqual(rules.map(({ alert }) => alert))
 })
 

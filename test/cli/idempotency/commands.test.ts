@@ -172,7 +172,7 @@ describe('resolve', () => {
 		})
 	})
 
-	test('without a body stores none', async () => {
+	test('resolve without a body stores none', async () => {
 		const { request } = await abandoned()
 		expect((await yaoki('resolve', ...SELECTED, '--status', '204')).code).toBe(0)
 		expect(await store.claim(request)).toMatchObject({ response: { status: 204, headers: [] } })
@@ -347,7 +347,7 @@ describe('hostile texts', () => {
 		['a key', async () => [HOSTILE, '-n', 'payments', '--principal', 'p', '--route', '/']],
 		['a principal', async () => ['k', '-n', 'payments', '--principal', HOSTILE, '--route', '/']],
 		['a route', async () => ['k', '-n', 'payments', '--principal', 'p', '--route', HOSTILE]],
-	])('of %s print no character that a terminal acts on', async (_, args) => {
+	])('hostile texts of %s print no character that a terminal acts on', async (_, args) => {
 		const { ref } = await claimed()
 		await store.saveStep(ref, HOSTILE, '1')
 		for (const more of [[], ['--json']]) {

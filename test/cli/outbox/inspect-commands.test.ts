@@ -43,7 +43,7 @@ describe('status', () => {
 		)
 	})
 
-	test('is an object with --json', async () => {
+	test('status is an object with --json', async () => {
 		await enqueue(env.outbox, 'billing', 2)
 		const { data } = await env.json('status')
 		expect(data).toMatchObject({
@@ -191,7 +191,7 @@ describe('list', () => {
 })
 
 describe('one message', () => {
-	test('is shown with all its fields and the reason why it is not delivered', async () => {
+	test('a message is shown with all its fields and the reason why it is not delivered', async () => {
 		const [id] = await enqueue(env.outbox, 'billing', 1, { key: 'order-1' })
 		await killMessages(env.outbox.store, 'billing', new TypeError('bad amount'), 'permanent')
 		const { code, stdout } = await env.cli(`show ${id}`)
@@ -205,12 +205,12 @@ describe('one message', () => {
 	test.each([
 		[Infinity, /attempts +0, no limit/],
 		[7, /attempts +0, maxRetries 7/],
-	])('is shown with its own retry limit: %s', async (maxRetries, expected) => {
+	])('a message is shown with its own retry limit: %s', async (maxRetries, expected) => {
 		const [id] = await enqueue(env.outbox, 'billing', 1, { maxRetries })
 		expect((await env.cli(`show ${id}`)).stdout).toMatch(expected)
 	})
 
-	test('has a reason on one line', async () => {
+	test('a message has a reason on one line', async () => {
 		const [id] = await enqueue(env.outbox, 'billing', 1)
 		const { code, stdout } = await env.cli(`why ${id}`)
 		expect(code).toBe(0)
@@ -226,7 +226,7 @@ describe('one message', () => {
 		[`retry ${UNKNOWN_ID}`, 'is unknown'],
 		[`replay ${UNKNOWN_ID}`, 'is unknown'],
 		[`discard ${UNKNOWN_ID} --yes`, 'is unknown'],
-	])('that does not exist exits with 3: %s', async (args, message) => {
+	])('a message that does not exist exits with 3: %s', async (args, message) => {
 		const { code, stdout, stderr } = await env.cli(args)
 		expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
 		expect(stderr).toContain(message)

@@ -60,7 +60,7 @@ describe('pause', () => {
 })
 
 describe('a paused destination', () => {
-	test('is shown by status, check, list, show and why', async () => {
+	test('a paused destination is shown by status, check, list, show and why', async () => {
 		const [id] = await enqueue(env.outbox, 'billing')
 		await env.cli('pause billing --by ada@ops --reason deploy')
 		expect((await env.cli('status')).stdout).toMatch(/billing +closed +until resumed +by ada@ops: deploy/)
@@ -86,7 +86,7 @@ describe('resume', () => {
 		expect(await circuit()).toMatchObject({ pausedForMs: 0, operatorPause: null })
 	})
 
-	test('of a name that no message and no relay has prints a warning', async () => {
+	test('resume of a name that no message and no relay has prints a warning', async () => {
 		await env.cli('pause billing')
 		const { code, stdout, stderr } = await env.cli('resume biling')
 		expect({ code, stdout }).toEqual({ code: 0, stdout: 'biling was not paused.\n' })

@@ -97,7 +97,7 @@ test('outbox sql prints the migrations that outbox migrate runs', async () => {
 })
 
 describe('a PostgreSQL database', () => {
-	test('without tables is reported with the command that creates them', async () => {
+	test('a database without tables is reported with the command that creates them', async () => {
 		const { code, stderr } = await run(['outbox', 'status', '--schema', 'nowhere'], {
 			DATABASE_URL: database.url,
 		})
@@ -129,7 +129,7 @@ describe('a PostgreSQL database', () => {
 		expect(await exitCodeWith(change)).toBe(5)
 	})
 
-	test('with a wrong password exits with 5 and does not print the password', async () => {
+	test('a database with a wrong password exits with 5 and does not print the password', async () => {
 		// A server that trusts local connections accepts any password; then the tables are missing.
 		expect([5, 1]).toContain(await exitCodeWith({ password: 'hunter2' }))
 	})

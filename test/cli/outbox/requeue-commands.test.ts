@@ -147,7 +147,7 @@ describe('replay', () => {
 		},
 	)
 
-	test('with --payload exits with 3 for a message that is no dead letter', async () => {
+	test('replay --payload exits with 3 for a message that is no dead letter', async () => {
 		const [id] = await enqueue(env.outbox, 'billing', 1)
 		const fixed = join(temporaryFolder(), 'fixed.json')
 		writeFileSync(fixed, '{}')
@@ -160,13 +160,13 @@ describe('replay', () => {
 		expect(await env.cli('replay --all --payload -')).toMatchObject({ code: 2 })
 	})
 
-	test('with --canary prints the reason with one full stop', async () => {
+	test('replay --canary prints the reason with one full stop', async () => {
 		const { stdout } = await env.cli('replay --destination billing --canary --timeout 50ms')
 		expect(stdout).toContain('Stopped: No result')
 		expect(stdout).not.toContain('..')
 	})
 
-	test('with --canary stops after the first letter and exits with 4 if no relay responds', async () => {
+	test('replay --canary stops after the first letter and exits with 4 if no relay responds', async () => {
 		const { code, data } = await env.json('replay --destination billing --canary --timeout 50ms')
 		expect(code).toBe(4)
 		expect(data).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'timeout' })
@@ -205,7 +205,7 @@ describe('replay of expired letters', () => {
 	})
 
 	test.each(['--all', '--destination mail'])(
-		'with %s skips expired letters, replays the others, and exits with 4',
+		'replay with %s skips expired letters, replays the others, and exits with 4',
 		async (args) => {
 			const { code, stdout, stderr } = await env.cli(`replay ${args}`)
 			expect(code).toBe(4)
@@ -277,7 +277,7 @@ describe('discard', () => {
 		await killMessages(env.outbox.store, 'billing', new Error('no such account'), 'expired')
 	})
 
-	test('only prints the count without --yes', async () => {
+	test('discard only prints the count without --yes', async () => {
 		const { code, stdout, stderr } = await env.cli('discard --cause expired')
 		expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
 		expect(stderr).toContain('This would discard 3 dead letters.\nAdd --yes to confirm.')

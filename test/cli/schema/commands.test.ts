@@ -83,7 +83,7 @@ describe('a missing database', () => {
 		expect(await run(['outbox', 'status', '--database', other])).toMatchObject({ code: 5, stdout: '' })
 	})
 
-	test('without tables is reported with the command that creates them', async () => {
+	test('a database without tables is reported with the command that creates them', async () => {
 		const empty = join(temporaryFolder(), 'empty.db')
 		new DatabaseSync(empty).close()
 		const { code, stderr } = await run(['outbox', 'status', '--database', empty])

@@ -38,13 +38,13 @@ describe('an assertion', () => {
 		expect(() => parseAssertion(text, study)).toThrow(message)
 	})
 
-	test('with an unknown variant is rejected with the valid names', () => {
+	test('an assertion with an unknown variant is rejected with the valid names', () => {
 		expect(() => parseAssertion('non: goodShare>0.5', study)).toThrow(
 			'Unknown value "non" for --assert. Did you mean "none"? Valid values: C: full jitter, none.',
 		)
 	})
 
-	test('is checked in every run of every variant, or of one variant', () => {
+	test('an assertion is checked in every run of every variant, or of one variant', () => {
 		const all = checkAssertion(parseAssertion('amplification<1.01', study), outcome)
 		expect(all).toMatchObject({ assertion: 'amplification<1.01', holds: false, runs: 4 })
 		expect(all.failures.map(({ variant, seed }) => [variant, seed])).toEqual([

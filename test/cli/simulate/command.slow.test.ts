@@ -29,7 +29,10 @@ describe('without a scenario', () => {
 		const { stdout } = await simulate(['--json'])
 		const list: { name: string; description: string; variants: string[] }[] = JSON.parse(stdout)
 		expect(list.map(({ name }) => name)).toEqual(names)
-		expect(list.every(({ description, variants }) => description !== '' && variants.length > 0)).toBe(true)
+		expect(list.length).toBeGreaterThan(0)
+		expect(list.filter(({ description, variants }) => description === '' || variants.length === 0)).toEqual(
+			[],
+		)
 	})
 })
 
@@ -129,22 +132,27 @@ describe('a study', () => {
 		['first', [true, false, false]],
 		['all', [true, true, true]],
 		['none', [false, false, false]],
-	])('has the timelines of --timelines %s in its data, also for curves', async (timelines, expected) => {
-		const curves = { xLabel: 'x', measures: ['requests'], points: { none: { curve: 'a', x: 1 } } }
-		const folder = new Folder()
-		for (const study of [pair, { ...pair, curves }]) {
-			const file = folder.write('study.json', study)
-			const { stdout } = await simulate([file, '--json', '-q', '--threads', '2', '--timelines', timelines])
-			for (const { runs } of JSON.parse(stdout).cases) {
-				const steps = runs.map(
-					(run: Partial<SimulationResult>) => run.timeline?.clients['web']?.started.length,
-				)
-				expect(steps.map((count: number | undefined) => count !== undefined && count > 10)).toEqual(expected)
+	])(
+		'a study has the timelines of --timelines %s in its data, also for curves',
+		async (timelines, expected) => {
+			const curves = { xLabel: 'x', measures: ['requests'], points: { none: { curve: 'a', x: 1 } } }
+			const folder = new Folder()
+			for (const study of [pair, { ...pair, curves }]) {
+				const file = folder.write('study.json', study)
+				const { stdout } = await simulate([file, '--json', '-q', '--threads', '2', '--timelines', timelines])
+				for (const { runs } of JSON.parse(stdout).cases) {
+					const steps = runs.map(
+						(run: Partial<SimulationResult>) => run.timeline?.clients['web']?.started.length,
+					)
+					expect(steps.map((count: number | undefined) => count !== undefined && count > 10)).toEqual(
+						expected,
+					)
+				}
 			}
-		}
-	})
+		},
+	)
 
-	test('is written to all --out files', async () => {
+	test('a study is written to all --out files', async () => {
 		const folder = new Folder()
 		const file = folder.write('pair.json', pair)
 		const outs = ['a.svg', 'b.html', 'c.json'].map((name) => folder.at(name))
@@ -167,7 +175,7 @@ describe('a study', () => {
 		for (const name of ['a', 'b', 'c']) expect(stdout).toContain(`C is down: independent (${name}), useful `)
 	})
 
-	test('is colored only on a terminal', async () => {
+	test('a study is colored only on a terminal', async () => {
 		const file = new Folder().write('pair.json', pair)
 		const args = [file, '-n', '1', '-q', '--threads', '1']
 		expect((await simulate(args, { isTTY: true })).stdout).toContain('\x1b[')
@@ -205,7 +213,7 @@ describe('a study', () => {
 })
 
 describe('an assertion', () => {
-	test('that fails exits with 4 after the result, with value and seed', async () => {
+	test('an assertion that fails exits with 4 after the result, with value and seed', async () => {
 		const file = new Folder().write('pair.json', pair)
 		const args = ['-q', '-n', '2', '--assert', 'goodShare>0', '--assert', 'none: amplification<0.5']
 		const { code, stdout, stderr } = await simulate([file, ...args])
@@ -221,7 +229,7 @@ describe('an assertion', () => {
 		)
 	})
 
-	test('that fails is part of the data', async () => {
+	test('an assertion that fails is part of the data', async () => {
 		const file = new Folder().write('pair.json', pair)
 		const { code, stdout } = await simulate([file, '--json', '-q', '-n', '1', '--assert', 'none: requests<1'])
 		expect(code).toBe(4)
@@ -261,7 +269,7 @@ describe('Ctrl-C', () => {
 		expect(readFileSync(out, 'utf8')).toBe('old')
 	})
 
-	test('is part of the data', async () => {
+	test('an interruption by Ctrl-C is part of the data', async () => {
 		const file = new Folder().write('study.json', study)
 		const { code, stdout } = await interruptWhen([file, '--threads', '1', '--json'], 'simulating: 60 %')
 		expect(code).toBe(130)

@@ -37,7 +37,7 @@ const users = eventsOf('users')
 const signal = new AbortController().signal
 
 describe('the events of an incident', () => {
-	test('are read as a stream, with or without a line break at the end', async () => {
+	test('the events of an incident are read as a stream, with or without a line break at the end', async () => {
 		const folder = new Folder()
 		const long = users.repeat(3)
 		expect(long.length).toBeGreaterThan(2 * 64 * 1024)
@@ -50,7 +50,7 @@ describe('the events of an incident', () => {
 		expect(many.summary.skipped.unreadable).toBe(0)
 	})
 
-	test('are printed without control characters', async () => {
+	test('the events of an incident are printed without control characters', async () => {
 		const file = new Folder().write('a.jsonl', eventsOf('us\x1b[31mers'))
 		const { code, stdout } = await replay(['--incident', file])
 		expect(code).toBe(0)
@@ -71,7 +71,7 @@ describe('the events of an incident', () => {
 		['no lines', '', '', undefined],
 		['no events', 'hello\n', '', undefined],
 		['several pipelines', users + eventsOf('orders'), 'Invalid option "pipeline"', '--pipeline NAME'],
-	])('are rejected for a file with %s', async (_, content, reason, hint) => {
+	])('the events of an incident are rejected for a file with %s', async (_, content, reason, hint) => {
 		const file = new Folder().write('a.jsonl', content)
 		const thrown = await readIncident(file, {}, signal).catch((error: unknown) => error)
 		expect(thrown).toMatchObject({ kind: 'usage', message: expect.stringContaining(`${file}: ${reason}`) })
@@ -89,7 +89,7 @@ describe('the events of an incident', () => {
 		expect(unknown.stderr).toContain('Select one with --from-policy NAME.')
 	})
 
-	test('are no longer read after Ctrl-C', async () => {
+	test('the events of an incident are no longer read after Ctrl-C', async () => {
 		const file = new Folder().write('a.jsonl', users)
 		const reason = new Error('interrupted')
 		await expect(readIncident(file, {}, AbortSignal.abort(reason))).rejects.toBe(reason)
@@ -198,7 +198,7 @@ describe('a replay', () => {
 		expect(stderr).toContain(message)
 	})
 
-	test('is data that can be posted to a thread, with the policy of the user as a file name', async () => {
+	test('a replay is data that can be posted to a thread, with the policy of the user as a file name', async () => {
 		const { scenario, alternatives } = await readIncident(new Folder().write('a.jsonl', users), {}, signal)
 		const replayed = { scenario, alternatives, timeoutMs: 200, policy: undefined }
 		expect(await replayStudy(structuredClone(replayed))).toEqual(await replayStudy(replayed))

@@ -16,12 +16,12 @@ describe('the seeds of a plan', () => {
 		])
 	})
 
-	test('are ten by default', () => {
+	test('the seeds of a plan are ten by default', () => {
 		const study = { ...pair, replications: undefined }
 		expect(planJobs(study, request, defaults).seeds.map(({ length }) => length)).toEqual([10, 10])
 	})
 
-	test('are those of the command line', () => {
+	test('the seeds of a plan are those of the command line', () => {
 		const plan = planJobs(pair, request, { ...defaults, seed: 40, replications: 2 })
 		expect(plan.seeds).toEqual([
 			[40, 41],
@@ -29,7 +29,7 @@ describe('the seeds of a plan', () => {
 		])
 	})
 
-	test.each([[40], ['x 1'], [-1.5]])('are exactly %j for a single run', (seed) => {
+	test.each([[40], ['x 1'], [-1.5]])('the seeds of a plan are exactly %j for a single run', (seed) => {
 		expect(planJobs(pair, request, { ...defaults, seed, replications: 1 }).seeds).toEqual([[seed], [seed]])
 	})
 })
@@ -65,7 +65,7 @@ describe('jobs', () => {
 		expect(sizes.slice(-16)).toEqual(Array.from({ length: 16 }, () => 1))
 	})
 
-	test('are single runs for small studies', () => {
+	test('jobs are single runs for small studies', () => {
 		const plan = planJobs(pair, request, defaults)
 		expect(countRuns(plan)).toBe(6)
 		expect([...splitJobs(plan, 2)].map((job) => job.seeds)).toEqual([[1], [2], [3], [1], [2], [3]])

@@ -6,7 +6,7 @@ import { Folder } from './files.ts'
 const contents = { '.svg': () => '<svg/>', '.html': () => '<p>', '.json': () => '{}' }
 
 describe('an --out file', () => {
-	test('is rejected for an unknown extension', async () => {
+	test('an --out file is rejected for an unknown extension', async () => {
 		for (const file of ['a.png', 'svg', 'a.', ''])
 			await expect(checkOutFiles(['ok.svg', file])).rejects.toMatchObject({
 				optionPath: '--out',
@@ -15,7 +15,7 @@ describe('an --out file', () => {
 			})
 	})
 
-	test('is rejected if its folder does not exist', async () => {
+	test('an --out file is rejected if its folder does not exist', async () => {
 		const folder = new Folder()
 		const file = folder.at('missing/a.svg')
 		await expect(checkOutFiles([file])).rejects.toMatchObject({
@@ -27,7 +27,7 @@ describe('an --out file', () => {
 		await expect(checkOutFiles([folder.at('a.SVG'), 'here.json'])).resolves.toBeUndefined()
 	})
 
-	test('is rejected if it is a folder', async () => {
+	test('an --out file is rejected if it is a folder', async () => {
 		const folder = new Folder()
 		mkdirSync(folder.at('d.svg'))
 		await expect(checkOutFiles([folder.at('d.svg')])).rejects.toMatchObject({
@@ -36,7 +36,7 @@ describe('an --out file', () => {
 		})
 	})
 
-	test('has the content of its extension, and no temporary file remains', async () => {
+	test('an --out file has the content of its extension, and no temporary file remains', async () => {
 		const folder = new Folder()
 		folder.write('b.html', 'old')
 		for (const name of ['a.svg', 'b.html', 'c.JSON']) await writeOutFile(folder.at(name), contents)
@@ -82,14 +82,14 @@ describe('a JSON file', () => {
 		mixed: [1, null, [2]],
 	}
 
-	test('has each list of numbers in one line, everything else indented', () => {
+	test('a JSON file has each list of numbers in one line, everything else indented', () => {
 		const text = formatJson(data)
 		expect(text).toContain('\n\t"steps": [1,-2.5,1e+21,0],\n')
 		expect(text).toContain('\n\t"names": [\n\t\t"x"\n\t],\n')
 		expect(text.endsWith('}\n')).toBe(true)
 	})
 
-	test('is the same data', () => {
+	test('a JSON file contains the same data', () => {
 		expect(JSON.parse(formatJson(data))).toEqual(data)
 	})
 })

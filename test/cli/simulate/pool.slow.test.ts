@@ -83,7 +83,7 @@ describe('a failed run', () => {
 		expect(error.seeds).toHaveLength(1)
 	})
 
-	test('is reported instead of an earlier failure if it comes first by case and seed', async () => {
+	test('a failed run is reported instead of an earlier failure if it comes first by case and seed', async () => {
 		const folder = new Folder()
 		const mark = JSON.stringify(folder.at('second-failed'))
 		// The first variant waits until the second fails, which needs two threads.
@@ -97,7 +97,7 @@ describe('a failed run', () => {
 		await expect(run(plan, 2)).rejects.toMatchObject({ message: 'first', caseIndex: 0, seeds: [1] })
 	})
 
-	test('has the code of an invalid option if its function returns no policy', async () => {
+	test('a failed run has the code of an invalid option if its function returns no policy', async () => {
 		const error = await failureOf(withPolicy('() => 5'))
 		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', seeds: [1] })
 		expect(error.message).toBe(
@@ -105,7 +105,7 @@ describe('a failed run', () => {
 		)
 	})
 
-	test('that ends its thread does not leave the others waiting', async () => {
+	test('a failed run that ends its thread does not leave the others waiting', async () => {
 		const error = await failureOf(withPolicy('() => process.exit(7)'), 2)
 		expect(error.message).toBe('the thread ended with exit code 7')
 	})
@@ -118,7 +118,7 @@ describe('a failed run', () => {
 })
 
 describe('an interrupt', () => {
-	test('before the start starts no thread', async () => {
+	test('an interrupt before the start starts no thread', async () => {
 		const plan = await planFor(new Folder().write('pair.json', pair))
 		const found = await run(plan, 2, { signal: AbortSignal.abort() })
 		expect(found).toEqual({ runs: [[], []], ended: 0, partial: 0 })

@@ -152,7 +152,7 @@ describe('the process', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
-	test('during a long run prints the result so far and exits with 130', async () => {
+	test('Ctrl-C during a long run prints the result so far and exits with 130', async () => {
 		const study = { ...pair, variants: { quick: small, long: endless }, replications: 1 }
 		const file = new Folder().write('study.json', study)
 		const child = new Spawned(MAIN, ['simulate', file, '--threads', '2'])

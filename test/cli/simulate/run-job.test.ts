@@ -36,7 +36,7 @@ function reports(
 const runsOf = (all: readonly JobReport[]) => all.flatMap(({ ended }) => ended)
 
 describe('a job', () => {
-	test('has one report if it is fast', () => {
+	test('a job has one report if it is fast', () => {
 		const [report, ...more] = reports(small)
 		expect(more).toEqual([])
 		expect(report?.isLast).toBe(true)
@@ -50,7 +50,7 @@ describe('a job', () => {
 			'no duration',
 			{ ...small, durationMs: undefined, until: ({ nowMs }: { nowMs: number }) => nowMs > 3_000 },
 		],
-	])('has the same result in any slices as in one, with %s', (_, scenario) => {
+	])('a job has the same result in any slices as in one, with %s', (_, scenario) => {
 		const whole = simulate({ ...scenario, seed: 3 })
 		for (const pace of [0, 12, 90]) {
 			const [run] = runsOf(reports(scenario, { now: ticking(pace) }, [3]))
@@ -60,10 +60,8 @@ describe('a job', () => {
 
 	test('reports the result so far at intervals', () => {
 		const all = reports(small, { now: ticking(30) })
-		const last = all.at(-1)
 		const currents = all.flatMap(({ current }) => (current ? [current] : []))
-		expect(last?.isLast).toBe(true)
-		expect(all.slice(0, -1).every(({ isLast }) => !isLast)).toBe(true)
+		expect(all.map(({ isLast }) => isLast)).toEqual(all.map((report) => report === all.at(-1)))
 		expect(currents.length).toBeGreaterThan(2)
 		for (const { share, result, runIndex } of currents) {
 			expect(share).toBeGreaterThan(0)
@@ -119,7 +117,7 @@ describe('a function that throws', () => {
 	})
 
 	test.each([[[1]], [[1, 2, 3]], [[3]]])(
-		'is rejected with the first seed of %j if it returns the same policy in every run',
+		'a function that throws is rejected with the first seed of %j if it returns the same policy in every run',
 		(seeds) => {
 			const shared = retry({})
 			const all = reports({ ...small, policies: { careful: () => shared } }, {}, seeds)
@@ -133,7 +131,7 @@ describe('a function that throws', () => {
 		},
 	)
 
-	test('is called once more before the first run of a case in a thread', () => {
+	test('a function that throws is called once more before the first run of a case in a thread', () => {
 		const made: number[] = []
 		const triedCases = new Set<number>()
 		const counting: Scenario = {
@@ -159,7 +157,7 @@ describe('a function that throws', () => {
 })
 
 describe('timelines', () => {
-	test('are left out for grids and curves, except for the first run, without a change of any measure', () => {
+	test('timelines are left out for grids and curves, except for the first run, without a change of any measure', () => {
 		const [complete, reduced] = [true, false].map((keepsTimelines) =>
 			runsOf(reports(small, { keepsTimelines })),
 		)
@@ -175,7 +173,7 @@ describe('timelines', () => {
 		}
 	})
 
-	test('are needed for charts over time', () => {
+	test('timelines are needed for charts over time', () => {
 		const grid = {
 			title: '',
 			description: '',

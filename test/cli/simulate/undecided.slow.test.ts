@@ -37,7 +37,7 @@ async function replayLog(lines: readonly string[], args: readonly string[]) {
 }
 
 describe('a log of a collapse', () => {
-	test('is of a service that does not recover with the other policy either', () => {
+	test('a log of a collapse is of a service that does not recover with the other policy either', () => {
 		const truth = simulateColdCache({ maxRetries: 3, delayMs: 100, timeoutMs: 2_000 })
 		expect(recorded.lastShare).toBeLessThan(0.1)
 		expect(truth.goodShare).toBeLessThan(0.5)
@@ -78,7 +78,7 @@ describe('a log of a collapse', () => {
 		expect(stdout).toMatch(/\n {2}replay\[1\]\.timeoutMs: 1_000, 4_000, 10_000, now 2_000\n/)
 	})
 
-	test('has its faults, caveats and ranges in every artefact', async () => {
+	test('a log of a collapse has its faults, caveats and ranges in every artefact', async () => {
 		const folder = new Folder()
 		const files = ['a.html', 'a.svg', 'a.json'].map((name) => folder.write(name, ''))
 		const { code } = await replay(...files.flatMap((file) => ['--out', file]))
@@ -147,7 +147,7 @@ describe('a log that its scenario does not reproduce', () => {
 		}
 	})
 
-	test('has the reason and no result in every artefact', async () => {
+	test('a log that its scenario does not reproduce has the reason and no result in every artefact', async () => {
 		const folder = new Folder()
 		const files = ['b.html', 'b.svg', 'b.json'].map((name) => folder.write(name, ''))
 		const { code } = await replayWrong(...files.flatMap((file) => ['--out', file]))

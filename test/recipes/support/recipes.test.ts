@@ -5,7 +5,7 @@ import { tsc } from '../../../scripts/tools.ts'
 import { HOME, recipes } from './recipes.ts'
 
 describe('the recipes of the guide', () => {
-	test('have a test each', () => {
+	test('the recipes of the guide have a test each', () => {
 		const names = recipes().map(({ name }) => name)
 		expect(names.length).toBeGreaterThan(4)
 		expect(names.filter((name) => !existsSync(join(HOME, `${name}.test.ts`)))).toEqual([])

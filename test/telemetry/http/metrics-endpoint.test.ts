@@ -13,7 +13,7 @@ describe('metricsEndpoint', () => {
 		expect(await response.text()).toBe(TEXT)
 	})
 
-	test('has the content type of the registry', async () => {
+	test('metricsEndpoint has the content type of the registry', async () => {
 		const contentType = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 		const { fetch } = metricsEndpoint({ contentType, metrics: async () => '# EOF\n' })
 		const response = await fetch(get())

@@ -35,13 +35,16 @@ describe.each(Object.entries(FAULTS))('a logger that %s', (_, fail) => {
 		])
 	})
 
-	test('does not throw in the timer that reports suppressed lines', async () => {
-		spyOnWarnings()
+	test('does not throw in the timer that writes the suppressed line, and is reported once', async () => {
+		const warn = spyOnWarnings()
 		const runtime = virtualRuntime()
-		const { emit } = attached(logger(failing(fail), { runtime }))
+		const target = failing(vi.fn(fail))
+		const { emit } = attached(logger(target, { runtime }))
 		emit('relay_dead_letter')
 		emit('relay_dead_letter')
-		await runtime.advance(10_000)
+		await expect(runtime.advance(10_000)).resolves.toBeUndefined()
+		expect(target.error).toHaveBeenCalledTimes(2)
+		await eventually(() => expect(warn).toHaveBeenCalledTimes(1))
 	})
 })
 
@@ -75,7 +78,7 @@ test('an event with an impossible time is reported, not thrown', () => {
 	expect(warn).toHaveBeenCalledTimes(1)
 })
 
-test('a logger that never returns a result of its promise holds nothing back', () => {
+test('a logger whose promise never settles holds no line back', () => {
 	const write = vi.fn(() => new Promise(() => {}))
 	const { emit } = attached(logger(failing(write), { intervalMs: 0 }))
 	for (let count = 0; count < 3; count++) emit('relay_dead_letter')

@@ -17,7 +17,7 @@ const suppressedOf = (lines: ReturnType<typeof limited>['lines']) =>
 	lines.map(({ fields }) => fields['suppressed'])
 
 describe('repeated lines', () => {
-	test('are one line, and at the end of the interval one with their number and the fields of the latest', async () => {
+	test('repeated lines are one line, and at the end of the interval one with their number and the fields of the latest', async () => {
 		const { emit, lines, runtime } = limited()
 		for (let attempt = 1; attempt <= 100; attempt++) emit('retry_attempt', { attempt })
 		expect(lines).toHaveLength(1)
@@ -29,7 +29,7 @@ describe('repeated lines', () => {
 		expect(lines[0]?.fields).not.toHaveProperty('suppressed')
 	})
 
-	test('of an outage of an hour are one line per interval', async () => {
+	test('repeated lines of an outage of an hour are one line per interval', async () => {
 		const { emit, lines, runtime } = limited()
 		for (let second = 0; second < 3_600; second++) {
 			for (let call = 0; call < 10; call++) emit('retry_failure', { stop: 'budget', statusCode: 503 })
@@ -42,7 +42,7 @@ describe('repeated lines', () => {
 		expect(total).toBe(36_000)
 	})
 
-	test('after a quiet interval are logged immediately again, and no timer is left', async () => {
+	test('lines after a quiet interval are logged immediately again, and no timer is left', async () => {
 		const { emit, lines, runtime } = limited()
 		emit('retry_attempt')
 		emit('retry_attempt')
@@ -72,7 +72,7 @@ describe('repeated lines', () => {
 		expect(kinds).toEqual(['housekeeping'])
 	})
 
-	test('are reported with the next line if the timer did not fire', () => {
+	test('repeated lines are reported with the next line if the timer did not fire', () => {
 		const { lines, target } = storingLogger()
 		let now = 0
 		const runtime = {
@@ -90,7 +90,7 @@ describe('repeated lines', () => {
 		expect(suppressedOf(lines)).toEqual([undefined, 1])
 	})
 
-	test('are written when the observation ends', () => {
+	test('repeated lines are written when the observation ends', () => {
 		const { emit, lines, detach, runtime } = limited()
 		for (let count = 0; count < 3; count++) emit('relay_store_error', { operation: 'claim' })
 		detach()
@@ -99,7 +99,7 @@ describe('repeated lines', () => {
 		expect(runtime.pendingTimers).toBe(0)
 	})
 
-	test('are all logged with intervalMs 0', () => {
+	test('repeated lines are all logged with intervalMs 0', () => {
 		const { emit, lines } = limited({ intervalMs: 0 })
 		for (let count = 0; count < 50; count++) emit('retry_attempt')
 		expect(lines).toHaveLength(50)
@@ -107,7 +107,7 @@ describe('repeated lines', () => {
 })
 
 describe('causes', () => {
-	test('are distinguished by event, policy, error, status and reason', () => {
+	test('causes are distinguished by event, policy, error, status and reason', () => {
 		const { emit, lines } = limited()
 		const different = [
 			{ errorType: 'A' },
@@ -121,21 +121,21 @@ describe('causes', () => {
 		expect(lines).toHaveLength(different.length + 1)
 	})
 
-	test('are not distinguished by key or message, so that an outage for 10,000 tenants is one line', () => {
+	test('causes are not distinguished by key or message, so that an outage for 10,000 tenants is one line', () => {
 		const { emit, lines } = limited()
 		for (let tenant = 0; tenant < 10_000; tenant++)
 			emit('retry_failure', { key: `tenant-${tenant}`, errorMessage: `message ${tenant}` })
 		expect(lines).toHaveLength(1)
 	})
 
-	test('of a relay are distinguished by destination', () => {
+	test('causes of a relay are distinguished by destination', () => {
 		const { emit, lines } = limited({ kind: 'relay' })
 		for (const destination of ['mail', 'billing', 'mail'])
 			emit('relay_dead_letter', { destination, cause: 'permanent' })
 		expect(lines.map(({ fields }) => fields['destination'])).toEqual(['mail', 'billing'])
 	})
 
-	test('beyond the maximum share a line, and every event is counted', () => {
+	test('causes beyond the maximum share a line, and every event is counted', () => {
 		const { emit, lines, detach } = limited()
 		for (let index = 0; index < 10_000; index++) emit('retry_failure', { errorType: `Error${index}` })
 		expect(lines).toHaveLength(MAX_CAUSES + 1)

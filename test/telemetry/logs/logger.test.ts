@@ -11,7 +11,7 @@ function logged(type: string, facts: object = {}) {
 }
 
 describe('a line', () => {
-	test('has the fields of the event, the service and an ISO time', () => {
+	test('a line has the fields of the event, the service and an ISO time', () => {
 		const facts = {
 			callId: 'c-1',
 			key: 'tenant-1',
@@ -49,7 +49,7 @@ describe('a line', () => {
 		])
 	})
 
-	test('of 10 kB is shortened, field by field', () => {
+	test('a line of 10 kB is shortened, field by field', () => {
 		const [line] = logged('retry_failure', {
 			errorMessage: 'x'.repeat(10_000),
 			key: 'y'.repeat(10_000),
@@ -59,20 +59,20 @@ describe('a line', () => {
 		expect(line?.fields['errorMessage']).toBe(`${'x'.repeat(1_000)}...`)
 	})
 
-	test('has a message on one line, without control characters', () => {
+	test('a line has a message on one line, without control characters', () => {
 		const { lines, target } = storingLogger()
 		const source = sourceOf({ serviceOf: () => 'pay\nments\u001b[31m' })
 		attached(logger(target), source).emit('state_change', { from: 'closed', to: 'open' })
 		expect(lines[0]?.message).toBe('pay ments\uFFFD[31m: circuit open, was closed')
 	})
 
-	test('of an unknown event is written with level info', () => {
+	test('a line of an unknown event is written with level info', () => {
 		expect(logged('from_a_newer_version')).toMatchObject([
 			{ level: 'info', message: 'payments: from_a_newer_version' },
 		])
 	})
 
-	test('is not written for an event of every successful call', () => {
+	test('a line is not written for an event of every successful call', () => {
 		for (const type of ['call', 'success', 'failure', 'relay_sent', 'outbox_enqueued', 'idempotency_claimed'])
 			expect(logged(type), type).toEqual([])
 		expect(logged('retry_success', { attempts: 1 })).toEqual([])
@@ -115,7 +115,7 @@ describe('levels', () => {
 		expect(lines.map(({ level }) => level)).toEqual(['warn', 'error'])
 	})
 
-	test('that the logger has switched off do not reach it', () => {
+	test('levels that the logger has switched off do not reach it', () => {
 		const { lines, target } = storingLogger()
 		const isLevelEnabled = vi.fn((level: string) => level === 'error')
 		const { emit } = attached(logger({ ...target, isLevelEnabled } as typeof target))
@@ -136,7 +136,7 @@ describe('levels', () => {
 			['warning', 'warning', 'warning', 'error'],
 		],
 		[['log'], ['log', 'log', 'log', 'log']],
-	])('without a method use the next one: %j', (names, expected) => {
+	])('levels without a method use the next one: %j', (names, expected) => {
 		const used: string[] = []
 		const target = Object.fromEntries(names.map((name) => [name, () => used.push(name)]))
 		const { emit } = attached(logger(target))

@@ -34,7 +34,7 @@ function outage() {
 }
 
 describe('an outage of a minute with ten calls per second', () => {
-	test('is a few lines: the failures, the circuit and its recovery', async () => {
+	test('an outage of a minute with ten calls per second is a few lines: the failures, the circuit and its recovery', async () => {
 		const { state, payments, callFor, runtime } = outage()
 		const { lines, target } = storingLogger()
 		const stop = observe({ payments }, [logger(target, { runtime })])
@@ -58,7 +58,7 @@ describe('an outage of a minute with ten calls per second', () => {
 		for (const { fields } of lines) expect(fields).toMatchObject({ service: 'payments', pipeline: 'shop' })
 	})
 
-	test('has the number of all rejected calls', async () => {
+	test('an outage of a minute with ten calls per second has the number of all rejected calls', async () => {
 		const { state, payments, callFor, runtime } = outage()
 		const { lines, target } = storingLogger()
 		const rejected = vi.fn()

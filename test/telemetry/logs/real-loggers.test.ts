@@ -39,7 +39,7 @@ describe('pino', () => {
 		])
 	})
 
-	test('with level info gets no debug lines', () => {
+	test('pino with level info gets no debug lines', () => {
 		const { stream, parsed } = storingStream()
 		const { emit } = attached(logger(pino({ level: 'info' }, stream)))
 		emit('retry_attempt')
@@ -47,7 +47,7 @@ describe('pino', () => {
 		expect(parsed().map(({ level }) => level)).toEqual([30])
 	})
 
-	test('with a child logger keeps its bindings', () => {
+	test('a child logger of pino keeps its bindings', () => {
 		const { stream, parsed } = storingStream()
 		attached(logger(pino(stream).child({ module: 'shop' }))).emit('relay_dead_letter', { cause: 'permanent' })
 		expect(parsed()).toMatchObject([{ module: 'shop', level: 50, event: 'relay_dead_letter' }])
@@ -73,7 +73,7 @@ describe('winston', () => {
 		expect(parsed()).toEqual([{ ...FIELDS, level: 'warn', message: 'payments: circuit open, was closed' }])
 	})
 
-	test('with syslog levels gets warnings as `warning`', async () => {
+	test('winston with syslog levels gets warnings as `warning`', async () => {
 		const { stream, parsed } = storingStream()
 		const target = winstonWith(stream, { levels: winston.config.syslog.levels })
 		attached(logger(target as object, { order: 'message-first' })).emit('relay_store_error')
@@ -106,7 +106,7 @@ describe('console', () => {
 		expect(JSON.parse(line)).toMatchObject({ errorMessage })
 	})
 
-	test('of a stream gets the same with order json', () => {
+	test('a console of a stream gets the same with order json', () => {
 		const { stream, parsed } = storingStream()
 		const target = new Console(stream)
 		attached(logger(target, { order: 'json' })).emit('relay_store_recovered', { operation: 'claim' })

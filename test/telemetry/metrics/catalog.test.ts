@@ -35,7 +35,7 @@ describe.each(Object.entries(METRICS))('%s', (name, { type, labels, help, bucket
 	})
 })
 
-test('has the metrics of other HTTP clients under their exact names', () => {
+test('the catalog has the metrics of other HTTP clients under their exact names', () => {
 	expect(METRICS['http_client_retries_total']?.labels).toEqual(['service', 'status', 'method'])
 	expect(METRICS['http_client_retry_duration_seconds']).toMatchObject({
 		labels: ['service', 'result'],

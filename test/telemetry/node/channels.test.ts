@@ -60,7 +60,7 @@ describe('channels', () => {
 			)
 	})
 
-	test('without subscribers get nothing, and the service is not computed', () => {
+	test('channels without subscribers get nothing, and the service is not computed', () => {
 		const serviceOf = vi.fn(() => 'payments')
 		const { emit, observer } = attached(diagnosticsChannels(), sourceOf({ serviceOf }))
 		emit('retry_attempt')

@@ -144,7 +144,7 @@ describe('an event log', () => {
 		expect(lines[0]).toEqual({ ...JSON.parse(documented), timestamp: expect.any(Number), count: 2 })
 	})
 
-	test('does not keep a process alive, and writes the events of one that ends', async () => {
+	test('an event log does not keep a process alive, and writes the events of one that ends', async () => {
 		const path = temporaryLog()
 		const program = `
 			import { eventLog } from '${new URL('../../../src/telemetry/node/index.ts', import.meta.url).pathname}'
@@ -160,7 +160,7 @@ describe('an event log', () => {
 describe('files', () => {
 	const sized = { text: 'x'.repeat(200) }
 
-	test('are rotated by size, and the oldest is deleted', async () => {
+	test('files are rotated by size, and the oldest is deleted', async () => {
 		const { emit, log, path } = started({ maxBytes: 1_000, maxFiles: 3 })
 		for (let number = 0; number < 50; number++) emit(number, sized)
 		await log.close()
@@ -172,7 +172,7 @@ describe('files', () => {
 		expect(log.stats).toMatchObject({ written: 50, dropped: 0 })
 	})
 
-	test('with maxFiles 1 are replaced', async () => {
+	test('files with maxFiles 1 are replaced', async () => {
 		const { emit, log, path } = started({ maxBytes: 1_000, maxFiles: 1 })
 		for (let number = 0; number < 50; number++) emit(number, sized)
 		await log.close()
@@ -181,7 +181,7 @@ describe('files', () => {
 		expect(log.stats).toMatchObject({ written: 50, dropped: 0 })
 	})
 
-	test('that are renamed or deleted by others are created again', async () => {
+	test('files that are renamed or deleted by others are created again', async () => {
 		const { emit, log, path } = started()
 		emit(1)
 		await log.flush()
@@ -197,7 +197,7 @@ describe('files', () => {
 		expect(log.stats).toMatchObject({ written: 3, dropped: 0, failures: 0 })
 	})
 
-	test('that are truncated by others continue at their new end', async () => {
+	test('files that are truncated by others continue at their new end', async () => {
 		const { emit, log, path } = started()
 		emit(1)
 		await log.flush()
@@ -208,7 +208,7 @@ describe('files', () => {
 		expect(readFileSync(path, 'utf8')).not.toContain('\0')
 	})
 
-	test('that others append to are continued', async () => {
+	test('files that others append to are continued', async () => {
 		const { emit, log, path } = started()
 		emit(1)
 		await log.flush()

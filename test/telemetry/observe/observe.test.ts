@@ -209,7 +209,8 @@ describe('an exporter with a fault', () => {
 			},
 		}
 		expect(await payments.execute(() => thenable)).toBe(7)
-		expect(seen.every((one) => one instanceof Promise)).toBe(true)
+		expect(seen.length).toBeGreaterThan(0)
+		expect(seen.filter((one) => !(one instanceof Promise))).toEqual([])
 		expect(subscribed).toHaveBeenCalledTimes(1)
 	})
 })

@@ -187,7 +187,7 @@ describe('the result of the operation', () => {
 		expect(named('attempt')).toHaveLength(1)
 	})
 
-	test('is subscribed to once if it is not a plain promise', async () => {
+	test('the result of the operation is subscribed to once if it is not a plain promise', async () => {
 		let count = 0
 		class Query extends Promise<number> {
 			// biome-ignore lint/suspicious/noThenProperty: the test is about thenables.

@@ -105,7 +105,7 @@ test('requests are measured by status, calls by outcome', async () => {
 	expect(await sdk.points('circuit_breaker.state')).toMatchObject([{ value: 0 }])
 })
 
-test('with circuitBreakerKey, the address of the server was unknown', async () => {
+test('a request with circuitBreakerKey has the address of its server (regression: it was unknown)', async () => {
 	const { url, port } = await serve(200)
 	const client = new ResilientHttpClient({ ...FAST, circuitBreakerKey: () => 'users' })
 	onTestFinished(observe({ client }, [openTelemetry(otel)]))

@@ -34,7 +34,7 @@ describe('enqueue', () => {
 		expect(info.added).toEqual({ traceparent: `00-${traceId}-${spanId}-01` })
 	})
 
-	test('of several messages has their number, and a topic only if all have the same', () => {
+	test('enqueue of several messages has their number, and a topic only if all have the same', () => {
 		const observer = openTelemetry(otel).attach(outbox)
 		observer.around?.(enqueueInfo({ topics: ['a', 'b'], count: 3 }), () => undefined)
 		const { attributes } = sdk.span('enqueue')
@@ -42,7 +42,7 @@ describe('enqueue', () => {
 		expect(attributes).not.toHaveProperty('messaging.destination.name')
 	})
 
-	test('that throws has an error', () => {
+	test('enqueue that throws has an error', () => {
 		const observer = openTelemetry(otel).attach(outbox)
 		const next = () => {
 			throw Object.assign(new Error('database is locked'), { code: 'ERR_SQLITE_ERROR' })
@@ -79,7 +79,7 @@ describe('delivery', () => {
 		})
 	})
 
-	test('has a trace of its own with a link', async () => {
+	test('delivery has a trace of its own with a link', async () => {
 		const observer = openTelemetry(otel, { delivery: 'link' }).attach(relay)
 		await observer.around?.(deliveryInfo({ headers: { traceparent: REMOTE } }), async () => undefined)
 		const span = sdk.span('deliver order.placed')
@@ -88,19 +88,22 @@ describe('delivery', () => {
 		expect(span.links.map(({ context }) => context.traceId)).toEqual([TRACE_ID])
 	})
 
-	test.each(['parent', 'link'] as const)('of a message without a trace starts one: %s', (delivery) => {
-		const observer = openTelemetry(otel, { delivery }).attach(relay)
-		otel.trace.getTracer('app').startActiveSpan('start of the relay', (span) => {
-			observer.around?.(deliveryInfo({ headers: { traceparent: 'invalid' } }), () => undefined)
-			span.end()
-		})
-		const span = sdk.span('deliver order.placed')
-		expect(parentOf(span)).toBeUndefined()
-		expect(span.links).toEqual([])
-		expect(span.spanContext().traceId).not.toBe(sdk.span('start of the relay').spanContext().traceId)
-	})
+	test.each(['parent', 'link'] as const)(
+		'delivery of a message without a trace starts one: %s',
+		(delivery) => {
+			const observer = openTelemetry(otel, { delivery }).attach(relay)
+			otel.trace.getTracer('app').startActiveSpan('start of the relay', (span) => {
+				observer.around?.(deliveryInfo({ headers: { traceparent: 'invalid' } }), () => undefined)
+				span.end()
+			})
+			const span = sdk.span('deliver order.placed')
+			expect(parentOf(span)).toBeUndefined()
+			expect(span.links).toEqual([])
+			expect(span.spanContext().traceId).not.toBe(sdk.span('start of the relay').spanContext().traceId)
+		},
+	)
 
-	test('that fails has an error', async () => {
+	test('delivery that fails has an error', async () => {
 		const observer = openTelemetry(otel).attach(relay)
 		const failure = observer.around?.(deliveryInfo(), () => Promise.reject(new RangeError('bad')))
 		await expect(failure).rejects.toThrow('bad')
@@ -132,7 +135,7 @@ describe('a handler that does not end', () => {
 			'TimeoutError',
 		],
 		[{ ...failure, type: 'relay_lease_lost' }, new OutboxLeaseLostError('m-1').name],
-	])('has its span ended by the event: %s', async (event, type) => {
+	])('a handler that does not end has its span ended by the event: %s', async (event, type) => {
 		const observer = openTelemetry(otel).attach(relay)
 		const handler = Promise.withResolvers<void>()
 		const delivery = observer.around?.(deliveryInfo(), () => handler.promise)

@@ -6,7 +6,7 @@ import { OTEL_ATTRIBUTES, OTEL_NAMES } from '../../../src/telemetry/metrics/otel
 import { toOtelLegend, toOtelQuery, toOtelText } from '../../../src/telemetry/queries/otel-labels.ts'
 import { toPrometheusName } from './to-prometheus.ts'
 
-test('has every metric of the catalog, and Prometheus translates its name back', () => {
+test('OTEL_NAMES has every metric of the catalog, and Prometheus translates its name back', () => {
 	expect(Object.keys(OTEL_NAMES).sort()).toEqual(Object.keys(METRICS).sort())
 	for (const [metric, { type }] of Object.entries(METRICS)) {
 		const [name = '', unit = ''] = OTEL_NAMES[metric] ?? []
@@ -23,7 +23,7 @@ test('translates as the rules of OpenTelemetry for Prometheus say', () => {
 	expect(toPrometheusName('sent', '{message}/s', 'gauge')).toBe('sent_per_second')
 })
 
-test('has an attribute of its own for every label', () => {
+test('OTEL_ATTRIBUTES has an attribute of its own for every label', () => {
 	const labels = new Set(Object.values(METRICS).flatMap((metric) => metric.labels))
 	expect(Object.keys(OTEL_ATTRIBUTES).sort()).toEqual([...labels].sort())
 	expect(new Set(Object.values(OTEL_ATTRIBUTES)).size).toBe(labels.size)

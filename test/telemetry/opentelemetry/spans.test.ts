@@ -16,7 +16,7 @@ const URL_OF_ORDERS = 'https://user:secret@api.example.com/orders/7?token=secret
 const HTTP = { key: 'https://api.example.com', method: 'GET', emitter: 'http' }
 
 describe('the span of a call', () => {
-	test('is active while the call runs, and is a child of the active span', () => {
+	test('the span of a call is active while the call runs, and is a child of the active span', () => {
 		const observer = openTelemetry(otel).attach(source())
 		const info = callInfo({ call: 'load user 7', key: 'tenant-1' })
 		const active = otel.trace.getTracer('app').startActiveSpan('request', (request) => {
@@ -43,7 +43,7 @@ describe('the span of a call', () => {
 		expect(span.events).toEqual([])
 	})
 
-	test('has the error of a failed call, without the secrets of URLs', () => {
+	test('the span of a call has the error of a failed call, without the secrets of URLs', () => {
 		const observer = openTelemetry(otel).attach(source())
 		const info = callInfo()
 		observer.around?.(info, () => undefined)
@@ -60,7 +60,7 @@ describe('the span of a call', () => {
 		expect(JSON.stringify(span.events)).not.toContain('secret')
 	})
 
-	test('of a rejected call is an error without an exception', () => {
+	test('the span of a rejected call is an error without an exception', () => {
 		const observer = openTelemetry(otel).attach(source())
 		const info = callInfo()
 		observer.around?.(info, () => undefined)
@@ -74,7 +74,7 @@ describe('the span of a call', () => {
 })
 
 describe('the span of an attempt', () => {
-	test('is a child of the call, and active while the operation runs, also if it is one of gRPC', async () => {
+	test('the span of an attempt is a child of the call, and active while the operation runs, also if it is one of gRPC', async () => {
 		const observer = openTelemetry(otel).attach(source())
 		const info = callInfo()
 		const run = () =>
@@ -102,7 +102,7 @@ describe('the span of an attempt', () => {
 			},
 		],
 		['rejects', () => Promise.reject(new RangeError('bad'))],
-	])('has an error if the operation %s', async (_, operation) => {
+	])('the span of an attempt has an error if the operation %s', async (_, operation) => {
 		const observer = openTelemetry(otel).attach(source())
 		const info = callInfo()
 		observer.around?.(info, () => undefined)
@@ -127,7 +127,7 @@ describe('the span of an attempt', () => {
 		return http
 	}
 
-	test('of HTTP has the attributes of the conventions, without the secrets of the URL', async () => {
+	test('the span of an HTTP attempt has the attributes of the conventions, without the secrets of the URL', async () => {
 		await send(async () => new Response(null, { status: 204 }))
 		const span = sdk.span('GET')
 		expect(span.kind).toBe(otel.SpanKind.CLIENT)
@@ -142,7 +142,7 @@ describe('the span of an attempt', () => {
 		})
 	})
 
-	test('of a second request has the number of requests before it', async () => {
+	test('the span of a second attempt has the number of requests before it', async () => {
 		await send(async () => new Response(), { resendCount: 1 })
 		expect(sdk.span('GET').attributes['http.request.resend_count']).toBe(1)
 	})
@@ -150,22 +150,22 @@ describe('the span of an attempt', () => {
 	test.each([
 		['a response', async () => new Response(null, { status: 503 })],
 		['an HttpError', () => Promise.reject(new HttpError(503))],
-	])('has the status of %s as its error, without a message', async (_, result) => {
+	])('the span of an attempt has the status of %s as its error, without a message', async (_, result) => {
 		await send(result)
 		const { status, attributes } = sdk.span('GET')
 		expect(status).toEqual({ code: otel.SpanStatusCode.ERROR })
 		expect(attributes).toMatchObject({ 'http.response.status_code': 503, 'error.type': '503' })
 	})
 
-	test('of a failed connection has the code of the error', async () => {
-		const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+	test('the span of an attempt whose connection fails has the code of the error', async () => {
+		const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 		await send(() => Promise.reject(new TypeError('fetch failed', { cause })))
 		const { status, attributes } = sdk.span('GET')
 		expect(attributes['error.type']).toBe('ECONNREFUSED')
 		expect(status.message).toBe('fetch failed: ECONNREFUSED')
 	})
 
-	test('of an unknown method has a name with few values', async () => {
+	test('the span of an attempt with an unknown method has a name with few values', async () => {
 		await send(async () => new Response(), { method: 'BREW' })
 		expect(sdk.span('HTTP').attributes).toMatchObject({
 			'http.request.method': '_OTHER',
@@ -174,27 +174,27 @@ describe('the span of an attempt', () => {
 	})
 
 	describe('trace context', () => {
-		test('of the attempt is added to the request', async () => {
+		test('the trace context of the attempt is added to the request', async () => {
 			const { added } = await send(async () => new Response())
 			const { traceId, spanId } = sdk.span('GET').spanContext()
 			expect(added).toEqual({ traceparent: `00-${traceId}-${spanId}-01` })
 		})
 
-		test("is not added beside the user's own", async () => {
+		test("trace context is not added beside the user's own", async () => {
 			expect((await send(async () => new Response(), { headers: { traceparent: 'own' } })).added).toEqual({})
 		})
 
-		test('is not added with `propagate: false`', async () => {
+		test('trace context is not added with `propagate: false`', async () => {
 			expect((await send(async () => new Response(), { options: { propagate: false } })).added).toEqual({})
 		})
 
-		test('is that of the call with `attempts: false`', async () => {
+		test('trace context is that of the call with `attempts: false`', async () => {
 			const { added } = await send(async () => new Response(), { options: { attempts: false } })
 			expect(added['traceparent']).toContain(idOf(sdk.span('payments')))
 			expect(sdk.spans()).toHaveLength(1)
 		})
 
-		test('is passed on if the trace is sampled out', async () => {
+		test('trace context is passed on if the trace is sampled out', async () => {
 			await sdk.stop()
 			sdk = startSdk({ sampler: new AlwaysOffSampler() })
 			const { added } = await send(async () => new Response())

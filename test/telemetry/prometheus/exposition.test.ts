@@ -36,7 +36,7 @@ const TEXT = fc.array(fc.constantFrom(...CHARACTERS)).map((characters) => charac
 const toRow = ({ labels, value }: ParsedSample) => [labels['service'], labels['destination'], value + 0]
 
 describe('the text format', () => {
-	test('has help, type and values, and ends with a line break', () => {
+	test('the text format has help, type and values, and ends with a line break', () => {
 		const samples = [{ name: 'calls_total', labels: { service: 'a' }, value: 3 }]
 		expect(toExposition([{ name: 'calls_total', definition: counter, samples }])).toBe(
 			'# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_total{service="a"} 3\n',

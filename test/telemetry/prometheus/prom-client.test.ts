@@ -26,7 +26,7 @@ function createRegistry() {
 }
 
 describe('a registry of prom-client', () => {
-	test('has the metrics of calls', async () => {
+	test('a registry of prom-client has the metrics of calls', async () => {
 		const text = await createRegistry().metrics()
 		expect(text).toContain('http_client_retries_total{service="api",status="503",method="GET"} 1\n')
 		expect(text).toContain(
@@ -42,7 +42,7 @@ describe('a registry of prom-client', () => {
 		expect(text).toContain('http_client_retry_duration_seconds_count{service="api",result="success"} 1')
 	})
 
-	test('is prom.register by default, which may have other metrics', async () => {
+	test('a registry of prom-client is prom.register by default, which may have other metrics', async () => {
 		const own = new prom.Counter({ name: 'orders_total', help: 'Orders.' })
 		own.inc()
 		prometheus(prom).attach(client).onCallEnd?.(retried)
@@ -51,7 +51,7 @@ describe('a registry of prom-client', () => {
 		expect(text).toContain('yaoki_retries_total{service="api"} 1')
 	})
 
-	test('has every metric of the catalog, with type and help', async () => {
+	test('a registry of prom-client has every metric of the catalog, with type and help', async () => {
 		const registry = createRegistry()
 		for (const [name, { type, help }] of Object.entries(METRICS)) {
 			const text = await registry.getSingleMetricAsString(name)
@@ -94,7 +94,7 @@ describe('a registry of prom-client', () => {
 		}
 	})
 
-	test('is aggregated over processes: counters are added, states of an outbox are not', async () => {
+	test('a registry of prom-client is aggregated over processes: counters are added, states of an outbox are not', async () => {
 		const registries = [createRegistry(), createRegistry()]
 		const due = (count: number) => ({
 			now: new Date(0),
@@ -205,7 +205,7 @@ describe('a registry that has a metric of the same name', () => {
 })
 
 describe('options', () => {
-	test('are validated', () => {
+	test('options are validated', () => {
 		// @ts-expect-error The module is missing.
 		expect(() => prometheus()).toThrow('Invalid argument "prom": expected the module prom-client')
 		expect(() => prometheus(prom, { registry: {} as never })).toThrow(
@@ -229,7 +229,7 @@ describe('options', () => {
 	})
 })
 
-test('has the same values as inMemoryMetrics, for hostile label values too', async () => {
+test('prometheus has the same values as inMemoryMetrics, for hostile label values too', async () => {
 	const { inMemoryMetrics } = await import('../../../src/telemetry/in-memory/in-memory.ts')
 	const registry = new prom.Registry()
 	const inMemory = inMemoryMetrics()

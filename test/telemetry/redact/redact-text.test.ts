@@ -34,7 +34,7 @@ describe('a text', () => {
 		expect(redactText(text)).toBe(text)
 	})
 
-	test('is redacted in linear time, whatever it contains', () => {
+	test('a text is redacted in linear time, whatever it contains', () => {
 		for (const part of [
 			'password=',
 			'bearer ',

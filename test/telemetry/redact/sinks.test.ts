@@ -51,7 +51,7 @@ describe('logs, event logs and spans', () => {
 		'postgres://ann:t0p"s3cret@db/orders',
 		'Authorization: Bearer t0ps3cret',
 		'host=db password=t0ps3cret',
-	])('do not show the secret of "%s"', async (text) => {
+	])('logs, event logs and spans do not show the secret of "%s"', async (text) => {
 		const { logs, events, spans } = await written(`call failed: ${text}`)
 		for (const output of [logs, events, spans]) {
 			expect(output).toContain('call failed')
@@ -86,7 +86,7 @@ describe('logs, event logs and spans', () => {
 		])
 	})
 
-	test('do not show the response body that a receiver of messages sent', async () => {
+	test('logs, event logs and spans do not show the response body that a receiver of messages sent', async () => {
 		const server = createServer((_, response) => response.writeHead(422).end('ann@example.com is s3cret'))
 		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 		ends.push(() => server.close())

@@ -44,13 +44,7 @@ export const failed = (
 	message: string,
 	since: number | null,
 	action: string,
-): HealthCheck => ({
-	name,
-	ok: false,
-	message,
-	since: since === null ? null : new Date(since),
-	action,
-})
+): HealthCheck => ({ name, ok: false, message, since: since === null ? null : new Date(since), action })
 
 /** Returns `at least 10,000 messages` if counting stopped there. */
 export const formatCapped = ({ count, isCapped }: CappedCount, noun: string): string =>

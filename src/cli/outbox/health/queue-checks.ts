@@ -9,7 +9,7 @@ export interface QueueLimits {
 	readonly lagMs: number
 	readonly ageMs: number
 	readonly attempts: number
-	/** From 0 to 1. */
+	/** A share from 0 to 1. */
 	readonly failingShare: number
 	readonly blocked: number
 }

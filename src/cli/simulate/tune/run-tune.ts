@@ -16,7 +16,7 @@ import type { CommandIo } from '../../io.ts'
 import { parseAssertion } from '../assertions.ts'
 import type { Job, WorkerInput } from '../job-plan.ts'
 import { FailedRunError, type JobQueue, runJobs } from '../pool.ts'
-import { loadOrAbort, type SimulateOptions } from '../run-study.ts'
+import { type LoadedIncident, loadOrAbort, type SimulateOptions } from '../run-study.ts'
 import {
 	constraintTexts,
 	defaultConstraints,
@@ -60,11 +60,7 @@ export async function runTune(options: SimulateOptions, io: CommandIo): CommandR
 }
 
 /** Recommends nothing: a scenario that does not reproduce the log is another incident. */
-function rejectIncident(
-	title: string,
-	{ data, text }: NonNullable<TuneOutput['incident']>,
-	io: CommandIo,
-): never {
+function rejectIncident(title: string, { data, text }: LoadedIncident, io: CommandIo): never {
 	const reason = `Cannot be decided from this log: ${NOT_REPRODUCED}.`
 	io.result({ title, survives: false, changes: [], undecided: NOT_REPRODUCED, incident: data }, () =>
 		[text, [reason, ...listMissing(data.caveats).map(sanitizeLine)].join('\n')].join('\n\n'),
@@ -82,16 +78,9 @@ async function drive(
 	const progress = io.progress('tuning', search.progress.total)
 	progress.update(0)
 	try {
-		await runJobs(
-			input,
-			jobsOf(search, targets, () => progress.update(search.progress.done)),
-			{
-				threads,
-				signal: io.signal,
-				onProgress: () => {},
-				onOutput: (text) => io.note(text.trimEnd()),
-			},
-		)
+		const queue = jobsOf(search, targets, () => progress.update(search.progress.done))
+		const onOutput = (text: string) => io.note(text.trimEnd())
+		await runJobs(input, queue, { threads, signal: io.signal, onProgress: () => {}, onOutput })
 	} catch (error) {
 		if (!(error instanceof FailedRunError)) throw error
 		const { kind, message } = toFailure(error)

@@ -1,5 +1,5 @@
 /**
- * What `--tune` searches: one scenario, with the others that the events of an incident allow, its policies that
+ * What `--tune` searches: one scenario, the alternatives that the events of an incident allow, the policies that
  * are data, and the constraints. A study with several variants is rejected instead of searched variant by
  * variant: the answer would be a different policy for each.
  *
@@ -11,7 +11,7 @@ import { scheduledFaults } from '../../../sim/model/fault-schedule.ts'
 import { isGrid, listCases, type Study, type StudyCase } from '../../../sim/run/study.ts'
 import type { Scenario } from '../../../sim/scenario/scenario.ts'
 import { LIMIT_OPERATORS, type MeasureLimit, type TuneConstraints } from '../../../sim/tune/constraints.ts'
-import { CliError } from '../../errors.ts'
+import { usageError } from '../../errors.ts'
 import { unknownName } from '../../parse-arguments.ts'
 import type { Assertion } from '../assertions.ts'
 import { policyOf } from '../replay-ranges.ts'
@@ -26,13 +26,11 @@ export interface TuneTarget extends StudyCase {
 export function findTargets(study: Study, name: string): readonly [TuneTarget, ...TuneTarget[]] {
 	const cases = isGrid(study) ? [] : listCases(study).map((one, index) => ({ ...one, index }))
 	const [only, ...others] = cases.filter((one) => policyOf(one.name) === one.name)
-	if (isGrid(study)) throw new CliError('usage', `--tune requires a scenario, but ${name} is a grid.`)
+	if (isGrid(study)) throw usageError(`--tune requires a scenario, but ${name} is a grid.`)
 	if (!only || others.length > 0)
-		throw new CliError(
-			'usage',
-			`--tune requires one scenario, but ${name} has ${others.length + 1} variants.`,
-			{ hint: `Select one with --variant: ${variantNames(study).join(', ')}.` },
-		)
+		throw usageError(`--tune requires one scenario, but ${name} has ${others.length + 1} variants.`, {
+			hint: `Select one with --variant: ${variantNames(study).join(', ')}.`,
+		})
 	return [only, ...cases.filter((one) => one !== only)]
 }
 
@@ -48,7 +46,7 @@ export function findPolicies(scenario: Scenario, given: readonly string[]): read
 	if (missing !== undefined) throw unknownName('--tune-policy', missing, layered)
 	const names = given.length > 0 ? given : layered.filter((name) => used.has(name))
 	if (names.length === 0)
-		throw new CliError('usage', '--tune requires a policy that is given as layers and that a client uses.', {
+		throw usageError('--tune requires a policy that is given as layers and that a client uses.', {
 			hint: 'A policy that is a function cannot be changed. Give its layers as data: [{ "retry": {} }].',
 		})
 	return names

@@ -1,10 +1,8 @@
 /** The result of `--tune` as data and as text: the change, before and after, TypeScript to paste. */
-import type { IncidentSummary } from '../../../sim/incident/summary.ts'
 import { listMissing } from '../../../sim/incident/verdict.ts'
 import type { Estimate } from '../../../sim/measure/estimate.ts'
 import { MEASURES, type MeasureName } from '../../../sim/measure/measures.ts'
 import { mergeRuns, type Replications } from '../../../sim/measure/replications.ts'
-import type { SimulationResult } from '../../../sim/measure/result.ts'
 import { estimateText, measuresTable } from '../../../sim/report/measures-table.ts'
 import { formatActual } from '../../../sim/run/expect.ts'
 import type { PolicyLayer } from '../../../sim/scenario/layers.ts'
@@ -21,35 +19,31 @@ import type {
 } from '../../../sim/tune/tune-result.ts'
 import { sanitizeLine, sanitizeText } from '../../../text/sanitize.ts'
 import type { Style } from '../../../text/style.ts'
-import { formatTable, type Table } from '../../../text/table.ts'
+import { formatTable } from '../../../text/table.ts'
+import type { CommandIo } from '../../io.ts'
 import { alternativeName } from '../replay-ranges.ts'
+import type { LoadedIncident } from '../run-study.ts'
 import { constraintTexts, limitTexts } from './tune-input.ts'
 
-/** A search with its result. */
 export interface TuneOutput {
 	readonly title: string
 	readonly scenario: Scenario
-	/** The incident that was read, as data and as text. */
-	readonly incident: { readonly data: IncidentSummary; readonly text: string } | undefined
+	readonly incident: LoadedIncident | undefined
 	readonly constraints: TuneConstraints
 	readonly objective: MeasureName
 	readonly replications: number
-	/** `--max-steps`, if given. */
 	readonly maxSteps: number | undefined
 	readonly result: TuneResult
 	/** True if Ctrl-C ended the search. */
 	readonly isInterrupted: boolean
 }
 
-interface TextOptions {
-	readonly columns: number
-	readonly style: Style
-}
-
-export function toText(output: TuneOutput, { columns, style }: TextOptions): string {
+export function toText(output: TuneOutput, { columns, style }: Pick<CommandIo, 'columns' | 'style'>): string {
 	const { title, incident, constraints, replications, result, isInterrupted } = output
 	const { changes, policies, before, after, nearest, sensitivity, steps, scenarios, bestSingle } = result
-	const shown = after ? { name: 'after', changes, policies, runs: after } : nearestShown(nearest)
+	const shown = after
+		? { name: 'after', changes, policies, runs: after }
+		: nearest && { ...nearest, name: 'nearest', runs: nearest.after }
 	const perScenario = replications === 1 ? 'the run' : `each of ${replications} runs`
 	const runs =
 		scenarios === 1
@@ -111,22 +105,13 @@ function verdict({ result, incident, constraints, isInterrupted }: TuneOutput): 
 	return `The smallest change that satisfies all constraints${isInterrupted ? ' so far' : ''}:`
 }
 
-const nearestShown = (nearest: NearestMiss | undefined) =>
-	nearest && { ...nearest, name: 'nearest', runs: nearest.after }
-
 /** Returns the runs of each scenario. They are ordered by seed, then by scenario. */
-const splitRuns = (
-	runs: readonly SimulationResult[],
-	scenarios: number,
-): readonly (readonly SimulationResult[])[] =>
+const splitRuns = (runs: Replications['runs'], scenarios: number): readonly Replications['runs'][] =>
 	Array.from({ length: scenarios }, (_, scenario) =>
-		runs.filter((_run, index) => index % scenarios === scenario),
+		runs.filter((_, index) => index % scenarios === scenario),
 	)
 
-interface Row {
-	readonly name: string
-	readonly runs: readonly SimulationResult[]
-}
+type Row = Pick<Replications, 'runs'> & { readonly name: string }
 
 /** A row per scenario: the mean over scenarios that exclude each other is the result of none of them. */
 const rowsOf = (name: string, { runs }: Replications, scenarios: number): readonly Row[] =>
@@ -145,7 +130,7 @@ function bestSingleText({ change, violation, after }: BestSingle, { objective, r
 	return `The best single change, by ${objective}:\n${text}`
 }
 
-/** What the search could change: without a result, other settings may still help. */
+/** Formats what the search could change: without a result, other settings may still help. */
 function consideredText({ considered, scenarios }: TuneResult): string {
 	const lines = considered.map(({ path, from, to }) => {
 		const values = to.map((value) =>
@@ -158,7 +143,6 @@ function consideredText({ considered, scenarios }: TuneResult): string {
 	return sanitizeText(`Considered, alone and in pairs${where}:\n${lines.join('\n')}`)
 }
 
-/** Formats a change as a sentence. */
 export function changeText({ path, policy, layer, kind, isAdded, from, to }: TuneChange): string {
 	if (!isAdded) {
 		const instead = from === undefined ? '' : ` instead of ${literal(from)}`
@@ -186,7 +170,6 @@ function missText(
 	return `${measure} is ${value} instead of ${limitTexts(limit).join(' and ')}${much} (${where}seed ${seed}).${change}`
 }
 
-/** The changed policies as TypeScript. */
 function sources(
 	changes: readonly TuneChange[],
 	policies: Readonly<Record<string, readonly PolicyLayer[]>>,
@@ -201,7 +184,7 @@ function sources(
 		)
 }
 
-/** Before and after as a study, so that its table looks like that of every other study. */
+/** Returns before and after as a study, so that both are shown in the table of a study. */
 function asStudy({ title, scenario, constraints, objective }: TuneOutput, rows: readonly Row[]) {
 	const constrained = Object.keys(constraints) as MeasureName[]
 	const measures = [...new Set<MeasureName>([...constrained, objective, 'goodShare', 'amplification'])]
@@ -227,14 +210,11 @@ function sensitivityText(
 		if (!shown) return []
 		return [[path, valueText(shown.to), ...measures.map((name) => effectText(name, shown.differences[name]))]]
 	})
-	const table: Table = {
-		head: ['single change', 'to', ...measures.map((name) => MEASURES[name].label)],
-		rows,
-	}
+	const head = ['single change', 'to', ...measures.map((name) => MEASURES[name].label)]
 	const noise = settings.flatMap(({ path, strongest }) => (strongest ? [] : [path]))
 	return [
 		`${title}\n`,
-		...(rows.length > 0 ? [formatTable(table, { width, style })] : []),
+		...(rows.length > 0 ? [formatTable({ head, rows }, { width, style })] : []),
 		...(noise.length > 0
 			? [`${rows.length > 0 ? '\n' : ''}Within noise: ${sanitizeLine(noise.join(', '))}.`]
 			: []),
@@ -268,7 +248,7 @@ export function toDocument({ result, isInterrupted, scenario: _, incident, ...se
 	}
 }
 
-/** The estimates over all runs and, if there are several scenarios, those of each. */
+/** Returns the estimates over all runs, or of each scenario if there are several. */
 function estimatesOf({ runs, ...summary }: Replications, scenarios: number): object {
 	if (scenarios === 1) return summary
 	const byScenario = splitRuns(runs, scenarios).map((own) => {

@@ -10,7 +10,7 @@ import {
 	type Share,
 } from '../five-questions.ts'
 import { eventsInStep, ratio, type Scope, total } from '../promql.ts'
-import { type PanelGroup, type PanelQuery, query, type Thresholds } from './panel.ts'
+import { bars, lines, type Panel, type PanelGroup, type Thresholds } from './panel.ts'
 
 const totalShare = ({ part, whole }: Share): string => ratio(total(part), total(whole))
 const share = ({ part, whole }: Share): string => ratio(part, whole)
@@ -18,7 +18,16 @@ const sumOf = (...expressions: readonly string[]): string =>
 	expressions.map((expression) => `(${total(expression)} or vector(0))`).join(' + ')
 
 /** A number is a sum over all jobs. */
-const number = (expression: string, legend: string): PanelQuery => ({ expression, legend })
+const number = (
+	title: string,
+	description: string,
+	unit: Panel['unit'],
+	thresholds: Thresholds,
+	expressions: Readonly<Record<string, string>>,
+): Panel => {
+	const queries = Object.entries(expressions).map(([legend, expression]) => ({ expression, legend }))
+	return { title, description, kind: 'number', unit, thresholds, queries }
+}
 
 /** The thresholds of the number that answers each question. */
 export type AnswerThresholds = Readonly<
@@ -29,49 +38,32 @@ export type AnswerThresholds = Readonly<
 export const answers = (scope: Scope, thresholds: AnswerThresholds): PanelGroup => ({
 	title: 'The five questions, over the selected time',
 	panels: [
-		{
-			title: 'Retry rate',
-			description: 'Share of calls with at least one retry.',
-			kind: 'number',
-			unit: 'share',
-			thresholds: thresholds.retryRate,
-			queries: [number(totalShare(retriedCalls(scope)), 'retried')],
-		},
-		{
-			title: 'Retry success rate',
-			description: 'Share of the retried calls that succeeded.',
-			kind: 'number',
-			unit: 'share',
-			thresholds: thresholds.retrySuccess,
-			queries: [number(totalShare(rescuedCalls(scope)), 'succeeded')],
-		},
-		{
-			title: 'Circuits opened',
-			description: 'How often circuits opened, and how often a failed probe opened them again.',
-			kind: 'number',
-			unit: 'count',
-			thresholds: thresholds.circuitsOpened,
-			queries: [
-				number(sumOf(circuitsOpened(scope), destinationsOpened(scope)), 'opened'),
-				number(sumOf(circuitsReopened(scope), destinationsReopened(scope)), 'half-open to open'),
-			],
-		},
-		{
-			title: 'Retries per call',
-			description: 'Mean number of retries.',
-			kind: 'number',
-			unit: 'count',
-			thresholds: thresholds.retriesPerCall,
-			queries: [number(totalShare(retriesPerCall(scope)), 'retries')],
-		},
-		{
-			title: 'Dead letters',
-			description: 'Messages that became dead letters.',
-			kind: 'number',
-			unit: 'count',
-			thresholds: thresholds.deadLetters,
-			queries: [number(sumOf(deadLetters(scope)), 'dead letters')],
-		},
+		number('Retry rate', 'Share of calls with at least one retry.', 'share', thresholds.retryRate, {
+			retried: totalShare(retriedCalls(scope)),
+		}),
+		number(
+			'Retry success rate',
+			'Share of the retried calls that succeeded.',
+			'share',
+			thresholds.retrySuccess,
+			{ succeeded: totalShare(rescuedCalls(scope)) },
+		),
+		number(
+			'Circuits opened',
+			'How often circuits opened, and how often a failed probe opened them again.',
+			'count',
+			thresholds.circuitsOpened,
+			{
+				opened: sumOf(circuitsOpened(scope), destinationsOpened(scope)),
+				'half-open to open': sumOf(circuitsReopened(scope), destinationsReopened(scope)),
+			},
+		),
+		number('Retries per call', 'Mean number of retries.', 'count', thresholds.retriesPerCall, {
+			retries: totalShare(retriesPerCall(scope)),
+		}),
+		number('Dead letters', 'Messages that became dead letters.', 'count', thresholds.deadLetters, {
+			'dead letters': sumOf(deadLetters(scope)),
+		}),
 	],
 })
 
@@ -79,45 +71,40 @@ export const answers = (scope: Scope, thresholds: AnswerThresholds): PanelGroup 
 export const questions = (scope: Scope, step: Scope): PanelGroup => ({
 	title: 'The five questions, by service',
 	panels: [
-		{
-			title: 'How many calls are retried?',
-			description: 'Share of calls with at least one retry.',
-			kind: 'lines',
-			unit: 'share',
-			queries: [query(share(retriedCalls(scope)))],
-		},
-		{
-			title: 'How many of the retried calls succeed?',
-			description: 'Share of the retried calls that succeeded. Near 0 the retries only add load.',
-			kind: 'lines',
-			unit: 'share',
-			queries: [query(share(rescuedCalls(scope)))],
-		},
-		{
-			title: 'Which circuits open, and which fall back from half-open to open?',
-			description: 'Changes of state. A circuit that falls back probes a dependency that is still down.',
-			kind: 'bars',
-			unit: 'count',
-			queries: [
-				query(circuitsOpened(step, eventsInStep), '{{service}} opened'),
-				query(circuitsReopened(step, eventsInStep), '{{service}} half-open to open'),
-				query(destinationsOpened(step, eventsInStep), '{{service}} {{destination}} opened'),
-				query(destinationsReopened(step, eventsInStep), '{{service}} {{destination}} half-open to open'),
-			],
-		},
-		{
-			title: 'How many retries does a call need on average?',
-			description: 'Retries divided by calls.',
-			kind: 'lines',
-			unit: 'count',
-			queries: [query(share(retriesPerCall(scope)))],
-		},
-		{
-			title: 'What ends up as a dead letter?',
-			description: 'Messages that became dead letters, by destination and cause.',
-			kind: 'bars',
-			unit: 'count',
-			queries: [query(deadLetters(step, eventsInStep), '{{destination}} {{cause}}')],
-		},
+		lines(
+			'How many calls are retried?',
+			'Share of calls with at least one retry.',
+			'share',
+			share(retriedCalls(scope)),
+		),
+		lines(
+			'How many of the retried calls succeed?',
+			'Share of the retried calls that succeeded. Near 0 the retries only add load.',
+			'share',
+			share(rescuedCalls(scope)),
+		),
+		bars(
+			'Which circuits open, and which fall back from half-open to open?',
+			'Changes of state. A circuit that falls back probes a dependency that is still down.',
+			'count',
+			{
+				'{{service}} opened': circuitsOpened(step, eventsInStep),
+				'{{service}} half-open to open': circuitsReopened(step, eventsInStep),
+				'{{service}} {{destination}} opened': destinationsOpened(step, eventsInStep),
+				'{{service}} {{destination}} half-open to open': destinationsReopened(step, eventsInStep),
+			},
+		),
+		lines(
+			'How many retries does a call need on average?',
+			'Retries divided by calls.',
+			'count',
+			share(retriesPerCall(scope)),
+		),
+		bars(
+			'What ends up as a dead letter?',
+			'Messages that became dead letters, by destination and cause.',
+			'count',
+			{ '{{destination}} {{cause}}': deadLetters(step, eventsInStep) },
+		),
 	],
 })

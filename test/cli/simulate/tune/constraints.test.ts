@@ -23,14 +23,14 @@ describe('the constraints of a search', () => {
 		expect(parse(...texts)).toEqual(expected)
 	})
 
-	test('are by default recovery and at most twice the load', () => {
+	test('the constraints of a search are by default recovery and at most twice the load', () => {
 		expect(defaultConstraints([small])).toEqual({
 			recoveredAfterMs: { atLeast: 0 },
 			amplification: { atMost: 2 },
 		})
 	})
 
-	test('are by default good calls if there is no fault to recover from', () => {
+	test('the constraints of a search are by default good calls if there is no fault to recover from', () => {
 		const calm = {
 			...small,
 			services: { api: { serviceTimeMs: 1 }, row: { kind: 'optimistic-lock' as const } },
@@ -38,7 +38,7 @@ describe('the constraints of a search', () => {
 		expect(defaultConstraints([calm])).toEqual({ goodShare: { atLeast: 0.99 }, amplification: { atMost: 2 } })
 	})
 
-	test('are printed as they are written', () => {
+	test('the constraints of a search are printed as they are written', () => {
 		expect(constraintTexts(defaultConstraints([small]))).toEqual(['recovers', 'amplification<=2'])
 		expect(constraintTexts(parse('goodShare>=99.9%', 'p99Ms<500', 'p99Ms>=1'))).toEqual([
 			'goodShare>=0.999',

@@ -6,12 +6,12 @@ import { findPolicies, findTargets } from '../../../../src/cli/simulate/tune/tun
 import { pair, small } from '../files.ts'
 
 describe('the scenario of a search', () => {
-	test('is the only variant', () => {
+	test('the scenario of a search is the only variant', () => {
 		const [target] = findTargets({ ...pair, variants: { only: small } }, 'mine.json')
 		expect(target).toMatchObject({ name: 'only', scenario: small })
 	})
 
-	test('is ambiguous in a study with several variants, which names them', () => {
+	test('the scenario of a search is ambiguous in a study with several variants, which names them', () => {
 		const find = () => findTargets(pair, 'mine.json')
 		expect(find).toThrow('--tune requires one scenario, but mine.json has 2 variants.')
 		expect(find).toThrow(
@@ -19,7 +19,7 @@ describe('the scenario of a search', () => {
 		)
 	})
 
-	test('is not a grid', async () => {
+	test('the scenario of a search is not a grid', async () => {
 		const grid = await scenarios['metastable']?.()
 		if (!grid) throw new Error('there is no grid')
 		expect(() => findTargets(grid, 'metastable')).toThrow(
@@ -38,11 +38,11 @@ describe('the policies of a search', () => {
 		policies: { careful: [{ retry: {} }], toDb: [], unused: [], code: () => retry() },
 	}
 
-	test('are by default all layered ones that a client or a service uses', () => {
+	test('the policies of a search are by default all layered ones that a client or a service uses', () => {
 		expect(findPolicies(scenario, [])).toEqual(['careful', 'toDb'])
 	})
 
-	test('are the given ones, used or not', () => {
+	test('the policies of a search are the given ones, used or not', () => {
 		expect(findPolicies(scenario, ['unused'])).toEqual(['unused'])
 	})
 
@@ -50,7 +50,7 @@ describe('the policies of a search', () => {
 		expect(() => findPolicies(scenario, [name])).toThrow(`Unknown value "${name}" for --tune-policy.`)
 	})
 
-	test('are required', () => {
+	test('the policies of a search are required', () => {
 		const find = () => findPolicies({ ...small, policies: { careful: () => retry() } }, [])
 		expect(find).toThrow(CliError)
 		expect(find).toThrow('--tune requires a policy that is given as layers and that a client uses.')

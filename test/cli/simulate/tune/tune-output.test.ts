@@ -57,7 +57,7 @@ describe('a change as a sentence', () => {
 })
 
 describe('the text', () => {
-	test('has the best single change beside the smallest', () => {
+	test('the text has the best single change beside the smallest', () => {
 		const output = outputOf({ amplification: { atMost: 1.2 } })
 		const { bestSingle, changes } = output.result
 		expect(bestSingle?.change.path).not.toBe(changes[0]?.path)
@@ -67,13 +67,13 @@ describe('the text', () => {
 		expect(text).toMatch(/\nbest single /)
 	})
 
-	test('of a search without a result has the settings and values that were considered', () => {
+	test('the text of a search without a result has the settings and values that were considered', () => {
 		const text = textOf({ goodShare: { atLeast: 1 }, p99Ms: { below: 1 } })
 		expect(text).toContain('Considered, alone and in pairs:\n')
 		expect(text).toContain('\n  toDb[0].retry.maxRetries: 2, 1, 0, now 3\n')
 	})
 
-	test('of a policy that survives has the change, both tables rows and the TypeScript', () => {
+	test('the text of a policy that survives has the change, both tables rows and the TypeScript', () => {
 		const text = textOf({ amplification: { atMost: 1 } })
 		expect(text).toContain('Constraints for each of 2 runs: amplification<=1\n')
 		expect(text).toContain(
@@ -85,14 +85,14 @@ describe('the text', () => {
 		expect(text).toMatch(/\n\n\d+ policies tried\.$/)
 	})
 
-	test('of a policy that needs no change has no TypeScript', () => {
+	test('the text of a policy that needs no change has no TypeScript', () => {
 		const text = textOf({ goodShare: { atLeast: 0.1 } })
 		expect(text).toContain('The policies satisfy all constraints without a change.\n')
 		expect(text).not.toContain('import')
 		expect(text).not.toMatch(/^after /m)
 	})
 
-	test('of a search without a result has the nearest miss, and by how much', () => {
+	test('the text of a search without a result has the nearest miss, and by how much', () => {
 		const output = outputOf({ p99Ms: { atMost: 5 } }, { maxSteps: 3 })
 		const text = toText(output, { columns: 80, style: PLAIN })
 		expect(text).toContain('No policy satisfies all constraints.\n')
@@ -127,20 +127,20 @@ describe('the text', () => {
 		expect(text).toContain('Policy b\uFFFD[31m\n')
 	})
 
-	test('of a search that was interrupted says so', () => {
+	test('the text of a search that was interrupted says so', () => {
 		expect(textOf({ p99Ms: { atMost: 5 } }, { maxSteps: 1 }, true)).toMatch(
 			/No policy so far satisfies all constraints\.[\s\S]*\n\nInterrupted: the search is not complete\.$/,
 		)
 	})
 
-	test('of the sensitivity has every measure of the strongest alternative, and names what is within noise', () => {
+	test('the text of the sensitivity has every measure of the strongest alternative, and names what is within noise', () => {
 		const text = textOf({ amplification: { atMost: 1 } }, { sensitivity: true, replications: 4 })
 		expect(text).toMatch(/^single change +to +amplification +good$/m)
 		expect(text).toMatch(/^toDb\[0\]\.retry\.maxRetries +0 +-0\.\d+ ±0\.\d+ +\S+/m)
 		expect(text).toMatch(/^Within noise: .*toDb\[0\]\.retry\.maxDelayMs/m)
 	})
 
-	test('of the sensitivity of a single run says that it is unknown', () => {
+	test('the text of the sensitivity of a single run says that it is unknown', () => {
 		const text = textOf({ amplification: { atMost: 1 } }, { sensitivity: true, replications: 1 })
 		expect(text).toContain('Constraints for the run: ')
 		expect(text).toContain('Unknown: a difference needs an interval, and so at least 2 replications.')

@@ -4,7 +4,7 @@ import { inMemoryMetrics } from '../../../src/telemetry/in-memory/in-memory.ts'
 import { createCallEnd } from '../call-end.ts'
 import { eventOf, sourceOf } from '../source.ts'
 
-test('has no NaN before the first call', () => {
+test('a snapshot has no NaN before the first call', () => {
 	expect(inMemoryMetrics().snapshot()).toEqual({
 		total: {
 			calls: 0,
@@ -87,14 +87,14 @@ test('answers what ends up as a dead letter', () => {
 	})
 })
 
-test('survives services with the names of object properties', () => {
+test('a snapshot survives services with the names of object properties', () => {
 	const metrics = inMemoryMetrics()
 	const { onCallEnd } = metrics.attach(sourceOf({ serviceOf: ({ key = '' }) => key }))
 	for (const key of ['__proto__', 'constructor']) onCallEnd?.(createCallEnd({ key }))
 	expect(Object.keys(metrics.snapshot().services)).toEqual(['__proto__', 'constructor'])
 })
 
-test('rejects invalid and unknown options', () => {
+test('inMemoryMetrics rejects invalid and unknown options', () => {
 	expect(() => inMemoryMetrics({ maxSeries: 1.5 })).toThrow('maxSeries')
 	expect(() => inMemoryMetrics({ maxserie: 1 } as never)).toThrow('Did you mean "maxSeries"?')
 })

@@ -23,7 +23,7 @@ const lines = (samples: readonly ParsedSample[]) =>
 		.map(({ name, labels, value }) => `${name}{${Object.values(labels).join()}} ${value}`)
 
 describe('calls', () => {
-	test('are counted by outcome, with attempts and duration', async () => {
+	test('calls are counted by outcome, with attempts and duration', async () => {
 		const samples = await collect(
 			{},
 			createCallEnd(),
@@ -45,7 +45,7 @@ describe('calls', () => {
 		expect(below5?.value).toBe(3)
 	})
 
-	test('with retries are counted by result; a fallback is no success of the retries', async () => {
+	test('calls with retries are counted by result; a fallback is no success of the retries', async () => {
 		const retried = { attempts: 3, retries: 2, durationMs: 700 }
 		const samples = await collect(
 			{ kind: 'http', name: 'api.example.com' },
@@ -64,12 +64,12 @@ describe('calls', () => {
 		)
 	})
 
-	test('of policies are not in the metrics of HTTP clients', async () => {
+	test('calls of policies are not in the metrics of HTTP clients', async () => {
 		const samples = await collect({}, createCallEnd({ retries: 1 }), ['retry_attempt', { statusCode: 503 }])
 		expect(samples.filter(({ name }) => name.startsWith('http_client'))).toEqual([])
 	})
 
-	test('that failed because of their deadline are counted, also if the error is hostile', async () => {
+	test('calls that failed because of their deadline are counted, also if the error is hostile', async () => {
 		const hostile = new Proxy({}, { get: () => expect.unreachable() })
 		const samples = await collect(
 			{},
