@@ -46,13 +46,7 @@ interface ChartDefinition {
 }
 
 const CHARTS: Readonly<Record<ChartName, ChartDefinition>> = {
-	requests: {
-		areas: [],
-		lines: ['calls', 'requests'],
-		previous: ['requests'],
-		isRate: true,
-		capacity: true,
-	},
+	requests: { areas: [], lines: ['calls', 'requests'], previous: ['requests'], isRate: true, capacity: true },
 	responses: { areas: ['good', 'bad'], lines: [], previous: ['good'], isRate: true, capacity: false },
 	work: { areas: ['useful', 'wasted'], lines: [], previous: ['useful'], isRate: true, capacity: true },
 	queue: {

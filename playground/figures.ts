@@ -25,7 +25,6 @@ const UNITS: Readonly<Record<FigureName, Unit>> = {
 	peakPerSecond: 'perSecond',
 }
 
-/** Formats a number with its unit. */
 export function formatValue(value: number, unit: Unit): string {
 	switch (unit) {
 		case 'share':

@@ -27,7 +27,6 @@ interface State {
 	run: WatchedRun | undefined
 	/** The last complete run before a change. */
 	previous: WatchedRun | undefined
-	/** Stops the current run. */
 	stop(): void
 }
 
@@ -64,7 +63,6 @@ const custom = make('option', { value: '', disabled: true })
 const presetItems = PRESET_NAMES.map((name) => make('option', { value: name }))
 presetSelect.append(custom, ...presetItems)
 
-/** Changes settings and runs them. */
 function set(changes: Partial<Settings>): void {
 	apply(changeSettings(state.settings, changes))
 }

@@ -21,7 +21,6 @@ export const SHOP = 'shop'
 export const CALLERS = 'callers'
 const POLICY = 'policy'
 
-/** A scenario with a fixed duration. */
 export type TimedScenario = Scenario & { readonly durationMs: number }
 
 export function scenarioOf(settings: Settings): TimedScenario {
@@ -165,7 +164,6 @@ const randomArrivals = (settings: Settings): Arrivals => ({
 	perSecond: settings.load * capacityOf(settings),
 })
 
-/** Every client calls once, at the start of the fault. */
 const simultaneousArrivals = ({ clients }: Settings): Arrivals => ({
 	kind: 'trace',
 	atMs: new Array<number>(clients).fill(FAULT_FROM_MS),

@@ -26,7 +26,6 @@ interface Switch {
 	readonly initial: boolean
 }
 
-/** A number in a text field. */
 interface Entry {
 	readonly kind: 'entry'
 	readonly initial: number
@@ -104,7 +103,6 @@ export type GroupName = keyof typeof GROUPS
 
 type ValueOf<Of> = Of extends Choice<infer Option> ? Option : Of extends Switch ? boolean : number
 
-/** The current value of every setting. */
 export type Settings = { readonly [Name in KnobName]: ValueOf<(typeof KNOBS)[Name]> }
 
 export const KNOB_NAMES: readonly KnobName[] = Object.keys(KNOBS) as KnobName[]

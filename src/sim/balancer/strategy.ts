@@ -47,9 +47,4 @@ function twoChoices(draw: () => number): Strategy {
 
 export const STRATEGIES: Readonly<
 	Record<NonNullable<LoadBalancerModel['strategy']>, (draw: () => number) => Strategy>
-> = {
-	'round-robin': roundRobin,
-	'least-requests': leastRequests,
-	'two-choices': twoChoices,
-	random,
-}
+> = { 'round-robin': roundRobin, 'least-requests': leastRequests, 'two-choices': twoChoices, random }

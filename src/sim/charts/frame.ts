@@ -44,7 +44,6 @@ const GAP = 6
 const BETWEEN = 18
 const ROW = 18
 
-/** Draws the entries in rows of at most `width`. */
 function drawLegend(entries: readonly LegendEntry[], top: number, width: number): Drawing {
 	let x = PADDING
 	let row = 0

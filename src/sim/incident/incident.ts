@@ -50,7 +50,6 @@ export interface ReadCounts {
 	readonly skipped: Omit<SkippedLines, 'outliers'>
 }
 
-/** The events of one pipeline. */
 export interface IncidentEvents {
 	readonly pipeline: string
 	readonly policies: PipelineEvents

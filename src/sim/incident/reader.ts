@@ -54,7 +54,6 @@ export class IncidentReader {
 	readonly #policies: ReadonlySet<string> | undefined
 	/** By the name of the pipeline; the empty name for events without a pipeline and without a service. */
 	readonly #pipelines = new Map<string, PipelineEvents>()
-	/** All names in the events, for messages. */
 	readonly #names = { pipelines: new Set<string>(), policies: new Set<string>() }
 	/** The number of the current line, empty lines included. */
 	#line = 0

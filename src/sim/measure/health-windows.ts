@@ -83,7 +83,6 @@ export function judgeHealth(input: HealthInput): Judgement {
 	const between = (sums: Float64Array, from: number, to: number) => (sums[to] ?? 0) - (sums[from] ?? 0)
 	const areGood = (of: Float64Array, from: number, to: number, tolerated: number): boolean =>
 		isGood({ ended: between(of, from, to), good: between(good, from, to) }, normal, tolerated)
-	/** Whether a window fits between two steps. */
 	const fits = (from: number, to: number): boolean => {
 		const calls = between(ended, from, to)
 		if (isOver) return calls > 0 && calls >= Math.min(MIN_CALLS, between(ended, 0, length))
@@ -178,7 +177,6 @@ export class RecoverySteps {
 		if (isGood) this.#good[step] = (this.#good[step] ?? 0) + 1
 	}
 
-	/** Merges steps in pairs. */
 	merge(judgement: Judgement): void {
 		this.#earlier = judgement
 		this.#stepMs *= 2

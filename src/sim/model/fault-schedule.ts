@@ -4,7 +4,6 @@ import type { Fault, Scenario } from '../scenario/scenario.ts'
 
 type Faulty = Pick<Scenario, 'services' | 'faults'>
 
-/** A fault and the name of its service. */
 export type ScheduledFault = Fault & { readonly service: string }
 
 /** Returns the faults of all services. A fault that several services share is listed for each of them. */

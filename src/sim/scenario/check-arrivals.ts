@@ -67,7 +67,6 @@ export const arrivalsShape: Shape = byKind({
 	}),
 })
 
-/** Checks how the fields fit together. */
 export function checkArrivals(path: string, arrivals: Arrivals): void {
 	if (arrivals.kind === 'trace') checkAscending(arrivals.atMs, (index) => `${path}.atMs[${index}]`)
 	if (arrivals.kind === 'curve') checkCurve(path, arrivals)

@@ -85,7 +85,7 @@ function checkAutoscaling(path: string, model: ServerModel, durationMs: number |
 		)
 	// It decides again and again, so such a run is never idle.
 	if (durationMs === undefined)
-		invalidOption('durationMs', undefined, `a number of milliseconds, because ${path} scales`)
+		invalidOption('durationMs', undefined, `a number of milliseconds, because ${path} uses autoscaling`)
 }
 
 const period = { kind, fromMs: time, toMs: time, 'instances?': count(1) }

@@ -122,7 +122,6 @@ const MIN_FACTOR = 1.5
 
 export type DetectedFault = Extract<Fault, { readonly kind: 'outage' | 'slowdown' | 'errors' }>
 
-/** A fault, with its evidence. */
 export interface FoundFault {
 	readonly fault: DetectedFault
 	/** Attempts during the fault, and those of them that show it. */

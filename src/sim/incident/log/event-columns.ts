@@ -46,7 +46,6 @@ const REJECTED = encodeOutcome(OUTCOME.rejected, true)
 export class PolicyEvents {
 	/** Calls that ended inside a retry. */
 	readonly endings: EventColumns = new EventColumns()
-	/** Attempts that a retry repeats after a delay. */
 	readonly retries: EventColumns = new EventColumns()
 	/** Calls or attempts that a breaker counted. */
 	readonly counted: EventColumns = new EventColumns()
