@@ -33,17 +33,12 @@ interface Entry {
 
 export type Knob = Slider | Choice | Switch | Entry
 
-const slider = (unit: Unit, initial: number, ...values: readonly number[]): Slider => ({
-	kind: 'slider',
-	unit,
-	values,
-	initial,
-})
-const choice = <Option extends string>(initial: Option, ...options: readonly Option[]): Choice<Option> => ({
-	kind: 'choice',
-	options,
-	initial,
-})
+const slider = (unit: Unit, initial: number, ...values: readonly number[]): Slider => {
+	return { kind: 'slider', unit, values, initial }
+}
+const choice = <Option extends string>(initial: Option, ...options: readonly Option[]): Choice<Option> => {
+	return { kind: 'choice', options, initial }
+}
 
 const percent = (from: number, to: number, step: number): number[] =>
 	Array.from({ length: Math.round((to - from) / step) + 1 }, (_, index) => (from + index * step) / 100)

@@ -180,14 +180,10 @@ function drawRamp({ valueLabel, unknownLabel, panels }: HeatMap, top: number): D
 	]
 	if (panels.some(({ cells }) => cells.flat().includes(null))) {
 		const x = left + RAMP_STEPS * width + 24
+		const label = fitText(unknownLabel, WIDTH - PADDING - x - 24, FONT.small)
 		marks.push(
 			element('rect', { class: 'unknown', x, y: top + 4, width, height }),
-			textAt(
-				x + width + 6,
-				top + 13,
-				'small muted',
-				fitText(unknownLabel, WIDTH - PADDING - x - 24, FONT.small),
-			),
+			textAt(x + width + 6, top + 13, 'small muted', label),
 		)
 	}
 	return { marks, bottom: top + 30 }

@@ -37,16 +37,10 @@ export function replayIncident(
 		result: replicate({ ...one, policies: { replay: policy } }, { replications }),
 	}))
 	const byScenario = replayed.map(({ result }) => result)
-	const verdict = judgeReplay(
-		replayed.map(({ hasFault, result: { runs } }) => ({ hasFault, runs })),
-		summary.caveats,
-	)
-	return {
-		...verdict,
-		byScenario,
-		runs: byScenario.flatMap(({ runs }) => runs),
-		missing: verdict.isDecided ? [] : listMissing(summary.caveats),
-	}
+	const judged = replayed.map(({ hasFault, result: { runs } }) => ({ hasFault, runs }))
+	const verdict = judgeReplay(judged, summary.caveats)
+	const missing = verdict.isDecided ? [] : listMissing(summary.caveats)
+	return { ...verdict, byScenario, runs: byScenario.flatMap(({ runs }) => runs), missing }
 }
 
 /** Fewer than in other studies: an incident is long, and its arrivals, the main source of randomness, are fixed. */

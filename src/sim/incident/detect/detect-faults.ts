@@ -162,25 +162,16 @@ function faultFromFailures(window: FaultWindow, bins: AttemptBins, pace: Pace | 
 	const durations = Array.from(later.length > 0 ? later : failed, (index) => attempts.durationMs(index))
 	const isFast = !(quantile(sorted(durations), 0.5) > FAST * (pace?.medianMs ?? Infinity))
 	const isOutage = isDown(window) && isFast
-	return {
-		...createFault(
-			window,
-			isOutage ? { kind: 'outage', mode: 'refuse' } : errors(window.share, mostFrequent(statuses)),
-		),
-		symptom: 'failures',
-		failedShare: failed.length / Math.max(1, failed.length + responded),
-	}
+	const details = isOutage ? REFUSED : errors(window.share, mostFrequent(statuses))
+	const failedShare = failed.length / Math.max(1, failed.length + responded)
+	return { ...createFault(window, details), symptom: 'failures', failedShare }
 }
 
 /** Timeouts, while other responses are normal: an outage of all requests, or of a share of them. */
-const faultFromTimeouts = (window: FaultWindow): SymptomFault => ({
-	...createFault(
-		window,
-		isDown(window) ? NO_RESPONSE : { ...NO_RESPONSE, share: roundToMicroseconds(window.share) },
-	),
-	symptom: 'timeouts',
-	failedShare: 0,
-})
+function faultFromTimeouts(window: FaultWindow): SymptomFault {
+	const details = isDown(window) ? NO_RESPONSE : { ...NO_RESPONSE, share: roundToMicroseconds(window.share) }
+	return { ...createFault(window, details), symptom: 'timeouts', failedShare: 0 }
+}
 
 /** Slow responses and timeouts: an outage if no response came, a slowdown if the responses were slow. */
 function faultFromSlowness(
@@ -217,6 +208,7 @@ function durationsIn(bins: AttemptBins, isIn: (bin: number) => boolean): Float64
 type WithoutTimes<F> = F extends DetectedFault ? Omit<F, 'fromMs' | 'toMs'> : never
 
 const NO_RESPONSE = { kind: 'outage', mode: 'hang' } as const satisfies WithoutTimes<DetectedFault>
+const REFUSED = { kind: 'outage', mode: 'refuse' } as const satisfies WithoutTimes<DetectedFault>
 
 const errors = (rate: number, status: number): WithoutTimes<DetectedFault> => ({
 	kind: 'errors',

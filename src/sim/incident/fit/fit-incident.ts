@@ -61,9 +61,8 @@ export function fitIncident(
 		clusters: groupFaults(faults, bins.widthMs),
 		models: new Map(),
 	}
-	const fits = (workers === undefined ? selectWorkers(context) : [workers]).map((count) =>
-		fitWith(count, context),
-	)
+	const counts = workers === undefined ? selectWorkers(context) : [workers]
+	const fits = counts.map((count) => fitWith(count, context))
 	const max = fits.reduce((most, { best }) => Math.max(most, best.logLikelihood), -Infinity)
 	const within = (tolerance: number) => fits.filter(({ best }) => best.logLikelihood >= max - tolerance)
 	// A limit that explains no more than a higher one is no limit.
