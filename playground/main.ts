@@ -21,7 +21,7 @@ const COPIED_MS = 2_000
 
 interface State {
 	settings: Settings
-	/** From the link or the language menu; undefined: that of the browser. */
+	/** The choice in the link or in the language menu. Undefined: the language of the browser. */
 	language: Language | undefined
 	run: WatchedRun | undefined
 	/** The last complete run before a change. */

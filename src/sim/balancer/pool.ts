@@ -23,7 +23,7 @@ export type CreateInstance = (index: number) => { readonly server: Server; reado
 
 export class InstancePool implements Receiver {
 	readonly passesContext: boolean
-	/** Also those that have been stopped, in the order in which they were started. */
+	/** All instances, including stopped ones, in the order in which they were started. */
 	readonly #instances: Instance[] = []
 	/** The number of instances that are not being stopped, over time. */
 	readonly size: TimeWeightedCount = new TimeWeightedCount()
@@ -33,7 +33,7 @@ export class InstancePool implements Receiver {
 	readonly #choose: Strategy
 	readonly #ejection: EjectionModel | undefined
 	readonly #create: CreateInstance
-	/** Those that get requests; undefined if that may have changed. */
+	/** The instances that get requests; undefined if the list may have changed. */
 	#available: readonly Instance[] | undefined
 	/** When the first ejected instance returns. */
 	#validUntil = Infinity
@@ -58,7 +58,7 @@ export class InstancePool implements Receiver {
 	send(request: Request): void {
 		const available = this.#find()
 		if (available.length > 0) this.#choose(available).send(request)
-		// As load balancers do if all instances are being restarted.
+		// Load balancers respond with 503 while all instances are being restarted.
 		else request.end(NO_INSTANCE)
 	}
 

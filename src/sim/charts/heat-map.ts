@@ -58,7 +58,7 @@ export function heatMap(map: HeatMap): string {
 }
 
 function layOut({ x, y, panels }: HeatMap) {
-	// For the labels of the y axis and its name.
+	// The room for the labels of the y axis and for its name.
 	const margin = AXIS_NAME + Math.max(0, ...y.map((label) => textWidth(yText(label), FONT.small))) + 6
 	const width = WIDTH - 2 * PADDING - margin
 	const columns = Math.max(1, x.length)

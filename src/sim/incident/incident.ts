@@ -88,7 +88,7 @@ export function buildIncident(
 	const demand: DemandCounts = { excessShare, unfinished, withoutId, nestedRetries }
 	const createScenario = (service: Fit, arrivalsMs: readonly number[] = atMs): Scenario => ({
 		name: pipeline || 'incident',
-		// Not until idle: every policy recovers once no more calls arrive.
+		// The run does not end when idle: every policy recovers once no more calls arrive.
 		durationMs: bins.length * resolutionMs,
 		services: {
 			service: {

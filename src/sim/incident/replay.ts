@@ -10,7 +10,7 @@ import { judgeReplay, listMissing, type ReplayVerdict } from './verdict.ts'
 
 /** The runs of a policy in all scenarios of an incident. `replayIncident` returns it; pass it to `expectResilience`. */
 export interface IncidentReplay extends ReplayVerdict {
-	/** Runs by scenario: that of `scenario`, then those of `alternatives`. */
+	/** The runs of each scenario: first of `scenario`, then of each of the `alternatives`. */
 	readonly byScenario: readonly Replications[]
 	/** All of them, for `expectResilience`: an expectation must hold in each scenario. */
 	readonly runs: readonly SimulationResult[]

@@ -32,7 +32,7 @@ export const isReproduced = (caveats: readonly Caveat[]): boolean =>
 
 /**
  * Judges the runs of a policy: a list per scenario. `hasFault`: whether the scenario has a fault to recover
- * from. `caveats`: those of the incident.
+ * from. `caveats` are the caveats of the incident.
  */
 export function judgeReplay(
 	scenarios: readonly { readonly runs: readonly SimulationResult[]; readonly hasFault: boolean }[],

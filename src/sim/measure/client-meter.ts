@@ -17,7 +17,7 @@ export interface MeterOptions {
 	readonly recovery: RecoveryTracker | undefined
 }
 
-/** Counts calls from the end of the warm-up on: those of a client, or those of one of its request classes. */
+/** Counts the calls of a client, or of one of its request classes, from the end of the warm-up on. */
 export class CallMeter {
 	calls = 0
 	good = 0
@@ -53,7 +53,7 @@ export class CallMeter {
 			late,
 			failed,
 			unfinished: calls - good - late - failed,
-			// Of all calls, including unfinished ones: a call that hangs is not a good one.
+			// The share of all calls, including unfinished ones: a call that hangs is not a good one.
 			goodShare: calls === 0 ? 0 : good / calls,
 			latency: this.latency.summary,
 		}

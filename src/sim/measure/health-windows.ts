@@ -15,7 +15,7 @@ const GOOD = 0.95
 /** Standard deviations of the number of successes by which a window may fall short of that. */
 const CHANCE = 3
 
-/** Calls that started in a period and have ended, and those of them that succeeded in time. */
+/** The calls that started in a period and have ended, and how many of them succeeded in time. */
 export interface Counts {
 	readonly ended: number
 	readonly good: number
@@ -28,7 +28,7 @@ function isGood({ ended, good }: Counts, normalShare: number, tolerated: number)
 	return ended - good <= Math.max(tolerated, ended - expected + chance + 1e-9)
 }
 
-/** Returns the normal share of good calls. One of calls that never succeed is not a normal share: they could not succeed again. */
+/** Returns the normal share of good calls. It is 1 if no call succeeded: such calls could not succeed again. */
 const normalShare = ({ ended, good }: Counts): number => (good === 0 ? 1 : good / ended)
 
 /** Returns whether calls succeed as often as those before the first fault. */

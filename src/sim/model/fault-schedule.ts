@@ -69,7 +69,7 @@ export class FaultSchedule {
 	#warmUps: WarmUp[] | undefined
 	#pausedMs = 0
 	#pausedAt = 0
-	/** By index, because the same fault object may be listed twice. */
+	/** The active faults by their index in the list, because the list may contain the same object twice. */
 	readonly #active = new Map<number, Fault>()
 	readonly #loop: EventLoop
 	readonly #listener: FaultListener

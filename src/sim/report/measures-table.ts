@@ -124,7 +124,7 @@ function valueAndUnit(measure: MeasureName, value: number): readonly [value: str
  */
 type RecoveryReading = number | 'not recovered' | 'not shown'
 
-/** Without a value, the last fault had not ended when the run did. */
+/** A run without a recovery ended before its last fault did. */
 function toReading(recovery: Recovery | null): RecoveryReading {
 	if (recovery === null || recovery.status === 'not-shown') return 'not shown'
 	return recovery.recoveredAfterMs ?? 'not recovered'

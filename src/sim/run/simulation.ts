@@ -188,7 +188,7 @@ export class Simulation {
 		return until === 'recovered' && this.#recoveries.all?.status === 'recovered'
 	}
 
-	/** From each fault: by client, by service, and the worst of all. */
+	/** The recoveries from each fault: of every client, of every service, and the worst of all. */
 	get #recoveries() {
 		const now = this.#loop.now()
 		const isIdle = this.#endedBy === 'idle'

@@ -38,7 +38,7 @@ export type Policies = Readonly<Record<string, PolicyModel>>
  * const tried = steps.map(({ changes }) => applyChanges(scenario.policies, changes))
  */
 export function applyChanges(policies: Policies = {}, changes: readonly TuneChange[] = []): Policies {
-	// From the innermost: a layer that is added shifts only layers that are already inserted.
+	// The innermost layer is added first: a layer that is added shifts only layers that are already inserted.
 	const additions = changes.filter(({ isAdded }) => isAdded).sort((one, other) => other.layer - one.layer)
 	const settings = changes.filter(({ isAdded }) => !isAdded)
 	const changed = new Map(Object.entries(policies))

@@ -40,7 +40,7 @@ export function tune(
 	return search.result()
 }
 
-/** Returns a search that is driven by the caller. The policies are those of the first scenario. */
+/** Returns a search that the caller drives. It starts from the policies of the first scenario. */
 export function createSearch(
 	policies: string | readonly string[],
 	scenarios: Scenario | readonly Scenario[],

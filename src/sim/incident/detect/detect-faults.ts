@@ -112,7 +112,7 @@ function shareOutside({ attempts, symptoms }: SymptomCounts, marks: Uint8Array):
 	return all > 0 ? shown / all : 0
 }
 
-/** From this share of symptoms on the service counts as down. */
+/** The service counts as down if at least this share of the attempts show the symptom. */
 const DOWN = 0.98
 
 /** Failures faster than this share of the normal time are refused connections: no worker processed them. */
@@ -124,7 +124,7 @@ export type DetectedFault = Extract<Fault, { readonly kind: 'outage' | 'slowdown
 
 export interface FoundFault {
 	readonly fault: DetectedFault
-	/** Attempts during the fault, and those of them that show it. */
+	/** The number of attempts during the fault, and how many of them show it. */
 	readonly attempts: number
 	readonly symptoms: number
 	/** Possible ranges of its start and end, in milliseconds of the scenario. */

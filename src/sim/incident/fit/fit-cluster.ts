@@ -12,7 +12,7 @@ import type { RecordedAttempts } from './recorded.ts'
 /** Candidates whose log-likelihood is at most this much below the best remain. */
 const TOLERANCE = 15
 
-/** Of candidates that differ by less, the one that ends first is preferred: a longer fault is not needed to explain the log. */
+/** If candidates differ by less, the first to end is preferred: the log needs no longer fault to be explained. */
 export const SAME = 4
 
 /** Factors of slowdowns in the first pass. */

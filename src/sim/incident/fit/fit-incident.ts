@@ -32,7 +32,7 @@ export interface IncidentFit {
 	readonly others: readonly Fit[]
 	/** The smallest and the largest number of workers that explain the log. */
 	readonly workersBetween: readonly [number, number]
-	/** For predictions of the best. */
+	/** The model of the best fit. It predicts with `recorded`. */
 	readonly model: QueueModel
 	readonly recorded: RecordedAttempts
 }
