@@ -1,6 +1,7 @@
 /** The charts of a run, each with one line of the previous run for comparison. */
 import type { Values } from '../src/sim/charts/chart-data.ts'
 import type { SimulationResult } from '../src/sim/measure/result.ts'
+import { faultsAt } from '../src/sim/model/fault-schedule.ts'
 import type { Fault } from '../src/sim/scenario/scenario.ts'
 import { formatSignificant } from '../src/text/format.ts'
 import type { Plot } from './plot.ts'
@@ -46,13 +47,7 @@ interface ChartDefinition {
 }
 
 const CHARTS: Readonly<Record<ChartName, ChartDefinition>> = {
-	requests: {
-		areas: [],
-		lines: ['calls', 'requests'],
-		previous: ['requests'],
-		isRate: true,
-		capacity: true,
-	},
+	requests: { areas: [], lines: ['calls', 'requests'], previous: ['requests'], isRate: true, capacity: true },
 	responses: { areas: ['good', 'bad'], lines: [], previous: ['good'], isRate: true, capacity: false },
 	work: { areas: ['useful', 'wasted'], lines: [], previous: ['useful'], isRate: true, capacity: true },
 	queue: {
@@ -159,12 +154,9 @@ function settingOf(fault: Fault): Exclude<Settings['fault'], 'none'> {
 	return fault.kind === 'restart' ? 'refuse' : fault.kind
 }
 
-function faultsOf({ services }: TimedScenario, { options }: Words): Plot['faults'] {
-	const model = services[SERVICE]
-	const faults = model && model.kind !== 'optimistic-lock' ? (model.faults ?? []) : []
-	return faults.map((fault) => ({
+const faultsOf = (scenario: TimedScenario, { options }: Words): Plot['faults'] =>
+	faultsAt(scenario, SERVICE).map((fault) => ({
 		from: fault.fromMs / 1_000,
 		to: fault.toMs / 1_000,
 		label: options.fault[settingOf(fault)],
 	}))
-}

@@ -14,19 +14,15 @@ import {
 } from './settings.ts'
 import type { Words } from './words.ts'
 
-/** What the controls show. */
 interface Shown {
 	readonly settings: Settings
 	readonly words: Words
 }
 
-/** Called when the user changes a setting. */
 export type OnChange = (changes: Partial<Settings>) => void
 
-/** Updates a part of the page. */
 export type Update = (shown: Shown) => void
 
-/** Adds a group of controls to `parent`. */
 export function addGroup(parent: Element, group: GroupName, onChange: OnChange): Update {
 	const legend = make('legend')
 	const field = make('fieldset', {}, legend)

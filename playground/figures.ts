@@ -25,7 +25,6 @@ const UNITS: Readonly<Record<FigureName, Unit>> = {
 	peakPerSecond: 'perSecond',
 }
 
-/** Formats a number with its unit. */
 export function formatValue(value: number, unit: Unit): string {
 	switch (unit) {
 		case 'share':
@@ -63,7 +62,7 @@ export function readFigure(name: FigureName, result: SimulationResult): Reading 
 
 export const unitOf = (name: FigureName): Unit => UNITS[name]
 
-/** Compares a figure with that of the previous run. Returns undefined if either is unknown. */
+/** Compares a figure with the figure of the previous run. Returns undefined if either is unknown. */
 export function compareFigures(
 	name: FigureName,
 	now: Reading,

@@ -13,7 +13,7 @@ export const LANGUAGES = ['en', 'ja'] as const
 
 export type Language = (typeof LANGUAGES)[number]
 
-/** The state in a link. Without a language, the page uses that of the browser. */
+/** The state in a link. Without a language, the page uses the language of the browser. */
 export interface Link {
 	readonly settings: Settings
 	readonly language: Language | undefined

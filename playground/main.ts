@@ -3,8 +3,7 @@ import { STYLESHEET } from '../src/sim/charts/stylesheet.ts'
 import { policyToTypeScript } from '../src/sim/scenario/source.ts'
 import type { WatchedRun } from './charts.ts'
 import { addGroup, type Update as UpdateControls } from './controls.ts'
-import { copy } from './copy.ts'
-import { byId, make, setText } from './element.ts'
+import { byId, copy, make, setText } from './element.ts'
 import { fromHash, isSeed, LANGUAGES, type Language, toHash } from './link.ts'
 import { findPreset, getPreset, PRESET_NAMES, type PresetName } from './presets.ts'
 import { startRun } from './run.ts'
@@ -22,12 +21,11 @@ const COPIED_MS = 2_000
 
 interface State {
 	settings: Settings
-	/** From the link or the language menu; undefined: that of the browser. */
+	/** The choice in the link or in the language menu. Undefined: the language of the browser. */
 	language: Language | undefined
 	run: WatchedRun | undefined
 	/** The last complete run before a change. */
 	previous: WatchedRun | undefined
-	/** Stops the current run. */
 	stop(): void
 }
 
@@ -64,7 +62,6 @@ const custom = make('option', { value: '', disabled: true })
 const presetItems = PRESET_NAMES.map((name) => make('option', { value: name }))
 presetSelect.append(custom, ...presetItems)
 
-/** Changes settings and runs them. */
 function set(changes: Partial<Settings>): void {
 	apply(changeSettings(state.settings, changes))
 }

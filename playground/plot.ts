@@ -21,7 +21,6 @@ export interface Plot {
 	readonly lines: readonly Series[]
 	readonly references: readonly ReferenceLine[]
 	readonly faults: readonly FaultBand[]
-	/** Returns the color class of a series. */
 	colorOf(name: string): string
 }
 

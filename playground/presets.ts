@@ -49,7 +49,6 @@ export type PresetName = keyof typeof CHANGES
 
 export const PRESET_NAMES: readonly PresetName[] = Object.keys(CHANGES) as PresetName[]
 
-/** Returns the settings of a preset. */
 export const getPreset = (name: PresetName, seed: number = INITIAL.seed): Settings =>
 	changeSettings(INITIAL, { ...CHANGES[name], seed })
 

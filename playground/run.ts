@@ -6,7 +6,6 @@ import type { SimulationResult } from '../src/sim/measure/result.ts'
 import { Simulation } from '../src/sim/run/simulation.ts'
 import type { TimedScenario } from './scenario.ts'
 
-/** The duration of the animation of a whole run. */
 const ANIMATION_MS = 1_600
 /** The time budget of the simulation per frame, with and without animation. */
 const FRAME_MS = 11

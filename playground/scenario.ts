@@ -21,7 +21,6 @@ export const SHOP = 'shop'
 export const CALLERS = 'callers'
 const POLICY = 'policy'
 
-/** A scenario with a fixed duration. */
 export type TimedScenario = Scenario & { readonly durationMs: number }
 
 export function scenarioOf(settings: Settings): TimedScenario {
@@ -47,7 +46,7 @@ export function layersOf(settings: Settings): readonly PolicyLayer[] {
 	if (bulkhead < Infinity) layers.push({ bulkhead: { maxConcurrent: bulkhead, maxQueue: bulkheadQueue } })
 	if (breaker !== 'off') layers.push(breakerOf(settings))
 	if (retries > 0) layers.push(retryOf(settings))
-	if (timeoutMs < Infinity) layers.push({ timeoutMs: timeoutMs })
+	if (timeoutMs < Infinity) layers.push({ timeoutMs })
 	return layers
 }
 
@@ -55,44 +54,27 @@ function breakerOf({ breaker, breakerFailures, breakerRate, breakerResetMs }: Se
 	const resetTimeoutMs = breakerResetMs
 	if (breaker === 'consecutive')
 		return { circuitBreaker: { failureThreshold: breakerFailures, resetTimeoutMs } }
-	return {
-		circuitBreaker: {
-			failureThreshold: Infinity,
-			errorRateThreshold: breakerRate,
-			monitorWindowMs: 10_000,
-			resetTimeoutMs,
-		},
-	}
+	const rate = { failureThreshold: Infinity, errorRateThreshold: breakerRate, monitorWindowMs: 10_000 }
+	return { circuitBreaker: { ...rate, resetTimeoutMs } }
 }
 
-function retryOf({ retries, baseDelayMs, maxDelayMs, jitter, ...settings }: Settings): PolicyLayer {
+function retryOf(settings: Settings): PolicyLayer {
+	const { retries, baseDelayMs, maxDelayMs, jitter } = settings
 	const budget = budgetOf(settings)
-	return {
-		retry: {
-			maxRetries: retries,
-			baseDelayMs: baseDelayMs,
-			maxDelayMs: maxDelayMs,
-			jitterStrategy: jitter,
-			...(budget ? { budget } : {}),
-		},
-	}
+	const backoff = { maxRetries: retries, baseDelayMs, maxDelayMs, jitterStrategy: jitter }
+	return { retry: { ...backoff, ...(budget && { budget }) } }
 }
 
-type BudgetSettings = Pick<Settings, 'budget' | 'budgetRatio' | 'budgetFloor' | 'budgetCapacity'>
-
-function budgetOf({
-	budget,
-	budgetRatio,
-	budgetFloor,
-	budgetCapacity,
-}: BudgetSettings): BudgetModel | undefined {
+function budgetOf(settings: Settings): BudgetModel | undefined {
+	const { budget, budgetRatio, budgetFloor, budgetCapacity } = settings
 	if (budget === 'ratio') return { maxRetryRatio: budgetRatio, minRetriesPerSecond: budgetFloor }
 	if (budget === 'tokens') return { kind: 'tokens', tokenRatio: budgetRatio }
 	if (budget === 'quota') return { kind: 'quota', capacity: budgetCapacity }
 	return undefined
 }
 
-function serviceOf({ workers, queueLimit, queueOrder, dropExpired, ...settings }: Settings): ServerModel {
+function serviceOf(settings: Settings): ServerModel {
+	const { workers, queueLimit, queueOrder, dropExpired } = settings
 	const faults = faultsOf(settings)
 	return {
 		workers,
@@ -106,22 +88,14 @@ function serviceOf({ workers, queueLimit, queueOrder, dropExpired, ...settings }
 const LONG_TAIL = { kind: 'lognormal', medianMs: 1, p99Ms: 10 } as const
 
 /** All distributions have the same mean, so that the capacity is the same. */
-function serviceTimeOf({
-	distribution,
-	serviceMs,
-}: Pick<Settings, 'distribution' | 'serviceMs'>): Distribution {
+function serviceTimeOf({ distribution, serviceMs }: Settings): Distribution {
 	if (distribution === 'exponential') return { kind: 'exponential', meanMs: serviceMs }
 	if (distribution === 'constant') return serviceMs
 	const medianMs = serviceMs / meanOf(LONG_TAIL)
 	return { ...LONG_TAIL, medianMs, p99Ms: LONG_TAIL.p99Ms * medianMs }
 }
 
-function faultsOf({
-	fault,
-	faultSeconds,
-	slowdown,
-	errorRate,
-}: Pick<Settings, 'fault' | 'faultSeconds' | 'slowdown' | 'errorRate'>): readonly Fault[] {
+function faultsOf({ fault, faultSeconds, slowdown, errorRate }: Settings): readonly Fault[] {
 	const span = { fromMs: FAULT_FROM_MS, toMs: FAULT_FROM_MS + faultSeconds * 1_000 }
 	if (fault === 'none') return []
 	if (fault === 'pause') return [{ kind: 'pause', ...span }]
@@ -165,11 +139,10 @@ const randomArrivals = (settings: Settings): Arrivals => ({
 	perSecond: settings.load * capacityOf(settings),
 })
 
-/** Every client calls once, at the start of the fault. */
 const simultaneousArrivals = ({ clients }: Settings): Arrivals => ({
 	kind: 'trace',
 	atMs: new Array<number>(clients).fill(FAULT_FROM_MS),
 })
 
 const goodWithin = ({ goodWithinMs }: Settings): { goodWithinMs?: number } =>
-	goodWithinMs < Infinity ? { goodWithinMs: goodWithinMs } : {}
+	goodWithinMs < Infinity ? { goodWithinMs } : {}

@@ -26,7 +26,6 @@ interface Switch {
 	readonly initial: boolean
 }
 
-/** A number in a text field. */
 interface Entry {
 	readonly kind: 'entry'
 	readonly initial: number
@@ -34,17 +33,12 @@ interface Entry {
 
 export type Knob = Slider | Choice | Switch | Entry
 
-const slider = (unit: Unit, initial: number, ...values: readonly number[]): Slider => ({
-	kind: 'slider',
-	unit,
-	values,
-	initial,
-})
-const choice = <Option extends string>(initial: Option, ...options: readonly Option[]): Choice<Option> => ({
-	kind: 'choice',
-	options,
-	initial,
-})
+const slider = (unit: Unit, initial: number, ...values: readonly number[]): Slider => {
+	return { kind: 'slider', unit, values, initial }
+}
+const choice = <Option extends string>(initial: Option, ...options: readonly Option[]): Choice<Option> => {
+	return { kind: 'choice', options, initial }
+}
 
 const percent = (from: number, to: number, step: number): number[] =>
 	Array.from({ length: Math.round((to - from) / step) + 1 }, (_, index) => (from + index * step) / 100)
@@ -104,7 +98,6 @@ export type GroupName = keyof typeof GROUPS
 
 type ValueOf<Of> = Of extends Choice<infer Option> ? Option : Of extends Switch ? boolean : number
 
-/** The current value of every setting. */
 export type Settings = { readonly [Name in KnobName]: ValueOf<(typeof KNOBS)[Name]> }
 
 export const KNOB_NAMES: readonly KnobName[] = Object.keys(KNOBS) as KnobName[]

@@ -92,7 +92,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', () => {
 			}
 		})
 
-		test('with animation', async () => {
+		test('draws intermediate results with animation', async () => {
 			const { traceHash: expected } = simulate(scenarioOf(INITIAL))
 			await visit(
 				async ({ page }) => {

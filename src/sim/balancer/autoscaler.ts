@@ -21,7 +21,6 @@ export function autoscale(
 	const { startMs = 30_000, scaleDownAfterMs = 300_000 } = model
 	const size = () => pool.size.current
 	let usedBefore = 0
-	/** Instances that are being started. */
 	let starting = 0
 	/** Since when fewer instances are needed than there are, and the most that were needed since then. */
 	let [idleSince, mostNeeded] = [0, 0]

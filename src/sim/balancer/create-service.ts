@@ -50,7 +50,7 @@ export const faultsOfInstance = (faults: readonly Fault[], index: number, count:
 		.flatMap((fault) => {
 			if (fault.kind !== 'restart' || !fault.isRolling) return fault
 			const hit = Math.min(count, fault.instances ?? Infinity)
-			// One that autoscaling has added is new anyway.
+			// An instance that autoscaling has added is new anyway.
 			if (index >= hit) return []
 			const turnMs = (fault.toMs - fault.fromMs) / hit
 			const fromMs = fault.fromMs + index * turnMs

@@ -7,10 +7,9 @@ import type { EventLoop } from '../kernel/event-loop.ts'
 import type { InstanceResult } from '../measure/result.ts'
 import { TimeWeightedCount } from '../measure/time-weighted-count.ts'
 import { type Failure, status } from '../model/failures.ts'
-import type { Receiver, Request } from '../model/request.ts'
+import type { Receiver, Request, RequestObserver } from '../model/request.ts'
 import type { Server } from '../model/server.ts'
 import type { EjectionModel, LoadBalancerModel } from '../scenario/scenario.ts'
-import { Instance } from './instance.ts'
 import { STRATEGIES, type Strategy } from './strategy.ts'
 
 /** When the load balancer sends nothing to an instance. */
@@ -24,18 +23,17 @@ export type CreateInstance = (index: number) => { readonly server: Server; reado
 
 export class InstancePool implements Receiver {
 	readonly passesContext: boolean
-	/** Also those that have been stopped, in the order in which they were started. */
+	/** All instances, including stopped ones, in the order in which they were started. */
 	readonly #instances: Instance[] = []
 	/** The number of instances that are not being stopped, over time. */
 	readonly size: TimeWeightedCount = new TimeWeightedCount()
-	/** Workers of one instance. */
 	readonly workersEach: number
 	readonly #capacityEach: number | null
 	readonly #loop: EventLoop
 	readonly #choose: Strategy
 	readonly #ejection: EjectionModel | undefined
 	readonly #create: CreateInstance
-	/** Those that get requests; undefined if that may have changed. */
+	/** The instances that get requests; undefined if the list may have changed. */
 	#available: readonly Instance[] | undefined
 	/** When the first ejected instance returns. */
 	#validUntil = Infinity
@@ -60,7 +58,7 @@ export class InstancePool implements Receiver {
 	send(request: Request): void {
 		const available = this.#find()
 		if (available.length > 0) this.#choose(available).send(request)
-		// As load balancers do if all instances are being restarted.
+		// Load balancers respond with 503 while all instances are being restarted.
 		else request.end(NO_INSTANCE)
 	}
 
@@ -72,7 +70,7 @@ export class InstancePool implements Receiver {
 			stopped.isLeaving = false
 			this.size.enter(this.#loop.now())
 		}
-		this.#refresh()
+		this.#available = undefined
 	}
 
 	/** Stops the newest instance: it finishes what it has and gets no more requests. */
@@ -81,7 +79,7 @@ export class InstancePool implements Receiver {
 		if (!newest) return
 		newest.isLeaving = true
 		this.size.leave(this.#loop.now())
-		this.#refresh()
+		this.#available = undefined
 	}
 
 	/** Mean over the time so far. */
@@ -107,7 +105,7 @@ export class InstancePool implements Receiver {
 		for (const { fromMs, toMs } of drains) {
 			const setDraining = (isDraining: boolean) => () => {
 				instance.isDraining = isDraining
-				this.#refresh()
+				this.#available = undefined
 			}
 			loop.after(fromMs, setDraining(true))
 			loop.after(toMs, setDraining(false))
@@ -131,10 +129,6 @@ export class InstancePool implements Receiver {
 		instance.ejections++
 		instance.consecutiveFailures = 0
 		instance.ejectedUntil = now + ejectMs * instance.ejections
-		this.#refresh()
-	}
-
-	#refresh(): void {
 		this.#available = undefined
 	}
 
@@ -152,3 +146,58 @@ export class InstancePool implements Receiver {
 }
 
 const NO_INSTANCE: Failure = status(503)
+
+/** One process of a service, as the load balancer sees it: it counts what it has sent and what has come back. */
+class Instance implements RequestObserver {
+	readonly #server: Receiver
+	readonly #onFailure: (instance: Instance) => void
+	/** Requests without a response whose callers still wait. */
+	outstanding = 0
+	requests = 0
+	failures = 0
+	/** Failures since the last success. */
+	consecutiveFailures = 0
+	ejections = 0
+	/** Gets no requests before this time. */
+	ejectedUntil = 0
+	/** True: it is about to restart. */
+	isDraining = false
+	/** True: it is not needed, finishes what it has and stops. */
+	isLeaving = false
+
+	constructor(server: Receiver, onFailure: (instance: Instance) => void) {
+		this.#server = server
+		this.#onFailure = onFailure
+	}
+
+	acceptsAt(now: number): boolean {
+		return !this.isLeaving && !this.isDraining && this.ejectedUntil <= now
+	}
+
+	send(request: Request): void {
+		this.requests++
+		this.outstanding++
+		request.observer = this
+		this.#server.send(request)
+	}
+
+	ended(failure: Failure | undefined): void {
+		this.outstanding--
+		if (failure !== undefined && isOwnFailure(failure)) this.#fail()
+		else this.consecutiveFailures = 0
+	}
+
+	aborted(): void {
+		this.outstanding--
+		this.#fail()
+	}
+
+	#fail(): void {
+		this.failures++
+		this.consecutiveFailures++
+		this.#onFailure(this)
+	}
+}
+
+/** A status below 500 is the fault of the request. */
+const isOwnFailure = (failure: Failure): boolean => !('statusCode' in failure) || failure.statusCode >= 500

@@ -9,7 +9,7 @@ export type Strategy = <T extends Candidate>(candidates: readonly T[]) => T
 
 const at = <T>(items: readonly T[], index: number): T => items[index] as T
 
-/** Among equals the next in turn, because a fixed one would get all requests of an idle service. */
+/** Chooses the next in turn among equals: a fixed instance would get all requests of an idle service. */
 function leastRequests(): Strategy {
 	let turn = 0
 	return (candidates) => {
@@ -33,7 +33,7 @@ const random =
 	(candidates) =>
 		at(candidates, Math.floor(draw() * candidates.length))
 
-/** Two different instances, where there are two. */
+/** Draws two different instances, if there are two. */
 function twoChoices(draw: () => number): Strategy {
 	return (candidates) => {
 		const { length } = candidates
@@ -47,9 +47,4 @@ function twoChoices(draw: () => number): Strategy {
 
 export const STRATEGIES: Readonly<
 	Record<NonNullable<LoadBalancerModel['strategy']>, (draw: () => number) => Strategy>
-> = {
-	'round-robin': roundRobin,
-	'least-requests': leastRequests,
-	'two-choices': twoChoices,
-	random,
-}
+> = { 'round-robin': roundRobin, 'least-requests': leastRequests, 'two-choices': twoChoices, random }

@@ -60,16 +60,8 @@ export function seriesNames(panels: readonly Panel[]): readonly string[] {
 }
 
 /** Returns the chart in words, for screen readers: what is drawn, its peak and its last value. */
-export function describeChart({
-	subject = '',
-	subtitle,
-	notes = [],
-	x,
-	xLabel,
-	yLabel,
-	faults = [],
-	panels,
-}: TimeChart): string {
+export function describeChart(chart: TimeChart): string {
+	const { subject = '', subtitle, notes = [], x, xLabel, yLabel, faults = [], panels } = chart
 	const [first, last] = [x[0], x.at(-1)]
 	const range =
 		first === undefined || last === undefined

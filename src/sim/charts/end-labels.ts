@@ -31,12 +31,8 @@ export function drawEndLabels(
 	{ left, top, bottom }: { readonly left: number; readonly top: number; readonly bottom: number },
 ): readonly string[] {
 	const sorted = labels.toSorted((a, b) => a.y - b.y)
-	const ys = spread(
-		sorted.map(({ y }) => y),
-		ROW,
-		top,
-		bottom,
-	)
+	const heights = sorted.map(({ y }) => y)
+	const ys = spread(heights, ROW, top, bottom)
 	return sorted.flatMap(({ text, y, color, kind }, index) => {
 		const labelY = ys[index] ?? y
 		const d = `M${coordinate(left + 3)} ${coordinate(y)}L${coordinate(left + 9)} ${coordinate(labelY)}h${LEADER - 9}`

@@ -44,7 +44,6 @@ const GAP = 6
 const BETWEEN = 18
 const ROW = 18
 
-/** Draws the entries in rows of at most `width`. */
 function drawLegend(entries: readonly LegendEntry[], top: number, width: number): Drawing {
 	let x = PADDING
 	let row = 0
@@ -64,12 +63,10 @@ function drawLegend(entries: readonly LegendEntry[], top: number, width: number)
 }
 
 function drawSample(kind: LegendEntry['kind'], color: string, x: number, y: number): string {
+	const name = `${kind} ${color}`.trim()
 	if (kind === 'line' || kind === 'reference')
-		return element('path', {
-			class: `${kind} ${color}`.trim(),
-			d: `M${coordinate(x)} ${coordinate(y)}h${SAMPLE}`,
-		})
-	return element('rect', { class: `${kind} ${color}`, x, y: y - 5, width: SAMPLE, height: 10 })
+		return element('path', { class: name, d: `M${coordinate(x)} ${coordinate(y)}h${SAMPLE}` })
+	return element('rect', { class: name, x, y: y - 5, width: SAMPLE, height: 10 })
 }
 
 export function svgDocument(

@@ -58,7 +58,7 @@ export function heatMap(map: HeatMap): string {
 }
 
 function layOut({ x, y, panels }: HeatMap) {
-	// For the labels of the y axis and its name.
+	// The room for the labels of the y axis and for its name.
 	const margin = AXIS_NAME + Math.max(0, ...y.map((label) => textWidth(yText(label), FONT.small))) + 6
 	const width = WIDTH - 2 * PADDING - margin
 	const columns = Math.max(1, x.length)
@@ -180,14 +180,10 @@ function drawRamp({ valueLabel, unknownLabel, panels }: HeatMap, top: number): D
 	]
 	if (panels.some(({ cells }) => cells.flat().includes(null))) {
 		const x = left + RAMP_STEPS * width + 24
+		const label = fitText(unknownLabel, WIDTH - PADDING - x - 24, FONT.small)
 		marks.push(
 			element('rect', { class: 'unknown', x, y: top + 4, width, height }),
-			textAt(
-				x + width + 6,
-				top + 13,
-				'small muted',
-				fitText(unknownLabel, WIDTH - PADDING - x - 24, FONT.small),
-			),
+			textAt(x + width + 6, top + 13, 'small muted', label),
 		)
 	}
 	return { marks, bottom: top + 30 }

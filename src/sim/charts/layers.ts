@@ -18,13 +18,9 @@ export interface Layer {
 
 /** Returns one line per series, with its range. */
 export function lineLayers({ series }: Pick<Panel, 'series'>): readonly Layer[] {
-	return series.map(({ name, values, range }) => ({
-		name,
-		kind: 'line',
-		line: values,
-		area: range,
-		end: lastDrawable(values),
-	}))
+	return series.map(({ name, values, range }) => {
+		return { name, kind: 'line', line: values, area: range, end: lastDrawable(values) }
+	})
 }
 
 /** Returns the series stacked in order. A gap adds no height, and nothing is drawn of its layer there. */

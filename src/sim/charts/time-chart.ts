@@ -102,7 +102,7 @@ function panelHeader(title: string, yLabel: string, top: number): Drawing {
 	return { marks, bottom: top + HEADER }
 }
 
-/** From the first x to the last. With fewer than two of them, an axis of length one. */
+/** Returns the extent from the first x to the last. With fewer than two of them, the axis has length one. */
 function xExtent(x: readonly number[]): Extent {
 	const [min = 0, max = min + 1] = [x[0], x.at(-1)]
 	return min < max ? { min, max } : { min: min - 0.5, max: min + 0.5 }

@@ -61,7 +61,6 @@ function countEvidence(fault: DetectedFault, bins: AttemptBins, { slowMs }: Pace
 export const isWide = ([min, max]: readonly [number, number], resolutionMs: number): boolean =>
 	max - min > 3 * resolutionMs
 
-/** Rounds times to milliseconds. */
 export function roundFault(fault: DetectedFault): DetectedFault {
 	const fromMs = Math.round(fault.fromMs)
 	const times = { fromMs, toMs: Math.max(fromMs + 1, Math.round(fault.toMs)) }

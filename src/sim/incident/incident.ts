@@ -50,7 +50,6 @@ export interface ReadCounts {
 	readonly skipped: Omit<SkippedLines, 'outliers'>
 }
 
-/** The events of one pipeline. */
 export interface IncidentEvents {
 	readonly pipeline: string
 	readonly policies: PipelineEvents
@@ -80,24 +79,16 @@ export function buildIncident(
 	const { explainedByLoad, reproduction } = checkExplanation(fit, bins, pace)
 	const { origin: startedAt } = bins
 	const { outliers } = range
-	const knownWorkers = {
-		estimate: fit.best.workers,
-		between: fit.workersBetween,
-		isGiven: workers !== undefined,
-	}
-	const { serviceTimes } = fit.best
+	const { workers: estimate, serviceTimes } = fit.best
+	const knownWorkers = { estimate, between: fit.workersBetween, isGiven: workers !== undefined }
 	const calls = new Set(source.endings.flatMap(({ call }) => call))
 	const atMs = Array.from(arrivals, (time) => roundToMicroseconds(time - startedAt))
 	const excessShare = findExcess(atMs, detection.faults, { length: bins.length, widthMs: resolutionMs })
-	const demand: DemandCounts = {
-		excessShare,
-		unfinished,
-		withoutId,
-		nestedRetries: otherRetries.filter((call) => calls.has(call)).length,
-	}
+	const nestedRetries = otherRetries.filter((call) => calls.has(call)).length
+	const demand: DemandCounts = { excessShare, unfinished, withoutId, nestedRetries }
 	const createScenario = (service: Fit, arrivalsMs: readonly number[] = atMs): Scenario => ({
 		name: pipeline || 'incident',
-		// Not until idle: every policy recovers once no more calls arrive.
+		// The run does not end when idle: every policy recovers once no more calls arrive.
 		durationMs: bins.length * resolutionMs,
 		services: {
 			service: {

@@ -52,9 +52,8 @@ const checkOptions = fields({
 export class IncidentReader {
 	readonly #options: IncidentOptions
 	readonly #policies: ReadonlySet<string> | undefined
-	/** By the name of the pipeline; the empty name for events without a pipeline and without a service. */
+	/** The policies of each pipeline. Events without a pipeline and without a service have the empty name. */
 	readonly #pipelines = new Map<string, PipelineEvents>()
-	/** All names in the events, for messages. */
 	readonly #names = { pipelines: new Set<string>(), policies: new Set<string>() }
 	/** The number of the current line, empty lines included. */
 	#line = 0
@@ -163,7 +162,7 @@ export class IncidentReader {
 	}
 }
 
-/** `eventLog` adds the name that was passed to `observe`. Without it, the calls of all policies without a pipeline would be read as those of one. */
+/** `eventLog` adds the name that was passed to `observe`. It keeps apart the calls of policies without a pipeline. */
 function pipelineOf(event: EventBase & { readonly service?: unknown }): string {
 	const { pipeline, service } = event
 	return pipeline ?? (typeof service === 'string' ? service : '')

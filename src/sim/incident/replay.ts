@@ -10,7 +10,7 @@ import { judgeReplay, listMissing, type ReplayVerdict } from './verdict.ts'
 
 /** The runs of a policy in all scenarios of an incident. `replayIncident` returns it; pass it to `expectResilience`. */
 export interface IncidentReplay extends ReplayVerdict {
-	/** Runs by scenario: that of `scenario`, then those of `alternatives`. */
+	/** The runs of each scenario: first of `scenario`, then of each of the `alternatives`. */
 	readonly byScenario: readonly Replications[]
 	/** All of them, for `expectResilience`: an expectation must hold in each scenario. */
 	readonly runs: readonly SimulationResult[]
@@ -37,16 +37,10 @@ export function replayIncident(
 		result: replicate({ ...one, policies: { replay: policy } }, { replications }),
 	}))
 	const byScenario = replayed.map(({ result }) => result)
-	const verdict = judgeReplay(
-		replayed.map(({ hasFault, result: { runs } }) => ({ hasFault, runs })),
-		summary.caveats,
-	)
-	return {
-		...verdict,
-		byScenario,
-		runs: byScenario.flatMap(({ runs }) => runs),
-		missing: verdict.isDecided ? [] : listMissing(summary.caveats),
-	}
+	const judged = replayed.map(({ hasFault, result: { runs } }) => ({ hasFault, runs }))
+	const verdict = judgeReplay(judged, summary.caveats)
+	const missing = verdict.isDecided ? [] : listMissing(summary.caveats)
+	return { ...verdict, byScenario, runs: byScenario.flatMap(({ runs }) => runs), missing }
 }
 
 /** Fewer than in other studies: an incident is long, and its arrivals, the main source of randomness, are fixed. */

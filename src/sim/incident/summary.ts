@@ -147,11 +147,9 @@ function describeFault(fault: FoundFault['fault']): string {
 	return share < 1 ? `${outage} for ${formatPercent(share)} of the requests` : outage
 }
 
-/** Formats date and time. */
 const formatTime = (wall: number): string =>
 	new Date(Math.round(wall / 1_000) * 1_000).toISOString().slice(0, 19).replace('T', ' ')
 
-/** Formats the time of day. */
 export const formatClock = (wall: number): string => formatTime(wall).slice(11)
 
 /** A limit of what the events show. */

@@ -32,21 +32,17 @@ export const isReproduced = (caveats: readonly Caveat[]): boolean =>
 
 /**
  * Judges the runs of a policy: a list per scenario. `hasFault`: whether the scenario has a fault to recover
- * from. `caveats`: those of the incident.
+ * from. `caveats` are the caveats of the incident.
  */
 export function judgeReplay(
 	scenarios: readonly { readonly runs: readonly SimulationResult[]; readonly hasFault: boolean }[],
 	caveats: readonly Caveat[],
 ): ReplayVerdict {
 	const judged = scenarios.filter(({ runs }) => runs.length > 0)
-	if (!isReproduced(caveats))
-		return {
-			goodShare: [0, 1],
-			scenarios: judged.length,
-			recovered: 0,
-			isReproduced: false,
-			isDecided: false,
-		}
+	if (!isReproduced(caveats)) {
+		const nothing = { goodShare: [0, 1], recovered: 0, isReproduced: false, isDecided: false } as const
+		return { ...nothing, scenarios: judged.length }
+	}
 	const shares = judged.map(({ runs }) => goodShareOf(runs))
 	const goodShare = [Math.min(...shares), Math.max(...shares)] as const
 	// A fault that is not over when the run ends has no recovery.
@@ -54,13 +50,8 @@ export function judgeReplay(
 		({ runs, hasFault }) => !hasFault || runs.every(({ recovery }) => recovery?.status === 'recovered'),
 	).length
 	const isAgreed = recovered === 0 || recovered === judged.length
-	return {
-		goodShare,
-		scenarios: judged.length,
-		recovered,
-		isReproduced: true,
-		isDecided: isAgreed && goodShare[1] - goodShare[0] <= MAX_DIFFERENCE,
-	}
+	const isDecided = isAgreed && goodShare[1] - goodShare[0] <= MAX_DIFFERENCE
+	return { goodShare, scenarios: judged.length, recovered, isReproduced: true, isDecided }
 }
 
 export const goodShareOf = (runs: readonly SimulationResult[]): number =>

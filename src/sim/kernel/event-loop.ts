@@ -104,7 +104,6 @@ export class EventLoop {
 		return this.#clock.hasPending
 	}
 
-	/** Moves the time forward without processing events. */
 	skipTo(time: number): void {
 		this.#clock.skipTo(time)
 	}
@@ -180,7 +179,6 @@ export class Trace {
 		this.#low = low ^ (high >>> 16)
 	}
 
-	/** Sixteen hexadecimal digits. */
 	get hash(): string {
 		return hex(this.#high) + hex(this.#low)
 	}

@@ -110,7 +110,7 @@ function closed(loop: EventLoop, call: StartCall, path: string, model: Closed): 
 		const thinkTime =
 			typeof think === 'number' ? () => think : sampler(think, loop.stream(`${path} user ${user}`))
 		let left = callsEach
-		// Through an event even without think time: calls that fail immediately would otherwise loop endlessly.
+		// The next call is an event even without think time: calls that fail immediately would loop endlessly.
 		const next = () => {
 			if (--left > 0) loop.after(thinkTime(), start)
 		}

@@ -20,7 +20,7 @@ export interface LoadCurveOptions {
 	readonly interpolation?: 'linear' | 'steps' | undefined
 }
 
-/** Returns a check of these options and those of all load curves. */
+/** Returns a check of these options and of the options of all load curves. */
 export function optionsCheck(own: Readonly<Record<string, Shape>>): (options: unknown) => void {
 	const shape = fields({
 		...own,

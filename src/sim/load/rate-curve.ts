@@ -26,12 +26,8 @@ export class RateCurve {
 	/** The area used in the current segment. */
 	#used = 0
 
-	constructor({
-		points,
-		interpolation = 'linear',
-		repeatEveryMs = Infinity,
-		fromMs = 0,
-	}: Omit<ArrivalCurve, 'kind'>) {
+	constructor(model: Omit<ArrivalCurve, 'kind'>) {
+		const { points, interpolation = 'linear', repeatEveryMs = Infinity, fromMs = 0 } = model
 		this.#periodMs = repeatEveryMs
 		const all = repeatEveryMs < Infinity ? closePeriod(points, repeatEveryMs) : extend(points)
 		this.#segments = all.slice(1).flatMap((to, index) => {

@@ -17,7 +17,7 @@ export interface MeterOptions {
 	readonly recovery: RecoveryTracker | undefined
 }
 
-/** Counts calls from the end of the warm-up on: those of a client, or those of one of its request classes. */
+/** Counts the calls of a client, or of one of its request classes, from the end of the warm-up on. */
 export class CallMeter {
 	calls = 0
 	good = 0
@@ -53,7 +53,7 @@ export class CallMeter {
 			late,
 			failed,
 			unfinished: calls - good - late - failed,
-			// Of all calls, including unfinished ones: a call that hangs is not a good one.
+			// The share of all calls, including unfinished ones: a call that hangs is not a good one.
 			goodShare: calls === 0 ? 0 : good / calls,
 			latency: this.latency.summary,
 		}
@@ -146,8 +146,9 @@ export function computeTotals(
 	const sum = (of: (meter: ClientMeter) => number) => meters.reduce((total, meter) => total + of(meter), 0)
 	const [calls, good] = [sum((meter) => meter.calls), sum((meter) => meter.good)]
 	const perSecond = (count: number) => (measuredMs > 0 ? (count / measuredMs) * 1_000 : 0)
-	const usefulMs = services.reduce((total, service) => total + service.usefulMs, 0)
-	const wastedMs = services.reduce((total, service) => total + service.wastedMs, 0)
+	const sumServices = (key: 'usefulMs' | 'wastedMs' | 'retries') =>
+		services.reduce((total, service) => total + service[key], 0)
+	const [usefulMs, wastedMs] = [sumServices('usefulMs'), sumServices('wastedMs')]
 	const [latency, failureLatency] = [new Histogram(), new Histogram()]
 	for (const meter of meters) {
 		latency.merge(meter.latency)
@@ -158,9 +159,7 @@ export function computeTotals(
 		goodputPerSecond: perSecond(good),
 		goodShare: calls === 0 ? 0 : good / calls,
 		amplification: Math.max(0, ...services.map((service) => service.amplification)),
-		retries:
-			sum((meter) => meter.requests - meter.callsSent) +
-			services.reduce((total, { retries }) => total + retries, 0),
+		retries: sum((meter) => meter.requests - meter.callsSent) + sumServices('retries'),
 		wastedShare: usefulMs + wastedMs === 0 ? 0 : wastedMs / (usefulMs + wastedMs),
 		lastResponseAtMs: Math.max(0, ...meters.map((meter) => meter.lastResponseAt)),
 		latency: latency.summary,

@@ -15,7 +15,7 @@ const GOOD = 0.95
 /** Standard deviations of the number of successes by which a window may fall short of that. */
 const CHANCE = 3
 
-/** Calls that started in a period and have ended, and those of them that succeeded in time. */
+/** The calls that started in a period and have ended, and how many of them succeeded in time. */
 export interface Counts {
 	readonly ended: number
 	readonly good: number
@@ -28,7 +28,7 @@ function isGood({ ended, good }: Counts, normalShare: number, tolerated: number)
 	return ended - good <= Math.max(tolerated, ended - expected + chance + 1e-9)
 }
 
-/** Returns the normal share of good calls. One of calls that never succeed is not a normal share: they could not succeed again. */
+/** Returns the normal share of good calls. It is 1 if no call succeeded: such calls could not succeed again. */
 const normalShare = ({ ended, good }: Counts): number => (good === 0 ? 1 : good / ended)
 
 /** Returns whether calls succeed as often as those before the first fault. */
@@ -83,7 +83,6 @@ export function judgeHealth(input: HealthInput): Judgement {
 	const between = (sums: Float64Array, from: number, to: number) => (sums[to] ?? 0) - (sums[from] ?? 0)
 	const areGood = (of: Float64Array, from: number, to: number, tolerated: number): boolean =>
 		isGood({ ended: between(of, from, to), good: between(good, from, to) }, normal, tolerated)
-	/** Whether a window fits between two steps. */
 	const fits = (from: number, to: number): boolean => {
 		const calls = between(ended, from, to)
 		if (isOver) return calls > 0 && calls >= Math.min(MIN_CALLS, between(ended, 0, length))
@@ -178,7 +177,6 @@ export class RecoverySteps {
 		if (isGood) this.#good[step] = (this.#good[step] ?? 0) + 1
 	}
 
-	/** Merges steps in pairs. */
 	merge(judgement: Judgement): void {
 		this.#earlier = judgement
 		this.#stepMs *= 2

@@ -23,7 +23,7 @@ number[0] = 1
 const HIGH: 0 | 1 = words[1] === 0 ? 0 : 1
 
 export class Histogram {
-	/** By exponent, created when first used: most runs need a few, and a study has thousands of runs. */
+	/** The buckets of each exponent, created when first used: most runs need a few, and a study has thousands of runs. */
 	readonly #octaves: (Float64Array | undefined)[] = new Array(OCTAVES).fill(undefined)
 	count = 0
 	sum = 0

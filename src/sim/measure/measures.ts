@@ -57,7 +57,7 @@ const less = measure('less')
 const services = (result: SimulationResult): readonly ServiceResult[] => Object.values(result.services)
 const clients = (result: SimulationResult): readonly ClientResult[] => Object.values(result.clients)
 
-/** Latencies are those of successful calls; without any there is none. */
+/** Only successful calls have a latency. */
 const ofSuccesses = (result: SimulationResult, value: number): number | null =>
 	clients(result).some(({ good, late }) => good + late > 0) ? value : null
 const ofFailures = (result: SimulationResult, value: number): number | null =>

@@ -34,7 +34,7 @@ export class RecoveryTracker {
 	readonly #periods: readonly FaultPeriod[]
 	readonly #baselineFromMs: number
 	readonly #before = { ended: 0, good: 0 }
-	/** From the faults that another one followed. */
+	/** The recoveries from all faults but the last. */
 	readonly #earlier: Recovery[] = []
 	/** Index of the current fault, of the one before, or of the next if there was none yet. */
 	#index = 0
@@ -73,7 +73,7 @@ export class RecoveryTracker {
 		this.#leave(startedAt, now)
 	}
 
-	/** From now on, a fault catches what entered. For a service that is the time in its queue. */
+	/** A fault catches what has entered and not left. A request enters and leaves the queue of a service. */
 	enter(now: number): void {
 		if (now >= this.#phaseEndsAt) this.#changePhase(now)
 		this.#inFlight++

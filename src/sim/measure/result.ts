@@ -35,7 +35,7 @@ export interface SimulationTotals {
 	readonly wastedShare: number
 	/** When the last call ended. */
 	readonly lastResponseAtMs: number
-	/** Of successful calls, and of failed ones. */
+	/** The latencies of successful calls, and of failed calls. */
 	readonly latency: LatencySummary
 	readonly failureLatency: LatencySummary
 }
@@ -68,12 +68,12 @@ export interface ClientResult {
 	readonly retries: number
 	/** The share of calls that succeeded in time, 0 to 1; 0 without calls. Unfinished calls count as not good. */
 	readonly goodShare: number
-	/** Of successful calls, and of failed ones. */
+	/** The latencies of successful calls, and of failed calls. */
 	readonly latency: LatencySummary
 	readonly failureLatency: LatencySummary
-	/** Of its own calls from the last fault of any service. Null if no fault was scheduled, or the last one had not ended. */
+	/** The recovery of its own calls from the last fault of any service. Null if no fault was scheduled, or the last one had not ended. */
 	readonly recovery: Recovery | null
-	/** By name, if the client has request classes. */
+	/** The counts of each request class, by name, if the client has any. */
 	readonly classes?: Readonly<Record<string, ClassResult>>
 }
 
@@ -126,7 +126,7 @@ export interface ServiceResult {
 	 * left it. Null also for an optimistic lock.
 	 */
 	readonly recovery: Recovery | null
-	/** In the order in which they were started, if the service has a load balancer. */
+	/** The instances in the order in which they were started, if the service has a load balancer. */
 	readonly instances?: readonly InstanceResult[]
 }
 
@@ -166,7 +166,7 @@ export interface Recovery {
 
 /** Recovery from the last fault, of all clients and services. */
 export interface RunRecovery extends Recovery {
-	/** From each fault, or from faults that overlap. The last is the recovery of the run. */
+	/** The recovery from each fault, or from faults that overlap. The last one is the recovery of the run. */
 	readonly faults: readonly Recovery[]
 }
 
@@ -180,7 +180,7 @@ export interface Timeline {
 /** Calls of one client, per step. */
 export interface ClientTimeline {
 	readonly started: readonly number[]
-	/** Of the calls started in this step, those that succeeded in time so far, and those that failed or were late. */
+	/** Calls that started in this step: how many succeeded in time so far, and how many failed or were late. */
 	readonly startedGood: readonly number[]
 	readonly startedBad: readonly number[]
 	/** Calls that ended in this step. */
@@ -195,7 +195,7 @@ export interface ServiceTimeline {
 	readonly useful: readonly number[]
 	/** Processed unnecessarily. */
 	readonly wasted: readonly number[]
-	/** Not processed, for any reason. */
+	/** Requests that were not processed, for any reason. */
 	readonly rejected: readonly number[]
 	/** Maximum queue length. */
 	readonly queue: readonly number[]

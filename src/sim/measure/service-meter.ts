@@ -142,7 +142,7 @@ export class ServiceMeter {
 		const { requests, retries, useful, wasted, usefulMs, wastedMs, failed, rejected } = this
 		const measuredMs = end - this.#warmUpMs
 		const share = (area: number, of: number) => (measuredMs > 0 && of > 0 ? area / of / measuredMs : 0)
-		// From each request's own times, not from the area: Little's law says that both agree, and a test
+		// The sum of each request's own times, not the area: Little's law says that both agree, and a test
 		// compares them.
 		const spentMs = this.#spentMs + this.#present * end - this.#arrivals
 		return {

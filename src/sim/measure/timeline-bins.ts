@@ -69,7 +69,6 @@ export class Channel {
 		this.#values[step] = (this.#values[step] ?? 0) + 1
 	}
 
-	/** Raises the step's value to at least `value`. */
 	raise(time: number, value: number): void {
 		const step = this.#bins.indexAt(time)
 		if (value > (this.#values[step] ?? 0)) this.#values[step] = value

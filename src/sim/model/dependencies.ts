@@ -82,7 +82,6 @@ export const nameHops = (models: readonly DependencyModel[]): readonly string[] 
 		return before === 0 ? to : `${to} ${before + 1}`
 	})
 
-/** Draws whether a request does without this dependency. */
 const isSkipped = ({ model: { share = 1 } }: Hop, random: Draw): boolean => share < 1 && random() >= share
 
 function call(loop: EventLoop, hop: Hop, from: Request | undefined, ended: DoneCallback<unknown>): void {

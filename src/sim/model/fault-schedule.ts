@@ -4,7 +4,6 @@ import type { Fault, Scenario } from '../scenario/scenario.ts'
 
 type Faulty = Pick<Scenario, 'services' | 'faults'>
 
-/** A fault and the name of its service. */
 export type ScheduledFault = Fault & { readonly service: string }
 
 /** Returns the faults of all services. A fault that several services share is listed for each of them. */
@@ -70,7 +69,7 @@ export class FaultSchedule {
 	#warmUps: WarmUp[] | undefined
 	#pausedMs = 0
 	#pausedAt = 0
-	/** By index, because the same fault object may be listed twice. */
+	/** The active faults by their index in the list, because the list may contain the same object twice. */
 	readonly #active = new Map<number, Fault>()
 	readonly #loop: EventLoop
 	readonly #listener: FaultListener

@@ -15,7 +15,7 @@ export class RequestQueue {
 	readonly #isLifo: boolean
 	/** The requests of priority 0, which all have without classes. */
 	readonly #normal = new RingQueue<Request>()
-	/** By priority, descending; undefined as long as all requests have priority 0. */
+	/** The queue of each priority, in descending order; undefined while all requests have priority 0. */
 	#levels: Level[] | undefined
 
 	/** `'fifo'` or `'lifo'` is the order among requests of the same priority. */

@@ -78,12 +78,8 @@ export function chartSubject(result: StudyResult, study: VariantStudy, chart: Ch
 	const cases = casesWithRuns(result)
 	if (chart === 'responses') {
 		const names = distinct(cases.flatMap(({ case: { scenario } }) => Object.keys(scenario.clients)))
-		return {
-			of: 'clients',
-			groups: [names],
-			text: `responses to ${together(names)}`,
-			isChoice: names.length > 1,
-		}
+		const description = `responses to ${together(names)}`
+		return { of: 'clients', groups: [names], text: description, isChoice: names.length > 1 }
 	}
 	const names = serviceNames(study)
 	const isChoice = names.length > 1
@@ -91,12 +87,8 @@ export function chartSubject(result: StudyResult, study: VariantStudy, chart: Ch
 	const { services } = study
 	if (services !== undefined) {
 		const selected = services === 'all' ? names : distinct(services)
-		return {
-			of: 'services',
-			groups: selected.map((name) => [name]),
-			text: selected.length === 1 ? `${preposition} ${selected[0]}` : `${chart} by service`,
-			isChoice,
-		}
+		const description = selected.length === 1 ? `${preposition} ${selected[0]}` : `${chart} by service`
+		return { of: 'services', groups: selected.map((name) => [name]), text: description, isChoice }
 	}
 	if (chart === 'work')
 		return { of: 'services', groups: [names], text: `work of ${together(names)}`, isChoice }

@@ -9,7 +9,7 @@ import { type Estimate, estimate } from '../measure/estimate.ts'
 import { MEASURES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { ClientResult, Recovery, SimulationResult } from '../measure/result.ts'
 import { scheduledFaults } from '../model/fault-schedule.ts'
-import { casesWithRuns, type StudyCaseResult, type StudyResult } from './study-result.ts'
+import { casesWithRuns, runsPerCase, type StudyCaseResult, type StudyResult } from './study-result.ts'
 
 /** A table, and what its signs mean: a sentence each, none for signs that it does not contain. */
 export interface ExplainedTable {
@@ -48,22 +48,16 @@ export function measuresTable(result: StudyResult): ExplainedTable {
 function notesOn(rows: readonly (readonly string[])[], cases: readonly StudyCaseResult[]): readonly string[] {
 	const cells = rows.flatMap(([, ...figures]) => figures)
 	const has = (sign: string): boolean => cells.some((cell) => cell.includes(sign))
-	const counts = cases.map(({ runs }) => runs.length)
-	const [min, max] = [Math.min(...counts), Math.max(...counts)]
-	return [
-		...(has(' ±')
-			? [`±: half the width of the 95 % confidence interval of the mean over ${range(min, max)} runs.`]
-			: []),
-		...(max === 1 ? ['One run each, so there is no confidence interval (±).'] : []),
-		...(has(' of ') ? ['Recovery: the mean over the runs that recovered.'] : []),
-		...(has('not shown')
-			? ['Not shown: the run ended too soon to tell, or no call started after the fault.']
-			: []),
-		...(cells.includes(NO_VALUE) ? [`${NO_VALUE}: no run has a value.`] : []),
+	const runs = runsPerCase(cases)
+	const notes: readonly (readonly [applies: boolean, note: string])[] = [
+		[has(' ±'), `±: half the width of the 95 % confidence interval of the mean over ${runs} runs.`],
+		[runs === '1', 'One run each, so there is no confidence interval (±).'],
+		[has(' of '), 'Recovery: the mean over the runs that recovered.'],
+		[has('not shown'), 'Not shown: the run ended too soon to tell, or no call started after the fault.'],
+		[cells.includes(NO_VALUE), `${NO_VALUE}: no run has a value.`],
 	]
+	return notes.filter(([applies]) => applies).map(([, note]) => note)
 }
-
-const range = (min: number, max: number): string => (min === max ? String(max) : `${min} to ${max}`)
 
 const NO_VALUE = '-'
 
@@ -73,10 +67,8 @@ function recoveriesOf({ runs, case: { scenario } }: StudyCaseResult): readonly R
 
 function cellOf(one: StudyCaseResult, measure: MeasureName): string {
 	if (measure === 'recoveredAfterMs') return formatRecovery(recoveriesOf(one))
-	return meanText(
-		measure,
-		one.runs.map((run) => readMeasure(measure, run)),
-	)
+	const values = one.runs.map((run) => readMeasure(measure, run))
+	return meanText(measure, values)
 }
 
 function clientNames({ case: { scenario } }: StudyCaseResult): readonly string[] {
@@ -99,10 +91,8 @@ function clientCell(runs: readonly SimulationResult[], measure: MeasureName, nam
 		)
 	const read = CLIENT_MEASURES[measure]
 	if (!read) return ''
-	return meanText(
-		measure,
-		runs.map(({ clients }) => (clients[name] ? read(clients[name]) : null)),
-	)
+	const values = runs.map(({ clients }) => (clients[name] ? read(clients[name]) : null))
+	return meanText(measure, values)
 }
 
 const meanText = (measure: MeasureName, values: readonly (number | null)[]): string =>
@@ -134,7 +124,7 @@ function valueAndUnit(measure: MeasureName, value: number): readonly [value: str
  */
 type RecoveryReading = number | 'not recovered' | 'not shown'
 
-/** Without a value, the last fault had not ended when the run did. */
+/** A run without a recovery ended before its last fault did. */
 function toReading(recovery: Recovery | null): RecoveryReading {
 	if (recovery === null || recovery.status === 'not-shown') return 'not shown'
 	return recovery.recoveredAfterMs ?? 'not recovered'

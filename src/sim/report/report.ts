@@ -118,11 +118,8 @@ export function toText(given: StudyResult, options: TextOptions = {}): string {
 function textParts(result: StudyResult, study: Study, options: Required<TableOptions>) {
 	if (isGrid(study)) {
 		const map = buildHeatMap(result, study)
-		const tables = map.panels.map((panel) => formatTable(heatTable(map, panel), options))
-		return {
-			note: `${map.valueLabel}, by ${map.xLabel} (columns) and ${map.yLabel} (rows); ${map.subtitle}`,
-			tables,
-		}
+		const note = `${map.valueLabel}, by ${map.xLabel} (columns) and ${map.yLabel} (rows); ${map.subtitle}`
+		return { note, tables: map.panels.map((panel) => formatTable(heatTable(map, panel), options)) }
 	}
 	const { reference, curves, chart = 'requests' } = study
 	const explained = (table: Table, notes: readonly string[]): string => {

@@ -111,12 +111,13 @@ function chartOf(result: StudyResult): Pick<StudyJSON, 'chart'> {
 }
 
 function selectTimelines(runs: readonly SimulationResult[], timelines: Timelines): readonly RunJSON[] {
-	const first = runs.findIndex(hasTimeline)
-	const isSelected = (index: number): boolean =>
-		timelines === 'all' ? hasTimeline(runs[index]) : timelines === 'first' && index === first
-	return runs.map(({ timeline, ...run }, index) => (isSelected(index) ? { ...run, timeline } : run))
+	// The command line leaves out the steps of runs that it does not show.
+	const known = runs.filter(({ timeline }) =>
+		Object.values(timeline.clients).some(({ started }) => started.length > 0),
+	)
+	const selected = timelines === 'all' ? known : timelines === 'first' ? known.slice(0, 1) : []
+	return runs.map((run) => {
+		const { timeline, ...rest } = run
+		return selected.includes(run) ? { ...rest, timeline } : rest
+	})
 }
-
-/** The command line leaves out the steps of runs that it does not show. */
-const hasTimeline = (run: SimulationResult | undefined): boolean =>
-	Object.values(run?.timeline.clients ?? {}).some(({ started }) => started.length > 0)

@@ -25,6 +25,13 @@ export const countRuns = ({ cases }: StudyResult): number =>
 export const casesWithRuns = ({ cases }: StudyResult): readonly StudyCaseResult[] =>
 	cases.filter(({ runs }) => runs.length > 0)
 
+/** Returns the number of runs of a case, or the least and the greatest number: `8 to 10`. */
+export function runsPerCase(cases: readonly StudyCaseResult[]): string {
+	const counts = cases.map(({ runs }) => runs.length)
+	const [min, max] = [Math.min(...counts), Math.max(...counts)]
+	return min === max ? String(max) : `${min} to ${max}`
+}
+
 /** Returns the cases that have at least one run, compared with the first of them. */
 export const compareCases = (result: StudyResult): readonly ComparisonResult[] =>
 	compareRuns(casesWithRuns(result).map((one) => [one.case.name, mergeRuns(one.runs)] as const))

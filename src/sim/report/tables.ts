@@ -1,4 +1,4 @@
-/** Tables of a study besides that of its measures: published figures, sparklines and heat maps. */
+/** The tables of a study besides its measures: published figures, sparklines and heat maps. */
 import { formatNumber, formatSignificant } from '../../text/format.ts'
 import { sparkline } from '../../text/sparkline.ts'
 import type { Table } from '../../text/table.ts'

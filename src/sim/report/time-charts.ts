@@ -5,7 +5,7 @@ import { scheduledFaults } from '../model/fault-schedule.ts'
 import type { ChartName, VariantStudy } from '../run/study.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { busiestService, type ChartSubject, chartSubject } from './chart-subject.ts'
-import { casesWithRuns, type StudyCaseResult, type StudyResult } from './study-result.ts'
+import { casesWithRuns, runsPerCase, type StudyCaseResult, type StudyResult } from './study-result.ts'
 
 /** Reads one series of one service or client, a value per step; undefined if the run has no such name. */
 type ReadSeries = (timeline: Timeline, name: string) => readonly number[] | undefined
@@ -147,10 +147,8 @@ function sumOf(timeline: Timeline, names: readonly string[], read: ReadSeries): 
 }
 
 function describeRuns(cases: readonly StudyCaseResult[]): string {
-	const counts = cases.map(({ runs }) => runs.length)
-	const [min, max] = [Math.min(...counts), Math.max(...counts)]
-	if (max <= 1) return `seed ${cases[0]?.runs[0]?.seed ?? ''}`
-	return `median of ${min === max ? max : `${min} to ${max}`} runs, each with its own seed`
+	if (cases.every(({ runs }) => runs.length <= 1)) return `seed ${cases[0]?.runs[0]?.seed ?? ''}`
+	return `median of ${runsPerCase(cases)} runs, each with its own seed`
 }
 
 function capacityLine(

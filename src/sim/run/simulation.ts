@@ -14,10 +14,10 @@ import {
 	RecoveryTracker,
 	worstRecovery,
 } from '../measure/recovery-tracker.ts'
-import type { Recovery, SimulationResult } from '../measure/result.ts'
+import type { SimulationResult } from '../measure/result.ts'
 import { ServiceMeter } from '../measure/service-meter.ts'
 import { TimelineBins } from '../measure/timeline-bins.ts'
-import { Client } from '../model/client.ts'
+import { startClient } from '../model/client.ts'
 import { callDependencies, nameHops } from '../model/dependencies.ts'
 import { faultsAt, scheduledFaults } from '../model/fault-schedule.ts'
 import { OptimisticLock } from '../model/optimistic-lock.ts'
@@ -34,7 +34,6 @@ interface MeteredService {
 	readonly meter: ServiceMeter
 	/** The clients whose calls may reach it, directly or through other services. */
 	readonly clients: Set<ClientMeter>
-	/** The services that it calls. */
 	readonly dependencies: readonly string[]
 }
 
@@ -118,12 +117,8 @@ export class Simulation {
 			const faults = faultsAt(this.#scenario, name)
 			service = createService(this.#loop, name, { ...model, faults }, meter, callsOf)
 		}
-		this.#services.set(name, {
-			service,
-			meter,
-			dependencies: dependsOn.map(({ to }) => to),
-			clients: new Set(),
-		})
+		const dependencies = dependsOn.map(({ to }) => to)
+		this.#services.set(name, { service, meter, dependencies, clients: new Set() })
 		return service
 	}
 
@@ -138,7 +133,7 @@ export class Simulation {
 		const meter = new ClientMeter(this.#bins, goodWithinMs, this.#meterOptions(true))
 		this.#clients.set(name, meter)
 		this.#linkClient(meter, model.to)
-		new Client(this.#loop, name, model, this.#addService(model.to, create), meter, policies)
+		startClient(this.#loop, name, model, this.#addService(model.to, create), meter, policies)
 	}
 
 	#meterOptions(mayRecover: boolean): MeterOptions {
@@ -162,10 +157,12 @@ export class Simulation {
 
 	#advance(toMs: number): boolean {
 		const loop = this.#loop
+		const { until } = this.#scenario
 		while (this.#endedBy === undefined && loop.now() < toMs) {
 			// `until` is evaluated at the end of each timeline step, so that it does not matter how the run is
 			// sliced.
-			const nextCheck = this.#nextCheck()
+			const checksUntil = until !== undefined && until !== 'idle'
+			const nextCheck = checksUntil ? this.#bins.nextEdge(loop.now()) : Infinity
 			const next = Math.min(toMs, this.#endMs, nextCheck)
 			loop.run(next)
 			if (loop.failure) throw loop.failure.error
@@ -185,19 +182,13 @@ export class Simulation {
 		return reachedMs >= this.#endMs ? 'duration' : undefined
 	}
 
-	#nextCheck(): number {
-		const { until } = this.#scenario
-		if (until === undefined || until === 'idle') return Infinity
-		return this.#bins.nextEdge(this.#loop.now())
-	}
-
 	#meetsUntil(): boolean {
 		const { until } = this.#scenario
 		if (typeof until === 'function') return until(this.progress)
 		return until === 'recovered' && this.#recoveries.all?.status === 'recovered'
 	}
 
-	/** From each fault: by client, by service, and the worst of all. */
+	/** The recoveries from each fault: of every client, of every service, and the worst of all. */
 	get #recoveries() {
 		const now = this.#loop.now()
 		const isIdle = this.#endedBy === 'idle'
@@ -236,10 +227,9 @@ export class Simulation {
 		const clients = [...this.#clients]
 		const services = [...this.#services]
 		const recoveries = this.#recoveries
-		const lastOf = (faults: readonly Recovery[] | undefined): Recovery | null => faults?.at(-1) ?? null
 		const serviceResults = services.map(([name, { service, meter, clients: callers }], index) => {
 			const calls = [...callers].reduce((total, client) => total + client.calls, 0)
-			const recovery = lastOf(recoveries.services[index])
+			const recovery = recoveries.services[index]?.at(-1) ?? null
 			const instances = service.results?.()
 			const result = meter.result(end, calls, service.workers, service.capacityPerSecond, recovery)
 			return [name, instances ? { ...result, instances } : result] as const
@@ -257,7 +247,10 @@ export class Simulation {
 				serviceResults.map(([, result]) => result),
 			),
 			clients: Object.fromEntries(
-				clients.map(([name, meter], index) => [name, meter.result(lastOf(recoveries.clients[index]))]),
+				clients.map(([name, meter], index) => [
+					name,
+					meter.result(recoveries.clients[index]?.at(-1) ?? null),
+				]),
 			),
 			services: Object.fromEntries(serviceResults),
 			recovery: recoveries.all,

@@ -61,7 +61,7 @@ export interface ArrivalBursts extends Window {
 	readonly burstPerSecond: number
 	/** Mean time from the start of a burst to the start of the next. */
 	readonly everyMs: number
-	/** Mean length of a burst. The lengths of bursts, and those of the times between, are exponentially distributed. */
+	/** Mean length of a burst. The lengths of bursts and of the times between are exponentially distributed. */
 	readonly lastsMs: number
 }
 

@@ -24,6 +24,14 @@ const MAX_USERS = 1e6
 const rateOrZero = amount(0, 1e9)
 const span = { 'fromMs?': time, 'toMs?': time }
 const atRate = withPeriod(fields({ kind, perSecond: rate, ...span }))
+const bursts = fields({
+	kind,
+	perSecond: rateOrZero,
+	burstPerSecond: rate,
+	everyMs: positiveTime,
+	lastsMs: positiveTime,
+	...span,
+})
 
 export const arrivalsShape: Shape = byKind({
 	poisson: atRate,
@@ -38,25 +46,7 @@ export const arrivalsShape: Shape = byKind({
 			...span,
 		}),
 	),
-	bursts: inOrder(
-		inOrder(
-			withPeriod(
-				fields({
-					kind,
-					perSecond: rateOrZero,
-					burstPerSecond: rate,
-					everyMs: positiveTime,
-					lastsMs: positiveTime,
-					...span,
-				}),
-			),
-			'perSecond',
-			'burstPerSecond',
-		),
-		'lastsMs',
-		'everyMs',
-		'more',
-	),
+	bursts: inOrder(inOrder(withPeriod(bursts), 'perSecond', 'burstPerSecond'), 'lastsMs', 'everyMs', 'more'),
 	trace: fields({ kind, atMs: list(time) }),
 	closed: fields({
 		kind,
@@ -67,7 +57,6 @@ export const arrivalsShape: Shape = byKind({
 	}),
 })
 
-/** Checks how the fields fit together. */
 export function checkArrivals(path: string, arrivals: Arrivals): void {
 	if (arrivals.kind === 'trace') checkAscending(arrivals.atMs, (index) => `${path}.atMs[${index}]`)
 	if (arrivals.kind === 'curve') checkCurve(path, arrivals)

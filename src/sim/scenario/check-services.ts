@@ -44,32 +44,33 @@ export const balancerFields: Readonly<Record<string, Shape>> = {
 }
 
 /** Checks how faults, instances and autoscaling fit together and to the rest of the scenario. */
-export function checkServices(scenario: Scenario): void {
-	const servers = Object.entries(scenario.services).flatMap(([name, model]) =>
-		model.kind === 'optimistic-lock' ? [] : [{ name, model }],
-	)
-	checkFaults(scenario, servers)
-	checkInstances(scenario, servers)
-}
-
-type Servers = readonly { readonly name: string; readonly model: ServerModel }[]
-
-/** Checks that the numbers of instances fit together, and that a run with autoscaling ends. */
-function checkInstances({ faults: shared = [], durationMs }: Scenario, servers: Servers): void {
-	for (const { name, model } of servers) {
+export function checkServices({ services, clients, faults: shared = [], durationMs }: Scenario): void {
+	const servers = new Map<string, ServerModel>()
+	for (const [name, model] of Object.entries(services))
+		if (model.kind !== 'optimistic-lock') servers.set(name, model)
+	const classes = Object.values(clients).flatMap((client) => Object.keys(client.classes ?? {}))
+	const known = classes.length > 0 ? listed(classes) : 'the name of a class of a client, and there is none'
+	const checkFault = (fault: Fault, path: string, names: readonly string[]) => {
+		if (fault.kind === 'errors' && fault.class !== undefined && !classes.includes(fault.class))
+			invalidOption(`${path}.class`, fault.class, known)
+		for (const { instances = 1 } of names.flatMap((name) => servers.get(name) ?? []))
+			if (fault.instances !== undefined && fault.instances > instances) {
+				const most = `at most the number of instances of the service, ${instances}`
+				invalidOption(`${path}.instances`, fault.instances, most)
+			}
+	}
+	for (const [name, model] of servers) {
 		const path = `services.${name}`
 		if (model.autoscaling) checkAutoscaling(path, model, durationMs)
 		for (const [index, fault] of (model.faults ?? []).entries())
-			checkHit(`${path}.faults[${index}].instances`, fault.instances, model)
+			checkFault(fault, `${path}.faults[${index}]`, [name])
 	}
-	for (const [index, fault] of shared.entries())
-		for (const { name, model } of servers)
-			if (fault.services.includes(name)) checkHit(`faults[${index}].instances`, fault.instances, model)
-}
-
-function checkHit(path: string, hit: number | undefined, { instances = 1 }: ServerModel): void {
-	if (hit !== undefined && hit > instances)
-		invalidOption(path, hit, `at most the number of instances of the service, ${instances}`)
+	for (const [index, fault] of shared.entries()) {
+		const path = `faults[${index}]`
+		for (const [position, service] of fault.services.entries())
+			oneOf(...servers.keys())(service, `${path}.services[${position}]`)
+		checkFault(fault, path, fault.services)
+	}
 }
 
 function checkAutoscaling(path: string, model: ServerModel, durationMs: number | undefined): void {
@@ -85,7 +86,7 @@ function checkAutoscaling(path: string, model: ServerModel, durationMs: number |
 		)
 	// It decides again and again, so such a run is never idle.
 	if (durationMs === undefined)
-		invalidOption('durationMs', undefined, `a number of milliseconds, because ${path} scales`)
+		invalidOption('durationMs', undefined, `a number of milliseconds, because ${path} uses autoscaling`)
 }
 
 const period = { kind, fromMs: time, toMs: time, 'instances?': count(1) }
@@ -108,22 +109,3 @@ const withFields = (more: Readonly<Record<string, Shape>>): Shape =>
 
 export const faultShape: Shape = withFields({})
 export const sharedFaultShape: Shape = withFields({ services: list(text, 1) })
-
-/** Checks that faults name services that can have faults, and classes that exist. */
-function checkFaults({ clients, faults: shared = [] }: Scenario, servers: Servers): void {
-	const classes = Object.values(clients).flatMap((client) => Object.keys(client.classes ?? {}))
-	const checkClasses = (faults: readonly Fault[], path: string) => {
-		for (const [index, fault] of faults.entries())
-			if (fault.kind === 'errors' && fault.class !== undefined && !classes.includes(fault.class))
-				invalidOption(
-					`${path}[${index}].class`,
-					fault.class,
-					classes.length > 0 ? listed(classes) : 'the name of a class of a client, and there is none',
-				)
-	}
-	for (const { name, model } of servers) checkClasses(model.faults ?? [], `services.${name}.faults`)
-	checkClasses(shared, 'faults')
-	for (const [index, fault] of shared.entries())
-		for (const [position, service] of fault.services.entries())
-			oneOf(...servers.map(({ name }) => name))(service, `faults[${index}].services[${position}]`)
-}

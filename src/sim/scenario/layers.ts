@@ -17,7 +17,7 @@ import { isPolicy, type Policy } from '../../core/engine/policy.ts'
 import { hedge } from '../../core/hedge/hedge.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
-import { checkRange, invalidOption } from '../../core/options/schema.ts'
+import { checkRange, invalidOption, isObject } from '../../core/options/schema.ts'
 import type { RateLimiterOptions } from '../../core/rate-limiter/options.ts'
 import { rateLimiter } from '../../core/rate-limiter/rate-limiter.ts'
 import type { RetryOptions } from '../../core/retry/options.ts'
@@ -139,7 +139,6 @@ export function policyFactory(loop: EventLoop, models: Readonly<Record<string, P
 	}
 }
 
-/** Builds a pipeline from layers, outermost first. */
 export const buildPolicy = (layers: readonly PolicyLayer[], { loop, runtime, path }: LayerContext): Policy =>
 	pipeline(
 		{ runtime },
@@ -195,16 +194,13 @@ function checkLayer(layer: PolicyLayer, path: string): LayerKind {
 	if (layer.shared !== undefined && typeof layer.shared !== 'boolean')
 		invalidOption(`${path}.shared`, layer.shared, 'true or false')
 	const options: unknown = (layer as Readonly<Record<string, unknown>>)[kind]
-	if (kind !== 'timeoutMs') checkOptions(options, `${path}.${kind}`)
-	return kind
-}
-
-function checkOptions(options: unknown, path: string): void {
-	if (Object(options) !== options || Array.isArray(options))
-		invalidOption(path, options, 'an object with options, {} for the defaults')
+	if (kind === 'timeoutMs') return kind
+	if (!isObject(options))
+		invalidOption(`${path}.${kind}`, options, 'an object with options, {} for the defaults')
 	const { runtime } = options as { runtime?: unknown }
 	if (runtime !== undefined)
-		invalidOption(`${path}.runtime`, runtime, 'no runtime, because the simulation provides it')
+		invalidOption(`${path}.${kind}.runtime`, runtime, 'no runtime: remove it, the simulation provides it')
+	return kind
 }
 
 function budgetOption(model: BudgetModel | undefined, context: LayerContext): { budget?: Budget } {
@@ -216,8 +212,7 @@ function budgetOption(model: BudgetModel | undefined, context: LayerContext): { 
 }
 
 function createBudget(model: BudgetModel, runtime: Runtime): Budget {
-	if (Object(model) !== model || Array.isArray(model))
-		invalidOption('budget', model, 'budget options such as { maxRetryRatio: 0.1 }')
+	if (!isObject(model)) invalidOption('budget', model, 'budget options such as { maxRetryRatio: 0.1 }')
 	const { shared = false, kind = 'ratio', ...options } = model
 	flag(shared, 'budget.shared')
 	oneOf(...Object.keys(BUDGET_FACTORIES), 'quota')(kind, 'budget.kind')

@@ -29,7 +29,7 @@ export interface Scenario {
 	readonly clients: Readonly<Record<string, ClientModel>>
 	/** Layers as data, outermost first, or a function that creates the policy. */
 	readonly policies?: Readonly<Record<string, PolicyModel>> | undefined
-	/** Faults of several services at the same time. Those of a single service are in its own `faults`. */
+	/** Faults of several services at the same time. The faults of a single service are in its own `faults`. */
 	readonly faults?: readonly SharedFault[] | undefined
 	/** Maximum number of events and requests. A run that reaches it ends with `endedBy: 'event-limit'`. Default 50 million. */
 	readonly maxEvents?: number | undefined
@@ -154,7 +154,7 @@ export interface OptimisticLockModel {
 export interface RequestClassModel {
 	/** The share of the calls, 0 to 1. The shares of all classes of a client add up to 1. */
 	readonly share: number
-	/** The service time of these requests, as a multiple of that of the service. Default 1. */
+	/** The service time of these requests, as a multiple of the service's own. Default 1. */
 	readonly serviceTimeFactor?: number | undefined
 	/** Workers take requests with a higher priority from the queue first, and do not interrupt what they process. Default 0. */
 	readonly priority?: number | undefined

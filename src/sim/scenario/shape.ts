@@ -5,12 +5,11 @@
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { nearestName } from '../../core/options/nearest-name.ts'
-import { checkRange, invalidOption, MAX_NUMBER } from '../../core/options/schema.ts'
+import { checkRange, invalidOption, isObject, MAX_NUMBER } from '../../core/options/schema.ts'
 
 /** Throws InvalidOptionError if the value is invalid. */
 export type Shape = (value: unknown, path: string) => void
 
-/** A finite number in a range. */
 export const amount =
 	(min = 0, max: number = MAX_NUMBER): Shape =>
 	(value, path) =>
@@ -115,8 +114,7 @@ export function byKind(shapes: Readonly<Record<string, Shape>>, defaultKind?: st
 const join = (path: string, name: string): string => (path ? `${path}.${name}` : name)
 
 function checkObject(value: unknown, path: string): Readonly<Record<string, unknown>> {
-	if (Object(value) !== value || Array.isArray(value) || typeof value === 'function')
-		invalidOption(path || 'options', value, 'an object')
+	if (!isObject(value)) invalidOption(path || 'options', value, 'an object')
 	return value as Readonly<Record<string, unknown>>
 }
 

@@ -14,7 +14,6 @@ type Breaker = LayerOptions['circuitBreaker']
 /** Calls that each client starts per second. */
 export const CALLS_PER_SECOND = 4
 export const CHAIN_CALLS_PER_SECOND = 30
-/** When the service goes down. */
 export const DOWN_AT_MS = 5_000
 /** How long calls are started after the outage. */
 const AFTER_MS = 40_000
@@ -28,7 +27,6 @@ export interface Outage {
 	readonly breaker?: Breaker
 }
 
-/** The layers of an HTTP client. */
 const layersOf = (breaker: Breaker | undefined): readonly PolicyLayer[] => [
 	...(breaker ? [{ circuitBreaker: breaker }] : []),
 	{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 10 } } },
@@ -72,7 +70,6 @@ const growing = (factor: number, resetTimeoutMs: number, halfOpenMaxConcurrent =
 	resetBackoff: { factor },
 })
 
-/** The breakers that are compared, by name. */
 export const OPEN_TIMES: Readonly<Record<string, Breaker | undefined>> = {
 	'no breaker': undefined,
 	'30 s': {},

@@ -8,7 +8,7 @@ import type { VariantStudy } from '../run/study.ts'
 import type { BudgetModel } from '../scenario/layers.ts'
 import type { Fault, Scenario } from '../scenario/scenario.ts'
 
-/** With pauses long enough to refill every budget. */
+/** The pauses between the faults are long enough to refill every budget. */
 const FAULTS: readonly Fault[] = [
 	{ kind: 'errors', rate: 0.05, fromMs: 10_000, toMs: 30_000 },
 	{ kind: 'errors', rate: 0.3, fromMs: 40_000, toMs: 60_000 },

@@ -15,7 +15,6 @@ const WORKERS = 5
 const SERVICE_TIME = { kind: 'lognormal', medianMs: 190, p99Ms: 402 } as const
 const CAPACITY_PER_SECOND = 25
 const TRIGGER_AT_MS = 4_000
-/** Time allowed for recovery. */
 const RECOVERY_MS = 20_000
 
 interface Remedy {

@@ -38,25 +38,22 @@ export type Policies = Readonly<Record<string, PolicyModel>>
  * const tried = steps.map(({ changes }) => applyChanges(scenario.policies, changes))
  */
 export function applyChanges(policies: Policies = {}, changes: readonly TuneChange[] = []): Policies {
-	// From the innermost: a layer that is added shifts only layers that are already inserted.
+	// The innermost layer is added first: a layer that is added shifts only layers that are already inserted.
 	const additions = changes.filter(({ isAdded }) => isAdded).sort((one, other) => other.layer - one.layer)
 	const settings = changes.filter(({ isAdded }) => !isAdded)
 	const changed = new Map(Object.entries(policies))
 	for (const change of [...settings, ...additions]) {
 		const layers = layersOf(change.policy, Object.fromEntries(changed))
-		changed.set(change.policy, change.isAdded ? insert(layers, change) : set(layers, change))
+		changed.set(change.policy, apply(layers, change))
 	}
 	return Object.fromEntries(changed)
 }
 
-function insert(layers: readonly PolicyLayer[], { layer, kind, to }: TuneChange): readonly PolicyLayer[] {
-	return layers.toSpliced(layer, 0, { [kind]: to } as unknown as PolicyLayer)
-}
-
-function set(
+function apply(
 	layers: readonly PolicyLayer[],
-	{ path, layer, kind, option, to }: TuneChange,
+	{ path, layer, kind, option, isAdded, to }: TuneChange,
 ): readonly PolicyLayer[] {
+	if (isAdded) return layers.toSpliced(layer, 0, { [kind]: to } as unknown as PolicyLayer)
 	const current = layers[layer] as Readonly<Record<string, unknown>> | undefined
 	if (!current || !Object.hasOwn(current, kind))
 		invalidArgument(path, current, `a policy whose layer ${layer} is a ${kind}`)

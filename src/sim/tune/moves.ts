@@ -20,9 +20,9 @@ const BUDGET = { maxRetryRatio: 0.1, minRetriesPerSecond: 1 }
 const FACTOR_SIZES = { 2: 1, 4: 2, 5: 2.3, 10: 3.3 } as const
 type Factor = keyof typeof FACTOR_SIZES
 
-/** An option of a layer with its current value, also if it is a default, and the values to try. */
+/** An option of a layer, or a whole timeout, with its current value, also if it is a default, and the values to try. */
 interface Setting {
-	readonly option: string
+	readonly option: string | undefined
 	readonly from: unknown
 	readonly alternatives: readonly (readonly [to: unknown, size: number])[]
 }
@@ -31,12 +31,6 @@ const times = (option: string, from: number, ...factors: readonly Factor[]): Set
 	option,
 	from,
 	alternatives: factors.map((factor) => [from * factor, FACTOR_SIZES[factor]]),
-})
-
-const dividedBy = (option: string, from: number, ...factors: readonly Factor[]): Setting => ({
-	option,
-	from,
-	alternatives: factors.map((factor) => [from / factor, FACTOR_SIZES[factor]]),
 })
 
 const SETTINGS: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) => readonly Setting[] } = {
@@ -59,16 +53,15 @@ const SETTINGS: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) =
 		{
 			option: 'budget',
 			from: budget,
-			alternatives: budget
-				? []
-				: [
-						[BUDGET, 3],
-						[{ ...BUDGET, maxRetryRatio: 0.2 }, 3],
-					],
+			alternatives: budget ? [] : [BUDGET, { ...BUDGET, maxRetryRatio: 0.2 }].map((to) => [to, 3]),
 		},
 	],
 	circuitBreaker: ({ failureThreshold = 5, resetTimeoutMs = 30_000, errorRateThreshold }) => [
-		dividedBy('resetTimeoutMs', resetTimeoutMs, 2, 5),
+		{
+			option: 'resetTimeoutMs',
+			from: resetTimeoutMs,
+			alternatives: ([2, 5] as const).map((factor) => [resetTimeoutMs / factor, FACTOR_SIZES[factor]]),
+		},
 		times('failureThreshold', failureThreshold, 2, 4),
 		{
 			option: 'errorRateThreshold',
@@ -89,19 +82,21 @@ const SETTINGS: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) =
 		{
 			option: 'maxQueue',
 			from: maxQueue,
+			alternatives: [0, Math.round(maxQueue / 2)].map((to) => [to, 1]),
+		},
+	],
+	timeoutMs: (ms) => [
+		{
+			option: undefined,
+			from: ms,
 			alternatives: [
-				[0, 1],
-				[Math.round(maxQueue / 2), 1],
+				[ms / 2, 1],
+				[ms * 2, 1],
+				[ms * 5, FACTOR_SIZES[5]],
 			],
 		},
 	],
 }
-
-const timeoutAlternatives = (ms: number): Setting['alternatives'] => [
-	[ms / 2, 1],
-	[ms * 2, 1],
-	[ms * 5, FACTOR_SIZES[5]],
-]
 
 interface Addition {
 	readonly options: unknown
@@ -142,22 +137,13 @@ export function movesFor(policy: string, layers: readonly PolicyLayer[]): readon
 }
 
 function settingMoves(policy: string, layer: Partial<LayerOptions>, index: number): readonly Move[] {
-	const { timeoutMs } = layer
-	if (timeoutMs !== undefined) {
-		const place = { path: `${policy}[${index}].timeoutMs`, policy, layer: index, kind: 'timeoutMs' as const }
-		return distinct(timeoutMs, timeoutAlternatives(timeoutMs)).map(([to, size]) => ({
-			change: { ...place, from: timeoutMs, to },
-			size,
-		}))
-	}
 	const kind = Object.keys(SETTINGS).find((known): known is LayerKind => Object.hasOwn(layer, known))
 	const settings = kind === undefined ? [] : (SETTINGS[kind]?.(layer[kind] as never) ?? [])
-	return settings.flatMap(({ option, from, alternatives }) =>
-		distinct(from, alternatives).map(([to, size]) => {
-			const path = `${policy}[${index}].${kind}.${option}`
-			return { change: { path, policy, layer: index, kind: kind as LayerKind, option, from, to }, size }
-		}),
-	)
+	return settings.flatMap(({ option, from, alternatives }) => {
+		const path = [`${policy}[${index}]`, kind, ...(option === undefined ? [] : [option])].join('.')
+		const place = { path, policy, layer: index, kind: kind as LayerKind, ...(option && { option }) }
+		return distinct(from, alternatives).map(([to, size]) => ({ change: { ...place, from, to }, size }))
+	})
 }
 
 /** Half of 1 is 1 again where only integers are valid, and twice 0 is 0: that is no change. */

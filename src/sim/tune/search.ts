@@ -94,9 +94,9 @@ export class Search {
 		this.#policies = policies
 		this.#settings = settings
 		this.#runs = runs
-		this.#candidates = listCandidates(this.#names, this.#policies, this.#settings.maxChanges)
-		this.#singles = this.#candidates.filter((one) => one.changes.length === 1 && isValid(one, this.#policies))
-		this.#trials = [this.#fullTrial(ORIGINAL)]
+		this.#candidates = listCandidates(names, policies, settings.maxChanges)
+		this.#singles = this.#candidates.filter((one) => one.changes.length === 1 && isValid(one, policies))
+		this.#trials = [new Trial(ORIGINAL, runs.length, 'all seeds')]
 	}
 
 	/** Returns the next run to make; undefined if none can start before another result arrives, or if the search is done. */
@@ -115,7 +115,8 @@ export class Search {
 		this.#tasks.delete(id)
 		if (!trial || index === undefined) return
 		trial.add(index, result, this.#settings.constraints, this.#runs[index]?.scenario ?? 0)
-		this.#advance()
+		if (this.#phase === 'search') this.#recordSteps()
+		else this.#recordPhase()
 	}
 
 	get isDone(): boolean {
@@ -168,10 +169,6 @@ export class Search {
 		return { id, changes: trial.candidate.changes, scenario, seed }
 	}
 
-	readonly #fullTrial = (candidate: Candidate): Trial => new Trial(candidate, this.#runs.length, 'all seeds')
-
-	readonly #searchTrial = (candidate: Candidate): Trial => new Trial(candidate, this.#runs.length, 'search')
-
 	#addTrial(): Trial | undefined {
 		while (this.#tried < this.#settings.maxSteps) {
 			const candidate = this.#candidates[this.#nextCandidate]
@@ -179,16 +176,11 @@ export class Search {
 			this.#nextCandidate++
 			if (!isValid(candidate, this.#policies)) continue
 			this.#tried++
-			const trial = this.#searchTrial(candidate)
+			const trial = new Trial(candidate, this.#runs.length, 'search')
 			this.#trials = [...this.#trials, trial]
 			return trial
 		}
 		return undefined
-	}
-
-	#advance(): void {
-		if (this.#phase === 'search') this.#recordSteps()
-		else this.#recordPhase()
 	}
 
 	/** Records the trials of the search, in order, as far as they are decided. */
@@ -222,7 +214,6 @@ export class Search {
 		this.#settings.onStep?.(step, this.#steps.length)
 	}
 
-	/** Ends a phase when all its trials are decided. */
 	#recordPhase(): void {
 		const tried = this.#trials.flatMap(({ candidate, outcome: runs }) => (runs ? [{ candidate, runs }] : []))
 		if (tried.length < this.#trials.length) return
@@ -248,7 +239,9 @@ export class Search {
 			const alternatives = tried.flatMap(({ candidate: { changes }, runs }) =>
 				changes.map((change) => ({ change, runs: resultsOf(runs) })),
 			)
-			this.#sensitivity = rankSettings(resultsOf(this.#before), alternatives, this.#measures())
+			const { constraints, objective } = this.#settings
+			const measures = new Set([...(Object.keys(constraints) as MeasureName[]), objective])
+			this.#sensitivity = rankSettings(resultsOf(this.#before), alternatives, [...measures])
 			this.#startPhase('done', [])
 		}
 	}
@@ -280,14 +273,8 @@ export class Search {
 	#startPhase(phase: Phase, candidates: readonly Candidate[]): void {
 		this.#phase = phase
 		this.#tasks.clear()
-		this.#trials = candidates.map((one) =>
-			phase === 'singles' ? this.#searchTrial(one) : this.#fullTrial(one),
-		)
-	}
-
-	#measures(): readonly MeasureName[] {
-		const { constraints, objective } = this.#settings
-		return [...new Set([...(Object.keys(constraints) as MeasureName[]), objective])]
+		const kind = phase === 'singles' ? 'search' : 'all seeds'
+		this.#trials = candidates.map((candidate) => new Trial(candidate, this.#runs.length, kind))
 	}
 
 	/** Returns the best by the objective; of equal ones the first, which is the smallest. */

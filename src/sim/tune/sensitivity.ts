@@ -61,7 +61,7 @@ function effectOf(
 		const [from, now] = [amountOf(measure, run), other ? amountOf(measure, other) : null]
 		return from === null || now === null ? [] : [{ from, now }]
 	})
-	const difference: Estimate = estimate(pairs.map(({ from, now }) => now - from))
+	const difference = estimate(pairs.map(({ from, now }) => now - from))
 	const sum = (key: 'from' | 'now') => pairs.reduce((total, pair) => total + pair[key], 0)
 	return { to, measure, difference, relative: relativeGap(sum('now'), sum('from')) }
 }

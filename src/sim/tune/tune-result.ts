@@ -47,7 +47,7 @@ export interface ConsideredSetting {
 	/** Names the setting, as in `TuneChange`. */
 	readonly path: string
 	readonly from: unknown
-	/** The values to try, alone and in pairs with those of other settings. */
+	/** The values to try, alone and in pairs with values of other settings. */
 	readonly to: readonly unknown[]
 }
 

@@ -30,30 +30,30 @@ export function tune(
 	options: TuneOptions,
 ): TuneResult {
 	const search = createSearch(policies, scenarios, options)
-	const worlds = toList(scenarios).map(overEqualTime)
+	const all = toList(scenarios).map(overEqualTime)
 	for (let task = search.next(); task; task = search.next()) {
 		const { changes, seed, scenario } = task
-		const world = worlds[scenario]
-		if (!world) throw new Error(`there is no scenario ${scenario}`)
-		search.add(task, simulate({ ...world, seed, policies: applyChanges(world.policies, changes) }))
+		const original = all[scenario]
+		if (!original) throw new Error(`there is no scenario ${scenario}`)
+		search.add(task, simulate({ ...original, seed, policies: applyChanges(original.policies, changes) }))
 	}
 	return search.result()
 }
 
-/** Returns a search that is driven by the caller. The policies are those of the first scenario. */
+/** Returns a search that the caller drives. It starts from the policies of the first scenario. */
 export function createSearch(
 	policies: string | readonly string[],
 	scenarios: Scenario | readonly Scenario[],
 	options: TuneOptions,
 ): Search {
-	const worlds = toList(scenarios)
-	const [first] = worlds
+	const all = toList(scenarios)
+	const [first] = all
 	if (!first) invalidArgument('scenarios', scenarios, 'a scenario, or a non-empty list of scenarios')
 	const names = readPolicyNames(policies, first.policies)
-	for (const { policies: own } of worlds) readPolicyNames(names, own)
+	for (const { policies: own } of all) readPolicyNames(names, own)
 	const settings = readTuneOptions(options)
 	const runs = seedsFor(first, settings.replications).flatMap((seed) =>
-		worlds.map((_, scenario) => ({ scenario, seed })),
+		all.map((_, scenario) => ({ scenario, seed })),
 	)
 	return new Search(names, first.policies ?? {}, settings, runs)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Fault, simulate } from 'yaoki/sim'
 import type { AutoscalingModel } from '../../../src/sim/scenario/scenario.ts'
-import { api, scene, web } from '../scene.ts'
+import { api, setup, web } from '../setup.ts'
 
 /** One worker per instance and a service time of 100 ms: ten calls per second are one busy instance. */
 const run = (
@@ -12,7 +12,7 @@ const run = (
 	warmUpMs = 0,
 ) =>
 	simulate(
-		scene({
+		setup({
 			api: {
 				instances: 2,
 				serviceTimeMs: 100,

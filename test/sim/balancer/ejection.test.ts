@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { type Fault, type ServerModel, simulate } from 'yaoki/sim'
 import type { LoadBalancerModel } from '../../../src/sim/scenario/scenario.ts'
-import { api, every, scene, serviceOf, web } from '../scene.ts'
+import { api, every, serviceOf, setup, web } from '../setup.ts'
 
 const DEAD: Fault = { kind: 'outage', mode: 'refuse', fromMs: 1_000, toMs: 9_000, instances: 1 }
 
 const run = (loadBalancer: LoadBalancerModel, rest: Partial<ServerModel> = {}) =>
 	simulate(
-		scene({
+		setup({
 			api: { instances: 4, faults: [DEAD], loadBalancer, ...rest },
 			web: { arrivals: every(10, 1_000) },
 			policy: [{ timeoutMs: 90 }],
@@ -72,14 +72,14 @@ describe('an instance that hangs', () => {
 
 	// The load balancer did not learn of requests that a deadline or the signal of another service's caller had ended.
 	test('is ejected because of deadlines', () => {
-		const result = simulate(scene({ api, web: { arrivals, deadlineMs: 90 } }))
+		const result = simulate(setup({ api, web: { arrivals, deadlineMs: 90 } }))
 		expect(serviceOf(result, 'api').instances?.[0]).toMatchObject({ requests: 5, failures: 5, ejections: 1 })
 	})
 
 	test('is ejected because of the signals of callers that pass their context', () => {
 		const front = { workers: Infinity, serviceTimeMs: 1, dependsOn: [{ to: 'db', passContext: true }] }
 		const result = simulate(
-			scene({
+			setup({
 				api: front,
 				web: { arrivals },
 				policy: [{ timeoutMs: 90 }],

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { type Fault, simulate } from 'yaoki/sim'
 import { faultsOfInstance } from '../../../src/sim/balancer/create-service.ts'
-import { every, scene, web } from '../scene.ts'
+import { every, setup, web } from '../setup.ts'
 
 const restart = (more: object): Fault => ({ kind: 'restart', fromMs: 1_000, toMs: 5_000, ...more })
 
 const failedWith = (more: object) =>
 	web(
 		simulate(
-			scene({
+			setup({
 				api: { instances: 4, serviceTimeMs: 5, faults: [restart(more)] },
 				web: { arrivals: every(10, 600) },
 			}),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { type ServerModel, simulate } from 'yaoki/sim'
 import { STRATEGIES } from '../../../src/sim/balancer/strategy.ts'
-import { api, every, scene, web } from '../scene.ts'
+import { api, every, setup, web } from '../setup.ts'
 
 const requestsOf = (model: Partial<ServerModel>, everyMs = 10, count = 400) =>
-	api(simulate(scene({ api: model, web: { arrivals: every(everyMs, count) } }))).instances?.map(
+	api(simulate(setup({ api: model, web: { arrivals: every(everyMs, count) } }))).instances?.map(
 		({ requests }) => requests,
 	)
 
@@ -50,7 +50,7 @@ describe('requests per instance', () => {
 
 test('each instance has its own queue and its own limit', () => {
 	const model = { instances: 2, workers: 1, queue: { limit: 1 } }
-	const result = simulate(scene({ api: model, web: { arrivals: every(0, 6) } }))
+	const result = simulate(setup({ api: model, web: { arrivals: every(0, 6) } }))
 	// Two are being processed, two are queued, two are rejected.
 	expect([web(result).good, api(result).rejected]).toEqual([4, 2])
 })
@@ -58,7 +58,7 @@ test('each instance has its own queue and its own limit', () => {
 test('the capacity is that of all instances', () => {
 	const { capacityPerSecond, utilization } = api(
 		simulate(
-			scene({
+			setup({
 				api: { instances: 5, workers: 2 },
 				web: { arrivals: every(1, 1_000) },
 				rest: { durationMs: 1_000 },

@@ -18,7 +18,7 @@ describe('coveringTicks', () => {
 				const tolerance = (extent.max - extent.min) * 1e-12
 				expect(ticks.min).toBeLessThanOrEqual(extent.min + tolerance)
 				expect(ticks.max).toBeGreaterThanOrEqual(extent.max - tolerance)
-				expect(ticks.values.some((tick) => tick === 0)).toBe(true)
+				expect(ticks.values).toContain(0)
 				expect(ticks.values.length).toBeLessThanOrEqual(atMost + 3)
 				expect(ticks.values.length).toBeGreaterThanOrEqual(2)
 				expect(ticks.values.every(Number.isFinite)).toBe(true)

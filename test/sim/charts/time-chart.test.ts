@@ -213,7 +213,7 @@ describe('labels', () => {
 		for (const { y } of labels) expect(y).toBeLessThan(plotTop(root))
 	})
 
-	it('of a reference line go to the legend if they are too long', () => {
+	it('go to the legend if that of a reference line is too long', () => {
 		const label = 'the capacity of the service when it is healthy and warm'
 		const root = drawSix(six, [{ value: 3, label }])
 		expect(placedTexts(root).find(({ text }) => text === label)?.y).toBeLessThan(plotTop(root))

@@ -1,5 +1,5 @@
 /**
- * A world that the simulator does not model, simulated by the few lines below: a service with a cache that a deploy empties. A hit is
+ * A service that the simulator cannot model, simulated by the few lines below: a service with a cache that a deploy empties. A hit is
  * quick, a miss is slow, and only a miss whose caller still waits fills the cache. So impatient callers can keep the cache cold for ever.
  * Its log has the events of a retry around a timeout.
  */

@@ -3,14 +3,14 @@
 import { describe, expect, test } from 'vitest'
 import { pipeline, retry, timeout } from 'yaoki'
 import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
-import { produce, readArrivals, type World } from './production.ts'
+import { type ProductionModel, produce, readArrivals } from './production.ts'
 
-const world: World = {
+const model: ProductionModel = {
 	seconds: 40,
 	faults: [{ kind: 'errors', rate: 0.4, fromMs: 15_000, toMs: 25_000 }],
 }
 const retries = () => pipeline(retry({ name: 'outer', maxRetries: 3, baseDelayMs: 100 }), timeout(500))
-const { lines, truth } = produce(world, retries)
+const { lines, truth } = produce(model, retries)
 const codes = (given: ReturnType<typeof scenarioFromIncident>) =>
 	given.summary.caveats.map(({ code }) => code)
 
@@ -66,7 +66,7 @@ test('retries of an inner policy are a caveat if the outer one is chosen', () =>
 			retry({ name: 'outer', maxRetries: 1, baseDelayMs: 100 }),
 			retry({ name: 'inner', maxRetries: 1, baseDelayMs: 50 }),
 		)
-	const produced = produce(world, nested)
+	const produced = produce(model, nested)
 	const incident = scenarioFromIncident(produced.lines, { policy: 'outer' })
 	expect(readArrivals(incident.scenario)).toHaveLength(produced.truth.clients['web']?.calls ?? 0)
 	expect(incident.summary.demand.nestedRetries).toBeGreaterThan(100)

@@ -43,19 +43,19 @@ const cases = Object.entries(POLICIES).flatMap(([policy, [make, offMs]]) =>
 describe.each(cases)('$name, from the events of $policy', ({ make, offMs, fault, policy }) => {
 	// Operations that ignore their signal never release the 30 slots of the bulkhead, so the end of the outage is not visible.
 	const isStuck = policy.includes('bulkhead') && fault.kind === 'outage' && fault.mode === 'hang'
-	const world = { faults: [fault], ignoresSignal: isStuck }
-	const { lines, truth } = produce(world, make)
+	const model = { faults: [fault], ignoresSignal: isStuck }
+	const { lines, truth } = produce(model, make)
 	const { scenario, summary } = scenarioFromIncident(lines)
 
 	test('has every finished call once', () => {
 		const unfinished = truth.clients['web']?.unfinished ?? 0
-		expect(readArrivals(scenario)).toHaveLength(arrivalsOf(world).length - unfinished)
+		expect(readArrivals(scenario)).toHaveLength(arrivalsOf(model).length - unfinished)
 	})
 
 	// A call that waits in a queue outside of the retry seems to start later.
 	if (policy !== 'a bulkhead around a retry' && !isStuck)
 		test('has the start of every call', () => {
-			const real = arrivalsOf(world)
+			const real = arrivalsOf(model)
 			for (const [index, at] of readArrivals(scenario).entries())
 				expect(Math.abs(at - (real[index] ?? 0))).toBeLessThan(0.01)
 		})

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { pipeline, retry, timeout } from 'yaoki'
 import { type PolicyLayer, scenarioFromIncident, simulate } from 'yaoki/sim'
 import { formatIncident } from '../../../src/sim/incident/summary.ts'
-import { produce, truthOf, type World } from './production.ts'
+import { type ProductionModel, produce, truthOf } from './production.ts'
 
 /** One of four instances hangs, and the load balancer does not notice. */
-const world: World = {
+const model: ProductionModel = {
 	perSecond: 80,
 	seconds: 90,
 	faults: [{ kind: 'outage', mode: 'hang', instances: 1, fromMs: 30_000, toMs: 60_000 }],
@@ -19,7 +19,7 @@ const replayed: readonly PolicyLayer[] = [
 ]
 
 test('a share of requests without a response waits for the timeout in the replay, as in the truth', () => {
-	const { scenario, summary } = scenarioFromIncident(produce(world, recorded).lines)
+	const { scenario, summary } = scenarioFromIncident(produce(model, recorded).lines)
 	expect(summary.faults.map(({ fault }) => fault)).toEqual([
 		expect.objectContaining({ kind: 'outage', mode: 'hang', share: expect.closeTo(0.25, 1) }),
 	])
@@ -27,7 +27,7 @@ test('a share of requests without a response waits for the timeout in the replay
 	expect(text).toMatch(/outage without responses for 2\d(\.\d)? % of the requests/)
 	expect(text).not.toContain('504')
 	const replay = simulate({ ...scenario, policies: { replay: replayed } }).totals
-	const truth = truthOf(world, replayed).totals
+	const truth = truthOf(model, replayed).totals
 	expect(replay.latency.p99Ms / truth.latency.p99Ms).toBeCloseTo(1, 1)
 	expect(replay.goodShare).toBeCloseTo(truth.goodShare, 2)
 })

@@ -6,7 +6,7 @@ import type { Policy } from 'yaoki'
 import { type Fault, type Scenario, type ServerModel, type SimulationResult, simulate } from 'yaoki/sim'
 import { seededRandom } from 'yaoki/testing'
 
-export interface World {
+export interface ProductionModel {
 	readonly faults?: readonly Fault[]
 	readonly perSecond?: number
 	readonly seconds?: number
@@ -19,7 +19,7 @@ export interface World {
 const SERVICE = { kind: 'lognormal', medianMs: 20, p99Ms: 120 } as const
 
 /** Returns random arrival times, always the same. */
-export function arrivalsOf({ perSecond = 50, seconds = 120 }: World = {}): number[] {
+export function arrivalsOf({ perSecond = 50, seconds = 120 }: ProductionModel = {}): number[] {
 	const random = seededRandom('arrivals')
 	const atMs: number[] = []
 	for (let at = 0; ; ) {
@@ -29,18 +29,18 @@ export function arrivalsOf({ perSecond = 50, seconds = 120 }: World = {}): numbe
 	}
 }
 
-const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => ({
+const scenarioOf = (model: ProductionModel, policies: Scenario['policies']): Scenario => ({
 	seed: 7,
 	until: 'idle',
 	services: {
-		api: { workers: Infinity, serviceTimeMs: SERVICE, ...world.service, faults: world.faults ?? [] },
+		api: { workers: Infinity, serviceTimeMs: SERVICE, ...model.service, faults: model.faults ?? [] },
 	},
 	clients: {
 		web: {
 			to: 'api',
-			arrivals: { kind: 'trace', atMs: arrivalsOf(world) },
+			arrivals: { kind: 'trace', atMs: arrivalsOf(model) },
 			policy: 'web',
-			ignoresSignal: world.ignoresSignal,
+			ignoresSignal: model.ignoresSignal,
 		},
 	},
 	policies: { web: [], ...policies },
@@ -50,7 +50,7 @@ const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => (
  * A retry storm that outlasts its outage: the service can process 500 requests per second and gets 350 calls, but each sends four
  * requests if it gets no response in time.
  */
-export const STORM: World = {
+export const STORM: ProductionModel = {
 	perSecond: 350,
 	seconds: 60,
 	faults: [{ kind: 'outage', mode: 'hang', fromMs: 15_000, toMs: 25_000 }],
@@ -64,7 +64,7 @@ export interface Production {
 
 /** Runs the service with this policy and records its events. `rewritten` may change each event. */
 export function produce(
-	world: World,
+	model: ProductionModel,
 	make: () => Policy<unknown>,
 	rewritten: (event: object) => object = (event) => event,
 ): Production {
@@ -74,12 +74,14 @@ export function produce(
 		policy.subscribe((event) => lines.push(JSON.stringify(rewritten(event))))
 		return policy
 	}
-	return { truth: simulate(scenarioOf(world, { web })), lines }
+	return { truth: simulate(scenarioOf(model, { web })), lines }
 }
 
 /** Returns the result of the same service with another policy. */
-export const truthOf = (world: World, web: NonNullable<Scenario['policies']>[string]): SimulationResult =>
-	simulate(scenarioOf(world, { web }))
+export const truthOf = (
+	model: ProductionModel,
+	web: NonNullable<Scenario['policies']>[string],
+): SimulationResult => simulate(scenarioOf(model, { web }))
 
 /** Returns the arrivals of the scenario. */
 export function readArrivals({ clients }: Scenario): readonly number[] {

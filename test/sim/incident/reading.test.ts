@@ -13,19 +13,19 @@ import {
 	timeout,
 } from 'yaoki'
 import { IncidentReader, scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
-import { produce, readArrivals, readService, type World } from './production.ts'
+import { type ProductionModel, produce, readArrivals, readService } from './production.ts'
 
-const WORLD: World = {
+const MODEL: ProductionModel = {
 	seconds: 40,
 	perSecond: 20,
 	faults: [{ kind: 'outage', fromMs: 15_000, toMs: 25_000 }],
 }
 const make = () => pipeline(retry({ maxRetries: 2 }), timeout(500))
-const { lines } = produce(WORLD, make)
+const { lines } = produce(MODEL, make)
 const calls = readArrivals(scenarioFromIncident(lines).scenario).length
 
 const named = (pipelineName: string, maker: () => Policy = make) =>
-	produce(WORLD, maker, (event) => ({ ...event, pipeline: pipelineName })).lines
+	produce(MODEL, maker, (event) => ({ ...event, pipeline: pipelineName })).lines
 
 /** Expects that the lines are rejected, with the path of the option and a part of the message. */
 function expectInvalid(act: () => unknown, name: string, part: string): void {
@@ -44,7 +44,7 @@ describe('lines', () => {
 		expect(reader.finish()).toEqual(read)
 	})
 
-	test('that are unreadable are counted, and the first one is reported', () => {
+	test('are counted if unreadable, and the first one is reported', () => {
 		const mixed = [
 			'',
 			lines[0] ?? '',
@@ -70,7 +70,7 @@ describe('lines', () => {
 		expect(scenario).toEqual(scenarioFromIncident(lines).scenario)
 	})
 
-	test('of outboxes and event logs are skipped, and dropped events are a caveat', () => {
+	test('are skipped if outboxes or event logs wrote them, and dropped events are a caveat', () => {
 		const notes = [
 			'{"type":"relay_sent","emitter":"relay","timestamp":1767225600000}',
 			'{"type":"telemetry_events_dropped","emitter":"eventLog","timestamp":1767225600000,"count":1200}',
@@ -98,19 +98,19 @@ describe('lines', () => {
 })
 
 describe('events that do not suffice are rejected', () => {
-	test('if they report only rejected calls', () => {
-		const few = produce(WORLD, () => bulkhead({ maxConcurrent: 1, maxQueue: 0 })).lines
+	test('rejects events that report only rejected calls', () => {
+		const few = produce(MODEL, () => bulkhead({ maxConcurrent: 1, maxQueue: 0 })).lines
 		expectInvalid(() => scenarioFromIncident(few), 'lines', 'report no successful calls: bulkhead')
 	})
 
-	test('if they report no calls', () => {
-		const hedges = produce(WORLD, () => hedge({ delayMs: 1 })).lines
+	test('rejects events that report no calls', () => {
+		const hedges = produce(MODEL, () => hedge({ delayMs: 1 })).lines
 		expect(hedges.length).toBeGreaterThan(10)
 		expectInvalid(() => scenarioFromIncident(hedges), 'lines', 'events that report no calls')
 	})
 
-	test('if no call succeeded', () => {
-		const dead: World = { ...WORLD, faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] }
+	test('rejects events without a successful call', () => {
+		const dead: ProductionModel = { ...MODEL, faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] }
 		const act = () => scenarioFromIncident(produce(dead, make).lines)
 		expectInvalid(act, 'lines', 'events without a successful call')
 	})
@@ -136,7 +136,7 @@ describe('events of several pipelines', () => {
 	})
 
 	test('have the name of their service in an event log if they have no pipeline', () => {
-		const ofService = (service: string) => produce(WORLD, make, (event) => ({ service, ...event })).lines
+		const ofService = (service: string) => produce(MODEL, make, (event) => ({ service, ...event })).lines
 		const mixed = [...ofService('search'), ...ofService('stock')]
 		expectInvalid(() => scenarioFromIncident(mixed), 'pipeline', "'search' or 'stock'")
 		const { summary } = scenarioFromIncident(mixed, { pipeline: 'search' })
@@ -158,7 +158,7 @@ describe('events of several pipelines', () => {
 describe('events of several policies that report calls', () => {
 	const layers = () =>
 		pipeline(retry({ name: 'outer' }), retry({ name: 'inner', maxRetries: 1 }), timeout(500))
-	const nested = produce(WORLD, layers)
+	const nested = produce(MODEL, layers)
 
 	test('are rejected, with the names', () => {
 		expectInvalid(() => scenarioFromIncident(nested.lines), 'policy', 'one or more of inner, outer')
@@ -172,7 +172,7 @@ describe('events of several policies that report calls', () => {
 
 	test('are read together if they are side by side', () => {
 		const [left, right] = ['left', 'right'].map(
-			(name) => produce(WORLD, () => circuitBreaker({ name, failureThreshold: 3 })).lines,
+			(name) => produce(MODEL, () => circuitBreaker({ name, failureThreshold: 3 })).lines,
 		)
 		const { summary } = scenarioFromIncident([...(left ?? []), ...(right ?? [])], {
 			policy: ['left', 'right'],
@@ -200,20 +200,20 @@ describe('clocks', () => {
 		expect(scenario).toEqual(scenarioFromIncident(lines).scenario)
 	})
 
-	test('at 1970: an event does not extend the incident', () => {
+	test('extend no incident: an event at 1970 is an outlier', () => {
 		const epoch = shifted(-Date.UTC(2026, 0, 1))(lines[0] ?? '')
 		expect(scenarioFromIncident([epoch, ...lines]).summary.skipped.outliers).toBe(1)
 	})
 
-	test('of several processes: calls are sorted by time', () => {
-		const later = produce(WORLD, make).lines.map(shifted(10_000))
+	test('are merged: calls of several processes are sorted by time', () => {
+		const later = produce(MODEL, make).lines.map(shifted(10_000))
 		const at = readArrivals(scenarioFromIncident([...later, ...lines]).scenario)
 		expect(at).toHaveLength(2 * calls)
-		expect(at.every((one, index) => one >= (at[index - 1] ?? 0))).toBe(true)
+		expect(at).toEqual(at.toSorted((a, b) => a - b))
 	})
 
-	test('in whole milliseconds, as in production, suffice', () => {
-		const whole = produce(WORLD, make, (event) => {
+	test('suffice with whole milliseconds, as in production', () => {
+		const whole = produce(MODEL, make, (event) => {
 			const given: Record<string, unknown> = { ...event }
 			return { ...given, timestamp: Math.floor(Number(given['timestamp'])) }
 		})

@@ -9,7 +9,7 @@ import {
 	tune,
 } from 'yaoki/sim'
 import { simulateColdCache } from './cold-cache.ts'
-import { produce, truthOf, type World } from './production.ts'
+import { type ProductionModel, produce, truthOf } from './production.ts'
 
 const patient: readonly PolicyLayer[] = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeoutMs: 2_000 }]
 
@@ -52,22 +52,23 @@ describe('a log of a collapse', () => {
 		expect(one.survives).toBe(true)
 		const all = tune('replay', scenarios, options)
 		expect(all).toMatchObject({ survives: false, scenarios: scenarios.length })
-		expect(all.steps.every(({ violation }) => violation !== undefined)).toBe(true)
+		expect(all.steps.length).toBeGreaterThan(0)
+		expect(all.steps.filter(({ violation }) => violation === undefined)).toEqual([])
 		expect(all.nearest?.violation.scenario).toBeGreaterThan(0)
 	})
 })
 
 test('a log that includes the recovery decides, as the truth does', () => {
-	const world: World = {
+	const model: ProductionModel = {
 		perSecond: 40,
 		seconds: 60,
 		faults: [{ kind: 'outage', mode: 'refuse', fromMs: 15_000, toMs: 20_000 }],
 	}
-	const { lines } = produce(world, () => pipeline(retry({ maxRetries: 1, baseDelayMs: 100 }), timeout(500)))
+	const { lines } = produce(model, () => pipeline(retry({ maxRetries: 1, baseDelayMs: 100 }), timeout(500)))
 	const replay = replayIncident(scenarioFromIncident(lines), patient, { replications: 1 })
 	expect(replay).toMatchObject({ isDecided: true, missing: [], recovered: replay.scenarios })
 	const [lowest, highest] = replay.goodShare
-	const { goodShare } = truthOf(world, patient).totals
+	const { goodShare } = truthOf(model, patient).totals
 	expect(lowest).toBeLessThan(goodShare + 0.05)
 	expect(highest).toBeGreaterThan(goodShare - 0.05)
 })

@@ -5,7 +5,7 @@ import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
 import { type Fault, type PolicyLayer, type SimulationResult, simulate } from 'yaoki/sim'
 import type { Incident } from '../../../src/sim/incident/incident.ts'
 import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
-import { produce, readService, STORM, truthOf, type World } from './production.ts'
+import { type ProductionModel, produce, readService, STORM, truthOf } from './production.ts'
 
 const naive = () => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout(500))
 
@@ -30,12 +30,12 @@ function figures({ clients, services }: SimulationResult): Figures {
 /** Returns the figures of the replay and of the original. */
 function replayed(
 	{ scenario }: Incident,
-	world: World,
+	model: ProductionModel,
 	replay: readonly PolicyLayer[],
 ): { read: Figures; truth: Figures } {
 	return {
 		read: figures(simulate({ ...scenario, policies: { replay } })),
-		truth: figures(truthOf(world, replay)),
+		truth: figures(truthOf(model, replay)),
 	}
 }
 
@@ -52,28 +52,28 @@ describe('an incident recorded with retries, replayed with another policy', () =
 		['was slow', { kind: 'slowdown', factor: 12, ...times }],
 	]
 	describe.each(faults)('in which the service %s', (_, fault) => {
-		const world: World = { faults: [fault], seconds: 80 }
-		const incident = scenarioFromIncident(produce(world, naive).lines)
+		const model: ProductionModel = { faults: [fault], seconds: 80 }
+		const incident = scenarioFromIncident(produce(model, naive).lines)
 
 		test.each(Object.entries(CAREFUL))('%s', (_name, layers) => {
-			const { read, truth } = replayed(incident, world, layers)
+			const { read, truth } = replayed(incident, model, layers)
 			expectNear(read.good, truth.good, 0.02)
 			expectNear(read.requests, truth.requests, 0.03)
 		})
 	})
 
 	test('does not depend on the recorded policy', () => {
-		const world: World = { faults: [{ kind: 'outage', mode: 'refuse', ...times }], seconds: 80 }
+		const model: ProductionModel = { faults: [{ kind: 'outage', mode: 'refuse', ...times }], seconds: 80 }
 		const makers: readonly (() => Policy)[] = [
 			naive,
 			() => pipeline(retry({ maxRetries: 10, baseDelayMs: 20 }), timeout(500)),
 			() => pipeline(circuitBreaker({ failureThreshold: 20, resetTimeoutMs: 500 }), timeout(500)),
 		]
 		const patient = CAREFUL['patient retries'] ?? []
-		const { good } = figures(truthOf(world, patient))
+		const { good } = figures(truthOf(model, patient))
 		for (const make of makers) {
-			const incident = scenarioFromIncident(produce(world, make).lines)
-			expectNear(replayed(incident, world, patient).read.good, good, 0.02)
+			const incident = scenarioFromIncident(produce(model, make).lines)
+			expectNear(replayed(incident, model, patient).read.good, good, 0.02)
 		}
 	})
 })

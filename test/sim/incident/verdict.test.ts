@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { expectResilience, ResilienceError, type SimulationResult, simulate } from 'yaoki/sim'
 import { formatVerdict, judgeReplay, listMissing } from '../../../src/sim/incident/verdict.ts'
 import type { RecoveryStatus } from '../../../src/sim/measure/result.ts'
-import { scene } from '../scene.ts'
+import { setup } from '../setup.ts'
 
-const base = simulate(scene())
+const base = simulate(setup())
 
 function scenario(goodShare: number, status: RecoveryStatus | null, hasFault = true) {
 	const recovery = status && {
@@ -30,7 +30,7 @@ describe('a replay is decided', () => {
 		['not if a fault lasts to the end', [scenario(0.9, 'recovered'), scenario(0.9, null)], false],
 		['if a scenario has no fault', [scenario(0.9, 'recovered'), scenario(0.9, null, false)], true],
 		[
-			'not if they differ by over ten points',
+			'is not decided if the scenarios differ by over ten points',
 			[scenario(0.8, 'recovered'), scenario(0.91, 'recovered')],
 			false,
 		],

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { type PolicyLayer, type Scenario, simulate } from 'yaoki/sim'
-import { api, clientOf, scene, sum, web } from '../scene.ts'
+import { api, clientOf, setup, sum, web } from '../setup.ts'
 import { bytesOf } from './elsewhere.ts'
 
 const ELSEWHERE = new URL('./elsewhere.ts', import.meta.url)
@@ -102,14 +102,14 @@ describe('another seed', () => {
 describe('the trace hash', () => {
 	const hashOf = (scenario: Scenario) => simulate(scenario).traceHash
 	const three = (third: number) =>
-		scene({ web: { arrivals: { kind: 'trace', atMs: [0, 5, third] } }, api: { serviceTimeMs: 20 } })
+		setup({ web: { arrivals: { kind: 'trace', atMs: [0, 5, third] } }, api: { serviceTimeMs: 20 } })
 
 	it('changes if one event is a billionth of a millisecond later', () => {
 		expect(hashOf(three(7 + 1e-9))).not.toBe(hashOf(three(7)))
 	})
 
 	it('changes if there is one more call', () => {
-		const more = scene({
+		const more = setup({
 			web: { arrivals: { kind: 'trace', atMs: [0, 5, 7, 7] } },
 			api: { serviceTimeMs: 20 },
 		})
@@ -118,7 +118,7 @@ describe('the trace hash', () => {
 
 	it('changes if calls end in another order at the same times', () => {
 		const order = (which: 'fifo' | 'lifo') =>
-			scene({
+			setup({
 				web: { arrivals: { kind: 'trace', atMs: [0, 5, 7] } },
 				api: { serviceTimeMs: 20, queue: { order: which } },
 			})
@@ -127,7 +127,7 @@ describe('the trace hash', () => {
 
 	it('changes if a call fails instead of succeeding at the same time', () => {
 		const failing = (rate: number) =>
-			scene({ api: { faults: [{ kind: 'errors', rate, fromMs: 0, toMs: 100 }] } })
+			setup({ api: { faults: [{ kind: 'errors', rate, fromMs: 0, toMs: 100 }] } })
 		expect(hashOf(failing(1))).not.toBe(hashOf(failing(0)))
 	})
 
@@ -154,14 +154,14 @@ describe('common random numbers', () => {
 	} as const
 
 	it('give every policy the same arrivals', () => {
-		const plain = arrivals(scene({ api: shaky, web: { arrivals: calls }, rest: closeUp }))
+		const plain = arrivals(setup({ api: shaky, web: { arrivals: calls }, rest: closeUp }))
 		expect(sum(plain)).toBeGreaterThan(150)
 		for (const policy of strategies)
-			expect(arrivals(scene({ api: shaky, web: { arrivals: calls }, policy, rest: closeUp }))).toEqual(plain)
+			expect(arrivals(setup({ api: shaky, web: { arrivals: calls }, policy, rest: closeUp }))).toEqual(plain)
 	})
 
 	it('do not change arrivals when another client is added', () => {
-		const alone = scene({ api: shaky, web: { arrivals: calls }, rest: closeUp })
+		const alone = setup({ api: shaky, web: { arrivals: calls }, rest: closeUp })
 		const crowded: Scenario = {
 			...alone,
 			clients: {
@@ -178,7 +178,7 @@ describe('common random numbers', () => {
 		const workMs = (policy: readonly PolicyLayer[]) => {
 			const { usefulMs, wastedMs, requests } = api(
 				simulate(
-					scene({
+					setup({
 						api: { workers: Infinity, serviceTimeMs: { kind: 'lognormal', medianMs: 5, p99Ms: 50 } },
 						web: { arrivals: { kind: 'constant', perSecond: 100, toMs: 1_000 } },
 						policy,
@@ -213,7 +213,7 @@ describe('common random numbers', () => {
 	})
 
 	it('give each instance of a client its own stream', () => {
-		const herd = scene({
+		const herd = setup({
 			api: { faults: [{ kind: 'outage', fromMs: 0, toMs: 50 }], workers: Infinity },
 			web: { arrivals: { kind: 'closed', users: 200, callsEach: 1 } },
 			policy: [{ retry: { baseDelayMs: 100, maxRetries: 10, jitterStrategy: 'full' } }],

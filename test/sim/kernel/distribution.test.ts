@@ -36,7 +36,8 @@ describe.each(Object.entries(laws))('%s', (_name, law) => {
 	})
 
 	it('draws non-negative, finite values', () => {
-		expect(values.every((value) => value >= 0 && value < Infinity)).toBe(true)
+		expect(values).toHaveLength(COUNT)
+		expect(values.filter((value) => !(value >= 0 && value < Infinity))).toEqual([])
 	})
 
 	it('draws the same from the same seed, and other values from another', () => {
@@ -64,7 +65,7 @@ describe('quantiles', () => {
 		expect(Math.abs(shareUpTo(sample(law ?? 0), bound) - share)).toBeLessThan(shareError(share))
 	})
 
-	it('of a lognormal with equal p99 and median are constant', () => {
+	it('are constant if a lognormal has equal p99 and median', () => {
 		expect(new Set(sample({ kind: 'lognormal', medianMs: 20, p99Ms: 20 }, 1, 100))).toEqual(new Set([20]))
 	})
 })
@@ -95,14 +96,16 @@ it('an empirical distribution draws only the given values, each with its frequen
 	fc.assert(
 		fc.property(fc.array(fc.double({ min: 0, noNaN: true }), { minLength: 1 }), (valuesMs) => {
 			const drawn = sample({ kind: 'empirical', valuesMs }, 3, 30)
-			expect(drawn.every((value) => valuesMs.includes(value))).toBe(true)
+			expect(drawn.length).toBeGreaterThan(0)
+			expect(drawn.filter((value) => !valuesMs.includes(value))).toEqual([])
 		}),
 	)
 })
 
 it('a normal distribution draws absolute values', () => {
 	const values = sample({ kind: 'normal', meanMs: 0, sdMs: 10 })
-	expect(values.every((value) => value >= 0)).toBe(true)
+	expect(values.length).toBeGreaterThan(0)
+	expect(values.filter((value) => value < 0)).toEqual([])
 	expect(mean(values)).toBeCloseTo(10 * Math.sqrt(2 / Math.PI), 0)
 })
 

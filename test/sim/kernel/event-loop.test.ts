@@ -34,7 +34,7 @@ describe('events', () => {
 		expect([loop.hasEvents, loop.events]).toEqual([false, 4])
 	})
 
-	it('at Infinity never run', () => {
+	it('never run if scheduled at Infinity', () => {
 		const loop = newLoop()
 		loop.after(Infinity, () => expect.unreachable())
 		loop.run(Infinity)

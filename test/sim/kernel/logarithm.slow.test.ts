@@ -26,7 +26,7 @@ describe('the logarithm', () => {
 		])
 	})
 
-	test('of 1 is 0, and special values are as usual', () => {
+	test('is 0 for 1, and as usual for special values', () => {
 		expect([1, 0, -1, Infinity, Number.NaN].map(logarithm)).toEqual([0, -Infinity, NaN, Infinity, NaN])
 	})
 })

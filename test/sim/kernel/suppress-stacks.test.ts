@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { retry } from 'yaoki'
 import { simulate } from 'yaoki/sim'
 import { hasFunction, suppressStacks } from '../../../src/sim/kernel/suppress-stacks.ts'
-import { every, scene } from '../scene.ts'
+import { every, setup } from '../setup.ts'
 
 const limit = () => Reflect.get(Error, 'stackTraceLimit')
 
@@ -35,17 +35,17 @@ describe('errors without stacks', () => {
 })
 
 describe('a simulation', () => {
-	it('with user functions keeps stacks', () => {
+	it('keeps stacks if it has user functions', () => {
 		const seen: unknown[] = []
 		const shouldRetry = () => {
 			seen.push(limit())
 			return false
 		}
 		const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 50 }] } as const
-		simulate(scene({ api: dead, policy: () => retry({ shouldRetry }) }))
-		simulate(scene({ api: dead, policy: [{ retry: { shouldRetry } }] }))
+		simulate(setup({ api: dead, policy: () => retry({ shouldRetry }) }))
+		simulate(setup({ api: dead, policy: [{ retry: { shouldRetry } }] }))
 		simulate(
-			scene({
+			setup({
 				web: { arrivals: every(100, 5) },
 				rest: {
 					until: () => {
@@ -59,8 +59,8 @@ describe('a simulation', () => {
 		expect(limit()).toBeGreaterThan(0)
 	})
 
-	it('with data only has no stacks', () => {
-		expect(hasFunction(scene({ policy: [{ retry: {} }] }))).toBe(false)
+	it('has no stacks if it is data only', () => {
+		expect(hasFunction(setup({ policy: [{ retry: {} }] }))).toBe(false)
 		expect(hasFunction([undefined, { a: [{ b: () => 1 }] }])).toBe(true)
 	})
 })

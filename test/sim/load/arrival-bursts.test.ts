@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { simulate } from 'yaoki/sim'
 import type { ArrivalBursts } from '../../../src/sim/scenario/arrivals-model.ts'
-import { scene } from '../scene.ts'
+import { setup } from '../setup.ts'
 import { startTimes } from './start-times.ts'
 
 const BURSTS: ArrivalBursts = {
@@ -57,7 +57,7 @@ describe('bursts', () => {
 		expect(Math.abs(index / formula - 1)).toBeLessThan(0.1)
 	})
 
-	it('of the same rate as the time between are a Poisson process', () => {
+	it('are a Poisson process if the rate between them is the same', () => {
 		const { index } = counts({ ...BURSTS, burstPerSecond: 20 }, 1_000, 10_000)
 		expect(Math.abs(index - 1)).toBeLessThan(5 * Math.sqrt(2 / 10_000))
 	})
@@ -84,7 +84,7 @@ describe('bursts', () => {
 		for (const [index, at] of one.entries()) expect(at).toBeCloseTo(other[index] ?? 0, 6)
 	})
 
-	it('that are very short end the run at the limit of events', () => {
+	it('end the run at the limit of events if they are very short', () => {
 		const arrivals: ArrivalBursts = {
 			...BURSTS,
 			perSecond: 0,
@@ -92,7 +92,7 @@ describe('bursts', () => {
 			everyMs: 1e-3,
 			lastsMs: 1e-6,
 		}
-		const run = simulate(scene({ web: { arrivals }, rest: { durationMs: 1e6, maxEvents: 10_000 } }))
+		const run = simulate(setup({ web: { arrivals }, rest: { durationMs: 1e6, maxEvents: 10_000 } }))
 		expect(run.endedBy).toBe('event-limit')
 	})
 })

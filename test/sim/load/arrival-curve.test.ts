@@ -4,7 +4,7 @@ import { simulate } from 'yaoki/sim'
 import { hasEnded } from '../../../src/sim/load/arrivals.ts'
 import { RateCurve } from '../../../src/sim/load/rate-curve.ts'
 import type { ArrivalCurve, RatePoint } from '../../../src/sim/scenario/arrivals-model.ts'
-import { scene, web } from '../scene.ts'
+import { setup, web } from '../setup.ts'
 import { startTimes } from './start-times.ts'
 
 const point = (atMs: number, perSecond: number): RatePoint => ({ atMs, perSecond })
@@ -23,7 +23,7 @@ const within = (times: readonly number[], fromMs: number, toMs: number): number 
 	times.filter((at) => at >= fromMs && at < toMs).length
 
 describe('evenly spaced calls along a curve', () => {
-	it('of one rate are those of constant arrivals', () => {
+	it('equal constant arrivals if the rate never changes', () => {
 		const constant = startTimes({ kind: 'constant', perSecond: 7 }, 100_000)
 		expect(startTimes(curve([point(0, 7)], even), 100_000)).toEqual(constant)
 	})
@@ -92,19 +92,19 @@ describe('a repeated curve', () => {
 		for (const [index, at] of late.entries()) expect(at - 5_000).toBeCloseTo(early[index] ?? 0, 6)
 	})
 
-	it('with steps holds the last rate until the period ends', () => {
+	it('holds the last rate until the period ends, with steps', () => {
 		const day = curve([point(0, 10), point(500, 100)], { ...STEPS, repeatEveryMs: 1_000 })
 		expect(startTimes(day, 3_000)).toHaveLength(3 * 55)
 	})
 
-	it('with a low rate and a short period is computed without visiting every period', () => {
+	it('is computed without visiting every period at a low rate with a short period', () => {
 		const rare = curve([point(0, 0), point(1e-6, 1e-6)], { ...even, repeatEveryMs: 2e-6 })
 		const [, second = 0] = startTimes(rare, 1e13)
 		// Half of the highest rate: one call in two million seconds.
 		expect(second / 2e9).toBeCloseTo(1, 6)
 	})
 
-	it('with load only at a single point has no calls', () => {
+	it('has no calls if it has load only at a single point', () => {
 		const never = curve([point(0, 0), point(1_000, 5)], { ...STEPS, repeatEveryMs: 1_000 })
 		expect(startTimes(never, 1e6)).toEqual([])
 	})
@@ -171,7 +171,7 @@ describe('the number of calls', () => {
 })
 
 describe('random calls along a curve', () => {
-	it('of one rate have the times of poisson arrivals', () => {
+	it('have the times of poisson arrivals if the rate never changes', () => {
 		const poisson = startTimes({ kind: 'poisson', perSecond: 50 }, 10_000)
 		const times = startTimes(curve([point(0, 50)]), 10_000)
 		expect(times).toHaveLength(poisson.length)
@@ -204,7 +204,7 @@ describe('random calls along a curve', () => {
 
 it('a curve that ends at 0, or with toMs, lets a run end when nothing is left to do', () => {
 	const run = (arrivals: ArrivalCurve) =>
-		simulate(scene({ api: { workers: 9 }, web: { arrivals }, rest: { until: 'idle' } }))
+		simulate(setup({ api: { workers: 9 }, web: { arrivals }, rest: { until: 'idle' } }))
 	expect(web(run(curve([point(0, 100), point(10_000, 0)], even)))).toMatchObject({ calls: 500, good: 500 })
 	expect(web(run(curve([point(0, 100)], { ...even, toMs: 1_000 })))).toMatchObject({ calls: 100 })
 	expect(() => run(curve([point(0, 0), point(100, 10)]))).toThrow('arrivals never end')

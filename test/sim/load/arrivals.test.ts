@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Arrivals, simulate } from 'yaoki/sim'
 import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 import { scheduleCalls } from '../../../src/sim/load/arrivals.ts'
-import { scene, web } from '../scene.ts'
+import { setup, web } from '../setup.ts'
 
 /** Returns when calls started and by which user, up to a time; each takes `takesMs`. */
 function calls(arrivals: Arrivals, untilMs: number, takesMs = 0): { at: number; user: number }[] {
@@ -51,7 +51,7 @@ describe('constant arrivals', () => {
 
 	it('are complete in a run: 10 s at 100 per second are 1,000', () => {
 		const arrivals = { kind: 'constant', perSecond: 100 } as const
-		expect(web(simulate(scene({ web: { arrivals }, rest: { durationMs: 10_000 } }))).calls).toBe(1_000)
+		expect(web(simulate(setup({ web: { arrivals }, rest: { durationMs: 10_000 } }))).calls).toBe(1_000)
 	})
 })
 
@@ -128,7 +128,7 @@ describe('a closed loop', () => {
 
 	it('never has more calls in flight than users', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { workers: Infinity, serviceTimeMs: { kind: 'exponential', meanMs: 20 } },
 				web: { arrivals: { kind: 'closed', users: 8 } },
 				rest: { durationMs: 5_000 },
@@ -142,7 +142,7 @@ describe('a closed loop', () => {
 		const served = (serviceTimeMs: number) =>
 			web(
 				simulate(
-					scene({
+					setup({
 						api: { serviceTimeMs },
 						web: { arrivals: { kind: 'closed', users: 5 } },
 						rest: { durationMs: 10_000 },
@@ -165,7 +165,7 @@ describe('a closed loop', () => {
 	it('stops if a call never ends', () => {
 		const hung = [{ kind: 'outage', mode: 'hang', fromMs: 105, toMs: 200 }] as const
 		const result = simulate(
-			scene({
+			setup({
 				api: { faults: hung },
 				web: { arrivals: { kind: 'closed', users: 1 } },
 				rest: { durationMs: 1_000 },

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { InvalidArgumentError, InvalidOptionError } from 'yaoki'
 import { type LoadCurveFromCsvOptions, loadCurveFromCsv, simulate } from 'yaoki/sim'
 import { readRows } from '../../../src/sim/load/csv.ts'
-import { scene, web } from '../scene.ts'
+import { setup, web } from '../setup.ts'
 
 const points = (csv: string, options?: LoadCurveFromCsvOptions) =>
 	loadCurveFromCsv(csv, options).arrivals.points.map(({ atMs, perSecond }) => [atMs, perSecond])
@@ -20,7 +20,7 @@ function rejected(csv: unknown, options?: unknown): string {
 }
 
 describe('times', () => {
-	it('in seconds start at the first value', () => {
+	it('start at the first value, in seconds', () => {
 		expect(points('time,rps\n100,5\n160,10\n220,7')).toEqual([
 			[0, 5],
 			[60_000, 10],
@@ -28,7 +28,7 @@ describe('times', () => {
 		])
 	})
 
-	it('in milliseconds are recognized by the column, or by their size', () => {
+	it('are recognized as milliseconds by the column, or by their size', () => {
 		const expected = [
 			[0, 5],
 			[500, 10],
@@ -43,7 +43,7 @@ describe('times', () => {
 		])
 	})
 
-	it('as dates have the zone that they name, else UTC', () => {
+	it('have the zone that a date names, else UTC', () => {
 		const csv = 'time,rps\n2026-02-01 10:00:00,5\n2026-02-01T10:01:00Z,10\n2026-02-01T12:02:00+02:00,7'
 		expect(points(csv)).toEqual([
 			[0, 5],
@@ -87,7 +87,7 @@ describe('columns', () => {
 		expect(points('2026-02-01T10:00Z,5\n2026-02-01T10:01Z,6')[1]).toEqual([60_000, 6])
 	})
 
-	it('of counts become rates that keep the number of calls', () => {
+	it('become rates that keep the number of calls, if they are counts', () => {
 		const csv = 'time,requests\n0,600\n60,1200\n120,300\n180,0'
 		const { arrivals, summary } = loadCurveFromCsv(csv)
 		expect(summary.source).toContain('requests as calls from each time to the next')
@@ -96,10 +96,10 @@ describe('columns', () => {
 			points: [{ perSecond: 10 }, { perSecond: 20 }, {}, {}],
 		})
 		const even = { ...arrivals, spacing: 'even' } as const
-		expect(web(simulate(scene({ api: { workers: 99 }, web: { arrivals: even } }))).calls).toBe(2_100)
+		expect(web(simulate(setup({ api: { workers: 99 }, web: { arrivals: even } }))).calls).toBe(2_100)
 	})
 
-	it('of counts before a gap count for one interval', () => {
+	it('count for one interval before a gap, if they are counts', () => {
 		expect(points('time,calls\n0,60\n60,60\n300,60\n360,60').map(([, rate]) => rate)).toEqual([1, 1, 1, 1])
 	})
 

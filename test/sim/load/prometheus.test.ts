@@ -58,7 +58,7 @@ describe('a range query', () => {
 		expect(loadCurveFromPrometheus(JSON.parse(SAMPLE)).arrivals).toEqual(arrivals)
 	})
 
-	it('of several series is their sum, or that of the series with these labels', () => {
+	it('is the sum of all its series, or of the series with these labels', () => {
 		const json = response(
 			series({ pod: 'a', path: '/x' }, 1, 2, 3),
 			series({ pod: 'b', path: '/x' }, 10, 20, 30),
@@ -83,7 +83,7 @@ describe('a value that is missing', () => {
 		series({ pod: 'b' }, 10, undefined, 'NaN', 40, 50),
 	)
 
-	it('from one series is interpolated and reported', () => {
+	it('is interpolated and reported if one series lacks it', () => {
 		expect(points(json)).toEqual([11, 21, 31, 41, 51])
 		expect(loadCurveFromPrometheus(json).summary.missing).toBe(2)
 	})
@@ -92,7 +92,7 @@ describe('a value that is missing', () => {
 		expect(points(json, { gaps: 'zero' })).toEqual([11, 1, 1, 41, 51])
 	})
 
-	it('before a series begins or after it ends is no load: the instance did not run', () => {
+	it('is no load before a series begins or after it ends: the instance did not run', () => {
 		const started = response(
 			series({ pod: 'a' }, 1, 1, 1, 1),
 			series({ pod: 'b' }, undefined, 10, 20, undefined),
@@ -101,7 +101,7 @@ describe('a value that is missing', () => {
 		expect(loadCurveFromPrometheus(started).summary.missing).toBe(0)
 	})
 
-	it('from all series is a gap', () => {
+	it('is a gap if all series lack it', () => {
 		const down = response(series({}, 5, 5, undefined, undefined, undefined, 5, 5, 5))
 		expect(points(down)).toEqual([5, 5, 5, 5, 5])
 		expect(loadCurveFromPrometheus(down).summary.gaps).toEqual([{ fromMs: 60_000, toMs: 300_000 }])
@@ -131,7 +131,7 @@ describe('what is no range query of a rate is rejected', () => {
 		expect(rejected(json)).toContain(message)
 	})
 
-	it('a counter, with the query to use instead', () => {
+	it('rejects a counter, with the query to use instead', () => {
 		const counter = response(series({ __name__: 'http_requests_total' }, 1_000, 2_000))
 		expect(rejected(counter)).toContain('sum(rate(http_requests_total[5m]))')
 	})

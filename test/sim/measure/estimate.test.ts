@@ -41,11 +41,11 @@ describe('an estimate', () => {
 		expect(mean - low).toBeCloseTo(high - mean, 12)
 	})
 
-	it('of a single run has no interval', () => {
+	it('has no interval for a single run', () => {
 		expect(estimate([3])).toEqual({ mean: 3, low: 3, high: 3, sd: 0, count: 1, min: 3, max: 3 })
 	})
 
-	it('of no runs is NaN', () => {
+	it('is NaN without runs', () => {
 		const { count, ...figures } = estimate([])
 		expect(count).toBe(0)
 		expect(Object.keys(figures)).toHaveLength(6)
@@ -90,7 +90,7 @@ describe('two means', () => {
 		expect(standardErrors(ours, ours)).toBe(0)
 	})
 
-	it('without a standard deviation differ by 0 or Infinity', () => {
+	it('differ by 0 or Infinity without a standard deviation', () => {
 		const exact = (mean: number) => ({ mean, sd: 0, count: 10 })
 		expect(standardErrors(exact(5), exact(5))).toBe(0)
 		expect(standardErrors(exact(5), exact(6))).toBe(-Infinity)

@@ -57,7 +57,7 @@ describe('new calls are healthy', () => {
 		}
 	})
 
-	it('in a shorter time, if no more will follow', () => {
+	it('are healthy after a shorter time, if no more will follow', () => {
 		expect(judge([bad, good], { isOver: true })).toBe(1_000)
 		expect(judge([bad, bad], { isOver: true })).toBe('failing')
 		expect(judge([[3, 3, 3]], { isOver: true })).toBe(0)
@@ -75,12 +75,12 @@ describe('nothing is shown', () => {
 		expect(judge(steps)).toBe('too-short')
 	})
 
-	it('without calls, also if none will follow', () => {
+	it('is shown by no calls, also if none will follow', () => {
 		expect(judge(times(6, quiet), { isOver: true })).toBe('too-short')
 		expect(judge([], { isOver: true })).toBe('too-short')
 	})
 
-	it('by the last calls of a client that mostly failed', () => {
+	it('is shown by the last calls of a client that mostly failed', () => {
 		expect(judge([...times(6, bad), [1, 1, 1]], { isOver: true })).toBe('failing')
 	})
 })

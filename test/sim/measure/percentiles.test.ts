@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { expectResilience, replicate, type Scenario, simulate } from 'yaoki/sim'
 import { readMeasure } from '../../../src/sim/measure/measures.ts'
-import { clientOf, every, scene, web } from '../scene.ts'
+import { clientOf, every, setup, web } from '../setup.ts'
 
 /** M/M/1 at half of its capacity. */
-const queue: Scenario = scene({
+const queue: Scenario = setup({
 	api: { serviceTimeMs: { kind: 'exponential', meanMs: 10 } },
 	web: { arrivals: { kind: 'poisson', perSecond: 50 } },
 	rest: { durationMs: 60_000 },
@@ -13,11 +13,14 @@ const queue: Scenario = scene({
 describe('percentiles of several runs', () => {
 	const { runs, measures } = replicate(queue, { replications: 10 })
 
-	it.each(['p50Ms', 'p99Ms', 'p999Ms'] as const)('of an M/M/1 queue have an interval around %s', (name) => {
-		const { low, mean, high } = measures[name]
-		expect(low).toBeLessThan(mean)
-		expect(mean).toBeLessThan(high)
-	})
+	it.each(['p50Ms', 'p99Ms', 'p999Ms'] as const)(
+		'have an interval around the %s of an M/M/1 queue',
+		(name) => {
+			const { low, mean, high } = measures[name]
+			expect(low).toBeLessThan(mean)
+			expect(mean).toBeLessThan(high)
+		},
+	)
 
 	it('are never equal because of the width of a bucket', () => {
 		for (const name of ['p50Ms', 'p99Ms'] as const)
@@ -34,7 +37,7 @@ describe('percentiles of several runs', () => {
 })
 
 describe('a latency that is always the same', () => {
-	const constant = scene({ web: { arrivals: every(100, 50) }, api: { serviceTimeMs: 10.25 } })
+	const constant = setup({ web: { arrivals: every(100, 50) }, api: { serviceTimeMs: 10.25 } })
 
 	it('is exact in every percentile, and its interval is the value itself', () => {
 		const { measures } = replicate(constant, { replications: 5 })
@@ -44,7 +47,7 @@ describe('a latency that is always the same', () => {
 
 	it('is exact among other values', () => {
 		const arrivals = { kind: 'trace', atMs: [0, 0, 100, 200, 300, 400, 500, 600] } as const
-		const { latency } = web(simulate(scene({ web: { arrivals }, api: { serviceTimeMs: 10.25 } })))
+		const { latency } = web(simulate(setup({ web: { arrivals }, api: { serviceTimeMs: 10.25 } })))
 		expect(latency).toMatchObject({ p50Ms: 10.25, p99Ms: 20.5, p999Ms: 20.5, maxMs: 20.5 })
 	})
 })
@@ -75,7 +78,7 @@ describe('the latency of failed calls', () => {
 	})
 
 	it('is missing as a measure if no call failed', () => {
-		expect(readMeasure('failureP99Ms', simulate(scene()))).toBe(null)
+		expect(readMeasure('failureP99Ms', simulate(setup()))).toBe(null)
 	})
 
 	it('comes with the share of good calls of each client, and of the worst', () => {
@@ -85,7 +88,7 @@ describe('the latency of failed calls', () => {
 		expect(() => expectResilience(result).measure('worstGoodShare', '>', 0.9)).toThrow(
 			'worstGoodShare: expected > 0.9, got 0 (seed 1)',
 		)
-		const idle = scene({ rest: { clients: { idle: { to: 'api', arrivals: { kind: 'trace', atMs: [] } } } } })
+		const idle = setup({ rest: { clients: { idle: { to: 'api', arrivals: { kind: 'trace', atMs: [] } } } } })
 		expect(readMeasure('worstGoodShare', simulate(idle))).toBe(1)
 	})
 })

@@ -9,7 +9,7 @@ import {
 } from 'yaoki/sim'
 import { faultPeriods, RecoveryTracker } from '../../../src/sim/measure/recovery-tracker.ts'
 import type { Recovery } from '../../../src/sim/measure/result.ts'
-import { atOnce, clientOf, every, scene, serviceOf } from '../scene.ts'
+import { atOnce, clientOf, every, serviceOf, setup } from '../setup.ts'
 
 const constant = (perSecond: number, toMs?: number) => ({ kind: 'constant', perSecond, toMs }) as const
 
@@ -105,7 +105,7 @@ it('faults that overlap or touch are one period', () => {
 const outage: Fault = { kind: 'outage', fromMs: 2_000, toMs: 4_000 }
 const run = (api: object, web: object = {}, rest: object = { durationMs: 20_000 }): SimulationResult =>
 	simulate(
-		scene({
+		setup({
 			api: { workers: 10, faults: [outage], ...api },
 			web: { arrivals: constant(100), ...web },
 			rest,
@@ -151,7 +151,7 @@ describe('in a run', () => {
 
 	it('recovers with the last call, if clients call once', () => {
 		const herd = simulate(
-			scene({
+			setup({
 				api: { faults: [{ ...outage, fromMs: 0, toMs: 500 }] },
 				web: { arrivals: atOnce(50) },
 				policy: [{ retry: { baseDelayMs: 400, growth: 'constant', jitterStrategy: 'none', maxRetries: 5 } }],
@@ -181,7 +181,7 @@ describe('in a run', () => {
 		expect(of({ durationMs: 60_000, stepMs: 15_000 })).toEqual(expected)
 		expect(of({ durationMs: 400_000 })?.recoveredAfterMs).toEqual(expected?.recoveredAfterMs)
 		const sliced = new Simulation(
-			scene({
+			setup({
 				api: { workers: 2, faults: [slow] },
 				web: { arrivals: constant(100), goodWithinMs: 500 },
 				rest: { durationMs: 60_000 },
@@ -211,7 +211,7 @@ describe('in a run', () => {
 })
 
 describe('a verdict is not wrong', () => {
-	it('for a run that relapses after a healthy period', () => {
+	it('reports no recovery if a run relapses after a healthy period', () => {
 		// Twice the capacity, 20 s after the fault.
 		const relapse = (toMs?: number): SimulationResult => {
 			const arrivals = { kind: 'poisson', perSecond: 2_000, fromMs: 24_000, toMs } as const
@@ -230,7 +230,7 @@ describe('a verdict is not wrong', () => {
 		expect(short).toBeLessThan(23_000)
 	})
 
-	it('for one client at 0 of 600 among many calls of another', () => {
+	it('reports no recovery for one client at 0 of 600 among many calls of another', () => {
 		const hidden = simulate({
 			durationMs: 64_000,
 			services: {
@@ -256,7 +256,7 @@ describe('a verdict is not wrong', () => {
 		expect(recovery).toMatchObject({ status: 'not-recovered', recoveredAfterMs: null })
 	})
 
-	it('for a run that ends too soon', () => {
+	it('reports that nothing is shown if a run ends too soon', () => {
 		expect(run({}, {}, { durationMs: 8_000 }).recovery).toMatchObject({
 			status: 'not-shown',
 			healthyAfterMs: null,
@@ -266,7 +266,7 @@ describe('a verdict is not wrong', () => {
 		expect(run({}, { arrivals: constant(1) }, { durationMs: 15_000 }).recovery?.status).toBe('recovered')
 	})
 
-	it('for a client that made its last call before the end of the run', () => {
+	it('judges a client that made its last call before the end of the run', () => {
 		expect(run({}, { arrivals: every(1_000, 6) }).recovery).toMatchObject({ status: 'recovered' })
 		const failing = run(
 			{ faults: [outage], queue: { limit: 0 }, workers: 1, serviceTimeMs: 5_000 },
@@ -314,7 +314,7 @@ describe('a service', () => {
 	it('has recovered while it still processes a request that was slow for a caller that has left', () => {
 		const slow: Fault = { kind: 'slowdown', factor: 2_000, fromMs: 2_000, toMs: 4_000 }
 		const result = simulate(
-			scene({
+			setup({
 				api: { workers: Infinity, faults: [slow] },
 				web: { arrivals: constant(100) },
 				policy: [{ timeoutMs: 100 }],
@@ -325,7 +325,7 @@ describe('a service', () => {
 		expect(result.recovery?.recoveredAfterMs).toBe(90)
 	})
 
-	it('without requests shows nothing, and the others decide', () => {
+	it('shows nothing without requests, and the others decide', () => {
 		const services = { api: { serviceTimeMs: 1, faults: [outage] }, unused: { serviceTimeMs: 1 } }
 		const result = simulate({
 			durationMs: 20_000,
@@ -341,7 +341,7 @@ describe('without a call after the fault', () => {
 	/** The last call starts during the outage from 2 s to 4 s. */
 	const during = (policy: PolicyModel, to = 3_000) =>
 		simulate(
-			scene({
+			setup({
 				api: { workers: 10, faults: [outage] },
 				web: { arrivals: constant(100, to) },
 				policy,
@@ -367,9 +367,9 @@ describe('without a call after the fault', () => {
 		expect(recovery?.status).toBe('recovered')
 	})
 
-	it('of one client, the other clients decide', () => {
+	it('lets the other clients decide about one that made no call', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { workers: 10, faults: [outage] },
 				web: { arrivals: constant(100) },
 				rest: {

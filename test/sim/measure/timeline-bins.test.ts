@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { TimelineBins } from '../../../src/sim/measure/timeline-bins.ts'
-import { sum } from '../scene.ts'
+import { sum } from '../setup.ts'
 
 const ascending = fc
 	.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 100 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, type Scenario, type SimulationResult, simulate } from 'yaoki/sim'
 import { MEASURE_NAMES, MEASURES, readMeasure } from '../../../src/sim/measure/measures.ts'
-import { clientOf, every, scene, sum } from '../scene.ts'
+import { clientOf, every, setup, sum } from '../setup.ts'
 
 const dead: Fault = { kind: 'outage', fromMs: 0, toMs: 1e6 }
 const hung: Fault = { ...dead, mode: 'hang' }
@@ -81,18 +81,18 @@ describe('totals', () => {
 	})
 
 	it('do not count late calls as good', () => {
-		const late = simulate(scene({ web: { arrivals: every(0, 4), goodWithinMs: 25 } }))
+		const late = simulate(setup({ web: { arrivals: every(0, 4), goodWithinMs: 25 } }))
 		expect(clientOf(late, 'web')).toMatchObject({ good: 2, late: 2, failed: 0 })
 		expect(late.totals.goodShare).toBe(0.5)
 	})
 
 	it('do not count hanging calls as good', () => {
-		const hanging = simulate(scene({ api: { faults: [hung] }, web: { arrivals: every(1, 10) } }))
+		const hanging = simulate(setup({ api: { faults: [hung] }, web: { arrivals: every(1, 10) } }))
 		expect(hanging.totals.goodShare).toBe(0)
 	})
 
 	it('are zeros if nothing happens', () => {
-		const empty = simulate(scene({ web: { arrivals: { kind: 'trace', atMs: [] } } }))
+		const empty = simulate(setup({ web: { arrivals: { kind: 'trace', atMs: [] } } }))
 		expect(empty.totals).toMatchObject({
 			offeredPerSecond: 0,
 			goodShare: 0,
@@ -127,7 +127,7 @@ describe('measures', () => {
 	})
 
 	it('include the peak of the busiest step of the busiest service, as a rate', () => {
-		const burst = scene({
+		const burst = setup({
 			web: { arrivals: { kind: 'trace', atMs: [0, 500, 510, 520, 900] } },
 			rest: { durationMs: 1_000, stepMs: 100 },
 		})
@@ -135,16 +135,16 @@ describe('measures', () => {
 	})
 
 	it('have no latency if no call succeeded', () => {
-		const failed = simulate(scene({ api: { faults: [dead] } }))
+		const failed = simulate(setup({ api: { faults: [dead] } }))
 		expect(figures(failed)).toMatchObject({ p50Ms: null, p99Ms: null, lastResponseAtMs: 0 })
 	})
 
 	it('have no last response if no call ended', () => {
-		expect(figures(simulate(scene({ api: { faults: [hung] } })))).toMatchObject({ lastResponseAtMs: null })
+		expect(figures(simulate(setup({ api: { faults: [hung] } })))).toMatchObject({ lastResponseAtMs: null })
 	})
 
 	it('have the age of the oldest queue', () => {
-		const waiting = simulate(scene({ web: { arrivals: every(0, 3) } }))
+		const waiting = simulate(setup({ web: { arrivals: every(0, 3) } }))
 		expect(figures(waiting)['queueAgeP99Ms']).toBeCloseTo(20, 0)
 	})
 })

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { replicate, type Scenario, simulate } from 'yaoki/sim'
 import { estimate } from '../../../src/sim/measure/estimate.ts'
 import { readMeasure } from '../../../src/sim/measure/measures.ts'
-import { api, clientOf, every, scene, serviceOf, sum, web } from '../scene.ts'
+import { api, clientOf, every, serviceOf, setup, sum, web } from '../setup.ts'
 
 describe('an M/M/1 queue that starts empty', () => {
 	/** At 80 % of its capacity: 3.2 requests are queued on average. */
 	const EXACT = 3.2
 	const meanQueue = (warmUpMs: number) => {
-		const scenario = scene({
+		const scenario = setup({
 			api: { serviceTimeMs: { kind: 'exponential', meanMs: 10 } },
 			web: { arrivals: { kind: 'poisson', perSecond: 80 } },
 			rest: { durationMs: warmUpMs + 2_000, warmUpMs },
@@ -81,7 +81,7 @@ describe('a warm-up', () => {
 
 	it('leaves out a first burst in every figure', () => {
 		const burst = { kind: 'trace', atMs: [...Array(50).fill(0), 1_000, 2_000] } as const
-		const result = simulate(scene({ web: { arrivals: burst }, rest: { warmUpMs: 1_000 } }))
+		const result = simulate(setup({ web: { arrivals: burst }, rest: { warmUpMs: 1_000 } }))
 		expect(web(result)).toMatchObject({ calls: 2, good: 2, requests: 2, latency: { maxMs: 10 } })
 		expect(api(result)).toMatchObject({
 			requests: 2,
@@ -94,7 +94,7 @@ describe('a warm-up', () => {
 	})
 
 	it('counts a queue that is still there at its end', () => {
-		const result = simulate(scene({ web: { arrivals: every(0, 50) }, rest: { warmUpMs: 205 } }))
+		const result = simulate(setup({ web: { arrivals: every(0, 50) }, rest: { warmUpMs: 205 } }))
 		expect(api(result).queue).toMatchObject({ max: 29, age: { maxMs: 0 } })
 		expect(api(result).queue.mean).toBeGreaterThan(10)
 		expect(api(result).utilization).toBe(1)
@@ -104,7 +104,7 @@ describe('a warm-up', () => {
 		// Calls fail until the service is up, and then succeed.
 		const recovers = (warmUpMs: number) =>
 			simulate(
-				scene({
+				setup({
 					api: {
 						queue: { limit: 0 },
 						faults: [{ kind: 'outage', fromMs: 10_000, toMs: 12_000 }],

@@ -7,11 +7,11 @@ import {
 	type SimulationResult,
 	simulate,
 } from 'yaoki/sim'
-import { api, atOnce, every, type Parts, scene, serviceOf, web } from '../scene.ts'
+import { api, atOnce, every, type Parts, serviceOf, setup, web } from '../setup.ts'
 
 /** `api` calls `db` before its own work of 10 ms. */
 function chain(hop: Partial<DependencyModel>, db: Partial<ServerModel>, parts: Parts = {}): Scenario {
-	return scene({
+	return setup({
 		...parts,
 		api: { workers: 100, dependsOn: [{ to: 'db', ...hop }], ...parts.api },
 		rest: { ...parts.rest, services: { db: { workers: 100, serviceTimeMs: 5, ...db } } },
@@ -59,7 +59,7 @@ describe('a service that calls another', () => {
 	it('calls several in order, and none after a failure', () => {
 		const two = (first: Partial<ServerModel>) =>
 			simulate(
-				scene({
+				setup({
 					api: { dependsOn: [{ to: 'a' }, { to: 'b' }] },
 					rest: { services: { a: { serviceTimeMs: 7, ...first }, b: { serviceTimeMs: 3 } } },
 				}),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, simulate } from 'yaoki/sim'
-import { api, atOnce, every, scene, web } from '../scene.ts'
-import { serve } from './rig.ts'
+import { api, atOnce, every, setup, web } from '../setup.ts'
+import { serve } from './serve.ts'
 
 const outage = (fromMs: number, toMs: number, mode?: 'refuse' | 'hang'): Fault => ({
 	kind: 'outage',
@@ -13,7 +13,7 @@ const outage = (fromMs: number, toMs: number, mode?: 'refuse' | 'hang'): Fault =
 describe('an outage of a share of the requests', () => {
 	const quarter = (mode: 'refuse' | 'hang') =>
 		simulate(
-			scene({
+			setup({
 				api: {
 					workers: Infinity,
 					faults: [{ kind: 'outage', mode, share: 0.25, fromMs: 1_000, toMs: 9_000 }],
@@ -45,7 +45,7 @@ describe('an outage of a share of the requests', () => {
 })
 
 describe('an outage', () => {
-	it('with mode refuse fails immediately, from start to end', () => {
+	it('fails immediately, from start to end, with mode refuse', () => {
 		expect(serve({ faults: [outage(20, 40)] }, { a: 0, b: 20, c: 39, d: 40 })).toEqual([
 			'a ok at 10',
 			'b ECONNREFUSED at 20',
@@ -54,14 +54,14 @@ describe('an outage', () => {
 		])
 	})
 
-	it('with mode hang never responds', () => {
+	it('never responds with mode hang', () => {
 		expect(serve({ faults: [outage(20, 40, 'hang')] }, { a: 0, b: 20, c: 39, d: 40 })).toEqual([
 			'a ok at 10',
 			'd ok at 50',
 		])
 	})
 
-	it('with mode refuse loses its requests with ECONNRESET', () => {
+	it('loses its requests with ECONNRESET, with mode refuse', () => {
 		expect(serve({ faults: [outage(15, 16)] }, { a: 0, b: 0, c: 0, d: 16 })).toEqual([
 			'a ok at 10',
 			'b ECONNRESET at 15',
@@ -70,7 +70,7 @@ describe('an outage', () => {
 		])
 	})
 
-	it('with mode hang loses its requests silently', () => {
+	it('loses its requests silently, with mode hang', () => {
 		expect(serve({ faults: [outage(15, 16, 'hang')] }, { a: 0, b: 0, c: 0, d: 16 })).toEqual([
 			'a ok at 10',
 			'd ok at 26',
@@ -79,7 +79,7 @@ describe('an outage', () => {
 
 	it('wastes the work in progress and frees the workers', () => {
 		const result = simulate(
-			scene({ api: { serviceTimeMs: 10, faults: [outage(4, 5)] }, web: { arrivals: every(6, 2) } }),
+			setup({ api: { serviceTimeMs: 10, faults: [outage(4, 5)] }, web: { arrivals: every(6, 2) } }),
 		)
 		expect(api(result)).toMatchObject({ useful: 1, usefulMs: 10, wasted: 1, wastedMs: 4, failed: 1 })
 		expect(result.endedAtMs).toBe(16)
@@ -94,7 +94,7 @@ describe('an outage', () => {
 	})
 
 	it('leaves calls without a timeout unfinished', () => {
-		const hanging = scene({ api: { faults: [outage(0, 50, 'hang')] }, web: { arrivals: every(25, 4) } })
+		const hanging = setup({ api: { faults: [outage(0, 50, 'hang')] }, web: { arrivals: every(25, 4) } })
 		const { totals } = simulate(hanging)
 		expect(web(simulate(hanging))).toMatchObject({ calls: 4, good: 2, failed: 0, unfinished: 2 })
 		// A call that hangs is not good.
@@ -114,7 +114,7 @@ describe('faults that overlap', () => {
 		])
 	})
 
-	it('without a gap act as one', () => {
+	it('act as one if there is no gap', () => {
 		const faults = [outage(10, 20), outage(20, 30)]
 		expect(serve({ faults, serviceTimeMs: 1 }, { a: 20, b: 30 })).toEqual([
 			'a ECONNREFUSED at 20',
@@ -146,7 +146,7 @@ describe('faults that overlap', () => {
 	it('combine error rates as independent causes', () => {
 		const half: Fault = { kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e6 }
 		const result = simulate(
-			scene({
+			setup({
 				api: { serviceTimeMs: 0, faults: [half, { ...half, rate: 0.2 }] },
 				web: { arrivals: every(1, 10_000) },
 			}),
@@ -195,14 +195,14 @@ describe('an error rate', () => {
 		expect(serve({ faults: [errors(1)] }, { a: 0 })).toEqual(['a 500 at 10'])
 		expect(serve({ faults: [errors(0)] }, { a: 0 })).toEqual(['a ok at 10'])
 		const result = simulate(
-			scene({ api: { serviceTimeMs: 0, faults: [errors(0.3)] }, web: { arrivals: every(1, 10_000) } }),
+			setup({ api: { serviceTimeMs: 0, faults: [errors(0.3)] }, web: { arrivals: every(1, 10_000) } }),
 		)
 		expect(Math.abs(web(result).failed - 3_000)).toBeLessThan(5 * Math.sqrt(10_000 * 0.3 * 0.7))
 		expect(api(result).failed).toBe(web(result).failed)
 	})
 
 	it('is wasted work', () => {
-		const { totals } = simulate(scene({ api: { faults: [errors(1)] }, web: { arrivals: atOnce(3) } }))
+		const { totals } = simulate(setup({ api: { faults: [errors(1)] }, web: { arrivals: atOnce(3) } }))
 		expect(totals).toMatchObject({ wastedShare: 1, goodShare: 0 })
 	})
 
@@ -217,7 +217,7 @@ describe('an error rate', () => {
 
 	it('gives a policy the same error as in production', () => {
 		const met = (status: number) =>
-			web(simulate(scene({ api: { faults: [errors(1, status)] }, policy: [{ retry: { maxRetries: 3 } }] })))
+			web(simulate(setup({ api: { faults: [errors(1, status)] }, policy: [{ retry: { maxRetries: 3 } }] })))
 				.requests
 		// A 503 is retried; a 400 is not.
 		expect([met(503), met(500), met(429), met(400), met(404)]).toEqual([4, 4, 4, 1, 1])

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { type ClientModel, type Fault, type PolicyLayer, simulate } from 'yaoki/sim'
-import { api, atOnce, every, scene, web } from '../scene.ts'
+import { api, atOnce, every, setup, web } from '../setup.ts'
 
 describe('a hedge', () => {
 	// The service is slow for the first request, not for the second.
 	const slow: Fault = { kind: 'slowdown', factor: 10, fromMs: 0, toMs: 20 }
 	const hedged = (api_: object, layers: readonly PolicyLayer[] = []) =>
 		simulate(
-			scene({
+			setup({
 				api: { workers: 5, faults: [slow], ...api_ },
 				policy: [...layers, { hedge: { delayMs: 30 } }],
 			}),
@@ -20,19 +20,19 @@ describe('a hedge', () => {
 		expect(api(result)).toMatchObject({ useful: 1, usefulMs: 10, wasted: 1, wastedMs: 100 })
 	})
 
-	it('that is slower is the wasted one', () => {
+	it('is the wasted one if it is slower', () => {
 		const result = simulate(
-			scene({ api: { workers: 5, serviceTimeMs: 35 }, policy: [{ hedge: { delayMs: 30 } }] }),
+			setup({ api: { workers: 5, serviceTimeMs: 35 }, policy: [{ hedge: { delayMs: 30 } }] }),
 		)
 		expect(result.totals.lastResponseAtMs).toBe(35)
 		expect(api(result)).toMatchObject({ useful: 1, wasted: 1, wastedMs: 35 })
 	})
 
-	it('that is still queued is dropped with dropExpired', () => {
+	it('is dropped with dropExpired if it is still queued', () => {
 		const met = (dropExpired: boolean) =>
 			api(
 				simulate(
-					scene({
+					setup({
 						api: { serviceTimeMs: 35, queue: { dropExpired } },
 						web: { arrivals: atOnce(2) },
 						policy: [{ hedge: { delayMs: 5 } }],
@@ -45,7 +45,7 @@ describe('a hedge', () => {
 	})
 
 	it('is not sent if the first response is in time', () => {
-		expect(web(simulate(scene({ policy: [{ hedge: { delayMs: 30 } }] }))).requests).toBe(1)
+		expect(web(simulate(setup({ policy: [{ hedge: { delayMs: 30 } }] }))).requests).toBe(1)
 	})
 
 	it('inside a timeout ends with it, and both requests are wasted', () => {
@@ -59,7 +59,7 @@ describe('a hedge', () => {
 			{ hedge: { delayMs: 5, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 0 } } },
 		]
 		const result = simulate(
-			scene({ api: { workers: 50 }, web: { arrivals: every(1, 1_000) }, policy: layers }),
+			setup({ api: { workers: 50 }, web: { arrivals: every(1, 1_000) }, policy: layers }),
 		)
 		expect(web(result).retries).toBe(100)
 	})
@@ -78,7 +78,7 @@ describe('a deadline', () => {
 	it.each(Object.keys(policies))('ends calls that hang, with %s', (name) => {
 		const policy = policies[name]
 		const result = simulate(
-			scene({
+			setup({
 				api: { faults: [hung] },
 				web: { deadlineMs: 100, arrivals: every(1, 5) },
 				...(policy ? { policy } : {}),
@@ -90,7 +90,7 @@ describe('a deadline', () => {
 
 	it('leaves the request to the service, as wasted work', () => {
 		const met = (dropExpired: boolean) =>
-			api(simulate(scene({ api: { queue: { dropExpired } }, web: { deadlineMs: 15, arrivals: atOnce(4) } })))
+			api(simulate(setup({ api: { queue: { dropExpired } }, web: { deadlineMs: 15, arrivals: atOnce(4) } })))
 		expect(met(false)).toMatchObject({ useful: 1, wasted: 3 })
 		expect(met(true)).toMatchObject({ useful: 1, wasted: 1, dropped: 2 })
 	})
@@ -101,26 +101,26 @@ describe('a deadline', () => {
 		const policy: readonly PolicyLayer[] = [
 			{ retry: { maxRetries: 9, baseDelayMs: 100, growth: 'constant', jitterStrategy: 'none' } },
 		]
-		const result = simulate(scene({ api: { faults: [dead] }, web: client, policy }))
+		const result = simulate(setup({ api: { faults: [dead] }, web: client, policy }))
 		expect(web(result).requests).toBe(4)
 		expect(result.totals.lastResponseAtMs).toBeLessThanOrEqual(350)
 	})
 
-	it('of 0 rejects every call', () => {
-		expect(web(simulate(scene({ web: { deadlineMs: 0 } })))).toMatchObject({
+	it('rejects every call if it is 0', () => {
+		expect(web(simulate(setup({ web: { deadlineMs: 0 } })))).toMatchObject({
 			failed: 1,
 			rejected: 1,
 			requests: 0,
 		})
 	})
 
-	it('that is met changes nothing', () => {
-		expect(web(simulate(scene({ web: { deadlineMs: 11 } })))).toEqual(web(simulate(scene())))
+	it('changes nothing if it is met', () => {
+		expect(web(simulate(setup({ web: { deadlineMs: 11 } })))).toEqual(web(simulate(setup())))
 	})
 
 	it('releases its memory when the call is over', () => {
 		// Deadlines of a day for calls that end immediately leave no timers.
-		const result = simulate(scene({ web: { deadlineMs: 86_400_000, arrivals: every(20, 100) } }))
+		const result = simulate(setup({ web: { deadlineMs: 86_400_000, arrivals: every(20, 100) } }))
 		expect(result).toMatchObject({ endedBy: 'idle', endedAtMs: 1_990 })
 	})
 })

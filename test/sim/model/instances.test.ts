@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { circuitBreaker, pipeline, retry, retryBudget } from 'yaoki'
 import { type ClientModel, type PolicyLayer, type PolicyModel, simulate } from 'yaoki/sim'
-import { api, every, scene, web } from '../scene.ts'
+import { api, every, setup, web } from '../setup.ts'
 
 const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
 
 /** Returns the requests that a dead service gets from 100 calls. */
 const requests = (policy: PolicyModel, client: Partial<ClientModel> = {}): number =>
-	api(simulate(scene({ api: dead, web: { arrivals: every(1, 100), ...client }, policy }))).requests
+	api(simulate(setup({ api: dead, web: { arrivals: every(1, 100), ...client }, policy }))).requests
 
 const breaker: PolicyLayer = { circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 1e5 } }
 const budget = { maxRetryRatio: 0, minRetriesPerSecond: 1, windowMs: 10_000 }
@@ -112,7 +112,7 @@ describe('instances', () => {
 				},
 			})
 		}
-		simulate(scene({ web: { arrivals: every(20, 7), instances: 3 }, policy }))
+		simulate(setup({ web: { arrivals: every(20, 7), instances: 3 }, policy }))
 		expect(seen).toEqual([0, 1, 2, 0, 1, 2, 0])
 	})
 })
@@ -121,7 +121,7 @@ it('a breaker in shadow mode lets every call through, whatever is inside', () =>
 	const shadow: PolicyLayer = { circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 1e5, shadow: true } }
 	const inside: readonly PolicyLayer[] = [{ timeoutMs: 50 }, { retry: { maxRetries: 0 } }, { bulkhead: {} }]
 	for (const layer of inside) {
-		const result = simulate(scene({ api: dead, web: { arrivals: every(1, 20) }, policy: [shadow, layer] }))
+		const result = simulate(setup({ api: dead, web: { arrivals: every(1, 20) }, policy: [shadow, layer] }))
 		expect(web(result)).toMatchObject({ calls: 20, requests: 20, failed: 20, rejected: 0 })
 	}
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type ClientModel, type PolicyLayer, simulate } from 'yaoki/sim'
-import { serviceOf, web } from '../scene.ts'
+import { serviceOf, web } from '../setup.ts'
 
 const writers = (arrivals: ClientModel['arrivals'], policy?: readonly PolicyLayer[], latency = 10) =>
 	simulate({

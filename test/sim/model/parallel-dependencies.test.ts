@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type DependencyModel, type ServerModel, simulate } from 'yaoki/sim'
-import { every, scene, serviceOf, web } from '../scene.ts'
+import { every, serviceOf, setup, web } from '../setup.ts'
 
 const failing = { faults: [{ kind: 'errors', rate: 1, fromMs: 0, toMs: 1e6 }] } as const
 
@@ -13,7 +13,7 @@ const SERVICES: Readonly<Record<string, ServerModel>> = {
 
 /** The result of one call to a service that needs no time itself. */
 const run = (dependsOn: readonly DependencyModel[], services: Readonly<Record<string, ServerModel>> = {}) =>
-	simulate(scene({ api: { serviceTimeMs: 0, dependsOn }, rest: { services: { ...SERVICES, ...services } } }))
+	simulate(setup({ api: { serviceTimeMs: 0, dependsOn }, rest: { services: { ...SERVICES, ...services } } }))
 
 const parallel = true
 
@@ -72,7 +72,7 @@ describe('parallel dependencies', () => {
 	it('draw the same numbers as if they were called one after the other', () => {
 		const served = (isParallel: boolean) => {
 			const result = simulate(
-				scene({
+				setup({
 					api: {
 						serviceTimeMs: 0,
 						workers: Infinity,
@@ -92,7 +92,7 @@ describe('parallel dependencies', () => {
 
 	it('each have their own policy', () => {
 		const { services } = simulate(
-			scene({
+			setup({
 				api: {
 					serviceTimeMs: 0,
 					dependsOn: [

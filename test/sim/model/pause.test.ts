@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, simulate } from 'yaoki/sim'
-import { api, atOnce, every, scene, serviceOf, web } from '../scene.ts'
-import { serve } from './rig.ts'
+import { api, atOnce, every, serviceOf, setup, web } from '../setup.ts'
+import { serve } from './serve.ts'
 
 const pause = (fromMs: number, toMs: number): Fault => ({ kind: 'pause', fromMs, toMs })
 
@@ -58,7 +58,7 @@ describe('a pause', () => {
 		expect(serve({ faults: [pause(20, 30), pause(3, 20)] }, { a: 0 })).toEqual(['a ok at 37'])
 	})
 
-	it('in a slowdown adds to it', () => {
+	it('adds to a slowdown', () => {
 		const faults: Fault[] = [{ kind: 'slowdown', factor: 3, fromMs: 0, toMs: 50 }, pause(10, 20)]
 		expect(serve({ faults }, { a: 0 })).toEqual(['a ok at 40'])
 	})
@@ -93,7 +93,7 @@ describe('a pause', () => {
 
 	it('holds back the result of a dependency', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { serviceTimeMs: 10, faults: [pause(5, 100)], dependsOn: [{ to: 'db' }] },
 				rest: { services: { db: { serviceTimeMs: 20 } } },
 			}),
@@ -101,7 +101,7 @@ describe('a pause', () => {
 		expect(result.endedAtMs).toBe(110)
 		expect(serviceOf(result, 'db').inFlight.meanMs).toBe(20)
 		const failed = simulate(
-			scene({
+			setup({
 				api: { serviceTimeMs: 10, faults: [pause(5, 100)], dependsOn: [{ to: 'db' }] },
 				rest: {
 					services: { db: { serviceTimeMs: 20, faults: [{ kind: 'errors', rate: 1, fromMs: 0, toMs: 50 }] } },
@@ -113,7 +113,7 @@ describe('a pause', () => {
 
 	it('wastes the work whose callers stopped waiting', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { serviceTimeMs: 10, faults: [pause(5, 1_000)] },
 				web: { arrivals: every(20, 3) },
 				policy: [{ timeoutMs: 100 }],
@@ -125,7 +125,7 @@ describe('a pause', () => {
 
 	it('is a fault to recover from', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { serviceTimeMs: 10, faults: [pause(1_000, 2_000)] },
 				web: { arrivals: { kind: 'constant', perSecond: 50, toMs: 20_000 }, goodWithinMs: 100 },
 			}),
@@ -137,7 +137,7 @@ describe('a pause', () => {
 
 	it('costs nothing where it does not happen: the run is the same to the last event', () => {
 		const hash = (faults: readonly Fault[]) =>
-			simulate(scene({ api: { faults }, web: { arrivals: atOnce(50) }, rest: { durationMs: 5_000 } }))
+			simulate(setup({ api: { faults }, web: { arrivals: atOnce(50) }, rest: { durationMs: 5_000 } }))
 				.traceHash
 		// Two events: its start and its end. They are beyond the end of the run.
 		expect(hash([pause(6_000, 7_000)])).toBe(hash([]))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { simulate } from 'yaoki/sim'
 import { RateLimit } from '../../../src/sim/model/server.ts'
-import { api, atOnce, every, scene, web } from '../scene.ts'
-import { serve } from './rig.ts'
+import { api, atOnce, every, setup, web } from '../setup.ts'
+import { serve } from './serve.ts'
 
 describe('a rate limit', () => {
 	it('admits perSecond requests, and a burst after a pause', () => {
@@ -22,7 +22,7 @@ describe('a rate limit', () => {
 		for (const perSecond of [3, 7, 10, 1_000 / 3]) {
 			const limit = new RateLimit({ perSecond, burst: 1 })
 			const all = Array.from({ length: 10_000 }, (_, index) => limit.take((index * 1_000) / perSecond))
-			expect(all.every(Boolean)).toBe(true)
+			expect(all).toEqual(new Array(10_000).fill(true))
 		}
 	})
 
@@ -39,7 +39,7 @@ describe('a rate limit', () => {
 			'c ok at 1010',
 		])
 		const result = simulate(
-			scene({
+			setup({
 				api: { rateLimit: { perSecond: 1, burst: 2 }, serviceTimeMs: 10 },
 				web: { arrivals: atOnce(9) },
 			}),
@@ -52,7 +52,7 @@ describe('a rate limit', () => {
 describe('Retry-After', () => {
 	const met = (retryAfter: boolean | undefined) =>
 		simulate(
-			scene({
+			setup({
 				api: { rateLimit: { perSecond: 2, burst: 1, retryAfter } },
 				web: { arrivals: every(1, 2) },
 				policy: [{ retry: { maxRetries: 9, baseDelayMs: 10, jitterStrategy: 'none' } }],
@@ -66,14 +66,14 @@ describe('Retry-After', () => {
 		expect(met(true).totals.lastResponseAtMs).toBeLessThan(636)
 	})
 
-	it('if not sent leaves the delay to the backoff', () => {
+	it('leaves the delay to the backoff if it is not sent', () => {
 		expect(web(met(false))).toMatchObject({ good: 2, requests: 8 })
 	})
 
 	it('is honored across a hop that passes the context', () => {
 		const beyond = (passContext: boolean) =>
 			simulate({
-				...scene({
+				...setup({
 					api: { dependsOn: [{ to: 'quota', passContext }] },
 					web: { arrivals: every(20, 2) },
 					policy: [{ retry: { maxRetries: 9, baseDelayMs: 10, jitterStrategy: 'none' } }],

@@ -4,7 +4,7 @@ import { CallMeter } from '../../../src/sim/measure/client-meter.ts'
 import { classDraw, Request } from '../../../src/sim/model/request.ts'
 import { RequestQueue } from '../../../src/sim/model/request-queue.ts'
 import type { RequestClassModel } from '../../../src/sim/scenario/scenario.ts'
-import { api, atOnce, every, scene, serviceOf, web } from '../scene.ts'
+import { api, atOnce, every, serviceOf, setup, web } from '../setup.ts'
 
 const CLASSES: Readonly<Record<string, RequestClassModel>> = {
 	checkout: { share: 0.25, serviceTimeFactor: 3, priority: 1 },
@@ -20,7 +20,7 @@ const classOf = (result: ReturnType<typeof simulate>, name: string) => {
 describe('the class of a call', () => {
 	it('is drawn by its share', () => {
 		const result = simulate(
-			scene({ web: { arrivals: every(1, 10_000), classes: CLASSES }, api: { workers: 99 } }),
+			setup({ web: { arrivals: every(1, 10_000), classes: CLASSES }, api: { workers: 99 } }),
 		)
 		const { calls } = classOf(result, 'checkout')
 		expect(Math.abs(calls - 2_500)).toBeLessThan(5 * Math.sqrt(10_000 * 0.25 * 0.75))
@@ -40,14 +40,14 @@ describe('the class of a call', () => {
 	it('does not change the arrivals', () => {
 		const arrivals = { kind: 'poisson', perSecond: 50 } as const
 		const run = (classes?: typeof CLASSES) =>
-			simulate(scene({ web: { arrivals, classes }, api: { workers: Infinity }, rest: { durationMs: 5_000 } }))
+			simulate(setup({ web: { arrivals, classes }, api: { workers: Infinity }, rest: { durationMs: 5_000 } }))
 		expect(run(CLASSES).timeline.clients['web']?.started).toEqual(run().timeline.clients['web']?.started)
 	})
 
 	it('is kept by retries', () => {
 		const faults: Fault[] = [{ kind: 'errors', rate: 1, class: 'checkout', fromMs: 0, toMs: 1e6 }]
 		const result = simulate(
-			scene({
+			setup({
 				api: { workers: Infinity, serviceTimeMs: 0, faults },
 				web: { arrivals: every(1, 1_000), classes: CLASSES },
 				policy: [{ retry: { maxRetries: 3, baseDelayMs: 1 } }],
@@ -60,7 +60,7 @@ describe('the class of a call', () => {
 
 	it('multiplies the service time', () => {
 		const result = simulate(
-			scene({ web: { arrivals: every(1, 1_000), classes: CLASSES }, api: { workers: Infinity } }),
+			setup({ web: { arrivals: every(1, 1_000), classes: CLASSES }, api: { workers: Infinity } }),
 		)
 		expect([classOf(result, 'checkout').latency.maxMs, classOf(result, 'browse').latency.maxMs]).toEqual([
 			30, 10,
@@ -70,7 +70,7 @@ describe('the class of a call', () => {
 
 	it('has its own counts, which add up to those of the client', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { queue: { limit: 5 } },
 				web: { arrivals: atOnce(20), classes: CLASSES, goodWithinMs: 40 },
 			}),
@@ -84,7 +84,7 @@ describe('the class of a call', () => {
 
 	it('is not counted in the warm-up', () => {
 		const result = simulate(
-			scene({
+			setup({
 				web: { arrivals: { kind: 'constant', perSecond: 50 }, classes: CLASSES },
 				rest: { durationMs: 10_000, warmUpMs: 8_000 },
 			}),
@@ -97,7 +97,7 @@ describe('the class of a call', () => {
 	})
 
 	it('does not exist without classes', () => {
-		expect('classes' in web(simulate(scene()))).toBe(false)
+		expect('classes' in web(simulate(setup()))).toBe(false)
 	})
 })
 
@@ -112,7 +112,7 @@ describe('errors of a class', () => {
 
 	it('leave other classes alone, and add to errors of all classes', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { workers: Infinity, serviceTimeMs: 0, faults: [errors(0.5, 'checkout'), errors(0.2)] },
 				web: { arrivals: every(1, 10_000), classes: CLASSES },
 			}),
@@ -124,7 +124,7 @@ describe('errors of a class', () => {
 
 	it('do not concern requests without a class', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { faults: [errors(1, 'checkout')] },
 				rest: {
 					clients: { other: { to: 'api', arrivals: { kind: 'trace', atMs: [500] }, classes: CLASSES } },
@@ -162,7 +162,7 @@ describe('the priority of a class', () => {
 
 	it('does not interrupt a request in progress, or make room in a full queue', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { serviceTimeMs: 10, queue: { limit: 1 } },
 				web: { arrivals: { kind: 'trace', atMs: [0, 1] } },
 				rest: {
@@ -185,7 +185,7 @@ describe('the priority of a class', () => {
 describe('dependencies', () => {
 	const run = (passContext: boolean) =>
 		simulate(
-			scene({
+			setup({
 				api: { serviceTimeMs: 0, workers: Infinity, dependsOn: [{ to: 'db', passContext }] },
 				web: { arrivals: every(1, 1_000), classes: CLASSES },
 				rest: { services: { db: { serviceTimeMs: 10, workers: Infinity } } },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, simulate } from 'yaoki/sim'
-import { api, every, scene } from '../scene.ts'
-import { serve } from './rig.ts'
+import { api, every, setup } from '../setup.ts'
+import { serve } from './serve.ts'
 
 const restart = (rest: Partial<Extract<Fault, { kind: 'restart' }>> = {}): Fault => ({
 	kind: 'restart',
@@ -11,7 +11,7 @@ const restart = (rest: Partial<Extract<Fault, { kind: 'restart' }>> = {}): Fault
 })
 
 describe('a restart', () => {
-	it('without cold caches is an outage with mode refuse', () => {
+	it('is an outage with mode refuse if no caches are cold', () => {
 		const requests = { a: 0, b: 15, c: 20, d: 39, e: 40 }
 		const outage: Fault = { kind: 'outage', fromMs: 20, toMs: 40 }
 		expect(serve({ faults: [restart()] }, requests)).toEqual(serve({ faults: [outage] }, requests))
@@ -38,13 +38,13 @@ describe('a restart', () => {
 	it('costs the integral of the factor: half of the excess over the warm-up', () => {
 		const faults = [restart({ fromMs: 0, toMs: 1, coldFactor: 5, warmUpMs: 10_000 })]
 		const result = simulate(
-			scene({ api: { workers: 99, serviceTimeMs: 10, faults }, web: { arrivals: every(1, 20_001) } }),
+			setup({ api: { workers: 99, serviceTimeMs: 10, faults }, web: { arrivals: every(1, 20_001) } }),
 		)
 		// 10,000 requests at a mean factor of 3, and 10,000 at 1. The first one is refused.
 		expect(api(result).usefulMs / (10_000 * 10 * 3 + 10_000 * 10)).toBeCloseTo(1, 3)
 	})
 
-	it('during the warm-up of another one multiplies the factors', () => {
+	it('multiplies the factors during the warm-up of another one', () => {
 		const faults = [
 			restart({ coldFactor: 5, warmUpMs: 1_000 }),
 			restart({ fromMs: 539, toMs: 540, coldFactor: 2, warmUpMs: 100 }),
@@ -55,7 +55,7 @@ describe('a restart', () => {
 	it('has ended when the service is up: the warm-up belongs to the recovery', () => {
 		const run = (warmUpMs: number) =>
 			simulate(
-				scene({
+				setup({
 					api: {
 						serviceTimeMs: 10,
 						faults: [restart({ fromMs: 1_000, toMs: 2_000, coldFactor: 10, warmUpMs })],

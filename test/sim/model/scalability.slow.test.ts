@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { simulate } from 'yaoki/sim'
 import { scalabilityFactor } from '../../../src/sim/model/server.ts'
 import type { ScalabilityModel } from '../../../src/sim/scenario/scenario.ts'
-import { api, scene, web } from '../scene.ts'
-import { serve } from './rig.ts'
+import { api, setup, web } from '../setup.ts'
+import { serve } from './serve.ts'
 
 /** Throughput of a closed system relative to that of one user: n users that call again immediately. */
 function speedup(scalability: ScalabilityModel, users: number): number {
@@ -11,7 +11,7 @@ function speedup(scalability: ScalabilityModel, users: number): number {
 	const run = (durationMs: number) =>
 		web(
 			simulate(
-				scene({
+				setup({
 					api: { workers: Infinity, serviceTimeMs: 10, scalability },
 					// Each starts on its own, so that all others are in progress when a request starts.
 					web: { arrivals: { kind: 'closed', users, startWithinMs: 10 } },
@@ -37,13 +37,13 @@ describe('a service with a scalability', () => {
 			expect(Math.abs(speedup(model, users) / law(model, users) - 1)).toBeLessThan(0.01)
 	})
 
-	it('with contention never exceeds one over the contention', () => {
+	it('never exceeds one over the contention', () => {
 		const model = { contention: 0.1 }
 		expect(speedup(model, 500)).toBeLessThan(10)
 		expect(speedup(model, 500)).toBeGreaterThan(9.7)
 	})
 
-	it('with coherency has its maximum at the square root of (1 - contention) / coherency', () => {
+	it('has its maximum at the square root of (1 - contention) / coherency', () => {
 		const model = { contention: 0.04, coherency: 0.0006 }
 		const peak = Math.sqrt((1 - 0.04) / 0.0006)
 		expect(Math.round(peak)).toBe(40)
@@ -64,7 +64,7 @@ describe('a service with a scalability', () => {
 
 	it('has the capacity of all workers together', () => {
 		const capacity = (workers: number) =>
-			api(simulate(scene({ api: { workers, scalability: { contention: 0.1 } }, rest: { durationMs: 10 } })))
+			api(simulate(setup({ api: { workers, scalability: { contention: 0.1 } }, rest: { durationMs: 10 } })))
 				.capacityPerSecond
 		expect(capacity(1)).toBe(100)
 		expect(capacity(11)).toBeCloseTo(1_100 / 2, 6)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type PolicyLayer, type ServerModel, simulate } from 'yaoki/sim'
 import type { QueueModel } from '../../../src/sim/scenario/scenario.ts'
-import { api, atOnce, every, scene, sum, web } from '../scene.ts'
-import { serve } from './rig.ts'
+import { api, atOnce, every, setup, sum, web } from '../setup.ts'
+import { serve } from './serve.ts'
 
 describe('workers', () => {
 	it('process one request at a time each', () => {
@@ -14,20 +14,20 @@ describe('workers', () => {
 		])
 	})
 
-	it('without a limit never queue', () => {
+	it('never queue without a limit', () => {
 		const { queue, utilization, capacityPerSecond } = api(
-			simulate(scene({ api: { workers: Infinity }, web: { arrivals: atOnce(500) } })),
+			simulate(setup({ api: { workers: Infinity }, web: { arrivals: atOnce(500) } })),
 		)
 		expect([queue.max, utilization, capacityPerSecond]).toEqual([0, 0, null])
 	})
 
-	it('without a service time respond immediately, one after the other', () => {
+	it('respond immediately, one after the other, without a service time', () => {
 		expect(serve({ serviceTimeMs: 0 }, { a: 5, b: 5 })).toEqual(['a ok at 5', 'b ok at 5'])
 	})
 
 	it('are busy only while they work', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { workers: 2, serviceTimeMs: 100 },
 				web: { arrivals: atOnce(3) },
 				rest: { durationMs: 400 },
@@ -44,7 +44,7 @@ describe('workers', () => {
 })
 
 describe('the capacity of a service', () => {
-	const capacity = (model: Partial<ServerModel>) => api(simulate(scene({ api: model }))).capacityPerSecond
+	const capacity = (model: Partial<ServerModel>) => api(simulate(setup({ api: model }))).capacityPerSecond
 
 	it.each([
 		['its workers by the mean of their time', { workers: 5, serviceTimeMs: 100 }, 50],
@@ -78,7 +78,7 @@ describe('a queue', () => {
 		])
 	})
 
-	it('with a limit rejects excess requests with 503 immediately', () => {
+	it('rejects excess requests with 503 immediately if it has a limit', () => {
 		expect(serve({ queue: { limit: 2 } }, { ...four, e: 11 })).toEqual([
 			'd 503 at 3',
 			'a ok at 10',
@@ -88,7 +88,7 @@ describe('a queue', () => {
 		])
 	})
 
-	it('with limit 0 admits only requests that find a free worker', () => {
+	it('admits only requests that find a free worker, with limit 0', () => {
 		expect(serve({ workers: 2, queue: { limit: 0 } }, four)).toEqual([
 			'c 503 at 2',
 			'd 503 at 3',
@@ -100,7 +100,7 @@ describe('a queue', () => {
 	it('is measured by length and by the queue time of processed requests', () => {
 		const { queue, inFlight, rejected } = api(
 			simulate(
-				scene({ api: { queue: { limit: 2 } }, web: { arrivals: atOnce(5) }, rest: { durationMs: 100 } }),
+				setup({ api: { queue: { limit: 2 } }, web: { arrivals: atOnce(5) }, rest: { durationMs: 100 } }),
 			),
 		)
 		expect([queue.max, queue.mean, rejected]).toEqual([2, (2 * 10 + 10) / 100, 2])
@@ -110,7 +110,7 @@ describe('a queue', () => {
 
 	it('is lost when the service goes down', () => {
 		const faults = [{ kind: 'outage', fromMs: 15, toMs: 20 }] as const
-		const result = simulate(scene({ api: { faults }, web: { arrivals: atOnce(5) } }))
+		const result = simulate(setup({ api: { faults }, web: { arrivals: atOnce(5) } }))
 		const { useful, wasted, unreachable, queue, inFlight } = api(result)
 		// One was done, one in progress, three queued, and none was taken from the queue later.
 		expect({ useful, wasted, unreachable, waited: queue.age.maxMs, present: inFlight.count }).toEqual({
@@ -127,7 +127,7 @@ describe('a queue', () => {
 describe('requests whose caller has stopped waiting', () => {
 	const impatient: readonly PolicyLayer[] = [{ timeoutMs: 25 }]
 	const met = (queue: QueueModel) =>
-		simulate(scene({ api: { queue }, web: { arrivals: atOnce(10) }, policy: impatient }))
+		simulate(setup({ api: { queue }, web: { arrivals: atOnce(10) }, policy: impatient }))
 
 	it('are processed anyway, as wasted work', () => {
 		const { useful, wasted, wastedMs, dropped } = api(met({}))
@@ -144,7 +144,7 @@ describe('requests whose caller has stopped waiting', () => {
 	})
 
 	it('are dropped by maxAgeMs, and waiting callers get a 503', () => {
-		const patient = simulate(scene({ api: { queue: { maxAgeMs: 15 } }, web: { arrivals: atOnce(5) } }))
+		const patient = simulate(setup({ api: { queue: { maxAgeMs: 15 } }, web: { arrivals: atOnce(5) } }))
 		expect(api(patient)).toMatchObject({ useful: 2, wasted: 0, dropped: 3 })
 		expect(web(patient)).toMatchObject({ good: 2, failed: 3 })
 		expect(serve({ queue: { maxAgeMs: 10 } }, { a: 0, b: 0, c: 9, d: 15 })).toEqual([
@@ -158,7 +158,7 @@ describe('requests whose caller has stopped waiting', () => {
 	it('do not find a free worker when they retry immediately', () => {
 		const { utilization, useful, dropped } = api(
 			simulate(
-				scene({
+				setup({
 					api: { queue: { maxAgeMs: 15 } },
 					web: { arrivals: { kind: 'trace', atMs: [0, 0, 0, 0, 9, 9, 9, 18] } },
 					policy: [{ retry: { baseDelayMs: 0, maxRetries: 50 } }],
@@ -170,13 +170,13 @@ describe('requests whose caller has stopped waiting', () => {
 	})
 
 	it('do not exist for a client without a policy', () => {
-		const result = simulate(scene({ api: { queue: { dropExpired: true } }, web: { arrivals: atOnce(10) } }))
+		const result = simulate(setup({ api: { queue: { dropExpired: true } }, web: { arrivals: atOnce(10) } }))
 		expect(api(result)).toMatchObject({ useful: 10, wasted: 0, dropped: 0 })
 	})
 
 	it('occupy the service completely when they are retried', () => {
 		const storm = simulate(
-			scene({
+			setup({
 				web: { arrivals: every(12, 400) },
 				api: { faults: [{ kind: 'slowdown', factor: 20, fromMs: 500, toMs: 900 }] },
 				policy: [{ retry: { maxRetries: 4, baseDelayMs: 1 } }, { timeoutMs: 25 }],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { simulate } from 'yaoki/sim'
-import { clientOf, every, scene, web } from '../scene.ts'
+import { clientOf, every, setup, web } from '../setup.ts'
 
 /** Ten slots, and a service that hangs for five of twenty seconds. */
 const HANG = { kind: 'outage', mode: 'hang', fromMs: 5_000, toMs: 10_000 } as const
@@ -10,7 +10,7 @@ describe('a bulkhead around a timeout, while the service hangs', () => {
 	const run = (ignoresSignal?: boolean) =>
 		web(
 			simulate(
-				scene({
+				setup({
 					api: { workers: Infinity, faults: [HANG] },
 					web: { arrivals: every(20, 1_000), ignoresSignal },
 					policy: SLOTS,
@@ -60,7 +60,7 @@ describe('a service that calls another through a bulkhead and a timeout', () => 
 
 test('a deadline ends a call, unless its operation ignores the signal', () => {
 	const run = (ignoresSignal: boolean) =>
-		web(simulate(scene({ api: { serviceTimeMs: 100 }, web: { deadlineMs: 30, ignoresSignal }, policy: [] })))
+		web(simulate(setup({ api: { serviceTimeMs: 100 }, web: { deadlineMs: 30, ignoresSignal }, policy: [] })))
 	expect(run(false)).toMatchObject({ good: 0, failed: 1 })
 	expect(run(true)).toMatchObject({ good: 1, failed: 0 })
 })

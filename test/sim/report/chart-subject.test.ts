@@ -69,7 +69,7 @@ describe('a chart of several services', () => {
 		expect(description).toContain('first, requests: at most 20,')
 	})
 
-	it.each(['requests', 'work'] as const)('of %s has a panel per service and variant on request', (chart) => {
+	it.each(['requests', 'work'] as const)('has a panel per service and variant of %s on request', (chart) => {
 		const { texts } = draw({ chart, services: 'all' })
 		expect(texts).toEqual(
 			expect.arrayContaining(['first (shop)', 'first (db)', 'second (shop)', 'second (db)']),
@@ -144,7 +144,7 @@ describe('invalid options are rejected', () => {
 		return undefined
 	}
 
-	it('with the services that exist', () => {
+	it('name the services that exist', () => {
 		expect(invalid(() => toSVG(result, { services: ['bd'] }))).toBe(
 			'Invalid option "services": expected one of shop, db, got "bd"',
 		)
@@ -162,7 +162,7 @@ describe('invalid options are rejected', () => {
 			expect(() => report(result, options as ChartOptions)).toThrow(expect.objectContaining({ optionPath }))
 	})
 
-	it('where the chart is not drawn over time', () => {
+	it('are rejected where the chart is not drawn over time', () => {
 		const curves = { xLabel: 'x', measures: ['p99Ms'] as const, points: { first: { curve: 'a', x: 1 } } }
 		expect(invalid(() => toSVG({ ...result, study: { ...study, curves } }, { services: 'all' }))).toContain(
 			'the chart of this study is curves',
@@ -172,7 +172,7 @@ describe('invalid options are rejected', () => {
 		expect(invalid(() => toText(grid, { chart: 'work' }))).toContain('the chart of this study is a heat map')
 	})
 
-	it('of texts too', () => {
+	it('are rejected for texts too', () => {
 		expect(invalid(() => toText(result, { columns: Number.NaN }))).toContain('"columns"')
 		expect(invalid(() => toText(result, { width: 80 } as object))).toContain('Unknown option "width"')
 	})

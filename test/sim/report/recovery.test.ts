@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { GridStudy, Scenario } from 'yaoki/sim'
 import { runStudy, toJSON, toText } from 'yaoki/sim/report'
-import { scene } from '../scene.ts'
+import { setup } from '../setup.ts'
 
 /** The fault ends after 2 s. Calls that hang never end. */
 const scenarioOf = (mode: 'refuse' | 'hang', durationMs: number): Scenario =>
-	scene({
+	setup({
 		api: { faults: [{ kind: 'outage', mode, fromMs: 1_000, toMs: 2_000 }] },
 		web: { arrivals: { kind: 'constant', perSecond: 50 } },
 		rest: { durationMs },

@@ -13,10 +13,10 @@ import { MEASURE_NAMES, readMeasure } from '../../../src/sim/measure/measures.ts
 import { mergeRuns } from '../../../src/sim/measure/replications.ts'
 import type { RecoveryStatus } from '../../../src/sim/measure/result.ts'
 import { seedsFor } from '../../../src/sim/run/replicate.ts'
-import { scene } from '../scene.ts'
+import { setup } from '../setup.ts'
 
 const busy = (policy: readonly PolicyLayer[], rest: Partial<Scenario> = {}): Scenario =>
-	scene({
+	setup({
 		api: {
 			workers: 4,
 			serviceTimeMs: { kind: 'exponential', meanMs: 30 },
@@ -44,7 +44,7 @@ describe('replications', () => {
 
 	it('are ten by default, and onRun is called for each', () => {
 		const progress: [number, number][] = []
-		const { runs } = replicate(scene(), { onRun: (_result, done, of) => progress.push([done, of]) })
+		const { runs } = replicate(setup(), { onRun: (_result, done, of) => progress.push([done, of]) })
 		expect(runs).toHaveLength(10)
 		expect(progress).toEqual(Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
 	})
@@ -64,7 +64,7 @@ describe('replications', () => {
 			status: RecoveryStatus | null,
 			recoveredAfterMs: number | null = null,
 		): SimulationResult => ({
-			...simulate(scene()),
+			...simulate(setup()),
 			recovery: status && {
 				status,
 				faultEndedAtMs: 1,
@@ -88,23 +88,23 @@ describe('replications', () => {
 	})
 
 	it.each([0, -1, 1.5, NaN, 1e7, '3'])('reject %s runs', (replications) => {
-		expect(() => replicate(scene(), { replications: replications as number })).toThrow(InvalidOptionError)
+		expect(() => replicate(setup(), { replications: replications as number })).toThrow(InvalidOptionError)
 	})
 
 	it('reject an unknown option', () => {
-		expect(() => replicate(scene(), { replication: 3 } as object)).toThrow('Did you mean "replications"?')
+		expect(() => replicate(setup(), { replication: 3 } as object)).toThrow('Did you mean "replications"?')
 	})
 })
 
 describe('a comparison', () => {
 	it.each([5, null, undefined, [], 'herd'])('rejects %j, which is no scenario', (given) => {
 		const error = expect.objectContaining({ argument: 'scenarios[1]', expected: 'an object' })
-		expect(() => compare([scene(), given as never])).toThrow(error)
+		expect(() => compare([setup(), given as never])).toThrow(error)
 	})
 
 	it('rejects options that are no object', () => {
 		const error = expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath: 'options' })
-		expect(() => compare([scene()], 5 as never)).toThrow(error)
+		expect(() => compare([setup()], 5 as never)).toThrow(error)
 	})
 
 	it('computes differences to the first scenario, seed by seed', () => {
@@ -156,12 +156,12 @@ describe('a comparison', () => {
 	})
 
 	it('names each scenario by its name or its number', () => {
-		const compared = compare([scene(), { ...scene(), name: 'second' }], { replications: 1 })
+		const compared = compare([setup(), { ...setup(), name: 'second' }], { replications: 1 })
 		expect(compared.map(({ name }) => name)).toEqual(['scenario 1', 'second'])
 	})
 
 	it('runs all with the seed that one of them has', () => {
-		const compared = compare([scene(), { ...scene(), seed: 40 }], { replications: 2 })
+		const compared = compare([setup(), { ...setup(), seed: 40 }], { replications: 2 })
 		expect(compared.map(({ runs }) => runs.map(({ seed }) => seed))).toEqual([
 			[40, 41],
 			[40, 41],
@@ -170,25 +170,25 @@ describe('a comparison', () => {
 
 	it('rejects two different seeds', () => {
 		const two = [
-			{ ...scene(), seed: 1 },
-			{ ...scene(), seed: 2 },
+			{ ...setup(), seed: 1 },
+			{ ...setup(), seed: 2 },
 		]
 		expect(() => compare(two)).toThrow('the same seed in all scenarios, 1')
 	})
 
 	it('leaves pairs out of a difference if one has no such measure', () => {
-		const [first, second] = compare([busy([]), scene({ rest: { durationMs: 9_000 } })], { replications: 2 })
+		const [first, second] = compare([busy([]), setup({ rest: { durationMs: 9_000 } })], { replications: 2 })
 		expect([first, second].map((one) => one?.difference.recoveredAfterMs.count)).toEqual([2, 0])
 		expect(second?.difference.recoveredAfterMs.mean).toBeNaN()
 	})
 
 	it('reports which scenario is invalid, and where', () => {
-		const wrong = { ...scene(), services: { api: { serviceTimeMs: -1 } } }
-		expect(() => compare([scene(), wrong], { replications: 1 })).toThrow(
+		const wrong = { ...setup(), services: { api: { serviceTimeMs: -1 } } }
+		expect(() => compare([setup(), wrong], { replications: 1 })).toThrow(
 			'scenarios[1].services.api.serviceTimeMs',
 		)
 		const policies = { web: () => undefined } as never
-		expect(() => compare([scene(), { ...scene({ policy: [] }), policies }])).toThrow(
+		expect(() => compare([setup(), { ...setup({ policy: [] }), policies }])).toThrow(
 			'scenarios[1].policies.web()',
 		)
 	})
@@ -198,6 +198,6 @@ describe('a comparison', () => {
 	})
 
 	it('rejects invalid options by their own names', () => {
-		expect(() => compare([scene()], { replications: 0 })).toThrow('an integer from 1 to 1000000')
+		expect(() => compare([setup()], { replications: 0 })).toThrow('an integer from 1 to 1000000')
 	})
 })

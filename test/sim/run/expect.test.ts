@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from 'yaoki'
 import { expectResilience, replicate, simulate } from 'yaoki/sim'
-import { every, scene } from '../scene.ts'
+import { every, setup } from '../setup.ts'
 
 const outage = { kind: 'outage', fromMs: 1_000, toMs: 2_000 } as const
 const steady = { arrivals: { kind: 'constant', perSecond: 50 } } as const
-const recovering = scene({ api: { faults: [outage] }, web: steady, rest: { durationMs: 10_000, seed: 3 } })
-const hung = scene({
+const recovering = setup({ api: { faults: [outage] }, web: steady, rest: { durationMs: 10_000, seed: 3 } })
+const hung = setup({
 	api: { faults: [{ ...outage, mode: 'hang' }] },
 	web: steady,
 	rest: { durationMs: 10_000 },
@@ -53,7 +53,7 @@ describe('an expectation of a run', () => {
 
 	it('reports that no call started after the fault', () => {
 		const web = { arrivals: { kind: 'constant', perSecond: 50, toMs: 1_500 } } as const
-		const quiet = scene({ api: { faults: [outage] }, web, rest: { durationMs: 10_000 } })
+		const quiet = setup({ api: { faults: [outage] }, web, rest: { durationMs: 10_000 } })
 		expect(messageOf(() => expectResilience(simulate(quiet)).toRecoverWithin(1e6))).toBe(
 			'recoveredAfterMs: expected <= 1000000, got not shown, because no call started after the fault (seed 1)',
 		)
@@ -77,13 +77,13 @@ describe('an expectation of a run', () => {
 	})
 
 	it('reports that a run had no fault', () => {
-		expect(messageOf(() => expectResilience(simulate(scene())).toRecoverWithin(5))).toBe(
+		expect(messageOf(() => expectResilience(simulate(setup())).toRecoverWithin(5))).toBe(
 			'recoveredAfterMs: expected <= 5, got no fault that ended during the run (seed 1)',
 		)
 	})
 
 	it('has no latency if no call succeeded', () => {
-		const dead = scene({ api: { faults: [{ ...outage, fromMs: 0 }] } })
+		const dead = setup({ api: { faults: [{ ...outage, fromMs: 0 }] } })
 		expect(messageOf(() => expectResilience(simulate(dead)).p99Below(1_000))).toBe(
 			'p99Ms: expected < 1000, got no value (seed 1)',
 		)
@@ -112,7 +112,7 @@ describe('an expectation of a run', () => {
 })
 
 describe('an expectation of several runs', () => {
-	const shaky = scene({
+	const shaky = setup({
 		api: { faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e6 }] },
 		web: { arrivals: every(20, 100) },
 		rest: { seed: 10 },
@@ -131,7 +131,7 @@ describe('an expectation of several runs', () => {
 })
 
 describe('an invalid expectation', () => {
-	const expectation = expectResilience(simulate(scene()))
+	const expectation = expectResilience(simulate(setup()))
 
 	it.each([
 		['limit of recoveredAfterMs', () => expectation.toRecoverWithin(NaN)],

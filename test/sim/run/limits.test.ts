@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { circuitBreaker, pipeline, retry } from 'yaoki'
 import { type PolicyLayer, type PolicyModel, type Scenario, simulate } from 'yaoki/sim'
-import { api, atOnce, every, type Parts, scene, web } from '../scene.ts'
+import { api, atOnce, every, type Parts, setup, web } from '../setup.ts'
 
 const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
 const forEver: PolicyLayer = { retry: { maxRetries: 1e12, baseDelayMs: 0, jitterStrategy: 'none' } }
@@ -46,7 +46,7 @@ const endless: Readonly<Record<string, Parts>> = {
 }
 
 const limited = (parts: Parts, maxEvents: number): Scenario =>
-	scene({ ...parts, rest: { durationMs: 1e12, ...parts.rest, maxEvents } })
+	setup({ ...parts, rest: { durationMs: 1e12, ...parts.rest, maxEvents } })
 
 describe.each(Object.entries(endless))('%s', (_what, parts) => {
 	it('end at the event limit, and the result says so', () => {
@@ -64,16 +64,16 @@ describe.each(Object.entries(endless))('%s', (_what, parts) => {
 describe('a policy with hooks', () => {
 	const never = { api: dead, web: { arrivals: every(1, 3) } }
 	const withPolicy = (policy: PolicyModel) =>
-		simulate(scene({ ...never, policy, rest: { maxEvents: 10_000 } }))
+		simulate(setup({ ...never, policy, rest: { maxEvents: 10_000 } }))
 
-	it('that always retries immediately ends at the limit', () => {
+	it('ends at the limit if it always retries immediately', () => {
 		const result = withPolicy(() =>
 			retry({ maxRetries: 1e12, baseDelayMs: 0, shouldRetry: () => true, delayFor: () => 0 }),
 		)
 		expect(result.endedBy).toBe('event-limit')
 	})
 
-	it('that retries against an open breaker, without a request, ends at the limit', () => {
+	it('ends at the limit if it retries against an open breaker, without a request', () => {
 		const result = withPolicy(() =>
 			pipeline(
 				retry({ maxRetries: 1e12, shouldRetry: () => true, delayFor: () => 0 }),
@@ -84,7 +84,7 @@ describe('a policy with hooks', () => {
 		expect(api(result).requests).toBe(1)
 	})
 
-	it('that calls itself ends at the limit', () => {
+	it('ends at the limit if it calls itself', () => {
 		const result = withPolicy(() => {
 			const inner = retry({ maxRetries: 1e6, baseDelayMs: 0 })
 			return pipeline(inner, inner, inner)
@@ -96,7 +96,7 @@ describe('a policy with hooks', () => {
 describe('no loop', () => {
 	it('is detected in many concurrent retries', () => {
 		const often: PolicyLayer = { retry: { maxRetries: 100_000, baseDelayMs: 0, jitterStrategy: 'none' } }
-		const result = simulate(scene({ api: dead, policy: [often] }))
+		const result = simulate(setup({ api: dead, policy: [often] }))
 		expect(result.endedBy).toBe('idle')
 		expect(web(result).requests).toBe(100_001)
 	})
@@ -104,7 +104,7 @@ describe('no loop', () => {
 	it('is detected in many calls that time out at the same time', () => {
 		const hung = { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 50 }] } as const
 		const result = simulate(
-			scene({
+			setup({
 				api: { ...hung, workers: Infinity },
 				web: { arrivals: atOnce(30_000) },
 				policy: [
@@ -120,7 +120,7 @@ describe('no loop', () => {
 
 describe('the limit', () => {
 	it('is reported even if the run would have ended soon after', () => {
-		const calls = scene({ web: { arrivals: every(1, 100) } })
+		const calls = setup({ web: { arrivals: every(1, 100) } })
 		// Per call: the arrival, the request and the end of the work.
 		expect(simulate({ ...calls, maxEvents: 299 })).toMatchObject({ endedBy: 'event-limit' })
 		expect(simulate({ ...calls, maxEvents: 301 })).toMatchObject({ endedBy: 'idle', events: 200 })
@@ -136,6 +136,6 @@ describe('the limit', () => {
 
 	it('holds for further calls of advance', () => {
 		simulate(limited(endless['users whose calls fail immediately'] ?? {}, 1_000))
-		expect(simulate(scene())).toMatchObject({ endedBy: 'idle', endedAtMs: 10 })
+		expect(simulate(setup())).toMatchObject({ endedBy: 'idle', endedAtMs: 10 })
 	})
 })

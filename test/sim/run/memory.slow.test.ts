@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type PolicyLayer, type Scenario, Simulation } from 'yaoki/sim'
-import { atOnce, scene } from '../scene.ts'
+import { atOnce, setup } from '../setup.ts'
 
 /** Returns the bytes on the heap that a finished run holds. */
 function heldAfter(scenario: Scenario): number {
@@ -28,7 +28,7 @@ const everything: readonly PolicyLayer[] = [
 ]
 
 const faulty = (durationMs: number): Scenario =>
-	scene({
+	setup({
 		api: {
 			workers: 20,
 			serviceTimeMs: { kind: 'exponential', meanMs: 20 },
@@ -57,7 +57,7 @@ describe('memory', () => {
 
 	it.skipIf(!globalThis.gc)('is not held by hanging requests of finished calls', () => {
 		const hanging = (durationMs: number) =>
-			scene({
+			setup({
 				api: { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e9 }] },
 				web: { arrivals: { kind: 'constant', perSecond: 500 } },
 				policy: [{ timeoutMs: 50 }],
@@ -67,7 +67,7 @@ describe('memory', () => {
 		expect(heldAfter(hanging(50_000)) - heldAfter(hanging(5_000))).toBeLessThan(1_000_000)
 	})
 
-	it('of a timeline is the same for a second and for a thousand years', () => {
+	it('is the same for the timeline of a second and of a thousand years', () => {
 		const { timeline } = longRun()
 		expect(timeline.clients['web']?.started.length).toBeLessThanOrEqual(240)
 		expect(timeline.stepMs * 240).toBeGreaterThanOrEqual(3.2e13)
@@ -77,7 +77,7 @@ describe('memory', () => {
 /** A thousand years with few events. */
 function longRun() {
 	const simulation = new Simulation(
-		scene({
+		setup({
 			web: { arrivals: { kind: 'closed', users: 1, thinkMs: 1e10 } },
 			rest: { durationMs: 3.2e13, clients: { once: { to: 'api', arrivals: atOnce(3) } } },
 		}),

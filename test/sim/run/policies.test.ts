@@ -13,12 +13,12 @@ import { type PolicyLayer, type PolicyModel, simulate } from 'yaoki/sim'
 import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 import type { PolicyFactoryContext } from '../../../src/sim/scenario/layers.ts'
 import { policyFactory } from '../../../src/sim/scenario/layers.ts'
-import { every, scene, web } from '../scene.ts'
+import { every, setup, web } from '../setup.ts'
 
 const outage = { kind: 'outage', fromMs: 100, toMs: 600 } as const
 const met = (policy: PolicyModel, seed = 1) =>
 	simulate(
-		scene({
+		setup({
 			api: { workers: 3, serviceTimeMs: { kind: 'exponential', meanMs: 20 }, faults: [outage] },
 			web: { arrivals: { kind: 'poisson', perSecond: 100 } },
 			policy,
@@ -55,15 +55,15 @@ describe('a policy as a function', () => {
 			expect(runtime.now()).toBe(0)
 			return retry()
 		})
-		simulate(scene({ web: { arrivals: every(1, 9), instances: 3 }, policy: make }))
+		simulate(setup({ web: { arrivals: every(1, 9), instances: 3 }, policy: make }))
 		expect(make).toHaveBeenCalledTimes(3)
-		simulate(scene({ policy: make }))
+		simulate(setup({ policy: make }))
 		expect(make).toHaveBeenCalledTimes(4)
 	})
 
 	it('is not called if it is unused', () => {
 		const make = vi.fn(() => retry())
-		simulate(scene({ rest: { policies: { spare: make } } }))
+		simulate(setup({ rest: { policies: { spare: make } } }))
 		expect(make).not.toHaveBeenCalled()
 	})
 
@@ -85,7 +85,7 @@ describe('a policy as a function', () => {
 		expect(() => met(byNumber)).toThrow(InvalidArgumentError)
 	})
 
-	it('that throws ends the simulation with its error', () => {
+	it('ends the simulation with its error if it throws', () => {
 		const thrown = new RangeError('my own')
 		expect(() =>
 			met(() => {
@@ -111,7 +111,7 @@ describe('a policy as a function', () => {
 
 	it('may return the same policy to all instances of a run', () => {
 		const policy: PolicyModel = ({ once }) => once('all', () => circuitBreaker())
-		const run = () => simulate(scene({ web: { arrivals: every(1, 9), instances: 3 }, policy }))
+		const run = () => simulate(setup({ web: { arrivals: every(1, 9), instances: 3 }, policy }))
 		expect(run().traceHash).toBe(run().traceHash)
 	})
 })

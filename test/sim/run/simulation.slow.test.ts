@@ -2,33 +2,33 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Scenario, Simulation, simulate } from 'yaoki/sim'
 import type { SimulationProgress } from '../../../src/sim/scenario/scenario.ts'
-import { api, every, scene, sum, web } from '../scene.ts'
+import { api, every, setup, sum, web } from '../setup.ts'
 
 const steady = { arrivals: { kind: 'constant', perSecond: 100 } } as const
 const outage = { kind: 'outage', fromMs: 1_000, toMs: 2_000 } as const
 
 describe('a run', () => {
 	it('lasts for its duration, without events at exactly that time', () => {
-		const result = simulate(scene({ web: steady, rest: { durationMs: 1_000 } }))
+		const result = simulate(setup({ web: steady, rest: { durationMs: 1_000 } }))
 		expect(result).toMatchObject({ endedAtMs: 1_000, endedBy: 'duration' })
 		expect(web(result)).toMatchObject({ calls: 100, good: 99, unfinished: 1 })
 	})
 
 	it('lasts for its duration even if nothing is left to do', () => {
-		expect(simulate(scene({ rest: { durationMs: 1_000 } }))).toMatchObject({
+		expect(simulate(setup({ rest: { durationMs: 1_000 } }))).toMatchObject({
 			endedAtMs: 1_000,
 			endedBy: 'duration',
 		})
 	})
 
-	it('until idle ends with its last event', () => {
-		const result = simulate(scene({ web: { arrivals: every(10, 5) }, api: { serviceTimeMs: 7 } }))
+	it('ends with its last event, until idle', () => {
+		const result = simulate(setup({ web: { arrivals: every(10, 5) }, api: { serviceTimeMs: 7 } }))
 		expect(result).toMatchObject({ endedAtMs: 47, endedBy: 'idle' })
-		expect(simulate(scene({ rest: { durationMs: 30, until: 'idle' } }))).toMatchObject({
+		expect(simulate(setup({ rest: { durationMs: 30, until: 'idle' } }))).toMatchObject({
 			endedAtMs: 10,
 			endedBy: 'idle',
 		})
-		expect(simulate(scene({ rest: { durationMs: 5, until: 'idle' } }))).toMatchObject({
+		expect(simulate(setup({ rest: { durationMs: 5, until: 'idle' } }))).toMatchObject({
 			endedAtMs: 5,
 			endedBy: 'duration',
 		})
@@ -41,12 +41,12 @@ describe('a run', () => {
 			{ hedge: { delayMs: 5_000 } },
 			{ bulkhead: {} },
 		]
-		expect(simulate(scene({ policy: layers })).endedAtMs).toBe(10)
+		expect(simulate(setup({ policy: layers })).endedAtMs).toBe(10)
 	})
 
-	it('until recovered ends at the step that shows it', () => {
+	it('ends at the step that shows a recovery, until recovered', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { faults: [outage] },
 				web: steady,
 				rest: { durationMs: 60_000, until: 'recovered', stepMs: 1_000 },
@@ -59,21 +59,21 @@ describe('a run', () => {
 		})
 	})
 
-	it('until recovered ends at its duration if it never recovers', () => {
+	it('ends at its duration if it never recovers, until recovered', () => {
 		const rest = { durationMs: 20_000, until: 'recovered' } as const
-		const hung = simulate(scene({ api: { faults: [{ ...outage, mode: 'hang' }] }, web: steady, rest }))
+		const hung = simulate(setup({ api: { faults: [{ ...outage, mode: 'hang' }] }, web: steady, rest }))
 		expect(hung).toMatchObject({
 			endedAtMs: 20_000,
 			endedBy: 'duration',
 			recovery: { recoveredAfterMs: null },
 		})
-		expect(simulate(scene({ web: steady, rest }))).toMatchObject({ endedBy: 'duration', recovery: null })
+		expect(simulate(setup({ web: steady, rest }))).toMatchObject({ endedBy: 'duration', recovery: null })
 	})
 
-	it('until a function returns true calls it once per step, with the progress', () => {
+	it('calls the function of until once per step, with the progress', () => {
 		const seen: SimulationProgress[] = []
 		const result = simulate(
-			scene({
+			setup({
 				web: steady,
 				rest: {
 					stepMs: 100,
@@ -91,8 +91,8 @@ describe('a run', () => {
 		expect(seen.at(-1)).toMatchObject({ good: 49, failed: 0 })
 	})
 
-	it('until a function that never returns true ends when nothing is left to do', () => {
-		expect(simulate(scene({ rest: { until: () => false } }))).toMatchObject({
+	it('ends when nothing is left to do if the function of until never returns true', () => {
+		expect(simulate(setup({ rest: { until: () => false } }))).toMatchObject({
 			endedAtMs: 10,
 			endedBy: 'idle',
 		})
@@ -106,7 +106,7 @@ describe('a run', () => {
 				asked++
 				return false
 			}
-			expect(simulate(scene({ web: steady, rest: { durationMs: 2_000, stepMs, until } })).endedBy).toBe(
+			expect(simulate(setup({ web: steady, rest: { durationMs: 2_000, stepMs, until } })).endedBy).toBe(
 				'duration',
 			)
 			expect(asked).toBeGreaterThan(100)
@@ -118,7 +118,7 @@ describe('a run', () => {
 		const until = () => {
 			throw new RangeError('my own')
 		}
-		expect(() => simulate(scene({ web: steady, rest: { until } }))).toThrow(new RangeError('my own'))
+		expect(() => simulate(setup({ web: steady, rest: { until } }))).toThrow(new RangeError('my own'))
 	})
 
 	it('does not modify its scenario', () => {
@@ -126,7 +126,7 @@ describe('a run', () => {
 			for (const one of Object.values(value)) if (typeof one === 'object' && one !== null) freeze(one)
 			return Object.freeze(value)
 		}
-		const scenario = scene({
+		const scenario = setup({
 			api: { faults: [outage] },
 			web: steady,
 			policy: [{ retry: {} }],
@@ -139,13 +139,13 @@ describe('a run', () => {
 	})
 
 	it('returns plain data that survives JSON', () => {
-		const result = simulate(scene({ api: { faults: [outage] }, web: steady, rest: { durationMs: 10_000 } }))
+		const result = simulate(setup({ api: { faults: [outage] }, web: steady, rest: { durationMs: 10_000 } }))
 		expect(JSON.parse(JSON.stringify(result))).toEqual(result)
 	})
 
 	it('has timeline lists of equal length that add up to its counts', () => {
 		const result = simulate(
-			scene({
+			setup({
 				api: { faults: [outage], queue: { limit: 3 } },
 				web: steady,
 				policy: [{ retry: { baseDelayMs: 100 } }],
@@ -163,7 +163,7 @@ describe('a run', () => {
 })
 
 describe('a simulation that is advanced in slices', () => {
-	const faulty: Scenario = scene({
+	const faulty: Scenario = setup({
 		api: { workers: 4, serviceTimeMs: { kind: 'exponential', meanMs: 30 }, faults: [outage] },
 		web: { arrivals: { kind: 'poisson', perSecond: 80 } },
 		policy: [{ retry: { baseDelayMs: 50, maxRetries: 5 } }, { timeoutMs: 200 }],
@@ -174,7 +174,7 @@ describe('a simulation that is advanced in slices', () => {
 		{ ...faulty, durationMs: 30_000, until: 'recovered', stepMs: 250 },
 		{ ...faulty, until: ({ good }) => good >= 100, stepMs: 77 },
 		{ ...faulty, maxEvents: 500 },
-		scene({ web: { arrivals: every(13, 50) }, policy: [{ retry: {} }], api: { faults: [outage] } }),
+		setup({ web: { arrivals: every(13, 50) }, policy: [{ retry: {} }], api: { faults: [outage] } }),
 	]
 
 	it('gives the same bytes as in one go', () => {
@@ -211,13 +211,13 @@ describe('a simulation that is advanced in slices', () => {
 			asked.push(nowMs)
 			return nowMs >= 300
 		}
-		const simulation = new Simulation(scene({ web: steady, rest: { stepMs: 100, until } }))
+		const simulation = new Simulation(setup({ web: steady, rest: { stepMs: 100, until } }))
 		for (let time = 7; !simulation.advance(time); time += 7);
 		expect(asked).toEqual([100, 200, 300])
 	})
 
 	it('reports whether it is over, and its progress', () => {
-		const simulation = new Simulation(scene({ web: steady, rest: { durationMs: 1_000 } }))
+		const simulation = new Simulation(setup({ web: steady, rest: { durationMs: 1_000 } }))
 		expect([simulation.advance(0), simulation.progress.calls]).toEqual([false, 0])
 		expect(simulation.advance(500)).toBe(false)
 		expect(simulation.progress).toMatchObject({ nowMs: 500, calls: 50, good: 49, requests: 50 })

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { InvalidArgumentError } from 'yaoki'
 import type { GridStudy, VariantStudy } from 'yaoki/sim'
 import { isGrid, listCases, toStudy } from '../../../src/sim/run/study.ts'
-import { scene } from '../scene.ts'
+import { setup } from '../setup.ts'
 
 const variants: VariantStudy = {
 	title: 'Which?',
 	description: 'Two of them.',
-	variants: { second: scene(), first: { ...scene(), name: 'its own' } },
+	variants: { second: setup(), first: { ...setup(), name: 'its own' } },
 }
 const grid: GridStudy = {
 	title: 'Where?',
@@ -15,11 +15,11 @@ const grid: GridStudy = {
 	panels: ['none', 'full'],
 	x: { label: 'across', values: [1, 2, 3] },
 	y: { label: 'down', values: [10, 20] },
-	at: (x, y, panel) => ({ ...scene(), name: `${panel} ${x} ${y}` }),
+	at: (x, y, panel) => ({ ...setup(), name: `${panel} ${x} ${y}` }),
 }
 
 describe('a study', () => {
-	it('of variants has a case for each, in order', () => {
+	it('has a case for each variant, in order', () => {
 		expect(isGrid(variants)).toBe(false)
 		expect(listCases(variants).map(({ name, scenario }) => [name, scenario.name])).toEqual([
 			['second', 'second'],
@@ -27,7 +27,7 @@ describe('a study', () => {
 		])
 	})
 
-	it('on a grid has a case for each panel and pair of values, row by row', () => {
+	it('has a case for each panel and pair of values of a grid, row by row', () => {
 		expect(isGrid(grid)).toBe(true)
 		const cases = listCases(grid)
 		expect(cases).toHaveLength(12)
@@ -41,7 +41,7 @@ describe('a study', () => {
 	})
 
 	it('has cases that cover the same time, even until recovered', () => {
-		const until = { ...scene({ rest: { durationMs: 9_000 } }), until: 'recovered' } as const
+		const until = { ...setup({ rest: { durationMs: 9_000 } }), until: 'recovered' } as const
 		const cases = [
 			...listCases({ ...variants, variants: { one: until } }),
 			...listCases({ ...grid, at: () => until }),
@@ -50,14 +50,14 @@ describe('a study', () => {
 			expect(scenario.until).toBe(undefined)
 			expect(scenario.durationMs).toBe(9_000)
 		}
-		expect(listCases({ ...variants, variants: { one: scene() } })[0]?.scenario.until).toBe('idle')
+		expect(listCases({ ...variants, variants: { one: setup() } })[0]?.scenario.until).toBe('idle')
 	})
 
 	it('wraps a single scenario, under its name or that of its file', () => {
 		expect(toStudy(variants, 'file')).toBe(variants)
 		expect(toStudy(grid, 'file')).toBe(grid)
-		expect(toStudy(scene(), 'file')).toMatchObject({ title: 'file', variants: { file: scene() } })
-		expect(toStudy({ ...scene(), name: 'mine' }, 'file')).toMatchObject({ title: 'mine' })
+		expect(toStudy(setup(), 'file')).toMatchObject({ title: 'file', variants: { file: setup() } })
+		expect(toStudy({ ...setup(), name: 'mine' }, 'file')).toMatchObject({ title: 'mine' })
 	})
 
 	it.each([undefined, null, 5, 'scenario'])('rejects %s', (given) => {

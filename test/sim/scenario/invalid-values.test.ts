@@ -57,16 +57,19 @@ describe('an invalid scenario is rejected with the path of the invalid value', (
 		)
 	})
 
-	it.each([undefined, null, 5, 'herd', [], () => valid])('no scenario at all: %s', (scenario) => {
-		const expected = { argument: 'scenario', expected: 'an object' }
-		expect(() => simulate(scenario as never)).toThrow(expect.objectContaining(expected))
-	})
+	it.each([undefined, null, 5, 'herd', [], () => valid])(
+		'is rejected if it is no scenario at all: %s',
+		(scenario) => {
+			const expected = { argument: 'scenario', expected: 'an object' }
+			expect(() => simulate(scenario as never)).toThrow(expect.objectContaining(expected))
+		},
+	)
 
-	it('but not a valid one', () => {
+	it('accepts a valid one', () => {
 		expect(simulate(valid).events).toBeGreaterThan(500)
 	})
 
-	it('before any function of the user runs', () => {
+	it('is rejected before any function of the user runs', () => {
 		const make = () => expect.unreachable()
 		const scenario = {
 			...changed('clients.beat.arrivals.perSecond', -1),
@@ -75,7 +78,7 @@ describe('an invalid scenario is rejected with the path of the invalid value', (
 		expect(invalidOptionOf(scenario).optionPath).toBe('clients.beat.arrivals.perSecond')
 	})
 
-	it('unused policies included', () => {
+	it('is rejected for an unused policy too', () => {
 		const scenario = { ...valid, policies: { ...valid.policies, spare: [{ timeoutMs: -1 }] } }
 		expect(invalidOptionOf(scenario)).toMatchObject({
 			optionPath: 'policies.spare[0].timeoutMs',

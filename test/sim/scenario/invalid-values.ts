@@ -193,7 +193,7 @@ export const invalid: readonly (readonly [path: string, value: unknown, expected
 	['policies.careful[0].retry.maxRetries', 1.5, ''],
 	['policies.careful[0].retry.maxRetry', 3, 'Did you mean "maxRetries"?'],
 	['policies.careful[0].retry.jitterStrategy', 'some', 'none'],
-	['policies.careful[0].retry.runtime', {}, 'no runtime, because the simulation provides it'],
+	['policies.careful[0].retry.runtime', {}, 'no runtime: remove it, the simulation provides it'],
 	['policies.careful[0].retry.shouldRetry', true, 'a function'],
 	['policies.careful[2].timeoutMs', -1, ''],
 	['policies.careful[2].timeoutMs', '1s', ''],

@@ -20,7 +20,7 @@ describe('data as TypeScript', () => {
 		)
 	})
 
-	test('with line separators evaluates to the same text (regression: indentation was inserted after them)', () => {
+	test('evaluates to the same text with line separators (regression: indentation was inserted after them)', () => {
 		const value = { long: 'x'.repeat(80), lines: 'a\u2028b\u2029c\nd' }
 		expect(new Function(`return (${literal({ value })})`)()).toEqual({ value })
 	})

@@ -27,7 +27,7 @@ describe('changes applied to policies', () => {
 	it.each([
 		['none', [], client],
 		[
-			'one option',
+			'change one option',
 			[fewer],
 			[{ retry: { maxRetries: 1, baseDelayMs: 100 }, shared: true }, { timeoutMs: 500 }],
 		],
@@ -48,7 +48,7 @@ describe('changes applied to policies', () => {
 			[{ adaptiveThrottle: {} }, client[0], { timeoutMs: 900 }],
 		],
 		[
-			'several added layers',
+			'add several layers',
 			[inner, breaker, throttle],
 			[
 				{ adaptiveThrottle: {} },

@@ -123,12 +123,12 @@ describe('two changes to one layer', () => {
 })
 
 describe('every step equals runs of the policy that it names', () => {
-	it('for one policy', () => {
+	it('holds for one policy', () => {
 		const result = tune('client', storm, { ...stormOptions, maxSteps: 8, replications: 2 })
 		checkResult(result, storm, stormOptions.constraints, 2)
 	})
 
-	it('for two policies', () => {
+	it('holds for two policies', () => {
 		const constraints = { goodShare: { atLeast: 0.99 }, amplification: { below: 1.05 } }
 		const result = tune(['toWeb', 'toDb'], chain, { constraints, replications: 2, maxSteps: 70 })
 		expect(new Set(result.steps.flatMap(({ changes }) => changes.map(({ policy }) => policy)))).toEqual(
@@ -172,7 +172,7 @@ describe('every step equals runs of the policy that it names', () => {
 				] as unknown as readonly PolicyLayer[],
 		)
 
-	it('for random policies, whose every option stays valid', () => {
+	it('holds for random policies, whose every option stays valid', () => {
 		fc.assert(
 			fc.property(layers, layers, fc.nat({ max: 999 }), (toWeb, toDb, seed) => {
 				const scenario: Scenario = { ...chain, durationMs: 600, seed, policies: { toWeb, toDb } }

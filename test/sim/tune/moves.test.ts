@@ -107,8 +107,9 @@ describe('the candidates', () => {
 
 	it('are single changes only with maxChanges 1', () => {
 		const single = listCandidates(['a', 'b'], policies, 1)
-		expect(single.every(({ changes }) => changes.length === 1)).toBe(true)
+		expect(single.length).toBeGreaterThan(10)
 		expect(single).toHaveLength(candidates.filter(({ changes }) => changes.length === 1).length)
+		expect(single.filter(({ changes }) => changes.length !== 1)).toEqual([])
 	})
 
 	it('are not valid if the policy is not, such as a base above the maximum', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { replicate, type SimulationResult, simulate, tune } from 'yaoki/sim'
 import type { TuneConstraints } from '../../../src/sim/tune/constraints.ts'
 import { findViolations, relativeGap } from '../../../src/sim/tune/constraints.ts'
-import { scene } from '../scene.ts'
+import { setup } from '../setup.ts'
 import { chain, storm, stormOptions } from './storm.ts'
 
 describe('the distance to a limit', () => {
@@ -58,7 +58,7 @@ describe('the distance to a limit', () => {
 	})
 
 	it('is 1 for a run without a fault that could recover, and for a run that was cut short', () => {
-		const calm = simulate(scene())
+		const calm = simulate(setup())
 		expect(violations({ recoveredAfterMs: { atLeast: 0 } }, calm)).toMatchObject([
 			{ actual: null, distance: 1, reason: 'no-value' },
 		])

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { compare, replicate, type Scenario, type TuneChange, tune } from 'yaoki/sim'
 import { rankSettings } from '../../../src/sim/tune/sensitivity.ts'
-import { scene } from '../scene.ts'
+import { setup } from '../setup.ts'
 
 /** Half of the responses are errors and delays do not matter, so only the number of retries and the budget do. */
 const flaky: Scenario = {
-	...scene({
+	...setup({
 		api: {
 			workers: Infinity,
 			serviceTimeMs: 1,
@@ -78,7 +78,7 @@ describe('the sensitivity', () => {
 	it('counts a run that never recovers with the time that it had', () => {
 		const runs = (maxRetries: number) =>
 			replicate(
-				scene({
+				setup({
 					api: {
 						serviceTimeMs: 10,
 						faults: [{ kind: 'slowdown', factor: 20, fromMs: 1_000, toMs: 2_000 }],

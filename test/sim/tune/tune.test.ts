@@ -51,10 +51,10 @@ describe('the smallest change that survives', () => {
 		const smaller = tuned.steps.filter(({ size }) => size < (chosen?.size ?? 0))
 		expect(smaller.length).toBeGreaterThan(5)
 		for (const { changes, violation, runs } of smaller) {
-			const seed = violation?.seed
-			expect(seed).toBe(runs)
+			// The runs have the seeds 1, 2, 3, and the last one has the violation.
+			expect(violation).toMatchObject({ seed: runs })
 			const policies = applyChanges(metastable.policies, changes)
-			const run = simulate({ ...metastable, until: undefined, policies, seed })
+			const run = simulate({ ...metastable, until: undefined, policies, seed: runs })
 			expect(findViolations(constraints, run)[0]).toEqual(violation)
 		}
 	})
@@ -65,18 +65,11 @@ describe('the smallest change that survives', () => {
 		expect(bestSingle?.after.runs).toHaveLength(3)
 		const singles = steps.filter((one) => one.changes.length === 1)
 		// Every single change was tried, also those that are larger than the smallest that survives.
-		expect(singles.map((one) => JSON.stringify(one.changes[0])).sort()).toEqual(
-			considered
-				.flatMap(({ path, to }) => to.map((value) => ({ path, value })))
-				.map(({ path, value }) =>
-					JSON.stringify(
-						singles
-							.flatMap((one) => one.changes)
-							.find((change) => change.path === path && change.to === value),
-					),
-				)
-				.sort(),
-		)
+		const values = considered.flatMap(({ path, to }) => to.map((value) => ({ path, to: value })))
+		expect(values.length).toBeGreaterThan(10)
+		const keysOf = (list: readonly { path: string; to: unknown }[]) =>
+			list.map(({ path, to }) => JSON.stringify([path, to])).sort()
+		expect(keysOf(singles.flatMap((one) => one.changes))).toEqual(keysOf(values))
 		const score = (one: typeof changes) =>
 			replicate({ ...metastable, policies: applyChanges(metastable.policies, one) }, { replications: 3 })
 				.measures.goodShare.mean

@@ -25,7 +25,7 @@ function balanced(strategy: Strategy, instances: number, load: number, calls: nu
 const latencies = (scenario: Scenario) => samples(runs(scenario, 0.2), meanLatency)
 
 describe('the mean latency behind a load balancer', () => {
-	test.each([0.5, 0.8])('with random choices is that of single queues at a load of %f', (load) => {
+	test.each([0.5, 0.8])('equals that of single queues with random choices, at a load of %f', (load) => {
 		expectAgreement(
 			latencies(balanced('random', 4, load, load > 0.7 ? 60_000 : 15_000)),
 			MEAN_MS / (1 - load),

@@ -13,7 +13,7 @@ import {
 	type SimulationResult,
 } from 'yaoki/sim'
 import { api, known, web } from './agreement.ts'
-import { aQueue, aWorld } from './worlds.ts'
+import { aQueue, aScenario } from './random-scenarios.ts'
 
 const WORLDS = { numRuns: 100 }
 
@@ -43,7 +43,7 @@ const hangs = (service: ServiceModel | undefined): boolean =>
 /** Checks a property of every scenario, in the middle of its run and at its end. */
 const always = (holds: (middle: SimulationResult, end: SimulationResult, scenario: Scenario) => void): void =>
 	fc.assert(
-		fc.property(aWorld, aMoment, (scenario, middleMs) => {
+		fc.property(aScenario, aMoment, (scenario, middleMs) => {
 			const { middle, end } = looks(scenario, middleMs)
 			holds(middle, end, scenario)
 		}),
@@ -158,7 +158,7 @@ test('without a policy, unfinished calls are the requests in flight', () => {
 })
 
 test('the random scenarios include outages, full queues, drops, retries and late calls', () => {
-	const results = fc.sample(aWorld, { numRuns: 400, seed: 1 }).map((scenario) => looks(scenario, 1).end)
+	const results = fc.sample(aScenario, { numRuns: 400, seed: 1 }).map((scenario) => looks(scenario, 1).end)
 	const seen = (of: (result: SimulationResult) => number) => results.filter((result) => of(result) > 0).length
 	const services = (name: 'rejected' | 'rateLimited' | 'unreachable' | 'dropped' | 'wasted') =>
 		seen((result) => sum(Object.values(result.services).map((service) => service[name])))

@@ -128,19 +128,19 @@ describe('the retrial queue', () => {
 		[0.09, 10, 1],
 		[0.02, 5, 0.001],
 	])(
-		'at %f calls per ms, %f ms service time and %f retries per ms satisfies its balance equations',
+		'satisfies its balance equations at %f calls per ms, %f ms service time and %f retries per ms',
 		(...given) => {
 			expect(meanInOrbit(...given) / orbitByBruteForce(...given)).toBeCloseTo(1, 9)
 		},
 	)
-	it('with immediate retries is a queue', () => {
+	it('is a queue if retries are immediate', () => {
 		expect(meanInOrbit(0.08, 10, 1e9)).toBeCloseTo(meanWaiting(1, 0.8), 6)
 	})
 })
 
 describe('priorities', () => {
 	const moments = momentsOf({ kind: 'exponential', meanMs: 10 })
-	it('of a single class are Pollaczek-Khinchine', () => {
+	it('give the Pollaczek-Khinchine formula with a single class', () => {
 		expect(priorityWaitsMs([{ perMs: 0.06, moments }])[0]).toBeCloseTo(meanWaitMs(0.06, moments), 9)
 	})
 	it('obey the conservation law: the mean of the waits, weighted by load, is that without priorities', () => {
@@ -180,12 +180,12 @@ describe('a queue with breakdowns', () => {
 		[0.02, 10, 50, 50],
 		[0.09, 10, 10_000, 20],
 	])(
-		'at %f calls per ms, %f ms service time, %f ms up and %f ms down satisfies its balance equations',
+		'satisfies its balance equations at %f calls per ms, %f ms service time, %f ms up and %f ms down',
 		(...given) => {
 			expect(meanWithBreakdowns(...given) / brokenByBruteForce(...given)).toBeCloseTo(1, 9)
 		},
 	)
-	it('without breakdowns is M/M/1', () => {
+	it('is M/M/1 without breakdowns', () => {
 		expect(meanWithBreakdowns(0.08, 10, 1e12, 1)).toBeCloseTo(4, 6)
 	})
 })
@@ -211,12 +211,12 @@ describe('attempts', () => {
 		[0.7, 3],
 		[0.3, 4],
 	])(
-		'that fail with %f come to %i in a row as late as a chain does that is followed step by step',
+		'come to a series of failures, at a rate of %f, of %i in a row as late as a chain that is followed step by step',
 		(...given) => {
 			expect(meanCallsToTrip(...given) / tripByBruteForce(...given)).toBeCloseTo(1, 9)
 		},
 	)
-	it('that always fail equal the number of consecutive failures', () => {
+	it('are as many as the consecutive failures if all fail', () => {
 		expect(meanCallsToTrip(1, 5)).toBe(5)
 	})
 })

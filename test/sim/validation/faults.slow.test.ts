@@ -8,7 +8,7 @@ import { api, expectAgreement } from './agreement.ts'
 import { drainMs, meanWithBreakdowns } from './closed-form.ts'
 
 describe('after a pause, the backlog is gone after load x pause / (1 - load)', () => {
-	test.each([0.5, 0.7, 0.9])('at a load of %f', (load) => {
+	test.each([0.5, 0.7, 0.9])('holds at a load of %f', (load) => {
 		const [fromMs, pauseMs, serviceTime] = [10_000, 5_000, 2]
 		const toMs = fromMs + pauseMs
 		const { recovery } = simulate({
@@ -44,7 +44,7 @@ function breakdowns(seed: number): readonly Fault[] {
 }
 
 describe('an M/M/1 queue with breakdowns has the number in the system of White and Christie', () => {
-	test.each([0.02, 0.04])('at %f calls per ms', (perMs) => {
+	test.each([0.02, 0.04])('holds at %f calls per ms', (perMs) => {
 		const values = Array.from({ length: 24 }, (_, seed) => {
 			const scenario: Scenario = {
 				seed,

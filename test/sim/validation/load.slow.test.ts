@@ -56,7 +56,7 @@ const present = (phaseMs: number, serviceTimeMs: Distribution): readonly number[
 	})
 
 describe('a service without a queue under a sinusoidal load has the number of calls of Eick, Massey and Whitt', () => {
-	test.each([0, 0.25, 0.5, 0.75])('at %f of the period', (share) => {
+	test.each([0, 0.25, 0.5, 0.75])('holds at %f of the period', (share) => {
 		const phaseMs = share * PERIOD_MS
 		const exponential = present(phaseMs, { kind: 'exponential', meanMs: MEAN_MS })
 		expectAgreement(exponential, meanPresentAt(phaseMs, 'exponential'), 0.06)

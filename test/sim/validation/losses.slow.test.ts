@@ -75,6 +75,7 @@ describe('an M/M/1 retrial queue has the mean number of waiting calls of Falin a
 		expectAgreement(samples(stretches, meanPresent), load)
 		// Each waiting call retries once in that time, so these are the requests beyond the first.
 		expectAgreement(samples(stretches, requestsPerCall()), 1 + away / everyMs / perMs)
-		expect(stretches.every(({ after }) => isNeverGivenUp(after))).toBe(true)
+		expect(stretches.length).toBeGreaterThan(0)
+		expect(stretches.filter(({ after }) => !isNeverGivenUp(after))).toEqual([])
 	})
 })

@@ -22,7 +22,7 @@ const STRATEGIES: readonly [name: string, retry: RetryModel, calls: number, ms: 
 
 describe('20 clients that write one row', () => {
 	test.each(STRATEGIES)(
-		'with the backoff %s need the published number of calls and time',
+		'need the published number of calls and time with the backoff %s',
 		(_, retry, calls, ms) => {
 			const { measures } = replicate(
 				{

@@ -46,7 +46,7 @@ describe('M/M/1', () => {
 		// The latency is exponential, with a share of 1 / e above its mean.
 		expectAgreement(samples(stretches, lateShare), Math.exp(-1))
 	})
-	test('with order lifo keeps its means', () => {
+	test('keeps its means with order lifo', () => {
 		const stretches = runs(queue({ serviceTimeMs: exponential, queue: { order: 'lifo' } }, 0.05, 15_000))
 		expectAgreement(samples(stretches, meanPresent), 1)
 		expectAgreement(samples(stretches, meanLatency), 20)
@@ -126,7 +126,7 @@ describe('M/M/1/K, by a limit on the queue', () => {
 		[5, 1],
 		[5, 1.6],
 	])(
-		'with room for %i, one of them in work, and a load of %f: who is turned away, and how many are there',
+		'rejects and holds as many requests as expected with room for %i, one of them in work, and a load of %f',
 		(places, load) => {
 			const model: ServerModel = { serviceTimeMs: exponential, queue: { limit: places - 1 } }
 			const stretches = runs(queue(model, load / MEAN_MS, 15_000))

@@ -27,7 +27,7 @@ describe('a retry against random failures', () => {
 		[0.7, 3, 2_000],
 		[0.9, 5, 1_000],
 	])(
-		'which have probability %f gives up p^n of the calls after %i, and needs (1 - p^n) / (1 - p) for each',
+		'fails p^n of the calls, at a probability of %f, after %i attempts, and needs (1 - p^n) / (1 - p) for each',
 		(rate, most, calls) => {
 			const stretches = runs(
 				{
@@ -96,7 +96,7 @@ describe('a breaker that counts consecutive failures', () => {
 		[0.5, 2],
 		[0.8, 4],
 	])(
-		'which have probability %f lets (1 - p^k) / (p^k (1 - p)) calls through before it opens at %i',
+		'lets (1 - p^k) / (p^k (1 - p)) calls through, at a failure probability of %f, before it opens at %i',
 		(rate, failureThreshold) => {
 			// One per run. A breaker that is closed as soon as it opens gives hundreds of samples in one run.
 			const trips: number[] = []

@@ -112,7 +112,7 @@ function shareOutside({ attempts, symptoms }: SymptomCounts, marks: Uint8Array):
 	return all > 0 ? shown / all : 0
 }
 
-/** From this share of symptoms on the service counts as down. */
+/** The service counts as down if at least this share of the attempts show the symptom. */
 const DOWN = 0.98
 
 /** Failures faster than this share of the normal time are refused connections: no worker processed them. */
@@ -122,10 +122,9 @@ const MIN_FACTOR = 1.5
 
 export type DetectedFault = Extract<Fault, { readonly kind: 'outage' | 'slowdown' | 'errors' }>
 
-/** A fault, with its evidence. */
 export interface FoundFault {
 	readonly fault: DetectedFault
-	/** Attempts during the fault, and those of them that show it. */
+	/** The number of attempts during the fault, and how many of them show it. */
 	readonly attempts: number
 	readonly symptoms: number
 	/** Possible ranges of its start and end, in milliseconds of the scenario. */
@@ -163,25 +162,16 @@ function faultFromFailures(window: FaultWindow, bins: AttemptBins, pace: Pace | 
 	const durations = Array.from(later.length > 0 ? later : failed, (index) => attempts.durationMs(index))
 	const isFast = !(quantile(sorted(durations), 0.5) > FAST * (pace?.medianMs ?? Infinity))
 	const isOutage = isDown(window) && isFast
-	return {
-		...createFault(
-			window,
-			isOutage ? { kind: 'outage', mode: 'refuse' } : errors(window.share, mostFrequent(statuses)),
-		),
-		symptom: 'failures',
-		failedShare: failed.length / Math.max(1, failed.length + responded),
-	}
+	const details = isOutage ? REFUSED : errors(window.share, mostFrequent(statuses))
+	const failedShare = failed.length / Math.max(1, failed.length + responded)
+	return { ...createFault(window, details), symptom: 'failures', failedShare }
 }
 
 /** Timeouts, while other responses are normal: an outage of all requests, or of a share of them. */
-const faultFromTimeouts = (window: FaultWindow): SymptomFault => ({
-	...createFault(
-		window,
-		isDown(window) ? NO_RESPONSE : { ...NO_RESPONSE, share: roundToMicroseconds(window.share) },
-	),
-	symptom: 'timeouts',
-	failedShare: 0,
-})
+function faultFromTimeouts(window: FaultWindow): SymptomFault {
+	const details = isDown(window) ? NO_RESPONSE : { ...NO_RESPONSE, share: roundToMicroseconds(window.share) }
+	return { ...createFault(window, details), symptom: 'timeouts', failedShare: 0 }
+}
 
 /** Slow responses and timeouts: an outage if no response came, a slowdown if the responses were slow. */
 function faultFromSlowness(
@@ -218,6 +208,7 @@ function durationsIn(bins: AttemptBins, isIn: (bin: number) => boolean): Float64
 type WithoutTimes<F> = F extends DetectedFault ? Omit<F, 'fromMs' | 'toMs'> : never
 
 const NO_RESPONSE = { kind: 'outage', mode: 'hang' } as const satisfies WithoutTimes<DetectedFault>
+const REFUSED = { kind: 'outage', mode: 'refuse' } as const satisfies WithoutTimes<DetectedFault>
 
 const errors = (rate: number, status: number): WithoutTimes<DetectedFault> => ({
 	kind: 'errors',

@@ -9,7 +9,7 @@ import { quantile, sorted } from '../log/numbers.ts'
 /** A median of fewer durations is unreliable. */
 const MIN_SAMPLES = 50
 
-/** A period is fast if its median is at most this many times that of the fastest quarter. */
+/** A period is fast if its median is at most this many times the median of the fastest quarter. */
 const MAX_RATIO = 1.5
 
 /** Size of the sampled distribution. A million values would not draw better. */

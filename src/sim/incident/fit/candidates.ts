@@ -18,12 +18,12 @@ export interface Candidate {
 	readonly errorsToMs: number
 }
 
-/** The duration of a candidate, divided by that of the next shorter one. */
+/** Each candidate is this many times as long as the next shorter one. */
 const END_RATIO = 2
 
 const MAX_STARTS = 3
 
-/** At most this many ends are taken from bursts of responses. */
+/** The maximum number of ends that are taken from bursts of responses. */
 const MAX_BURSTS = 5
 
 export class Candidates {

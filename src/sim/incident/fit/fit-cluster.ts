@@ -12,7 +12,7 @@ import type { RecordedAttempts } from './recorded.ts'
 /** Candidates whose log-likelihood is at most this much below the best remain. */
 const TOLERANCE = 15
 
-/** Of candidates that differ by less, the one that ends first is preferred: a longer fault is not needed to explain the log. */
+/** If candidates differ by less, the first to end is preferred: the log needs no longer fault to be explained. */
 export const SAME = 4
 
 /** Factors of slowdowns in the first pass. */
@@ -52,37 +52,49 @@ interface Scored {
 	readonly logLikelihood: number
 }
 
-export const fitCluster = (cluster: Cluster, context: FitContext): ClusterFit =>
-	new ClusterSearch(cluster, context).run()
+export function fitCluster(cluster: Cluster, context: FitContext): ClusterFit {
+	const { model, workers, before, period, recorded, resolutionMs } = context
+	const candidates = new Candidates(cluster, recorded, resolutionMs)
+	const scored: Scored[] = []
+	let most = -Infinity
 
-class ClusterSearch {
-	readonly #context: FitContext
-	readonly #cluster: Cluster
-	readonly #candidates: Candidates
-	readonly #scored: Scored[] = []
-	#best = -Infinity
-
-	constructor(cluster: Cluster, context: FitContext) {
-		this.#cluster = cluster
-		this.#context = context
-		this.#candidates = new Candidates(cluster, context.recorded, context.resolutionMs)
+	/** A candidate that is neither likely nor better than `rival` is not predicted to the end of the period. */
+	const score = (candidate: Candidate, rival = Infinity): Scored => {
+		const faults = [...before, ...candidates.faultsOf(candidate)]
+		const floor = rival === Infinity ? -Infinity : Math.min(rival, most - TOLERANCE)
+		const logLikelihood = model.logLikelihood({ workers, faults }, period, floor)
+		scored.push({ candidate, logLikelihood })
+		most = Math.max(most, logLikelihood)
+		return { candidate, logLikelihood }
 	}
 
-	run(): ClusterFit {
-		const candidates = this.#candidates
-		this.#score(candidates.create('as detected', this.#cluster))
-		if (this.#context.workers < Infinity && candidates.starts.length > 0) {
-			this.#score(candidates.create('failures only', this.#cluster))
-			for (const fromMs of candidates.starts) this.#searchSlowPeriod(fromMs)
-			if (candidates.errorsToMs !== undefined) this.#searchEndOfErrors()
+	/** Returns the candidate with the most likely end of the slow period. The end of `guess` is tried first. */
+	const searchEnd = (kind: Candidate['kind'], factor: number, guess: Period): Scored => {
+		const { fromMs } = guess
+		const first = score(candidates.create(kind, guess, factor))
+		let best = first
+		const tryEnd = (end: number): number => {
+			const toMs = Math.min(cluster.toMs, end)
+			const next = score(candidates.create(kind, { fromMs, toMs }, factor), best.logLikelihood)
+			if (next.logLikelihood > best.logLikelihood) best = next
+			return next.logLikelihood
 		}
-		return this.#result()
+		const equal = candidates.endsAfter(fromMs).filter((end) => tryEnd(end) === first.logLikelihood)
+		// The end is not visible: it makes no difference.
+		if (best === first && equal.length > 1) return best
+		for (const step of END_STEPS)
+			for (let last: Scored | undefined; last !== best; ) {
+				last = best
+				const lengthMs = last.candidate.toMs - fromMs
+				for (const sign of [-1, 1]) tryEnd(fromMs + lengthMs * (1 + sign * step))
+			}
+		return best
 	}
 
-	#searchSlowPeriod(fromMs: number): void {
-		let best = this.#searchEnd('hang', 1, { fromMs, toMs: this.#cluster.toMs })
+	const searchSlowPeriod = (fromMs: number): void => {
+		let best = searchEnd('hang', 1, { fromMs, toMs: cluster.toMs })
 		const tryFactor = (factor: number): void => {
-			const next = this.#searchEnd('slowdown', factor, { fromMs, toMs: best.candidate.toMs })
+			const next = searchEnd('slowdown', factor, { fromMs, toMs: best.candidate.toMs })
 			if (next.logLikelihood > best.logLikelihood || best.candidate.kind === 'hang') best = next
 		}
 		for (const factor of FACTORS) tryFactor(factor)
@@ -90,75 +102,41 @@ class ClusterSearch {
 			for (const sign of [-1, 1]) tryFactor(best.candidate.factor * (1 + sign * step))
 	}
 
-	/** A candidate that is neither likely nor better than `rival` is not predicted to the end of the period. */
-	#score(candidate: Candidate, rival = Infinity): Scored {
-		const { model, workers, before, period } = this.#context
-		const faults = [...before, ...this.#candidates.faultsOf(candidate)]
-		const floor = rival === Infinity ? -Infinity : Math.min(rival, this.#leastLikely)
-		const scored = { candidate, logLikelihood: model.logLikelihood({ workers, faults }, period, floor) }
-		this.#scored.push(scored)
-		this.#best = Math.max(this.#best, scored.logLikelihood)
-		return scored
-	}
-
-	/** Returns the candidate with the most likely end of the slow period. The end of `guess` is tried first. */
-	#searchEnd(kind: Candidate['kind'], factor: number, guess: Period): Scored {
-		const { fromMs } = guess
-		const first = this.#score(this.#candidates.create(kind, guess, factor))
-		let best = first
-		const tryEnd = (end: number): number => {
-			const toMs = Math.min(this.#cluster.toMs, end)
-			const next = this.#score(this.#candidates.create(kind, { fromMs, toMs }, factor), best.logLikelihood)
-			if (next.logLikelihood > best.logLikelihood) best = next
-			return next.logLikelihood
-		}
-		const equal = this.#candidates.endsAfter(fromMs).filter((end) => tryEnd(end) === first.logLikelihood)
-		// The end is not visible: it makes no difference.
-		if (best === first && equal.length > 1) return best
-		for (const step of END_STEPS)
-			for (let before: Scored | undefined; before !== best; ) {
-				before = best
-				const lengthMs = before.candidate.toMs - fromMs
-				for (const sign of [-1, 1]) tryEnd(fromMs + lengthMs * (1 + sign * step))
-			}
-		return best
-	}
+	const likely = () => scored.filter(({ logLikelihood }) => logLikelihood >= most - TOLERANCE)
 
 	/** Errors are not visible while no response comes in time: varies their end for the candidates that remain. */
-	#searchEndOfErrors(): void {
-		const { errorsToMs = 0 } = this.#candidates
-		const byLikelihood = [...this.#likely()].sort((a, b) => b.logLikelihood - a.logLikelihood)
+	const searchEndOfErrors = (errorsToMs: number): void => {
+		const byLikelihood = likely().sort((a, b) => b.logLikelihood - a.logLikelihood)
 		for (const kinds of [['failures only'], ['hang', 'slowdown']]) {
 			const candidate = byLikelihood.find((one) => kinds.includes(one.candidate.kind))?.candidate
 			if (candidate)
-				for (const end of this.#candidates.endsAfter(errorsToMs))
-					this.#score({ ...candidate, errorsToMs: end })
+				for (const end of candidates.endsAfter(errorsToMs)) score({ ...candidate, errorsToMs: end })
 		}
 	}
 
-	get #leastLikely(): number {
-		return this.#best - TOLERANCE
+	score(candidates.create('as detected', cluster))
+	if (workers < Infinity && candidates.starts.length > 0) {
+		score(candidates.create('failures only', cluster))
+		for (const fromMs of candidates.starts) searchSlowPeriod(fromMs)
+		if (candidates.errorsToMs !== undefined) searchEndOfErrors(candidates.errorsToMs)
 	}
+	return selectExplanations(
+		likely().map(({ candidate, logLikelihood }) => ({
+			faults: candidates.faultsOf(candidate),
+			logLikelihood,
+			toMs: candidates.endOf(candidate),
+		})),
+	)
+}
 
-	#likely(): readonly Scored[] {
-		return this.#scored.filter(({ logLikelihood }) => logLikelihood >= this.#leastLikely)
-	}
-
-	#result(): ClusterFit {
-		const explained = this.#likely()
-			.map(({ candidate, logLikelihood }) => ({
-				faults: this.#candidates.faultsOf(candidate),
-				logLikelihood,
-				toMs: this.#candidates.endOf(candidate),
-			}))
-			.sort((a, b) => a.toMs - b.toMs || b.logLikelihood - a.logLikelihood)
-		const earliest = explained[0]
-		const latest = explained.find(({ toMs }) => toMs === explained.at(-1)?.toMs)
-		const fewest = Math.min(...explained.map(({ faults }) => faults.length))
-		const simple = explained.filter(({ faults }) => faults.length === fewest)
-		const most = Math.max(...simple.map(({ logLikelihood }) => logLikelihood))
-		const best = simple.find(({ logLikelihood }) => logLikelihood >= most - SAME)
-		if (!best || !earliest || !latest) throw new Error('the best candidate always remains')
-		return { best, earliest, latest }
-	}
+function selectExplanations(likely: readonly Explanation[]): ClusterFit {
+	const explained = likely.toSorted((a, b) => a.toMs - b.toMs || b.logLikelihood - a.logLikelihood)
+	const earliest = explained[0]
+	const latest = explained.find(({ toMs }) => toMs === explained.at(-1)?.toMs)
+	const fewest = Math.min(...explained.map(({ faults }) => faults.length))
+	const simple = explained.filter(({ faults }) => faults.length === fewest)
+	const most = Math.max(...simple.map(({ logLikelihood }) => logLikelihood))
+	const best = simple.find(({ logLikelihood }) => logLikelihood >= most - SAME)
+	if (!best || !earliest || !latest) throw new Error('the best candidate always remains')
+	return { best, earliest, latest }
 }

@@ -32,7 +32,7 @@ export interface IncidentFit {
 	readonly others: readonly Fit[]
 	/** The smallest and the largest number of workers that explain the log. */
 	readonly workersBetween: readonly [number, number]
-	/** For predictions of the best. */
+	/** The model of the best fit. It predicts with `recorded`. */
 	readonly model: QueueModel
 	readonly recorded: RecordedAttempts
 }
@@ -61,9 +61,8 @@ export function fitIncident(
 		clusters: groupFaults(faults, bins.widthMs),
 		models: new Map(),
 	}
-	const fits = (workers === undefined ? selectWorkers(context) : [workers]).map((count) =>
-		fitWith(count, context),
-	)
+	const counts = workers === undefined ? selectWorkers(context) : [workers]
+	const fits = counts.map((count) => fitWith(count, context))
 	const max = fits.reduce((most, { best }) => Math.max(most, best.logLikelihood), -Infinity)
 	const within = (tolerance: number) => fits.filter(({ best }) => best.logLikelihood >= max - tolerance)
 	// A limit that explains no more than a higher one is no limit.

@@ -48,7 +48,7 @@ const LEAD_MS = 2_000
 // several types.
 export class QueueModel {
 	readonly #recorded: RecordedAttempts
-	/** By position. */
+	/** The work of each attempt, by its position. */
 	readonly #workMs: Float64Array
 	readonly #shares: Float64Array
 	readonly #pointsPerMs: number
@@ -62,8 +62,8 @@ export class QueueModel {
 	}
 
 	/**
-	 * Returns the log-likelihood of the outcomes recorded in a period, relative to that of a prediction that is
-	 * right in every bin; -Infinity as soon as it is below `floor`.
+	 * Returns the log-likelihood of the outcomes recorded in a period, minus the log-likelihood of a
+	 * prediction that is right in every bin. Returns -Infinity if the result is below `floor`.
 	 */
 	logLikelihood(hypothesis: Hypothesis, { fromMs, toMs }: Period, floor: number): number {
 		const { startMs, kind, binMs } = this.#recorded

@@ -6,13 +6,7 @@
 import { invalidArgument, invalidOption } from '../../../core/options/schema.ts'
 import { isCallFailed, OUTCOME, outcomeOf } from './attempt-outcome.ts'
 import { Attempts } from './attempts.ts'
-import {
-	EventColumns,
-	eachWithin,
-	type PipelineEvents,
-	type PolicyEvents,
-	type TimeRange,
-} from './event-columns.ts'
+import { EventColumns, eachWithin, type PipelineEvents, type TimeRange } from './event-columns.ts'
 import { at, sorted } from './numbers.ts'
 
 export interface CallCounts {
@@ -41,9 +35,8 @@ export interface Source {
 	readonly retries: readonly EventColumns[]
 }
 
-type NamedPolicy = readonly [name: string, events: PolicyEvents]
-
-const join = (policies: readonly NamedPolicy[]): string => policies.map(([name]) => name).join(', ')
+const join = (policies: readonly (readonly [name: string, events: unknown])[]): string =>
+	policies.map(([name]) => name).join(', ')
 
 /** Returns the retries of a pipeline, or its breakers if it has none. `isChosen`: the user named the policies. */
 export function findSource(pipeline: PipelineEvents, isChosen: boolean): Source {
@@ -79,15 +72,9 @@ export function collectCalls(source: Source, pipeline: PipelineEvents, range: Ti
 		else if (outcomeOf(code) === OUTCOME.rejected && attempts === 1) rejected++
 		else failed++
 	})
-	const unreported = (kind: 'rejected' | 'shadowed') =>
-		findUnreported(
-			[...pipeline.values()].map((events) => events[kind]),
-			source,
-			range,
-		)
-	const rejectedElsewhere = unreported('rejected')
+	const rejectedElsewhere = findUnreported(pipeline, 'rejected', source, range)
 	// A breaker in shadow mode does not report the result of a call that it would have rejected.
-	const shadowed = unreported('shadowed')
+	const shadowed = findUnreported(pipeline, 'shadowed', source, range)
 	for (const call of rejectedElsewhere.keys()) shadowed.delete(call)
 	for (const calls of [rejectedElsewhere, shadowed]) for (const time of calls.values()) startedAt.push(time)
 	rejected += rejectedElsewhere.size
@@ -117,13 +104,15 @@ function findUnfinished({ endings, retries }: Source, range: TimeRange): readonl
 	)
 }
 
-/** Returns the calls that have an event, but none of the source, with the time of the event. */
+/** Returns the calls that have an event of this kind, but none of the source, with the time of the event. */
 function findUnreported(
-	columns: readonly EventColumns[],
+	pipeline: PipelineEvents,
+	kind: 'rejected' | 'shadowed',
 	{ endings, retries }: Source,
 	range: TimeRange,
 ): Map<number, number> {
 	const calls = new Map<number, number>()
+	const columns = [...pipeline.values()].map((events) => events[kind])
 	eachWithin(columns, range, (time, _ms, _attempt, _code, call) => {
 		calls.set(call, Math.min(time, calls.get(call) ?? Infinity))
 	})

@@ -29,12 +29,6 @@ export class EventColumns {
 		this.call.push(call)
 	}
 
-	each(callback: EachEvent): void {
-		const { time, ms, attempt, code, call } = this
-		for (let index = 0; index < this.length; index++)
-			callback(at(time, index), at(ms, index), at(attempt, index), at(code, index), at(call, index))
-	}
-
 	byCall(): Uint32Array {
 		return indicesBy(this.length, [this.call, this.attempt, this.time])
 	}
@@ -46,7 +40,6 @@ const REJECTED = encodeOutcome(OUTCOME.rejected, true)
 export class PolicyEvents {
 	/** Calls that ended inside a retry. */
 	readonly endings: EventColumns = new EventColumns()
-	/** Attempts that a retry repeats after a delay. */
 	readonly retries: EventColumns = new EventColumns()
 	/** Calls or attempts that a breaker counted. */
 	readonly counted: EventColumns = new EventColumns()
@@ -131,8 +124,10 @@ export function eachWithin(
 	{ from, to }: TimeRange,
 	callback: EachEvent,
 ): void {
-	for (const events of columns)
-		events.each((time, ms, attempt, code, call) => {
-			if (time >= from && time <= to) callback(time, ms, attempt, code, call)
-		})
+	for (const { length, time, ms, attempt, code, call } of columns)
+		for (let index = 0; index < length; index++) {
+			const now = at(time, index)
+			if (now >= from && now <= to)
+				callback(now, at(ms, index), at(attempt, index), at(code, index), at(call, index))
+		}
 }

@@ -78,7 +78,7 @@ function isEvent(value: JsonObject | EventBase): value is EventBase {
 	)
 }
 
-/** Of outboxes, relays, idempotency engines and the event log itself. A test compares them with the types of these events. */
+/** The events of outboxes, relays, idempotency engines and the event log. A test compares the list with their types. */
 export const OTHER_TYPES: ReadonlySet<string> = new Set([
 	...[
 		'relay_sent',

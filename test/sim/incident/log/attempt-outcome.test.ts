@@ -2,8 +2,13 @@
 
 import { describe, expect, test } from 'vitest'
 import type { YaokiEvent } from 'yaoki'
-import { isCallFailed, OUTCOME, outcomeOf, statusOf } from '../../../src/sim/incident/log/attempt-outcome.ts'
-import { PolicyEvents } from '../../../src/sim/incident/log/event-columns.ts'
+import {
+	isCallFailed,
+	OUTCOME,
+	outcomeOf,
+	statusOf,
+} from '../../../../src/sim/incident/log/attempt-outcome.ts'
+import { eachWithin, PolicyEvents } from '../../../../src/sim/incident/log/event-columns.ts'
 
 type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'emitter' | 'timestamp'> : never
 
@@ -13,7 +18,7 @@ function rowOf(details: Details<YaokiEvent>) {
 	events.add({ emitter: 'p', timestamp: 1_000, callId: 'c', ...details })
 	const rows: { outcome: string; failsCall: boolean; status: number; ms: number }[] = []
 	for (const columns of events.all)
-		columns.each((_time, ms, _attempt, code) =>
+		eachWithin([columns], { from: 1_000, to: 1_000, outliers: 0 }, (_time, ms, _attempt, code) =>
 			rows.push({
 				outcome: Object.keys(OUTCOME)[outcomeOf(code)] ?? '',
 				failsCall: isCallFailed(code),

@@ -19,7 +19,7 @@ export interface Parts {
 }
 
 /** By default a single call at time 0 and one worker with a service time of 10 ms, until idle. */
-export function scene({ api: service, web: client, policy, rest }: Parts = {}): Scenario {
+export function setup({ api: service, web: client, policy, rest }: Parts = {}): Scenario {
 	return {
 		...(rest?.durationMs === undefined ? { until: 'idle' } : {}),
 		...rest,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findSegments } from '../../../src/sim/incident/detect/change-points.ts'
+import { findSegments } from '../../../../src/sim/incident/detect/change-points.ts'
 
 const LEVELS = [0.005, 0.1, 0.3, 0.6, 0.998]
 

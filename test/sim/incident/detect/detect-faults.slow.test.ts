@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, keyed, pipeline, rateLimiter, retry, timeout } from 'yaoki'
-import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
-import { produce, readArrivals, readService, type World } from './production.ts'
+import { scenarioFromIncident } from '../../../../src/sim/incident/reader.ts'
+import { type ProductionModel, produce, readArrivals, readService } from '../production.ts'
 
 const attempts = () => pipeline(retry({ maxRetries: 2, baseDelayMs: 100 }), timeout(500))
 const faultsOf = (lines: readonly string[], options = {}) =>
@@ -59,7 +59,7 @@ test('timeouts of some attempts, while the others are normal, are an outage for 
 })
 
 test('several faults are detected separately', () => {
-	const world: World = {
+	const model: ProductionModel = {
 		seconds: 120,
 		faults: [
 			{ kind: 'outage', mode: 'hang', fromMs: 20_000, toMs: 30_000 },
@@ -67,21 +67,21 @@ test('several faults are detected separately', () => {
 			{ kind: 'outage', mode: 'refuse', fromMs: 90_000, toMs: 95_000 },
 		],
 	}
-	const faults = faultsOf(produce(world, attempts).lines)
+	const faults = faultsOf(produce(model, attempts).lines)
 	expect(faults.map(({ kind }) => kind)).toEqual(['outage', 'slowdown', 'outage'])
 	for (const [index, { fromMs, toMs }] of faults.entries()) {
-		expect(Math.abs(fromMs - (world.faults?.[index]?.fromMs ?? 0))).toBeLessThan(300)
-		expect(Math.abs(toMs - (world.faults?.[index]?.toMs ?? 0))).toBeLessThan(300)
+		expect(Math.abs(fromMs - (model.faults?.[index]?.fromMs ?? 0))).toBeLessThan(300)
+		expect(Math.abs(toMs - (model.faults?.[index]?.toMs ?? 0))).toBeLessThan(300)
 	}
 })
 
 test('an outage is found with one call per second', () => {
-	const world: World = {
+	const model: ProductionModel = {
 		seconds: 300,
 		perSecond: 1,
 		faults: [{ kind: 'outage', fromMs: 120_000, toMs: 150_000 }],
 	}
-	const faults = faultsOf(produce(world, attempts).lines)
+	const faults = faultsOf(produce(model, attempts).lines)
 	expect(faults).toHaveLength(1)
 	expect(faults[0]).toMatchObject({ kind: 'outage', mode: 'refuse' })
 	expect(Math.abs((faults[0]?.fromMs ?? 0) - 120_000)).toBeLessThan(3_000)
@@ -90,11 +90,11 @@ test('an outage is found with one call per second', () => {
 
 describe('a known capacity', () => {
 	test('does not hide a slowdown that the load does not explain', () => {
-		const world: World = {
+		const model: ProductionModel = {
 			service: { workers: 10 },
 			faults: [{ kind: 'slowdown', factor: 4, fromMs: 40_000, toMs: 60_000 }],
 		}
-		const faults = faultsOf(produce(world, attempts).lines, { workers: 10 })
+		const faults = faultsOf(produce(model, attempts).lines, { workers: 10 })
 		expect(faults).toHaveLength(1)
 		expect(faults[0]).toMatchObject({ kind: 'slowdown' })
 		expect(Math.abs((faults[0]?.toMs ?? 0) - 60_000)).toBeLessThan(500)
@@ -108,7 +108,7 @@ describe('a known capacity', () => {
 })
 
 describe('every call is counted once', () => {
-	const world: World = { seconds: 40, faults: [{ kind: 'outage', fromMs: 15_000, toMs: 25_000 }] }
+	const model: ProductionModel = { seconds: 40, faults: [{ kind: 'outage', fromMs: 15_000, toMs: 25_000 }] }
 	const limiter = () => rateLimiter({ limit: 30, intervalMs: 1_000 })
 
 	test.each([
@@ -130,7 +130,7 @@ describe('every call is counted once', () => {
 			},
 		],
 	])('with %s', (_, make) => {
-		const { lines, truth } = produce(world, make)
+		const { lines, truth } = produce(model, make)
 		const { scenario, summary } = scenarioFromIncident(lines)
 		const all = truth.clients['web']?.calls ?? 0
 		expect(readArrivals(scenario)).toHaveLength(all)

@@ -1,12 +1,13 @@
 /**
- * Every replay of a known world is within five percentage points of the truth (ten, where other callers take the capacity) and has the same verdict on recovery, or the incident has a caveat
+ * Every replay of a known model is within five percentage points of the truth (ten, where other callers take the capacity) and has the same verdict on recovery, or the incident has a caveat
  * and alternatives whose range contains the truth. PRINT_MATRIX=1 prints the table.
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Incident } from '../../../src/sim/incident/incident.ts'
 import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
 import {
-	type KnownWorld,
+	KNOWN_MODELS,
+	type KnownModel,
 	RECORDED,
 	REPLAYED,
 	record,
@@ -14,8 +15,7 @@ import {
 	truthOf,
 	type Verdict,
 	WORKERS,
-	WORLDS,
-} from './known-worlds.ts'
+} from './known-models.ts'
 
 /** Runs in which an overload ends earlier or later differ by a few points: a cell that differs is decided by the mean of several. */
 const [ONE, MANY] = [[1], [1, 2, 3, 4, 5]]
@@ -40,14 +40,14 @@ interface Cell {
 const isNear = (a: Verdict, b: Verdict, maxError: number) =>
 	Math.abs(a.goodShare - b.goodShare) <= maxError && a.recovers === b.recovers
 
-function compare({ scenario, alternatives, summary }: Incident, world: KnownWorld, name: string): Cell {
+function compare({ scenario, alternatives, summary }: Incident, model: KnownModel, name: string): Cell {
 	const policy = REPLAYED[name] ?? []
-	const { maxError = 0.05 } = world
+	const { maxError = 0.05 } = model
 	// Alternatives run once, which is accurate to about three points.
-	const slack = world.maxError ?? 0.03
+	const slack = model.maxError ?? 0.03
 	const caveats = summary.caveats.map(({ code }) => code).filter((code) => RANGES.has(code))
 	for (const seeds of [ONE, MANY]) {
-		const [truth, replay] = [truthOf(world, policy, seeds), replayOf(scenario, policy, seeds)]
+		const [truth, replay] = [truthOf(model, policy, seeds), replayOf(scenario, policy, seeds)]
 		if (isNear(truth, replay, maxError)) return { truth, replay, range: undefined, caveats, isRight: true }
 		if (seeds === ONE) continue
 		const all = [replay, ...alternatives.map((other) => replayOf(other, policy, ONE))]
@@ -68,16 +68,16 @@ afterAll(() => {
 	if (process.env['PRINT_MATRIX'])
 		console.log(
 			[
-				'| world | recorded | workers | replayed | truth | replay | range | caveats |',
+				'| model | recorded | workers | replayed | truth | replay | range | caveats |',
 				'|---|---|---|---|---|---|---|---|',
 				...rows,
 			].join('\n'),
 		)
 })
 
-describe.each(Object.entries(WORLDS))('%s', (worldName, world) => {
+describe.each(Object.entries(KNOWN_MODELS))('%s', (modelName, model) => {
 	describe.each(Object.entries(RECORDED))('recorded with %s', (recorded, make) => {
-		const lines = record(world, make)
+		const lines = record(model, make)
 		const others = Object.keys(REPLAYED).filter((name) => name !== recorded)
 
 		describe.each([
@@ -87,10 +87,10 @@ describe.each(Object.entries(WORLDS))('%s', (worldName, world) => {
 			const incident = scenarioFromIncident(lines, { workers })
 
 			test.each(others)('replayed with %s', (name) => {
-				const { truth, replay, range, caveats, isRight } = compare(incident, world, name)
+				const { truth, replay, range, caveats, isRight } = compare(incident, model, name)
 				const shown = range ? `${percent(range[0])} to ${percent(range[1])}` : ''
 				const cells = [
-					worldName,
+					modelName,
 					recorded,
 					given,
 					name,

@@ -1,8 +1,8 @@
 /** Calls and attempts, reconstructed from events by their call id. */
 import { expect, test } from 'vitest'
 import type { YaokiEvent } from 'yaoki'
-import { collectAttempts, collectCalls, findSource } from '../../../src/sim/incident/log/calls.ts'
-import { type PipelineEvents, PolicyEvents } from '../../../src/sim/incident/log/event-columns.ts'
+import { collectAttempts, collectCalls, findSource } from '../../../../src/sim/incident/log/calls.ts'
+import { type PipelineEvents, PolicyEvents } from '../../../../src/sim/incident/log/event-columns.ts'
 
 type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'emitter' | 'timestamp' | 'callId'> : never
 

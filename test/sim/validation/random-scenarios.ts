@@ -79,7 +79,7 @@ const arrivals = fc.constantFrom(
 )
 
 /** Ends when nothing is left to do. */
-export const aWorld: fc.Arbitrary<Scenario> = fc
+export const aScenario: fc.Arbitrary<Scenario> = fc
 	.record({
 		seed: fc.nat(),
 		front: aServer,

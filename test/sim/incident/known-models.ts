@@ -1,6 +1,6 @@
 /**
- * A matrix of known worlds. Each world is simulated with a recorded policy, its log is read, and the scenario is replayed with other
- * policies. The truth is the same world simulated with that other policy. The service has few workers, so retries can keep it
+ * A matrix of known models. Each model is simulated with a recorded policy, its log is read, and the scenario is replayed with other
+ * policies. The truth is the same model simulated with that other policy. The service has few workers, so retries can keep it
  * overloaded after its fault has ended, which a log does not show directly.
  */
 
@@ -20,7 +20,7 @@ import { arrivalsOf } from './production.ts'
 const SECONDS = 55
 const times = { fromMs: 15_000, toMs: 23_000 }
 
-export interface KnownWorld {
+export interface KnownModel {
 	readonly faults: readonly Fault[]
 	/** Requests of other callers during the fault, which are not in the log: they take a part of the capacity. */
 	readonly othersPerSecond?: number
@@ -30,7 +30,7 @@ export interface KnownWorld {
 
 export const WORKERS = 10
 
-export const WORLDS: Readonly<Record<string, KnownWorld>> = {
+export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
 	outage: { faults: [{ kind: 'outage', mode: 'refuse', ...times }] },
 	hang: { faults: [{ kind: 'outage', mode: 'hang', ...times }] },
 	errors: { faults: [{ kind: 'errors', rate: 0.4, status: 503, ...times }] },
@@ -62,7 +62,7 @@ export const RECORDED: Readonly<Record<string, (context: PolicyFactoryContext) =
 
 /** Normally 70 % of the workers are busy. */
 const scenarioOf = (
-	{ faults, othersPerSecond = 0 }: KnownWorld,
+	{ faults, othersPerSecond = 0 }: KnownModel,
 	web: PolicyModel,
 	seed: number,
 ): Scenario => ({
@@ -88,7 +88,7 @@ export interface Verdict {
 	readonly recovers: boolean
 }
 
-/** Computes the verdict from the calls, not from \`recovery\`: a world in which others take the capacity has no fault. */
+/** Computes the verdict from the calls, not from \`recovery\`: a model in which others take the capacity has no fault. */
 function verdictOf({ clients, timeline }: SimulationResult, client: string): Verdict {
 	const { calls = 0, good = 0 } = clients[client] ?? {}
 	const { started = [], startedGood = [] } = timeline.clients[client] ?? {}
@@ -104,9 +104,9 @@ function verdictOf({ clients, timeline }: SimulationResult, client: string): Ver
 	}
 }
 
-/** Returns the log of a world. */
+/** Returns the log of a model. */
 export function record(
-	world: KnownWorld,
+	model: KnownModel,
 	make: (context: PolicyFactoryContext) => Policy<unknown>,
 ): readonly string[] {
 	const lines: string[] = []
@@ -115,12 +115,12 @@ export function record(
 		policy.subscribe((event) => lines.push(JSON.stringify(event)))
 		return policy
 	}
-	simulate(scenarioOf(world, web, 11))
+	simulate(scenarioOf(model, web, 11))
 	return lines
 }
 
-export const truthOf = (world: KnownWorld, policy: PolicyModel, seeds: readonly number[]): Verdict =>
-	meanOf(seeds.map((seed) => verdictOf(simulate(scenarioOf(world, policy, seed)), 'web')))
+export const truthOf = (model: KnownModel, policy: PolicyModel, seeds: readonly number[]): Verdict =>
+	meanOf(seeds.map((seed) => verdictOf(simulate(scenarioOf(model, policy, seed)), 'web')))
 
 export const replayOf = (scenario: Scenario, replay: PolicyModel, seeds: readonly number[]): Verdict =>
 	meanOf(seeds.map((seed) => verdictOf(simulate({ ...scenario, seed, policies: { replay } }), 'calls')))

@@ -2,13 +2,13 @@
 
 import { describe, expect, test } from 'vitest'
 import { pipeline, retry, timeout } from 'yaoki'
-import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
-import { produce, readService, type World } from './production.ts'
+import { scenarioFromIncident } from '../../../../src/sim/incident/reader.ts'
+import { type ProductionModel, produce, readService } from '../production.ts'
 
 const naive = () => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout(500))
 
 /** Four workers, 70 % busy. */
-const base: World = {
+const base: ProductionModel = {
 	perSecond: 56,
 	seconds: 50,
 	service: { workers: 4, serviceTimeMs: { kind: 'exponential', meanMs: 50 } },
