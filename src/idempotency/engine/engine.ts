@@ -75,13 +75,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> implements Inspectab
 		this.#runtime = this.settings.runtime
 		this.#guardedStore = new GuardedStore(this.settings)
 		this.#reports = new EventReports(this.settings.name, this.#runtime)
-		const { name, purgeEveryMs, store } = this.settings
-		this.#purges = new PurgeSchedule(this.#runtime, {
-			name,
-			purgeEveryMs,
-			isWorking: () => this.stats.storeCircuit === 'closed',
-			purge: (limit) => store.purge(limit, true),
-		})
+		this.#purges = new PurgeSchedule(this.settings, () => this.stats.storeCircuit === 'closed')
 		this.#waits = new SharedWaits(this.#runtime, ({ claim }) => void this.claims.tryRelease(claim))
 		this.claims = new RunningClaims(this.settings, this.#guardedStore, this.#reports, (claim) =>
 			this.#waits.wake(waitKey(claim.ref.id, claim.fingerprint)),
@@ -293,7 +287,7 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> implements Inspectab
 
 	/** Subscribes to every event. Returns a function that unsubscribes. */
 	subscribe(listener: IdempotencyListener): () => void {
-		return this.#reports.subscribe(listener)
+		return this.#reports.emitter.subscribe(listener)
 	}
 
 	async #claim(id: string, identity: IdempotencyIdentity, fingerprint: string): Promise<BeginResult> {

@@ -40,24 +40,13 @@ const STORE = 'idempotency store (storeTimeoutMs)'
 export class GuardedStore {
 	readonly breaker: CircuitBreaker | undefined
 	readonly policy: Policy
-	readonly #store: IdempotencyStore
-	readonly #runtime: Runtime
-	readonly #name: string
-	readonly #timeoutMs: number
+	readonly #settings: IdempotencySettings<unknown, never>
 	readonly #writePolicy: Policy
 
-	constructor({
-		store,
-		name,
-		runtime,
-		storeTimeoutMs,
-		storeCircuitBreaker,
-	}: IdempotencySettings<unknown, never>) {
-		this.#store = store
-		this.#runtime = runtime
-		this.#name = name
-		this.#timeoutMs = storeTimeoutMs
-		this.breaker = createBreaker(storeCircuitBreaker)
+	constructor(settings: IdempotencySettings<unknown, never>) {
+		const { name, runtime, storeTimeoutMs } = settings
+		this.#settings = settings
+		this.breaker = createBreaker(settings.storeCircuitBreaker)
 		this.policy = this.breaker ? pipeline({ name, runtime }, this.breaker) : pipeline({ name, runtime })
 		this.#writePolicy = pipeline({ name, runtime }, timeout(storeTimeoutMs, { name: STORE }))
 	}
@@ -65,8 +54,9 @@ export class GuardedStore {
 	claim(request: IdempotencyClaimRequest): Promise<IdempotencyClaimResult> {
 		// Not async functions: a store in memory returns immediately, and then no timer is started.
 		return this.policy.execute(() => {
-			const call = new LimitedCall(this.#runtime, this.#timeoutMs)
-			const claiming = this.#store.claim(request, call)
+			const { store, runtime, storeTimeoutMs } = this.#settings
+			const call = new LimitedCall(runtime, storeTimeoutMs)
+			const claiming = store.claim(request, call)
 			// Not `instanceof Promise`: a store may have another Promise.
 			return 'kind' in claiming ? claiming : this.#limited(claiming, request, call)
 		})
@@ -79,7 +69,8 @@ export class GuardedStore {
 		call: LimitedCall,
 	): Promise<IdempotencyClaimResult> {
 		return new Promise((resolve, reject) => {
-			call.start(() => reject(call.isWaiting ? this.#busy() : this.#timedOut()))
+			const { storeTimeoutMs, name } = this.#settings
+			call.start(() => reject(call.isWaiting ? this.#busy() : new TimeoutError(STORE, storeTimeoutMs, name)))
 			claiming.then(
 				(result) => {
 					call.end()
@@ -94,22 +85,18 @@ export class GuardedStore {
 		})
 	}
 
-	#timedOut(): TimeoutError {
-		return new TimeoutError(STORE, this.#timeoutMs, this.#name)
-	}
-
 	#busy(): BulkheadRejectedError {
 		return new BulkheadRejectedError(
 			STORE,
 			'queue-timeout',
 			'no connection of the pool, or no lock of the database, was free in time. Use a larger pool, or shorter transactions',
-			this.#name,
+			this.#settings.name,
 		)
 	}
 
 	async #releaseLate(claim: IdempotencyClaimRef): Promise<void> {
 		try {
-			await this.#store.release(claim)
+			await this.#settings.store.release(claim)
 		} catch {
 			// The lease ends by itself.
 		}
@@ -117,7 +104,7 @@ export class GuardedStore {
 
 	/** Runs a write of a claim. */
 	async write(operation: (store: IdempotencyStore) => boolean | Promise<boolean>): Promise<boolean> {
-		const isHeld = await this.#writePolicy.execute(() => operation(this.#store))
+		const isHeld = await this.#writePolicy.execute(() => operation(this.#settings.store))
 		endOpenTime(this.breaker)
 		return isHeld
 	}
