@@ -30,15 +30,11 @@ const CONNECTING: ReadonlySet<unknown> = /* @__PURE__ */ new Set(['connect', 'ge
 export class RpcErrors {
 	readonly #ConnectError: RpcErrorClass
 
-	private constructor(ConnectError: RpcErrorClass) {
-		this.#ConnectError = ConnectError
-	}
-
 	/** `connect` is the module that the user has passed. */
-	static of(connect: ConnectModule): RpcErrors {
+	constructor(connect: ConnectModule) {
 		if (typeof connect?.ConnectError !== 'function')
 			invalidArgument('connect', connect, "the module: import * as connect from '@connectrpc/connect'")
-		return new RpcErrors(connect.ConnectError as unknown as RpcErrorClass)
+		this.#ConnectError = connect.ConnectError as unknown as RpcErrorClass
 	}
 
 	create(message: string, code: StatusCode, cause?: unknown): RpcError {

@@ -20,27 +20,20 @@ export function parentFailure(reason: unknown): GrpcStatusError {
 	const code = isDeadline ? DEADLINE_EXCEEDED : CANCELLED
 	const details = isDeadline ? 'the deadline of the call around has passed' : 'the call around was cancelled'
 	const options = reason === undefined ? undefined : { cause: reason }
-	return new GrpcStatusError({ code, details, metadata: undefined, isInherited: true }, options)
+	return new GrpcStatusError({ code, details, isInherited: true }, options)
 }
 
 /** Returns the failure of a call whose metadata cannot be sent. */
 export const invalidMetadata = (details: string): GrpcStatusError =>
-	new GrpcStatusError({ code: INTERNAL, details, metadata: undefined })
+	new GrpcStatusError({ code: INTERNAL, details })
 
 /** Returns the failure of a call whose deadline, or with `isInherited` its parent's, has passed. */
 export const expired = (error: DeadlineExceededError, isInherited: boolean): GrpcStatusError =>
-	new GrpcStatusError(
-		{ code: DEADLINE_EXCEEDED, details: error.message, metadata: undefined, isInherited },
-		{ cause: error },
-	)
+	new GrpcStatusError({ code: DEADLINE_EXCEEDED, details: error.message, isInherited }, { cause: error })
 
 /** Returns the failure of a call whose caller does not read the whole response. */
 export const stoppedReading = (): GrpcStatusError =>
-	new GrpcStatusError({
-		code: CANCELLED,
-		details: 'the caller stopped reading the response',
-		metadata: undefined,
-	})
+	new GrpcStatusError({ code: CANCELLED, details: 'the caller stopped reading the response' })
 
 /** Returns why a call has no more attempts after it was cancelled with this failure. */
 export const stopOf = ({ code }: GrpcStatusError): StopReason =>

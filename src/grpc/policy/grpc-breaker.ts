@@ -65,10 +65,8 @@ export class GrpcBreaker extends CircuitBreaker {
 /** Returns the breaker of a call if its circuit is half-open. The call need not be a probe. */
 function halfOpenBreaker({ call }: Rpc): BoundLayer<CircuitBreakerLayer> | undefined {
 	for (let bound = call?.pipeline.first; bound; bound = bound.next)
-		if (bound.layer instanceof CircuitBreakerLayer)
-			return bound.layer.circuit.state === 'half-open'
-				? (bound as BoundLayer<CircuitBreakerLayer>)
-				: undefined
+		if (bound.layer instanceof CircuitBreakerLayer && bound.layer.circuit.state === 'half-open')
+			return bound as BoundLayer<CircuitBreakerLayer>
 	return undefined
 }
 

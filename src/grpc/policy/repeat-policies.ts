@@ -46,9 +46,8 @@ export class GrpcHedge extends Hedge {
 			delayAfterFailure(call) {
 				const { value } = call
 				if (value instanceof DiscardedError) return Infinity
-				if (!(value instanceof GrpcStatusError) || rpcOf(call).isCommitted || isOversized(value))
-					return undefined
-				if (!nonFatalStatusCodes.has(value.code)) return undefined
+				if (!(value instanceof GrpcStatusError) || !nonFatalStatusCodes.has(value.code)) return undefined
+				if (rpcOf(call).isCommitted || isOversized(value)) return undefined
 				return value.pushbackMs === NO_RETRY ? Infinity : (value.pushbackMs ?? 0)
 			},
 			expired: (call) => expired(new DeadlineExceededError(), rpcOf(call).isDeadlineInherited),
@@ -56,7 +55,6 @@ export class GrpcHedge extends Hedge {
 	}
 }
 
-/** The policies of a service config as options of core's policies. */
 /** The backoff is multiplied by a random number from 0.8 to 1.2. */
 const LOWEST_JITTER = 0.8
 /** The same as a share of the lowest backoff, which core's formula adds at most. */
