@@ -3,8 +3,7 @@ import type { Deadline } from '../../core/deadline/deadline.ts'
 import { type DeadlineExceededError, YaokiError } from '../../core/errors/errors.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import { CANCELLED, DEADLINE_EXCEEDED, INTERNAL, type StatusCode } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
-import { statusOf } from '../status/to-status.ts'
+import { GrpcStatusError, statusOf } from '../status/status-error.ts'
 import type { Rejection } from './rpc.ts'
 
 /** An attempt may end a little before the deadline: libraries truncate milliseconds, and clocks differ. */

@@ -7,9 +7,13 @@ import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { CircuitBreakerLayer } from '../../core/circuit-breaker/layer.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
-import { isOversized, type LostConnection, lostConnectionOf } from '../status/failure-facts.ts'
 import { DEADLINE_EXCEEDED } from '../status/status.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
+import {
+	GrpcStatusError,
+	isOversized,
+	type LostConnection,
+	lostConnectionOf,
+} from '../status/status-error.ts'
 import { type Rpc, rpcOf } from './rpc.ts'
 
 /** A deadline loses some time between the caller and the interceptor. */

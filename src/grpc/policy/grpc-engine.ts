@@ -127,7 +127,7 @@ export class GrpcEngine {
 			const target = {
 				service,
 				method,
-				// On demand, because grpc-js needs another call for it.
+				// A getter, because grpc-js needs another call to find the target.
 				get target() {
 					return findServer()
 				},

@@ -9,9 +9,8 @@ import type { HedgeOptions } from '../../core/hedge/options.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { GrpcHedgingPolicy, GrpcRetryPolicy } from '../service-config/service-config.ts'
-import { isOversized } from '../status/failure-facts.ts'
 import { NO_RETRY } from '../status/retry-metadata.ts'
-import { GrpcStatusError } from '../status/status-error.ts'
+import { GrpcStatusError, isOversized } from '../status/status-error.ts'
 import { DiscardedError, expired } from './call-failures.ts'
 import type { GrpcClientOptions } from './options.ts'
 import { rpcOf } from './rpc.ts'
@@ -26,7 +25,7 @@ export class GrpcRetry extends Retry {
 			// The service config decides, also for statuses that are permanent otherwise.
 			shouldRetry: (error) =>
 				error instanceof GrpcStatusError && retryableStatusCodes.has(error.code) && !isOversized(error),
-			// Only the deadline limits a pushback.
+			// A pushback is limited by the deadline only.
 			maxRetryAfterMs: MAX_NUMBER,
 			onRetry: onRetry as Retry['options']['onRetry'],
 		})

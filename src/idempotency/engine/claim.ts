@@ -25,7 +25,7 @@ type StepFunction = (context: StepContext) => unknown
 /** The result of a step that JSON cannot hold. A later run fails instead of repeating the step's effect. */
 const NOT_JSON = '{"isNotJson":true}'
 
-/** Undefined is not JSON, so the value is a member. */
+/** The value is a member of an object, because undefined is not JSON. */
 export function encodeStepValue(value: unknown): string {
 	try {
 		return JSON.stringify({ value })
@@ -60,7 +60,7 @@ export const HEARTBEATS_PER_LEASE = 3
 const MAX_TIMER_DELAY = 0.1
 
 export class IdempotencyClaim {
-	/** All that a store gets: the identity contains the principal and the key themselves. */
+	/** The store gets only this hash and token; the identity contains the principal and the key themselves. */
 	readonly ref: IdempotencyClaimRef
 	readonly identity: IdempotencyIdentity
 	/** @internal */
@@ -74,7 +74,7 @@ export class IdempotencyClaim {
 	/** Steps whose function runs. */
 	readonly #runningSteps = new Map<string, Promise<string>>()
 	#cancelHeartbeat: (() => void) | undefined
-	/** A timer of its own, because a heartbeat can hang until the lease has ended. */
+	/** The end of the lease has its own timer, because a heartbeat can hang until then. */
 	#cancelLeaseEnd: (() => void) | undefined
 	#controller: AbortController | undefined
 	#isBeating = false
@@ -138,7 +138,7 @@ export class IdempotencyClaim {
 	async #runOnce(name: string, fn: StepFunction): Promise<string> {
 		const running = this.#runningSteps.get(name)
 		if (running !== undefined) return running
-		// Another request may run it.
+		// Another request may run the step.
 		if (this.#isLost) throw new IdempotencyLeaseLostError()
 		const run = this.#runStep(name, fn)
 		this.#runningSteps.set(name, run)
@@ -212,7 +212,7 @@ export class IdempotencyClaim {
 		}
 	}
 
-	/** The heartbeat was rejected, or the claim may no longer be extended. */
+	/** Asks whether the user has committed: the heartbeat was rejected, or the claim may no longer be extended. */
 	async #settleCommit(): Promise<void> {
 		let isCompleted: boolean
 		try {
@@ -312,6 +312,6 @@ export interface BeginOptions {
 export type BeginResult =
 	| { readonly kind: 'run'; readonly claim: IdempotencyClaim }
 	| { readonly kind: 'replay'; readonly response: StoredResponse }
-	/** Without `retryAfterMs` a repetition does not help. */
+	/** If `retryAfterMs` is undefined, a repetition does not help. */
 	| { readonly kind: 'conflict'; readonly reason: ConflictReason; readonly retryAfterMs?: number | undefined }
 	| { readonly kind: 'mismatch' }

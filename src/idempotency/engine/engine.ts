@@ -1,7 +1,7 @@
 /**
  * Decides what happens to a request with an idempotency key. It knows no framework: adapters translate a
- * request into an identity and a fingerprint, run the handler if the engine says so, and send what it
- * returns.
+ * request into an identity and a fingerprint, run the handler if the engine returns `run`, and send the
+ * response.
  */
 import type { CircuitState } from '../../core/events/events.ts'
 import type { Jsonified } from '../../core/json/jsonified.ts'
@@ -121,12 +121,12 @@ export class IdempotencyEngine<Tx = unknown, Raw = unknown> implements Inspectab
 		return { ...result, retryAfterMs: this.#retryAfterMs() }
 	}
 
-	/** With jitter, because the clients of many keys may have been cut off by one crash. */
+	/** The wait has jitter, because one crash may have cut off the clients of many keys. */
 	#retryAfterMs(leaseLeftMs = MAX_RETRY_AFTER_MS): number {
 		return Math.min(leaseLeftMs, MAX_RETRY_AFTER_MS) * (0.5 + this.#runtime.random() / 2)
 	}
 
-	/** A response that the store has not confirmed is asked for here. */
+	/** Claims the key, unless this process has a response that the store has not confirmed. */
 	async #ask(id: string, identity: IdempotencyIdentity, fingerprint: string): Promise<BeginResult> {
 		const unstored = this.claims.unstored.get(id)
 		await unstored?.waited

@@ -34,7 +34,7 @@ import type {
 import type { IdempotencySettings } from './options.ts'
 import { isSetupError } from './setup-errors.ts'
 
-/** The name in errors. Without it, a `TimeoutError` out of a step would blame the operation of the step. */
+/** The name in errors. Without it, a `TimeoutError` from a step would blame the operation of the step. */
 const STORE = 'idempotency store (storeTimeoutMs)'
 
 export class GuardedStore {
@@ -52,17 +52,17 @@ export class GuardedStore {
 	}
 
 	claim(request: IdempotencyClaimRequest): Promise<IdempotencyClaimResult> {
-		// Not async functions: a store in memory returns immediately, and then no timer is started.
+		// Not an async function: a store in memory returns immediately, and then no timer is started.
 		return this.policy.execute(() => {
 			const { store, runtime, storeTimeoutMs } = this.#settings
 			const call = new LimitedCall(runtime, storeTimeoutMs)
 			const claiming = store.claim(request, call)
-			// Not `instanceof Promise`: a store may have another Promise.
+			// `instanceof Promise` would be wrong for a store with a Promise of its own.
 			return 'kind' in claiming ? claiming : this.#limited(claiming, request, call)
 		})
 	}
 
-	/** Not the policy `timeout`, which does not know what the claim waits for. */
+	/** The policy `timeout` is not used here, because it does not know what the claim waits for. */
 	#limited(
 		claiming: Promise<IdempotencyClaimResult>,
 		request: IdempotencyClaimRequest,
@@ -113,7 +113,7 @@ export class GuardedStore {
 /** A timer that is late by more than this share of the limit means that the process has stalled. */
 const MAX_TIMER_DELAY = 0.1
 
-/** A claim that runs. Its limit starts anew whenever the store says what the claim does now. */
+/** A claim that runs. Its limit starts anew whenever the store changes `isWaiting`. */
 class LimitedCall implements StoreCall {
 	isAbandoned = false
 	#isWaiting = false

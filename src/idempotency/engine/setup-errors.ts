@@ -1,5 +1,5 @@
 /**
- * Errors of a store that only a person ends: its tables are missing or have another version, or the database
+ * Errors of a store that only an operator can end: its tables are missing or have another version, or the database
  * user may not use them. Clients that repeat the request later, as after an outage, would repeat it forever.
  * So the request gets 500, the error does not count for the circuit breaker, which would hide the cause, and
  * it is printed, because a program without a listener would not show it. Each request asks the store again, so

@@ -81,7 +81,7 @@ export const fencing: CaseTable = {
 				const writes = {
 					heartbeat: () => t.store.heartbeat(claim, LONG_MS),
 					complete: () => t.store.complete(claim, RESPONSE, LONG_MS),
-					saveStep: () => t.store.saveStep(claim, 'charge', '1'),
+					saveStep: () => t.store.saveStep(claim, 'charge', '{"value":1}'),
 					release: () => t.store.release(claim),
 				}
 				assertEqual(await writes[operation](), false, `the result of ${operation}`)
