@@ -149,7 +149,7 @@ export class ClientCall extends CallbackRpc implements GrpcCall, AttemptOwner {
 
 	/** Ends the call immediately, also while it waits in a queue or for a retry. */
 	cancelWithStatus(code: number, details: string): void {
-		this.#cancel(new GrpcStatusError({ code, details }))
+		this.#cancel(new GrpcStatusError({ code, details, metadata: undefined }))
 	}
 
 	getPeer(): string {

@@ -20,8 +20,8 @@ import {
 export interface FailedStatus {
 	readonly code: StatusCode
 	readonly details: string
-	/** The trailers: a `Metadata` of grpc-js, or the `Headers` of Connect. Undefined without a response. */
-	readonly metadata?: unknown
+	/** The trailers: a `Metadata` of grpc-js, or the `Headers` of Connect. */
+	readonly metadata: unknown
 	/** The delay that the server asks for. Negative: it asks not to retry. Undefined: it asks for nothing. */
 	readonly pushbackMs?: number | undefined
 	/** True if the deadline of the calling request has passed, and not one that was set for this call. */

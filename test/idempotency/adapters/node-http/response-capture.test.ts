@@ -3,12 +3,12 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
-import { idempotency, memoryIdempotencyStore, nodeIdempotency } from '../../../src/idempotency/index.ts'
+import { idempotency, memoryIdempotencyStore, nodeIdempotency } from '../../../../src/idempotency/index.ts'
+import { send } from '../client.ts'
+import { type Handler, protectedServer } from '../protected-server.ts'
+import { listening, userOf } from '../servers.ts'
+import { observedStore, storeWith } from '../stores.ts'
 import { ALIKE } from './alike-handlers.ts'
-import { send } from './client.ts'
-import { type Handler, protectedServer } from './protected-server.ts'
-import { listening, userOf } from './servers.ts'
-import { observedStore, storeWith } from './stores.ts'
 
 /** What a handler observes, and what its client receives. */
 async function observed(url: string, log: readonly unknown[]) {
