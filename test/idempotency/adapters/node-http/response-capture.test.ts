@@ -148,7 +148,7 @@ describe('releases the key', () => {
 		const { url, failures } = await protectedServer(handler, { store })
 		await expect(send(url)).rejects.toThrow()
 		expect(seen).toEqual({ claims: 1, releases: 1, completions: 0 })
-		expect(failures.every((error) => (error as Error).message === 'boom')).toBe(true)
+		expect(new Set(failures.map((error) => (error as Error).message)).difference(new Set(['boom']))).toEqual(new Set())
 	})
 })
 
