@@ -5,8 +5,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { IdempotencyIdentity } from '../key/identity.ts'
 import type { BeginResult } from './claim.ts'
 import type { IdempotencyEvent, StoreOperation } from './events.ts'
-import { printOnce } from './print-once.ts'
-import { isSetupError } from './setup-errors.ts'
+import { setupErrorPrinter } from './setup-errors.ts'
 
 type WithoutRequest<Event> = Event extends unknown ? Omit<Event, 'method' | 'route'> : never
 
@@ -19,11 +18,7 @@ export class EventReports {
 
 	constructor(name: string, runtime: Runtime) {
 		this.emitter = new Emitter(name, runtime)
-		this.#printSetupError = printOnce((message) =>
-			console.error(
-				`yaoki: idempotency engine "${name}" cannot use its store, requests with a key fail: ${message}`,
-			),
-		)
+		this.#printSetupError = setupErrorPrinter(name)
 	}
 
 	begun(identity: IdempotencyIdentity, result: BeginResult): void {
@@ -31,7 +26,7 @@ export class EventReports {
 	}
 
 	storeError(identity: IdempotencyIdentity, operation: StoreOperation, error: unknown): void {
-		if (isSetupError(error)) this.#printSetupError(error)
+		this.#printSetupError(error)
 		if (this.emitter.hasListeners)
 			this.emit(identity, { type: 'idempotency_store_error', operation, ...errorFacts(error) })
 	}

@@ -7,6 +7,19 @@
  */
 import { classify } from '../../core/classify/classify.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
+import { printOnce } from './print-once.ts'
 
 export const isSetupError = (error: unknown): boolean =>
 	safeGet(error, 'code') === 'YAOKI_IDEMPOTENCY_SCHEMA' || classify(error).kind === 'permanent'
+
+/** Returns a function that prints the message of a setup error once, and ignores other errors. */
+export function setupErrorPrinter(name: string): (error: unknown) => void {
+	const print = printOnce((message) =>
+		console.error(
+			`yaoki: idempotency engine "${name}" cannot use its store, requests with a key fail: ${message}`,
+		),
+	)
+	return (error) => {
+		if (isSetupError(error)) print(error)
+	}
+}
